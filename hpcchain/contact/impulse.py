@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hpcchain.contact.pushes import solve_pushes
-from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.interface import kick, push
@@ -172,7 +172,7 @@ def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, impulses,
     group, offset, members, contacts, normals, growths, count = ties
     stride = 0
     for g in range(members):
-        stride += mol[group[g], L.MOL_TILES] * W.ROW
+        stride = max(stride, mol[group[g], L.MOL_TILES] * W.ROW)
     _responses(work, mol, graph, ties, stride, impulse_response, stepper)
     for k in range(count):
         p = bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
@@ -182,36 +182,42 @@ def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, impulses,
             else -1
         )
         impulses[k] = max(-(1.0 + e[k]) * (approach(work, p, q, normals[k]) - growths[k]), 0.0)
-        _row_of_equations(mol, ties, stride, impulse_response, k, matrix)
+        _row_of_equations(ties, stride, impulse_response, k, matrix)
     if solve_pushes(matrix, impulses, count, BLURRED * _fastest(work, offset, contacts, growths, count)):
         return 1
     if projection_loss != 0.0:
         mean = _mean_restitution(work, offset, contacts, normals, growths, count, e, impulses)
         _give_back(work, offset, contacts, normals, growths, count, mean, impulses, projection_loss)
     for k in range(count):
-        at = k * stride
         for g in range(members):
+            at = _response_of(contacts, stride, k, g)
             for t in range(mol[group[g], L.MOL_TILES]):
                 for x in range(W.ROW):
-                    work[offset[g] + t * W.TILE + W.COEF + W.ROW + x] += (
-                        impulses[k] * impulse_response[at + t * W.ROW + x]
-                    )
-            at += mol[group[g], L.MOL_TILES] * W.ROW
+                    response = impulse_response[at + t * W.ROW + x] if at >= 0 else 0.0
+                    work[offset[g] + t * W.TILE + W.COEF + W.ROW + x] += impulses[k] * response
     return 0
+
+
+@inlined
+def _response_of(contacts, stride, k, g):
+    """Return where in `impulse_response` member g's answer to contact k begins, -1 where it takes no part in that."""
+    if contacts[k, L.MEMBER] == g:
+        return 2 * k * stride
+    return (2 * k + 1) * stride if contacts[k, L.OTHER_MEMBER] == g else -1
 
 
 @kernel
 def _responses(work, mol, graph, ties, stride, impulse_response, stepper):
-    """Write the velocities that a unit impulse at each contact gives to all members, in rows of `stride`."""
+    """Write the velocities that a unit impulse at each contact gives to its one or two members, in rows of `stride`."""
     group, offset, members, contacts, normals, growths, count = ties
     for k in range(count):
-        for x in range(stride):
-            impulse_response[k * stride + x] = 0.0
+        for x in range(2 * stride):
+            impulse_response[2 * k * stride + x] = 0.0
         for side in range(2):
             g = contacts[k, L.MEMBER + L.SIDE * side]
             if g < 0:
                 continue
-            at = k * stride + _rows_before(mol, group, g)
+            at = _response_of(contacts, stride, k, g)
             sign = 1.0 if side == 0 else -1.0
             kick(
                 work,
@@ -231,7 +237,7 @@ def _responses(work, mol, graph, ties, stride, impulse_response, stepper):
 
 
 @kernel
-def _row_of_equations(mol, ties, stride, impulse_response, k, matrix):
+def _row_of_equations(ties, stride, impulse_response, k, matrix):
     """Write row k of `matrix`: the rates at which a unit impulse at each contact opens contact k."""
     group, offset, members, contacts, normals, growths, count = ties
     for other in range(count):
@@ -241,7 +247,10 @@ def _row_of_equations(mol, ties, stride, impulse_response, k, matrix):
             if g < 0:
                 continue
             b = contacts[k, L.MEMBER_BEAD + L.SIDE * side]
-            at = other * stride + _rows_before(mol, group, g) + (b >> W.LANE_SHIFT) * W.ROW + (b & W.LANE_MASK)
+            at = _response_of(contacts, stride, other, g)
+            if at < 0:
+                continue
+            at += (b >> W.LANE_SHIFT) * W.ROW + (b & W.LANE_MASK)
             dot = (
                 normals[k, 0] * impulse_response[at]
                 + normals[k, 1] * impulse_response[at + W.LANES]
@@ -301,14 +310,6 @@ def _give_back(work, offset, contacts, normals, growths, count, e, impulses, pro
     factor = (1.0 + math.sqrt(max(e * e + 2.0 * projection_loss / q, 0.0))) / (1.0 + e)
     for k in range(count):
         impulses[k] *= factor
-
-
-@kernel
-def _rows_before(mol, group, g):
-    rows = 0
-    for k in range(g):
-        rows += mol[group[k], L.MOL_TILES] * W.ROW
-    return rows
 
 
 @kernel

@@ -61,11 +61,11 @@ class Pair(NamedTuple):
 
 
 @inlined
-def curve(starts, segment, series, i, t):
+def curve(mol, starts, segment, series, i, t):
     """Return position and velocity (6 floats) of bead i at time t after its segment's start."""
     order = series_order(segment, i)
     if order > 1:
-        return bead_state(starts, i, series, series_begin(segment, i), order, t)
+        return bead_state(starts, i, series, series_begin(mol, segment, i), order, t)
     u = starts[i, L.VX]
     v = starts[i, L.VY]
     w = starts[i, L.VZ]
@@ -113,7 +113,7 @@ def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, least, just_hit):
 
 
 @kernel
-def curved_contact(starts, segment, series, pair, limit):
+def curved_contact(mol, starts, segment, series, pair, limit):
     """Return when two beads on curved paths touch, by steps that cannot pass a root, or inf.
 
     Each step is the time in which f, falling from f with slope f' and curvature at least -M, can first vanish
@@ -126,8 +126,8 @@ def curved_contact(starts, segment, series, pair, limit):
     last = 0.0
     touching = (JUST_HIT if just_hit else TOUCHING) * d * d
     for step in range(MOST_STEPS):
-        xi, yi, zi, ui, vi, wi = curve(starts, segment, series, i, ti + s)
-        xj, yj, zj, uj, vj, wj = curve(starts, segment, series, j, tj + s)
+        xi, yi, zi, ui, vi, wi = curve(mol, starts, segment, series, i, ti + s)
+        xj, yj, zj, uj, vj, wj = curve(mol, starts, segment, series, j, tj + s)
         rx = (xi - xj) + sx
         ry = (yi - yj) + sy
         rz = (zi - zj) + sz

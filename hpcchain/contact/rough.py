@@ -33,6 +33,7 @@ from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
+from hpcchain.layout.segment_parts import radius_of
 from hpcchain.propagators.interface import kick, push
 
 ROUGH, SMOOTH, SINGULAR = range(3)
@@ -67,7 +68,7 @@ def any_rough(s, count, extended):
 @kernel
 def spin_response(s, i):
     """Return R^2 / I of bead i [1 / mass]."""
-    return s.bounds[i, L.RADIUS] ** 2 * trait(s, i, L.TRAIT_INVERSE_MOMENT)
+    return radius_of(s.radius, i) ** 2 * trait(s, i, L.TRAIT_INVERSE_MOMENT)
 
 
 @kernel
@@ -76,14 +77,14 @@ def surface_velocity(s, i, n, c, sign):
     d = (c + 1) % 3
     e = (c + 2) % 3
     turn = s.extra[i, L.SPIN + d] * n[e] - s.extra[i, L.SPIN + e] * n[d]
-    return -sign * s.bounds[i, L.RADIUS] * turn
+    return -sign * radius_of(s.radius, i) * turn
 
 
 @kernel
 def spin_up(s, i, n, impulse):
     """Change bead i's angular velocity by -(R / I) n x P."""
     turn(s, i)
-    factor = s.bounds[i, L.RADIUS] * trait(s, i, L.TRAIT_INVERSE_MOMENT)
+    factor = radius_of(s.radius, i) * trait(s, i, L.TRAIT_INVERSE_MOMENT)
     for c in range(3):
         d = (c + 1) % 3
         e = (c + 2) % 3

@@ -39,7 +39,7 @@ def straight_exit(rx, ry, rz, vx, vy, vz, d, least):
 
 
 @kernel
-def curved_exit(starts, segment, series, pair, limit):
+def curved_exit(mol, starts, segment, series, pair, limit):
     """Return when two beads on curved paths, within a distance, are as far apart as that, or inf.
 
     See `contact.pair.curved_contact`; f(s) = d^2 - |r(s)|^2 bends by at most 2 (v^2 + d a), with v and a bounds of the
@@ -51,8 +51,8 @@ def curved_exit(starts, segment, series, pair, limit):
     speed = 0.0
     touching = (JUST_HIT if just_hit else TOUCHING) * d * d
     for step in range(MOST_STEPS):
-        xi, yi, zi, ui, vi, wi = curve(starts, segment, series, i, ti + s)
-        xj, yj, zj, uj, vj, wj = curve(starts, segment, series, j, tj + s)
+        xi, yi, zi, ui, vi, wi = curve(mol, starts, segment, series, i, ti + s)
+        xj, yj, zj, uj, vj, wj = curve(mol, starts, segment, series, j, tj + s)
         rx = (xi - xj) + sx
         ry = (yi - yj) + sy
         rz = (zi - zj) + sz

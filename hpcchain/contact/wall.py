@@ -9,7 +9,7 @@ from hpcchain.jit.decorators import kernel
 
 
 @kernel
-def wall_contact(starts, segment, series, pair, axis, limit):
+def wall_contact(mol, starts, segment, series, pair, axis, limit):
     """Return when a bead touches a wall at right angles to an axis, by steps that cannot pass the contact, or inf.
 
     `pair` is a `contact.pair.Pair` of a bead and a wall; `limit` [time] the length of the search.
@@ -19,7 +19,7 @@ def wall_contact(starts, segment, series, pair, axis, limit):
     s = 0.0
     last = 0.0
     for step in range(MOST_STEPS):
-        x, y, z, u, v, w = curve(starts, segment, series, i, t + s)
+        x, y, z, u, v, w = curve(mol, starts, segment, series, i, t + s)
         speed = math.sqrt(u * u + v * v + w * w)
         if axis == 1:
             x = y

@@ -11,6 +11,7 @@ import numpy as np
 from hpcchain.contact.pair import JUST_HIT, LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_parts import length_of
 
 
 @inlined
@@ -100,12 +101,12 @@ def shape_contact(s, i, number, free, rate, acceleration, limit, just_hit):
     touching = TOUCHING * free * (free + 0.1 * far)
     if acceleration == 0.0:
         return _straight_shape(s, i, number, free, rate, touching, limit, just_hit)
-    widest = free + max(rate, 0.0) * s.bounds[i, L.LENGTH]  # not `limit`, which is of the search alone
+    widest = free + max(rate, 0.0) * length_of(s, i)  # not `limit`, which is of the search alone
     big = 2.0 * (s.bounds[i, L.SPEED] ** 2 + widest * acceleration)
     t = 0.0
     last = 0.0
     for step in range(MOST_STEPS):
-        x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, t)
+        x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, t)
         rx, ry, rz = inward(s, number, x, y, z)
         radius = free + rate * t
         f = radius * radius - (rx * rx + ry * ry + rz * rz)

@@ -19,6 +19,8 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 from numba.np.arrayobj import make_array, populate_array
 
+from hpcchain.jit import shared_rows
+
 WORDS = 3  # of a field in the table: address, and the lengths of at most two axes
 ELEMENTS = {"f8": types.float64, "f4": types.float32, "i8": types.int64, "i4": types.int32, "i1": types.int8}
 INT64 = ir.IntType(64)
@@ -62,17 +64,23 @@ class HandedType(types.Type):
     fields : dict of str -> Field
     options : dict of str -> bool
         Options, and whether they are taken.
+    joined : dict of str -> (str, str)
+        See `kernel_struct`.
     """
 
-    def __init__(self, name, fields, options):
+    def __init__(self, name, fields, options, joined):
         super().__init__(f"{name} {options}")
-        self.fields, self.options = fields, options
+        self.fields, self.options, self.joined = fields, options, joined
+
+    def joined_type(self, attr):
+        """Return the type of a table of rows with columns in common."""
+        return shared_rows.SharedRowsType(self.fields[self.joined[attr][1]].columns)
 
 
 register_model(HandedType)(models.OpaqueModel)
 
 
-def kernel_struct(name, texts, options=()):
+def kernel_struct(name, texts, options=(), joined=None):
     """Return a named tuple class whose instances kernels take by one pointer.
 
     Parameters
@@ -83,10 +91,12 @@ def kernel_struct(name, texts, options=()):
     options : tuple of str
         Further fields, None or True. Kernels are compiled anew for each choice of them, without the branches on
         `option is not None` of a function that is given one which is None.
+    joined : dict of str -> (str, str)
+        Further names, each of a `shared_rows.SharedRows` of two of the fields.
     """
-    fields = {field: Field(text) for field, text in texts.items()}
+    fields, joined = {field: Field(text) for field, text in texts.items()}, joined or {}
     kinds = {
-        taken: HandedType(name, fields, dict(zip(options, taken, strict=True)))
+        taken: HandedType(name, fields, dict(zip(options, taken, strict=True)), joined)
         for taken in product((False, True), repeat=len(options))
     }
 
@@ -111,6 +121,12 @@ def kernel_struct(name, texts, options=()):
             """Where `whereabouts` lies."""
             return self.whereabouts.ctypes.data
 
+    for both, (own, common) in joined.items():
+        setattr(
+            Arrays,
+            both,
+            property(lambda self, a=own, b=common: shared_rows.SharedRows(getattr(self, a), getattr(self, b))),
+        )
     Arrays.__name__ = Arrays.__qualname__ = name
     typeof_impl.register(Arrays)(
         lambda value, context: kinds[tuple(getattr(value, offset) is not None for offset in options)]
@@ -135,6 +151,8 @@ class _Fields(AttributeTemplate):
     def generic_resolve(self, typ, attr):
         if attr in typ.options:
             return types.boolean if typ.options[attr] else types.none
+        if attr in typ.joined:
+            return typ.joined_type(attr)
         return typ.fields[attr].numba if attr in typ.fields else None
 
 
@@ -143,8 +161,12 @@ def _field(context, builder, typ, value, attr):
     """Make the array out of its row of the table; what is the same for all sectors is a constant."""
     if attr in typ.options:
         return context.get_constant(types.boolean, True) if typ.options[attr] else context.get_dummy_value()
-    field = typ.fields[attr]
     table = builder.bitcast(value, INT64.as_pointer())
+    if attr in typ.joined:
+        own, common = (WORDS * list(typ.fields).index(each) for each in typ.joined[attr])
+        words = [_word(builder, table, k) for k in (own, common, own + 1)]
+        return shared_rows.made(context, builder, typ.joined_type(attr), *words)
+    field = typ.fields[attr]
     first = WORDS * list(typ.fields).index(attr)
     size = field.dtype.itemsize
     shape = [_word(builder, table, first + 1)]

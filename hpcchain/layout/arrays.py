@@ -1,7 +1,7 @@
 """The arrays of one rank's sector: what their rows and columns mean (`build` makes them).
 
 Rows of the two-dimensional arrays (beads in local order, a molecule's beads contiguous). `starts`, `bounds`, `segment`,
-`mol`, `window_molecule` and `timing` have further rows behind those of the present segments: the window's closed
+`mol_own`, `window_molecule` and `timing` have further rows behind those of the present segments: the window's closed
 segments (`rollback`), each kept like a molecule that moves no more.
 
 Every column and every counter has a name below; nothing reads one by its number. A name stands for one column of one
@@ -13,19 +13,18 @@ array             columns     meaning
 ================  ==========  ======================================================================================
 starts            8 float64   X ... VZ, START_TICKS, START_REM: position, velocity and time (ticks and remainder)
                               at the start of the bead's segment
-bounds            4 float64   ACCELERATION, SPEED: bounds over the segment; RADIUS; LENGTH of the segment [time];
-                              beside `starts` in memory
-segment           4 int64     SERIAL number of the segment; START_MARKS: depth of its start event and what that did
-                              to the bead (`layout.segment_bits`); MOLECULE; SERIES: where the bead's coefficients begin
-                              in `series` and order of the polynomial (`layout.segment_bits`); beside `bounds`
+bounds            2 float64   ACCELERATION, SPEED: bounds over the segment; beside `starts` in memory
+segment           2 int64     START_MARKS: depth of the segment's start event, what that did to the bead, and the order
+                              of its polynomial (`layout.segment_bits`); MOLECULE; beside `bounds` in memory
+radius            float64     of each bead [length]; a single entry where all beads of the system are equal
 event_time        2 float64   EVENT_TICKS, EVENT_REM: time of the bead's earliest event
 next_event        2 int64     that event, beside `event_time` in memory: PARTNER_SERIAL; EVENT_BITS: partner, a bead or
                               a code (below), depth, and whether another of its events follows within SIMULTANEOUS, or
                               AWAITED while the bead waits for its search (`layout.event_bits`), with CANDIDATES_AT
                               and, as depth, their number: where in `found` those are that it may meet
 bead_id           int64       global id of the bead
-origin_time       float64     how long after its segment's start the bead is where its neighbour list was made about
-                              (`list_place`), -1 if the list was made before the segment
+origin_time       float32     how long after its segment's start the bead is where its neighbour list was made about
+                              (`list_place`) or, by rounding, a little less; -1 if the list was made before the segment
 swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment
                               (`broad_phase`); no rows where all are single, smooth and hard
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
@@ -43,17 +42,20 @@ cell_entries      4 int32     the cells' entries, lines of CELL_LINE: fractions 
 cells             7 int64     CELLS_X, CELLS_Y, CELLS_Z along the axes, CELL_COUNT of them all, GRID_X, GRID_Y, GRID_Z
                               per edge of the box (`allocate.folded`)
 slabs             2 float64   scratch, of three layers of cells along each axis: SLAB_SQUARE, SLAB_AHEAD (`cells`)
-mol               16 int64    per molecule: columns MOL_… below
+mol               16 int64    per molecule: columns MOL_… below; the first, `mol_own` (8 int32), are its own, the
+                              others, `mol_class` (8 int64), those of its class (`jit.shared_rows`)
 window_molecule   16 int64    per molecule, in windows: columns WINDOW_… below; without windows there are no rows
-timing            2 float64   per molecule: RUNNING_LENGTH of segments; SERIES_ERROR: how far the series may be from
-                              the motion at most [length]. The segment's length is its first bead's LENGTH, its end
-                              follows from that (`event_order.segment_end`)
+timing            2 float64   per molecule: LENGTH of its segment [time], whose end follows from that
+                              (`event_order.segment_end`); SERIAL number of the segment
+running_length    float64     per molecule: running mean of its segments' lengths [time]; no rows where all are single
+series_error      float64     per molecule where there are steps: how far the series may be from the motion at most
+                              [length]
 window_timing     2 float64   per molecule, in windows: TOP_SPEED: its fastest bead's bound; TRAVELLED: how far beads
                               may have gone in this window's segments before it [length]
 step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
 free_rooms        int64       first of the free rooms of `neighbour` of so many steps, -1 if there is none
                               (`list_pool`); without entries where each list has a room of its own for good
-free_series       int64       first of the free blocks of `series` of so many cache lines, -1 if there is none
+free_series       int64       first of the free blocks of `series` of so many units, -1 if there is none
                               (`series_pool`); without entries where each molecule has room for the highest order
 holder            int32       per molecule: the bead that holds its earliest event, or AT_END, BY_HISTORY,
                               BY_THERMOSTAT; what that event is follows from it (`event_order.next_event_of`)
@@ -105,6 +107,7 @@ extended                      None, or True where the run has more than smooth h
 
 import numpy as np
 
+from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.jit.struct import kernel_struct
 
 # Codes in place of a partner's row: below those of walls, which are -1 - axis (lower), -4 - axis (upper) and, of those
@@ -116,14 +119,15 @@ SIDES = len(SIDE_NAMES)
 X, Y, Z, VX, VY, VZ, START_TICKS, START_REM = range(8)
 AXES = 3
 START_COLUMNS = 8
-ACCELERATION, SPEED, RADIUS, LENGTH = range(4)
-BOUNDS_COLUMNS = 4
+ACCELERATION, SPEED = range(2)
+BOUNDS_COLUMNS = 2
 # Of `extra`; behind INSIDE, where there are potentials, a table of the beads within a step of them
 # (`model.physics.extended`). What few runs have lies in a cache line of its own, behind that of all.
 SPIN, DRAWS, NEXT_DRAW, NEXT_DRAW_REM, CONTACTS, BEAD_TYPE = 0, 3, 4, 5, 6, 7
 ORIENTATION, ORIENTATION_X, TURNED, TURNED_REM, INSIDE = 8, 9, 12, 13, 16  # scalar part, vector of a quaternion
-SERIAL, START_MARKS, MOLECULE, SERIES = range(4)
-SEGMENT_COLUMNS = 4
+START_MARKS, MOLECULE = range(2)
+SEGMENT_COLUMNS = 2
+BEAD_COLUMNS = START_COLUMNS + BOUNDS_COLUMNS + SEGMENT_COLUMNS
 EVENT_TICKS, EVENT_REM = range(2)
 PARTNER_SERIAL, EVENT_BITS = range(2)
 NEXT_EVENT_COLUMNS = 2
@@ -138,7 +142,7 @@ CELLS_X, CELLS_Y, CELLS_Z, CELL_COUNT, GRID_X, GRID_Y, GRID_Z = range(7)
 CELL_LINE = 4  # entries of a line of `cell_entries`, a cache line
 SLAB_SQUARE, SLAB_AHEAD = range(2)
 SLABS = 3 * AXES
-RUNNING_LENGTH, SERIES_ERROR = range(2)
+LENGTH, SERIAL = range(2)
 TIMING_COLUMNS = 2
 TOP_SPEED, TRAVELLED = range(2)
 WINDOW_TIMING_COLUMNS = 2
@@ -174,24 +178,19 @@ OPENED_TICKS, OPENED_REM = range(2)
 TOP, ROOT = 0, 3  # row and column of `key` and `winner` that have the earliest of all (`tournament`)
 MATCH = 4  # columns of both
 
-# The first eight, a cache line, are all that single beads need.
+# Of `mol`. The first are the molecule's own; MOL_CLASS says where in `mol_class` the others are (`jit.shared_rows`).
+MOL_FIRST, MOL_CLASS, MOL_SERIES, MOL_ORDER, MOL_OWNERSHIP, MOL_IMAGE = range(6)
 (
-    MOL_FIRST,
     MOL_BEADS,
     MOL_SOLVER,
     MOL_BONDS,
-    MOL_SERIES,
     MOL_TILES,
     MOL_TABLE,
-    MOL_OWNERSHIP,
-    MOL_ORDER,
     MOL_SELF,
-    MOL_IMAGE,
     MOL_WORKSPACE,
-) = (*range(11), 13)
-MOL_GRAPH, MOL_ID = 14, 15  # the last, its global number, belongs to the molecule and not to its segment
-MOL_COLUMNS = 16
-MOL_OF_SEGMENT = MOL_ID  # what is a segment's, and goes with it when it is closed: the columns before this one
+    MOL_GRAPH,
+) = range(OWN_COLUMNS, OWN_COLUMNS + 8)
+MOL_COLUMNS = MOL_GRAPH + 1
 # Of `window_molecule`. Where a segment stands in the window: the closed one before it (-1: none), its number in the
 # window, the event that began it and that event's ids, whether it is the one its owner's history has, and how often a
 # simultaneous contact reopened it.
@@ -204,10 +203,10 @@ MOL_OF_SEGMENT = MOL_ID  # what is a segment's, and goes with it when it is clos
     WINDOW_MATCH,
     WINDOW_REOPENED,
 ) = range(7)
-WINDOW_OF_SEGMENT = 7  # as MOL_OF_SEGMENT
+WINDOW_OF_SEGMENT = 7  # what is a segment's, and goes with it when it is closed: the columns before this one
 # What belongs to the molecule: size class, length of its owner's history, number up to which others know its segments,
-# whether they changed since, where a rollback sets it back to, how many of its beads are dormant, and whether it stands
-# in `touched`.
+# whether they changed since, where a rollback sets it back to, how many of its beads are dormant, whether it stands in
+# `touched`, and its global number.
 (
     WINDOW_CLASS,
     WINDOW_HISTORY,
@@ -216,7 +215,8 @@ WINDOW_OF_SEGMENT = 7  # as MOL_OF_SEGMENT
     WINDOW_TARGET,
     WINDOW_DORMANT,
     WINDOW_TOUCHED,
-) = range(7, 14)
+    WINDOW_ID,
+) = range(7, 15)
 WINDOW_COLUMNS = 16
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
 OWNED, GHOST, FULL_GHOST, VACANT, DORMANT = range(5)
@@ -365,13 +365,14 @@ EVENT_COLUMNS = 3 + MOST_MEMBERS
 
 FIELDS = {
     "par": "f8",
-    "starts": f"f8 {START_COLUMNS}/16",
-    "bounds": f"f8 {BOUNDS_COLUMNS}/16",
-    "segment": f"i8 {SEGMENT_COLUMNS}/16",
+    "starts": f"f8 {START_COLUMNS}/{BEAD_COLUMNS}",
+    "bounds": f"f8 {BOUNDS_COLUMNS}/{BEAD_COLUMNS}",
+    "segment": f"i8 {SEGMENT_COLUMNS}/{BEAD_COLUMNS}",
+    "radius": "f8",
     "event_time": "f8 2/4",
     "next_event": f"i8 {NEXT_EVENT_COLUMNS}/4",
     "bead_id": "i8",
-    "origin_time": "f8",
+    "origin_time": "f4",
     "swept": "i4 4",
     "flight": "f4 8",
     "lists": "i4 4",
@@ -386,10 +387,13 @@ FIELDS = {
     "mark": "i1",
     "near_owned": "i1",
     "found": "i8",
-    "mol": f"i8 {MOL_COLUMNS}",
+    "mol_own": f"i4 {OWN_COLUMNS}",
+    "mol_class": f"i8 {MOL_COLUMNS - OWN_COLUMNS}",
     "window_molecule": f"i8 {WINDOW_COLUMNS}",
     "timing": f"f8 {TIMING_COLUMNS}",
     "window_timing": f"f8 {WINDOW_TIMING_COLUMNS}",
+    "running_length": "f8",
+    "series_error": "f8",
     "step_energy": "f8",
     "holder": "i4",
     "key": f"f8 {MATCH}/8",
@@ -434,7 +438,8 @@ FIELDS = {
     "limited_row": "i8",
     "limits": "f8 3",
 }
-Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended"))
+JOINED = {"mol": ("mol_own", "mol_class")}
+Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended"), JOINED)
 
 (
     N_CONTACTS,

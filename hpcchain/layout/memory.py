@@ -11,7 +11,8 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 
-BEAD_LINE = CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
+CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
+BEAD_LINE = L.BEAD_COLUMNS
 EVENT_LINE = 4  # floats of a bead's earliest event: `event_time` in front, then `next_event`
 EVENT_AT = 2
 MATCH_LINE = 8  # floats of a row of the queue: `key` in front, then `winner`, in the first half of what is left

@@ -1,19 +1,20 @@
-"""What is kept of a bead's segment beside its start and bounds: four integers that share the rest of their cache lines.
+"""START_MARKS of a bead's segment, several numbers in one.
 
-The second has whether the event that began the segment struck the bead, that event's depth, and what was left of the
-duration of the bead's last contact; the fourth where the bead's coefficients begin in `series` and the order of the
-polynomial.
+They are whether the event that began the segment struck the bead, that event's depth, the order of the polynomial, and
+what was left of the duration of the bead's last contact.
 """
 
 import numpy as np
 
 from hpcchain.jit.decorators import inlined
 from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
 
-BITS = 6
-ORDERS = 1 << BITS  # more than any order, from UNMADE (-1) on
-START_BITS = 32
+START_BITS, ORDER_BITS = 24, 8
 STARTS = (1 << START_BITS) - 1  # struck, and depth + 1 in the bits above it
+ORDERS = (1 << ORDER_BITS) - 1 << START_BITS  # order + 1: that of UNMADE (-1) is 0
+LEFT_AT = START_BITS + ORDER_BITS
+REST = (1 << LEFT_AT) - 1
 
 
 @inlined
@@ -49,45 +50,40 @@ def set_struck(segment, i, was_struck):
 @inlined
 def in_contact(segment, i):
     """Return what was left of the bead's last contact when the segment in row i began (`contact.tc_model`)."""
-    return segment[i, L.START_MARKS] >> START_BITS
+    return segment[i, L.START_MARKS] >> LEFT_AT
 
 
 @inlined
 def set_in_contact(segment, i, left):
     """Note what is left of the bead's last contact when the segment in row i begins."""
-    segment[i, L.START_MARKS] = (segment[i, L.START_MARKS] & STARTS) | (left << START_BITS)
+    segment[i, L.START_MARKS] = (segment[i, L.START_MARKS] & REST) | (left << LEFT_AT)
 
 
 def packed_starts(depth: np.ndarray, was_struck: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """Return `segment`'s second column, (n,) int64, of (n,) arrays of depths, whether struck, what is left."""
-    return (left.astype(np.int64) << START_BITS) | (2 * (depth.astype(np.int64) + 1) + was_struck.astype(np.int64))
+    """Return START_MARKS, (n,) int64, of (n,) arrays of depths, whether struck, what is left; without series as yet."""
+    return (left.astype(np.int64) << LEFT_AT) | (2 * (depth.astype(np.int64) + 1) + was_struck.astype(np.int64))
 
 
 def unpacked_starts(column: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return depths (int32), whether struck (bool) and what is left (int32) of rows of `segment`'s second column."""
+    """Return depths (int32), whether struck (bool) and what is left (int32) of rows' START_MARKS."""
     depth = (column & STARTS) >> 1
-    return (depth - 1).astype(np.int32), (column & 1).astype(bool), (column >> START_BITS).astype(np.int32)
-
-
-@inlined
-def series_begin(segment, i):
-    """Return where in `series` the coefficients of the segment in row i begin."""
-    return segment[i, L.SERIES] >> BITS
+    return (depth - 1).astype(np.int32), (column & 1).astype(bool), (column >> LEFT_AT).astype(np.int32)
 
 
 @inlined
 def series_order(segment, i):
     """Return the order of the polynomial of the segment in row i."""
-    return (segment[i, L.SERIES] & (ORDERS - 1)) - 1
+    return ((segment[i, L.START_MARKS] & ORDERS) >> START_BITS) - 1
 
 
 @inlined
 def set_order(segment, i, order):
     """Note the order of the polynomial of the segment in row i."""
-    segment[i, L.SERIES] = (segment[i, L.SERIES] & -ORDERS) | (order + 1)
+    segment[i, L.START_MARKS] = (segment[i, L.START_MARKS] & -1 - ORDERS) | ((order + 1) << START_BITS)
 
 
 @inlined
-def set_series(segment, i, begin, order):
-    """Note where the coefficients of the segment in row i are, and the order of the polynomial."""
-    segment[i, L.SERIES] = ORDERS * begin + (order + 1)
+def series_begin(mol, segment, i):
+    """Return where in `series` the coefficients of the segment in row i begin."""
+    m = segment[i, L.MOLECULE]
+    return W.UNIT * mol[m, L.MOL_SERIES] + (i - mol[m, L.MOL_FIRST]) * W.curve(series_order(segment, i))

@@ -28,9 +28,9 @@ segment's end, 1e5 contacts: energy 3.9e-12 up in a straight line with 16, 6e-13
 segments end before a contact (59, 50, 44 of a bead per contact with 17, 19, 21 at packing fraction .1; 24.7, 23.9, 23.6
 at .3) and the more each costs: against 17, 19 is 1.05 times as fast at .1 and the same at .3, 21 1.06 and .96 times.
 
-In a sector's `series` the coefficients of one bead lie together, (order + 1 - FIRST_TERM, 3) in whole cache lines
-(`curve`): a bead that comes near another needs that bead's alone. Those before FIRST_TERM are position and velocity at
-the start, which `starts` has. CURVE floats a bead are room for the highest order.
+In a sector's `series` the coefficients of one bead lie together, (order + 1 - FIRST_TERM, 3) (`curve`): a bead that
+comes near another needs that bead's alone. Those before FIRST_TERM are position and velocity at the start, which
+`starts` has. CURVE floats a bead are room for the highest order.
 """
 
 from typing import Any
@@ -59,6 +59,7 @@ TILE = PIVOT + 8
 ROW = 3 * LANES
 KEPT = COEF + KMAX * ROW
 FIRST_TERM = 2
+UNIT = 4  # floats of `series` that are written at once, and that MOL_SERIES counts in
 CURVE = (3 * (KMAX + 1 - FIRST_TERM) + 7) & -8
 # In a molecule's static table, per tile: inverse masses as in INVM, then MASK and LEN2.
 TABLE_MASK = 2 * LANES
@@ -73,5 +74,5 @@ def tiles(beads: Any) -> np.ndarray:
 
 @inlined
 def curve(order):
-    """Return how many floats of `series` a bead's coefficients of that order take: whole cache lines."""
-    return max(3 * (order - FIRST_TERM) + 10, 8) & -8
+    """Return how many floats of `series` a bead's coefficients of that order take."""
+    return max(3 * (order + 1 - FIRST_TERM), UNIT)

@@ -78,7 +78,7 @@ def load(work, offset, mol, m, table, graph, series, starts, dt, stepper):
 @kernel
 def _load_curves(work, offset, mol, m, series, starts, dt):
     """Evaluate the beads' polynomials at dt, to the position and velocity rows; 0 in lanes without a bead."""
-    begin = mol[m, L.MOL_SERIES]
+    begin = W.UNIT * mol[m, L.MOL_SERIES]
     first = mol[m, L.MOL_FIRST]
     n = mol[m, L.MOL_BEADS]
     order = mol[m, L.MOL_ORDER]
@@ -289,8 +289,9 @@ def store(work, offset, mol, m, series, order):
     size = W.curve(order)
     for b in range(0, n, 4):
         source = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.FIRST_TERM * W.ROW
-        begin = mol[m, L.MOL_SERIES] + b * size
-        for k in range(0, 3 * (order + 1 - W.FIRST_TERM), 4):
+        begin = W.UNIT * mol[m, L.MOL_SERIES] + b * size
+        for begins in range(0, 3 * (order + 1 - W.FIRST_TERM), W.UNIT):
+            k = min(begins, size - W.UNIT)  # the last ones end where the next bead's begin
             at = source + W.LANES * k
             p, q, r, s = turned(
                 point(work, at), point(work, at + W.LANES), point(work, at + 2 * W.LANES), point(work, at + 3 * W.LANES)
@@ -312,18 +313,17 @@ def acceleration_bound(work, offset, b):
 
 
 @kernel
-def series_error(work, offset, mol, m, graph, order, h, stepper):
+def series_error(work, offset, mol, m, graph, order, h):
     """Return a bound of how far the series of stages or of a rod's steps is from its states within h [length], else 0.
 
     The part of the velocity that goes as the Legendre polynomial of degree s makes collocation's series start with the
     molecule's velocity: it is what the stages alone get wrong there. Its amplitude times the interval that they were
     solved over is several times the error found.
     """
-    if stepper is not None:
-        if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            return _amplitude(work, offset, mol, m, graph, order, h)
-        if mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
-            return rod_steps_error(work, offset, mol[m, L.MOL_BEADS], order, h)
+    if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
+        return _amplitude(work, offset, mol, m, graph, order, h)
+    if mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
+        return rod_steps_error(work, offset, mol[m, L.MOL_BEADS], order, h)
     return 0.0
 
 

@@ -22,10 +22,11 @@ from hpcchain.sector.event_budget import EventBudget
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.list_pool import STEP
-from hpcchain.sector.segments.series_pool import LINE, PADDING, event_floats, move_series, series_floats
+from hpcchain.sector.segments.series_pool import PADDING, close_gaps, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import LEAST_FOUND, SPARE_ENTRIES, build_sector, cell_arrays
+from hpcchain.sector.setup.allocate import LEAST_FOUND, build_sector, cell_arrays, spare_entries
 from hpcchain.sector.setup.find_inside import find_inside
+from hpcchain.sector.setup.molecule_rows import countable_images
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System
@@ -37,7 +38,8 @@ ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.name
 # Of what lists take, the part that is spared for their changes, what is added to it where that was too little, and
 # entries at least; lengths of rooms to begin with.
 SPARE_ROOMS, MORE_ROOMS, LEAST_SPARE, LEAST_ROOMS = 0.25, 0.1, 1024, 32
-SPARE_SERIES = 16  # the part of what series take that is spared for changes of their orders
+# The parts of what series take that are spared for changes of their orders: in another array, and in the same at least.
+SPARE_SERIES, LEAST_SPARED = 24, 48
 # Floats, and times what one event may take at most, from which on series are packed: moving what caches hold costs
 # more than it saves (.97 times as fast at 10,000 beads in chains of 10, 1.04 times at 50,000).
 LEAST_PACKED, SPARED = 1 << 20, 8
@@ -114,12 +116,13 @@ class Core:
         prepare: Callable | None = None,
     ) -> None:
         self.options, self.capacity = options, capacity
-        self.cell_capacity_factor, self.entries = options.cell_capacity_factor, SPARE_ENTRIES
+        self.cell_capacity_factor = options.cell_capacity_factor
         self.sector, self.ids = build_sector(
             classes, system, options.shell, options.cell, sequence, capacity, options.log_rows, at, options.inside
         )
         self.state_row = self.ids if at is None else at
-        self.spare_rooms = SPARE_ROOMS
+        self.entries = spare_entries(len(self.ids))
+        self.spare_rooms, self.packed = SPARE_ROOMS, False
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
         require_finite(self)
@@ -143,7 +146,7 @@ class Core:
         """Make all first segments, with series that take no more room than their orders ask for."""
         s = self.sector
         beads = s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS]
-        entries = int(beads.max(initial=0)) * W.CURVE // LINE + 1
+        entries = int(beads.max(initial=0)) * W.CURVE // W.UNIT + 1
         self.series_head = len(s.series) - int(beads.sum()) * W.CURVE if len(beads) else len(s.series)
         if len(beads) and max(SPARED * event_floats(entries), LEAST_PACKED) < len(s.series):
             s.mol[:, L.MOL_SERIES] = -1
@@ -159,8 +162,13 @@ class Core:
         Their places change, and nothing else.
         """
         s, head = self.sector, self.series_head
-        beads = int(s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS].sum())
-        used = int(series_floats(s))
+        with_series = np.flatnonzero(s.mol[:, L.MOL_SOLVER] != L.BALLISTIC)
+        beads, used = int(s.mol[with_series, L.MOL_BEADS].sum()), int(series_floats(s))
+        if self.packed and head + used + used // LEAST_SPARED + event_floats(len(s.free_series)) < len(s.series):
+            close_gaps(s, with_series[np.argsort(s.mol[with_series, L.MOL_SERIES])], head)
+            s.free_series[:] = -1
+            return
+        self.packed = True
         packed = head + used + used // SPARE_SERIES + event_floats(len(s.free_series)) + PADDING
         highest = packed >= head + beads * W.CURVE
         series = aligned_zeros(head + beads * W.CURVE if highest else packed)
@@ -283,7 +291,7 @@ class Core:
             remainder=own[:, L.START_REM].copy(),
             depth=depth,
             struck=struck,
-            step=s.timing[m, L.RUNNING_LENGTH],
+            step=s.running_length[m] if len(s.running_length) else np.zeros(len(m)),
             in_contact=left,
             extra=s.extra[: len(self.ids)][beads].copy() if s.extended is not None else None,
         )
@@ -298,6 +306,7 @@ def require_finite(core: Core) -> None:
             f"bead {bead}: its position or velocity is not a number; check masses, lengths and "
             "velocities for extreme values"
         )
+    countable_images(core.sector.mol[: core.sector.scalars[L.SCALAR_MOLECULES], L.MOL_IMAGE : L.MOL_IMAGE + L.AXES])
 
 
 def energies_of(system: System, ids: np.ndarray, core: Core, beads: np.ndarray | slice = slice(None)) -> Any:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import id_table, insert, lookup_all
 from hpcchain.layout.memory import bead_lines, extended
-from hpcchain.layout.segment_bits import ORDERS, packed_starts
-from hpcchain.layout.workspace import tiles as tiles_of
+from hpcchain.layout.segment_bits import packed_starts
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
@@ -24,8 +24,9 @@ from hpcchain.sector.core import Core, with_vacant
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import cell_arrays, list_capacity, window_arrays
+from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
 from hpcchain.sector.setup.morton import space_sequence
+from hpcchain.sector.setup.window_arrays import window_arrays
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.dormant_beads import activate, deactivate, deactivate_again
 from hpcchain.sector.speculation.window import (
@@ -112,6 +113,7 @@ class GhostedSector:
     ) -> None:
         self.system, self.classes = replace(system, state=None), classes
         self.log_rows, self.base = EVENTS, options.base
+        self._class_of_size = np.unique(classes.rows[:, L.MOL_BEADS], return_index=True)[1]  # one of the classes
         self.closed, self.begin_with = np.zeros(len(classes.sizes), dtype=np.int64), closed
         composition = classes.composition
         self.beyond = beyond_contact(composition.prototypes, system.physics)
@@ -169,7 +171,7 @@ class GhostedSector:
     @property
     def radius(self) -> np.ndarray:
         """(N,) radii of the local beads, with half of how much farther than contact any act on one another [length]."""
-        return self.core.sector.bounds[: len(self.ids), L.RADIUS] + 0.5 * self.beyond
+        return np.resize(self.core.sector.radius, len(self.ids)) + 0.5 * self.beyond
 
     def molecule_rows(self, beads: np.ndarray) -> np.ndarray:
         """Return the rows of the molecules that beads, by row, are of."""
@@ -204,6 +206,7 @@ class GhostedSector:
         )
         core.sector = s
         s.window_molecule[:, L.WINDOW_CLASS] = np.searchsorted(self.classes.sizes, beads)
+        s.window_molecule[:, L.WINDOW_ID] = self.molecule_ids
         s.mol[:, L.MOL_OWNERSHIP] = self.ownership
         s.lists[:, L.OWNERSHIP] = np.repeat(self.ownership, beads)
         s.scalars[L.SCALAR_WINDOWED] = 1
@@ -247,10 +250,11 @@ class GhostedSector:
             )
             s.segment[i : i + n, L.START_MARKS] = packed_starts(own[:, 11], own[:, 12], own[:, 14])
             s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = own[0, 6:9]
-            s.timing[m, L.RUNNING_LENGTH] = own[0, 13]
+            if len(s.running_length) and n > 1:
+                s.running_length[m] = own[0, 13]
             if s.extended is not None:
                 s.extra[i : i + n] = own[:, 15:]
-            s.mol[m, L.MOL_ID], s.mol[m, L.MOL_OWNERSHIP] = molecule, L.GHOST
+            s.window_molecule[m, L.WINDOW_ID], s.mol[m, L.MOL_OWNERSHIP] = molecule, L.GHOST
             self.ids[i : i + n] = s.bead_id[i : i + n] = composition.first_bead_of(molecule) + np.arange(n)
             self.molecule_ids[m], self.ownership[m] = molecule, L.GHOST
             insert(self.row_of, self.molecule_ids[m : m + 1], np.array([m]))
@@ -337,16 +341,13 @@ class GhostedSector:
         sizes = self.classes.sizes
         kinds = np.repeat(np.arange(len(sizes)), more)
         beads = sizes[kinds]
-        mol = np.zeros((len(kinds), s.mol.shape[1]), dtype=np.int64)
-        mol[:, L.MOL_BEADS], mol[:, L.MOL_TILES] = beads, tiles_of(beads)
+        mol = np.zeros((len(kinds), OWN_COLUMNS), dtype=np.int32)
+        mol[:, L.MOL_CLASS] = self._class_of_size[kinds]
         mol[:, L.MOL_FIRST] = len(s.starts) + np.cumsum(beads) - beads
         block = np.where(beads > 1, beads * W.CURVE, 0)
-        mol[:, L.MOL_SERIES] = len(s.series) + np.cumsum(block) - block
+        mol[:, L.MOL_SERIES] = (len(s.series) + np.cumsum(block) - block) // W.UNIT
         segment = np.zeros((int(beads.sum()), s.segment.shape[1]), dtype=np.int64)
-        row = np.repeat(np.arange(len(kinds)), beads)
-        segment[:, L.MOLECULE] = len(s.mol) + row
-        inside = np.arange(len(segment)) - np.repeat(np.cumsum(beads) - beads, beads)
-        segment[:, L.SERIES] = ORDERS * (mol[row, L.MOL_SERIES] + inside * W.CURVE)
+        segment[:, L.MOLECULE] = len(s.mol) + np.repeat(np.arange(len(kinds)), beads)
         in_window = np.zeros((len(kinds), L.WINDOW_COLUMNS), dtype=np.int64)
         in_window[:, L.WINDOW_CLASS] = kinds
         in_window[:, L.WINDOW_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
@@ -359,18 +360,21 @@ class GhostedSector:
         for columns, former in zip(lines, (s.starts, s.bounds, s.segment), strict=True):
             columns[: len(former)] = former
         core.sector = s._replace(
-            mol=extended(s.mol, len(mol)),
+            mol_own=extended(s.mol_own, len(mol)),
             window_molecule=extended(s.window_molecule, len(mol)),
             starts=lines[0],
             bounds=lines[1],
             segment=lines[2],
             timing=extended(s.timing, len(kinds)),
+            radius=s.radius if len(s.radius) == 1 else extended(s.radius, len(segment)),
+            running_length=extended(s.running_length, len(kinds) if len(s.running_length) else 0),
             window_timing=extended(s.window_timing, len(kinds)),
             step_energy=s.step_energy if s.stepper is None else extended(s.step_energy, len(kinds)),
+            series_error=s.series_error if s.stepper is None else extended(s.series_error, len(kinds)),
             extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
             series=extended(s.series, int(block.sum())),
         )
-        core.sector.mol[len(s.mol) :] = mol
+        core.sector.mol_own[len(s.mol) :] = mol
         core.sector.window_molecule[len(s.mol) :] = in_window
         core.sector.segment[len(s.segment) :] = segment
 

@@ -19,7 +19,7 @@ def locate(s, rows, ticks, remainder, reference_position):
         make_own_series(s, m)
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
             dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
-            x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
+            x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, dt)
             reference_position[i, 0] = x
             reference_position[i, 1] = y
             reference_position[i, 2] = z
@@ -58,7 +58,7 @@ def _read_off(s, m, ticks, remainder, position, velocity, image, stepper):
         if stepper is not None:
             x, y, z, u, v, w = bead_exactly(s, i, dt, offset)
         else:
-            x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
+            x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, dt)
         position[i, 0] = x
         position[i, 1] = y
         position[i, 2] = z

@@ -7,24 +7,30 @@ import numpy as np
 from hpcchain.contact import impulse as impulse_kernels
 from hpcchain.contact.pair import Pair, curved_contact
 from hpcchain.contact.wall import wall_contact
+from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout.arrays import (
     EVENT_BITS,
     GROWTH,
     GROWTH_RATE,
+    LENGTH,
     LIST_FIRST,
     LIST_LENGTH,
     MOL_BEADS,
     MOL_BONDS,
+    MOL_FIRST,
+    MOL_SERIES,
     MOL_SOLVER,
     MOL_TILES,
     MOL_WORKSPACE,
+    MOLECULE,
     MOST_MEMBERS,
     MOST_TIES,
     PUSH_ROWS,
+    SEGMENT_COLUMNS,
 )
 from hpcchain.layout.event_bits import LEAST_DEPTH, LOWER, PARTNER_BITS, TIED_BITS
-from hpcchain.layout.segment_bits import ORDERS, series_begin, series_order
-from hpcchain.layout.workspace import COEF, CURVE, FIRST_TERM, HIST, KICK, RHS, ROW, TILE
+from hpcchain.layout.segment_bits import series_begin, series_order, set_order
+from hpcchain.layout.workspace import COEF, CURVE, FIRST_TERM, HIST, KICK, RHS, ROW, TILE, UNIT
 from hpcchain.model.molecules.bodies import body_sites
 from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
 from hpcchain.propagators import interface as molecule_kernels
@@ -252,13 +258,17 @@ class Paths:
         count = len(coefficients)
         self.coefficients = [np.asarray(c, float) for c in coefficients]
         self.starts = np.zeros((count, 8))
-        self.segment = np.zeros((count, 4), dtype=np.int64)
+        self.segment = np.zeros((count, SEGMENT_COLUMNS), dtype=np.int64)
+        self.segment[:, MOLECULE] = np.arange(count)
+        self.mol = SharedRows(np.zeros((count, OWN_COLUMNS), dtype=np.int32), np.zeros((1, 8), dtype=np.int64))
+        self.mol[:, MOL_FIRST] = np.arange(count)
         self.series = np.full(count * CURVE + MARGIN, np.nan)
         for i, c in enumerate(self.coefficients):
-            self.segment[i, 3] = ORDERS * (i * CURVE + MARGIN) + len(c)
+            set_order(self.segment, i, len(c) - 1)
+            self.mol[i, MOL_SERIES] = (i * CURVE + UNIT) // UNIT
             self.starts[i, 0:3], self.starts[i, 3:6] = c[0], c[1]
             rest = np.ravel(c[FIRST_TERM:])
-            self.series[i * CURVE + MARGIN : i * CURVE + MARGIN + len(rest)] = rest
+            self.series[i * CURVE + UNIT : i * CURVE + UNIT + len(rest)] = rest
 
     def bend(self, i, t):
         """Return a bound of the acceleration of bead i until a time."""
@@ -277,13 +287,13 @@ class Paths:
         bend = self.bend(i, ti + until) + self.bend(j, tj + until)
         limit = until if limit is None else limit
         pair = Pair(i, j, ti, tj, *map(float, shift), d, growth, bend, until, just_hit)
-        return curved_contact(self.starts, self.segment, self.series, pair, limit)
+        return curved_contact(self.mol, self.starts, self.segment, self.series, pair, limit)
 
     def wall(self, i, axis, side, wall, radius, limit, t=0.0, growth=0.0, just_hit=False):
         """Call `wall_contact` with the acceleration bound of the whole span."""
         bend = self.bend(i, t + limit)
         pair = Pair(i, -1 - axis, t, 0.0, wall, float(side), 0.0, radius, growth, bend, limit, just_hit)
-        return wall_contact(self.starts, self.segment, self.series, pair, axis, limit)
+        return wall_contact(self.mol, self.starts, self.segment, self.series, pair, axis, limit)
 
 
 def partners_of(s):
@@ -366,10 +376,10 @@ def bead_curves(s):
     """Return the coefficients of every bead's present segment, its start time and its length."""
     paths = []
     for i in range(len(s.starts)):
-        order, place = series_order(s.segment, i), series_begin(s.segment, i)
+        order, place = series_order(s.segment, i), series_begin(s.mol, s.segment, i)
         rest = s.series[place : place + 3 * (order + 1 - FIRST_TERM)] if order > 1 else []
         paths.append(np.concatenate([s.starts[i, 0:6], rest]).reshape(-1, 3))
-    return paths, s.starts[:, 6] * s.par[0] + s.starts[:, 7], s.bounds[:, 3].copy()
+    return paths, s.starts[:, 6] * s.par[0] + s.starts[:, 7], s.timing[s.segment[:, MOLECULE], LENGTH]
 
 
 def set_start(s, i, x, v, time):

@@ -16,6 +16,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import set_struck
+from hpcchain.layout.segment_parts import radius_of
 from hpcchain.sector.events.crossing import cross, is_step, note_kind
 from hpcchain.sector.events.simultaneous import bring, gather_ties, join, kinetic_energy, rewind_touching
 from hpcchain.sector.segments.falling import work_of_fixed
@@ -28,11 +29,13 @@ PACE_RATIO = 2.0
 
 @kernel
 def learn_pace(s, m, realised):
-    """Move a molecule's running segment length towards PACE_RATIO times the length that came true."""
-    old = s.timing[m, L.RUNNING_LENGTH]
+    """Move a molecule's running segment length towards PACE_RATIO times the length that came true; not a bead's."""
+    if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
+        return
+    old = s.running_length[m]
     if not old > 0.0:
-        old = s.bounds[s.mol[m, L.MOL_FIRST], L.LENGTH]
-    s.timing[m, L.RUNNING_LENGTH] = old + PACE_MEMORY * (PACE_RATIO * realised - old)
+        old = s.timing[m, L.LENGTH]
+    s.running_length[m] = old + PACE_MEMORY * (PACE_RATIO * realised - old)
 
 
 @kernel
@@ -377,13 +380,13 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
         b = partner - s.mol[mb, L.MOL_FIRST]
         q = bead_offset(ob, b)
         separation(s.par, s.work, p, q, n)
-        growth = (s.bounds[i, L.RADIUS] + s.bounds[partner, L.RADIUS]) * s.par[L.GROWTH_RATE]
+        growth = (radius_of(s.radius, i) + radius_of(s.radius, partner)) * s.par[L.GROWTH_RATE]
         set_struck(s.segment, partner, 1)
     else:
         code = -1 - partner
         n[:] = 0.0
         n[code % 3] = 1.0 if code < 3 else -1.0
-        growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE]
+        growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
     set_struck(s.segment, i, 1)
     heat = 0.0
     e = restitution_of(s, i, partner, s.extended)

@@ -16,6 +16,7 @@ from hpcchain.contact.virial import set_tensor
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import set_struck
+from hpcchain.layout.segment_parts import radius_of
 from hpcchain.propagators.interface import kick, push
 from hpcchain.sector.search.step_time import borders, limit_of_pair, set_level
 from hpcchain.sector.segments.monomer import bounce
@@ -38,7 +39,7 @@ def distance_met(s, i, j, r, extended):
             if outer < np.inf and abs(r - outer) < abs(r - inner):
                 return OUTER
             acts = limits < 0 or s.limits[limits, L.ACTS] != 0.0
-            if not acts or inner != s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]:
+            if not acts or inner != radius_of(s.radius, i) + radius_of(s.radius, j):
                 return INNER
     return HARD
 
@@ -165,7 +166,7 @@ def part_free(s, i, partner, mi, mj, e, et, extended):
         if et != 1.0:
             impulse, moment = meet_rough(s, i, partner, mi, mj, e, et)
             return impulse, moment, 0.0
-    impulse, moment = bounce(s.par, s.starts, s.bounds, s.table, wi, wj, i, partner, e, s.virial_tensor)
+    impulse, moment = bounce(s.par, s.starts, s.radius, s.table, wi, wj, i, partner, e, s.virial_tensor)
     return impulse, moment, 0.0
 
 

@@ -13,6 +13,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.event_bits import event_depth, partner_of, tied_with
 from hpcchain.layout.segment_bits import set_struck
+from hpcchain.layout.segment_parts import serial_of
 from hpcchain.layout.state_bounds import MOST_DEPTH
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
@@ -57,7 +58,7 @@ def _search_one(s, i):
 def _end_segment(s, m, ticks, remainder):
     """Start the next segment of a molecule that nothing has hit."""
     first = s.mol[m, L.MOL_FIRST]
-    length = s.bounds[first, L.LENGTH]
+    length = s.timing[m, L.LENGTH]
     s.scalars[L.SCALAR_SERIAL] += 1
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
         save_segment(s, m)
@@ -180,7 +181,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
             impulse, heat = meet_wall(s, i, partner, e, et)
             work = impulse * wall_velocity(s, partner)
         else:
-            impulse = rebound(s.par, s.starts, s.bounds, s.table, s.mol[mi, L.MOL_TABLE], i, partner, e)
+            impulse = rebound(s.par, s.starts, s.radius, s.table, s.mol[mi, L.MOL_TABLE], i, partner, e)
     set_bounds(s, i, mi)
     store_path(s, i)
     if impulse == 0.0:
@@ -258,7 +259,7 @@ def _go_back(s, holder, partner, ticks, remainder, depth, base):
     m = s.segment[partner, L.MOLECULE]
     serial = s.next_event[holder, L.PARTNER_SERIAL]
     b = partner - s.mol[m, L.MOL_FIRST]
-    h, newer = closed_with_serial(s.mol, s.window_molecule, s.segment, m, b, serial)
+    h, newer = closed_with_serial(s.window_molecule, s.timing, m, serial)
     if h < 0:
         return -1
     r = s.mol[h, L.MOL_FIRST] + b
@@ -293,7 +294,7 @@ def _looks_further_back(s, i, j):
         s.event_time[i, L.EVENT_TICKS] == s.event_time[j, L.EVENT_TICKS]
         and s.event_time[i, L.EVENT_REM] == s.event_time[j, L.EVENT_REM]
     )
-    return together and partner_of(s.next_event, i) == j and s.next_event[i, L.PARTNER_SERIAL] != s.segment[j, L.SERIAL]
+    return together and partner_of(s.next_event, i) == j and s.next_event[i, L.PARTNER_SERIAL] != serial_of(s, j)
 
 
 @kernel
@@ -368,7 +369,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             holder, partner = partner, holder
             m = s.segment[holder, L.MOLECULE]
         reopens = depth == L.REOPENS
-        if partner >= 0 and (reopens or s.segment[partner, L.SERIAL] != s.next_event[holder, L.PARTNER_SERIAL]):
+        if partner >= 0 and (reopens or serial_of(s, partner) != s.next_event[holder, L.PARTNER_SERIAL]):
             s.count[L.N_RESCANS] += 1
             status = _go_back(s, holder, partner, ticks, remainder, depth, base) if windowed else -1
             if status > 0:

@@ -11,6 +11,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import struck
+from hpcchain.layout.segment_parts import radius_of
 from hpcchain.propagators.interface import iterations, load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
 from hpcchain.sector.queue.event_order import begins_later
@@ -103,7 +104,7 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
             beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
         )
         others = others or ((s.impulses[k] != 0.0 or counts_resting(s)) and not main)
-    _sort_members(s.mol, s.group, s.offset, core, members, s.contacts, count)
+    _sort_members(s, core, members, count)
     _sort_ties(s.bead_id, s.contacts, beads, s.normals, s.growths, s.impulses, count)
     return count, members, others
 
@@ -128,18 +129,18 @@ def _touching(s, core, highest, ticks, remainder):
             p = bead_offset(offset[g], b)
             for e in range(within_reach(s, i, 0.0, 0) if close else all_listed(s, i, 0)):
                 j = s.found[e]
-                sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
+                sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
                 mj = s.segment[j, L.MOLECULE]
                 inner = mj == group[0] or (core > 1 and mj == group[1])
                 if inner and s.bead_id[j] < s.bead_id[i]:
                     continue
                 if not inner and (
-                    mol[mj, L.MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)
+                    _number(s, mj) > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)
                 ):
                     continue
                 h, members, _ = join(s, group, offset, members, mj, ticks, remainder)
                 if h < 0:
-                    return -1, core, _last_number(mol, group, core, members, mj) - 1
+                    return -1, core, _last_number(s, core, members, mj) - 1
                 q = bead_offset(offset[h], j - mol[mj, L.MOL_FIRST])
                 if _direct_bond(s, p, q, i, j):
                     continue
@@ -196,17 +197,17 @@ def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, rem
         for e in range(within_reach(s, i, 0.0, 0) if close else all_listed(s, i, 0)):
             j = s.found[e]
             m = s.segment[j, L.MOLECULE]
-            sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
+            sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
             h = _index_in(group, members, m)
             if h == g and s.bead_id[j] < s.bead_id[i]:
                 continue
             if h >= 0 and h != g and (done >> h) & 1:
                 continue
-            if h < 0 and (mol[m, L.MOL_ID] > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)):
+            if h < 0 and (_number(s, m) > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)):
                 continue
             h, members, _ = join(s, group, offset, members, m, ticks, remainder)
             if h < 0:
-                return np.int64(-1), core, reached, _last_number(mol, group, core, members, m) - 1
+                return np.int64(-1), core, reached, _last_number(s, core, members, m) - 1
             other = j - mol[m, L.MOL_FIRST]
             q = bead_offset(offset[h], other)
             if _direct_bond(s, p, q, i, j):
@@ -230,21 +231,28 @@ def _index_in(group, members, m):
     return -1
 
 
+@inlined
+def _number(s, m):
+    """Return the number that orders molecules wherever they are held: the global id of molecule m's first bead."""
+    return s.bead_id[s.mol[m, L.MOL_FIRST]]
+
+
 @kernel
-def _last_number(mol, group, core, members, m):
-    """Return the highest global number of the members that are not the event's own, and of molecule m."""
-    number = mol[m, L.MOL_ID]
+def _last_number(s, core, members, m):
+    """Return the highest number of the members that are not the event's own, and of molecule m."""
+    number = _number(s, m)
     for g in range(core, members):
-        number = max(number, mol[group[g], L.MOL_ID])
+        number = max(number, _number(s, s.group[g]))
     return number
 
 
 @kernel
-def _sort_members(mol, group, offset, core, members, contacts, count):
+def _sort_members(s, core, members, count):
     """Order the members that are not the event's own by their numbers, so that sums do not depend on list order."""
+    group, offset, contacts = s.group, s.offset, s.contacts
     for k in range(core + 1, members):
         at = k
-        while at > core and mol[group[at], L.MOL_ID] < mol[group[at - 1], L.MOL_ID]:
+        while at > core and _number(s, group[at]) < _number(s, group[at - 1]):
             group[at], group[at - 1] = group[at - 1], group[at]
             offset[at], offset[at - 1] = offset[at - 1], offset[at]
             for c in range(count):
@@ -280,7 +288,7 @@ def rewind_touching(s, group, offset, members, ticks, remainder, depth, lower, h
                 if h == m or h < 0:
                     continue
                 r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
-                far = (s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]) * scale
+                far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
                 if _near(s, s.work, bead_offset(offset[g], b), r, far, ticks, remainder):
                     request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
                     requests += 1
@@ -306,7 +314,7 @@ def _near(s, work, p, j, distance, ticks, remainder):
     if not _within(s.par, work, p, far + bend, x, y, z):
         return False
     make_own_series(s, s.segment[j, L.MOLECULE])
-    x, y, z, u, v, w = curve(s.starts, s.segment, s.series, j, dt)
+    x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, j, dt)
     return _within(s.par, work, p, far, x, y, z)
 
 
@@ -375,15 +383,15 @@ def _wall_ties(s, p, g, b, i, scale, count):
             if place == np.inf or place == -np.inf:
                 continue
             sign = 1.0 if wall == 0 else -1.0
-            growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE]
+            growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
             if s.extended is not None:
                 if _alone(s, i, axis + L.AXES * wall):
                     continue
                 place = place_of_side(s, axis + L.AXES * wall, s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM])
                 growth += s.walls[axis + L.AXES * wall, L.WALL_VELOCITY]
-            gap = sign * (s.work[p + W.COEF + W.LANES * axis] - place) - s.bounds[i, L.RADIUS] * scale
+            gap = sign * (s.work[p + W.COEF + W.LANES * axis] - place) - radius_of(s.radius, i) * scale
             rate = sign * s.work[p + W.COEF + W.ROW + W.LANES * axis] - growth
-            if gap > s.par[L.SIMULTANEOUS_GAP] * s.bounds[i, L.RADIUS] or _parts(s, rate, s.bounds[i, L.SPEED]):
+            if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i) or _parts(s, rate, s.bounds[i, L.SPEED]):
                 continue
             s.normals[count, :] = 0.0
             s.normals[count, axis] = sign
@@ -399,12 +407,12 @@ def _shape_ties(s, p, g, b, i, number, scale, count):
     """Note the contact of bead i, of member g, with a wall that has a shape; return the number of contacts."""
     if _alone(s, i, number):
         return count
-    growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE] + s.walls[number, L.WALL_VELOCITY]
+    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE] + s.walls[number, L.WALL_VELOCITY]
     c = p + W.COEF
     x, y, z = s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES]
     time = s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM]
-    gap = gap_of(s, number, x, y, z, time) - s.bounds[i, L.RADIUS] * scale
-    if gap > s.par[L.SIMULTANEOUS_GAP] * s.bounds[i, L.RADIUS]:
+    gap = gap_of(s, number, x, y, z, time) - radius_of(s.radius, i) * scale
+    if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i):
         return count
     normal_of(s, number, x, y, z, s.normals[count])
     rate = approach(s.work, p, -1, s.normals[count]) - growth

@@ -21,7 +21,7 @@ MOST_REOPENED = 4
 def segment_end(s, m):
     """Return ticks and remainder of when molecule m's segment ends."""
     i = s.mol[m, L.MOL_FIRST]
-    return after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.bounds[i, L.LENGTH], s.par[L.TICK])
+    return after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.timing[m, L.LENGTH], s.par[L.TICK])
 
 
 @inlined

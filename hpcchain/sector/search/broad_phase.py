@@ -14,6 +14,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
+from hpcchain.layout.segment_parts import radius_of, series_error_of
 from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, straight_rows
 
 TURN = 4294967296.0
@@ -52,17 +53,17 @@ def sweep(s, m):
         if s.extended is not None:
             s.swept[first, L.REACH] = L.UNBOUNDED
         return
-    end = s.starts[first, L.START_TICKS] * s.par[L.TICK] + s.starts[first, L.START_REM] + s.bounds[first, L.LENGTH]
+    end = s.starts[first, L.START_TICKS] * s.par[L.TICK] + s.starts[first, L.START_REM] + s.timing[m, L.LENGTH]
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * end if s.par[L.GROWTH_RATE] != 0.0 else s.par[L.GROWTH]
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         if s.lists[i, L.OWNERSHIP] == L.DORMANT:
             continue
-        half = 0.5 * s.bounds[i, L.LENGTH]
+        half = 0.5 * s.timing[m, L.LENGTH]
         for c in range(3):
             s.swept[i, c] = (
                 np.int64(fraction(s.par, c, s.starts[i, c] + s.starts[i, L.VX + c] * half) * TURN) - HALF_TURN
             )
-        reach = s.bounds[i, L.RADIUS] * scale + s.bounds[i, L.SPEED] * half + s.timing[m, L.SERIES_ERROR]
+        reach = radius_of(s.radius, i) * scale + s.bounds[i, L.SPEED] * half + series_error_of(s, m)
         reach = (reach + 0.5 * farther(s.par, s.extended)) / s.par[L.REACH_UNIT]
         reach = math.ceil(reach + s.par[L.REACH_MARGIN]) if reach < L.UNBOUNDED else L.UNBOUNDED
         s.swept[i, L.REACH] = np.int64(min(reach, L.UNBOUNDED))

@@ -11,6 +11,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, time_span
 from hpcchain.layout.event_bits import event_depth, set_event
 from hpcchain.layout.segment_bits import series_order, start_depth
+from hpcchain.layout.segment_parts import length_of, serial_of
 from hpcchain.sector.queue.event_order import (
     begins_after,
     comes_first,
@@ -38,7 +39,7 @@ from hpcchain.sector.search.pair_span import (
     separation_falling,
     separation_on_lines,
 )
-from hpcchain.sector.search.prefetch import prefetch
+from hpcchain.sector.search.prefetch import ask_first, prefetch
 from hpcchain.sector.search.solved_contact_time import exact_contact
 from hpcchain.sector.search.step_time import limit_of_pair, step_time
 from hpcchain.sector.search.wall_time import SLACK, shape_time, wall_time
@@ -70,6 +71,8 @@ def _candidates(s, i, at, extended):
         number = candidates_straight(s, i, at, extended)
     for e in range(at, at + number):
         prefetch(s.starts, s.found[e])
+        if len(s.swept) == 0:  # all are single beads, whose molecules have the same rows
+            ask_first(s.timing, s.found[e])
     return number
 
 
@@ -89,9 +92,9 @@ def _search_by_horizon(s, i, stepper, extended):
     looked_after = s.lists[i, L.OWNERSHIP] != L.GHOST or s.near_owned[i] != 0
     if s.par[L.ASTRAY] < np.inf and s.bounds[i, L.ACCELERATION] == 0.0 and not back and looked_after:
         horizon = s.par[L.HORIZON]
-        if horizon >= s.bounds[i, L.LENGTH]:
+        if horizon >= length_of(s, i):
             s.par[L.HORIZON] *= NARROWER
-        while horizon < s.bounds[i, L.LENGTH]:
+        while horizon < length_of(s, i):
             lacking = meet_candidates(s, i, np.int64(0), candidates_within(s, i, horizon), stepper, extended)
             if lacking >= 0:
                 return lacking
@@ -170,7 +173,7 @@ def search_alone(s, i, at):
         set_event(s.next_event, i, np.int64(L.NO_EVENT), at, number, np.int64(L.AWAITED))
         return at + number
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
-    if not surely_listed(s, i, s.bounds[i, L.LENGTH]):
+    if not surely_listed(s, i, length_of(s, i)):
         best = _until_expiry(s, i, list_expiry(s, i), best, None)
     _store_event(s, i, best)
     return at
@@ -199,7 +202,7 @@ def surely_listed(s, i, time):
 @kernel
 def _search_span(s, i, stepper):
     """Return how long after its segment's start bead i's contacts are of interest, and when its list expires [time]."""
-    length = s.bounds[i, L.LENGTH]
+    length = length_of(s, i)
     expiry = list_expiry(s, i)
     limit = min(length, expiry)
     if stepper is not None:
@@ -252,7 +255,7 @@ def _against_bead(s, i, j, limit, best, stepper, extended):
                 if older or comes_first(
                     t, q, depth, i, j, best.ticks, best.remainder, best.depth, best.partner, s.bead_id
                 ):
-                    best = Candidate(t, q, depth, j, s.segment[r, L.SERIAL], tied)
+                    best = Candidate(t, q, depth, j, serial_of(s, r), tied)
                     if stepper is None:
                         limit = min(limit, ((t - ticks) * tick + (q - remainder)) * SLACK + s.par[L.SIMULTANEOUS])
                 else:
@@ -317,7 +320,7 @@ def _with_wall(s, i, code, time, best):
 @kernel
 def _until_expiry(s, i, expiry, best, stepper):
     """Return the best candidate, or the renewal of bead i's list where that comes before."""
-    if expiry < s.bounds[i, L.LENGTH]:
+    if expiry < length_of(s, i):
         t, q = after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], expiry, s.par[L.TICK])
         sooner = stepper is not None and earlier(t, q, best.ticks, best.remainder)
         if sooner or best.partner == L.NO_EVENT:
@@ -367,7 +370,7 @@ def _against_limited(s, i, limit, best, extended):
             depth = depth_of(s.starts, s.segment, i, j, t, q)
             tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.remainder), best.tied)
             if comes_first(t, q, depth, i, j, best.ticks, best.remainder, best.depth, best.partner, s.bead_id):
-                best = Candidate(t, q, depth, j, s.segment[j, L.SERIAL], tied)
+                best = Candidate(t, q, depth, j, serial_of(s, j), tied)
                 limit = min(limit, time * SLACK + s.par[L.SIMULTANEOUS])
             else:
                 best = Candidate(best.ticks, best.remainder, best.depth, best.partner, best.serial, tied)
@@ -415,7 +418,7 @@ def contact_time(s, i, r, newer, limit, stepper):
     if stepper is not None:
         time = exact_contact(s, pair)
     else:
-        time = curved_contact(s.starts, s.segment, s.series, pair, horizon * SLACK)
+        time = curved_contact(s.mol, s.starts, s.segment, s.series, pair, horizon * SLACK)
     return (time if time <= horizon * SLACK else np.inf), lag
 
 

@@ -1,9 +1,8 @@
 """Room for neighbour lists in a sector without windows: each has about what it needs, by steps of two entries.
 
-A list that is full takes a longer room: one of that length that was let go of, else the rest of `neighbour`, else a
-part of a longer one. A list that is renewed, and has far more room than it needs, takes a shorter one. Rooms of one
-length that are free form a chain: `free_rooms` has the first by the number of steps, and the first entry of each tells
-the next. When there is no room left all lists are made anew (`Core.grow_lists`).
+A list that is full takes a longer room: one of that length that was let go of (`free_blocks`: `free_rooms` by the
+number of steps), else the rest of `neighbour`, else a part of a longer one. A list that is renewed, and has far more
+room than it needs, takes a shorter one. When there is no room left all lists are made anew (`Core.grow_lists`).
 
 In windows, where lists only grow, each has a room of its own for good: `free_rooms` has no entries then.
 """
@@ -12,6 +11,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
+from hpcchain.layout.free_blocks import first_free, let_go, part_of_longer
 
 STEP = 2  # entries
 SLACK = 2  # entries that a renewed list keeps beyond the steps that it needs
@@ -60,25 +60,10 @@ def _move(s, i, steps):
         s.neighbour[begin + e] = s.neighbour[first + e]
     had = np.int64(s.lists[i, L.LIST_CAPACITY]) // STEP
     if had > 0:
-        _let_go(s, first, had)
+        let_go(s.neighbour, s.free_rooms, first, had)
     s.lists[i, L.LIST_FIRST] = begin
     s.lists[i, L.LIST_CAPACITY] = STEP * steps
     return True
-
-
-@inlined
-def _let_go(s, begin, steps):
-    """Put a room on the chain of free ones of its length."""
-    s.neighbour[begin] = s.free_rooms[steps]
-    s.free_rooms[steps] = begin
-
-
-@inlined
-def _first_free(s, steps):
-    """Take the first room off the chain of free ones of a length."""
-    begin = s.free_rooms[steps]
-    s.free_rooms[steps] = np.int64(s.neighbour[begin])
-    return begin
 
 
 @kernel
@@ -87,14 +72,9 @@ def _take(s, steps):
     if steps >= len(s.free_rooms):
         return np.int64(-1)
     if s.free_rooms[steps] >= 0:
-        return _first_free(s, steps)
+        return first_free(s.neighbour, s.free_rooms, steps)
     end = s.scalars[L.SCALAR_ROOMS_END]
     if end + STEP * steps <= len(s.neighbour):
         s.scalars[L.SCALAR_ROOMS_END] = end + STEP * steps
         return end
-    for longer in range(steps + 1, len(s.free_rooms)):
-        if s.free_rooms[longer] >= 0:
-            begin = _first_free(s, longer)
-            _let_go(s, begin + STEP * steps, longer - steps)
-            return begin
-    return np.int64(-1)
+    return part_of_longer(s.neighbour, s.free_rooms, STEP, steps)

@@ -16,6 +16,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_parts import radius_of
 from hpcchain.sector.search.broad_phase import TURN, farther
 from hpcchain.sector.search.broad_phase_simd import newly_near_rows
 from hpcchain.sector.search.cells import (
@@ -34,6 +35,7 @@ from hpcchain.sector.search.list_pool import clear_rooms, make_room, trim_room
 from hpcchain.sector.search.prefetch import ask, ask_first
 
 ROUNDING = 1e-8
+EARLY = 1.0 - 2.0**-22  # of a time: in single precision it is never later
 SOON, SOONER = 8, 4  # entries ahead for which memory is asked: what tells where the rest is, and the rest
 
 
@@ -59,7 +61,7 @@ def far_apart(s, i, j):
     dz = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Z]) - s.origin_fractions[j, L.FRACTION_Z]) * (
         s.par[L.PERIOD + L.Z] / TURN
     )
-    sigma = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS] if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
+    sigma = radius_of(s.radius, i) + radius_of(s.radius, j) if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
     far = sigma + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[L.WIDEST] + farther(s.par, s.extended)
     return dx * dx + dy * dy + dz * dz >= far * far
 
@@ -68,7 +70,7 @@ def far_apart(s, i, j):
 def reach_of(s, i):
     """Return how far from bead i's list origin the largest bead's list origin may be to be listed [length]."""
     return (
-        s.bounds[i, L.RADIUS]
+        radius_of(s.radius, i)
         + 0.5 * s.par[L.WIDEST]
         + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING)
         + ROUNDING * s.par[L.WIDEST]
@@ -83,7 +85,7 @@ def rebuild_list(s, i, x, y, z, t):
     Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
     there is no room; lists are then incomplete and must be built anew.
     """
-    s.origin_time[i] = t
+    s.origin_time[i] = t * EARLY
     qx = np.int64(s.origin_fractions[i, L.FRACTION_X])
     qy = np.int64(s.origin_fractions[i, L.FRACTION_Y])
     qz = np.int64(s.origin_fractions[i, L.FRACTION_Z])

@@ -6,6 +6,7 @@ from hpcchain.contact.pair import NOISE
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import same_start, struck
+from hpcchain.layout.segment_parts import length_of, radius_of, series_error_of
 
 LACKING = -1.0
 
@@ -29,7 +30,7 @@ def common_span(s, i, r, newer, limit):
         ti = -lag
         tj = 0.0
     horizon = limit - ti
-    until = min(s.bounds[i, L.LENGTH] - ti, s.bounds[r, L.LENGTH] - tj)
+    until = min(length_of(s, i) - ti, length_of(s, r) - tj)
     if until < horizon:
         horizon = until
     if newer >= 0:
@@ -84,12 +85,12 @@ def separation_falling(s, i, r, ti, tj):
 @kernel
 def reach_of_lines(s, i, r, off_i, off_j, stepper):
     """Return how near the straight lines come at least if the beads touch before these times on their segments."""
-    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
+    sigma = radius_of(s.radius, i) + radius_of(s.radius, r)
     reach = sigma * s.par[L.GROWTH] + 0.5 * (
         s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j
     )
     if stepper is not None:
-        reach += s.timing[s.segment[i, L.MOLECULE], L.SERIES_ERROR] + s.timing[s.segment[r, L.MOLECULE], L.SERIES_ERROR]
+        reach += series_error_of(s, s.segment[i, L.MOLECULE]) + series_error_of(s, s.segment[r, L.MOLECULE])
     growing = s.par[L.GROWTH_RATE]
     if growing != 0.0:
         reach += sigma * growing * (age(s.par, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]) + off_i)
@@ -112,7 +113,7 @@ def least_square(rr, rv, uu, horizon):
 def just_hit(s, i, r, lag, rv):
     """Whether both segments began with one contact of the two beads, and what r.u is left of it is round-off."""
     same = lag == 0.0 and same_start(s.segment, i, r) and struck(s.segment, i) == 1
-    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
+    sigma = radius_of(s.radius, i) + radius_of(s.radius, r)
     if same and rv < -NOISE * sigma * (s.bounds[i, L.SPEED] + s.bounds[r, L.SPEED]):
         same = False
     return same
@@ -121,7 +122,7 @@ def just_hit(s, i, r, lag, rv):
 @kernel
 def contact_distance(s, i, r, lag):
     """Return the distance at which beads touch, where their common span begins [length], and its rate."""
-    sigma = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS]
+    sigma = radius_of(s.radius, i) + radius_of(s.radius, r)
     distance = sigma * s.par[L.GROWTH]
     growth = 0.0
     growing = s.par[L.GROWTH_RATE]

@@ -66,7 +66,7 @@ def ask(typing, array, row):
 
 @intrinsic
 def ask_pair(typing, array, row):
-    """Ask for the two cache lines that begin with a row of an array, as a molecule's in `mol`, as `ask` does."""
+    """Ask for the two cache lines that begin with a row of an array, as a molecule's in `window_molecule`."""
 
     def generate(context, builder, signature, args):
         return _ask(context, builder, signature.args[0], *args, 2, 2)
@@ -97,7 +97,7 @@ def ask_first(typing, array, row):
 @inlined
 def ask_for_molecule(s, m):
     """Ask for what a window has of a molecule."""
-    ask_pair(s.mol, m)
+    ask(s.mol_own, m)
     ask_pair(s.window_molecule, m)
 
 
@@ -155,7 +155,7 @@ def _begin_with(s, m):
 @inlined
 def _ask_for_molecule(s, m):
     """Ask for a molecule's rows, and that of the list of its bead if it is a gas's."""
-    prefetch(s.mol, m)
+    ask_first(s.mol_own, m)
     ask(s.lists, m)
     ask(s.timing, m)
     ask(s.holder, m)
@@ -306,7 +306,7 @@ def _ask_for_beads(s, m, b):
         ask(s.origin_fractions, first)
         ask(s.origin_time, first)
     for k in range(b, min(b + AT_ONCE, s.mol[m, L.MOL_BEADS])):
-        _ask_for_bead(s, first + k, s.mol[m, L.MOL_SERIES] + k * size, size)
+        _ask_for_bead(s, first + k, W.UNIT * s.mol[m, L.MOL_SERIES] + k * size, size)
 
 
 @inlined

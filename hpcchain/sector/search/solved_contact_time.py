@@ -19,6 +19,7 @@ from hpcchain.contact.wall import wall_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
+from hpcchain.layout.segment_parts import series_error_of
 from hpcchain.propagators.collocation.collocation import SOLVED
 from hpcchain.propagators.collocation.collocation_molecule import (
     FALLING,
@@ -54,7 +55,7 @@ def bead_exactly(s, i, t, offset):
     """Return position and velocity of bead i at time t after its segment's start; its molecule was `bring`-ed there."""
     m = s.segment[i, L.MOLECULE]
     if s.mol[m, L.MOL_SOLVER] < L.COLLOCATION:
-        return curve(s.starts, s.segment, s.series, i, t)
+        return curve(s.mol, s.starts, s.segment, s.series, i, t)
     b = i - s.mol[m, L.MOL_FIRST]
     work = s.work
     p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
@@ -86,12 +87,12 @@ def _gap(s, pair, t):
 @kernel
 def _nearing(s, pair, t):
     """Whether the polynomials' gap falls at a time, as `curved_contact` and `wall_contact` see it."""
-    one = curve(s.starts, s.segment, s.series, pair.i, pair.ti + t)
+    one = curve(s.mol, s.starts, s.segment, s.series, pair.i, pair.ti + t)
     if pair.j < 0:
         gap, rate = _wall_gap(pair, one, t)
         return rate < 0.0
     x, y, z, u, v, w = one
-    xj, yj, zj, uj, vj, wj = curve(s.starts, s.segment, s.series, pair.j, pair.tj + t)
+    xj, yj, zj, uj, vj, wj = curve(s.mol, s.starts, s.segment, s.series, pair.j, pair.tj + t)
     x, y, z = (x - xj) + pair.sx, (y - yj) + pair.sy, (z - zj) + pair.sz
     width = pair.distance + pair.growth * t
     return x * (u - uj) + y * (v - vj) + z * (w - wj) - width * pair.growth < 0.0
@@ -444,8 +445,8 @@ def _polynomial_contact(s, pair):
     """Return when the polynomials touch, or inf."""
     if pair.j < 0:
         axis = (-1 - pair.j) % 3
-        return wall_contact(s.starts, s.segment, s.series, pair, axis, pair.until)
-    return curved_contact(s.starts, s.segment, s.series, pair, pair.until)
+        return wall_contact(s.mol, s.starts, s.segment, s.series, pair, axis, pair.until)
+    return curved_contact(s.mol, s.starts, s.segment, s.series, pair, pair.until)
 
 
 @outlined
@@ -454,9 +455,9 @@ def exact_contact(s, pair):
 
     The polynomials are searched for when they come as near as they may be wrong; what follows is decided by solutions.
     """
-    series_error = s.timing[s.segment[pair.i, L.MOLECULE], L.SERIES_ERROR]
+    series_error = series_error_of(s, s.segment[pair.i, L.MOLECULE])
     if pair.j >= 0:
-        series_error += s.timing[s.segment[pair.j, L.MOLECULE], L.SERIES_ERROR]
+        series_error += series_error_of(s, s.segment[pair.j, L.MOLECULE])
     t = 0.0
     just_hit = pair.just_hit
     nested = _constants(s, pair) >= 0

@@ -11,6 +11,7 @@ from hpcchain.contact.step import curved_exit, straight_exit
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import series_order
+from hpcchain.layout.segment_parts import radius_of
 from hpcchain.model.physics.extended import LEVELS
 from hpcchain.model.physics.step_potentials import PAIRS, TYPES
 from hpcchain.sector.search.pair_span import LACKING, common_span, just_hit, least_square, separation_falling
@@ -93,7 +94,7 @@ def borders(s, i, j, limits):
     """
     if limits >= 0 and s.limits[limits, L.ACTS] == 0.0:
         return s.limits[limits, L.LEAST], s.limits[limits, L.MOST], np.int64(0), np.int64(0)
-    inner = s.bounds[i, L.RADIUS] + s.bounds[j, L.RADIUS]
+    inner = radius_of(s.radius, i) + radius_of(s.radius, j)
     outer = np.inf
     begin = potential_begin(s, i, j)
     level = np.int64(0)
@@ -139,7 +140,7 @@ def step_time(s, i, r, j, newer, limit, limits):
     off_j = tj + horizon
     bend = 0.5 * (s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j)
     nearest = least_square(rr, rv, uu, horizon)
-    reach = s.bounds[i, L.RADIUS] + s.bounds[r, L.RADIUS] + s.par[L.BEYOND] + bend
+    reach = radius_of(s.radius, i) + radius_of(s.radius, r) + s.par[L.BEYOND] + bend
     if limits < 0 and nearest > reach * reach * SLACK:
         return np.inf, lag
     if inverse_mass(s, i) == 0.0 and inverse_mass(s, r) == 0.0:
@@ -168,8 +169,8 @@ def step_time(s, i, r, j, newer, limit, limits):
     s.count[L.N_ROOTS] += 1
     pair = Pair(i, r, ti, tj, sx, sy, sz, inner, 0.0, acceleration, until, same)
     if enters:
-        time = curved_contact(s.starts, s.segment, s.series, pair, horizon * SLACK)
+        time = curved_contact(s.mol, s.starts, s.segment, s.series, pair, horizon * SLACK)
     if leaves:
         pair = Pair(i, r, ti, tj, sx, sy, sz, outer, 0.0, acceleration, until, same)
-        time = min(time, curved_exit(s.starts, s.segment, s.series, pair, min(horizon * SLACK, time)))
+        time = min(time, curved_exit(s.mol, s.starts, s.segment, s.series, pair, min(horizon * SLACK, time)))
     return (time if time <= horizon * SLACK else np.inf), lag

@@ -8,6 +8,7 @@ from hpcchain.contact.walls import gap_of, place_of_side, shape_contact
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import struck
+from hpcchain.layout.segment_parts import radius_of, series_error_of
 from hpcchain.sector.search.solved_contact_time import exact_contact
 
 SLACK = 1.0 + 1e-9
@@ -23,8 +24,8 @@ def wall_time(s, i, axis, side, limit, stepper):
     if wall == np.inf or wall == -np.inf:
         return np.inf
     sign = 1.0 - 2.0 * side
-    growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE]
-    radius = s.bounds[i, L.RADIUS] * s.par[L.GROWTH] + growth * (
+    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
+    radius = radius_of(s.radius, i) * s.par[L.GROWTH] + growth * (
         s.starts[i, L.START_TICKS] * s.par[L.TICK] + s.starts[i, L.START_REM]
     )
     if s.extended is not None:
@@ -33,7 +34,7 @@ def wall_time(s, i, axis, side, limit, stepper):
         growth += s.walls[number, L.WALL_VELOCITY]
     gap = sign * (s.starts[i, axis] - wall) - radius
     if stepper is not None:
-        gap -= s.timing[s.segment[i, L.MOLECULE], L.SERIES_ERROR]
+        gap -= series_error_of(s, s.segment[i, L.MOLECULE])
     if gap > (s.bounds[i, L.SPEED] + growth) * limit * SLACK:
         return np.inf
     code, just_hit = -1 - axis - 3 * side, struck(s.segment, i) == 1
@@ -43,7 +44,7 @@ def wall_time(s, i, axis, side, limit, stepper):
     pair = Pair(i, code, 0.0, 0.0, wall, sign, 0.0, radius, growth, acceleration, limit, just_hit)
     if stepper is not None:
         return exact_contact(s, pair)
-    return wall_contact(s.starts, s.segment, s.series, pair, axis, limit * SLACK)
+    return wall_contact(s.mol, s.starts, s.segment, s.series, pair, axis, limit * SLACK)
 
 
 @kernel
@@ -53,8 +54,8 @@ def shape_time(s, i, number, limit):
     What is later than `limit` is of no interest.
     """
     time = s.starts[i, L.START_TICKS] * s.par[L.TICK] + s.starts[i, L.START_REM]
-    growth = s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE]
-    radius = s.bounds[i, L.RADIUS] * s.par[L.GROWTH] + growth * time
+    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
+    radius = radius_of(s.radius, i) * s.par[L.GROWTH] + growth * time
     rate = -growth - s.walls[number, L.WALL_VELOCITY]
     free = s.walls[number, L.WALL_PLACE] - s.walls[number, L.WALL_VELOCITY] * time - radius
     gap = gap_of(s, number, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], time) - radius

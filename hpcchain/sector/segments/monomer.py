@@ -14,6 +14,7 @@ from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import series_order, set_start
+from hpcchain.layout.segment_parts import radius_of
 from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.sector.segments.falling import falling_length, inverse_mass
 
@@ -40,7 +41,7 @@ def move_straight(s, i, m, dt, ticks, remainder, serial, depth, struck):
         s.starts[i, c] = x
     s.starts[i, L.START_TICKS] = ticks
     s.starts[i, L.START_REM] = remainder
-    s.segment[i, L.SERIAL] = serial
+    s.timing[m, L.SERIAL] = serial
     set_start(s.segment, i, depth, struck)
 
 
@@ -56,7 +57,7 @@ def set_bounds(s, i, m):
     if speed * h > par[L.CAP]:
         h = par[L.CAP] / speed
     s.bounds[i, L.SPEED] = speed
-    s.bounds[i, L.LENGTH] = h
+    s.timing[m, L.LENGTH] = h
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         s.window_timing[m, L.TOP_SPEED] = speed
     if speed > par[L.FASTEST]:
@@ -64,7 +65,7 @@ def set_bounds(s, i, m):
 
 
 @kernel
-def bounce(par, starts, bounds, table, at_i, at_j, i, j, e, tensor):
+def bounce(par, starts, radius, table, at_i, at_j, i, j, e, tensor):
     """Exchange momentum of two single beads in contact, e being e_n; return the impulse, 0 for a graze, and the virial.
 
     In units of mass length / time and mass length^2 / time; `tensor` receives the parts of the virial's tensor.
@@ -83,7 +84,7 @@ def bounce(par, starts, bounds, table, at_i, at_j, i, j, e, tensor):
     ux = starts[i, L.VX] - starts[j, L.VX]
     uy = starts[i, L.VY] - starts[j, L.VY]
     uz = starts[i, L.VZ] - starts[j, L.VZ]
-    growth = (bounds[i, L.RADIUS] + bounds[j, L.RADIUS]) * par[L.GROWTH_RATE]
+    growth = (radius_of(radius, i) + radius_of(radius, j)) * par[L.GROWTH_RATE]
     speed = math.sqrt(ux * ux + uy * uy + uz * uz) + growth
     nx = rx * speed
     ny = ry * speed
@@ -120,7 +121,7 @@ def meet_wall(s, i, code, e, et):
     normal_of(s, -1 - code, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], n)
     velocity = wall_velocity(s, code)
     un = n[0] * s.starts[i, L.VX] + n[1] * s.starts[i, L.VY] + n[2] * s.starts[i, L.VZ]
-    un -= s.bounds[i, L.RADIUS] * s.par[L.GROWTH_RATE] + velocity
+    un -= radius_of(s.radius, i) * s.par[L.GROWTH_RATE] + velocity
     if un >= 0.0:
         return 0.0, 0.0
     if s.walls[-1 - code, L.WALL_TEMPERATURE] > 0.0:
@@ -135,11 +136,11 @@ def meet_wall(s, i, code, e, et):
 
 
 @kernel
-def rebound(par, starts, bounds, table, at, i, code, e):
+def rebound(par, starts, radius, table, at, i, code, e):
     """Reflect a single bead from the wall with this code, e being e_n; return the impulse, 0 for a graze."""
     axis = (-1 - code) % 3
     side = 1.0 if -1 - code < 3 else -1.0
-    un = side * starts[i, L.VX + axis] - bounds[i, L.RADIUS] * par[L.GROWTH_RATE]
+    un = side * starts[i, L.VX + axis] - radius_of(radius, i) * par[L.GROWTH_RATE]
     if un >= 0.0:
         return 0.0
     change = -(1.0 + e) * un

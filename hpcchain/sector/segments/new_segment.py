@@ -12,7 +12,8 @@ from hpcchain.layout import segment_entry as E
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import earlier
 from hpcchain.layout.event_bits import event_depth, partner_of, tied_with
-from hpcchain.layout.segment_bits import series_order, set_series, set_start, start_depth, struck
+from hpcchain.layout.segment_bits import series_order, set_order, set_start, start_depth, struck
+from hpcchain.layout.segment_parts import length_of, serial_of, series_error_of
 from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.propagators.interface import (
     LAST_TERM,
@@ -133,7 +134,7 @@ def _asked_length(s, m, ticks, remainder):
         return s.table[limits + L.STEP_AT]
     if solver == L.STEPPER or solver == L.ROD_STEPPER:
         return to_grid(ticks, remainder, s.par[L.TICK], s.table[limits + L.STEP_AT])
-    h = s.timing[m, L.RUNNING_LENGTH]
+    h = s.running_length[m]
     if h <= 0.0:
         h = s.par[L.FIRST_STEP]
     return min(h, s.table[limits + L.STEP_AT])
@@ -150,9 +151,10 @@ def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     if solver != L.BALLISTIC:
         reserve(s, m, order)
         store(s.work, offset, s.mol, m, s.series, order)
-    s.timing[m, L.SERIES_ERROR] = series_error(s.work, offset, s.mol, m, s.graph, order, h, s.stepper)
+    if s.stepper is not None:
+        s.series_error[m] = series_error(s.work, offset, s.mol, m, s.graph, order, h)
     if solver == L.STEPPER:
-        s.timing[m, L.SERIES_ERROR], s.step_energy[m] = steps_figures(
+        s.series_error[m], s.step_energy[m] = steps_figures(
             s.work, offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH]
         )
     fastest = 0.0
@@ -177,17 +179,16 @@ def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
         s.bounds[i, L.ACCELERATION] = acceleration
         s.bounds[i, L.SPEED] = speed
         fastest = max(fastest, speed)
-        s.segment[i, L.SERIAL] = serial
         set_start(s.segment, i, depth, struck(s.segment, i))
-        set_series(s.segment, i, s.mol[m, L.MOL_SERIES] + b * W.curve(order), order)
+        set_order(s.segment, i, order)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         s.window_timing[m, L.TOP_SPEED] = fastest
     if fastest > s.par[L.FASTEST]:
         s.par[L.FASTEST] = fastest
     if fastest * h > s.par[L.CAP]:
         h = s.par[L.CAP] / fastest
-    for i in range(first, first + n):
-        s.bounds[i, L.LENGTH] = h
+    s.timing[m, L.LENGTH] = h
+    s.timing[m, L.SERIAL] = serial
     if first < s.scalars[L.SCALAR_BEADS]:
         sweep(s, m)
     s.count[L.N_ORDERS] += order
@@ -218,7 +219,7 @@ def make_series(s, h):
         h,
         s.starts[first, L.START_TICKS],
         s.starts[first, L.START_REM],
-        s.segment[first, L.SERIAL],
+        serial_of(s, first),
         start_depth(s.segment, first),
     )
 
@@ -241,7 +242,7 @@ def renew_list(s, i, dt):
     m = s.segment[i, L.MOLECULE]
     dt = list_time(s, i, dt)
     if s.stepper is None and series_order(s.segment, s.mol[m, L.MOL_FIRST]) == L.UNMADE:
-        bend = 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt + s.timing[m, L.SERIES_ERROR]
+        bend = 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt + series_error_of(s, m)
         if s.extended is not None:
             bend += 0.5 * s.par[L.FALL] * dt * dt
         if bend <= MOST_BEND * s.par[L.SHELL] and bend < s.bounds[i, L.SPEED] * dt:
@@ -250,7 +251,7 @@ def renew_list(s, i, dt):
             z = s.starts[i, L.Z] + s.starts[i, L.VZ] * dt
             return rebuild_list(s, i, x, y, z, dt - bend / s.bounds[i, L.SPEED])
     make_own_series(s, m)
-    x, y, z, u, v, w = curve(s.starts, s.segment, s.series, i, dt)
+    x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, dt)
     return rebuild_list(s, i, x, y, z, dt)
 
 
@@ -265,9 +266,9 @@ def renew_lists(s, m):
         s.origin_time[i] = -1.0
         if s.lists[i, L.OWNERSHIP] == L.DORMANT:
             continue
-        if s.bounds[i, L.ACCELERATION] == 0.0 or surely_listed(s, i, SOON * s.bounds[i, L.LENGTH]):
+        if s.bounds[i, L.ACCELERATION] == 0.0 or surely_listed(s, i, SOON * length_of(s, i)):
             continue
-        if list_expiry(s, i) < SOON * s.bounds[i, L.LENGTH]:
+        if list_expiry(s, i) < SOON * length_of(s, i):
             s.count[L.N_RELISTS] += 1
             status = rebuild_list(s, i, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], 0.0)
             if status:

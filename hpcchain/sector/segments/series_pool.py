@@ -1,13 +1,13 @@
 """Room for series in a sector without windows: as much as the orders of the series at hand ask for.
 
-A molecule of n beads whose series have order k has a block of n curve(k) floats (`workspace.curve`). When its next
-series have another order it lets its block go and takes another: one of that length that was let go of, else the rest
-of `series`, else a part of a longer one. Blocks of one length that are free form a chain: `free_series` has the first
-by the number of cache lines, and the first float of each tells the next.
+A molecule of n beads whose series have order k has a block of n curve(k) floats (`workspace.curve`), in units of four.
+When its next series need another number of units it lets its block go and takes another: one of that length that was
+let go of (`free_blocks`: `free_series` by the number of units), else the rest of `series`, else a part of a longer one.
 
-When the rest of `series` may not do for one more event, `loop.advance` returns, and all blocks are moved together in
-another array (`Core.pack_series`). In windows, where closed segments and ghosts have no series as yet, and where
-packing would save nothing, each molecule has room for the highest order: `free_series` has no entries then.
+When the rest of `series` may not do for one more event, `loop.advance` returns, and all blocks are moved together, in
+another array if that leaves too little room (`Core.pack_series`). In windows, where closed segments and ghosts have no
+series as yet, and where packing would save nothing, each molecule has room for the highest order: `free_series` has no
+entries then.
 """
 
 import numpy as np
@@ -15,10 +15,15 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import series_order, set_series
+from hpcchain.layout.free_blocks import first_free, let_go, part_of_longer
 
-LINE = 8  # floats
-PADDING = LINE  # behind all blocks: points are read four floats at a time
+PADDING = W.UNIT  # behind all blocks: points are read four floats at a time
+
+
+@inlined
+def units_for(beads, order):
+    """Return how many units a molecule of so many beads has with series of that order."""
+    return (beads * W.curve(order) + W.UNIT - 1) // W.UNIT
 
 
 @inlined
@@ -31,53 +36,35 @@ def reserve(s, m, order):
 @kernel
 def _reserve(s, m, order):
     beads = s.mol[m, L.MOL_BEADS]
-    needed = beads * (W.curve(order) // LINE)
+    needed = units_for(beads, order)
     begin = s.mol[m, L.MOL_SERIES]
     if begin >= 0:
-        had = beads * (W.curve(s.mol[m, L.MOL_ORDER]) // LINE)
+        had = units_for(beads, s.mol[m, L.MOL_ORDER])
         if had == needed:
             return
-        _let_go(s, begin, had)
-    s.mol[m, L.MOL_SERIES] = _take(s, needed, beads)
-
-
-@inlined
-def _let_go(s, begin, lines):
-    """Put a block on the chain of free ones of its length."""
-    s.series[begin] = s.free_series[lines]
-    s.free_series[lines] = begin
+        let_go(s.series, s.free_series, W.UNIT * begin, had)
+    s.mol[m, L.MOL_SERIES] = _take(s, needed) // W.UNIT
 
 
 @kernel
-def _take(s, lines, beads):
-    """Return where a block of so many cache lines begins, for a molecule of so many beads."""
-    if s.free_series[lines] >= 0:
-        return _first_free(s, lines)
+def _take(s, units):
+    """Return where a block of so many units begins."""
+    if s.free_series[units] >= 0:
+        return first_free(s.series, s.free_series, units)
     end = s.scalars[L.SCALAR_SERIES_END]
-    spared = event_floats(len(s.free_series))
-    if end + LINE * lines + spared > len(s.series) - PADDING:
-        for longer in range(lines + beads, len(s.free_series), beads):
-            if s.free_series[longer] >= 0:
-                begin = _first_free(s, longer)
-                _let_go(s, begin + LINE * lines, longer - lines)
-                return begin
+    if end + W.UNIT * units + event_floats(len(s.free_series)) > len(s.series) - PADDING:
+        begin = part_of_longer(s.series, s.free_series, W.UNIT, units)
+        if begin >= 0:
+            return begin
         s.scalars[L.SCALAR_OUT_OF_ROWS] = 1
-    s.scalars[L.SCALAR_SERIES_END] = end + LINE * lines
+    s.scalars[L.SCALAR_SERIES_END] = end + W.UNIT * units
     return end
-
-
-@inlined
-def _first_free(s, lines):
-    """Take the first block off the chain of free ones of a length."""
-    begin = s.free_series[lines]
-    s.free_series[lines] = np.int64(s.series[begin])
-    return begin
 
 
 @inlined
 def event_floats(entries):
     """Return how many floats one event's molecules may take at most, from the number of `free_series`'s entries."""
-    return L.MOST_MEMBERS * LINE * (entries - 1)
+    return L.MOST_MEMBERS * W.UNIT * (entries - 1)
 
 
 @kernel
@@ -86,8 +73,24 @@ def series_floats(s):
     total = np.int64(0)
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
-            total += s.mol[m, L.MOL_BEADS] * W.curve(s.mol[m, L.MOL_ORDER])
+            total += W.UNIT * units_for(s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_ORDER])
     return total
+
+
+@kernel
+def close_gaps(s, sequence, at):
+    """Move all blocks together within `series`, from index `at` on, in the order of where they are: `sequence`."""
+    for k in range(len(sequence)):
+        m = sequence[k]
+        begin = W.UNIT * s.mol[m, L.MOL_SERIES]
+        size = W.UNIT * units_for(s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_ORDER])
+        if begin != at:
+            for x in range(size):
+                s.series[at + x] = s.series[begin + x]
+            s.mol[m, L.MOL_SERIES] = at // W.UNIT
+        at += size
+    s.scalars[L.SCALAR_SERIES_END] = at
+    s.scalars[L.SCALAR_OUT_OF_ROWS] = 0
 
 
 @kernel
@@ -108,14 +111,11 @@ def move_series(s, series, at, highest):
         if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
             continue
         size = W.curve(s.mol[m, L.MOL_ORDER])
-        first = s.mol[m, L.MOL_FIRST]
         beads = s.mol[m, L.MOL_BEADS]
-        begin = s.mol[m, L.MOL_SERIES]
+        begin = W.UNIT * s.mol[m, L.MOL_SERIES]
         for k in range(beads * size):
             series[at + k] = s.series[begin + k]
-        for b in range(beads):
-            set_series(s.segment, first + b, at + b * size, series_order(s.segment, first + b))
-        s.mol[m, L.MOL_SERIES] = at
-        at += beads * (W.CURVE if highest else size)
+        s.mol[m, L.MOL_SERIES] = at // W.UNIT
+        at += beads * W.CURVE if highest else W.UNIT * units_for(beads, s.mol[m, L.MOL_ORDER])
     s.scalars[L.SCALAR_SERIES_END] = at
     s.scalars[L.SCALAR_OUT_OF_ROWS] = 0

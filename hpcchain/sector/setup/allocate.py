@@ -9,11 +9,12 @@ import numpy as np
 from hpcchain.contact.coefficients import pair_coefficients
 from hpcchain.contact.rough_ties import SCRATCH
 from hpcchain.contact.tc_model import contact_rate
+from hpcchain.jit.shared_rows import SharedRows
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.event_bits import PARTNER_BITS
 from hpcchain.layout.memory import aligned_zeros, bead_lines, event_lines, queue_lines
-from hpcchain.layout.segment_bits import ORDERS, packed_starts
+from hpcchain.layout.segment_bits import packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.bodies import body_length
@@ -33,6 +34,8 @@ from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.search.broad_phase import TURN
 from hpcchain.sector.setup.molecule_classes import has_law
+from hpcchain.sector.setup.molecule_rows import countable_images, molecule_rows
+from hpcchain.sector.setup.window_arrays import window_arrays
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, State, System, Topology
@@ -41,7 +44,8 @@ if TYPE_CHECKING:
 UNEVEN = 1.5  # how many more neighbours than the mean a list has room for
 LEAST_FOUND = 32  # cells about a bead, and rests of fours
 FOUND = 4096  # beads that `found` has room for, where there are so many, before it is given more
-SPARE_ENTRIES = 0.4  # of every bead, that lines have room for which are not the first of their cells, to begin with
+# What lines have room for that are not the first of their cells, to begin with: of every bead, and at least.
+SPARE_ENTRIES, LEAST_ENTRIES = 0.12, 256
 INSTANT_RULES = {"joint": L.JOINT, "generalised": L.GENERALISED, "moreau": L.MOREAU}
 ORIGIN_ROUNDING = 2.0**-31  # of the box: no list origin is farther from where it should be
 SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
@@ -189,17 +193,18 @@ def build_sector(
     like = composition.prototype_of(ids)
     mol, size = molecule_rows(classes, sequence, W.CURVE if gravity_of(system.physics).any() else 0)
     starting = at[mol[:, L.MOL_FIRST]]
-    mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = state.image[starting]
+    mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = countable_images(state.image[starting])
     if part:  # molecules of others may come from anywhere, but not before all is built anew
         cells = folded(cells, system.box, state.position[at])
     sector = L.Sector(
         par=par,
-        mol=mol,
-        **timing_arrays(state.step[starting], options(classes, system)["stepper"]),
-        **bead_arrays(state, at, ids, 0.5 * composition.prototypes.diameter[like], mol),
+        mol_own=mol.own,
+        mol_class=mol.common,
+        **timing_arrays(state.step[starting], mol, options(classes, system)["stepper"]),
+        **bead_arrays(state, at, ids, radii(composition.prototypes, like), mol),
         **first_look_arrays(mol, n, is_extended(system.physics)),
         **list_arrays(capacity[at]),
-        **cell_arrays(cells, n),
+        **cell_arrays(cells, n, spare_entries(n)),
         series=series_array(size, gravity_of(system.physics)),
         free_series=np.zeros(0, dtype=np.int64),
         table=classes.table,
@@ -208,20 +213,25 @@ def build_sector(
         **extended_arrays(classes, system, at, like, inside),
         **bond_arrays(classes, system, like),
         **queue_arrays(m),
-        **event_arrays(mol, beads, log_rows),
+        **event_arrays(mol, beads, log_rows, is_extended(system.physics)),
         **scalar_arrays(n, m, len(classes.sizes), system.physics.extended.get("seed", 0)),
     )
     return sector, ids
 
 
-def timing_arrays(running_length: np.ndarray, stepper: Any) -> dict:
-    """Return `timing` of molecules with these running lengths, and `step_energy`, where there are steps."""
-    timing = np.zeros((len(running_length), L.TIMING_COLUMNS))
-    timing[:, L.RUNNING_LENGTH] = running_length
-    return {"timing": timing, "step_energy": np.zeros(len(timing) if stepper else 0)}
+def timing_arrays(running_length: np.ndarray, mol: SharedRows, stepper: Any) -> dict:
+    """Return `timing` of molecules, the running lengths of those with series, and what only steps need."""
+    single = mol[:, L.MOL_SOLVER] == L.BALLISTIC
+    steps = len(mol) if stepper else 0
+    return {
+        "timing": np.zeros((len(mol), L.TIMING_COLUMNS)),
+        "running_length": np.zeros(0) if single.all() else np.where(single, 0.0, running_length),
+        "series_error": np.zeros(steps),
+        "step_energy": np.zeros(steps),
+    }
 
 
-def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarray, mol: np.ndarray) -> dict:
+def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarray, mol: SharedRows) -> dict:
     """Return the arrays that have a row for each bead, with no events and in no cell.
 
     Parameters
@@ -229,19 +239,16 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
     state : State
     at, ids : (n,) int64 arrays
         The state's row and the global id of each bead.
-    radius : (n,) float64 array
-        [length]
-    mol : (m, MOL_COLUMNS) int64 array
+    radius : float64 array
+        As `radii` returns them.
+    mol : SharedRows
         Of the beads' molecules, as `molecule_rows` returns it.
     """
     n = len(ids)
     starts, bounds, segment = bead_lines(n)
     starts[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
-    bounds[:, L.RADIUS] = radius
-    of = np.repeat(np.arange(len(mol)), mol[:, L.MOL_BEADS])
     segment[:, L.START_MARKS] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
-    segment[:, L.MOLECULE] = of
-    segment[:, L.SERIES] = ORDERS * (mol[of, L.MOL_SERIES] + (np.arange(n) - mol[of, L.MOL_FIRST]) * W.CURVE)
+    segment[:, L.MOLECULE] = np.repeat(np.arange(len(mol)), mol[:, L.MOL_BEADS])
     event_time, next_event = event_lines(n)
     event_time[:] = np.inf
     next_event[:, L.EVENT_BITS] = L.NO_EVENT << PARTNER_BITS
@@ -249,17 +256,24 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "starts": starts,
         "bounds": bounds,
         "segment": segment,
+        "radius": radius,
         "event_time": event_time,
         "next_event": next_event,
         "bead_id": ids.astype(np.int64),
-        "origin_time": np.zeros(n),
+        "origin_time": np.zeros(n, dtype=np.float32),
         "mark": np.zeros(n, dtype=np.int8),
         "where": np.zeros(n, dtype=np.int32),
         "origin_fractions": np.full((n, 4), -1, dtype=np.int32),
     }
 
 
-def first_look_arrays(mol: np.ndarray, beads: int, extended: bool) -> dict:
+def radii(prototypes: Topology, like: np.ndarray) -> np.ndarray:
+    """Return `radius` of beads that are like these of the prototypes [length]."""
+    diameter = prototypes.diameter
+    return 0.5 * (diameter[:1] if diameter.min() == diameter.max() else diameter[like])
+
+
+def first_look_arrays(mol: SharedRows, beads: int, extended: bool) -> dict:
     """Return what the first look at neighbours reads of so many beads; what none of these molecules needs has no rows.
 
     `extended`: whether the run has more than smooth hard beads.
@@ -373,7 +387,7 @@ def queue_arrays(molecules: int) -> dict:
     return {"holder": np.full(molecules, L.AT_END, dtype=np.int32), "key": key, "winner": winner}
 
 
-def event_arrays(mol: np.ndarray, beads: np.ndarray, log_rows: int) -> dict:
+def event_arrays(mol: SharedRows, beads: np.ndarray, log_rows: int, rough: bool) -> dict:
     """Return counters, the contact log, and the scratch of one event for molecules with these numbers of beads."""
     contacts = L.MOST_TIES + 1
     return {
@@ -381,7 +395,7 @@ def event_arrays(mol: np.ndarray, beads: np.ndarray, log_rows: int) -> dict:
         "log": np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
         "virial_tensor": np.zeros(L.TENSOR_PARTS),
         "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_WORKSPACE].max(initial=0))),
-        "impulse_response": np.zeros(response_size(int(tiles(beads.max(initial=1))))),
+        "impulse_response": np.zeros(response_size(int(tiles(beads.max(initial=1))), rough)),
         "group": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "offset": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "contacts": np.zeros((contacts, 4), dtype=np.int64),
@@ -409,32 +423,6 @@ def scalar_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict
     }
 
 
-def window_arrays(beads: int, molecules: int) -> dict:
-    """Return the arrays that windows need for so many beads and molecules; without windows nobody reads them."""
-    rows = aligned_zeros((molecules, L.WINDOW_COLUMNS), np.int64)
-    rows[:, L.WINDOW_PREVIOUS] = rows[:, L.WINDOW_TARGET] = -1
-    rows[:, L.WINDOW_HIGHER] = L.SEGMENT_END
-    rows[:, L.WINDOW_MATCH] = 1
-    return {
-        "window_molecule": rows,
-        "window_timing": np.zeros((molecules, L.WINDOW_TIMING_COLUMNS)),
-        "near_owned": np.zeros(beads, dtype=np.int8),
-        "inside": unplaced(max(molecules, 1)),
-        "touched": np.zeros(max(molecules, 1), dtype=np.int64),
-        "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
-        "rolled_back_to": np.zeros((max(molecules, 1), 2)),
-        "drifted_pairs": np.zeros((4 * beads + 64, 2), dtype=np.int64),
-        "stale_cells": np.zeros(max(beads, 1), dtype=np.int64),
-    }
-
-
-def unplaced(molecules: int) -> np.ndarray:
-    """Return `inside` of molecules of which nothing is known."""
-    inside = aligned_zeros((molecules, L.IN_COLUMNS))
-    inside[:, L.IN_UNTIL], inside[:, L.IN_FAR] = -np.inf, np.inf
-    return inside
-
-
 def folded(cells: np.ndarray, box: Box, position: np.ndarray) -> np.ndarray:
     """Return (7,) int64 cells as `cell_arrays` takes them, of which beads in a part of the box need only some.
 
@@ -460,7 +448,12 @@ def folded(cells: np.ndarray, box: Box, position: np.ndarray) -> np.ndarray:
     return np.array([*few, 0, *edge], dtype=np.int64)
 
 
-def cell_arrays(cells: np.ndarray, beads: int, entries: float = SPARE_ENTRIES) -> dict:
+def spare_entries(beads: int) -> float:
+    """Return the entries that a sector's further lines of cells may hold of each of its beads, to begin with."""
+    return SPARE_ENTRIES + LEAST_ENTRIES / max(beads, 1)
+
+
+def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
     """Return the arrays of cells: a line each, and as many more as that many entries of every bead can fill.
 
     Parameters
@@ -482,18 +475,6 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float = SPARE_ENTRIES) -
     }
 
 
-def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray, head: int = 0) -> tuple[np.ndarray, int]:
-    """Return the `mol` table of these molecules, and the length of `series`, which begins with `head` floats."""
-    mol = aligned_zeros((len(sequence), L.MOL_COLUMNS), np.int64)
-    mol[:] = classes.rows[classes.composition.class_of(sequence)]
-    beads = mol[:, L.MOL_BEADS]
-    mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
-    block = np.where(beads > 1, beads * W.CURVE, 0)
-    mol[:, L.MOL_SERIES] = np.cumsum(block) - block + head
-    mol[:, L.MOL_ID] = sequence
-    return mol, int(block.sum()) + head or 1
-
-
-def response_size(longest: int) -> int:
-    """Return the floats of scratch for velocity changes of MOST_TIES contacts of MOST_MEMBERS molecules, and spins."""
-    return max(L.MOST_TIES * L.MOST_MEMBERS * longest * 3 * W.LANES, SCRATCH)
+def response_size(longest: int, rough: bool) -> int:
+    """Return the floats of scratch for velocity changes of both sides of MOST_TIES contacts, and for spins."""
+    return max(2 * L.MOST_TIES * longest * 3 * W.LANES, SCRATCH if rough else 0)

@@ -11,6 +11,7 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.event_bits import set_event
+from hpcchain.layout.segment_parts import series_error_of
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.segments.new_segment import renew_list, schedule_molecule, search_range
 from hpcchain.sector.speculation.window import move_reference
@@ -79,5 +80,5 @@ def deactivate_again(s, rows, ticks, remainder, reference_position):
                     reference_position[i, c] += 0.5 * s.par[L.GRAVITY + c] * dt * dt
             off = max(off, 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt)
         move_reference(s, m, ticks, remainder)
-        s.inside[m, L.IN_FAR] = off + s.timing[m, L.SERIES_ERROR]
+        s.inside[m, L.IN_FAR] = off + series_error_of(s, m)
         s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR]

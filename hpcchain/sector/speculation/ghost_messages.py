@@ -29,6 +29,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_entry as E
 from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import in_contact, set_in_contact, set_order, set_start, start_depth, struck
+from hpcchain.layout.segment_parts import running_length_of, series_error_of
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.prefetch import ask, ask_for_molecule, prefetch
 from hpcchain.sector.segments.falling import falls
@@ -131,7 +132,7 @@ def pack(s, rows, lent, out):
         if lent[m] == 0:
             continue
         sent = s.window_molecule[m, L.WINDOW_SENT]
-        out[at + E.HEAD_ID] = s.mol[m, L.MOL_ID]
+        out[at + E.HEAD_ID] = s.window_molecule[m, L.WINDOW_ID]
         out[at + E.HEAD_KEPT] = sent
         out[at + E.HEAD_TOTAL] = s.window_molecule[m, L.WINDOW_NUMBER]
         at += E.HEAD
@@ -162,17 +163,17 @@ def _write(s, h, out, at):
     out[at + E.DEPTH] = start_depth(s.segment, first)
     out[at + E.LOWER] = s.window_molecule[h, L.WINDOW_LOWER]
     out[at + E.HIGHER] = s.window_molecule[h, L.WINDOW_HIGHER]
-    out[at + E.RUNNING_LENGTH] = s.timing[h, L.RUNNING_LENGTH]
+    out[at + E.RUNNING_LENGTH] = running_length_of(s, h)
     for c in range(3):
         out[at + E.IMAGE + c] = s.mol[h, L.MOL_IMAGE + c]
-    out[at + E.LENGTH] = s.bounds[first, L.LENGTH]
-    out[at + E.WRONG] = s.timing[h, L.SERIES_ERROR]
+    out[at + E.LENGTH] = s.timing[h, L.LENGTH]
+    out[at + E.WRONG] = series_error_of(s, h)
     window_event = s.window_molecule[h, L.WINDOW_EVENT]
     members = s.window_event[window_event, L.EVENT_SIZE] if window_event > 0 else 0
     out[at + E.MEMBERS] = members
     for k in range(L.MOST_MEMBERS):
         out[at + E.MEMBER_IDS + k] = (
-            s.mol[s.window_event[window_event, L.EVENT_MEMBERS + k], L.MOL_ID] if k < members else -1
+            s.window_molecule[s.window_event[window_event, L.EVENT_MEMBERS + k], L.WINDOW_ID] if k < members else -1
         )
     out[at + E.ALONE] = 0.0
     at += E.BEADS
@@ -350,7 +351,7 @@ def same_segment(s, h, begin):
         return False
     if (
         start_depth(s.segment, first) != s.owner_history[begin + E.DEPTH]
-        or s.timing[h, L.RUNNING_LENGTH] != s.owner_history[begin + E.RUNNING_LENGTH]
+        or running_length_of(s, h) != s.owner_history[begin + E.RUNNING_LENGTH]
     ):
         return False
     if (
@@ -397,7 +398,8 @@ def replay(s, m):
     s.window_molecule[m, L.WINDOW_EVENT] = FROM_OWNER
     s.window_molecule[m, L.WINDOW_LOWER] = np.int64(s.owner_history[begin + E.LOWER])
     s.window_molecule[m, L.WINDOW_HIGHER] = np.int64(s.owner_history[begin + E.HIGHER])
-    s.timing[m, L.RUNNING_LENGTH] = s.owner_history[begin + E.RUNNING_LENGTH]
+    if len(s.running_length) > 0:
+        s.running_length[m] = s.owner_history[begin + E.RUNNING_LENGTH]
     for c in range(3):
         s.mol[m, L.MOL_IMAGE + c] = np.int64(s.owner_history[begin + E.IMAGE + c])
     first = s.mol[m, L.MOL_FIRST]
@@ -409,16 +411,17 @@ def replay(s, m):
             s.starts[i, c] = s.owner_history[at + c]
         s.starts[i, L.START_TICKS] = s.owner_history[begin + E.TICKS]
         s.starts[i, L.START_REM] = s.owner_history[begin + E.REM]
-        s.segment[i, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
         marks = np.int64(s.owner_history[at + E.BEAD_MARKS])
         set_start(s.segment, i, np.int64(s.owner_history[begin + E.DEPTH]), marks & 1)
         set_in_contact(s.segment, i, marks >> 1)
         set_order(s.segment, i, _order_of_replayed(s, m))
         s.bounds[i, L.ACCELERATION] = s.owner_history[at + E.BEAD_ACCELERATION]
         s.bounds[i, L.SPEED] = s.owner_history[at + E.BEAD_SPEED]
-        s.bounds[i, L.LENGTH] = s.owner_history[begin + E.LENGTH]
         at = _read_extra(s, i, at, s.extended)
-    s.timing[m, L.SERIES_ERROR] = s.owner_history[begin + E.WRONG]
+    s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
+    s.timing[m, L.LENGTH] = s.owner_history[begin + E.LENGTH]
+    if s.stepper is not None:
+        s.series_error[m] = s.owner_history[begin + E.WRONG]
     s.window_timing[m, L.TOP_SPEED] = fastest
     if fastest > s.par[L.FASTEST]:
         s.par[L.FASTEST] = fastest
@@ -443,7 +446,7 @@ def count_mismatched(s):
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
         if k + SOON < s.scalars[L.SCALAR_TOUCHED]:
-            ask(s.mol, s.touched[k + SOON])
+            ask(s.mol_own, s.touched[k + SOON])
         m = s.touched[k]
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             continue

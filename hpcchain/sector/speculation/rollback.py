@@ -12,9 +12,11 @@ took part in it, and so on; contacts of undone events are struck from the log.
 import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_bits import series_order, set_order
+from hpcchain.layout.segment_parts import series_error_of
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.prefetch import ask, prefetch
 
@@ -25,19 +27,8 @@ def save_segment(s, m):
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         further = way(s, m, s.par[L.NOW], s.par[L.NOW_REM])
         touch(s.window_molecule, s.touched, s.scalars, m)
-        _save_segment(
-            s.mol,
-            s.window_molecule,
-            s.timing,
-            s.window_timing,
-            s.starts,
-            s.bounds,
-            s.segment,
-            s.bead_id,
-            s.free_rows,
-            s.scalars,
-            m,
-        )
+        _save_segment(s, m)
+        _ask_for_row(s, s.free_rows[s.window_molecule[m, L.WINDOW_CLASS], L.SPARE_HEAD])
         copy_extra(s, m, s.window_molecule[m, L.WINDOW_PREVIOUS], s.extended)
         s.window_timing[m, L.TRAVELLED] += further
         s.inside[m, L.IN_UNTIL] = -np.inf
@@ -71,41 +62,39 @@ def known_from(s, m):
 def way(s, m, ticks, remainder):
     """Return how far the beads of molecule m may go at most in its present segment up to a time [length]."""
     from_ticks, from_remainder = known_from(s, m)
-    return s.timing[m, L.SERIES_ERROR] + s.window_timing[m, L.TOP_SPEED] * max(
+    return series_error_of(s, m) + s.window_timing[m, L.TOP_SPEED] * max(
         time_span(ticks, remainder, from_ticks, from_remainder, s.par[L.TICK]), 0.0
     )
 
 
 @kernel
-def _save_segment(mol, window_molecule, timing, window_timing, starts, bounds, segment, bead_id, free_rows, scalars, m):
-    h = _take_row(window_molecule, free_rows, scalars, window_molecule[m, L.WINDOW_CLASS])
-    _copy_segment(mol, window_molecule, timing, window_timing, starts, bounds, segment, m, h)
+def _save_segment(s, m):
+    window_molecule = s.window_molecule
+    h = _take_row(window_molecule, s.free_rows, s.scalars, window_molecule[m, L.WINDOW_CLASS])
+    _copy_segment(s, m, h)
     window_molecule[h, L.WINDOW_PREVIOUS] = window_molecule[m, L.WINDOW_PREVIOUS]
     window_molecule[m, L.WINDOW_PREVIOUS] = h
     window_molecule[m, L.WINDOW_NUMBER] += 1
     window_molecule[m, L.WINDOW_EVENT] = 0
-    window_molecule[m, L.WINDOW_LOWER] = bead_id[mol[m, L.MOL_FIRST]]
+    window_molecule[m, L.WINDOW_LOWER] = s.bead_id[s.mol[m, L.MOL_FIRST]]
     window_molecule[m, L.WINDOW_HIGHER] = L.SEGMENT_END
     window_molecule[m, L.WINDOW_REOPENED] = 0
     window_molecule[m, L.WINDOW_CHANGED] = 1
-    _ask_for_row(
-        mol, window_molecule, window_timing, starts, free_rows[window_molecule[m, L.WINDOW_CLASS], L.SPARE_HEAD]
-    )
 
 
 @inlined
-def _ask_for_row(mol, window_molecule, window_timing, starts, h):
+def _ask_for_row(s, h):
     """Have the row that is taken next brought to the cache, and of the one after it what tells where it is."""
     if h < 0:
         return
-    after = window_molecule[h, L.WINDOW_PREVIOUS]
+    after = s.window_molecule[h, L.WINDOW_PREVIOUS]
     if after >= 0:
-        prefetch(mol, after)
-        ask(window_molecule, after)
-    ask(window_timing, h)
-    first = mol[h, L.MOL_FIRST]
-    for j in range(first, first + mol[h, L.MOL_BEADS]):
-        prefetch(starts, j)
+        ask(s.mol_own, after)
+        ask(s.window_molecule, after)
+    ask(s.window_timing, h)
+    first = s.mol[h, L.MOL_FIRST]
+    for j in range(first, first + s.mol[h, L.MOL_BEADS]):
+        prefetch(s.starts, j)
 
 
 @inlined
@@ -127,26 +116,32 @@ def _release_row(s, h):
 
 
 @inlined
-def _copy_segment(mol, window_molecule, timing, window_timing, starts, bounds, segment, a, b):
+def _copy_segment(s, a, b):
     """Copy all that belongs to the segment of molecule row a, but its link in the chain, to row b."""
-    first = mol[b, L.MOL_FIRST]
-    series = mol[b, L.MOL_SERIES]
-    for c in range(L.MOL_OF_SEGMENT):
-        mol[b, c] = mol[a, c]
+    first = s.mol[b, L.MOL_FIRST]
+    series = s.mol[b, L.MOL_SERIES]
+    for c in range(OWN_COLUMNS):
+        s.mol[b, c] = s.mol[a, c]
     for c in range(L.WINDOW_NUMBER, L.WINDOW_OF_SEGMENT):  # not its link in the chain
-        window_molecule[b, c] = window_molecule[a, c]
-    mol[b, L.MOL_FIRST] = first
-    mol[b, L.MOL_SERIES] = series
+        s.window_molecule[b, c] = s.window_molecule[a, c]
+    s.mol[b, L.MOL_FIRST] = first
+    s.mol[b, L.MOL_SERIES] = series
     for c in range(L.TIMING_COLUMNS):
-        timing[b, c] = timing[a, c]
+        s.timing[b, c] = s.timing[a, c]
     for c in range(L.WINDOW_TIMING_COLUMNS):
-        window_timing[b, c] = window_timing[a, c]
-    i = mol[a, L.MOL_FIRST]
-    j = mol[b, L.MOL_FIRST]
-    order = L.UNMADE if mol[a, L.MOL_SOLVER] != L.BALLISTIC else series_order(segment, i)
-    for _ in range(mol[a, L.MOL_BEADS]):
-        _copy_bead(starts, bounds, segment, i, j)
-        set_order(segment, j, order)
+        s.window_timing[b, c] = s.window_timing[a, c]
+    if len(s.running_length) > 0:
+        s.running_length[b] = s.running_length[a]
+    if s.stepper is not None:
+        s.series_error[b] = s.series_error[a]
+    i = s.mol[a, L.MOL_FIRST]
+    j = first
+    order = L.UNMADE if s.mol[a, L.MOL_SOLVER] != L.BALLISTIC else series_order(s.segment, i)
+    for _ in range(s.mol[a, L.MOL_BEADS]):
+        _copy_bead(s.starts, s.bounds, s.segment, i, j)
+        set_order(s.segment, j, order)
+        if len(s.radius) > 1:
+            s.radius[j] = s.radius[i]
         i += 1
         j += 1
 
@@ -156,12 +151,10 @@ def _copy_bead(starts, bounds, segment, i, j):
     """Copy what is kept of a bead's segment from row i to row j: all is read first, so that several go at once."""
     x, y, z, u = starts[i, L.X], starts[i, L.Y], starts[i, L.Z], starts[i, L.VX]
     v, w, ticks, remainder = starts[i, L.VY], starts[i, L.VZ], starts[i, L.START_TICKS], starts[i, L.START_REM]
-    a, b, c, d = bounds[i, L.ACCELERATION], bounds[i, L.SPEED], bounds[i, L.RADIUS], bounds[i, L.LENGTH]
-    serial, marks = segment[i, L.SERIAL], segment[i, L.START_MARKS]
+    a, b, marks = bounds[i, L.ACCELERATION], bounds[i, L.SPEED], segment[i, L.START_MARKS]
     starts[j, L.X], starts[j, L.Y], starts[j, L.Z], starts[j, L.VX] = x, y, z, u
     starts[j, L.VY], starts[j, L.VZ], starts[j, L.START_TICKS], starts[j, L.START_REM] = v, w, ticks, remainder
-    bounds[j, L.ACCELERATION], bounds[j, L.SPEED], bounds[j, L.RADIUS], bounds[j, L.LENGTH] = a, b, c, d
-    segment[j, L.SERIAL], segment[j, L.START_MARKS] = serial, marks
+    bounds[j, L.ACCELERATION], bounds[j, L.SPEED], segment[j, L.START_MARKS] = a, b, marks
 
 
 @kernel
@@ -182,7 +175,7 @@ def restore_segment(s, m):
     s.rolled_back_to[m, L.OPENED_TICKS] = s.starts[s.mol[m, L.MOL_FIRST], L.START_TICKS]
     s.rolled_back_to[m, L.OPENED_REM] = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
     s.inside[m, L.IN_UNTIL] = -np.inf
-    _copy_segment(s.mol, s.window_molecule, s.timing, s.window_timing, s.starts, s.bounds, s.segment, h, m)
+    _copy_segment(s, h, m)
     copy_extra(s, h, m, s.extended)
     sweep(s, m)
     s.window_molecule[m, L.WINDOW_PREVIOUS] = s.window_molecule[h, L.WINDOW_PREVIOUS]
@@ -284,15 +277,15 @@ def number_of_event(s, m, window_event):
 
 
 @kernel
-def closed_with_serial(mol, window_molecule, segment, m, b, serial):
-    """Return the molecule row of m's closed segment in which its bead b has that serial number, and its successor's.
+def closed_with_serial(window_molecule, timing, m, serial):
+    """Return the molecule row of m's closed segment with that serial number, and its successor's.
 
     Returns (-1, -1) when it is not in the window.
     """
     after = m
     h = window_molecule[m, L.WINDOW_PREVIOUS]
     while h >= 0:
-        if segment[mol[h, L.MOL_FIRST] + b, L.SERIAL] == serial:
+        if timing[h, L.SERIAL] == serial:
             return h, after
         after = h
         h = window_molecule[h, L.WINDOW_PREVIOUS]

@@ -5,6 +5,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, time_span
+from hpcchain.layout.segment_parts import series_error_of
 from hpcchain.sector.search.prefetch import ask, ask_for_molecule
 from hpcchain.sector.speculation.rollback import discard_history, known_from, restore_segment, way
 
@@ -192,9 +193,8 @@ def _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ti
         now = 0.0
         if dt >= 0.0:
             for b in range(s.mol[m, L.MOL_BEADS]):
-                here = (
-                    _distance(s, first + b, lag, reference_position, s.mol[m, L.MOL_FIRST] + b)
-                    + s.timing[h, L.SERIES_ERROR]
+                here = _distance(s, first + b, lag, reference_position, s.mol[m, L.MOL_FIRST] + b) + series_error_of(
+                    s, h
                 )
                 now = max(now, here)
                 here += s.bounds[first + b, L.SPEED] * dt
@@ -225,7 +225,7 @@ def _note_now(s, m, now, lag, ticks, remainder):
 def _keep_inside(s, m, skin):
     """Note until when a molecule stays in its skin if nothing begins another segment of it."""
     ticks, remainder = known_from(s, m)
-    left = skin - s.inside[m, L.IN_NOW] - s.timing[m, L.SERIES_ERROR]
+    left = skin - s.inside[m, L.IN_NOW] - series_error_of(s, m)
     safe = EARLY * left / s.window_timing[m, L.TOP_SPEED] if left > 0.0 else 0.0
     s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM] = after(ticks, remainder, min(safe, LONGEST), s.par[L.TICK])
 

@@ -84,12 +84,12 @@ def test_an_array_of_another_kind_is_refused(field, array):
         taken(pair()._replace(**{field: array}))
 
 
-def test_line_span_and_seg_of_a_bead_share_a_pair_of_cache_lines():
+def test_start_bounds_and_segment_of_a_bead_lie_together():
     starts, bounds, segment = bead_lines(3)
-    assert [FIELDS[name] for name in ("starts", "bounds", "segment")] == ["f8 8/16", "f8 4/16", "i8 4/16"]
+    assert [FIELDS[name] for name in ("starts", "bounds", "segment")] == ["f8 8/12", "f8 2/12", "i8 2/12"]
     assert starts.ctypes.data % 128 == 0
-    assert [array.ctypes.data - starts.ctypes.data for array in (bounds, segment)] == [64, 96]
-    bounds[2, 3], segment[2, 3] = 1.0, -1
+    assert [array.ctypes.data - starts.ctypes.data for array in (bounds, segment)] == [64, 80]
+    bounds[2, 1], segment[2, 1] = 1.0, -1
     assert np.all(starts == 0.0) and np.count_nonzero(bounds) == np.count_nonzero(segment) == 1
 
 

@@ -114,7 +114,7 @@ def test_what_is_next_follows_from_who_holds_it():
     for m in range(4):
         assert (*next_time_of(s, m), *next_event_of(s, m)) == queue.rank(m)
     s.holder[1] = L.AT_END
-    s.starts[1, L.START_TICKS], s.starts[1, L.START_REM], s.bounds[1, L.LENGTH] = 7.0, 0.5 * TICK, 2.75 * TICK
+    s.starts[1, L.START_TICKS], s.starts[1, L.START_REM], s.timing[1, L.LENGTH] = 7.0, 0.5 * TICK, 2.75 * TICK
     assert next_time_of(s, 1) == (10.0, 0.25 * TICK)
     assert next_event_of(s, 1) == (0, s.bead_id[1], L.SEGMENT_END)
     for waits in (L.GHOST, L.VACANT):

@@ -53,7 +53,7 @@ def test_who_is_left_out_cannot_be_met(boundary, growth):
 def test_single_beads_may_be_anywhere():
     engine = Engine(gas(MIXTURE * 3, 1, 4.3))
     single = engine.sector.bounds[:, 0] == 0.0
-    dimer = np.isin(engine.sector.mol[engine.sector.segment[:, 2], 1], 2)
+    dimer = np.isin(engine.sector.mol[engine.sector.segment[:, MOLECULE], MOL_BEADS], 2)
     assert np.all(engine.sector.swept[single & ~dimer, 3] == UNBOUNDED) and np.any(single)
     assert np.all(engine.sector.swept[dimer, 3] < UNBOUNDED)
 

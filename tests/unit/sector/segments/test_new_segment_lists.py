@@ -33,7 +33,7 @@ def made(s, i):
 @kernel
 def place(s, i, dt):
     """Return where bead i is a time after its segment's start."""
-    x, y, z, _, _, _ = curve(s.starts, s.segment, s.series, i, dt)
+    x, y, z, _, _, _ = curve(s.mol, s.starts, s.segment, s.series, i, dt)
     return x, y, z
 
 
@@ -49,7 +49,7 @@ def test_beads_stay_in_the_shell_until_the_list_expires(seed):
     engine = Engine(gas(["chain10", "ring", "chain5"] * 4, seed=seed, pitch=3.6, cells=(3, 2, 2)))
     engine.advance(0.4)
     s = engine.core.sector
-    lengths, shell = s.bounds[:, L.LENGTH], s.par[L.SHELL]
+    lengths, shell = s.timing[s.segment[:, L.MOLECULE], L.LENGTH], s.par[L.SHELL]
     straight = 0
     for i in range(seed, s.scalars[L.SCALAR_BEADS], 4):
         for part in (0.02, 0.3, 0.7, 1.0):

@@ -9,7 +9,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import series_begin, series_order
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector import core
-from hpcchain.sector.segments.series_pool import LINE, PADDING, event_floats
+from hpcchain.sector.segments.series_pool import PADDING, event_floats, units_for
 from hpcchain.sector.serial import Engine
 from tests.support.gases import gas
 from tests.support.whole import frame_of
@@ -40,11 +40,11 @@ def blocks(s):
     """Return (begin, end) of all blocks of `series`, those of molecules and the free ones."""
     found = []
     for m in np.flatnonzero(s.mol[:, L.MOL_SOLVER] != L.BALLISTIC):
-        size = int(s.mol[m, L.MOL_BEADS]) * W.curve(int(s.mol[m, L.MOL_ORDER]))
-        found.append((int(s.mol[m, L.MOL_SERIES]), size))
-    for lines, begin in enumerate(s.free_series):
+        size = W.UNIT * units_for(int(s.mol[m, L.MOL_BEADS]), int(s.mol[m, L.MOL_ORDER]))
+        found.append((W.UNIT * int(s.mol[m, L.MOL_SERIES]), size))
+    for units, begin in enumerate(s.free_series):
         while begin >= 0:
-            found.append((int(begin), LINE * lines))
+            found.append((int(begin), W.UNIT * units))
             begin = int(s.series[begin])
     return sorted((begin, begin + size) for begin, size in found)
 
@@ -71,17 +71,24 @@ def runs(system):
 
 def test_blocks_are_as_long_as_orders_ask_for_and_fill_the_room_without_overlap(runs):
     s = runs[0].sector
-    assert len(s.free_series) == LONGEST * W.CURVE // LINE + 1 and np.any(s.free_series >= 0)
+    assert_sound(s)
+    assert np.any(s.free_series >= 0)
+    assert s.scalars[L.SCALAR_SERIES_END] + event_floats(len(s.free_series)) + PADDING <= len(s.series)
+
+
+def assert_sound(s):
+    """Every float up to the pool's end is in one block, of a molecule or free; orders say how long blocks are."""
+    assert len(s.free_series) == LONGEST * W.CURVE // W.UNIT + 1
     found = blocks(s)
-    assert found[0][0] == 0 and found[-1][1] == s.scalars[L.SCALAR_SERIES_END]
+    assert found[0][0] == 0 and found[-1][1] == s.scalars[L.SCALAR_SERIES_END] < len(s.series)
     assert all(end == begin for (_, end), (begin, _) in zip(found[:-1], found[1:], strict=True))
-    assert found[-1][1] + event_floats(len(s.free_series)) + PADDING <= len(s.series)
     m = np.flatnonzero(s.mol[:, L.MOL_SOLVER] != L.BALLISTIC)
     for k in m:
         for b in range(s.mol[k, L.MOL_BEADS]):
             i = int(s.mol[k, L.MOL_FIRST]) + b
             assert series_order(s.segment, i) == s.mol[k, L.MOL_ORDER]
-            assert series_begin(s.segment, i) == s.mol[k, L.MOL_SERIES] + b * W.curve(int(s.mol[k, L.MOL_ORDER]))
+            size = W.curve(int(s.mol[k, L.MOL_ORDER]))
+            assert series_begin(s.mol, s.segment, i) == W.UNIT * s.mol[k, L.MOL_SERIES] + b * size
 
 
 def test_bits_are_those_with_room_for_the_highest_orders(runs):
@@ -91,17 +98,20 @@ def test_bits_are_those_with_room_for_the_highest_orders(runs):
     assert [a.tobytes() for a in frame_of(packed, END)] == [a.tobytes() for a in frame_of(roomy, END)]
 
 
-def test_series_are_moved_where_the_room_ends_and_no_bit_changes(system, runs):
-    """With next to nothing to spare blocks are let go, split, and moved many times over."""
+@pytest.mark.parametrize(("spare", "least"), [(10**9, 1), (50, 10**9)], ids=["another array", "the same"])
+def test_series_are_moved_where_the_room_ends_and_no_bit_changes(system, runs, spare, least):
+    """With little to spare blocks are let go, split, and moved many times over, in another array or in the same."""
     moved = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(core, "LEAST_PACKED", 0)
-        patch.setattr(core, "SPARE_SERIES", 10**9)
+        patch.setattr(core, "SPARE_SERIES", spare)
+        patch.setattr(core, "LEAST_SPARED", least)
         former = core.Core.pack_series
         patch.setattr(core.Core, "pack_series", lambda self: (moved.append(1), former(self)))
         engine = Engine(system)
         engine.advance(END)
     assert len(moved) > 3
+    assert_sound(engine.sector)
     assert [a.tobytes() for a in frame_of(engine, END)] == [a.tobytes() for a in frame_of(runs[1], END)]
 
 

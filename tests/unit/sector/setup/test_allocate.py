@@ -1,9 +1,13 @@
 """A sector's arrays begin as the system is; cells may be folded without bringing beads together that are apart."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.system import PERIODIC, Box
 from hpcchain.sector.setup.allocate import build_sector, folded
@@ -29,10 +33,10 @@ def test_every_array_of_beads_has_the_states_row():
     depth, struck, _ = unpacked_starts(s.segment[:, L.START_MARKS])
     assert np.array_equal(depth, state.depth[ids]) and np.array_equal(struck, state.struck[ids].astype(bool))
     assert s.segment[:, L.MOLECULE].tolist() == [0] * 5 + [1] * 3 + [2]
-    assert np.all(s.bounds[:, L.RADIUS] == 0.25) and np.array_equal(s.bead_id, ids)
+    assert s.radius.tolist() == [0.25] and np.array_equal(s.bead_id, ids)
     assert np.all(partners_of(s) == L.NO_EVENT) and np.all(np.isinf(s.event_time))
     assert s.mol[:, L.MOL_FIRST].tolist() == [0, 5, 8] and s.mol[:, L.MOL_BEADS].tolist() == [5, 3, 1]
-    assert len(np.unique(s.segment[:, L.SERIES])) == beads
+    assert (W.UNIT * s.mol[:, L.MOL_SERIES]).tolist() == [0, 5 * W.CURVE, 8 * W.CURVE]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -70,3 +74,17 @@ def test_the_local_order_is_that_of_the_curve():
     system = make_system(molecules, size=(10.0,) * 3, boundary=(PERIODIC,) * 3, origin=(0.0,) * 3)
     order = space_sequence(system, np.arange(8), np.arange(8))
     assert shuffled[order].tolist() == list(range(8))
+
+
+@pytest.mark.parametrize("image", [2**30, -(2**53)])
+def test_image_counts_that_no_row_can_hold_are_refused(image):
+    """Rows hold 32 bits; half of that is kept for what a run adds before it is looked at."""
+    system = make_system([random_chain(2, 0), random_chain(1, 1)], (9.0, 9.0, 9.0))
+    for count, refused in ((2**30 - 1, False), (image, True)):
+        system.state.image[2] = 0, count, 0
+        build = partial(build_sector, MoleculeClasses(system), system, 0.2, 0.0, np.arange(2), np.full(3, 8), 0)
+        if refused:
+            with pytest.raises(EngineError, match="1073741824 box lengths or more from image 0"):
+                build()
+        else:
+            assert build()[0].mol[1, L.MOL_IMAGE + L.Y] == count

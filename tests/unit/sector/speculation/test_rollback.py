@@ -14,7 +14,7 @@ from hpcchain.layout.arrays import (
     NOW,
     OWNED,
     PARTNER_SERIAL,
-    SERIES_ERROR,
+    SERIAL,
     TICK,
     UNMADE,
     VACANT,
@@ -88,7 +88,7 @@ def test_who_is_set_back_meets_segments_closed_since():
     closed = s.window_molecule[fast, WINDOW_PREVIOUS]
     serials = []
     while closed >= 0:
-        serials.append(int(s.segment[s.mol[closed, MOL_FIRST], 0]))
+        serials.append(int(s.timing[closed, SERIAL]))
         closed = s.window_molecule[closed, WINDOW_PREVIOUS]
     assert found[k][2] in serials
     reach = np.sqrt(1.0 - 0.7**2)  # of two beads side by side at a distance of 0.7, as z is the same
@@ -134,7 +134,7 @@ def test_ghosts_have_their_owners_segments_and_their_errors():
             s = engine.ghosted.sector
             for m in np.flatnonzero(engine.ghosted.ownership != VACANT):
                 start = int(engine.ghosted.molecule_ids[m]), s.starts[int(s.mol[m, MOL_FIRST]), 0:8].tobytes()
-                (owned if s.mol[m, MOL_OWNERSHIP] == OWNED else ghosts)[start] = float(s.timing[m, SERIES_ERROR])
+                (owned if s.mol[m, MOL_OWNERSHIP] == OWNED else ghosts)[start] = float(s.series_error[m])
         return owned, ghosts
 
     ranks = on_ranks(2, body)

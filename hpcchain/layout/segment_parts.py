@@ -1,0 +1,38 @@
+"""What the beads of a molecule have in common in a segment, and radii, which most runs have but one of."""
+
+import numpy as np
+
+from hpcchain.jit.decorators import inlined
+from hpcchain.layout import arrays as L
+
+
+@inlined
+def radius_of(radius, i):
+    """Return the radius of bead i from a sector's `radius`, which has a single entry where all beads are equal."""
+    return radius[min(i, len(radius) - 1)]
+
+
+@inlined
+def length_of(s, i):
+    """Return the length of the segment in bead row i [time]."""
+    return s.timing[s.segment[i, L.MOLECULE], L.LENGTH]
+
+
+@inlined
+def serial_of(s, i):
+    """Return the serial number of the segment in bead row i."""
+    return np.int64(s.timing[s.segment[i, L.MOLECULE], L.SERIAL])
+
+
+@inlined
+def series_error_of(s, m):
+    """Return how far the series of molecule m's segment may be from the motion at most [length]."""
+    if s.stepper is not None:
+        return s.series_error[m]
+    return 0.0
+
+
+@inlined
+def running_length_of(s, m):
+    """Return the running mean of molecule m's segments' lengths [time]; single beads have none."""
+    return s.running_length[m] if len(s.running_length) > 0 else 0.0
