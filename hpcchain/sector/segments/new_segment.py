@@ -35,7 +35,7 @@ from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_awaited, search_bead, surely_listed
 from hpcchain.sector.search.list_place import list_time
 from hpcchain.sector.search.neighbour_lists import rebuild_list
-from hpcchain.sector.search.prefetch import ask_for_listed, ask_for_next
+from hpcchain.sector.search.prefetch import ask_first, ask_for_listed, ask_for_next
 from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
 from hpcchain.sector.segments.series_pool import reserve
 
@@ -420,16 +420,24 @@ def search_molecule(s, m):
         if i + 1 < first + n:
             ask_for_listed(s, i + 1)
         if found + s.lists[i, L.LIST_LENGTH] + 4 > len(s.found):
-            _search_awaited(s, first, i)
+            _search_awaited(s, first, i, found)
             found = np.int64(0)
         found = search_alone(s, i, found)
         ask_for_next(s)
-    _search_awaited(s, first, first + n)
+    _search_awaited(s, first, first + n, found)
 
 
 @inlined
-def _search_awaited(s, first, end):
-    """Search the beads from `first` on before `end` that a first pass has left, and make the series that this needs."""
+def _search_awaited(s, first, end, found):
+    """Search the beads from `first` on before `end` that a first pass has left, and make the series that this needs.
+
+    What they may touch are the first entries of `found`, as many as that says: how long their segments last, and where
+    their series begin, is written down with their molecules.
+    """
+    for e in range(found):
+        m = s.segment[s.found[e], L.MOLECULE]
+        ask_first(s.mol_own, m)
+        ask_first(s.timing, m)
     for i in range(first, end):
         if tied_with(s.next_event, i) == L.AWAITED:
             while True:
