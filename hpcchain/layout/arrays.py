@@ -47,7 +47,7 @@ mol               16 int64    per molecule: columns MOL_… below; the first, `m
 window_molecule   16 int64    per molecule, in windows: columns WINDOW_… below; without windows there are no rows
 timing            2 float64   per molecule: LENGTH of its segment [time], whose end follows from that
                               (`event_order.segment_end`); SERIAL number of the segment
-running_length    float64     per molecule: running mean of its segments' lengths [time]; no rows where all are single
+running_length    float64     per molecule: running mean of its segments' lengths [time]
 series_error      float64     per molecule where there are steps: how far the series may be from the motion at most
                               [length]
 window_timing     2 float64   per molecule, in windows: TOP_SPEED: its fastest bead's bound; TRAVELLED: how far beads

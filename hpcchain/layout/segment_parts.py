@@ -30,9 +30,3 @@ def series_error_of(s, m):
     if s.stepper is not None:
         return s.series_error[m]
     return 0.0
-
-
-@inlined
-def running_length_of(s, m):
-    """Return the running mean of molecule m's segments' lengths [time]; single beads have none."""
-    return s.running_length[m] if len(s.running_length) > 0 else 0.0

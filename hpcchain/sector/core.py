@@ -291,7 +291,7 @@ class Core:
             remainder=own[:, L.START_REM].copy(),
             depth=depth,
             struck=struck,
-            step=s.running_length[m] if len(s.running_length) else np.zeros(len(m)),
+            step=s.running_length[m],
             in_contact=left,
             extra=s.extra[: len(self.ids)][beads].copy() if s.extended is not None else None,
         )

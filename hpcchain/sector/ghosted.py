@@ -250,8 +250,7 @@ class GhostedSector:
             )
             s.segment[i : i + n, L.START_MARKS] = packed_starts(own[:, 11], own[:, 12], own[:, 14])
             s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = own[0, 6:9]
-            if len(s.running_length) and n > 1:
-                s.running_length[m] = own[0, 13]
+            s.running_length[m] = own[0, 13]
             if s.extended is not None:
                 s.extra[i : i + n] = own[:, 15:]
             s.window_molecule[m, L.WINDOW_ID], s.mol[m, L.MOL_OWNERSHIP] = molecule, L.GHOST
@@ -367,7 +366,7 @@ class GhostedSector:
             segment=lines[2],
             timing=extended(s.timing, len(kinds)),
             radius=s.radius if len(s.radius) == 1 else extended(s.radius, len(segment)),
-            running_length=extended(s.running_length, len(kinds) if len(s.running_length) else 0),
+            running_length=extended(s.running_length, len(kinds)),
             window_timing=extended(s.window_timing, len(kinds)),
             step_energy=s.step_energy if s.stepper is None else extended(s.step_energy, len(kinds)),
             series_error=s.series_error if s.stepper is None else extended(s.series_error, len(kinds)),

@@ -29,9 +29,7 @@ PACE_RATIO = 2.0
 
 @kernel
 def learn_pace(s, m, realised):
-    """Move a molecule's running segment length towards PACE_RATIO times the length that came true; not a bead's."""
-    if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
-        return
+    """Move a molecule's running segment length towards PACE_RATIO times the length that came true."""
     old = s.running_length[m]
     if not old > 0.0:
         old = s.timing[m, L.LENGTH]

@@ -200,7 +200,7 @@ def build_sector(
         par=par,
         mol_own=mol.own,
         mol_class=mol.common,
-        **timing_arrays(state.step[starting], mol, options(classes, system)["stepper"]),
+        **timing_arrays(state.step[starting], options(classes, system)["stepper"]),
         **bead_arrays(state, at, ids, radii(composition.prototypes, like), mol),
         **first_look_arrays(mol, n, is_extended(system.physics)),
         **list_arrays(capacity[at]),
@@ -219,13 +219,12 @@ def build_sector(
     return sector, ids
 
 
-def timing_arrays(running_length: np.ndarray, mol: SharedRows, stepper: Any) -> dict:
-    """Return `timing` of molecules, the running lengths of those with series, and what only steps need."""
-    single = mol[:, L.MOL_SOLVER] == L.BALLISTIC
-    steps = len(mol) if stepper else 0
+def timing_arrays(running_length: np.ndarray, stepper: Any) -> dict:
+    """Return `timing` of molecules, the running lengths of their segments, and what only steps need."""
+    steps = len(running_length) if stepper else 0
     return {
-        "timing": np.zeros((len(mol), L.TIMING_COLUMNS)),
-        "running_length": np.zeros(0) if single.all() else np.where(single, 0.0, running_length),
+        "timing": np.zeros((len(running_length), L.TIMING_COLUMNS)),
+        "running_length": running_length.copy(),
         "series_error": np.zeros(steps),
         "step_energy": np.zeros(steps),
     }

@@ -29,7 +29,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_entry as E
 from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import in_contact, set_in_contact, set_order, set_start, start_depth, struck
-from hpcchain.layout.segment_parts import running_length_of, series_error_of
+from hpcchain.layout.segment_parts import series_error_of
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.prefetch import ask, ask_for_molecule, prefetch
 from hpcchain.sector.segments.falling import falls
@@ -163,7 +163,7 @@ def _write(s, h, out, at):
     out[at + E.DEPTH] = start_depth(s.segment, first)
     out[at + E.LOWER] = s.window_molecule[h, L.WINDOW_LOWER]
     out[at + E.HIGHER] = s.window_molecule[h, L.WINDOW_HIGHER]
-    out[at + E.RUNNING_LENGTH] = running_length_of(s, h)
+    out[at + E.RUNNING_LENGTH] = s.running_length[h]
     for c in range(3):
         out[at + E.IMAGE + c] = s.mol[h, L.MOL_IMAGE + c]
     out[at + E.LENGTH] = s.timing[h, L.LENGTH]
@@ -351,7 +351,7 @@ def same_segment(s, h, begin):
         return False
     if (
         start_depth(s.segment, first) != s.owner_history[begin + E.DEPTH]
-        or running_length_of(s, h) != s.owner_history[begin + E.RUNNING_LENGTH]
+        or s.running_length[h] != s.owner_history[begin + E.RUNNING_LENGTH]
     ):
         return False
     if (
@@ -398,8 +398,7 @@ def replay(s, m):
     s.window_molecule[m, L.WINDOW_EVENT] = FROM_OWNER
     s.window_molecule[m, L.WINDOW_LOWER] = np.int64(s.owner_history[begin + E.LOWER])
     s.window_molecule[m, L.WINDOW_HIGHER] = np.int64(s.owner_history[begin + E.HIGHER])
-    if len(s.running_length) > 0:
-        s.running_length[m] = s.owner_history[begin + E.RUNNING_LENGTH]
+    s.running_length[m] = s.owner_history[begin + E.RUNNING_LENGTH]
     for c in range(3):
         s.mol[m, L.MOL_IMAGE + c] = np.int64(s.owner_history[begin + E.IMAGE + c])
     first = s.mol[m, L.MOL_FIRST]

@@ -130,8 +130,7 @@ def _copy_segment(s, a, b):
         s.timing[b, c] = s.timing[a, c]
     for c in range(L.WINDOW_TIMING_COLUMNS):
         s.window_timing[b, c] = s.window_timing[a, c]
-    if len(s.running_length) > 0:
-        s.running_length[b] = s.running_length[a]
+    s.running_length[b] = s.running_length[a]
     if s.stepper is not None:
         s.series_error[b] = s.series_error[a]
     i = s.mol[a, L.MOL_FIRST]
