@@ -73,7 +73,7 @@ def chain_factor(work, offset, tiles):
     """Factorise T of the current bond vectors into L D L^T.
 
     Pivots are quotients of T's leading minors, scaled to a unit diagonal: p_l = p_{l-1} - q_l p_{l-2} takes one step a
-    bond and no division. The products of multipliers are those by which `forward` and `_backward` add up a tile's
+    bond and no division. The products of multipliers are those by which `forward` and `backward` add up a tile's
     lanes in three steps instead of eight.
     """
     zero = splat(0.0)
@@ -154,7 +154,7 @@ def forward(work, p, y, carry):
 
 
 @inlined
-def _backward(work, p, y, carry):
+def backward(work, p, y, carry):
     """Return L^-T D^-1 y in the tile at p; `carry` holds the next tile's first result in every lane."""
     zero = splat(0.0)
     y = mul(y, load(work, p + W.PIVOT))
@@ -184,7 +184,7 @@ def solve_back(work, offset, tiles, row):
     carry = splat(0.0)
     for t in range(tiles - 1, -1, -1):
         p = offset + t * W.TILE
-        x = _backward(work, p, load(work, p + W.RHS), carry)
+        x = backward(work, p, load(work, p + W.RHS), carry)
         carry = first_everywhere(x)
         store(work, p + row, x)
 

@@ -13,6 +13,7 @@ from hpcchain.jit.simd import (
     add,
     after_1,
     ahead_1,
+    first_everywhere,
     fma,
     larger,
     largest,
@@ -25,44 +26,48 @@ from hpcchain.jit.simd import (
     sub,
 )
 from hpcchain.layout import workspace as W
-from hpcchain.propagators.taylor.chain import chain_bonds, dot, forward, put_triple, solve_back, triple
+from hpcchain.propagators.taylor.chain import backward, chain_bonds, dot, forward, put_triple, solve_back, triple
 
 LAMBDA = W.HIST + W.ROW
 PER_ORDER = 32
+MORE = 1.001  # beyond what rounding does to products
 
 
 @inlined
-def _products(work, p, k):
+def _products(work, p, k, tension, bx, by, bz):
     """Return what order k of tension times bond and of |b'|^2 / 2 has from lower orders, in the tile at p.
 
     The force is sum_{m<k} tension_m bond_{k-m}, the rate sum_{m=1}^{k+1} bond_m . bond_{k+2-m} / 2. What was found
-    last comes last, so that the rest can be done while it is on its way.
+    last, the tension of order k - 1 and the bond of order k + 1, is given; it comes last, so that the rest can be done
+    while it is on its way.
     """
     zero = splat(0.0)
     fx, fy, fz, rx, ry, rz = zero, zero, zero, zero, zero, zero
     low = p + W.HIST
     high = p + W.HIST + PER_ORDER * k
     for _ in range((k - 1) // 2):
-        tension = load(work, low + W.ROW)
-        bx, by, bz = triple(work, high)
-        fx, fy, fz = fma(tension, bx, fx), fma(tension, by, fy), fma(tension, bz, fz)
-        rx = fma(load(work, low + 2 * PER_ORDER), bx, rx)
-        ry = fma(load(work, low + 2 * PER_ORDER + W.LANES), by, ry)
-        rz = fma(load(work, low + 2 * PER_ORDER + 2 * W.LANES), bz, rz)
+        pull = load(work, low + W.ROW)
+        cx, cy, cz = triple(work, high)
+        fx, fy, fz = fma(pull, cx, fx), fma(pull, cy, fy), fma(pull, cz, fz)
+        rx = fma(load(work, low + 2 * PER_ORDER), cx, rx)
+        ry = fma(load(work, low + 2 * PER_ORDER + W.LANES), cy, ry)
+        rz = fma(load(work, low + 2 * PER_ORDER + 2 * W.LANES), cz, rz)
         low += PER_ORDER
         high -= PER_ORDER
     if k % 2 == 0:
         half = splat(0.5)
-        bx, by, bz = triple(work, high)
-        rx, ry, rz = fma(mul(half, bx), bx, rx), fma(mul(half, by), by, ry), fma(mul(half, bz), bz, rz)
-    for _ in range(k - (k - 1) // 2):
-        tension = load(work, low + W.ROW)
-        fx = fma(tension, load(work, high), fx)
-        fy = fma(tension, load(work, high + W.LANES), fy)
-        fz = fma(tension, load(work, high + 2 * W.LANES), fz)
+        cx, cy, cz = triple(work, high)
+        rx, ry, rz = fma(mul(half, cx), cx, rx), fma(mul(half, cy), cy, ry), fma(mul(half, cz), cz, rz)
+    for _ in range(k - 1 - (k - 1) // 2):
+        pull = load(work, low + W.ROW)
+        fx = fma(pull, load(work, high), fx)
+        fy = fma(pull, load(work, high + W.LANES), fy)
+        fz = fma(pull, load(work, high + 2 * W.LANES), fz)
         low += PER_ORDER
         high -= PER_ORDER
-    bx, by, bz = triple(work, p + W.HIST + PER_ORDER * (k + 1))
+    fx = fma(tension, load(work, high), fx)
+    fy = fma(tension, load(work, high + W.LANES), fy)
+    fz = fma(tension, load(work, high + 2 * W.LANES), fz)
     rx = fma(load(work, p + W.HIST + PER_ORDER), bx, rx)
     ry = fma(load(work, p + W.HIST + PER_ORDER + W.LANES), by, ry)
     rz = fma(load(work, p + W.HIST + PER_ORDER + 2 * W.LANES), bz, rz)
@@ -77,13 +82,18 @@ def _pulled(work, p, fx, fy, fz, gx, gy, gz):
 
 
 @inlined
-def _known_side(work, p, ax, ay, az, cx, cy, cz, rate, carry):
-    """Write the forward half of the tensions' solution of tile p, given its accelerations and those behind them."""
+def _stretching(work, p, ax, ay, az, cx, cy, cz, rate):
+    """Return what the tensions of tile p are solved from, given its accelerations and those behind them."""
     bx, by, bz = triple(work, p + W.HIST)
     y = fma(bx, sub(ahead_1(ax, cx), ax), rate)
     y = fma(by, sub(ahead_1(ay, cy), ay), y)
-    y = fma(bz, sub(ahead_1(az, cz), az), y)
-    y = forward(work, p, y, carry)
+    return fma(bz, sub(ahead_1(az, cz), az), y)
+
+
+@inlined
+def _known_side(work, p, ax, ay, az, cx, cy, cz, rate, carry):
+    """Write the forward half of the tensions' solution of tile p, given its accelerations and those behind them."""
+    y = forward(work, p, _stretching(work, p, ax, ay, az, cx, cy, cz, rate), carry)
     store(work, p + W.RHS, y)
     return last_everywhere(y)
 
@@ -100,7 +110,8 @@ def _known(work, offset, tiles, k):
         gx, gy, gz = fx, fy, fz
         cx, cy, cz = ax, ay, az
         before = rate
-        fx, fy, fz, rate = _products(work, p, k)
+        bx, by, bz = triple(work, p + W.HIST + PER_ORDER * (k + 1))
+        fx, fy, fz, rate = _products(work, p, k, load(work, p + LAMBDA + PER_ORDER * (k - 1)), bx, by, bz)
         put_triple(work, p + W.FORCE, fx, fy, fz)
         rate = mul(rate, scale)
         ax, ay, az = _pulled(work, p, fx, fy, fz, gx, gy, gz)
@@ -110,10 +121,22 @@ def _known(work, offset, tiles, k):
 
 
 @inlined
+def _tensioned(work, p, tension, fx, fy, fz):
+    """Return the forces of the bonds in tile p, of which all is known but what their last tension adds."""
+    fx = fma(tension, load(work, p + W.HIST), fx)
+    fy = fma(tension, load(work, p + W.HIST + W.LANES), fy)
+    fz = fma(tension, load(work, p + W.HIST + 2 * W.LANES), fz)
+    return fx, fy, fz
+
+
+@inlined
 def _store_bond(work, p, at, ax, ay, az, cx, cy, cz, inverse):
+    """Write, and return, the next coefficients of the bonds in tile p, given accelerations as `_stretching`."""
     share = mul(load(work, p + W.MASK), inverse)
     x, y, z = sub(ahead_1(ax, cx), ax), sub(ahead_1(ay, cy), ay), sub(ahead_1(az, cz), az)
-    put_triple(work, p + at, mul(x, share), mul(y, share), mul(z, share))
+    x, y, z = mul(x, share), mul(y, share), mul(z, share)
+    put_triple(work, p + at, x, y, z)
+    return x, y, z
 
 
 @kernel
@@ -133,9 +156,7 @@ def _append(work, offset, tiles, k):
         fx, fy, fz = zero, zero, zero
         if k > 0:
             fx, fy, fz = triple(work, p + W.FORCE)
-        fx = fma(tension, load(work, p + W.HIST), fx)
-        fy = fma(tension, load(work, p + W.HIST + W.LANES), fy)
-        fz = fma(tension, load(work, p + W.HIST + 2 * W.LANES), fz)
+        fx, fy, fz = _tensioned(work, p, tension, fx, fy, fz)
         ax, ay, az = _pulled(work, p, fx, fy, fz, gx, gy, gz)
         if t > 0:
             _store_bond(work, p - W.TILE, bond, cx, cy, cz, ax, ay, az, inverse)
@@ -160,6 +181,60 @@ def _first_side(work, offset, tiles):
         carry = last_everywhere(y)
         store(work, p + W.RHS, y)
     return math.sqrt(largest(worst))
+
+
+@inlined
+def _latest(work, p, k):
+    """Return of a chain of two tiles what order k needs of the one before, tensions (2) and bonds (2 x 3)."""
+    y = z = splat(0.0)
+    if k > 0:
+        y = load(work, p + LAMBDA + PER_ORDER * (k - 1))
+        z = load(work, p + W.TILE + LAMBDA + PER_ORDER * (k - 1))
+    bond = p + W.HIST + PER_ORDER * (k + 1)
+    return y, z, triple(work, bond), triple(work, bond + W.TILE)
+
+
+@inlined
+def _order_in_two_tiles(work, p, k, latest):
+    """Do for a chain of two tiles what `_known`, `solve_back` and `_append` do, to the same bits.
+
+    What a step needs of the one before stays in registers, and no call comes between: these are most of the time where
+    tiles are few. Returns what `_append` does, and `_latest` of the next order.
+    """
+    q = p + W.TILE
+    zero = splat(0.0)
+    fx, fy, fz, gx, gy, gz = zero, zero, zero, zero, zero, zero
+    if k > 0:
+        scale = splat((k + 1.0) * (k + 2.0))
+        y, z, (bx, by, bz), (cx, cy, cz) = latest
+        fx, fy, fz, y = _products(work, p, k, y, bx, by, bz)
+        gx, gy, gz, z = _products(work, q, k, z, cx, cy, cz)
+        ax, ay, az = _pulled(work, p, fx, fy, fz, zero, zero, zero)
+        cx, cy, cz = _pulled(work, q, gx, gy, gz, fx, fy, fz)
+        z = _stretching(work, q, cx, cy, cz, zero, zero, zero, mul(z, scale))
+        y = forward(work, p, _stretching(work, p, ax, ay, az, cx, cy, cz, mul(y, scale)), zero)
+        z = forward(work, q, z, last_everywhere(y))
+    else:
+        y = load(work, p + W.RHS)
+        z = load(work, q + W.RHS)
+    z = backward(work, q, z, zero)
+    y = backward(work, p, y, first_everywhere(z))
+    store(work, p + LAMBDA + PER_ORDER * k, y)
+    store(work, q + LAMBDA + PER_ORDER * k, z)
+    fx, fy, fz = _tensioned(work, p, y, fx, fy, fz)
+    gx, gy, gz = _tensioned(work, q, z, gx, gy, gz)
+    ax, ay, az = _pulled(work, p, fx, fy, fz, zero, zero, zero)
+    cx, cy, cz = _pulled(work, q, gx, gy, gz, fx, fy, fz)
+    inverse = splat(1.0 / ((k + 1) * (k + 2)))
+    bond = W.HIST + PER_ORDER * (k + 2)
+    first = _store_bond(work, p, bond, ax, ay, az, cx, cy, cz, inverse)
+    second = _store_bond(work, q, bond, cx, cy, cz, zero, zero, zero, inverse)
+    coefficient = W.COEF + W.ROW * (k + 2)
+    put_triple(work, p + coefficient, mul(ax, inverse), mul(ay, inverse), mul(az, inverse))
+    put_triple(work, q + coefficient, mul(cx, inverse), mul(cy, inverse), mul(cz, inverse))
+    worst = larger(add(add(size(ax), size(ay)), size(az)), zero)
+    worst = larger(add(add(size(cx), size(cy)), size(cz)), worst)
+    return largest(worst) / ((k + 1) * (k + 2)), (y, z, first, second)
 
 
 @outlined
@@ -213,8 +288,8 @@ def chain_series_of_two(work, offset, tiles, h, tolerance, p, mt, g, accuracy):
         power = power * h
         other = other * g
         k += 1
-        left = _left_after(terms, k)
-        rest = _left_after(parts, k)
+        left = _left_after(terms, k, tolerance)
+        rest = _left_after(parts, k, accuracy)
         ended = left <= tolerance or k + 1 == W.KMAX
         over = rest <= accuracy or k + 1 == W.KMAX
         if ended or over:
@@ -233,6 +308,8 @@ def chain_series_of_two(work, offset, tiles, h, tolerance, p, mt, g, accuracy):
 @outlined
 def _orders_from(work, offset, tiles, h, tolerance, k, power, terms):
     """Add the coefficients of order k + 2 and more; `power` is h^(k + 1), `terms` are the last four, latest last."""
+    if tiles == 2:
+        return _orders_in_two_tiles(work, offset, h, tolerance, k, power, terms)
     while True:
         if k > 0:
             _known(work, offset, tiles, k)
@@ -240,15 +317,38 @@ def _orders_from(work, offset, tiles, h, tolerance, k, power, terms):
         terms = (terms[1], terms[2], terms[3], _append(work, offset, tiles, k) * power * (k + 2))
         power = power * h
         k += 1
-        left = _left_after(terms, k)
+        left = _left_after(terms, k, tolerance)
         if left <= tolerance or k + 1 == W.KMAX:
             return _ended(work, offset, tiles, h, tolerance, k + 1, left)
 
 
+@kernel
+def _orders_in_two_tiles(work, offset, h, tolerance, k, power, terms):
+    """Do what `_orders_from` does, of a chain of two tiles."""
+    latest = _latest(work, offset, k)
+    while True:
+        worst, latest = _order_in_two_tiles(work, offset, k, latest)
+        terms = (terms[1], terms[2], terms[3], worst * power * (k + 2))
+        power = power * h
+        k += 1
+        left = _left_after(terms, k, tolerance)
+        if left <= tolerance or k + 1 == W.KMAX:
+            return _ended(work, offset, np.int64(2), h, tolerance, k + 1, left)
+
+
 @inlined
-def _left_after(terms, k):
-    """Estimate what a series leaves out after k terms, of which the last four are given; two tell nothing."""
-    return _left_out(terms[0], terms[1], terms[2], terms[3]) if k > 2 else math.inf
+def _left_after(terms, k, tolerance):
+    """Estimate what a series leaves out after k terms, of which the last four are given; two tell nothing.
+
+    It is infinite, too, where it is surely beyond the tolerance and terms are to follow, which takes neither root nor
+    division to tell: with the ratio r of `_left_out` it is at least the last term times r or, if that is less, 3.
+    """
+    if k <= 2:
+        return math.inf
+    now = terms[3]
+    more = now > MORE * tolerance
+    more &= now * now * max(now, terms[2]) > MORE * tolerance * tolerance * max(terms[0], terms[1])
+    return math.inf if more and k + 1 < W.KMAX else _left_out(terms[0], terms[1], terms[2], now)
 
 
 @kernel

@@ -5,6 +5,7 @@ import pytest
 
 from hpcchain.layout.workspace import COEF, KMAX, ROW
 from hpcchain.propagators.interface import acceleration_bound
+from hpcchain.propagators.taylor import chain_series as chain_series_kernels
 from tests.support import twins
 from tests.support.kernel_tools import Bench, chain_bonds, random_chain
 from tests.support.kicks import dense_kick, inverse
@@ -193,6 +194,23 @@ def test_truncation_is_as_asked_whether_or_not_the_segment_was_shortened(n, tole
         assert np.abs(vt - exact_v).max() < 20 * tolerance * rate + 2e-13
         assert np.abs(xt - exact_x).max() < 20 * tolerance * rate * h + 2e-14 * n
     assert cut >= 1
+
+
+def test_a_series_ends_where_the_whole_estimate_says_so():
+    rng = np.random.default_rng(12)
+    cases = rng.lognormal(sigma=2.0, size=(3000, 4)) * np.array([1e-12, 1e-13, 1e-14, 1e-15])
+    cases[::7, rng.integers(4)] = 0.0
+    cases[::50] = 0.0
+    ends = infinite = 0
+    for terms in map(tuple, cases):
+        for tolerance in (1e-16, 1e-15, 1e-14, 1e-13):
+            whole = chain_series_kernels._left_out(*terms)
+            left = chain_series_kernels._left_after(terms, 9, tolerance)
+            assert left == whole or (np.isinf(left) and whole > tolerance)
+            assert chain_series_kernels._left_after(terms, KMAX - 1, tolerance) == whole
+            ends += whole <= tolerance
+            infinite += np.isinf(left)
+    assert ends > 1000 and infinite > 1000
 
 
 @pytest.mark.parametrize("order", [4, 8, 12])
