@@ -57,6 +57,7 @@ free_rooms        int64       first of the free rooms of `neighbour` of so many 
                               (`list_pool`); without entries where each list has a room of its own for good
 free_series       int64       first of the free blocks of `series` of so many units, -1 if there is none
                               (`series_pool`); without entries where each molecule has room for the highest order
+series_room       int32       per molecule: units of its block of `series`; without entries where `free_series` is
 holder            int32       per molecule: the bead that holds its earliest event, or AT_END, BY_HISTORY,
                               BY_THERMOSTAT; what that event is follows from it (`event_order.next_event_of`)
 key               4 float64   per match of the queue (`tournament`): keys, times relative to a base; beside it
@@ -400,6 +401,7 @@ FIELDS = {
     "winner": f"i4 {MATCH}/16",
     "series": "f8",
     "free_series": "i8",
+    "series_room": "i4",
     "table": "f8",
     "graph": "i8",
     "bonded": "i8",

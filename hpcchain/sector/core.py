@@ -151,7 +151,8 @@ class Core:
         if len(beads) and max(SPARED * event_floats(entries), LEAST_PACKED) < len(s.series):
             s.mol[:, L.MOL_SERIES] = -1
             s.scalars[L.SCALAR_SERIES_END] = self.series_head
-            self.sector = s._replace(free_series=np.full(entries, -1, dtype=np.int64))
+            free, room = np.full(entries, -1, dtype=np.int64), np.zeros(len(s.mol), dtype=np.int32)
+            self.sector = s._replace(free_series=free, series_room=room)
         initialise.start(self.sector)
         if len(self.sector.free_series):
             self.pack_series()
@@ -175,7 +176,8 @@ class Core:
         series[:head] = s.series[:head]
         move_series(s, series, head, highest)
         s.free_series[:] = -1
-        self.sector = s._replace(series=series, free_series=s.free_series[: 0 if highest else None])
+        kept = 0 if highest else None
+        self.sector = s._replace(series=series, free_series=s.free_series[:kept], series_room=s.series_room[:kept])
 
     def enlist(self) -> None:
         """List all neighbours and search all events anew, with as much room as that takes."""

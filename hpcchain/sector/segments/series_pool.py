@@ -1,8 +1,11 @@
 """Room for series in a sector without windows: as much as the orders of the series at hand ask for.
 
-A molecule of n beads whose series have order k has a block of n curve(k) floats (`workspace.curve`), in units of four.
-When its next series need another number of units it lets its block go and takes another: one of that length that was
-let go of (`free_blocks`: `free_series` by the number of units), else the rest of `series`, else a part of a longer one.
+A molecule of n beads whose series have order k needs a block of n curve(k) floats (`workspace.curve`), in units of
+four. When its next series need another number of units it lets its block go and takes another: one that was let go of
+(`free_blocks`: `free_series` by the number of units) and is as long, or has room for at most LONGER orders more, else
+the rest of `series`, else a part of a longer one. How long its block is is in `series_room`. Which orders are asked for
+most changes from time to time: what is taken whole, if a little too long, can be let go of whole, while of one that is
+cut a part too short for anybody is left over.
 
 When the rest of `series` may not do for one more event, `loop.advance` returns, and all blocks are moved together, in
 another array if that leaves too little room (`Core.pack_series`). In windows, where closed segments and ghosts have no
@@ -17,6 +20,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.free_blocks import first_free, let_go, part_of_longer
 
+LONGER = 3
 PADDING = W.UNIT  # behind all blocks: points are read four floats at a time
 
 
@@ -39,11 +43,18 @@ def _reserve(s, m, order):
     needed = units_for(beads, order)
     begin = s.mol[m, L.MOL_SERIES]
     if begin >= 0:
-        had = units_for(beads, s.mol[m, L.MOL_ORDER])
+        had = np.int64(s.series_room[m])
         if had == needed:
             return
         let_go(s.series, s.free_series, W.UNIT * begin, had)
-    s.mol[m, L.MOL_SERIES] = _take(s, needed) // W.UNIT
+    room = needed
+    for higher in range(order, min(order + LONGER, W.KMAX) + 1):
+        units = units_for(beads, higher)
+        if s.free_series[units] >= 0:
+            room = units
+            break
+    s.series_room[m] = room
+    s.mol[m, L.MOL_SERIES] = _take(s, room) // W.UNIT
 
 
 @kernel
@@ -79,11 +90,13 @@ def series_floats(s):
 
 @kernel
 def close_gaps(s, sequence, at):
-    """Move all blocks together within `series`, from index `at` on, in the order of where they are: `sequence`."""
+    """Move all series together within their array, from index `at` on, in the order of where they are: `sequence`."""
     for k in range(len(sequence)):
         m = sequence[k]
         begin = W.UNIT * s.mol[m, L.MOL_SERIES]
-        size = W.UNIT * units_for(s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_ORDER])
+        units = units_for(s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_ORDER])
+        s.series_room[m] = units
+        size = W.UNIT * units
         if begin != at:
             for x in range(size):
                 s.series[at + x] = s.series[begin + x]
@@ -116,6 +129,7 @@ def move_series(s, series, at, highest):
         for k in range(beads * size):
             series[at + k] = s.series[begin + k]
         s.mol[m, L.MOL_SERIES] = at // W.UNIT
-        at += beads * W.CURVE if highest else W.UNIT * units_for(beads, s.mol[m, L.MOL_ORDER])
+        s.series_room[m] = units_for(beads, s.mol[m, L.MOL_ORDER])
+        at += beads * W.CURVE if highest else W.UNIT * s.series_room[m]
     s.scalars[L.SCALAR_SERIES_END] = at
     s.scalars[L.SCALAR_OUT_OF_ROWS] = 0

@@ -207,6 +207,7 @@ def build_sector(
         **cell_arrays(cells, n, spare_entries(n)),
         series=series_array(size, gravity_of(system.physics)),
         free_series=np.zeros(0, dtype=np.int64),
+        series_room=np.zeros(0, dtype=np.int32),
         table=classes.table,
         graph=classes.graph,
         **options(classes, system),
