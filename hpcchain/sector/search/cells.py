@@ -8,9 +8,9 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.sector.search.broad_phase import HALF_TURN, TURN, fraction
+from hpcchain.sector.search.broad_phase import HALF_TURN, TURN, fraction, way_from_origin
 from hpcchain.sector.search.broad_phase_simd import near_rows
-from hpcchain.sector.search.prefetch import ask
+from hpcchain.sector.search.prefetch import ask, ask_first
 
 FULL, CELL_FULL = 1, 2
 PER_LINE = L.CELL_LINE
@@ -172,6 +172,26 @@ def ask_for_cells(s, i):
             cell = own + (ax * ny + ay) * nz
             for az in range(-1, 2):
                 ask(s.cell_entries, min(max(cell + az, 0), last) * PER_LINE)
+
+
+@inlined
+def ask_for_cells_ahead(s, i, x, y, z):
+    """Have the cells about (x, y, z) brought to the cache that are not behind, seen from bead i's list origin."""
+    ny = s.cells[L.CELLS_Y]
+    nz = s.cells[L.CELLS_Z]
+    cx = np.int64(fraction(s.par, 0, x) * s.cells[L.GRID_X]) % s.cells[L.CELLS_X]
+    cy = np.int64(fraction(s.par, 1, y) * s.cells[L.GRID_Y]) % ny
+    own = (cx * ny + cy) * nz + np.int64(fraction(s.par, 2, z) * s.cells[L.GRID_Z]) % nz
+    dx = way_from_origin(s, i, 0, x)
+    dy = way_from_origin(s, i, 1, y)
+    dz = way_from_origin(s, i, 2, z)
+    last = s.cells[L.CELL_COUNT] - 1
+    for ax in range(-1, 2):
+        for ay in range(-1, 2):
+            cell = own + (ax * ny + ay) * nz
+            for az in range(-1, 2):
+                if ax * dx + ay * dy + az * dz >= 0.0:
+                    ask_first(s.cell_entries, min(max(cell + az, 0), last) * PER_LINE)
 
 
 @inlined

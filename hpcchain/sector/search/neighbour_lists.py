@@ -24,6 +24,7 @@ from hpcchain.sector.search.cells import (
     FULL,
     PER_LINE,
     ask_for_cells,
+    ask_for_cells_ahead,
     cells_ahead,
     clear_cells,
     compact,
@@ -90,6 +91,8 @@ def rebuild_list(s, i, x, y, z, t):
     qy = np.int64(s.origin_fractions[i, L.FRACTION_Y])
     qz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
     placed = s.origin_fractions[i, L.CELL] >= 0
+    if placed:
+        _ask_for_both_sides(s, i, x, y, z)
     if place_list_origin(s, i, x, y, z):
         return CELL_FULL
     narrow = min(min(s.cells[L.CELLS_X], s.cells[L.CELLS_Y]), s.cells[L.CELLS_Z]) < 3
@@ -102,6 +105,20 @@ def rebuild_list(s, i, x, y, z, t):
     return _renew_whole_list(s, i)
 
 
+@inlined
+def _ask_for_both_sides(s, i, x, y, z):
+    """Ask for the origins of those on bead i's list, and for cells that new ones may come from; see `cells_ahead`.
+
+    What is read of both is not in the cache as a rule, and it takes some time to find out which cells they are. Those
+    of single beads have been asked for (`prefetch`).
+    """
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
+        ask_first(s.origin_fractions, np.int64(s.neighbour[e]))
+    if s.bounds[i, L.ACCELERATION] != 0.0:
+        ask_for_cells_ahead(s, i, x, y, z)
+
+
 @kernel
 def _lengthen_list(s, i, number, qx, qy, qz):
     """Put on bead i's list what is near now and was not; arguments and result as `_amend_list`, but in a window.
@@ -111,8 +128,6 @@ def _lengthen_list(s, i, number, qx, qy, qz):
     """
     first = np.int64(s.lists[i, L.LIST_FIRST])
     end = first + s.lists[i, L.LIST_LENGTH]
-    for e in range(first, end):
-        ask_first(s.origin_fractions, np.int64(s.neighbour[e]))
     for c in range(number):
         ask_first(s.cell_entries, PER_LINE * s.found[c])
     for e in range(first, end):
@@ -167,8 +182,6 @@ def _amend_list(s, i, number, qx, qy, qz):
     """
     first = np.int64(s.lists[i, L.LIST_FIRST])
     end = first + s.lists[i, L.LIST_LENGTH]
-    for e in range(first, end):
-        ask_first(s.origin_fractions, np.int64(s.neighbour[e]))
     for c in range(number):
         ask_first(s.cell_entries, PER_LINE * s.found[c])
         ask_first(s.next_line, s.found[c])

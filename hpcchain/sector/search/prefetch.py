@@ -13,6 +13,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.event_bits import partner_of
+from hpcchain.layout.segment_bits import series_begin, series_order
 from hpcchain.sector.queue.tournament import ROW_BITS, leaf_of, parent
 from hpcchain.sector.search.broad_phase import fraction
 from hpcchain.sector.search.list_place import list_time
@@ -107,6 +108,23 @@ def ask_for_listed(s, i):
     first = np.int64(s.lists[i, L.LIST_FIRST])
     for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
         ask_first(s.swept, np.int64(s.neighbour[e]))
+
+
+@inlined
+def ask_for_list(s, i):
+    """Ask for bead i's list."""
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    ask_first(s.neighbour, first)
+    ask_first(s.neighbour, first + max(s.lists[i, L.LIST_LENGTH] - 1, 0))
+
+
+@inlined
+def ask_for_series(s, i):
+    """Ask for the end of bead i's series."""
+    end = series_begin(s.mol, s.segment, i) + W.curve(series_order(s.segment, i))
+    ask_first(s.series, end - 1)
+    ask_first(s.series, end - 9)
+    ask_first(s.series, end - 17)
 
 
 @inlined

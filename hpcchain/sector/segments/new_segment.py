@@ -35,12 +35,13 @@ from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_awaited, search_bead, surely_listed
 from hpcchain.sector.search.list_place import list_time
 from hpcchain.sector.search.neighbour_lists import rebuild_list
-from hpcchain.sector.search.prefetch import ask_first, ask_for_listed, ask_for_next
+from hpcchain.sector.search.prefetch import LONG, ask_first, ask_for_list, ask_for_listed, ask_for_next, ask_for_series
 from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
 from hpcchain.sector.segments.series_pool import reserve
 
 REBASE = 0.25
 SOON = 0.5
+NEARER, FARTHER = 2, 4  # beads ahead for which memory is asked: of what is on their lists, and of the lists
 MOST_BEND = 0.25  # of the lists' shell, that a bead may be off the place about which its list is made
 
 
@@ -414,11 +415,19 @@ def search_molecule(s, m):
         search_range(s, first, n)
         return
     found = np.int64(0)
+    farther = FARTHER if n <= LONG else 0  # what lies in a row for so long comes by itself
+    nearer = NEARER if n <= LONG else 1
+    for i in range(first, first + min(farther, n)):
+        ask_for_list(s, i)
+    for i in range(first, first + nearer):
+        ask_for_listed(s, i)
     for i in range(first, first + n):
+        if farther > 0 and i + farther < first + n:
+            ask_for_list(s, i + farther)
+        if i + nearer < first + n:
+            ask_for_listed(s, i + nearer)
         if s.lists[i, L.OWNERSHIP] == L.DORMANT:
             continue
-        if i + 1 < first + n:
-            ask_for_listed(s, i + 1)
         if found + s.lists[i, L.LIST_LENGTH] + 4 > len(s.found):
             _search_awaited(s, first, i, found)
             found = np.int64(0)
@@ -432,12 +441,14 @@ def _search_awaited(s, first, end, found):
     """Search the beads from `first` on before `end` that a first pass has left, and make the series that this needs.
 
     What they may touch are the first entries of `found`, as many as that says: how long their segments last, and where
-    their series begin, is written down with their molecules.
+    their series begin, is written down with their molecules. Series are read from their ends on.
     """
     for e in range(found):
         m = s.segment[s.found[e], L.MOLECULE]
         ask_first(s.mol_own, m)
         ask_first(s.timing, m)
+    for e in range(found):
+        ask_for_series(s, s.found[e])
     for i in range(first, end):
         if tied_with(s.next_event, i) == L.AWAITED:
             while True:
