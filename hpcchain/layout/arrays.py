@@ -97,12 +97,15 @@ extra             flat rows   in runs that are `extended`, beside each row of `s
                               its segment's start on, columns SPIN … INSIDE below (`model.physics.extended`)
 walls             10 float64  sides of the box and walls with shapes: columns WALL_… below
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
+block             4 int32     per molecule, where long chains have segments of stretches: columns BLOCK_… below
+centre            9 float64   per such chain: its centre of mass, like a bead's start, and CENTRE_MASS
 limited           int64       beads whose distance from a bead has limits; `limited_row`: where each bead's begin, and
                               the end; `limits` (3 float64): LEAST, MOST distance [length]; ACTS: whether the
                               two act on one another otherwise (0, 1)
 stepper                       None, or True where molecules are rigid bodies, or moved by a method that solves for
                               its steps
 extended                      None, or True where the run has more than smooth hard beads (`model.physics.extended`)
+stretched                     None, or True where long chains are in parts (`block`)
 ================  ==========  ======================================================================================
 """
 
@@ -364,6 +367,11 @@ UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`broad_phase`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS
 EVENT_COLUMNS = 3 + MOST_MEMBERS
 
+# Of `block`: of a row that is a part of a long chain, the rows of the parts before and behind it, -1 at the ends, the
+# row of its chain in `centre`, and which part it is. `centre`: mass of the chain, and its START_COLUMNS.
+BLOCK_BEFORE, BLOCK_BEHIND, BLOCK_CHAIN, BLOCK_PLACE = range(4)
+CENTRE_MASS = START_COLUMNS
+
 FIELDS = {
     "par": "f8",
     "starts": f"f8 {START_COLUMNS}/{BEAD_COLUMNS}",
@@ -439,9 +447,11 @@ FIELDS = {
     "limited": "i8",
     "limited_row": "i8",
     "limits": "f8 3",
+    "block": "i4 4",
+    "centre": f"f8 {CENTRE_MASS + 1}",
 }
 JOINED = {"mol": ("mol_own", "mol_class")}
-Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended"), JOINED)
+Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended", "stretched"), JOINED)
 
 (
     N_CONTACTS,

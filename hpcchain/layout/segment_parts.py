@@ -30,3 +30,9 @@ def series_error_of(s, m):
     if s.stepper is not None:
         return s.series_error[m]
     return 0.0
+
+
+@inlined
+def is_part(s, m):
+    """Whether molecule row m is a part of a long chain (`block`), in a sector where some are."""
+    return s.block[m, L.BLOCK_PLACE] > 0 or s.block[m, L.BLOCK_BEHIND] >= 0

@@ -148,7 +148,7 @@ class Core:
         beads = s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS]
         entries = int(beads.max(initial=0)) * W.CURVE // W.UNIT + 1
         self.series_head = len(s.series) - int(beads.sum()) * W.CURVE if len(beads) else len(s.series)
-        if len(beads) and max(SPARED * event_floats(entries), LEAST_PACKED) < len(s.series):
+        if len(beads) and s.stretched is None and max(SPARED * event_floats(entries), LEAST_PACKED) < len(s.series):
             s.mol[:, L.MOL_SERIES] = -1
             s.scalars[L.SCALAR_SERIES_END] = self.series_head
             free, room = np.full(entries, -1, dtype=np.int64), np.zeros(len(s.mol), dtype=np.int32)

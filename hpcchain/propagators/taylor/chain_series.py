@@ -34,7 +34,7 @@ MORE = 1.001  # beyond what rounding does to products
 
 
 @inlined
-def _products(work, p, k, tension, bx, by, bz):
+def products(work, p, k, tension, bx, by, bz):
     """Return what order k of tension times bond and of |b'|^2 / 2 has from lower orders, in the tile at p.
 
     The force is sum_{m<k} tension_m bond_{k-m}, the rate sum_{m=1}^{k+1} bond_m . bond_{k+2-m} / 2. What was found
@@ -75,7 +75,7 @@ def _products(work, p, k, tension, bx, by, bz):
 
 
 @inlined
-def _pulled(work, p, fx, fy, fz, gx, gy, gz):
+def pulled(work, p, fx, fy, fz, gx, gy, gz):
     """Return the accelerations of the beads in tile p, with forces f of its bonds and g of those before them."""
     mass = load(work, p + W.INVM)
     return mul(mass, sub(fx, after_1(gx, fx))), mul(mass, sub(fy, after_1(gy, fy))), mul(mass, sub(fz, after_1(gz, fz)))
@@ -91,7 +91,7 @@ def _stretching(work, p, ax, ay, az, cx, cy, cz, rate):
 
 
 @inlined
-def _known_side(work, p, ax, ay, az, cx, cy, cz, rate, carry):
+def known_side(work, p, ax, ay, az, cx, cy, cz, rate, carry):
     """Write the forward half of the tensions' solution of tile p, given its accelerations and those behind them."""
     y = forward(work, p, _stretching(work, p, ax, ay, az, cx, cy, cz, rate), carry)
     store(work, p + W.RHS, y)
@@ -111,13 +111,13 @@ def _known(work, offset, tiles, k):
         cx, cy, cz = ax, ay, az
         before = rate
         bx, by, bz = triple(work, p + W.HIST + PER_ORDER * (k + 1))
-        fx, fy, fz, rate = _products(work, p, k, load(work, p + LAMBDA + PER_ORDER * (k - 1)), bx, by, bz)
+        fx, fy, fz, rate = products(work, p, k, load(work, p + LAMBDA + PER_ORDER * (k - 1)), bx, by, bz)
         put_triple(work, p + W.FORCE, fx, fy, fz)
         rate = mul(rate, scale)
-        ax, ay, az = _pulled(work, p, fx, fy, fz, gx, gy, gz)
+        ax, ay, az = pulled(work, p, fx, fy, fz, gx, gy, gz)
         if t > 0:
-            carry = _known_side(work, p - W.TILE, cx, cy, cz, ax, ay, az, before, carry)
-    _known_side(work, offset + (tiles - 1) * W.TILE, ax, ay, az, zero, zero, zero, rate, carry)
+            carry = known_side(work, p - W.TILE, cx, cy, cz, ax, ay, az, before, carry)
+    known_side(work, offset + (tiles - 1) * W.TILE, ax, ay, az, zero, zero, zero, rate, carry)
 
 
 @inlined
@@ -130,7 +130,7 @@ def _tensioned(work, p, tension, fx, fy, fz):
 
 
 @inlined
-def _store_bond(work, p, at, ax, ay, az, cx, cy, cz, inverse):
+def store_bond(work, p, at, ax, ay, az, cx, cy, cz, inverse):
     """Write, and return, the next coefficients of the bonds in tile p, given accelerations as `_stretching`."""
     share = mul(load(work, p + W.MASK), inverse)
     x, y, z = sub(ahead_1(ax, cx), ax), sub(ahead_1(ay, cy), ay), sub(ahead_1(az, cz), az)
@@ -157,12 +157,12 @@ def _append(work, offset, tiles, k):
         if k > 0:
             fx, fy, fz = triple(work, p + W.FORCE)
         fx, fy, fz = _tensioned(work, p, tension, fx, fy, fz)
-        ax, ay, az = _pulled(work, p, fx, fy, fz, gx, gy, gz)
+        ax, ay, az = pulled(work, p, fx, fy, fz, gx, gy, gz)
         if t > 0:
-            _store_bond(work, p - W.TILE, bond, cx, cy, cz, ax, ay, az, inverse)
+            store_bond(work, p - W.TILE, bond, cx, cy, cz, ax, ay, az, inverse)
         put_triple(work, p + coefficient, mul(ax, inverse), mul(ay, inverse), mul(az, inverse))
         worst = larger(add(add(size(ax), size(ay)), size(az)), worst)
-    _store_bond(work, offset + (tiles - 1) * W.TILE, bond, ax, ay, az, zero, zero, zero, inverse)
+    store_bond(work, offset + (tiles - 1) * W.TILE, bond, ax, ay, az, zero, zero, zero, inverse)
     return largest(worst) / ((k + 1) * (k + 2))
 
 
@@ -207,10 +207,10 @@ def _order_in_two_tiles(work, p, k, latest):
     if k > 0:
         scale = splat((k + 1.0) * (k + 2.0))
         y, z, (bx, by, bz), (cx, cy, cz) = latest
-        fx, fy, fz, y = _products(work, p, k, y, bx, by, bz)
-        gx, gy, gz, z = _products(work, q, k, z, cx, cy, cz)
-        ax, ay, az = _pulled(work, p, fx, fy, fz, zero, zero, zero)
-        cx, cy, cz = _pulled(work, q, gx, gy, gz, fx, fy, fz)
+        fx, fy, fz, y = products(work, p, k, y, bx, by, bz)
+        gx, gy, gz, z = products(work, q, k, z, cx, cy, cz)
+        ax, ay, az = pulled(work, p, fx, fy, fz, zero, zero, zero)
+        cx, cy, cz = pulled(work, q, gx, gy, gz, fx, fy, fz)
         z = _stretching(work, q, cx, cy, cz, zero, zero, zero, mul(z, scale))
         y = forward(work, p, _stretching(work, p, ax, ay, az, cx, cy, cz, mul(y, scale)), zero)
         z = forward(work, q, z, last_everywhere(y))
@@ -223,12 +223,12 @@ def _order_in_two_tiles(work, p, k, latest):
     store(work, q + LAMBDA + PER_ORDER * k, z)
     fx, fy, fz = _tensioned(work, p, y, fx, fy, fz)
     gx, gy, gz = _tensioned(work, q, z, gx, gy, gz)
-    ax, ay, az = _pulled(work, p, fx, fy, fz, zero, zero, zero)
-    cx, cy, cz = _pulled(work, q, gx, gy, gz, fx, fy, fz)
+    ax, ay, az = pulled(work, p, fx, fy, fz, zero, zero, zero)
+    cx, cy, cz = pulled(work, q, gx, gy, gz, fx, fy, fz)
     inverse = splat(1.0 / ((k + 1) * (k + 2)))
     bond = W.HIST + PER_ORDER * (k + 2)
-    first = _store_bond(work, p, bond, ax, ay, az, cx, cy, cz, inverse)
-    second = _store_bond(work, q, bond, cx, cy, cz, zero, zero, zero, inverse)
+    first = store_bond(work, p, bond, ax, ay, az, cx, cy, cz, inverse)
+    second = store_bond(work, q, bond, cx, cy, cz, zero, zero, zero, inverse)
     coefficient = W.COEF + W.ROW * (k + 2)
     put_triple(work, p + coefficient, mul(ax, inverse), mul(ay, inverse), mul(az, inverse))
     put_triple(work, q + coefficient, mul(cx, inverse), mul(cy, inverse), mul(cz, inverse))
@@ -288,18 +288,18 @@ def chain_series_of_two(work, offset, tiles, h, tolerance, p, mt, g, accuracy):
         power = power * h
         other = other * g
         k += 1
-        left = _left_after(terms, k, tolerance)
-        rest = _left_after(parts, k, accuracy)
+        left = left_after(terms, k, tolerance)
+        rest = left_after(parts, k, accuracy)
         ended = left <= tolerance or k + 1 == W.KMAX
         over = rest <= accuracy or k + 1 == W.KMAX
         if ended or over:
             break
     if ended:
-        order, h = _ended(work, offset, tiles, h, tolerance, k + 1, left)
+        order, h = finished(work, offset, tiles, h, tolerance, k + 1, left)
     else:
         order, h = _orders_from(work, offset, tiles, h, tolerance, k, power, terms)
     if over:
-        number, g = _ended(work, p, mt, g, accuracy, k + 1, rest)
+        number, g = finished(work, p, mt, g, accuracy, k + 1, rest)
     else:
         number, g = _orders_from(work, p, mt, g, accuracy, k, other, parts)
     return order, h, number, g
@@ -317,9 +317,9 @@ def _orders_from(work, offset, tiles, h, tolerance, k, power, terms):
         terms = (terms[1], terms[2], terms[3], _append(work, offset, tiles, k) * power * (k + 2))
         power = power * h
         k += 1
-        left = _left_after(terms, k, tolerance)
+        left = left_after(terms, k, tolerance)
         if left <= tolerance or k + 1 == W.KMAX:
-            return _ended(work, offset, tiles, h, tolerance, k + 1, left)
+            return finished(work, offset, tiles, h, tolerance, k + 1, left)
 
 
 @kernel
@@ -331,13 +331,13 @@ def _orders_in_two_tiles(work, offset, h, tolerance, k, power, terms):
         terms = (terms[1], terms[2], terms[3], worst * power * (k + 2))
         power = power * h
         k += 1
-        left = _left_after(terms, k, tolerance)
+        left = left_after(terms, k, tolerance)
         if left <= tolerance or k + 1 == W.KMAX:
-            return _ended(work, offset, np.int64(2), h, tolerance, k + 1, left)
+            return finished(work, offset, np.int64(2), h, tolerance, k + 1, left)
 
 
 @inlined
-def _left_after(terms, k, tolerance):
+def left_after(terms, k, tolerance):
     """Estimate what a series leaves out after k terms, of which the last four are given; two tell nothing.
 
     It is infinite, too, where it is surely beyond the tolerance and terms are to follow, which takes neither root nor
@@ -352,7 +352,7 @@ def _left_after(terms, k, tolerance):
 
 
 @kernel
-def _ended(work, offset, tiles, h, tolerance, order, left):
+def finished(work, offset, tiles, h, tolerance, order, left):
     """Shorten the segment by what is left out beyond the tolerance, and bound its acceleration; return order and h."""
     if left > tolerance:
         h *= math.exp(math.log(tolerance / left) / W.KMAX)

@@ -37,7 +37,7 @@ def learn_pace(s, m, realised):
 
 
 @kernel
-def _close(s, m, ticks, remainder):
+def close(s, m, ticks, remainder):
     """End molecule m's present segment at a time: learn from its length, forget what was struck at its start."""
     save_segment(s, m)
     first = s.mol[m, L.MOL_FIRST]
@@ -214,7 +214,7 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
     else:
         members = 1 if mb < 0 or mb == ma else 2
         for k in range(members):
-            _close(s, group[k], ticks, remainder)
+            close(s, group[k], ticks, remainder)
         _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
     _new_segments(s, group, offset, members, ticks, remainder, depth)
     return members
@@ -250,7 +250,7 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
     _keep_used(group, members, contacts, found)
     for k in range(members):
         if group[k] >= 0:
-            _close(s, group[k], ticks, remainder)
+            close(s, group[k], ticks, remainder)
     rough = any_rough(s, found, s.extended)
     if s.extended is not None and rough:
         rub_together(s, found)

@@ -13,13 +13,14 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.event_bits import event_depth, partner_of, tied_with
 from hpcchain.layout.segment_bits import set_struck
-from hpcchain.layout.segment_parts import serial_of
+from hpcchain.layout.segment_parts import is_part, serial_of
 from hpcchain.layout.state_bounds import MOST_DEPTH
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
 from hpcchain.sector.events.crossing import is_full, note_kind, part_free
 from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.events.simultaneous import counts_resting
+from hpcchain.sector.events.stretch_event import end_stretch, stretch_contact
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes, segment_end
 from hpcchain.sector.queue.tournament import others_before
 from hpcchain.sector.search.broad_phase import store_path
@@ -348,6 +349,10 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             s.par[L.LATEST_REM] = remainder
         holder = np.int64(s.holder[m])
         if holder < 0:
+            if s.stretched is not None and is_part(s, m):
+                if _carry_on_stretch(s, m, ticks, remainder, base):
+                    return LIST_FULL
+                continue
             if s.extended is not None:
                 if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
                     return LOG_FULL
@@ -423,10 +428,42 @@ def _carry_on(s, m, holder, ticks, remainder, log_rows):
         match_with_owner(s, m)
 
 
+@kernel
+def _refresh_rows(s, low, high, base):
+    """Do what `_refresh` does for the parts of a long chain from row `low` to row `high`."""
+    m = low
+    while True:
+        if _refresh(s, m, base):
+            return LIST_FULL
+        if m == high:
+            return 0
+        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+
+
+@kernel
+def _carry_on_stretch(s, m, ticks, remainder, base):
+    """Start the next segments of a part of a long chain that nothing has hit; return 0 or an error."""
+    s.count[L.N_SEGMENT_ENDS] += 1
+    low, high = end_stretch(s, m, ticks, remainder)
+    return _refresh_rows(s, low, high, base)
+
+
+@kernel
+def _meet_stretch(s, holder, partner, ticks, remainder, depth, base, log_rows):
+    """Carry out a contact in which a long chain takes part, and renew all that it changes; 0 or an error."""
+    low, high, first, last = stretch_contact(s, log_rows, holder, partner, ticks, remainder, depth)
+    status = _refresh_rows(s, low, high, base)
+    if status == 0 and first >= 0:
+        status = _refresh_rows(s, first, last, base)
+    return status
+
+
 @inlined
 def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, windowed, is_straggler):
     """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
+    if s.stretched is not None and (is_part(s, m) or (other >= 0 and is_part(s, other))):
+        return _meet_stretch(s, holder, partner, ticks, remainder, depth, base, log_rows)
     logged = s.count[L.N_LOGGED]
     lower = higher = np.int64(0)
     if windowed:

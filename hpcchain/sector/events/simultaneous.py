@@ -11,7 +11,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import struck
-from hpcchain.layout.segment_parts import radius_of
+from hpcchain.layout.segment_parts import is_part, radius_of
 from hpcchain.propagators.interface import iterations, load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
 from hpcchain.sector.queue.event_order import begins_later
@@ -131,6 +131,8 @@ def _touching(s, core, highest, ticks, remainder):
                 j = s.found[e]
                 sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
                 mj = s.segment[j, L.MOLECULE]
+                if s.stretched is not None and is_part(s, mj):
+                    continue
                 inner = mj == group[0] or (core > 1 and mj == group[1])
                 if inner and s.bead_id[j] < s.bead_id[i]:
                     continue
@@ -197,6 +199,8 @@ def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, rem
         for e in range(within_reach(s, i, 0.0, 0) if close else all_listed(s, i, 0)):
             j = s.found[e]
             m = s.segment[j, L.MOLECULE]
+            if s.stretched is not None and is_part(s, m):
+                continue
             sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
             h = _index_in(group, members, m)
             if h == g and s.bead_id[j] < s.bead_id[i]:

@@ -423,6 +423,17 @@ def contact_time(s, i, r, newer, limit, stepper):
 
 
 @kernel
+def joined_across(s, m, i, j):
+    """Whether bead i of molecule row m is bonded to bead j of the part of the same long chain beside it."""
+    h = s.segment[j, L.MOLECULE]
+    if h == s.block[m, L.BLOCK_BEHIND]:
+        return i + 1 == s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS] and j == s.mol[h, L.MOL_FIRST]
+    if h == s.block[m, L.BLOCK_BEFORE]:
+        return i == s.mol[m, L.MOL_FIRST] and j + 1 == s.mol[h, L.MOL_FIRST] + s.mol[h, L.MOL_BEADS]
+    return False
+
+
+@kernel
 def joined(s, i, j):
     """Whether two beads are no pair of a list: bonded or excluded, of one molecule without self-contact, with limits.
 
@@ -432,7 +443,7 @@ def joined(s, i, j):
     m = s.segment[i, L.MOLECULE]
     b = j - s.mol[m, L.MOL_FIRST]
     if b < 0 or b >= s.mol[m, L.MOL_BEADS]:
-        return False
+        return joined_across(s, m, i, j) if s.stretched is not None else False
     if s.mol[m, L.MOL_SELF] == 0:
         return True
     if limit_of_pair(s, i, j, s.extended) >= 0:

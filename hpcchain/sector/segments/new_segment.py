@@ -76,7 +76,7 @@ def new_segment(s, offset, m, ticks, remainder, serial, depth):
     series), so it is a function of its history alone.
     """
     rebase(s, offset, m)
-    h = _asked_length(s, m, ticks, remainder)
+    h = asked_length(s, m, ticks, remainder)
     tolerance = s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
     if s.extended is not None and hangs(s, m):
         order, length = _hanging(s, offset, m, h, tolerance)
@@ -87,7 +87,7 @@ def new_segment(s, offset, m, ticks, remainder, serial, depth):
     if s.mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
         s.count[L.N_HALVED] += length < h
         note_iterations(s.count, L.N_STEPS, iterations(s.work, offset, s.mol, m, s.graph, s.stepper))
-    _write_segment(s, offset, m, ticks, remainder, serial, depth, order, length)
+    write_segment(s, offset, m, ticks, remainder, serial, depth, order, length)
 
 
 @kernel
@@ -108,11 +108,11 @@ def two_segments(s, offset, m, p, k, ticks, remainder, depth):
         offset,
         s.mol,
         m,
-        _asked_length(s, m, ticks, remainder),
+        asked_length(s, m, ticks, remainder),
         s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT],
         p,
         k,
-        _asked_length(s, k, ticks, remainder),
+        asked_length(s, k, ticks, remainder),
         s.table[s.mol[k, L.MOL_TABLE] + L.TOLERANCE_AT],
     )
     if s.extended is not None:
@@ -120,12 +120,12 @@ def two_segments(s, offset, m, p, k, ticks, remainder, depth):
         number = add_fall(s, p, k, number)
     s.scalars[L.SCALAR_SERIAL] += 2
     serial = s.scalars[L.SCALAR_SERIAL]
-    _write_segment(s, offset, m, ticks, remainder, serial - 1, depth, order, h)
-    _write_segment(s, p, k, ticks, remainder, serial, depth, number, g)
+    write_segment(s, offset, m, ticks, remainder, serial - 1, depth, order, h)
+    write_segment(s, p, k, ticks, remainder, serial, depth, number, g)
 
 
 @inlined
-def _asked_length(s, m, ticks, remainder):
+def asked_length(s, m, ticks, remainder):
     """Return how long molecule m's new segment is to be, if its series lasts [time]."""
     solver = s.mol[m, L.MOL_SOLVER]
     limits = s.mol[m, L.MOL_TABLE]
@@ -142,7 +142,7 @@ def _asked_length(s, m, ticks, remainder):
 
 
 @outlined
-def _write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
+def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     """Copy a segment's series from the workspace at `offset`, write down its start, bounds and end."""
     first = s.mol[m, L.MOL_FIRST]
     n = s.mol[m, L.MOL_BEADS]

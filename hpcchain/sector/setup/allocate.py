@@ -212,6 +212,7 @@ def build_sector(
         graph=classes.graph,
         **options(classes, system),
         **extended_arrays(classes, system, at, like, inside),
+        **block_arrays(classes, sequence),
         **bond_arrays(classes, system, like),
         **queue_arrays(m),
         **event_arrays(mol, beads, log_rows, is_extended(system.physics)),
@@ -296,6 +297,14 @@ def extended_arrays(classes: MoleculeClasses, system: System, at: np.ndarray, li
     }
 
 
+def block_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
+    """Return which rows are parts of which long chains, for molecules in this order, and the chains' centres."""
+    blocks = getattr(classes, "blocks", None)
+    if blocks is None:
+        return {"block": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
+    return blocks.arrays(sequence)
+
+
 def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) -> dict:
     """Return `extra` of beads with these rows of the state, which are like these of the prototypes."""
     if not is_extended(system.physics):
@@ -343,6 +352,7 @@ def options(classes: MoleculeClasses, system: System) -> dict:
     return {
         "stepper": True if (classes.rows[:, L.MOL_SOLVER] >= L.BODY).any() else None,
         "extended": True if is_extended(system.physics) else None,
+        "stretched": True if getattr(classes, "blocks", None) is not None else None,
     }
 
 

@@ -5,10 +5,12 @@ import numpy as np
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import start_depth
+from hpcchain.layout.segment_parts import is_part
 from hpcchain.propagators.interface import load_start, refresh
 from hpcchain.sector.queue.tournament import queue_build
 from hpcchain.sector.search.neighbour_lists import build_lists
 from hpcchain.sector.segments.new_segment import new_segment, schedule_molecule, search_molecule
+from hpcchain.sector.segments.stretch import begin_chain
 
 
 @kernel
@@ -53,7 +55,10 @@ def start(s):
     A segment is a function of its start state, so a restart makes the very segments that were interrupted.
     """
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
-        if s.mol[m, L.MOL_OWNERSHIP] != L.VACANT:
+        if s.stretched is not None and is_part(s, m):
+            if s.block[m, L.BLOCK_BEFORE] < 0:
+                begin_chain(s, m)
+        elif s.mol[m, L.MOL_OWNERSHIP] != L.VACANT:
             begin(s, m)
 
 

@@ -1,0 +1,185 @@
+"""The Taylor series of a stretch of a long chain, whose neighbouring beads move as they did before.
+
+A stretch's beads are in tiles of their own. The bead before it is the last lane of the tile before them, the one behind
+it the first lane of the tile after them. Both have inverse mass 0 and a motion that is given: their coefficients of
+order 2 and more stand in COEF from the start, zeros in the other lanes of these two tiles. With accelerations a that
+are given, T lambda = |b'|^2 + b . (a_{l+1} - a_l); else the recursion is that of `chain_series`.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.jit.simd import add, fma, larger, largest, load, mul, size, splat
+from hpcchain.layout import workspace as W
+from hpcchain.propagators.taylor.chain import chain_bonds, dot, put_triple, solve_back, triple
+from hpcchain.propagators.taylor.chain_series import (
+    LAMBDA,
+    PER_ORDER,
+    finished,
+    known_side,
+    left_after,
+    products,
+    pulled,
+    store_bond,
+)
+
+
+@inlined
+def _given(work, p, k):
+    """Return the accelerations of order k of the beads in tile p, whose coefficients of order k + 2 are there."""
+    scale = splat((k + 1.0) * (k + 2.0))
+    x, y, z = triple(work, p + W.COEF + W.ROW * (k + 2))
+    return mul(x, scale), mul(y, scale), mul(z, scale)
+
+
+@kernel
+def _first_known(work, offset, tiles, before, behind):
+    """Write bond rates to the history and half the solution for the first tensions to RHS; return the fastest rate."""
+    chain_bonds(work, offset, tiles, W.COEF + W.ROW, W.HIST + PER_ORDER)
+    zero = splat(0.0)
+    worst, carry = zero, zero
+    ax, ay, az, rate = zero, zero, zero, zero
+    for t in range(tiles):
+        p = offset + t * W.TILE
+        cx, cy, cz = ax, ay, az
+        last = rate
+        bx, by, bz = triple(work, p + W.HIST + PER_ORDER)
+        rate = dot(bx, by, bz, bx, by, bz)
+        worst = larger(rate, worst)
+        ax, ay, az = zero, zero, zero
+        if (t == 0 and before) or (t == tiles - 1 and behind):
+            ax, ay, az = _given(work, p, np.int64(0))
+        if t > 0:
+            carry = known_side(work, p - W.TILE, cx, cy, cz, ax, ay, az, last, carry)
+    known_side(work, offset + (tiles - 1) * W.TILE, ax, ay, az, zero, zero, zero, rate, carry)
+    return math.sqrt(largest(worst))
+
+
+@kernel
+def _known(work, offset, tiles, k, before, behind):
+    """Do what `chain_series` does for order k, with accelerations that are given at the ends."""
+    zero = splat(0.0)
+    scale = splat((k + 1.0) * (k + 2.0))
+    carry = zero
+    ax, ay, az, fx, fy, fz, rate = zero, zero, zero, zero, zero, zero, zero
+    for t in range(tiles):
+        p = offset + t * W.TILE
+        gx, gy, gz = fx, fy, fz
+        cx, cy, cz = ax, ay, az
+        last = rate
+        if t == tiles - 1 and behind:
+            fx, fy, fz, rate = zero, zero, zero, zero
+        else:
+            fx, fy, fz, rate = products(work, p, k)
+        put_triple(work, p + W.FORCE, fx, fy, fz)
+        rate = mul(rate, scale)
+        if (t == 0 and before) or (t == tiles - 1 and behind):
+            ax, ay, az = _given(work, p, k)
+        else:
+            ax, ay, az = pulled(work, p, fx, fy, fz, gx, gy, gz)
+        if t > 0:
+            carry = known_side(work, p - W.TILE, cx, cy, cz, ax, ay, az, last, carry)
+    known_side(work, offset + (tiles - 1) * W.TILE, ax, ay, az, zero, zero, zero, rate, carry)
+
+
+@kernel
+def _append(work, offset, tiles, k, before, behind):
+    """Store position and bond coefficients of order k + 2; return the largest of the stretch's own (1-norm)."""
+    zero = splat(0.0)
+    inverse = splat(1.0 / ((k + 1) * (k + 2)))
+    coefficient = W.COEF + W.ROW * (k + 2)
+    bond = W.HIST + PER_ORDER * (k + 2)
+    worst = zero
+    ax, ay, az, fx, fy, fz = zero, zero, zero, zero, zero, zero
+    for t in range(tiles):
+        p = offset + t * W.TILE
+        gx, gy, gz = fx, fy, fz
+        cx, cy, cz = ax, ay, az
+        tension = load(work, p + LAMBDA + PER_ORDER * k)
+        fx, fy, fz = zero, zero, zero
+        if k > 0:
+            fx, fy, fz = triple(work, p + W.FORCE)
+        fx = fma(tension, load(work, p + W.HIST), fx)
+        fy = fma(tension, load(work, p + W.HIST + W.LANES), fy)
+        fz = fma(tension, load(work, p + W.HIST + 2 * W.LANES), fz)
+        if (t == 0 and before) or (t == tiles - 1 and behind):
+            ax, ay, az = _given(work, p, k)
+        else:
+            ax, ay, az = pulled(work, p, fx, fy, fz, gx, gy, gz)
+            put_triple(work, p + coefficient, mul(ax, inverse), mul(ay, inverse), mul(az, inverse))
+            worst = larger(add(add(size(ax), size(ay)), size(az)), worst)
+        if t > 0:
+            store_bond(work, p - W.TILE, bond, cx, cy, cz, ax, ay, az, inverse)
+    store_bond(work, offset + (tiles - 1) * W.TILE, bond, ax, ay, az, zero, zero, zero, inverse)
+    return largest(worst) / ((k + 1) * (k + 2))
+
+
+@outlined
+def stretch_series(work, offset, tiles, before, behind, h, tolerance):
+    """Expand the motion of a stretch of a chain about the present state.
+
+    Positions and velocities are in COEF rows 0 and 1, bond vectors and T's factors are present (`chain_prepare`).
+
+    Parameters
+    ----------
+    work : float64 array
+    offset, tiles : int
+        Where the tiles begin, and how many there are, those of the neighbours among them.
+    before, behind : bool
+        Whether the first and the last tile are that of a neighbour, whose motion is given.
+    h, tolerance : float
+        As `chain_series` takes them.
+
+    Returns
+    -------
+    order : int
+        Highest coefficient.
+    h : float
+        Length of the segment [time], at most what was asked.
+    """
+    tolerance *= _first_known(work, offset, tiles, before, behind)
+    power = h
+    terms = (0.0, 0.0, 0.0, 0.0)
+    k = np.int64(0)
+    while True:
+        if k > 0:
+            _known(work, offset, tiles, k, before, behind)
+        solve_back(work, offset, tiles, LAMBDA + PER_ORDER * k)
+        terms = (terms[1], terms[2], terms[3], _append(work, offset, tiles, k, before, behind) * power * (k + 2))
+        power = power * h
+        k += 1
+        left = left_after(terms, k)
+        if left <= tolerance or k + 1 == W.KMAX:
+            return finished(work, offset, tiles, h, tolerance, k + 1, left)
+
+
+@kernel
+def shifted(starts, i, series, begin, order, t, work, at):
+    """Write the coefficients of bead i's polynomial about a time t after its start to COEF rows of a lane.
+
+    Parameters
+    ----------
+    starts, series : float64 arrays
+    i : int
+        The bead's row.
+    begin, order : int
+        Where its coefficients begin, and the highest.
+    t : float
+        [time]
+    work : float64 array
+    at : int
+        Index of the lane's x of order 0; what is behind `order` becomes 0.
+    """
+    for c in range(3):
+        for k in range(W.FIRST_TERM):
+            work[at + k * W.ROW + c * W.LANES] = starts[i, c + 3 * k]
+        for k in range(W.FIRST_TERM, W.KMAX + 1):
+            known = k <= order
+            work[at + k * W.ROW + c * W.LANES] = series[begin + 3 * (k - W.FIRST_TERM) + c] if known else 0.0
+    for low in range(order):
+        for k in range(order - 1, low - 1, -1):
+            p = at + k * W.ROW
+            for c in range(0, 3 * W.LANES, W.LANES):
+                work[p + c] += t * work[p + W.ROW + c]

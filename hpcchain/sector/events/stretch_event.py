@@ -1,0 +1,345 @@
+"""Contacts and segment ends of long chains, of which stretches alone are moved (`segments.stretch`).
+
+A side of a contact is a stretch of a long chain, another molecule as a whole, or a wall. Contacts at one instant in
+which a long chain takes part are carried out one by one.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from hpcchain.contact.coefficients import restitution_of
+from hpcchain.contact.impulse import approach, bead_offset, separation
+from hpcchain.contact.tc_model import begin_contact
+from hpcchain.contact.virial import centre_of_mass, set_tensor
+from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.layout.clock import time_span
+from hpcchain.layout.segment_bits import set_struck
+from hpcchain.layout.segment_parts import is_part, radius_of
+from hpcchain.propagators.interface import kick, push
+from hpcchain.propagators.taylor.chain import chain_kick
+from hpcchain.sector.events.contact_event import close, record
+from hpcchain.sector.events.simultaneous import bring
+from hpcchain.sector.segments.new_segment import new_segment
+from hpcchain.sector.segments.stretch import lane_of, load_stretch, new_stretch, rows_about, widened
+
+CUT = 1e-18  # of a unit impulse's change of the struck bead's velocity: what is less need not be told
+# A side of a contact: its molecule row (-1: a wall), whether that is a part of a long chain, the first and last row of
+# the stretch, where it begins in the workspace, how many tiles it has, how many of them are of beads before and behind
+# it, which bead of the workspace is struck, and how long its new segments are to be.
+Side = namedtuple("Side", "row part low high offset tiles before behind bead length")
+
+
+@kernel
+def _side_of(s, i):
+    """Return the side of bead i, or of the wall with that code, which has not been loaded yet."""
+    none = np.int64(0)
+    if i < 0:
+        return Side(np.int64(-1), False, none, none, none, none, none, none, none, 0.0)
+    m = s.segment[i, L.MOLECULE]
+    low, high = m, m
+    part = is_part(s, m)
+    if part:
+        low, high = rows_about(s, m, i)
+    return Side(m, part, low, high, none, s.mol[m, L.MOL_TILES], none, none, i - s.mol[m, L.MOL_FIRST], 0.0)
+
+
+@kernel
+def _widened(s, side, ticks, remainder):
+    """Return a side with what joins it (`segments.stretch.widened`)."""
+    if not side.part:
+        return side
+    low, high, length = widened(s, side.low, side.high, ticks, remainder)
+    return Side(side.row, True, low, high, side.offset, side.tiles, side.before, side.behind, side.bead, length)
+
+
+@inlined
+def _of_one_chain(s, a, b):
+    """Whether both sides are parts of one chain."""
+    return a.part and b.part and s.block[a.row, L.BLOCK_CHAIN] == s.block[b.row, L.BLOCK_CHAIN]
+
+
+@kernel
+def _touch(s, a, b):
+    """Whether two sides are stretches of one chain with no part between them."""
+    return _of_one_chain(s, a, b) and (
+        s.block[b.low, L.BLOCK_PLACE] - s.block[a.high, L.BLOCK_PLACE] <= 1
+        and s.block[a.low, L.BLOCK_PLACE] - s.block[b.high, L.BLOCK_PLACE] <= 1
+    )
+
+
+@kernel
+def _joined(s, a, b):
+    """Return side a with all that b has."""
+    low = b.low if s.block[b.low, L.BLOCK_PLACE] < s.block[a.low, L.BLOCK_PLACE] else a.low
+    high = b.high if s.block[b.high, L.BLOCK_PLACE] > s.block[a.high, L.BLOCK_PLACE] else a.high
+    return Side(a.row, True, low, high, a.offset, a.tiles, a.before, a.behind, a.bead, a.length)
+
+
+@kernel
+def _loaded(s, side, i, offset, ticks, remainder):
+    """Return a side that has been brought to a time in the workspace at `offset`."""
+    if side.row < 0:
+        return side
+    if not side.part:
+        bring(s, offset, side.row, ticks, remainder)
+        return Side(side.row, False, side.low, side.high, offset, side.tiles, side.before, side.behind, side.bead, 0.0)
+    tiles, before, behind = load_stretch(s, offset, side.low, side.high, side.row, ticks, remainder)
+    bead = lane_of(s, side.low, side.row, i, before)
+    return Side(side.row, True, side.low, side.high, offset, tiles, before, behind, bead, side.length)
+
+
+@inlined
+def _end_of(s, side):
+    """Return where in the workspace is room behind a side."""
+    return side.offset + (side.tiles * W.TILE if side.part else s.mol[side.row, L.MOL_WORKSPACE])
+
+
+@kernel
+def _beyond(s, offset, bead, mass):
+    """Whether the change of velocity of a bead of the workspace is more than need not be told."""
+    p = bead_offset(offset, bead) + W.KICK
+    x, y, z = s.work[p], s.work[p + W.LANES], s.work[p + 2 * W.LANES]
+    return x * x + y * y + z * z > CUT * CUT * mass * mass
+
+
+@kernel
+def _reached(s, side, mass):
+    """Return a side, wider by a part at each end that the impulse which has been tried on it reaches."""
+    low, high = side.low, side.high
+    if side.before != 0 and _beyond(s, side.offset, W.LANES * side.before, mass):
+        low = np.int64(s.block[low, L.BLOCK_BEFORE])
+    if side.behind != 0 and _beyond(s, side.offset, W.LANES * (side.tiles - side.behind) - 1, mass):
+        high = np.int64(s.block[high, L.BLOCK_BEHIND])
+    return Side(
+        side.row, side.part, low, high, side.offset, side.tiles, side.before, side.behind, side.bead, side.length
+    )
+
+
+@kernel
+def _kick(s, side, n):
+    """Fill KICK of a side; return the inverse effective mass, 0 of a wall."""
+    if side.row < 0:
+        return 0.0
+    if not side.part:
+        return kick(s.work, side.offset, s.mol, side.row, s.graph, side.bead, n[0], n[1], n[2], s.stepper)
+    return chain_kick(s.work, side.offset, side.tiles, np.int64(1), side.bead, n[0], n[1], n[2])
+
+
+@kernel
+def _kick_inside(s, a, b, n):
+    """Fill KICK for a contact of two beads of one stretch; return the inverse effective mass."""
+    _kick(s, b, n)
+    for t in range(a.tiles):
+        for k in range(W.ROW):
+            s.impulse_response[t * W.ROW + k] = s.work[a.offset + t * W.TILE + W.KICK + k]
+    _kick(s, a, n)
+    for t in range(a.tiles):
+        for k in range(W.ROW):
+            s.work[a.offset + t * W.TILE + W.KICK + k] -= s.impulse_response[t * W.ROW + k]
+    p, q = bead_offset(a.offset, a.bead) + W.KICK, bead_offset(a.offset, b.bead) + W.KICK
+    mass = 0.0
+    for c in range(3):
+        mass += n[c] * (s.work[p + W.LANES * c] - s.work[q + W.LANES * c])
+    return mass
+
+
+@kernel
+def _normal(s, i, partner, a, b):
+    """Write the contact's normal to `normals`; return the rate of the gap and the distance of bead centres."""
+    n = s.normals[L.CONTACT_NORMAL]
+    p, q, distance = bead_offset(a.offset, a.bead), np.int64(-1), 0.0
+    contact = radius_of(s.radius, i)
+    if b.row >= 0:
+        q = bead_offset(b.offset, b.bead)
+        distance = separation(s.par, s.work, p, q, n)
+        contact += radius_of(s.radius, partner)
+    else:
+        code = -1 - partner
+        n[:] = 0.0
+        n[code % 3] = 1.0 if code < 3 else -1.0
+    return approach(s.work, p, q, n) - contact * s.par[L.GROWTH_RATE], distance
+
+
+@kernel
+def _close_side(s, side, ticks, remainder):
+    """End the present segments of a side."""
+    if side.row < 0:
+        return
+    m = side.low
+    close(s, m, ticks, remainder)
+    while m != side.high:
+        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+        close(s, m, ticks, remainder)
+
+
+@kernel
+def _begin_side(s, side, ticks, remainder, depth):
+    """Write the new segments of a side."""
+    if side.part:
+        new_stretch(
+            s,
+            side.offset,
+            side.tiles,
+            side.before,
+            side.behind,
+            side.low,
+            side.high,
+            side.row,
+            side.length,
+            ticks,
+            remainder,
+            depth,
+        )
+    elif side.row >= 0:
+        s.scalars[L.SCALAR_SERIAL] += 1
+        new_segment(s, side.offset, side.row, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)
+
+
+@kernel
+def _arm(s, side, c, ticks, remainder):
+    """Return component c of the way from a side's bead to its molecule's centre of mass [length]."""
+    place = s.work[bead_offset(side.offset, side.bead) + W.COEF + W.LANES * c]
+    if not side.part:
+        return centre_of_mass(s.work, side.offset, side.tiles, c) - place
+    row = s.centre[s.block[side.row, L.BLOCK_CHAIN]]
+    dt = time_span(ticks, remainder, row[L.START_TICKS], row[L.START_REM], s.par[L.TICK])
+    return row[c] + row[L.VX + c] * dt - (place + s.mol[side.row, L.MOL_IMAGE + c] * s.par[L.SIZE + c])
+
+
+@kernel
+def _apart(s, a, b, c):
+    """Return component c of the way from bead b to bead a of one chain, as its bonds lead [length]."""
+    p, q = bead_offset(a.offset, a.bead) + W.COEF + W.LANES * c, bead_offset(b.offset, b.bead) + W.COEF + W.LANES * c
+    apart = s.work[p] - s.work[q]
+    if a.offset != b.offset:
+        apart += (s.mol[a.row, L.MOL_IMAGE + c] - s.mol[b.row, L.MOL_IMAGE + c]) * s.par[L.SIZE + c]
+    return apart
+
+
+@kernel
+def _moment(s, a, b, distance, impulse, ticks, remainder):
+    """Return the contact's part of the molecular virial, and write its tensor's [mass length^2 / time]."""
+    n, way = s.normals[L.CONTACT_NORMAL], s.normals[L.MOST_TIES]
+    inside = _of_one_chain(s, a, b)
+    moment = 0.0
+    for c in range(3):
+        way[c] = distance * n[c]
+        if inside:  # a contact with an image alone has one (`contact.virial`)
+            way[c] -= _apart(s, a, b, c)
+            if abs(way[c]) < 0.5 * s.par[L.SIZE + c] or s.par[L.SIZE + c] == 0.0:
+                way[c] = 0.0
+        else:
+            way[c] += _arm(s, a, c, ticks, remainder) - _arm(s, b, c, ticks, remainder)
+        moment += impulse * n[c] * way[c]
+    set_tensor(s.virial_tensor, impulse * n[0], impulse * n[1], impulse * n[2], way[0], way[1], way[2])
+    return moment
+
+
+@kernel
+def _move_centre(s, side, ticks, remainder, impulse):
+    """Carry the centre of mass of a side's chain to a time, and change its velocity by an impulse."""
+    if not side.part:
+        return
+    n, row = s.normals[L.CONTACT_NORMAL], s.centre[s.block[side.row, L.BLOCK_CHAIN]]
+    dt = time_span(ticks, remainder, row[L.START_TICKS], row[L.START_REM], s.par[L.TICK])
+    for c in range(3):
+        row[c] += row[L.VX + c] * dt
+        row[L.VX + c] += impulse * n[c] / row[L.CENTRE_MASS]
+    row[L.START_TICKS] = ticks
+    row[L.START_REM] = remainder
+
+
+@kernel
+def _part_them(s, log_rows, i, partner, a, b, impulse, distance, ticks, remainder):
+    """Apply a contact's impulse, for which KICK is there, and log it."""
+    push(s.work, a.offset, a.tiles, impulse)
+    if b.row >= 0 and a.offset != b.offset:
+        push(s.work, b.offset, b.tiles, -impulse)
+    begin_contact(s.par, s.segment, i)
+    moment = 0.0
+    if partner >= 0:
+        begin_contact(s.par, s.segment, partner)
+        moment = _moment(s, a, b, distance, impulse, ticks, remainder)
+    _move_centre(s, a, ticks, remainder, impulse)
+    _move_centre(s, b, ticks, remainder, -impulse)
+    record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, partner, impulse, moment, 0.0, 0.0)
+
+
+@outlined
+def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
+    """Carry out a contact in which a long chain takes part; all that it moves get new segments.
+
+    A stretch is as wide as the impulse reaches: it is tried, and where it is felt at an end a part more is taken in.
+
+    Parameters
+    ----------
+    i, partner : int
+        Bead, and other bead or wall code.
+    ticks, remainder, depth : float, float, int
+        Key of the event.
+
+    Returns
+    -------
+    low, high, first, last : int
+        The rows with new segments: from `low` to `high`, and from `first` to `last`; -1 where there are no others.
+    """
+    if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
+        i, partner = partner, i
+    n = s.normals[L.CONTACT_NORMAL]
+    a, b = _side_of(s, i), _side_of(s, partner)
+    mass = 0.0
+    while True:
+        a, b = _widened(s, a, ticks, remainder), _widened(s, b, ticks, remainder)
+        one = _touch(s, a, b)
+        if one:
+            a = _widened(s, _joined(s, a, b), ticks, remainder)
+        a = _loaded(s, a, i, np.int64(0), ticks, remainder)
+        if one:
+            bead = lane_of(s, a.low, b.row, partner, a.before)
+            b = Side(b.row, True, a.low, a.high, a.offset, a.tiles, a.before, a.behind, bead, a.length)
+        else:
+            b = _loaded(s, b, partner, _end_of(s, a), ticks, remainder)
+        rate, distance = _normal(s, i, partner, a, b)
+        if rate >= 0.0:
+            break
+        mass = _kick_inside(s, a, b, n) if one else _kick(s, a, n) + _kick(s, b, n)
+        tried, other = a, b
+        a = _reached(s, a, mass)
+        if not one:
+            b = _reached(s, b, mass)
+        if a.low == tried.low and a.high == tried.high and b.low == other.low and b.high == other.high:
+            break
+    _close_side(s, a, ticks, remainder)
+    if not one:
+        _close_side(s, b, ticks, remainder)
+    set_struck(s.segment, i, 1)
+    if partner >= 0:
+        set_struck(s.segment, partner, 1)
+    if rate >= 0.0:
+        s.count[L.N_GRAZES] += 1
+    else:
+        impulse = -(1.0 + restitution_of(s, i, partner, s.extended)) * rate / mass
+        _part_them(s, log_rows, i, partner, a, b, impulse, distance, ticks, remainder)
+    _begin_side(s, a, ticks, remainder, depth)
+    if one:
+        return a.low, a.high, np.int64(-1), np.int64(-1)
+    _begin_side(s, b, ticks, remainder, depth)
+    return a.low, a.high, b.low, b.high
+
+
+@kernel
+def end_stretch(s, m, ticks, remainder):
+    """Start the next segments of a part that nothing has hit, and of those beside it that end soon.
+
+    Returns their first and last row.
+    """
+    side = _side_of(s, s.mol[m, L.MOL_FIRST])
+    side = Side(m, True, m, m, side.offset, side.tiles, side.before, side.behind, side.bead, side.length)
+    side = _widened(s, side, ticks, remainder)
+    side = _loaded(s, side, s.mol[m, L.MOL_FIRST], np.int64(0), ticks, remainder)
+    _close_side(s, side, ticks, remainder)
+    _begin_side(s, side, ticks, remainder, np.int64(0))
+    return side.low, side.high

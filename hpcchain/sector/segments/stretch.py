@@ -1,0 +1,305 @@
+"""Segments of stretches of long chains: some parts of a chain move together, the two beads beside them as before.
+
+A contact changes the velocities of a chain by a share that falls to about a sixth with each bond. Beads further than
+that is worth telling keep their segments. The parts that get new ones, a stretch, lie side by side in the workspace,
+with a tile for the bead before them and one for the bead behind, whose motions are those of their own segments.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.layout.clock import time_span
+from hpcchain.layout.segment_bits import series_begin, series_order, start_depth
+from hpcchain.propagators.bead_polynomials import four_states
+from hpcchain.propagators.interface import load_start
+from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_prepare
+from hpcchain.propagators.taylor.stretch_series import shifted, stretch_series
+from hpcchain.sector.queue.event_order import segment_end
+from hpcchain.sector.segments.new_segment import REBASE, asked_length, write_segment
+
+BESIDE = 20  # beads on either side of one that is struck, at least, that a stretch begins with
+# A part beside a stretch whose segment ends within this share of how long the stretch's is to be joins it.
+SOON = 0.2
+
+
+@kernel
+def rows_about(s, m, i):
+    """Return the first and the last row of the parts that bead i of row m and BESIDE beads on either side are in."""
+    low = m
+    near = i - s.mol[m, L.MOL_FIRST]
+    while near < BESIDE and s.block[low, L.BLOCK_BEFORE] >= 0:
+        low = np.int64(s.block[low, L.BLOCK_BEFORE])
+        near += s.mol[low, L.MOL_BEADS]
+    high = m
+    near = s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS] - 1 - i
+    while near < BESIDE and s.block[high, L.BLOCK_BEHIND] >= 0:
+        high = np.int64(s.block[high, L.BLOCK_BEHIND])
+        near += s.mol[high, L.MOL_BEADS]
+    return low, high
+
+
+@kernel
+def _left(s, m, ticks, remainder):
+    """Return how much longer than until a time the segment of row m lasts [time]."""
+    end, rest = segment_end(s, m)
+    return time_span(end, rest, ticks, remainder, s.par[L.TICK])
+
+
+@kernel
+def _mean_asked(s, low, high, ticks, remainder):
+    """Return how long a stretch's segment is to be: the mean of what its parts ask for [time]."""
+    total = asked_length(s, low, ticks, remainder)
+    count = 1.0
+    m = low
+    while m != high:
+        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+        total += asked_length(s, m, ticks, remainder)
+        count += 1.0
+    return total / count
+
+
+@kernel
+def widened(s, low, high, ticks, remainder):
+    """Return the first and last row of a stretch with those beside it that end soon, and how long its segment is to be.
+
+    That is no longer than the segments of the parts that stay beside it.
+    """
+    while True:
+        h = _mean_asked(s, low, high, ticks, remainder)
+        before = np.int64(s.block[low, L.BLOCK_BEFORE])
+        if before >= 0 and _left(s, before, ticks, remainder) < SOON * h:
+            low = before
+            continue
+        behind = np.int64(s.block[high, L.BLOCK_BEHIND])
+        if behind >= 0 and _left(s, behind, ticks, remainder) < SOON * h:
+            high = behind
+            continue
+        break
+    if before >= 0:
+        h = min(h, _left(s, before, ticks, remainder))
+    if behind >= 0:
+        h = min(h, _left(s, behind, ticks, remainder))
+    return low, high, h
+
+
+@kernel
+def _load_table(s, offset, m):
+    """Write row m's inverse masses, bond mask and squared bond lengths to its tiles."""
+    at = s.mol[m, L.MOL_TABLE]
+    for t in range(s.mol[m, L.MOL_TILES]):
+        w = offset + t * W.TILE
+        for k in range(W.TABLE_MASK):
+            s.work[w + W.INVM + k] = s.table[at + k]
+        for k in range(W.LANES):
+            s.work[w + W.MASK + k] = s.table[at + W.TABLE_MASK + k]
+            s.work[w + W.LEN2 + k] = s.table[at + W.TABLE_LEN2 + k]
+        at += W.TABLE
+
+
+@kernel
+def _load_row(s, offset, m, ticks, remainder):
+    """Bring row m to a time, in its tiles of the workspace."""
+    first, n = s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS]
+    begin = W.UNIT * s.mol[m, L.MOL_SERIES]
+    order = s.mol[m, L.MOL_ORDER]
+    size = W.curve(order)
+    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    for b in range(0, W.LANES * s.mol[m, L.MOL_TILES], 4):
+        at = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        if b < n:
+            four_states(s.starts, first + b, s.series, begin + b * size, size, order, dt, n - b, s.work, at, W.ROW)
+        else:
+            for c in range(0, 2 * W.ROW, W.LANES):
+                for k in range(4):
+                    s.work[at + c + k] = 0.0
+    _load_table(s, offset, m)
+
+
+@kernel
+def _shift(s, offset, m, c, whole):
+    """Shift row m's beads in the workspace by whole box lengths along an axis."""
+    if whole != 0:
+        for b in range(s.mol[m, L.MOL_BEADS]):
+            p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.LANES * c
+            s.work[p] += whole * s.par[L.SIZE + c]
+
+
+@kernel
+def _load_beside(s, offset, m, lane, ticks, remainder):
+    """Have one lane of a tile move as the bead of row m does that is beside a stretch: its last one, or its first."""
+    for k in range(W.COEF, W.COEF + (W.KMAX + 1) * W.ROW):
+        s.work[offset + k] = 0.0
+    for k in range(W.TABLE_MASK):
+        s.work[offset + W.INVM + k] = 0.0
+    for k in range(W.LANES):
+        s.work[offset + W.MASK + k] = 0.0
+        s.work[offset + W.LEN2 + k] = 0.0
+    i = s.mol[m, L.MOL_FIRST]
+    if lane != 0:
+        i += s.mol[m, L.MOL_BEADS] - 1
+        at = s.mol[m, L.MOL_TABLE] + (s.mol[m, L.MOL_TILES] - 1) * W.TABLE + lane
+        s.work[offset + W.INVM + W.LANES] = s.table[at - lane + W.LANES]
+        s.work[offset + W.MASK + lane] = s.table[at + W.TABLE_MASK]
+        s.work[offset + W.LEN2 + lane] = s.table[at + W.TABLE_LEN2]
+    dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+    begin = series_begin(s.mol, s.segment, i)
+    shifted(s.starts, i, s.series, begin, series_order(s.segment, i), dt, s.work, offset + W.COEF + lane)
+
+
+@outlined
+def load_stretch(s, offset, low, high, frame, ticks, remainder):
+    """Bring a stretch to a time in the workspace at `offset`, onto its bonds, with the beads beside it.
+
+    Parameters
+    ----------
+    low, high : int
+        Its first and last row.
+    frame : int
+        The row in whose image all are.
+
+    Returns
+    -------
+    tiles : int
+        How many there are, those of the beads beside it among them.
+    before, behind : int
+        1 where there is a tile of a bead before it, or behind it, else 0.
+    """
+    before, behind = np.int64(0), np.int64(0)
+    at = offset
+    beside = np.int64(s.block[low, L.BLOCK_BEFORE])
+    if beside >= 0:
+        before = np.int64(1)
+        _load_beside(s, at, beside, W.LANES - 1, ticks, remainder)
+        for c in range(3):
+            whole = s.mol[beside, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c]
+            s.work[at + W.COEF + W.LANES * c + W.LANES - 1] += whole * s.par[L.SIZE + c]
+        at += W.TILE
+    m = low
+    while True:
+        _load_row(s, at, m, ticks, remainder)
+        for c in range(3):
+            _shift(s, at, m, c, s.mol[m, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c])
+        at += s.mol[m, L.MOL_TILES] * W.TILE
+        if m == high:
+            break
+        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+    beside = np.int64(s.block[high, L.BLOCK_BEHIND])
+    if beside >= 0:
+        behind = np.int64(1)
+        _load_beside(s, at, beside, np.int64(0), ticks, remainder)
+        for c in range(3):
+            whole = s.mol[beside, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c]
+            s.work[at + W.COEF + W.LANES * c] += whole * s.par[L.SIZE + c]
+        s.work[at - W.TILE + W.INVM + W.LANES] = 0.0
+        at += W.TILE
+    tiles = (at - offset) // W.TILE
+    chain_prepare(s.work, offset, tiles)
+    return tiles, before, behind
+
+
+@kernel
+def lane_of(s, low, m, i, before):
+    """Return which bead of the workspace bead i of row m is, in a stretch from row `low` on."""
+    tiles = before
+    r = low
+    while r != m:
+        tiles += s.mol[r, L.MOL_TILES]
+        r = np.int64(s.block[r, L.BLOCK_BEHIND])
+    return tiles * W.LANES + i - s.mol[m, L.MOL_FIRST]
+
+
+@outlined
+def new_stretch(s, offset, tiles, before, behind, low, high, frame, h, ticks, remainder, depth):
+    """Write the new segments of a stretch from the workspace at `offset`.
+
+    Many parameters: where the stretch is, what is beside it, and when.
+
+    Parameters
+    ----------
+    tiles, before, behind : int
+        As `load_stretch` returns them.
+    low, high, frame : int
+        As that takes them.
+    h : float
+        How long they are to be [time].
+    ticks, remainder, depth : float, float, int
+        Key of the event.
+    """
+    tolerance = s.table[s.mol[low, L.MOL_TABLE] + L.TOLERANCE_AT]
+    order, h = stretch_series(s.work, offset, tiles, before != 0, behind != 0, h, tolerance)
+    _write_rows(s, offset + before * W.TILE, low, high, frame, order, h, ticks, remainder, depth)
+
+
+@kernel
+def _write_rows(s, at, low, high, frame, order, h, ticks, remainder, depth):
+    """Write the rows' segments, each in its own image."""
+    x, y, z = s.mol[frame, L.MOL_IMAGE], s.mol[frame, L.MOL_IMAGE + L.Y], s.mol[frame, L.MOL_IMAGE + L.Z]
+    m = low
+    while True:
+        for c in range(3):
+            size = s.par[L.SIZE + c]
+            if size == 0.0:
+                continue
+            origin = x if c == 0 else (y if c == 1 else z)
+            whole = s.mol[m, L.MOL_IMAGE + c] - origin
+            place = s.work[at + W.COEF + W.LANES * c] - whole * size
+            away = (place - s.par[L.ORIGIN + c]) / size
+            if away < -REBASE or away >= 1.0 + REBASE:
+                whole += np.int64(math.floor(away))
+                s.mol[m, L.MOL_IMAGE + c] = origin + whole
+            _shift(s, at, m, c, -whole)
+        s.scalars[L.SCALAR_SERIAL] += 1
+        write_segment(s, at, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, order, h)
+        at += s.mol[m, L.MOL_TILES] * W.TILE
+        if m == high:
+            break
+        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+
+
+@kernel
+def begin_chain(s, first):
+    """Make the first segments of a long chain whose parts all start at one time, from row `first` on."""
+    offset = np.int64(0)
+    at = offset
+    m = first
+    i = s.mol[first, L.MOL_FIRST]
+    ticks, remainder = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
+    while True:
+        load_start(s.work, at, s.mol, m, s.table, s.graph, s.starts, s.stepper)
+        for c in range(3):
+            _shift(s, at, m, c, s.mol[m, L.MOL_IMAGE + c] - s.mol[first, L.MOL_IMAGE + c])
+        at += s.mol[m, L.MOL_TILES] * W.TILE
+        if s.block[m, L.BLOCK_BEHIND] < 0:
+            break
+        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+    tiles = (at - offset) // W.TILE
+    chain_bonds(s.work, offset, tiles, W.COEF, W.HIST)
+    chain_factor(s.work, offset, tiles)
+    _note_centre(s, offset, tiles, first)
+    none = np.int64(0)
+    h = _mean_asked(s, first, m, ticks, remainder)
+    new_stretch(s, offset, tiles, none, none, first, m, first, h, ticks, remainder, start_depth(s.segment, i))
+
+
+@kernel
+def _note_centre(s, offset, tiles, first):
+    """Write down where the centre of mass of the chain in the workspace is, in image 0, and its velocity."""
+    row = s.centre[s.block[first, L.BLOCK_CHAIN]]
+    i = s.mol[first, L.MOL_FIRST]
+    for c in range(3):
+        place, velocity = 0.0, 0.0
+        for t in range(tiles):
+            for k in range(W.LANES):
+                mass = s.work[offset + t * W.TILE + W.INVM + k]
+                if mass > 0.0:
+                    at = offset + t * W.TILE + W.COEF + W.LANES * c + k
+                    place += s.work[at] / mass
+                    velocity += s.work[at + W.ROW] / mass
+        row[c] = place / row[L.CENTRE_MASS] + s.mol[first, L.MOL_IMAGE + c] * s.par[L.SIZE + c]
+        row[L.VX + c] = velocity / row[L.CENTRE_MASS]
+    row[L.START_TICKS] = s.starts[i, L.START_TICKS]
+    row[L.START_REM] = s.starts[i, L.START_REM]

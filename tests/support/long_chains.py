@@ -1,0 +1,35 @@
+"""Systems with chains that are long enough to have segments of stretches."""
+
+import numpy as np
+
+from hpcchain.model.system import PERIODIC
+from tests.support.kernel_tools import chain_bonds, make_system
+from tests.support.twins import project
+
+SIDE, ROW = 15.0, 12
+
+
+def folded(n, layer, rng, bend=0.04):
+    """Return (n, 3) places of a chain folded to and fro in layers of a box from z = 1.3 layer on; few touch."""
+    k = np.arange(n)
+    row, along = k // ROW, k % ROW
+    x = np.where(row % 2 == 0, along, ROW - 1 - along)
+    y, level = row % ROW, row // ROW
+    y = np.where(level % 2 == 0, y, ROW - 1 - y)
+    place = np.column_stack([x, 1.15 * y, 1.3 * (layer + level)]) + 1.0
+    return place + bend * rng.uniform(-1.0, 1.0, place.shape)
+
+
+def crowd(seed, lengths=(130, 101, 30), singles=40, boundary=(PERIODIC,) * 3, **settings):
+    """Return a System of folded chains of unequal masses and bonds, of these lengths, and single beads above them."""
+    rng = np.random.default_rng(seed)
+    molecules, layer = [], 0
+    for n in lengths:
+        x, mass = folded(n, layer, rng), rng.uniform(0.5, 2.0, n)
+        v = project(chain_bonds(n), x, rng.normal(size=(n, 3)), mass)
+        molecules.append((chain_bonds(n), x, v, mass))
+        layer += -(-n // ROW**2)
+    grid = np.array([(a, b, c) for c in range(4) for a in range(8) for b in range(8)])[:singles]
+    for place in 1.0 + 1.6 * grid + [0.0, 0.0, 1.3 * layer]:
+        molecules.append((np.zeros((0, 2), int), place[None], rng.normal(size=(1, 3)), np.ones(1)))
+    return make_system(molecules, (SIDE,) * 3, boundary, (0.0,) * 3, diameter=0.9, **settings)

@@ -1,0 +1,121 @@
+"""Long chains whose segments are of stretches, against the same chains moved as wholes.
+
+Runs do not move chains so as yet, so what compiles an engine for it is long.
+"""
+
+import numpy as np
+import pytest
+
+from hpcchain.layout import arrays as L
+from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.sector.serial import Engine
+from hpcchain.sector.setup.blocks import Blocks, part_sizes
+from tests.support.long_chains import SIDE, crowd
+
+
+def figures(system, engine, time):
+    """Return kinetic energy, momentum and the greatest error of a squared bond length, and unwrapped places by id."""
+    x, v, image = engine.frame(time)
+    place, velocity = np.empty_like(x), np.empty_like(v)
+    place[engine.ids], velocity[engine.ids] = x + image * system.box.size, v
+    topology = system.topology
+    bonds = np.diff(place[topology.bonds], axis=1)[:, 0]
+    off = np.abs((bonds**2).sum(1) / topology.bond_length**2 - 1.0).max()
+    energy = 0.5 * (topology.mass[:, None] * velocity**2).sum()
+    return energy, topology.mass @ velocity, off, place
+
+
+ENOUGH = 100
+CASES = {
+    "periodic": {},
+    "walls": {"boundary": (WALL, PERIODIC, WALL)},
+    "losing": {"restitution": 0.9},
+    "a single long chain": {"lengths": (150,), "singles": 0},
+    "a ring's neighbours": {"lengths": (100, 115, 116), "singles": 20},
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CASES)
+def test_contacts_are_those_of_whole_chains(name):
+    """The same beads meet, in the same order, at times that round-off alone tells apart; the virial is the same."""
+    system = crowd(1, **CASES[name])
+    whole, parts = Engine(system, log_events=True), Engine(system, log_events=True, stretches=True)
+    end = 1.5
+    for engine in (whole, parts):
+        assert engine.advance(end)
+    told, found = whole.drain_events(), parts.drain_events()
+    assert len(told) > ENOUGH and len(found) == len(told)
+    np.testing.assert_array_equal(found["bead"], told["bead"])
+    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found["impulse"], told["impulse"], rtol=0, atol=1e-7)
+    scale = np.abs(told["impulse"]).sum() * SIDE
+    assert abs(parts.virial - whole.virial) * whole.quantum < 1e-9 * scale
+    tensors = np.array(parts.virial_tensor) - np.array(whole.virial_tensor)
+    assert np.abs(tensors).max() * whole.quantum < 1e-9 * scale
+    energy, momentum, off, place = figures(system, parts, end)
+    exact, _, _, other = figures(system, whole, end)
+    assert energy == pytest.approx(exact, rel=1e-8)
+    assert off < 3e-14
+    np.testing.assert_allclose(place, other, rtol=0, atol=1e-8)
+
+
+@pytest.mark.long
+def test_energy_and_momentum_stay():
+    system = crowd(2)
+    engine = Engine(system, stretches=True)
+    energy, momentum, _, _ = figures(system, engine, 0.0)
+    assert engine.advance(20.0) and engine.counters["contacts"] > 2000
+    later, total, off, _ = figures(system, engine, 20.0)
+    assert later == pytest.approx(energy, rel=2e-14)
+    np.testing.assert_allclose(total, momentum, rtol=0, atol=1e-12)
+    assert off < 3e-14
+
+
+@pytest.mark.long
+def test_fewer_beads_get_new_segments():
+    system = crowd(3, lengths=(400,), singles=0)
+    counts = []
+    for stretches in (False, True):
+        engine = Engine(system, stretches=stretches)
+        engine.advance(1.0)
+        counts.append(engine.counters["bead_segments"] / engine.counters["contacts"])
+    assert counts[1] < 0.5 * counts[0]
+
+
+@pytest.mark.long
+def test_growing_beads():
+    system = crowd(4)
+    pair = [Engine(system, log_events=True, growth=(0.8, 0.1), stretches=k) for k in (False, True)]
+    told, found = (engine.advance(1.2) and engine.drain_events() for engine in pair)
+    assert len(told) > ENOUGH
+    np.testing.assert_array_equal(found["bead"], told["bead"])
+    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("beads", [100, 103, 104, 111, 112, 1000])
+def test_parts(beads):
+    sizes = part_sizes(beads)
+    assert sizes.sum() == beads and (sizes[:-1] == 16).all() and 8 <= sizes[-1] <= 23
+
+
+@pytest.mark.long
+def test_rows_of_parts():
+    system = crowd(5, lengths=(130, 30, 101), singles=3)
+    blocks = Blocks(system)
+    engine = Engine(system, stretches=True)
+    s = engine.sector
+    assert blocks.system.topology.beads == system.topology.beads
+    assert sorted(engine.ids) == list(range(system.topology.beads))
+    for m in range(len(s.mol)):
+        ids = engine.ids[s.mol[m, L.MOL_FIRST] :][: s.mol[m, L.MOL_BEADS]]
+        assert (np.diff(ids) == 1).all()
+        behind = s.block[m, L.BLOCK_BEHIND]
+        if behind >= 0:
+            assert s.block[behind, L.BLOCK_BEFORE] == m
+            assert engine.ids[s.mol[behind, L.MOL_FIRST]] == ids[-1] + 1
+            assert s.block[behind, L.BLOCK_CHAIN] == s.block[m, L.BLOCK_CHAIN]
+            assert s.block[behind, L.BLOCK_PLACE] == s.block[m, L.BLOCK_PLACE] + 1
+    assert sorted(s.centre[:, L.CENTRE_MASS]) == pytest.approx(
+        sorted([system.topology.mass[:130].sum(), system.topology.mass[160:261].sum()])
+    )
