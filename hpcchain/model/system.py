@@ -208,7 +208,8 @@ class State:
     """Start state and clock of every bead's current segment; see `BEAD_STATE`.
 
     `extra`, (N, columns) float64, is what runs that are extended have besides (`model.physics.extended`); no columns
-    where they have nothing, or nothing is known yet.
+    where they have nothing, or nothing is known yet. `parts`, (N, columns) float64, is the segment of a bead of a long
+    chain whose parts have segments of their own (`sector.setup.part_state`), zeros of others; no columns elsewhere.
     """
 
     position: np.ndarray
@@ -221,12 +222,15 @@ class State:
     step: np.ndarray
     in_contact: np.ndarray
     extra: np.ndarray = None
+    parts: np.ndarray = None
 
-    ARRAYS = (*(column.name for column in BEAD_STATE), "extra")
+    ARRAYS = (*(column.name for column in BEAD_STATE), "extra", "parts")
 
     def __post_init__(self) -> None:
         if self.extra is None:
             self.extra = np.zeros((len(self.position), 0))
+        if self.parts is None:
+            self.parts = np.zeros((len(self.position), 0))
 
     @classmethod
     def at_time_zero(cls, position: np.ndarray, velocity: np.ndarray) -> State:

@@ -27,6 +27,7 @@ from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import LEAST_FOUND, build_sector, cell_arrays, spare_entries
 from hpcchain.sector.setup.find_inside import find_inside
 from hpcchain.sector.setup.molecule_rows import countable_images
+from hpcchain.sector.setup.part_state import part_state, put_part_state
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System
@@ -126,6 +127,8 @@ class Core:
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
         require_finite(self)
+        if self.sector.stretched is not None:
+            put_part_state(self.sector, system.state.parts[self.state_row])
         if prepare is not None:
             prepare(self)
             self.gather()
@@ -296,6 +299,7 @@ class Core:
             step=s.running_length[m],
             in_contact=left,
             extra=s.extra[: len(self.ids)][beads].copy() if s.extended is not None else None,
+            parts=part_state(s, len(self.ids))[beads] if s.stretched is not None else None,
         )
 
 

@@ -43,8 +43,8 @@ class Engine:
     growth : (float, float)
         Contact distances as a fraction of the full ones at time 0, and the rate of that fraction [1 / time].
     stretches : bool
-        Chains of 100 and more beads have segments of stretches (`setup.blocks`). Their `state` is not enough to go on
-        from, and windows do not know of them: runs do not use it.
+        Chains of 100 and more beads have segments of stretches (`setup.blocks`). Windows and files do not know of
+        them as yet: runs do not use it.
 
     Raises
     ------

@@ -19,6 +19,7 @@ from hpcchain.propagators.interface import load_start
 from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_prepare
 from hpcchain.propagators.taylor.stretch_series import shifted, stretch_series
 from hpcchain.sector.queue.event_order import segment_end
+from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.segments.new_segment import REBASE, asked_length, write_segment
 
 BESIDE = 20  # beads on either side of one that is struck, at least, that a stretch begins with
@@ -283,6 +284,19 @@ def begin_chain(s, first):
     none = np.int64(0)
     h = _mean_asked(s, first, m, ticks, remainder)
     new_stretch(s, offset, tiles, none, none, first, m, first, h, ticks, remainder, start_depth(s.segment, i))
+
+
+@kernel
+def resume_part(s, m):
+    """Go on with the segment of row m, of which all but what follows from it is there already."""
+    fastest = 0.0
+    for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
+        fastest = max(fastest, s.bounds[i, L.SPEED])
+    if fastest > s.par[L.FASTEST]:
+        s.par[L.FASTEST] = fastest
+    s.scalars[L.SCALAR_SERIAL] += 1
+    s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
+    sweep(s, m)
 
 
 @kernel

@@ -10,7 +10,7 @@ from hpcchain.propagators.interface import load_start, refresh
 from hpcchain.sector.queue.tournament import queue_build
 from hpcchain.sector.search.neighbour_lists import build_lists
 from hpcchain.sector.segments.new_segment import new_segment, schedule_molecule, search_molecule
-from hpcchain.sector.segments.stretch import begin_chain
+from hpcchain.sector.segments.stretch import begin_chain, resume_part
 
 
 @kernel
@@ -56,7 +56,9 @@ def start(s):
     """
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.stretched is not None and is_part(s, m):
-            if s.block[m, L.BLOCK_BEFORE] < 0:
+            if s.mol[m, L.MOL_ORDER] != 0:
+                resume_part(s, m)
+            elif s.block[m, L.BLOCK_BEFORE] < 0:
                 begin_chain(s, m)
         elif s.mol[m, L.MOL_OWNERSHIP] != L.VACANT:
             begin(s, m)

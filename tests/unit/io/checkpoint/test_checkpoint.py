@@ -69,7 +69,7 @@ def test_only_contacts_that_last_take_a_table_and_a_constant(tmp_path):
 
 
 def test_every_array_of_the_data_model_has_a_table():
-    assert {*STATE, "extra"} == set(State.ARRAYS)
+    assert {*STATE, "extra", "parts"} == set(State.ARRAYS)
     assert {*TOPOLOGY, "names", "type_names"} == set(Topology.__dataclass_fields__)
 
 

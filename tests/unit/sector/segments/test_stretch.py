@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.model.system import PERIODIC, WALL, State
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.setup.blocks import Blocks, part_sizes
+from tests.support.identity import in_stages, serial
 from tests.support.long_chains import SIDE, crowd
 
 
@@ -91,6 +92,32 @@ def test_growing_beads():
     assert len(told) > ENOUGH
     np.testing.assert_array_equal(found["bead"], told["bead"])
     np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stops", [(0.3,), (0.11, 0.62, 0.97)])
+def test_runs_go_on_from_their_state_to_the_same_bits(stops):
+    system = crowd(6)
+    expected = serial(system, 1.2, stretches=True)
+    assert len(expected.events) > ENOUGH
+    found = in_stages(system, [(until, 0, {"stretches": True}) for until in (*stops, 1.2)])
+    np.testing.assert_array_equal(found.events, expected.events)
+    for a, b in zip(found.frame, expected.frame, strict=True):
+        np.testing.assert_array_equal(a, b)
+    for name in State.ARRAYS:
+        np.testing.assert_array_equal(getattr(found.state, name), getattr(expected.state, name))
+    assert found.sums == expected.sums
+
+
+@pytest.mark.long
+def test_lists_and_cells_leave_no_trace():
+    system = crowd(7)
+    expected = serial(system, 1.2, stretches=True)
+    for shell, cell in ((0.2, 0.0), (0.7, 2.5)):
+        found = serial(system, 1.2, stretches=True, shell=shell, cell=cell)
+        np.testing.assert_array_equal(found.events, expected.events)
+        for a, b in zip(found.frame, expected.frame, strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("beads", [100, 103, 104, 111, 112, 1000])
