@@ -7,6 +7,7 @@ are given, T lambda = |b'|^2 + b . (a_{l+1} - a_l); else the recursion is that o
 """
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
@@ -25,6 +26,10 @@ from hpcchain.propagators.taylor.chain_series import (
     store_bond,
 )
 
+# Where the tiles of a stretch begin, how many there are, those of the beads beside it among them, and 1 where the first
+# is that of a bead before it, or the last that of one behind it, else 0.
+Tiles = namedtuple("Tiles", "offset tiles before behind")
+
 
 @inlined
 def _given(work, p, k):
@@ -35,8 +40,9 @@ def _given(work, p, k):
 
 
 @kernel
-def _first_known(work, offset, tiles, before, behind):
+def _first_known(work, at):
     """Write bond rates to the history and half the solution for the first tensions to RHS; return the fastest rate."""
+    offset, tiles, before, behind = at.offset, at.tiles, at.before != 0, at.behind != 0
     chain_bonds(work, offset, tiles, W.COEF + W.ROW, W.HIST + PER_ORDER)
     zero = splat(0.0)
     worst, carry = zero, zero
@@ -58,8 +64,9 @@ def _first_known(work, offset, tiles, before, behind):
 
 
 @kernel
-def _known(work, offset, tiles, k, before, behind):
+def _known(work, at, k):
     """Do what `chain_series` does for order k, with accelerations that are given at the ends."""
+    offset, tiles, before, behind = at.offset, at.tiles, at.before != 0, at.behind != 0
     zero = splat(0.0)
     scale = splat((k + 1.0) * (k + 2.0))
     carry = zero
@@ -85,8 +92,9 @@ def _known(work, offset, tiles, k, before, behind):
 
 
 @kernel
-def _append(work, offset, tiles, k, before, behind):
+def _append(work, at, k):
     """Store position and bond coefficients of order k + 2; return the largest of the stretch's own (1-norm)."""
+    offset, tiles, before, behind = at.offset, at.tiles, at.before != 0, at.behind != 0
     zero = splat(0.0)
     inverse = splat(1.0 / ((k + 1) * (k + 2)))
     coefficient = W.COEF + W.ROW * (k + 2)
@@ -117,7 +125,7 @@ def _append(work, offset, tiles, k, before, behind):
 
 
 @outlined
-def stretch_series(work, offset, tiles, before, behind, h, tolerance):
+def stretch_series(work, at, h, tolerance):
     """Expand the motion of a stretch of a chain about the present state.
 
     Positions and velocities are in COEF rows 0 and 1, bond vectors and T's factors are present (`chain_prepare`).
@@ -125,10 +133,7 @@ def stretch_series(work, offset, tiles, before, behind, h, tolerance):
     Parameters
     ----------
     work : float64 array
-    offset, tiles : int
-        Where the tiles begin, and how many there are, those of the neighbours among them.
-    before, behind : bool
-        Whether the first and the last tile are that of a neighbour, whose motion is given.
+    at : Tiles
     h, tolerance : float
         As `chain_series` takes them.
 
@@ -139,20 +144,73 @@ def stretch_series(work, offset, tiles, before, behind, h, tolerance):
     h : float
         Length of the segment [time], at most what was asked.
     """
-    tolerance *= _first_known(work, offset, tiles, before, behind)
-    power = h
+    tolerance *= _first_known(work, at)
+    return _orders_from(work, at, h, tolerance, np.int64(0), h, (0.0, 0.0, 0.0, 0.0))
+
+
+@outlined
+def stretch_series_of_two(work, at, h, tolerance, other, g, accuracy):
+    """Expand the motions of two stretches in turn, order by order, as `chain_series_of_two` does for whole chains.
+
+    Parameters
+    ----------
+    work : float64 array
+    at, other : Tiles
+    h, tolerance : float
+        Of the first, as `stretch_series` takes them.
+    g, accuracy : float
+        Of the second.
+
+    Returns
+    -------
+    order, h, order, h : int, float, int, float
+        Of the first stretch and of the second.
+    """
+    tolerance *= _first_known(work, at)
+    accuracy *= _first_known(work, other)
+    power, rate = h, g
     terms = (0.0, 0.0, 0.0, 0.0)
+    parts = (0.0, 0.0, 0.0, 0.0)
     k = np.int64(0)
     while True:
         if k > 0:
-            _known(work, offset, tiles, k, before, behind)
-        solve_back(work, offset, tiles, LAMBDA + PER_ORDER * k)
-        terms = (terms[1], terms[2], terms[3], _append(work, offset, tiles, k, before, behind) * power * (k + 2))
+            _known(work, at, k)
+            _known(work, other, k)
+        solve_back(work, at.offset, at.tiles, LAMBDA + PER_ORDER * k)
+        solve_back(work, other.offset, other.tiles, LAMBDA + PER_ORDER * k)
+        terms = (terms[1], terms[2], terms[3], _append(work, at, k) * power * (k + 2))
+        parts = (parts[1], parts[2], parts[3], _append(work, other, k) * rate * (k + 2))
+        power, rate = power * h, rate * g
+        k += 1
+        left, rest = left_after(terms, k), left_after(parts, k)
+        done = left <= tolerance or k + 1 == W.KMAX
+        over = rest <= accuracy or k + 1 == W.KMAX
+        if done or over:
+            break
+    if done:
+        order, h = finished(work, at.offset, at.tiles, h, tolerance, k + 1, left)
+    else:
+        order, h = _orders_from(work, at, h, tolerance, k, power, terms)
+    if over:
+        number, g = finished(work, other.offset, other.tiles, g, accuracy, k + 1, rest)
+    else:
+        number, g = _orders_from(work, other, g, accuracy, k, rate, parts)
+    return order, h, number, g
+
+
+@outlined
+def _orders_from(work, at, h, tolerance, k, power, terms):
+    """Add the coefficients of order k + 2 and more; `power` is h^(k + 1), `terms` are the last four, latest last."""
+    while True:
+        if k > 0:
+            _known(work, at, k)
+        solve_back(work, at.offset, at.tiles, LAMBDA + PER_ORDER * k)
+        terms = (terms[1], terms[2], terms[3], _append(work, at, k) * power * (k + 2))
         power = power * h
         k += 1
         left = left_after(terms, k)
         if left <= tolerance or k + 1 == W.KMAX:
-            return finished(work, offset, tiles, h, tolerance, k + 1, left)
+            return finished(work, at.offset, at.tiles, h, tolerance, k + 1, left)
 
 
 @kernel

@@ -20,10 +20,11 @@ from hpcchain.layout.segment_bits import set_struck
 from hpcchain.layout.segment_parts import is_part, radius_of
 from hpcchain.propagators.interface import kick, push
 from hpcchain.propagators.taylor.chain import chain_kick
+from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series, stretch_series_of_two
 from hpcchain.sector.events.contact_event import close, record
 from hpcchain.sector.events.simultaneous import bring
 from hpcchain.sector.segments.new_segment import new_segment
-from hpcchain.sector.segments.stretch import lane_of, load_stretch, new_stretch, rows_about, widened
+from hpcchain.sector.segments.stretch import lane_of, load_stretch, rows_about, tolerance_of, widened, write_rows
 
 CUT = 1e-18  # of a unit impulse's change of the struck bead's velocity: what is less need not be told
 # A side of a contact: its molecule row (-1: a wall), whether that is a part of a long chain, the first and last row of
@@ -175,27 +176,42 @@ def _close_side(s, side, ticks, remainder):
         close(s, m, ticks, remainder)
 
 
+@inlined
+def _tiles(side):
+    """Return where the tiles of a side are that is a stretch."""
+    return Tiles(side.offset, side.tiles, side.before, side.behind)
+
+
+@kernel
+def _write_side(s, side, order, h, ticks, remainder, depth):
+    """Write the new segments of a stretch whose series are there."""
+    at = side.offset + side.before * W.TILE
+    write_rows(s, at, side.low, side.high, side.row, order, h, ticks, remainder, depth)
+
+
 @kernel
 def _begin_side(s, side, ticks, remainder, depth):
-    """Write the new segments of a side."""
+    """Make and write the new segments of a side."""
     if side.part:
-        new_stretch(
-            s,
-            side.offset,
-            side.tiles,
-            side.before,
-            side.behind,
-            side.low,
-            side.high,
-            side.row,
-            side.length,
-            ticks,
-            remainder,
-            depth,
-        )
+        order, h = stretch_series(s.work, _tiles(side), side.length, tolerance_of(s, side.row))
+        _write_side(s, side, order, h, ticks, remainder, depth)
     elif side.row >= 0:
         s.scalars[L.SCALAR_SERIAL] += 1
         new_segment(s, side.offset, side.row, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)
+
+
+@kernel
+def _begin_both(s, a, b, ticks, remainder, depth):
+    """Make and write the new segments of both sides of a contact; those of two stretches are made together."""
+    if a.part and b.part:
+        order, h, number, g = stretch_series_of_two(
+            s.work, _tiles(a), a.length, tolerance_of(s, a.row), _tiles(b), b.length, tolerance_of(s, b.row)
+        )
+        _write_side(s, a, order, h, ticks, remainder, depth)
+        _write_side(s, b, number, g, ticks, remainder, depth)
+    else:
+        _begin_side(s, a, ticks, remainder, depth)
+        _begin_side(s, b, ticks, remainder, depth)
 
 
 @kernel
@@ -323,10 +339,10 @@ def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
     else:
         impulse = -(1.0 + restitution_of(s, i, partner, s.extended)) * rate / mass
         _part_them(s, log_rows, i, partner, a, b, impulse, distance, ticks, remainder)
-    _begin_side(s, a, ticks, remainder, depth)
     if one:
+        _begin_side(s, a, ticks, remainder, depth)
         return a.low, a.high, np.int64(-1), np.int64(-1)
-    _begin_side(s, b, ticks, remainder, depth)
+    _begin_both(s, a, b, ticks, remainder, depth)
     return a.low, a.high, b.low, b.high
 
 

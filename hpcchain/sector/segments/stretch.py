@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
@@ -17,7 +17,7 @@ from hpcchain.layout.segment_bits import series_begin, series_order, start_depth
 from hpcchain.propagators.bead_polynomials import four_states
 from hpcchain.propagators.interface import load_start
 from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_prepare
-from hpcchain.propagators.taylor.stretch_series import shifted, stretch_series
+from hpcchain.propagators.taylor.stretch_series import Tiles, shifted, stretch_series
 from hpcchain.sector.queue.event_order import segment_end
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.segments.new_segment import REBASE, asked_length, write_segment
@@ -213,31 +213,18 @@ def lane_of(s, low, m, i, before):
     return tiles * W.LANES + i - s.mol[m, L.MOL_FIRST]
 
 
-@outlined
-def new_stretch(s, offset, tiles, before, behind, low, high, frame, h, ticks, remainder, depth):
-    """Write the new segments of a stretch from the workspace at `offset`.
-
-    Many parameters: where the stretch is, what is beside it, and when.
-
-    Parameters
-    ----------
-    tiles, before, behind : int
-        As `load_stretch` returns them.
-    low, high, frame : int
-        As that takes them.
-    h : float
-        How long they are to be [time].
-    ticks, remainder, depth : float, float, int
-        Key of the event.
-    """
-    tolerance = s.table[s.mol[low, L.MOL_TABLE] + L.TOLERANCE_AT]
-    order, h = stretch_series(s.work, offset, tiles, before != 0, behind != 0, h, tolerance)
-    _write_rows(s, offset + before * W.TILE, low, high, frame, order, h, ticks, remainder, depth)
+@inlined
+def tolerance_of(s, m):
+    """Return what series of row m may leave out, relative to the fastest bond's rate."""
+    return s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
 
 
 @kernel
-def _write_rows(s, at, low, high, frame, order, h, ticks, remainder, depth):
-    """Write the rows' segments, each in its own image."""
+def write_rows(s, at, low, high, frame, order, h, ticks, remainder, depth):
+    """Write the segments of rows `low` to `high` from the workspace at `at`, each in its own image.
+
+    All are there in the image of row `frame`. Order and length `h` are those of the series, the rest the event's key.
+    """
     x, y, z = s.mol[frame, L.MOL_IMAGE], s.mol[frame, L.MOL_IMAGE + L.Y], s.mol[frame, L.MOL_IMAGE + L.Z]
     m = low
     while True:
@@ -283,7 +270,8 @@ def begin_chain(s, first):
     _note_centre(s, offset, tiles, first)
     none = np.int64(0)
     h = _mean_asked(s, first, m, ticks, remainder)
-    new_stretch(s, offset, tiles, none, none, first, m, first, h, ticks, remainder, start_depth(s.segment, i))
+    order, h = stretch_series(s.work, Tiles(offset, tiles, none, none), h, tolerance_of(s, first))
+    write_rows(s, offset, first, m, first, order, h, ticks, remainder, start_depth(s.segment, i))
 
 
 @kernel
