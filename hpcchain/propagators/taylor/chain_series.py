@@ -121,7 +121,7 @@ def _known(work, offset, tiles, k):
 
 
 @inlined
-def _tensioned(work, p, tension, fx, fy, fz):
+def tensioned(work, p, tension, fx, fy, fz):
     """Return the forces of the bonds in tile p, of which all is known but what their last tension adds."""
     fx = fma(tension, load(work, p + W.HIST), fx)
     fy = fma(tension, load(work, p + W.HIST + W.LANES), fy)
@@ -156,7 +156,7 @@ def _append(work, offset, tiles, k):
         fx, fy, fz = zero, zero, zero
         if k > 0:
             fx, fy, fz = triple(work, p + W.FORCE)
-        fx, fy, fz = _tensioned(work, p, tension, fx, fy, fz)
+        fx, fy, fz = tensioned(work, p, tension, fx, fy, fz)
         ax, ay, az = pulled(work, p, fx, fy, fz, gx, gy, gz)
         if t > 0:
             store_bond(work, p - W.TILE, bond, cx, cy, cz, ax, ay, az, inverse)
@@ -221,8 +221,8 @@ def _order_in_two_tiles(work, p, k, latest):
     y = backward(work, p, y, first_everywhere(z))
     store(work, p + LAMBDA + PER_ORDER * k, y)
     store(work, q + LAMBDA + PER_ORDER * k, z)
-    fx, fy, fz = _tensioned(work, p, y, fx, fy, fz)
-    gx, gy, gz = _tensioned(work, q, z, gx, gy, gz)
+    fx, fy, fz = tensioned(work, p, y, fx, fy, fz)
+    gx, gy, gz = tensioned(work, q, z, gx, gy, gz)
     ax, ay, az = pulled(work, p, fx, fy, fz, zero, zero, zero)
     cx, cy, cz = pulled(work, q, gx, gy, gz, fx, fy, fz)
     inverse = splat(1.0 / ((k + 1) * (k + 2)))

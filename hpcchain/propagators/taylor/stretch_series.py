@@ -12,7 +12,7 @@ from collections import namedtuple
 import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
-from hpcchain.jit.simd import add, fma, larger, largest, load, mul, size, splat
+from hpcchain.jit.simd import add, larger, largest, load, mul, size, splat
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.taylor.chain import chain_bonds, dot, put_triple, solve_back, triple
 from hpcchain.propagators.taylor.chain_series import (
@@ -24,6 +24,7 @@ from hpcchain.propagators.taylor.chain_series import (
     products,
     pulled,
     store_bond,
+    tensioned,
 )
 
 # Where the tiles of a stretch begin, how many there are, those of the beads beside it among them, and 1 where the first
@@ -79,7 +80,8 @@ def _known(work, at, k):
         if t == tiles - 1 and behind:
             fx, fy, fz, rate = zero, zero, zero, zero
         else:
-            fx, fy, fz, rate = products(work, p, k)
+            bx, by, bz = triple(work, p + W.HIST + PER_ORDER * (k + 1))
+            fx, fy, fz, rate = products(work, p, k, load(work, p + LAMBDA + PER_ORDER * (k - 1)), bx, by, bz)
         put_triple(work, p + W.FORCE, fx, fy, fz)
         rate = mul(rate, scale)
         if (t == 0 and before) or (t == tiles - 1 and behind):
@@ -109,9 +111,7 @@ def _append(work, at, k):
         fx, fy, fz = zero, zero, zero
         if k > 0:
             fx, fy, fz = triple(work, p + W.FORCE)
-        fx = fma(tension, load(work, p + W.HIST), fx)
-        fy = fma(tension, load(work, p + W.HIST + W.LANES), fy)
-        fz = fma(tension, load(work, p + W.HIST + 2 * W.LANES), fz)
+        fx, fy, fz = tensioned(work, p, tension, fx, fy, fz)
         if (t == 0 and before) or (t == tiles - 1 and behind):
             ax, ay, az = _given(work, p, k)
         else:
@@ -182,7 +182,7 @@ def stretch_series_of_two(work, at, h, tolerance, other, g, accuracy):
         parts = (parts[1], parts[2], parts[3], _append(work, other, k) * rate * (k + 2))
         power, rate = power * h, rate * g
         k += 1
-        left, rest = left_after(terms, k), left_after(parts, k)
+        left, rest = left_after(terms, k, tolerance), left_after(parts, k, accuracy)
         done = left <= tolerance or k + 1 == W.KMAX
         over = rest <= accuracy or k + 1 == W.KMAX
         if done or over:
@@ -208,7 +208,7 @@ def _orders_from(work, at, h, tolerance, k, power, terms):
         terms = (terms[1], terms[2], terms[3], _append(work, at, k) * power * (k + 2))
         power = power * h
         k += 1
-        left = left_after(terms, k)
+        left = left_after(terms, k, tolerance)
         if left <= tolerance or k + 1 == W.KMAX:
             return finished(work, at.offset, at.tiles, h, tolerance, k + 1, left)
 
