@@ -19,7 +19,6 @@ from hpcchain.layout.memory import bead_lines, extended
 from hpcchain.layout.segment_bits import packed_starts
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.model.system import State
-from hpcchain.sector import sampling
 from hpcchain.sector.core import Core, with_vacant
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import clean_lists
@@ -28,12 +27,13 @@ from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
 from hpcchain.sector.setup.morton import space_sequence
 from hpcchain.sector.setup.window_arrays import window_arrays
 from hpcchain.sector.speculation import ghost_messages
-from hpcchain.sector.speculation.dormant_beads import activate, deactivate, deactivate_again
+from hpcchain.sector.speculation.dormant_beads import activate, deactivate
 from hpcchain.sector.speculation.window import (
     SUMS,
     WindowBroken,
     abort_window,
     commit_window,
+    move_reference,
     settle_log,
     skin_violation,
 )
@@ -177,11 +177,6 @@ class GhostedSector:
         """Return the rows of the molecules that beads, by row, are of."""
         return self.core.sector.segment[beads, L.MOLECULE]
 
-    def fastest(self, rows: np.ndarray) -> np.ndarray:
-        """Return with what speed the fastest bead of the molecules in these rows began its segment, (n,) float64."""
-        sampling.fastest(self.core.sector, rows, speed := np.empty(len(rows)))
-        return speed
-
     def first_and_count(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the first bead's row and the number of beads of the molecules in these rows."""
         mol = self.core.sector.mol
@@ -217,7 +212,7 @@ class GhostedSector:
         rows = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows)) + 2 * L.MOST_MEMBERS
         self._more_rows(core, rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
-    def admit(self, molecules: np.ndarray, rows: np.ndarray) -> list:
+    def admit(self, molecules: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Take in further ghosts between windows, all of their beads dormant.
 
         Parameters
@@ -230,42 +225,41 @@ class GhostedSector:
 
         Returns
         -------
-        list of int
-            The molecules' rows; shorter than `molecules` if there is no room for more.
+        (n,) int64 array
+            The molecules' rows; fewer than `molecules` if there is no room for more.
         """
-        s, at, taken = self.sector, 0, []
-        composition = self.classes.composition
-        for molecule in molecules:
-            vacant = self.vacant[int(composition.class_of(molecule))]
-            if not vacant:
+        s, taken = self.sector, []
+        for kind in self.classes.composition.class_of(molecules).tolist():
+            if not self.vacant[kind]:
                 break
-            m = int(vacant.pop())
-            i = s.mol[m, L.MOL_FIRST]
-            n = s.mol[m, L.MOL_BEADS]
-            own = rows[at : at + n]
-            at += n
-            s.starts[i : i + n, L.X : L.START_TICKS], s.starts[i : i + n, L.START_TICKS : L.START_COLUMNS] = (
-                own[:, 0:6],
-                own[:, 9:11],
-            )
-            s.segment[i : i + n, L.START_MARKS] = packed_starts(own[:, 11], own[:, 12], own[:, 14])
-            s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = own[0, 6:9]
-            s.running_length[m] = own[0, 13]
-            if s.extended is not None:
-                s.extra[i : i + n] = own[:, 15:]
-            s.window_molecule[m, L.WINDOW_ID], s.mol[m, L.MOL_OWNERSHIP] = molecule, L.GHOST
-            self.ids[i : i + n] = s.bead_id[i : i + n] = composition.first_bead_of(molecule) + np.arange(n)
-            self.molecule_ids[m], self.ownership[m] = molecule, L.GHOST
-            insert(self.row_of, self.molecule_ids[m : m + 1], np.array([m]))
-            deactivate(s, np.arange(i, i + n))
-            initialise.admit(s, m, self.base)
-            taken.append(m)
+            taken.append(int(self.vacant[kind].pop()))
+        m, molecules = np.array(taken, dtype=np.int64), molecules[: len(taken)]
+        if not taken:
+            return m
+        i, count = self.beads_of(m), self.first_and_count(m)[1]
+        own, at = rows[: len(i)], np.cumsum(count) - count
+        s.starts[i, L.X : L.START_TICKS], s.starts[i, L.START_TICKS : L.START_COLUMNS] = own[:, 0:6], own[:, 9:11]
+        s.segment[i, L.START_MARKS] = packed_starts(own[:, 11], own[:, 12], own[:, 14])
+        s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = own[at, 6:9]
+        s.running_length[m] = own[at, 13]
+        if s.extended is not None:
+            s.extra[i] = own[:, 15:]
+        s.window_molecule[m, L.WINDOW_ID], s.mol[m, L.MOL_OWNERSHIP] = molecules, L.GHOST
+        self.ids[i] = s.bead_id[i] = self.classes.composition.beads_of(molecules)
+        self.molecule_ids[m], self.ownership[m] = molecules, L.GHOST
+        insert(self.row_of, molecules, m)
+        deactivate(s, i)
+        initialise.admit(s, m, self.base)
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
-        return taken
+        return m
 
-    def deactivate_again(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> None:
-        """Write about where these rows' ghosts are to their rows of `reference_position`; renew their skins."""
-        deactivate_again(self.sector, rows, *now, reference_position)
+    def move_reference(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> np.ndarray:
+        """Write about where these molecules' beads are at a time to their rows of `reference_position`.
+
+        Returns with what speed each molecule's fastest bead began its segment, (n,) float64 [length / time].
+        """
+        move_reference(self.sector, rows, *now, reference_position, speed := np.empty(len(rows)))
+        return speed
 
     def activate(self, beads: np.ndarray, now: tuple) -> bool:
         """List and search dormant beads from now on; False if there is no room."""
@@ -487,10 +481,6 @@ class GhostedSector:
         """Return the bead rows of the molecules in these rows, one after the other."""
         first, count = self.first_and_count(rows)
         return np.arange(int(count.sum())) + np.repeat(first - (np.cumsum(count) - count), count)
-
-    def locate(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> None:
-        """Write where the beads of the molecules in these rows are at a time to their rows of `reference_position`."""
-        sampling.locate(self.sector, rows, *now, reference_position)
 
     def state(self, beads: np.ndarray | None = None) -> State:
         """Return the State of owned beads, or of those in these rows: the starts of their present segments."""

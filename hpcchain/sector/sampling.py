@@ -1,6 +1,4 @@
-"""Where the beads are at a time: for frames, checkpoints and the homes of a new window."""
-
-import math
+"""Where the beads are at a time: for frames and checkpoints."""
 
 from hpcchain.contact.pair import curve
 from hpcchain.jit.decorators import kernel
@@ -8,34 +6,6 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.sector.search.solved_contact_time import bead_exactly, bring
 from hpcchain.sector.segments.new_segment import make_own_series
-from hpcchain.sector.speculation.window import move_reference
-
-
-@kernel
-def locate(s, rows, ticks, remainder, reference_position):
-    """Write positions of these molecule rows' beads at a time to `reference_position`, and renew their skins."""
-    for k in range(len(rows)):
-        m = rows[k]
-        make_own_series(s, m)
-        for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-            dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
-            x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, dt)
-            reference_position[i, 0] = x
-            reference_position[i, 1] = y
-            reference_position[i, 2] = z
-        move_reference(s, m, ticks, remainder)
-
-
-@kernel
-def fastest(s, rows, speed):
-    """Write with what speed the fastest bead of each of these molecule rows began its segment [length / time]."""
-    for k in range(len(rows)):
-        m = rows[k]
-        square = 0.0
-        for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-            u, v, w = s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ]
-            square = max(square, u * u + v * v + w * w)
-        speed[k] = math.sqrt(square)
 
 
 @kernel

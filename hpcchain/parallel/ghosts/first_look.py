@@ -9,8 +9,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.parallel.ghosts.reach import WORD, bead_reaches
 
-SPAN = 3
-BLOCK = 4
+SPAN = BLOCK = 4
 BESIDE, WITH = 1, 2  # blocks beside one that has a cell, and those that have one
 CHOICES = 7  # of blocks around one along an axis: three, and four where the axis wraps
 

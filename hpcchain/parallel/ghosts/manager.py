@@ -198,8 +198,7 @@ class GhostManager:
         leaving = np.flatnonzero(self.violation(now, until) > 0.0)
         own = self.ghosted.ownership[leaving] == L.OWNED
         rows, ghosts = leaving[own], leaving[~own]
-        self.ghosted.locate(rows, now, self.reference_position)
-        self._give_skins(rows)
+        self._give_skins(rows, now)
         narrow = self.skin[rows]
         self.skin[rows] = self.skins.widened(self._balls(rows), self.around.near)
         fresh = self.around.mark(self._balls(rows))
@@ -255,8 +254,7 @@ class GhostManager:
             False if there was no room on the neighbour lists.
         """
         ghosted = self.ghosted
-        ghosted.deactivate_again(ghosts, now, self.reference_position)
-        self._give_skins(ghosts)
+        self._give_skins(ghosts, now)
         dormant = ghosted.dormant
         moved = np.zeros(len(ghosted.molecule_ids), dtype=bool)
         moved[ghosts] = True
@@ -277,9 +275,10 @@ class GhostManager:
             self.skin[self.ghosted.molecule_rows(beads)],
         )
 
-    def _give_skins(self, rows: np.ndarray) -> None:
-        """Choose the skins of molecules for how fast they are."""
-        self.skin[rows] = self.skins.for_speeds(self.ghosted.molecule_ids[rows], self.ghosted.fastest(rows))
+    def _give_skins(self, rows: np.ndarray, now: tuple) -> None:
+        """Give molecules skins about where they are at a time, for how fast they are."""
+        speeds = self.ghosted.move_reference(rows, now, self.reference_position)
+        self.skin[rows] = self.skins.for_speeds(self.ghosted.molecule_ids[rows], speeds)
 
     def _send_ghosts(self, wanted: dict) -> np.ndarray | None:
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
@@ -301,7 +300,7 @@ class GhostManager:
             if len(rows):
                 self.lending.came_from(rank)
                 molecule_ids = self._store(received[rank]).molecule_ids
-                taken.append(np.array(ghosted.admit(molecule_ids, rows[:, 1:-POSITION_NOW]), dtype=np.int64))
+                taken.append(ghosted.admit(molecule_ids, rows[:, 1:-POSITION_NOW]))
                 good = good and len(taken[-1]) == len(molecule_ids)
         return np.concatenate(taken) if good else None
 

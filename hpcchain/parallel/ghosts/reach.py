@@ -229,6 +229,7 @@ def mark_cells(bits, low, length, lattice, balls, fresh):
             again = z1 - z0 + 1 - ahead  # cells beyond the boundary, from where the box begins once more
             if start + ahead > length[2] or again > length[2]:
                 return -1
+            wanting = _of_one_word(start, ahead, again)
             dx = (x0 - low[0]) % cells[0]  # a division each here, none for each row of cells
             from_y = (y0 - low[1]) % cells[1]
             for _ in range(x0, x1 + 1):
@@ -237,11 +238,20 @@ def mark_cells(bits, low, length, lattice, balls, fresh):
                     if dx >= length[0] or dy >= length[1]:
                         return -1
                     row = dx * length[1] + dy
-                    new = _set_run(bits, row * words, start, ahead, low, length, cells, row, fresh, new)
-                    new = _set_run(bits, row * words, np.int64(0), again, low, length, cells, row, fresh, new)
+                    if wanting == 0 or wanting & ~np.int64(bits[row * words + start // WORD]) != 0:  # most are set
+                        new = _set_run(bits, row * words, start, ahead, low, length, cells, row, fresh, new)
+                        new = _set_run(bits, row * words, np.int64(0), again, low, length, cells, row, fresh, new)
                     dy = dy + 1 if dy + 1 < cells[1] else np.int64(0)
                 dx = dx + 1 if dx + 1 < cells[0] else np.int64(0)
     return new
+
+
+@inlined
+def _of_one_word(start, ahead, again):
+    """Return the bits of a run of cells in the word where it begins, 0 where it is not all in one."""
+    if again > 0 or ahead <= 0 or start % WORD + ahead > WORD:
+        return np.int64(0)
+    return ((np.int64(1) << ahead) - 1) << (start % WORD)
 
 
 @inlined
@@ -317,19 +327,24 @@ def bead_reaches(bits, low, length, lattice, position, far, i):
     ahead = min(z1 - z0 + 1, cells[2] - start)
     again = min(z1 - z0 + 1 - ahead, length[2])
     ahead = min(ahead, length[2] - start)
+    of_word = _of_one_word(start, ahead, again)
     found = np.int64(0)
     dx = (x0 - low[0]) % cells[0]
     from_y = (y0 - low[1]) % cells[1]
     for _ in range(x0, x1 + 1):
         dy = from_y
-        for _ in range(y0, y1 + 1):
-            if found == 0 and dx < length[0] and dy < length[1]:
-                line = (dx * length[1] + dy) * words
+        for _ in range(y0, y1 + 1 if dx < length[0] else y0):
+            line = (dx * length[1] + dy) * words
+            if dy < length[1] and of_word != 0:
+                found |= np.int64(bits[line + start // WORD]) & of_word
+            elif dy < length[1]:
                 found |= _any_in_run(bits, line, start, ahead)
                 found |= _any_in_run(bits, line, np.int64(0), again)
             dy = dy + 1 if dy + 1 < cells[1] else np.int64(0)
+        if found != 0:
+            return True
         dx = dx + 1 if dx + 1 < cells[0] else np.int64(0)
-    return found != 0
+    return False
 
 
 @kernel

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_FRESH = 1 << 16
 MARGIN = 5  # cells by which extents are larger than they need be: when molecules come out of them all is chosen anew
-BITS = 3  # of what `first_look` has of an extent
+BITS, BLOCKS = 3, 4  # of what `first_look` has of an extent
 MOST_CELLS = 1 << 22  # in a rank's extent; else all ranks' cells are coarser
 
 
@@ -52,13 +52,14 @@ class Surroundings:
         Which cells there their molecules may come to, as bits.
     told : dict of rank -> tuple
         The same as the kernels of `first_look` take it.
-    all_theirs : uint32 array
-        Which cells of this rank's extent any neighbour's molecules may come to, as bits; it grows as `theirs` do.
+    all_told : tuple
+        Which cells of this rank's extent any neighbour's molecules may come to, like those; it grows as they do.
     """
 
     def __init__(self, box: Box, width: float, comm: Exchange) -> None:
         self.box, self.width, self.comm = box, width, comm
         self.neighbours: dict = {}
+        self._fresh = np.empty(MOST_FRESH, dtype=np.int64)
 
     def look_around(self, balls: tuple, asking: set, everything: bool) -> None:
         """Find the neighbours, and let them know where these molecules may come to; collective.
@@ -110,16 +111,16 @@ class Surroundings:
             cells = np.flatnonzero(extent.flags(self.theirs[rank]))
             take_cells(cells, self.told[rank], self._no_cells(extent), self.cells.counts, here)
             self.theirs[rank] = self.told[rank][BITS]
-        self.all_theirs = here[BITS]
+        self.all_told = here
 
     def mark(self, balls: tuple) -> np.ndarray | None:
         """Set the cells that these molecules may come to; return those that were not set before.
 
         Returns None if they are too many, or outside the extent.
         """
-        fresh = np.empty(MOST_FRESH, dtype=np.int64)
+        fresh = self._fresh
         count = mark_cells(self.bits, self.extent.low, self.extent.length, self.cells.lattice, balls, fresh)
-        return fresh[:count] if 0 <= count <= MOST_FRESH else None
+        return fresh[:count].copy() if 0 <= count <= MOST_FRESH else None
 
     def cells_message(self, rank: int, cells: np.ndarray) -> np.ndarray:
         """Return, for a message, the indices of cells in what is in common with a neighbour."""
@@ -133,7 +134,9 @@ class Surroundings:
 
     def near(self, balls: tuple) -> np.ndarray:
         """Return a mask of those of these molecules that may come to where a neighbour's may."""
-        return self.reaching(self.extent, self.all_theirs, balls)
+        hit = np.zeros(len(balls[2]), dtype=np.uint8)
+        coming_to(self.all_told, self.cells.lattice, balls, hit)
+        return hit != 0
 
     def take(self, news: dict) -> tuple[dict, tuple]:
         """Note cells that neighbours' molecules may come to since now.
@@ -152,7 +155,9 @@ class Surroundings:
         for rank, indices in news.items():
             since[rank] = self._no_cells(self.neighbours[rank])
             take_cells(indices, self.told[rank], since[rank], self.cells.counts, here)
-        self.all_theirs |= here[BITS]
+        bits, blocks = self.all_told[BITS:]
+        np.bitwise_or(bits, here[BITS], out=bits)
+        np.maximum(blocks, here[BLOCKS], out=blocks)  # a block WITH a cell stays one
         return since, here
 
     def wanted_since(

@@ -33,19 +33,20 @@ def begin(s, m):
 
 
 @kernel
-def admit(s, m, base):
-    """Make the segment of a ghost whose start state has been put into a vacant row, its beads dormant as yet.
+def admit(s, rows, base):
+    """Make the segments of ghosts whose start states have been put into vacant rows, their beads dormant as yet.
 
     Parameters
     ----------
     s : Sector
-    m : int
-        Its molecule row.
+    rows : (n,) int64 array
+        Of molecules.
     base : float
         Ticks that queue keys are relative to.
     """
-    begin(s, m)
-    schedule_molecule(s, m, base)
+    for k in range(len(rows)):
+        begin(s, rows[k])
+        schedule_molecule(s, rows[k], base)
 
 
 @kernel

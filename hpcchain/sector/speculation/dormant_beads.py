@@ -11,10 +11,8 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.event_bits import set_event
-from hpcchain.layout.segment_parts import series_error_of
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.segments.new_segment import renew_list, schedule_molecule, search_range
-from hpcchain.sector.speculation.window import move_reference
 
 INFINITE = float("inf")
 
@@ -61,24 +59,3 @@ def activate(s, beads, ticks, remainder, base):
         search_range(s, beads[k], 1)
         schedule_molecule(s, s.segment[beads[k], L.MOLECULE], base)
     return 0
-
-
-@kernel
-def deactivate_again(s, rows, ticks, remainder, reference_position):
-    """Give the ghosts in these molecule rows new skins, about places near where they are at a time.
-
-    These are on straight flight, which takes no series: how far the beads may be from there counts as way done.
-    """
-    for k in range(len(rows)):
-        m = rows[k]
-        off = 0.0
-        for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-            dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
-            for c in range(3):
-                reference_position[i, c] = s.starts[i, c] + s.starts[i, L.VX + c] * dt
-                if s.extended is not None:
-                    reference_position[i, c] += 0.5 * s.par[L.GRAVITY + c] * dt * dt
-            off = max(off, 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt)
-        move_reference(s, m, ticks, remainder)
-        s.inside[m, L.IN_FAR] = off + series_error_of(s, m)
-        s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR]

@@ -1,5 +1,7 @@
 """The end of a window: what is final is counted and forgotten, or the whole window is taken back."""
 
+import math
+
 import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
@@ -239,13 +241,42 @@ def _note_since(s, m):
 
 
 @kernel
-def move_reference(s, m, ticks, remainder):
-    """Note that molecule m's reference position is where it is at a time between windows, and its skin a new one."""
-    s.inside[m, L.IN_UNTIL] = -np.inf
-    s.inside[m, L.IN_SINCE] = ticks
-    s.inside[m, L.IN_SINCE_REM] = remainder
-    s.inside[m, L.IN_FAR] = 0.0
-    s.inside[m, L.IN_NOW] = 0.0
+def move_reference(s, rows, ticks, remainder, reference_position, speed):
+    """Give molecules new reference positions: near where they are at a time between windows.
+
+    These are on straight flight, which takes no series: how far the beads may be from there counts as way done.
+
+    Parameters
+    ----------
+    s : Sector
+    rows : (n,) int64 array
+        Of molecules.
+    ticks, remainder : float
+        The time.
+    reference_position : (N, 3) float64 array
+        Receives those of these molecules' beads [length].
+    speed : (n,) float64 array
+        Receives with what speed each molecule's fastest bead began its segment [length / time].
+    """
+    for k in range(len(rows)):
+        m = rows[k]
+        off = 0.0
+        square = 0.0
+        for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
+            dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+            u, v, w = s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ]
+            square = max(square, u * u + v * v + w * w)
+            for c in range(3):
+                reference_position[i, c] = s.starts[i, c] + s.starts[i, L.VX + c] * dt
+                if s.extended is not None:
+                    reference_position[i, c] += 0.5 * s.par[L.GRAVITY + c] * dt * dt
+            off = max(off, 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt)
+        speed[k] = math.sqrt(square)
+        s.inside[m, L.IN_UNTIL] = -np.inf
+        s.inside[m, L.IN_SINCE] = ticks
+        s.inside[m, L.IN_SINCE_REM] = remainder
+        s.inside[m, L.IN_FAR] = off + series_error_of(s, m)
+        s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR]
 
 
 @kernel

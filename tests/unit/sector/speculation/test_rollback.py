@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hpcchain.layout.arrays import (
+    IN_FAR,
     MOL_BEADS,
     MOL_FIRST,
     MOL_OWNERSHIP,
@@ -25,7 +26,6 @@ from hpcchain.layout.segment_bits import series_order, set_order
 from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
-from hpcchain.sector import sampling
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.setup import initialise
@@ -95,31 +95,32 @@ def test_who_is_set_back_meets_segments_closed_since():
     assert times[k] == pytest.approx((10.0 - reach - 8.2) / 40.0, rel=0.02)
 
 
-def test_a_frame_and_the_rooms_make_the_series_that_nobody_has_needed():
-    """A withdrawal opens segments again without their series."""
+def test_a_frame_makes_the_series_that_nobody_has_needed():
+    """A withdrawal opens segments again without their series. Reference positions take none, and are near enough."""
 
     def body(exchange):
         engine = WindowedEngine(gas(MIXTURE, 1, 4.3), exchange, window=0.2)
         engine.advance(0.5)
-        s = engine.ghosted.sector
+        s, ghosted = engine.ghosted.sector, engine.ghosted
         before = frame_of(engine, 0.5)
-        homes = []
-        for unmade in (False, True, True):
-            reference_position = np.zeros((len(s.starts), 3))
-            if unmade:
-                lost = np.array([i for i in range(len(s.segment)) if series_order(s.segment, i) > 1])
-                assert len(lost) > 20
-                for i in lost:
-                    set_order(s.segment, i, UNMADE)
-                s.series[:] = np.nan
-            if len(homes) < 2:
-                sampling.locate(s, engine.ghosted.owned, *engine.now, reference_position)
-                homes.append(reference_position)
-        return before, frame_of(engine, 0.5), homes
+        lost = np.array([i for i in range(len(s.segment)) if series_order(s.segment, i) > 1])
+        assert len(lost) > 20
+        for i in lost:
+            set_order(s.segment, i, UNMADE)
+        s.series[:] = np.nan
+        reference_position = np.zeros((len(s.starts), 3))
+        speeds = ghosted.move_reference(ghosted.owned, engine.now, reference_position)
+        beads = ghosted.owned_beads[np.argsort(ghosted.owned_ids)]
+        off = s.inside[ghosted.molecule_rows(beads), IN_FAR]
+        return before, frame_of(engine, 0.5), reference_position[beads], off, speeds.max()
 
-    before, after, homes = on_ranks(1, body)[0]
+    before, after, near, off, fastest = on_ranks(1, body)[0]
     assert [a.tobytes() for a in before] == [a.tobytes() for a in after]
-    assert homes[0].tobytes() == homes[1].tobytes() and np.any(homes[0])
+    apart = near - before[0]
+    apart -= 4.3 * np.rint(apart / 4.3)
+    assert np.all(np.linalg.norm(apart, axis=1) <= off + 1e-12)
+    assert 0.0 < off.max() < 0.2
+    assert fastest == pytest.approx(np.linalg.norm(before[1], axis=1).max(), rel=0.2)
 
 
 def test_ghosts_have_their_owners_segments_and_their_errors():
