@@ -11,18 +11,18 @@ from hpcchain.contact.walls import wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
-from hpcchain.layout.event_bits import event_depth, partner_of, tied_with
+from hpcchain.layout.event_bits import event_depth, partner_of
 from hpcchain.layout.segment_bits import set_struck
 from hpcchain.layout.segment_parts import is_part, serial_of
 from hpcchain.layout.state_bounds import MOST_DEPTH
 from hpcchain.propagators.interface import load, prepare
-from hpcchain.sector.events.contact_event import contact_event, learn_pace, others_due, record
+from hpcchain.sector.events.contact_event import contact_event, learn_pace, record
 from hpcchain.sector.events.crossing import is_full, note_kind, part_free
+from hpcchain.sector.events.crowded import crowded_at
 from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.events.simultaneous import counts_resting
 from hpcchain.sector.events.stretch_event import end_stretch, stretch_contact
-from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes, segment_end
-from hpcchain.sector.queue.tournament import others_before
+from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.search.earliest_event import outside_shell
 from hpcchain.sector.search.prefetch import BEAD, ask_first, choose_next, prefetch
@@ -86,40 +86,6 @@ def _renew_list(s, i, ticks, remainder):
     return renew_list(
         s, i, time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
     )
-
-
-@inlined
-def _crowded(s, i, partner, m, other, ticks, remainder, base):
-    """Whether anything else is due at this instant, so that contacts may have to be resolved together."""
-    latest = (ticks - base) * s.par[L.TICK] + remainder + s.par[L.SIMULTANEOUS]
-    if others_before(s, m, other, latest):
-        return True
-    if tied_with(s.next_event, i) != 0 or (partner >= 0 and tied_with(s.next_event, partner) != 0):
-        return True
-    if partner >= 0 and partner_of(s.next_event, partner) != i:  # an event of its own, found before this one
-        if (
-            abs(
-                time_span(
-                    s.event_time[partner, L.EVENT_TICKS],
-                    s.event_time[partner, L.EVENT_REM],
-                    ticks,
-                    remainder,
-                    s.par[L.TICK],
-                )
-            )
-            < s.par[L.SIMULTANEOUS]
-        ):
-            return True
-    for k in (m, other):
-        if k >= 0 and s.mol[k, L.MOL_BEADS] > 1:
-            end_ticks, end_remainder = segment_end(s, k)
-            if abs(time_span(end_ticks, end_remainder, ticks, remainder, s.par[L.TICK])) < s.par[L.SIMULTANEOUS]:
-                return True  # its next segment, in which others may be due, has not been searched
-            if others_due(
-                s.par, s.event_time, s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS], ticks, remainder, i, partner
-            ):
-                return True
-    return False
 
 
 @kernel
@@ -468,7 +434,7 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
     lower = higher = np.int64(0)
     if windowed:
         _, lower, higher = next_event_of(s, m)
-    crowded = _crowded(s, holder, partner, m, other, ticks, remainder, base)
+    crowded = crowded_at(s, holder, partner, m, other, ticks, remainder, base)
     crowded = (
         crowded or s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED)
     )

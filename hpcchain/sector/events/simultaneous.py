@@ -16,7 +16,7 @@ from hpcchain.propagators.interface import iterations, load, note_iterations, pr
 from hpcchain.propagators.steps.step_molecule import steps_excess
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_reach
-from hpcchain.sector.search.earliest_event import joined
+from hpcchain.sector.search.joined import joined
 from hpcchain.sector.segments.falling import inverse_mass
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.speculation.rollback import request_rollback

@@ -29,6 +29,7 @@ from hpcchain.sector.search.broad_phase import (
     within_reach,
 )
 from hpcchain.sector.search.broad_phase_by_time import FARTHER, NARROWER, WIDER, candidates_within
+from hpcchain.sector.search.joined import joined
 from hpcchain.sector.search.pair_span import (
     LACKING,
     common_span,
@@ -41,7 +42,7 @@ from hpcchain.sector.search.pair_span import (
 )
 from hpcchain.sector.search.prefetch import ask_first, prefetch
 from hpcchain.sector.search.solved_contact_time import exact_contact
-from hpcchain.sector.search.step_time import limit_of_pair, step_time
+from hpcchain.sector.search.step_time import step_time
 from hpcchain.sector.search.wall_time import SLACK, shape_time, wall_time
 from hpcchain.sector.segments.falling import falling_expiry, inverse_mass
 
@@ -420,40 +421,6 @@ def contact_time(s, i, r, newer, limit, stepper):
     else:
         time = curved_contact(s.mol, s.starts, s.segment, s.series, pair, horizon * SLACK)
     return (time if time <= horizon * SLACK else np.inf), lag
-
-
-@kernel
-def joined_across(s, m, i, j):
-    """Whether bead i of molecule row m is bonded to bead j of the part of the same long chain beside it."""
-    h = s.segment[j, L.MOLECULE]
-    if h == s.block[m, L.BLOCK_BEHIND]:
-        return i + 1 == s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS] and j == s.mol[h, L.MOL_FIRST]
-    if h == s.block[m, L.BLOCK_BEFORE]:
-        return i == s.mol[m, L.MOL_FIRST] and j + 1 == s.mol[h, L.MOL_FIRST] + s.mol[h, L.MOL_BEADS]
-    return False
-
-
-@kernel
-def joined(s, i, j):
-    """Whether two beads are no pair of a list: bonded or excluded, of one molecule without self-contact, with limits.
-
-    Bonds of linear chains are known without a look at the table of excluded beads, which seldom is in the cache; where
-    more than bonds is excluded, the run is `extended`.
-    """
-    m = s.segment[i, L.MOLECULE]
-    b = j - s.mol[m, L.MOL_FIRST]
-    if b < 0 or b >= s.mol[m, L.MOL_BEADS]:
-        return joined_across(s, m, i, j) if s.stretched is not None else False
-    if s.mol[m, L.MOL_SELF] == 0:
-        return True
-    if limit_of_pair(s, i, j, s.extended) >= 0:
-        return True
-    if s.extended is None and s.mol[m, L.MOL_SOLVER] == L.CHAIN:
-        return j == i + 1 or i == j + 1
-    for e in range(s.bond_row[i], s.bond_row[i + 1]):
-        if s.bonded[e] == j:
-            return True
-    return False
 
 
 @inlined

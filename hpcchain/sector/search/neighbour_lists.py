@@ -31,7 +31,7 @@ from hpcchain.sector.search.cells import (
     near_beads,
     place_list_origin,
 )
-from hpcchain.sector.search.earliest_event import joined
+from hpcchain.sector.search.joined import joined
 from hpcchain.sector.search.list_pool import clear_rooms, make_room, trim_room
 from hpcchain.sector.search.prefetch import ask, ask_first
 

@@ -186,8 +186,7 @@ def build_sector(
     """
     composition, state, part = classes.composition, system.state, at is not None
     par, cells = parameters(system, shell, cell)
-    beads = composition.size_of(sequence)
-    ids = composition.beads_of(sequence)
+    beads, ids = composition.size_of(sequence), composition.beads_of(sequence)
     at = ids if at is None else at
     n, m = len(ids), len(sequence)
     like = composition.prototype_of(ids)
@@ -299,10 +298,9 @@ def extended_arrays(classes: MoleculeClasses, system: System, at: np.ndarray, li
 
 def block_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
     """Return which rows are parts of which long chains, for molecules in this order, and the chains' centres."""
-    blocks = getattr(classes, "blocks", None)
-    if blocks is None:
+    if classes.blocks is None:
         return {"block": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
-    return blocks.arrays(sequence)
+    return classes.blocks.arrays(sequence)
 
 
 def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) -> dict:
@@ -352,7 +350,7 @@ def options(classes: MoleculeClasses, system: System) -> dict:
     return {
         "stepper": True if (classes.rows[:, L.MOL_SOLVER] >= L.BODY).any() else None,
         "extended": True if is_extended(system.physics) else None,
-        "stretched": True if getattr(classes, "blocks", None) is not None else None,
+        "stretched": None if classes.blocks is None else True,
     }
 
 
@@ -376,7 +374,7 @@ def list_arrays(capacity: np.ndarray) -> dict:
 def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
     """Return the arrays of which beads are bonded, for beads that are like these of the prototypes.
 
-    Nobody asks for the bonds of single beads and linear chains (`earliest_event.joined`): where there is nothing else,
+    Nobody asks for the bonds of single beads and linear chains (`search.joined`): where there is nothing else,
     the arrays are empty.
     """
     plain = np.isin(classes.rows[:, L.MOL_SOLVER], (L.BALLISTIC, L.CHAIN)).all()

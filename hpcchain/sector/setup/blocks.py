@@ -63,7 +63,7 @@ class Blocks:
 
     def classes(self) -> MoleculeClasses:
         """Return the classes of the parts, whose tables know of the bonds that join them."""
-        classes = MoleculeClasses(self.system)
+        classes = MoleculeClasses(self.system, self)
         whole = self.whole.prototypes
         for c, sizes in enumerate(self.sizes):
             bead, bond = int(whole.first_bead[c]), int(whole.first_bond[c])
@@ -76,7 +76,6 @@ class Blocks:
         longest = max(int(np.sum(sizes)) for sizes in self.sizes)
         needed = 2 * (longest // W.LANES + 3) * W.TILE // L.MOST_MEMBERS
         classes.rows[:, L.MOL_WORKSPACE] = np.maximum(classes.rows[:, L.MOL_WORKSPACE], -(-needed // W.TILE) * W.TILE)
-        classes.blocks = self
         return classes
 
     def sequence(self, molecules: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ from hpcchain.propagators.taylor.graph_molecule import web_workspace
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System, Topology
+    from hpcchain.sector.setup.blocks import Blocks
 
 
 class MoleculeClasses:
@@ -32,6 +33,8 @@ class MoleculeClasses:
     ----------
     system : System
         Its topology and physics are used, not its state.
+    blocks : Blocks, optional
+        See below.
 
     Attributes
     ----------
@@ -47,10 +50,12 @@ class MoleculeClasses:
         The numbers of beads that molecules have.
     offsets, partners : int64 arrays
         The beads of each bead of the prototypes that it never collides with (`bonded_pairs`), relative to it.
+    blocks : Blocks or None
+        Which molecules are parts of long chains (`blocks`), where some are.
     """
 
-    def __init__(self, system: System) -> None:
-        self.composition = composition_of(system.topology)
+    def __init__(self, system: System, blocks: Blocks | None = None) -> None:
+        self.composition, self.blocks = composition_of(system.topology), blocks
         topology = self.composition.prototypes
         first = np.unique(self.composition.run, return_index=True)[1]
         self.prototypes = self.composition.first_molecule[:-1][first]

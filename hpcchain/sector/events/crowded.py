@@ -1,0 +1,43 @@
+"""Whether several events are due at one instant, so that they may have to be done together."""
+
+from hpcchain.jit.decorators import inlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import time_span
+from hpcchain.layout.event_bits import partner_of, tied_with
+from hpcchain.sector.events.contact_event import others_due
+from hpcchain.sector.queue.event_order import segment_end
+from hpcchain.sector.queue.tournament import others_before
+
+
+@inlined
+def crowded_at(s, i, partner, m, other, ticks, remainder, base):
+    """Whether anything else is due at this instant, so that contacts may have to be resolved together."""
+    latest = (ticks - base) * s.par[L.TICK] + remainder + s.par[L.SIMULTANEOUS]
+    if others_before(s, m, other, latest):
+        return True
+    if tied_with(s.next_event, i) != 0 or (partner >= 0 and tied_with(s.next_event, partner) != 0):
+        return True
+    if partner >= 0 and partner_of(s.next_event, partner) != i:  # an event of its own, found before this one
+        if (
+            abs(
+                time_span(
+                    s.event_time[partner, L.EVENT_TICKS],
+                    s.event_time[partner, L.EVENT_REM],
+                    ticks,
+                    remainder,
+                    s.par[L.TICK],
+                )
+            )
+            < s.par[L.SIMULTANEOUS]
+        ):
+            return True
+    for k in (m, other):
+        if k >= 0 and s.mol[k, L.MOL_BEADS] > 1:
+            end_ticks, end_remainder = segment_end(s, k)
+            if abs(time_span(end_ticks, end_remainder, ticks, remainder, s.par[L.TICK])) < s.par[L.SIMULTANEOUS]:
+                return True  # its next segment, in which others may be due, has not been searched
+            if others_due(
+                s.par, s.event_time, s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS], ticks, remainder, i, partner
+            ):
+                return True
+    return False
