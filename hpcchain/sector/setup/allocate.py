@@ -214,7 +214,7 @@ def build_sector(
         **block_arrays(classes, sequence),
         **bond_arrays(classes, system, like),
         **queue_arrays(m),
-        **event_arrays(mol, beads, log_rows, is_extended(system.physics)),
+        **event_arrays(mol, classes.most_moved(beads), log_rows, is_extended(system.physics)),
         **scalar_arrays(n, m, len(classes.sizes), system.physics.extended.get("seed", 0)),
     )
     return sector, ids
@@ -395,15 +395,15 @@ def queue_arrays(molecules: int) -> dict:
     return {"holder": np.full(molecules, L.AT_END, dtype=np.int32), "key": key, "winner": winner}
 
 
-def event_arrays(mol: SharedRows, beads: np.ndarray, log_rows: int, rough: bool) -> dict:
-    """Return counters, the contact log, and the scratch of one event for molecules with these numbers of beads."""
+def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict:
+    """Return counters, the contact log, and the scratch of one event, which moves at most so many beads together."""
     contacts = L.MOST_TIES + 1
     return {
         "count": np.zeros(len(L.COUNTERS), dtype=np.int64),
         "log": np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
         "virial_tensor": np.zeros(L.TENSOR_PARTS),
         "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_WORKSPACE].max(initial=0))),
-        "impulse_response": np.zeros(response_size(int(tiles(beads.max(initial=1))), rough)),
+        "impulse_response": np.zeros(response_size(int(tiles(most)), rough)),
         "group": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "offset": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "contacts": np.zeros((contacts, 4), dtype=np.int64),

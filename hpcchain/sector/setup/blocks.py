@@ -36,6 +36,8 @@ class Blocks:
     ----------
     system : System
         The same with a molecule for each part.
+    longest : int
+        Beads of the longest molecule.
     """
 
     def __init__(self, system: System) -> None:
@@ -45,6 +47,7 @@ class Blocks:
             part_sizes(n) if _is_long(prototypes, c, system) else np.array([n])
             for c, n in enumerate(np.diff(prototypes.first_bead).tolist())
         ]
+        self.longest = max(int(np.sum(sizes)) for sizes in self.sizes)
         self.parts = np.array([len(sizes) for sizes in self.sizes])  # of each class
         self.first_class = running_sum(self.parts)
         of_run = np.diff(self.whole.first_molecule)
@@ -73,8 +76,7 @@ class Blocks:
                 classes.table[last + W.LANES] = 1.0 / whole.inertia[bead + n]
                 classes.table[last + W.TABLE_MASK + W.LANES - 1] = 1.0
                 classes.table[last + W.TABLE_LEN2 + W.LANES - 1] = whole.bond_length[bond + n - 1] ** 2
-        longest = max(int(np.sum(sizes)) for sizes in self.sizes)
-        needed = 2 * (longest // W.LANES + 3) * W.TILE // L.MOST_MEMBERS
+        needed = 2 * (self.longest // W.LANES + 3) * W.TILE // L.MOST_MEMBERS
         classes.rows[:, L.MOL_WORKSPACE] = np.maximum(classes.rows[:, L.MOL_WORKSPACE], -(-needed // W.TILE) * W.TILE)
         return classes
 

@@ -94,6 +94,10 @@ class MoleculeClasses:
         self.offsets, partners = bonded_pairs(topology)
         self.partners = partners - np.repeat(np.arange(topology.beads), np.diff(self.offsets))
 
+    def most_moved(self, beads: np.ndarray) -> int:
+        """Return how many beads an event moves together at most: those of a molecule, of these sizes, or of a long chain."""
+        return int(beads.max(initial=1 if self.blocks is None else self.blocks.longest))
+
 
 def limits(physics: Physics, solver: int, fixed: bool = False) -> np.ndarray:
     """Return what stands in front of the static table of molecules that a code moves (STEP_AT and so on).

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
 from hpcchain.model.system import PERIODIC, WALL, State
 from hpcchain.sector.serial import Engine
+from hpcchain.sector.setup.allocate import build_sector
 from hpcchain.sector.setup.blocks import Blocks, part_sizes
 from tests.support.identity import in_stages, serial
+from tests.support.kernel_tools import chain_bonds, make_system
 from tests.support.long_chains import SIDE, crowd
 
 
@@ -124,6 +127,18 @@ def test_lists_and_cells_leave_no_trace():
 def test_parts(beads):
     sizes = part_sizes(beads)
     assert sizes.sum() == beads and (sizes[:-1] == 16).all() and 8 <= sizes[-1] <= 23
+
+
+def test_there_is_room_for_a_whole_chain_and_another():
+    """Where all parts end at once, all are moved together; a contact of two of its beads has scratch for all."""
+    n = 3200
+    x = np.column_stack([np.arange(n), np.zeros((n, 2))])
+    blocks = Blocks(make_system([(chain_bonds(n), x, np.zeros((n, 3)), np.ones(n))], (2.0 * n,) * 3))
+    classes = blocks.classes()
+    sequence = blocks.sequence(np.array([0]))
+    s, _ = build_sector(classes, blocks.system, 0.2, 0.0, sequence, np.full(n, 16), 0)
+    tiles = n // W.LANES + 2
+    assert len(s.work) >= 2 * tiles * W.TILE and len(s.impulse_response) >= tiles * W.ROW
 
 
 @pytest.mark.long
