@@ -95,7 +95,7 @@ class MoleculeClasses:
         self.partners = partners - np.repeat(np.arange(topology.beads), np.diff(self.offsets))
 
     def most_moved(self, beads: np.ndarray) -> int:
-        """Return how many beads an event moves together at most: those of a molecule, of these sizes, or of a long chain."""
+        """Return how many beads an event moves together at most: a molecule of these sizes, or a long chain."""
         return int(beads.max(initial=1 if self.blocks is None else self.blocks.longest))
 
 
