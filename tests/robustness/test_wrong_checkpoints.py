@@ -88,7 +88,7 @@ def test_files_of_this_format_lead_to_the_same_bits_for_good(tmp_path, name):
 
 
 def test_the_table_of_a_beads_state_has_all_its_arrays():
-    assert [*(column.name for column in BEAD_STATE), "extra"] == list(State.__dataclass_fields__)
+    assert [*(column.name for column in BEAD_STATE), "extra", "parts"] == list(State.__dataclass_fields__)
 
 
 def spoil(source, path, change):
