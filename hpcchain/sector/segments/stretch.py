@@ -14,8 +14,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import series_begin, series_order, start_depth
-from hpcchain.propagators.bead_polynomials import four_states
-from hpcchain.propagators.interface import load_start
+from hpcchain.propagators.interface import load, load_start
 from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_prepare
 from hpcchain.propagators.taylor.stretch_series import Tiles, shifted, stretch_series
 from hpcchain.sector.queue.event_order import segment_end
@@ -88,36 +87,11 @@ def widened(s, low, high, ticks, remainder):
 
 
 @kernel
-def _load_table(s, offset, m):
-    """Write row m's inverse masses, bond mask and squared bond lengths to its tiles."""
-    at = s.mol[m, L.MOL_TABLE]
-    for t in range(s.mol[m, L.MOL_TILES]):
-        w = offset + t * W.TILE
-        for k in range(W.TABLE_MASK):
-            s.work[w + W.INVM + k] = s.table[at + k]
-        for k in range(W.LANES):
-            s.work[w + W.MASK + k] = s.table[at + W.TABLE_MASK + k]
-            s.work[w + W.LEN2 + k] = s.table[at + W.TABLE_LEN2 + k]
-        at += W.TABLE
-
-
-@kernel
 def _load_row(s, offset, m, ticks, remainder):
     """Bring row m to a time, in its tiles of the workspace."""
-    first, n = s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS]
-    begin = W.UNIT * s.mol[m, L.MOL_SERIES]
-    order = s.mol[m, L.MOL_ORDER]
-    size = W.curve(order)
+    first = s.mol[m, L.MOL_FIRST]
     dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
-    for b in range(0, W.LANES * s.mol[m, L.MOL_TILES], 4):
-        at = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
-        if b < n:
-            four_states(s.starts, first + b, s.series, begin + b * size, size, order, dt, n - b, s.work, at, W.ROW)
-        else:
-            for c in range(0, 2 * W.ROW, W.LANES):
-                for k in range(4):
-                    s.work[at + c + k] = 0.0
-    _load_table(s, offset, m)
+    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
 
 
 @kernel
