@@ -22,6 +22,7 @@ from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import require_parallel
 from hpcchain.io.output.recoverable_output import inventory, is_finished
+from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
@@ -85,6 +86,7 @@ OF_STEPS = WARMUP.replace("[run]", '[run]\nengine = "steps"').replace("events = 
 WARMUPS = (  # runs of events, whose kernels differ (`jit.struct`), and of steps; no two share most of their kernels
     WARMUP,
     WARMUP + "[contact]\nrestitution = 0.9\ntangential_restitution = 0.5\n",
+    WARMUP.replace("beads = 4\ncount = 12", "beads = 100\ncount = 1") + "[propagator]\nstretches = true\n",
     WARMUP + '[propagator]\nname = "collocation"\nstep = 0.05\n',
     OF_STEPS + "[steps]\nstep = 0.01\n",
     OF_STEPS
@@ -289,6 +291,8 @@ def warm_up(text: str) -> None:
             run(path, output=Path(folder) / "out", comm=Single())
         config = load_config(path)
         system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
+    if divides_any(system.topology, system.physics):
+        return  # they are moved by one rank
 
     def on_rank(exchange: Any) -> None:
         engine: Any = engine_on(system, config, exchange, None)

@@ -37,11 +37,13 @@ def checkpoint_in(source: str) -> str:
 
 def conditions(path: str) -> str:
     """Return the table of condition numbers of a checkpoint; raises DataError for another file."""
-    from hpcchain.io.checkpoint.checkpoint import read_system
+    from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+    from hpcchain.model.molecules.long_chains import united
     from hpcchain.observe.condition_numbers import condition_numbers
 
+    found = read_checkpoint(path)
     rows = [
         (name, matrix, str(count), f"{mean:.4g}", f"{most:.4g}")
-        for name, matrix, count, mean, most in condition_numbers(read_system(path))
+        for name, matrix, count, mean, most in condition_numbers(united(found.system, found.time))
     ]
     return aligned([("condition numbers", "matrix", "molecules", "mean", "most"), *rows])

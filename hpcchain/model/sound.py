@@ -23,6 +23,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.model.molecules.bodies import body_length, body_positions, is_thin
 from hpcchain.model.molecules.equal_shapes import groups_of
+from hpcchain.model.molecules.long_chains import asks_for_stretches, divides_any
 from hpcchain.model.molecules.rods import rod_positions
 from hpcchain.model.physics.extended import is_extended, tables_of
 from hpcchain.model.physics.step_potentials import inside_is_sound, limits_problem, potentials_problem
@@ -140,6 +141,8 @@ def _pairs_are_sound(extended: dict) -> bool:
 def extended_problem(system: System) -> str | None:
     """Return what is wrong with what a run has beyond smooth hard beads, or None; of a sound topology."""
     extended = system.physics.extended
+    if is_extended(system.physics) and asks_for_stretches(system.physics):
+        return "physics: stretches: are for smooth hard beads alone"
     unknown = extended.keys() - KNOWN.keys() - set(LOOKED_AT_ELSEWHERE)
     if unknown:
         return f"physics: extended: {min(unknown)} is unknown to this version"
@@ -160,6 +163,8 @@ def extra_problem(system: System, ids: np.ndarray | None) -> str | None:
     ids : (n,) int64 array or None
     """
     rows = system.state.extra
+    if system.state.parts.shape[1] and not divides_any(system.topology, system.physics):
+        return "state/parts: is there, and its physics divides no chain"
     if rows.shape[1] == 0:
         return None
     if not is_extended(system.physics):

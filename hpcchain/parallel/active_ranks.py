@@ -23,6 +23,7 @@ import numpy as np
 from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
+from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import complete, widened
 from hpcchain.parallel.ghosts.molecules import WIDTH, pack, taken, unpack
 from hpcchain.parallel.patience import nap
@@ -100,13 +101,15 @@ class ActiveRanksEngine:
     def _dealt(self, ids: np.ndarray, state: State) -> System:
         """Return what this rank is given of the system whose beads, by global id, all ranks have here; collective."""
         composition, sequence = self.composition, np.argsort(ids)
-        columns = int(self.exchange.maximum(np.array([float(state.extra.shape[1])]))[0])
-        state = replace(taken(state, sequence), extra=widened(state.extra[sequence], columns))
+        widths = np.array([float(state.extra.shape[1]), float(state.parts.shape[1])])
+        columns, parts = self.exchange.maximum(widths).astype(int).tolist()
+        state = taken(state, sequence)
+        state = replace(state, extra=widened(state.extra, columns), parts=with_columns(state.parts, parts))
         rows = pack(ids[sequence], state, state.position)
         to = composition.molecule_of(ids[sequence]) * self.ranks // composition.molecules
         received = self.exchange.exchange_unknown({int(rank): rows[to == rank].ravel() for rank in np.unique(to)})
-        rows = np.concatenate([np.zeros(0), *received.values()]).reshape(-1, WIDTH + columns)
-        held = unpack(composition, rows[np.argsort(rows[:, 0])])
+        rows = np.concatenate([np.zeros(0), *received.values()]).reshape(-1, WIDTH + columns + parts)
+        held = unpack(composition, rows[np.argsort(rows[:, 0])], parts)
         if self.ranks > 1:
             return replace(self.system, state=held.state, held=held.molecule_ids)
         return replace(self.system, topology=composition.whole(), state=held.state)

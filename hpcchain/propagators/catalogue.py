@@ -50,7 +50,9 @@ class Propagator:
 
 
 PROPAGATORS = {
-    "taylor": Propagator("power series in time", stepped=False, moves_rods=True, turns_spheres=True),
+    "taylor": Propagator(
+        "power series in time", stepped=False, keys=("stretches",), moves_rods=True, turns_spheres=True
+    ),
     "collocation": Propagator(
         "Gauss collocation",
         keys=("stages", "variant", "stage_solver", "contact_interval", "contact_search", "contact_stages"),

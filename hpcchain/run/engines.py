@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
+from hpcchain.model.molecules.long_chains import divides_any, whole_chains
 from hpcchain.model.physics.external import draws_momenta
 from hpcchain.model.physics.step_potentials import potentials_of
 from hpcchain.model.starts.constraints import degrees_of_freedom
@@ -49,6 +51,8 @@ def engine_for(system: System, config: Config, comm: Single | World, growth: tup
     def make(given: System, exchange: Exchange | None) -> interface.Engine:
         return engine_on(given, config, exchange, growth)
 
+    if growth is not None:  # a start that grows is made of chains that move as wholes
+        system = replace(system, physics=whole_chains(system.physics))
     if comm.size == 1:
         return make(system, None)
     ranks, fixed = ranks_for(system, config, comm.size)
@@ -80,6 +84,8 @@ def engine_on(system: System, config: Config, exchange: Exchange | None, growth:
     }
     if exchange is None:
         return Engine(system, **options)
+    if divides_any(system.topology, system.physics):
+        raise EngineError("long chains in stretches are moved by one rank")
     from hpcchain.parallel.windows import WindowedEngine  # costs start-up time that one rank need not spend
 
     return WindowedEngine(system, exchange, **options, window=chosen(run.window), sectors=sectors)
@@ -103,6 +109,8 @@ def ranks_for(system: System, config: Config, ranks: int) -> tuple[int, bool]:
     are not heeded: a run may go on, on other ranks.
     """
     sectors = config.run.sectors
+    if divides_any(system.topology, system.physics):
+        return 1, True  # windows do not know of parts' segments as yet
     if sectors == "all":
         return ranks, True
     if sectors != "auto" and math.prod(sectors) <= ranks:

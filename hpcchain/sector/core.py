@@ -27,7 +27,7 @@ from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import LEAST_FOUND, build_sector, cell_arrays, spare_entries
 from hpcchain.sector.setup.find_inside import find_inside
 from hpcchain.sector.setup.molecule_rows import countable_images
-from hpcchain.sector.setup.part_state import part_state, put_part_state
+from hpcchain.sector.setup.part_state import part_state, put_part_state, unite_images
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System
@@ -275,10 +275,15 @@ class Core:
         return self.sector.log[: self.sector.count[L.C["logged"]]]
 
     def frame(self, ticks: float, remainder: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return position, velocity and image counts, (n, 3) each, of all local beads at a time."""
+        """Return position, velocity and image counts, (n, 3) each, of all local beads at a time.
+
+        A molecule's positions are all in one image.
+        """
         n = len(self.ids)
         position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
         sampling.frame(self.sector, float(ticks), float(remainder), position, velocity, image)
+        if self.sector.stretched is not None:
+            unite_images(self.sector, position, image)
         return position, velocity, image
 
     def state(self, beads: np.ndarray | slice = slice(None)) -> State:

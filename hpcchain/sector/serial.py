@@ -11,7 +11,6 @@ from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
-from hpcchain.model.physics.extended import is_extended
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.sector.collapse import Standstill, stuck
 from hpcchain.sector.core import Core, Options, energies_of, event_row, event_rows, require_finite
@@ -19,7 +18,7 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.interface import added
 from hpcchain.sector.queue.event_order import next_time_of
 from hpcchain.sector.setup.allocate import energy_quantum, list_capacity, quanta
-from hpcchain.sector.setup.blocks import Blocks
+from hpcchain.sector.setup.blocks import blocks_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.morton import space_sequence
 
@@ -42,14 +41,11 @@ class Engine:
         Half width of the neighbour lists' shell and least cell width [length]; no effect on results.
     growth : (float, float)
         Contact distances as a fraction of the full ones at time 0, and the rate of that fraction [1 / time].
-    stretches : bool
-        Chains of 100 and more beads have segments of stretches (`setup.blocks`). Windows and files do not know of
-        them as yet: runs do not use it.
 
     Raises
     ------
     EngineError
-        With `stretches`, where a run has more than smooth hard beads.
+        Where long chains are to be divided, and a run has more than smooth hard beads.
 
     Attributes
     ----------
@@ -72,7 +68,6 @@ class Engine:
         shell: float | None = None,
         cell: float | None = None,
         growth: tuple = (1.0, 0.0),
-        stretches: bool = False,
     ) -> None:
         self.system, self.growth = system, growth
         self.log_rows, self._least_time = LOG_ROWS if log_events else 0, -np.inf
@@ -89,9 +84,7 @@ class Engine:
             self.log_rows,
         )
         sequence = space_sequence(system, np.arange(topology.molecules), topology.first_bead[:-1])
-        if stretches and is_extended(system.physics):
-            raise EngineError("segments of stretches are for smooth hard beads alone")
-        blocks = Blocks(system) if stretches else None
+        blocks = blocks_of(system)
         self.core = Core(
             MoleculeClasses(system) if blocks is None else blocks.classes(),
             system if blocks is None else blocks.system,

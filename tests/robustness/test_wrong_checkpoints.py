@@ -18,10 +18,11 @@ from hpcchain.cli.main import main
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.hdf5 import atomic, seal, slabs
+from hpcchain.io.hdf5 import atomic
 from hpcchain.model.system import BEAD_STATE, State
 from tests.support.launching import run_hpcchain
 from tests.support.run_folders import resume_here, run_here
+from tests.support.spoilt import put, spoil
 
 DATA = Path(__file__).parents[1] / "data" / "format-1"
 NAMES = ("mixed", "directors")
@@ -89,32 +90,6 @@ def test_files_of_this_format_lead_to_the_same_bits_for_good(tmp_path, name):
 
 def test_the_table_of_a_beads_state_has_all_its_arrays():
     assert [*(column.name for column in BEAD_STATE), "extra", "parts"] == list(State.__dataclass_fields__)
-
-
-def spoil(source, path, change):
-    """Copy a file, change it, and make its checksums and its seal anew, as a faulty or hostile writer would."""
-    shutil.copy(source, path)
-    with h5py.File(path, "r+") as file:
-        change(file)
-        sums = []
-        file["checksum"].visititems(lambda name, node: sums.append(name) if isinstance(node, h5py.Dataset) else None)
-        for name in sums:
-            if name in file and file[name].ndim and len(file[name]):
-                found = slabs.block_sums(file[name][()])
-                del file[f"checksum/{name}"]
-                file[f"checksum/{name}"] = found
-    seal.seal(path)
-    return path
-
-
-def put(name, value):
-    """Return a change that replaces a dataset."""
-
-    def change(file):
-        del file[name]
-        file[name] = value
-
-    return change
 
 
 def put_json(name, value):

@@ -1,8 +1,10 @@
 """Systems with chains that are long enough to have segments of stretches."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from hpcchain.model.system import PERIODIC
+from hpcchain.model.system import PERIODIC, Options
 from tests.support.kernel_tools import chain_bonds, make_system
 from tests.support.twins import project
 
@@ -33,3 +35,8 @@ def crowd(seed, lengths=(130, 101, 30), singles=40, boundary=(PERIODIC,) * 3, **
     for place in 1.0 + 1.6 * grid + [0.0, 0.0, 1.3 * layer]:
         molecules.append((np.zeros((0, 2), int), place[None], rng.normal(size=(1, 3)), np.ones(1)))
     return make_system(molecules, (SIDE,) * 3, boundary, (0.0,) * 3, diameter=0.9, **settings)
+
+
+def in_parts(system):
+    """Return a System the same but that its long chains are divided."""
+    return replace(system, physics=replace(system.physics, options=Options(stretches=True)))

@@ -70,8 +70,13 @@ def test_the_warm_up_says_no_done(caplog):
 def test_the_warm_up_has_a_run_of_each_sort_of_kernels():
     configs = [config_from_table(tomllib.loads(text), "warm-up") for text in api.WARMUPS]
     events, steps = ([one for one in configs if one.run.engine == engine] for engine in ("events", "steps"))
-    sorts = [(is_extended(physics_with(one, 1e-9)), one.propagator.name) for one in events]
-    assert sorted(sorts) == [(False, "collocation"), (False, "taylor"), (True, "taylor")]
+    sorts = [(is_extended(physics_with(one, 1e-9)), one.propagator.name, one.propagator.stretches) for one in events]
+    assert sorted(sorts) == [
+        (False, "collocation", False),
+        (False, "taylor", False),
+        (False, "taylor", True),
+        (True, "taylor", False),
+    ]
     assert sorted(one.steps.integrator for one in steps) == ["contact", "gvi"]
 
 

@@ -14,6 +14,7 @@ from hpcchain.config.demands.fixed import check_fixed
 from hpcchain.config.demands.graph import check_graph
 from hpcchain.config.demands.step_potentials import check_limits, check_step_potentials
 from hpcchain.config.demands.stepping import check_stepping
+from hpcchain.config.demands.stretches import check_stretches
 from hpcchain.config.keys.key import MOST_BEADS
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
@@ -79,6 +80,7 @@ def check(config: Config) -> None:
         check_step_potentials(config)
         for index, kind in enumerate(config.molecules):
             check_limits(config, kind, f"molecule[{index}].distance_limits")
+    check_stretches(config)
     if config.molecules:
         check_velocities(config)
         check_masses(config)

@@ -137,6 +137,7 @@ class PropagatorSection:
     solver: str
     collision: str
     step: float | None
+    stretches: bool
     tolerance: float
 
 

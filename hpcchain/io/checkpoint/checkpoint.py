@@ -328,7 +328,7 @@ def _read_rest(
     with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
         turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
     time, counters = _progress(file, topology.beads, comm)
-    require_extra(file, physics, time)
+    require_extra(file, topology, physics, time)
     provenance = files.get_json(file, "provenance", comm)
     if not isinstance(provenance, dict):
         raise wrong_contents(file.filename, "provenance: is no table")
@@ -393,12 +393,16 @@ def read_progress(path: Path, comm: Communicator | None = None) -> tuple[float, 
 
 
 def _constants(physics: Physics) -> dict:
-    """Return the constants as a dict, without those kinds and contact times that an earlier program does not know."""
-    return {
+    """Return the constants as a dict, without those that an earlier program does not know and that say nothing."""
+    found = {
         name: value
         for name, value in asdict(physics).items()
         if name not in ("kinds", "contact_time", "steps", "extended") or value
     }
+    for table in [found, *found.get("kinds", [])]:
+        if "options" in table and not table["options"]["stretches"]:
+            del table["options"]["stretches"]
+    return found
 
 
 def _state_tables(physics: Physics) -> dict:

@@ -1,4 +1,8 @@
-"""The tables of a checkpoint that runs alone have which are more than smooth hard beads (`model.physics.extended`)."""
+"""The tables of a checkpoint that some runs alone have.
+
+They are of runs of more than smooth hard beads (`model.physics.extended`), and of those whose long chains have segments
+of parts, `state/parts` (`layout.part_columns`).
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,24 @@ import numpy as np
 
 from hpcchain.errors import DataError
 from hpcchain.layout import arrays as L
+from hpcchain.layout.part_columns import COLUMNS, SERIES
+from hpcchain.model.molecules.long_chains import columns_in_use, divides_any, with_columns
 from hpcchain.model.physics.extended import EXTRA, UNKNOWN, column, joined, tables_of
 from hpcchain.parallel.agreement import gathered
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import Physics, System
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.system import Physics, System, Topology
     from hpcchain.parallel.agreement import Communicator
+
+PARTS = "parts"
 
 
 def extra_tables(system: System, comm: Communicator | None) -> dict:
     """Return name -> (array, (type, columns)) of the tables that a system's checkpoint has; collective."""
     rows = system.state.extra
     if rows.shape[1] == 0:
-        return {}
+        return _part_tables(system, comm)
     inside = rows[:, L.INSIDE :]
     known = not np.any(inside == UNKNOWN)
     used = int(np.max(np.sum(inside != 0.0, axis=1), initial=0))
@@ -35,6 +44,15 @@ def extra_tables(system: System, comm: Communicator | None) -> dict:
     return found
 
 
+def _part_tables(system: System, comm: Communicator | None) -> dict:
+    """Return what `extra_tables` does of a run whose long chains may be divided; collective."""
+    if not divides_any(system.topology, system.physics):
+        return {}
+    rows = system.state.parts
+    columns = max(gathered(comm, columns_in_use(rows)))
+    return {PARTS: (with_columns(rows)[:, :columns], (np.float64, columns))} if columns else {}
+
+
 def rules_in(file: h5py.File) -> list:
     """Return (name, (type, columns)) of the tables of `model.physics.extended.EXTRA` that a file has."""
     found = []
@@ -43,18 +61,24 @@ def rules_in(file: h5py.File) -> list:
         if isinstance(dataset, h5py.Dataset):
             columns = dataset.shape[1] if one.columns == 0 and dataset.ndim == 2 else one.columns
             found.append((one.name, (one.dtype, 0 if columns == 1 and one.columns == 1 else columns)))
+    parts = file.get(f"state/{PARTS}")
+    if isinstance(parts, h5py.Dataset) and parts.ndim == 2 and SERIES < parts.shape[1] <= COLUMNS:
+        found.append((PARTS, (np.float64, parts.shape[1])))
     return found
 
 
 def with_extra(tables: dict) -> dict:
-    """Return the tables of states with those of `EXTRA` as one array, `State.extra`."""
+    """Return the tables of states with those of `EXTRA` as one, `State.extra`, and all columns of `State.parts`."""
     own = {one.name: tables[one.name] for one in EXTRA if one.name in tables}
     others = {name: rows for name, rows in tables.items() if name not in own}
-    return others | {"extra": joined(own, len(tables["depth"]))}
+    parts = {PARTS: with_columns(tables[PARTS])} if PARTS in tables else {}
+    return others | parts | {"extra": joined(own, len(tables["depth"]))}
 
 
-def require_extra(file: h5py.File, physics: Physics, time: float) -> None:
+def require_extra(file: h5py.File, topology: Composition | Topology, physics: Physics, time: float) -> None:
     """Raise DataError where a file of a run that has begun lacks a table that such runs have."""
     for one in tables_of(physics) if time > 0.0 else []:
         if f"state/{one.name}" not in file:
             raise DataError(f"{file.filename}: state/{one.name} is missing, and its run has {one.meaning}")
+    if time > 0.0 and f"state/{PARTS}" not in file and divides_any(topology, physics):
+        raise DataError(f"{file.filename}: state/{PARTS} is missing, and its run has stretches of long chains")

@@ -13,6 +13,8 @@ from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import DataError, EngineError
 from hpcchain.model import sound
 from hpcchain.model.composition import composition_of
+from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
+from hpcchain.model.sound_parts import parts_problem
 from hpcchain.model.system import BEAD_STATE
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ def check_system(path: Path | str, system: System, time: float, ids: np.ndarray 
     problem = problem or sound.extra_problem(system, ids)
     if not problem and ids is None:
         everyone = np.arange(system.topology.beads)
-        problem = sound.molecules_problem(system.box, system.topology, system.state, system.physics, time, everyone)
+        problem = _molecules_problem(system, system.topology, time, everyone)
     if problem:
         raise wrong_contents(path, problem)
 
@@ -97,7 +99,17 @@ def part_problem(system: System, time: float, held: np.ndarray) -> str:
     problem = problem or sound.extra_problem(system, ids)
     if problem or len(held) == 0:
         return problem
-    return sound.molecules_problem(system.box, composition.part(held), system.state, system.physics, time, ids)
+    return _molecules_problem(system, composition.part(held), time, ids)
+
+
+def _molecules_problem(system: System, topology: Topology, time: float, ids: np.ndarray) -> str:
+    """Return what is wrong with the states of these molecules; parts of long chains are looked at as molecules."""
+    given = (system.state, system.physics, time, ids)
+    if not divides_any(topology, system.physics) or system.state.parts.shape[1] == 0:
+        return sound.molecules_problem(system.box, topology, *given)
+    sizes = sizes_of_parts(topology, system.physics)
+    problem = sound.molecules_problem(system.box, divided(topology, sizes), *given)
+    return problem or parts_problem(system.box, topology, sizes, *given)
 
 
 def wrong_contents(path: Path | str, problem: str) -> DataError:

@@ -21,6 +21,7 @@ from hpcchain.io.tools.overwrite_guard import require_replaceable
 from hpcchain.io.tools.picture import Look, write_png
 from hpcchain.io.tools.species import bead_types
 from hpcchain.layout import arrays as L
+from hpcchain.model.molecules.long_chains import united
 from hpcchain.model.physics.spins import orientations_at
 from hpcchain.model.rotation import times
 from hpcchain.model.system import PERIODIC
@@ -135,7 +136,7 @@ class _Frames:
 
 def _scene_of_checkpoint(path: Any) -> Scene:
     found = read_checkpoint(path)
-    box, topology, state = found.system.box, found.system.topology, found.system.state
+    box, topology, state = found.system.box, found.system.topology, united(found.system, found.time).state
     velocity = moment = orientation = None
     if found.system.directors is not None:
         turning = found.system.directors.turning(topology, 0, topology.beads)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 COLUMNS = {column.name: max(column.columns, 1) for column in BEAD_STATE}
 POSITION_NOW = 3
 WIDTH = 1 + sum(COLUMNS.values()) + POSITION_NOW
-"""Floats of a bead whose `State.extra` has no columns."""
+"""Floats of a bead whose `State.extra` and `State.parts` have no columns."""
 
 
 @dataclass
@@ -57,19 +57,20 @@ def taken(state: State, at: np.ndarray) -> State:
 
 
 def pack(ids: np.ndarray, state: State, position_now: np.ndarray) -> np.ndarray:
-    """Return (n, WIDTH + columns of extra) float64 rows of beads: global id, state, present place."""
-    rows = np.empty((len(ids), WIDTH + state.extra.shape[1]))
+    """Return (n, WIDTH + columns of extra and parts) float64 rows of beads: global id, state, present place."""
+    further = np.hstack([state.extra, state.parts])
+    rows = np.empty((len(ids), WIDTH + further.shape[1]))
     rows[:, 0] = ids
     at = 1
     for name, width in COLUMNS.items():
         rows[:, at : at + width] = getattr(state, name).reshape(len(ids), width)
         at += width
-    rows[:, at:-POSITION_NOW], rows[:, -POSITION_NOW:] = state.extra, position_now
+    rows[:, at:-POSITION_NOW], rows[:, -POSITION_NOW:] = further, position_now
     return rows
 
 
-def unpack(composition: Composition, rows: np.ndarray) -> MoleculeSet:
-    """Return the MoleculeSet that `pack` made rows of."""
+def unpack(composition: Composition, rows: np.ndarray, parts: int = 0) -> MoleculeSet:
+    """Return the MoleculeSet that `pack` made rows of; `parts`: columns of `State.parts`."""
     ids = rows[:, 0].astype(np.int64)
     molecules = composition.molecule_of(ids)
     arrays, at = {}, 1
@@ -78,7 +79,8 @@ def unpack(composition: Composition, rows: np.ndarray) -> MoleculeSet:
         shape = (len(ids), width) if column.columns else len(ids)
         arrays[column.name] = rows[:, at : at + width].astype(column.dtype).reshape(shape)
         at += width
-    state = State(**arrays, extra=rows[:, at:-POSITION_NOW].copy())
+    end = rows.shape[1] - POSITION_NOW - parts
+    state = State(**arrays, extra=rows[:, at:end].copy(), parts=rows[:, end:-POSITION_NOW].copy())
     return MoleculeSet(molecules[composition.first_bead_of(molecules) == ids], state, rows[:, -POSITION_NOW:].copy())
 
 

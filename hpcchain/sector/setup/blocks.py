@@ -7,22 +7,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.model.composition import PER_BEAD, PER_BOND, PER_MOLECULE, Composition, composition_of, running_sum
-from hpcchain.model.system import Topology
-from hpcchain.sector.setup.molecule_classes import MoleculeClasses, has_fixed, solver_of
+from hpcchain.model.composition import Composition, composition_of, running_sum
+from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
+from hpcchain.model.physics.extended import is_extended
+from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
 
-LONG, PART = 100, 16  # beads from which on a chain is long, and of a part; the last one has 8 to 23
 
+def blocks_of(system: System) -> Blocks | None:
+    """Return the Blocks of a system that has any long chain to be divided, else None.
 
-def part_sizes(beads: int) -> np.ndarray:
-    """Return how many beads each part of a long chain has."""
-    parts = (beads + PART // 2) // PART
-    return np.array([PART] * (parts - 1) + [beads - PART * (parts - 1)])
+    Raises
+    ------
+    EngineError
+        Where it has one, and a run of more than smooth hard beads.
+    """
+    if not divides_any(system.topology, system.physics):
+        return None
+    if is_extended(system.physics):
+        raise EngineError("segments of stretches are for smooth hard beads alone")
+    return Blocks(system)
 
 
 class Blocks:
@@ -43,23 +52,20 @@ class Blocks:
     def __init__(self, system: System) -> None:
         self.whole = composition_of(system.topology)
         prototypes = self.whole.prototypes
-        self.sizes = [
-            part_sizes(n) if _is_long(prototypes, c, system) else np.array([n])
-            for c, n in enumerate(np.diff(prototypes.first_bead).tolist())
-        ]
+        self.sizes = sizes_of_parts(prototypes, system.physics)
         self.longest = max(int(np.sum(sizes)) for sizes in self.sizes)
         self.parts = np.array([len(sizes) for sizes in self.sizes])  # of each class
         self.first_class = running_sum(self.parts)
         of_run = np.diff(self.whole.first_molecule)
         self.first_part = running_sum(self.parts[self.whole.class_of(np.arange(self.whole.molecules))])
-        divided = self.parts[self.whole.run] > 1
+        in_parts = self.parts[self.whole.run] > 1
         run, count = [], []
-        for one, copies, cut in zip(self.whole.run, of_run, divided, strict=True):
+        for one, copies, cut in zip(self.whole.run, of_run, in_parts, strict=True):
             classes = np.arange(*self.first_class[one : one + 2])
             run.append(np.tile(classes, copies) if cut else classes)
             count.append(np.ones(len(classes) * copies, dtype=np.int64) if cut else np.array([copies]))
         run, count = np.concatenate(run), np.concatenate(count)
-        parts = _divided(prototypes, self.sizes)
+        parts = divided(prototypes, self.sizes)
         beads, bonds = (count * np.diff(first)[run] for first in (parts.first_bead, parts.first_bond))
         topology = Composition(parts, run, running_sum(count), running_sum(beads), running_sum(bonds))
         self.system = replace(system, topology=topology)
@@ -103,33 +109,3 @@ class Blocks:
         mass = np.add.reduceat(whole.mass, whole.first_bead[:-1])
         centre[:, L.CENTRE_MASS] = mass[self.whole.class_of(chains)]
         return {"block": block, "centre": centre}
-
-
-def _is_long(prototypes: Topology, c: int, system: System) -> bool:
-    """Whether molecules of class c are chains that are divided."""
-    n = int(prototypes.first_bead[c + 1] - prototypes.first_bead[c])
-    if n < LONG or not prototypes.self_contact[c] or has_fixed(prototypes, c) or prototypes.exclude[c] > 1:
-        return False
-    return solver_of(prototypes, c, system.physics.of(prototypes.kind[c])) == L.CHAIN
-
-
-def _divided(whole: Topology, sizes: list) -> Topology:
-    """Return the Topology of the parts of each class, one after another; bonds between them are in neither."""
-    beads = np.concatenate(sizes)
-    classes = np.repeat(np.arange(len(sizes)), [len(each) for each in sizes])
-    first_bead = running_sum(beads)
-    part = np.repeat(np.arange(len(beads)), beads)
-    inner = part[whole.bonds[:, 0]] == part[whole.bonds[:, 1]] if len(whole.bonds) else np.zeros(0, dtype=bool)
-    bonds = whole.bonds[inner]
-    counts = np.bincount(part[bonds[:, 0]], minlength=len(beads)) if len(bonds) else np.zeros(len(beads), dtype=int)
-    return Topology(
-        names=whole.names,
-        kind=whole.kind[classes],
-        first_bead=first_bead,
-        first_bond=running_sum(counts),
-        bonds=bonds,
-        type_names=whole.type_names,
-        **{name: getattr(whole, name) for name in PER_BEAD},
-        **{name: getattr(whole, name)[inner] for name in PER_BOND},
-        **{name: getattr(whole, name)[classes] for name in PER_MOLECULE},
-    )

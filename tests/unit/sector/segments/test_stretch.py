@@ -1,6 +1,6 @@
 """Long chains whose segments are of stretches, against the same chains moved as wholes.
 
-Runs do not move chains so as yet, so what compiles an engine for it is long.
+Runs of chains in parts are in tests/restart/test_long_chains.py; here what takes long is long.
 """
 
 import numpy as np
@@ -8,13 +8,14 @@ import pytest
 
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
+from hpcchain.model.molecules.long_chains import part_sizes
 from hpcchain.model.system import PERIODIC, WALL, State
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.setup.allocate import build_sector
-from hpcchain.sector.setup.blocks import Blocks, part_sizes
+from hpcchain.sector.setup.blocks import Blocks
 from tests.support.identity import in_stages, serial
 from tests.support.kernel_tools import chain_bonds, make_system
-from tests.support.long_chains import SIDE, crowd
+from tests.support.long_chains import SIDE, crowd, in_parts
 
 
 def figures(system, engine, time):
@@ -39,12 +40,11 @@ CASES = {
 }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_contacts_are_those_of_whole_chains(name):
     """The same beads meet, in the same order, at times that round-off alone tells apart; the virial is the same."""
     system = crowd(1, **CASES[name])
-    whole, parts = Engine(system, log_events=True), Engine(system, log_events=True, stretches=True)
+    whole, parts = (Engine(one, log_events=True) for one in (system, in_parts(system)))
     end = 1.5
     for engine in (whole, parts):
         assert engine.advance(end)
@@ -64,10 +64,9 @@ def test_contacts_are_those_of_whole_chains(name):
     np.testing.assert_allclose(place, other, rtol=0, atol=1e-8)
 
 
-@pytest.mark.long
 def test_energy_and_momentum_stay():
-    system = crowd(2)
-    engine = Engine(system, stretches=True)
+    system = in_parts(crowd(2))
+    engine = Engine(system)
     energy, momentum, _, _ = figures(system, engine, 0.0)
     assert engine.advance(20.0) and engine.counters["contacts"] > 2000
     later, total, off, _ = figures(system, engine, 20.0)
@@ -76,34 +75,31 @@ def test_energy_and_momentum_stay():
     assert off < 3e-14
 
 
-@pytest.mark.long
 def test_fewer_beads_get_new_segments():
     system = crowd(3, lengths=(400,), singles=0)
     counts = []
-    for stretches in (False, True):
-        engine = Engine(system, stretches=stretches)
+    for one in (system, in_parts(system)):
+        engine = Engine(one)
         engine.advance(1.0)
         counts.append(engine.counters["bead_segments"] / engine.counters["contacts"])
     assert counts[1] < 0.5 * counts[0]
 
 
-@pytest.mark.long
 def test_growing_beads():
     system = crowd(4)
-    pair = [Engine(system, log_events=True, growth=(0.8, 0.1), stretches=k) for k in (False, True)]
+    pair = [Engine(one, log_events=True, growth=(0.8, 0.1)) for one in (system, in_parts(system))]
     told, found = (engine.advance(1.2) and engine.drain_events() for engine in pair)
     assert len(told) > ENOUGH
     np.testing.assert_array_equal(found["bead"], told["bead"])
     np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("stops", [(0.3,), (0.11, 0.62, 0.97)])
 def test_runs_go_on_from_their_state_to_the_same_bits(stops):
-    system = crowd(6)
-    expected = serial(system, 1.2, stretches=True)
+    system = in_parts(crowd(6))
+    expected = serial(system, 1.2)
     assert len(expected.events) > ENOUGH
-    found = in_stages(system, [(until, 0, {"stretches": True}) for until in (*stops, 1.2)])
+    found = in_stages(system, [(until, 0, {}) for until in (*stops, 1.2)])
     np.testing.assert_array_equal(found.events, expected.events)
     for a, b in zip(found.frame, expected.frame, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -112,12 +108,11 @@ def test_runs_go_on_from_their_state_to_the_same_bits(stops):
     assert found.sums == expected.sums
 
 
-@pytest.mark.long
 def test_lists_and_cells_leave_no_trace():
-    system = crowd(7)
-    expected = serial(system, 1.2, stretches=True)
+    system = in_parts(crowd(7))
+    expected = serial(system, 1.2)
     for shell, cell in ((0.2, 0.0), (0.7, 2.5)):
-        found = serial(system, 1.2, stretches=True, shell=shell, cell=cell)
+        found = serial(system, 1.2, shell=shell, cell=cell)
         np.testing.assert_array_equal(found.events, expected.events)
         for a, b in zip(found.frame, expected.frame, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -133,7 +128,7 @@ def test_there_is_room_for_a_whole_chain_and_another():
     """Where all parts end at once, all are moved together; a contact of two of its beads has scratch for all."""
     n = 3200
     x = np.column_stack([np.arange(n), np.zeros((n, 2))])
-    blocks = Blocks(make_system([(chain_bonds(n), x, np.zeros((n, 3)), np.ones(n))], (2.0 * n,) * 3))
+    blocks = Blocks(in_parts(make_system([(chain_bonds(n), x, np.zeros((n, 3)), np.ones(n))], (2.0 * n,) * 3)))
     classes = blocks.classes()
     sequence = blocks.sequence(np.array([0]))
     s, _ = build_sector(classes, blocks.system, 0.2, 0.0, sequence, np.full(n, 16), 0)
@@ -141,11 +136,10 @@ def test_there_is_room_for_a_whole_chain_and_another():
     assert len(s.work) >= 2 * tiles * W.TILE and len(s.impulse_response) >= tiles * W.ROW
 
 
-@pytest.mark.long
 def test_rows_of_parts():
-    system = crowd(5, lengths=(130, 30, 101), singles=3)
+    system = in_parts(crowd(5, lengths=(130, 30, 101), singles=3))
     blocks = Blocks(system)
-    engine = Engine(system, stretches=True)
+    engine = Engine(system)
     s = engine.sector
     assert blocks.system.topology.beads == system.topology.beads
     assert sorted(engine.ids) == list(range(system.topology.beads))

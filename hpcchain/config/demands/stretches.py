@@ -1,0 +1,35 @@
+"""What an input that has stretches of long chains moved by themselves (`propagator.stretches`) must not ask for."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from hpcchain.config.keys.values import Wrong
+from hpcchain.model.physics import extended
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
+
+
+def check_stretches(config: Config) -> None:
+    """Raise Wrong, with key and reason, where stretches do not go with what else the input asks for.
+
+    Parameters
+    ----------
+    config : Config
+        Sound but for that.
+    """
+    own = [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules) if kind.propagator]
+    asking = [where for where, one in [("propagator", config.propagator), *own] if one.stretches]
+    if not asking:
+        return
+    key = f"{asking[0]}.stretches"
+    if config.run.engine != "events":
+        raise Wrong(f'{key}: means nothing for run.engine "{config.run.engine}"; remove it')
+    others = sorted(extended.settings(config))
+    if others:
+        raise Wrong(f"{key}: is for smooth hard beads alone, and the input has {', '.join(others)}; remove it")
+    sectors = config.run.sectors
+    if sectors == "all" or (sectors != "auto" and math.prod(sectors) > 1):
+        raise Wrong(f'run.sectors: has one sector with {key}; set it to "auto"')

@@ -1,0 +1,159 @@
+"""Long chains that `propagator.stretches` divides into parts, each with segments of its own: which, and where.
+
+The engine's side of it is `sector.setup.blocks`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.layout import part_columns as P
+from hpcchain.layout import workspace as W
+from hpcchain.model.clock import split
+from hpcchain.model.composition import PER_BEAD, PER_BOND, PER_MOLECULE, Composition, composition_of, running_sum
+from hpcchain.model.system import PERIODIC, Topology
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Physics, State, System
+
+LONG, PART = 100, 16  # beads from which on a chain is long, and of a part; the last one has 8 to 23
+
+
+def part_sizes(beads: int) -> np.ndarray:
+    """Return how many beads each part of a long chain has."""
+    parts = (beads + PART // 2) // PART
+    return np.array([PART] * (parts - 1) + [beads - PART * (parts - 1)])
+
+
+def asks_for_stretches(physics: Physics) -> bool:
+    """Whether any kind of molecules is to be divided where it is long enough."""
+    return any(_may_be_divided(one) for one in physics.every())
+
+
+def whole_chains(physics: Physics) -> Physics:
+    """Return the same constants of a run that divides no chain."""
+    own = [one | {"options": replace(one["options"], stretches=False)} if one else {} for one in physics.kinds]
+    return replace(physics, options=replace(physics.options, stretches=False), kinds=own)
+
+
+def divides_any(topology: Topology | Composition, physics: Physics) -> bool:
+    """Whether a system has a long chain that is divided."""
+    if not asks_for_stretches(physics):
+        return False
+    prototypes = composition_of(topology).prototypes
+    return any(is_divided(prototypes, m, physics) for m in range(prototypes.molecules))
+
+
+def _may_be_divided(physics: Physics) -> bool:
+    return physics.options.stretches and physics.propagator == "taylor"
+
+
+def is_divided(topology: Topology, m: int, physics: Physics) -> bool:
+    """Whether molecule m is divided: a long chain, all beads of which move and touch one another unless bonded.
+
+    Parameters
+    ----------
+    topology : Topology
+    m : int
+    physics : Physics
+        Of the whole run.
+    """
+    bead, bond = (slice(int(first[m]), int(first[m + 1])) for first in (topology.first_bead, topology.first_bond))
+    n = bead.stop - bead.start
+    if n < LONG or not _may_be_divided(physics.of(topology.kind[m])):
+        return False
+    if not topology.self_contact[m] or topology.exclude[m] > 1 or topology.fixed[bead].any():
+        return False
+    if topology.rod[m] or topology.body[m] or topology.flexible[m]:
+        return False
+    line = bead.start + np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    return np.array_equal(topology.bonds[bond], line)
+
+
+def sizes_of_parts(topology: Topology, physics: Physics) -> list[np.ndarray]:
+    """Return, for each molecule, how many beads each of its parts has: one for those that are not divided."""
+    sizes = np.diff(topology.first_bead)
+    return [part_sizes(n) if is_divided(topology, m, physics) else np.array([n]) for m, n in enumerate(sizes.tolist())]
+
+
+def divided(whole: Topology, sizes: list[np.ndarray]) -> Topology:
+    """Return the Topology of the parts of each molecule, one after another; bonds between them are in neither."""
+    beads = np.concatenate(sizes)
+    classes = np.repeat(np.arange(len(sizes)), [len(each) for each in sizes])
+    first_bead = running_sum(beads)
+    part = np.repeat(np.arange(len(beads)), beads)
+    inner = part[whole.bonds[:, 0]] == part[whole.bonds[:, 1]] if len(whole.bonds) else np.zeros(0, dtype=bool)
+    bonds = whole.bonds[inner]
+    counts = np.bincount(part[bonds[:, 0]], minlength=len(beads)) if len(bonds) else np.zeros(len(beads), dtype=int)
+    return Topology(
+        names=whole.names,
+        kind=whole.kind[classes],
+        first_bead=first_bead,
+        first_bond=running_sum(counts),
+        bonds=bonds,
+        type_names=whole.type_names,
+        **{name: getattr(whole, name) for name in PER_BEAD},
+        **{name: getattr(whole, name)[inner] for name in PER_BOND},
+        **{name: getattr(whole, name)[classes] for name in PER_MOLECULE},
+    )
+
+
+def with_columns(parts: np.ndarray, columns: int = P.COLUMNS) -> np.ndarray:
+    """Return rows of `State.parts` with so many columns: zeros behind the highest order that is there."""
+    more = columns - parts.shape[1]
+    return parts if more == 0 else np.hstack([parts, np.zeros((len(parts), more))])
+
+
+def columns_in_use(parts: np.ndarray) -> int:
+    """Return how many columns of `State.parts` say something, 0 where no part has a segment as yet."""
+    order = int(parts[:, P.ORDER].max(initial=0.0)) if parts.shape[1] else 0
+    return P.SERIES + 3 * (order + 1 - W.FIRST_TERM) if order else 0
+
+
+def at_time(state: State, time: float, tick: float, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions, as their images are, and velocities of divided chains' beads at a time, (n, 3) each.
+
+    Parameters
+    ----------
+    state : State
+        With `parts`; of beads without a segment of a part straight flight is assumed.
+    time, tick : float
+        The time and the clock's unit [time].
+    size : (3,) float64 array
+        Of the box [length].
+    """
+    ticks, remainder = split(time, tick)
+    t = (((ticks - state.ticks) * tick) + (remainder - state.remainder))[:, None]
+    terms = with_columns(state.parts)[:, P.SERIES :].reshape(len(t), -1, 3)
+    position, velocity = np.zeros((len(t), 3)), np.zeros((len(t), 3))
+    for k in range(terms.shape[1] - 1, -1, -1):
+        order = k + W.FIRST_TERM
+        position, velocity = (position + terms[:, k]) * t, (velocity + order * terms[:, k]) * t
+    return state.position + state.image * size + (position + state.velocity) * t, state.velocity + velocity
+
+
+def united(system: System, time: float) -> System:
+    """Return a System with the beads of divided chains where they are at a time, all of a chain in its first's image.
+
+    Parameters
+    ----------
+    system : System
+        As a checkpoint of that time has it; its topology is of all molecules.
+    time : float
+        [time]
+    """
+    topology, state, box = system.topology, system.state, system.box
+    if state.parts.shape[1] == 0:
+        return system
+    size = np.where(box.boundary == PERIODIC, box.size, 0.0)
+    own = state.parts[:, P.ORDER, None] > 0.0
+    image = state.image[np.repeat(topology.first_bead[:-1], np.diff(topology.first_bead))]
+    position, velocity = at_time(state, time, system.physics.tick, size)
+    position = np.where(own, position - image * size, state.position)
+    velocity = np.where(own, velocity, state.velocity)
+    return replace(
+        system, state=replace(state, position=position, velocity=velocity, image=np.where(own, image, state.image))
+    )
