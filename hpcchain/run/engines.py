@@ -12,7 +12,7 @@ import numpy as np
 from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
-from hpcchain.model.molecules.long_chains import divides_any, whole_chains
+from hpcchain.model.molecules.long_chains import asks_for_stretches, divides_any, whole_chains
 from hpcchain.model.physics.external import draws_momenta
 from hpcchain.model.physics.step_potentials import potentials_of
 from hpcchain.model.starts.constraints import degrees_of_freedom
@@ -51,7 +51,7 @@ def engine_for(system: System, config: Config, comm: Single | World, growth: tup
     def make(given: System, exchange: Exchange | None) -> interface.Engine:
         return engine_on(given, config, exchange, growth)
 
-    if growth is not None:  # a start that grows is made of chains that move as wholes
+    if growth is not None and asks_for_stretches(system.physics):  # a start is grown of chains that move as wholes
         system = replace(system, physics=whole_chains(system.physics))
     if comm.size == 1:
         return make(system, None)

@@ -32,7 +32,7 @@ class Part:
 SMALL = gas(MIXTURE[:6])
 FOUR = SimpleNamespace(size=4, rank=0)
 FOUR.exchange = FOUR  # what engines talk through
-SYSTEM = SimpleNamespace(physics=SimpleNamespace(steps={}))
+SYSTEM = SMALL
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +119,7 @@ def test_steps_have_their_own_engine(monkeypatch):
     found = []
     seam = SimpleNamespace(SteppedEngine=lambda *given: found.append(given))
     monkeypatch.setitem(sys.modules, "hpcchain.steps.engine", seam)
-    stepped = SimpleNamespace(physics=SimpleNamespace(steps={"step": 0.1, "integrator": "gvi"}))
+    stepped = replace(SMALL, physics=replace(SMALL.physics, steps={"step": 0.1, "integrator": "gvi"}))
     engine_for(stepped, config(list_shell=0.3, sectors=[2, 2, 1]), FOUR)
     engine_for(stepped, config(sectors=[2, 2, 1]), Single())
     assert found == [(stepped, FOUR, 0.3, [2, 2, 1], True), (stepped, None, None, None, True)]
