@@ -237,7 +237,13 @@ def shifted(starts, i, series, begin, order, t, work, at):
             known = k <= order
             work[at + k * W.ROW + c * W.LANES] = series[begin + 3 * (k - W.FIRST_TERM) + c] if known else 0.0
     for low in range(order):
-        for k in range(order - 1, low - 1, -1):
-            p = at + k * W.ROW
-            for c in range(0, 3 * W.LANES, W.LANES):
-                work[p + c] += t * work[p + W.ROW + c]
+        p = at + order * W.ROW
+        x, y, z = work[p], work[p + W.LANES], work[p + 2 * W.LANES]
+        for _ in range(order - low):
+            p -= W.ROW
+            x = work[p] + t * x
+            y = work[p + W.LANES] + t * y
+            z = work[p + 2 * W.LANES] + t * z
+            work[p] = x
+            work[p + W.LANES] = y
+            work[p + 2 * W.LANES] = z

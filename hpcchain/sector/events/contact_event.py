@@ -16,7 +16,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import set_struck
-from hpcchain.layout.segment_parts import radius_of
+from hpcchain.layout.segment_parts import is_part, radius_of
 from hpcchain.sector.events.crossing import cross, is_step, note_kind
 from hpcchain.sector.events.simultaneous import bring, gather_ties, join, kinetic_energy, rewind_touching
 from hpcchain.sector.segments.falling import work_of_fixed
@@ -25,15 +25,20 @@ from hpcchain.sector.speculation.rollback import roll_back, save_segment
 
 PACE_MEMORY = 0.2
 PACE_RATIO = 2.0
+# Of a part of a long chain: its segments end early because those beside it do, too, so they are to be longer.
+PART_RATIO = 3.2
 
 
 @kernel
 def learn_pace(s, m, realised):
-    """Move a molecule's running segment length towards PACE_RATIO times the length that came true."""
+    """Move a molecule's running segment length towards PACE_RATIO, or PART_RATIO, times the length that came true."""
+    ratio = PACE_RATIO
+    if s.stretched is not None:
+        ratio = PART_RATIO if is_part(s, m) else PACE_RATIO
     old = s.running_length[m]
     if not old > 0.0:
         old = s.timing[m, L.LENGTH]
-    s.running_length[m] = old + PACE_MEMORY * (PACE_RATIO * realised - old)
+    s.running_length[m] = old + PACE_MEMORY * (ratio * realised - old)
 
 
 @kernel

@@ -34,6 +34,7 @@ from hpcchain.sector.segments.new_segment import (
     renew_list,
     renew_lists,
     schedule_molecule,
+    search_beads,
     search_molecule,
     search_range,
 )
@@ -396,14 +397,15 @@ def _carry_on(s, m, holder, ticks, remainder, log_rows):
 
 @kernel
 def _refresh_rows(s, low, high, base):
-    """Do what `_refresh` does for the parts of a long chain from row `low` to row `high`."""
-    m = low
-    while True:
-        if _refresh(s, m, base):
+    """Do what `_refresh` does for the rows from `low` to `high`: parts of a long chain, or a molecule without parts."""
+    for m in range(low, high + 1):
+        if renew_lists(s, m):
             return LIST_FULL
-        if m == high:
-            return 0
-        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+    first = s.mol[low, L.MOL_FIRST]
+    search_beads(s, first, s.mol[high, L.MOL_FIRST] + s.mol[high, L.MOL_BEADS] - first)
+    for m in range(low, high + 1):
+        schedule_molecule(s, m, base)
+    return 0
 
 
 @kernel

@@ -24,7 +24,16 @@ from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series, st
 from hpcchain.sector.events.contact_event import close, record
 from hpcchain.sector.events.simultaneous import bring
 from hpcchain.sector.segments.new_segment import new_segment
-from hpcchain.sector.segments.stretch import lane_of, load_stretch, rows_about, tolerance_of, widened, write_rows
+from hpcchain.sector.segments.stretch import (
+    SOON_AT_CONTACT,
+    SOON_AT_END,
+    lane_of,
+    load_stretch,
+    rows_about,
+    tolerance_of,
+    widened,
+    write_rows,
+)
 
 CUT = 1e-18  # of a unit impulse's change of the struck bead's velocity: what is less need not be told
 # A side of a contact: its molecule row (-1: a wall), whether that is a part of a long chain, the first and last row of
@@ -48,11 +57,11 @@ def _side_of(s, i):
 
 
 @kernel
-def _widened(s, side, ticks, remainder):
+def _widened(s, side, ticks, remainder, soon):
     """Return a side with what joins it (`segments.stretch.widened`)."""
     if not side.part:
         return side
-    low, high, length = widened(s, side.low, side.high, ticks, remainder)
+    low, high, length = widened(s, side.low, side.high, ticks, remainder, soon)
     return Side(side.row, True, low, high, side.offset, side.tiles, side.before, side.behind, side.bead, length)
 
 
@@ -308,10 +317,11 @@ def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
     a, b = _side_of(s, i), _side_of(s, partner)
     mass = 0.0
     while True:
-        a, b = _widened(s, a, ticks, remainder), _widened(s, b, ticks, remainder)
+        a = _widened(s, a, ticks, remainder, SOON_AT_CONTACT)
+        b = _widened(s, b, ticks, remainder, SOON_AT_CONTACT)
         one = _touch(s, a, b)
         if one:
-            a = _widened(s, _joined(s, a, b), ticks, remainder)
+            a = _widened(s, _joined(s, a, b), ticks, remainder, SOON_AT_CONTACT)
         a = _loaded(s, a, i, np.int64(0), ticks, remainder)
         if one:
             bead = lane_of(s, a.low, b.row, partner, a.before)
@@ -343,6 +353,8 @@ def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
         _begin_side(s, a, ticks, remainder, depth)
         return a.low, a.high, np.int64(-1), np.int64(-1)
     _begin_both(s, a, b, ticks, remainder, depth)
+    if b.row < 0:
+        return a.low, a.high, np.int64(-1), np.int64(-1)
     return a.low, a.high, b.low, b.high
 
 
@@ -354,7 +366,7 @@ def end_stretch(s, m, ticks, remainder):
     """
     side = _side_of(s, s.mol[m, L.MOL_FIRST])
     side = Side(m, True, m, m, side.offset, side.tiles, side.before, side.behind, side.bead, side.length)
-    side = _widened(s, side, ticks, remainder)
+    side = _widened(s, side, ticks, remainder, SOON_AT_END)
     side = _loaded(s, side, s.mol[m, L.MOL_FIRST], np.int64(0), ticks, remainder)
     _close_side(s, side, ticks, remainder)
     _begin_side(s, side, ticks, remainder, np.int64(0))

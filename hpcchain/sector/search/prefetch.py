@@ -14,6 +14,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.event_bits import partner_of
 from hpcchain.layout.segment_bits import series_begin, series_order
+from hpcchain.layout.segment_parts import is_part
 from hpcchain.sector.queue.tournament import ROW_BITS, leaf_of, parent
 from hpcchain.sector.search.broad_phase import fraction
 from hpcchain.sector.search.list_place import list_time
@@ -30,7 +31,9 @@ LAST, MET, MET_BEFORE = range(PARTS + 3, PARTS + 6)
 PARTNER, ANOTHER = -1, -2  # the partner of its next event, or another molecule; else the bead that is that partner
 AT_ONCE = 4  # beads
 COLD_ROWS = 3  # of the queue, from an entry's leaf on: what lies before them is in the cache
-LONG = 100  # beads of a molecule beyond which nobody is asked for: what lies in a row for so long comes by itself
+# Beads of a molecule beyond which nobody is asked for, nor for parts of such: what lies in a row for so long comes by
+# itself.
+LONG = 100
 
 
 def _ask(context: Any, builder: Any, kind: Any, array: Any, row: Any, lines: int, nearness: int) -> Any:
@@ -201,7 +204,7 @@ def ask_for_next(s):
         return
     if m >= s.scalars[L.SCALAR_MOLECULES]:  # the sector has been made anew since
         s.prefetch_state[BEAD] = -1
-    elif s.mol[m, L.MOL_BEADS] > LONG:
+    elif s.mol[m, L.MOL_BEADS] > LONG or (s.stretched is not None and is_part(s, m)):
         s.prefetch_state[BEAD] = -1
     elif b == 0 and s.mol[m, L.MOL_BEADS] == 1 and s.mol[m, L.MOL_FIRST] == m:
         _ask_for_single_beads(s, m)

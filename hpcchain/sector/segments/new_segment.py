@@ -404,13 +404,17 @@ def _search(s, i):
 
 @kernel
 def search_molecule(s, m):
-    """Search every bead of molecule m for its earliest event.
+    """Search every bead of molecule m for its earliest event."""
+    search_beads(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS])
+
+
+@kernel
+def search_beads(s, first, n):
+    """Search n beads from `first` on, of one molecule or of parts of one, for their earliest events.
 
     Most beads of a molecule can touch nothing during its segment: a first pass finds them and is done with them. It
     also asks for the segments of what the others may touch, which have come when the second pass reads them.
     """
-    first = s.mol[m, L.MOL_FIRST]
-    n = s.mol[m, L.MOL_BEADS]
     if s.stepper is not None or s.extended is not None or n == 1 or s.par[L.WALLS] != 0.0:
         search_range(s, first, n)
         return

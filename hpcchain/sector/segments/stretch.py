@@ -22,8 +22,11 @@ from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.segments.new_segment import REBASE, asked_length, write_segment
 
 BESIDE = 20  # beads on either side of one that is struck, at least, that a stretch begins with
-# A part beside a stretch whose segment ends within this share of how long the stretch's is to be joins it.
-SOON = 0.2
+# A part beside a stretch whose segment ends within this share of how long the stretch's is to be joins it. Where nothing
+# was hit more may join, so that few parts end by themselves; at contacts that would keep many in step.
+SOON_AT_CONTACT, SOON_AT_END = 0.07, 0.2
+# The segments of a stretch end one after another by this share of their length: equal keys take the queue longer.
+LATER = 2.0**-32
 
 
 @kernel
@@ -63,19 +66,19 @@ def _mean_asked(s, low, high, ticks, remainder):
 
 
 @kernel
-def widened(s, low, high, ticks, remainder):
+def widened(s, low, high, ticks, remainder, soon):
     """Return the first and last row of a stretch with those beside it that end soon, and how long its segment is to be.
 
-    That is no longer than the segments of the parts that stay beside it.
+    Soon is within the share `soon` of that length. It is no longer than the segments of the parts that stay beside it.
     """
     while True:
         h = _mean_asked(s, low, high, ticks, remainder)
         before = np.int64(s.block[low, L.BLOCK_BEFORE])
-        if before >= 0 and _left(s, before, ticks, remainder) < SOON * h:
+        if before >= 0 and _left(s, before, ticks, remainder) < soon * h:
             low = before
             continue
         behind = np.int64(s.block[high, L.BLOCK_BEHIND])
-        if behind >= 0 and _left(s, behind, ticks, remainder) < SOON * h:
+        if behind >= 0 and _left(s, behind, ticks, remainder) < soon * h:
             high = behind
             continue
         break
@@ -215,7 +218,8 @@ def write_rows(s, at, low, high, frame, order, h, ticks, remainder, depth):
                 s.mol[m, L.MOL_IMAGE + c] = origin + whole
             _shift(s, at, m, c, -whole)
         s.scalars[L.SCALAR_SERIAL] += 1
-        write_segment(s, at, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, order, h)
+        length = h * (1.0 - LATER * s.block[m, L.BLOCK_PLACE])
+        write_segment(s, at, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, order, length)
         at += s.mol[m, L.MOL_TILES] * W.TILE
         if m == high:
             break
