@@ -35,7 +35,8 @@ from hpcchain.sector.segments.stretch import (
     write_rows,
 )
 
-CUT = 1e-18  # of a unit impulse's change of the struck bead's velocity: what is less need not be told
+# Of a unit impulse's change of the struck bead's velocity: what is less need not be told, a tenth of what rounds off.
+CUT = 1e-17
 # A side of a contact: its molecule row (-1: a wall), whether that is a part of a long chain, the first and last row of
 # the stretch, where it begins in the workspace, how many tiles it has, how many of them are of beads before and behind
 # it, which bead of the workspace is struck, and how long its new segments are to be.
@@ -99,12 +100,6 @@ def _loaded(s, side, i, offset, ticks, remainder):
     tiles, before, behind = load_stretch(s, offset, side.low, side.high, side.row, ticks, remainder)
     bead = lane_of(s, side.low, side.row, i, before)
     return Side(side.row, True, side.low, side.high, offset, tiles, before, behind, bead, side.length)
-
-
-@inlined
-def _end_of(s, side):
-    """Return where in the workspace is room behind a side."""
-    return side.offset + (side.tiles * W.TILE if side.part else s.mol[side.row, L.MOL_WORKSPACE])
 
 
 @kernel
@@ -293,11 +288,61 @@ def _part_them(s, log_rows, i, partner, a, b, impulse, distance, ticks, remainde
     record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, partner, impulse, moment, 0.0, 0.0)
 
 
+@inlined
+def _as_wide(a, b):
+    """Whether two sides are of the same rows."""
+    return a.low == b.low and a.high == b.high
+
+
+@kernel
+def _brought(s, i, partner, ticks, remainder):
+    """Bring the sides of a contact to its time, as wide as its impulse reaches, and fill KICK if they approach.
+
+    That is tried: where it is felt at an end a part more is taken in. A side that stays as it was is not loaded again.
+
+    Returns
+    -------
+    a, b : Side
+    one : bool
+        Whether both beads are of one stretch: then both sides are.
+    rate, distance, mass : float
+        Rate of the gap, distance of bead centres, inverse effective mass.
+    """
+    n = s.normals[L.CONTACT_NORMAL]
+    a, b = _side_of(s, i), _side_of(s, partner)
+    tried, other = a, b
+    begin, middle = np.int64(0), np.int64(len(s.work) // (2 * W.TILE) * W.TILE)
+    loaded, mass = False, 0.0
+    while True:
+        a = _widened(s, a, ticks, remainder, SOON_AT_CONTACT)
+        b = _widened(s, b, ticks, remainder, SOON_AT_CONTACT)
+        one = _touch(s, a, b)
+        if one:
+            a = _widened(s, _joined(s, a, b), ticks, remainder, SOON_AT_CONTACT)
+        if one or not (loaded and _as_wide(a, tried)):
+            a = _loaded(s, a, i, begin, ticks, remainder)
+        if one:
+            bead = lane_of(s, a.low, b.row, partner, a.before)
+            b = Side(b.row, True, a.low, a.high, a.offset, a.tiles, a.before, a.behind, bead, a.length)
+        elif not (loaded and _as_wide(b, other)):
+            b = _loaded(s, b, partner, middle, ticks, remainder)
+        loaded = True
+        rate, distance = _normal(s, i, partner, a, b)
+        if rate >= 0.0:
+            break
+        mass = _kick_inside(s, a, b, n) if one else _kick(s, a, n) + _kick(s, b, n)
+        tried, other = a, b
+        a = _reached(s, a, mass)
+        if not one:
+            b = _reached(s, b, mass)
+        if _as_wide(a, tried) and _as_wide(b, other):
+            break
+    return a, b, one, rate, distance, mass
+
+
 @outlined
 def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
     """Carry out a contact in which a long chain takes part; all that it moves get new segments.
-
-    A stretch is as wide as the impulse reaches: it is tried, and where it is felt at an end a part more is taken in.
 
     Parameters
     ----------
@@ -313,31 +358,7 @@ def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
     """
     if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
         i, partner = partner, i
-    n = s.normals[L.CONTACT_NORMAL]
-    a, b = _side_of(s, i), _side_of(s, partner)
-    mass = 0.0
-    while True:
-        a = _widened(s, a, ticks, remainder, SOON_AT_CONTACT)
-        b = _widened(s, b, ticks, remainder, SOON_AT_CONTACT)
-        one = _touch(s, a, b)
-        if one:
-            a = _widened(s, _joined(s, a, b), ticks, remainder, SOON_AT_CONTACT)
-        a = _loaded(s, a, i, np.int64(0), ticks, remainder)
-        if one:
-            bead = lane_of(s, a.low, b.row, partner, a.before)
-            b = Side(b.row, True, a.low, a.high, a.offset, a.tiles, a.before, a.behind, bead, a.length)
-        else:
-            b = _loaded(s, b, partner, _end_of(s, a), ticks, remainder)
-        rate, distance = _normal(s, i, partner, a, b)
-        if rate >= 0.0:
-            break
-        mass = _kick_inside(s, a, b, n) if one else _kick(s, a, n) + _kick(s, b, n)
-        tried, other = a, b
-        a = _reached(s, a, mass)
-        if not one:
-            b = _reached(s, b, mass)
-        if a.low == tried.low and a.high == tried.high and b.low == other.low and b.high == other.high:
-            break
+    a, b, one, rate, distance, mass = _brought(s, i, partner, ticks, remainder)
     _close_side(s, a, ticks, remainder)
     if not one:
         _close_side(s, b, ticks, remainder)

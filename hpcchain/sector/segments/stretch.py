@@ -22,8 +22,8 @@ from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.segments.new_segment import REBASE, asked_length, write_segment
 
 BESIDE = 20  # beads on either side of one that is struck, at least, that a stretch begins with
-# A part beside a stretch whose segment ends within this share of how long the stretch's is to be joins it. Where nothing
-# was hit more may join, so that few parts end by themselves; at contacts that would keep many in step.
+# A part beside a stretch whose segment ends within this share of how long the stretch's is to be joins it. Where
+# nothing was hit more may join, so that few parts end by themselves; at contacts that would keep many in step.
 SOON_AT_CONTACT, SOON_AT_END = 0.07, 0.2
 # The segments of a stretch end one after another by this share of their length: equal keys take the queue longer.
 LATER = 2.0**-32
