@@ -154,6 +154,8 @@ def memory_lines(extent: Extent) -> list:
     """Return the lines on memory of a run of an Extent."""
     from hpcchain.run.guards.memory import BYTES_PER_RANK
 
+    if extent.alone:
+        return [f"memory: at most about {size(extent.need(1))} on one rank, which has all beads: propagator.stretches"]
     lines = [
         f"memory: at most about {size(extent.need(1))} on one rank; on several {size(BYTES_PER_RANK)} per rank, "
         f"plus {size(extent.own(2) * 2)} over all ranks"

@@ -17,6 +17,7 @@ from hpcchain.config.packing import bead_volume
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import read_extent
 from hpcchain.io.hdf5.collective import root_does
+from hpcchain.model.molecules.long_chains import LONG
 from hpcchain.parallel.agreement import agree
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Extent:
         Beads of the largest molecule with rings whose conformation is to be made.
     volume : float
         Of the spheres of all beads, 0 where only a file knows it [length^3].
+    alone : bool
+        Whether one rank has all beads, however many there are: long chains move in stretches.
     """
 
     beads: int
@@ -66,9 +69,11 @@ class Extent:
     largest: int = 0
     closed: int = 0
     volume: float = 0.0
+    alone: bool = False
 
     def own(self, ranks: int) -> int:
         """Return what a rank needs for the beads that it owns, of so many ranks [byte]."""
+        ranks = 1 if self.alone else ranks
         each = BYTES_ALONE if ranks == 1 else BYTES_AMONG
         each += BYTES_OF_LARGE if self.largest >= LARGE else 0
         return each * max(-(-self.beads // ranks), min(self.largest, self.beads))
@@ -103,6 +108,7 @@ def extent_of(config: Config) -> Extent:
         largest=max((kind.beads for kind in kinds), default=0),
         closed=max(closed, default=0),
         volume=bead_volume(kinds),
+        alone=any((kind.propagator or config.propagator).stretches and kind.beads >= LONG for kind in kinds),
     )
 
 

@@ -165,10 +165,16 @@ def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
         (20_000, 1, {"whole": True, "largest": 20_000}, 187e6),
         (20_001, 1, {"whole": True, "largest": 20_001}, 225e6),
         (3_000, 1, {"whole": True, "largest": 3_000, "closed": 3_000}, 393e6),
+        (10**5, 1, {"whole": True, "largest": 200, "alone": True}, 377e6),
     ],
 )
 def test_estimates_are_above_what_runs_took_but_not_far(beads, ranks, options, measured):
     assert 1.0 < memory.Extent(beads, 0, beads, **options).need(ranks) / measured < 1.8
+
+
+def test_one_rank_has_all_chains_that_move_in_stretches():
+    extent = memory.Extent(10**5, 0, 500, whole=True, largest=200, alone=True)
+    assert extent.need(8) == extent.need(1)
 
 
 INPUT = """
