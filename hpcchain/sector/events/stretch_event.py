@@ -4,8 +4,6 @@ A side of a contact is a stretch of a long chain, another molecule as a whole, o
 which a long chain takes part are carried out one by one.
 """
 
-from collections import namedtuple
-
 import numpy as np
 
 from hpcchain.contact.coefficients import restitution_of
@@ -23,6 +21,7 @@ from hpcchain.propagators.taylor.chain import chain_kick
 from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series, stretch_series_of_two
 from hpcchain.sector.events.contact_event import close, record
 from hpcchain.sector.events.simultaneous import bring
+from hpcchain.sector.events.stretch_reach import Side, felt, is_as_wide, loosened, reached
 from hpcchain.sector.segments.new_segment import new_segment
 from hpcchain.sector.segments.stretch import (
     SOON_AT_CONTACT,
@@ -34,13 +33,6 @@ from hpcchain.sector.segments.stretch import (
     widened,
     write_rows,
 )
-
-# Of a unit impulse's change of the struck bead's velocity: what is less need not be told, a tenth of what rounds off.
-CUT = 1e-17
-# A side of a contact: its molecule row (-1: a wall), whether that is a part of a long chain, the first and last row of
-# the stretch, where it begins in the workspace, how many tiles it has, how many of them are of beads before and behind
-# it, which bead of the workspace is struck, and how long its new segments are to be.
-Side = namedtuple("Side", "row part low high offset tiles before behind bead length")
 
 
 @kernel
@@ -103,27 +95,6 @@ def _loaded(s, side, i, offset, ticks, remainder):
 
 
 @kernel
-def _beyond(s, offset, bead, mass):
-    """Whether the change of velocity of a bead of the workspace is more than need not be told."""
-    p = bead_offset(offset, bead) + W.KICK
-    x, y, z = s.work[p], s.work[p + W.LANES], s.work[p + 2 * W.LANES]
-    return x * x + y * y + z * z > CUT * CUT * mass * mass
-
-
-@kernel
-def _reached(s, side, mass):
-    """Return a side, wider by a part at each end that the impulse which has been tried on it reaches."""
-    low, high = side.low, side.high
-    if side.before != 0 and _beyond(s, side.offset, W.LANES * side.before, mass):
-        low = np.int64(s.block[low, L.BLOCK_BEFORE])
-    if side.behind != 0 and _beyond(s, side.offset, W.LANES * (side.tiles - side.behind) - 1, mass):
-        high = np.int64(s.block[high, L.BLOCK_BEHIND])
-    return Side(
-        side.row, side.part, low, high, side.offset, side.tiles, side.before, side.behind, side.bead, side.length
-    )
-
-
-@kernel
 def _kick(s, side, n):
     """Fill KICK of a side; return the inverse effective mass, 0 of a wall."""
     if side.row < 0:
@@ -135,12 +106,14 @@ def _kick(s, side, n):
 
 @kernel
 def _kick_inside(s, a, b, n):
-    """Fill KICK for a contact of two beads of one stretch; return the inverse effective mass."""
+    """Fill KICK for a contact of two beads of one stretch; return the inverse effective mass, and what is `felt`."""
     _kick(s, b, n)
+    before, behind = felt(s, b)
     for t in range(a.tiles):
         for k in range(W.ROW):
             s.impulse_response[t * W.ROW + k] = s.work[a.offset + t * W.TILE + W.KICK + k]
     _kick(s, a, n)
+    first, last = felt(s, a)
     for t in range(a.tiles):
         for k in range(W.ROW):
             s.work[a.offset + t * W.TILE + W.KICK + k] -= s.impulse_response[t * W.ROW + k]
@@ -148,7 +121,7 @@ def _kick_inside(s, a, b, n):
     mass = 0.0
     for c in range(3):
         mass += n[c] * (s.work[p + W.LANES * c] - s.work[q + W.LANES * c])
-    return mass
+    return mass, max(before, first), max(behind, last)
 
 
 @kernel
@@ -288,17 +261,12 @@ def _part_them(s, log_rows, i, partner, a, b, impulse, distance, ticks, remainde
     record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, partner, impulse, moment, 0.0, 0.0)
 
 
-@inlined
-def _as_wide(a, b):
-    """Whether two sides are of the same rows."""
-    return a.low == b.low and a.high == b.high
-
-
 @kernel
 def _brought(s, i, partner, ticks, remainder):
     """Bring the sides of a contact to its time, as wide as its impulse reaches, and fill KICK if they approach.
 
-    That is tried: where it is felt at an end a part more is taken in. A side that stays as it was is not loaded again.
+    That is tried: where it is felt beyond an end a part more is taken in, and at both ends of a stretch that is too
+    straight. A side that stays as it was is not loaded again.
 
     Returns
     -------
@@ -319,23 +287,32 @@ def _brought(s, i, partner, ticks, remainder):
         one = _touch(s, a, b)
         if one:
             a = _widened(s, _joined(s, a, b), ticks, remainder, SOON_AT_CONTACT)
-        if one or not (loaded and _as_wide(a, tried)):
+        if one or not (loaded and is_as_wide(a, tried)):
             a = _loaded(s, a, i, begin, ticks, remainder)
         if one:
             bead = lane_of(s, a.low, b.row, partner, a.before)
             b = Side(b.row, True, a.low, a.high, a.offset, a.tiles, a.before, a.behind, bead, a.length)
-        elif not (loaded and _as_wide(b, other)):
+        elif not (loaded and is_as_wide(b, other)):
             b = _loaded(s, b, partner, middle, ticks, remainder)
-        loaded = True
+        loaded, tried, other = True, a, b
+        a = loosened(s, a)
+        if not one:
+            b = loosened(s, b)
+        if not (is_as_wide(a, tried) and is_as_wide(b, other)):
+            continue
         rate, distance = _normal(s, i, partner, a, b)
         if rate >= 0.0:
             break
-        mass = _kick_inside(s, a, b, n) if one else _kick(s, a, n) + _kick(s, b, n)
-        tried, other = a, b
-        a = _reached(s, a, mass)
-        if not one:
-            b = _reached(s, b, mass)
-        if _as_wide(a, tried) and _as_wide(b, other):
+        if one:
+            mass, before, behind = _kick_inside(s, a, b, n)
+            a = reached(s, a, mass, before, behind)
+        else:
+            mass = _kick(s, a, n) + _kick(s, b, n)
+            before, behind = felt(s, a)
+            a = reached(s, a, mass, before, behind)
+            before, behind = felt(s, b)
+            b = reached(s, b, mass, before, behind)
+        if is_as_wide(a, tried) and is_as_wide(b, other):
             break
     return a, b, one, rate, distance, mass
 
@@ -387,8 +364,13 @@ def end_stretch(s, m, ticks, remainder):
     """
     side = _side_of(s, s.mol[m, L.MOL_FIRST])
     side = Side(m, True, m, m, side.offset, side.tiles, side.before, side.behind, side.bead, side.length)
-    side = _widened(s, side, ticks, remainder, SOON_AT_END)
-    side = _loaded(s, side, s.mol[m, L.MOL_FIRST], np.int64(0), ticks, remainder)
+    while True:
+        side = _widened(s, side, ticks, remainder, SOON_AT_END)
+        side = _loaded(s, side, s.mol[m, L.MOL_FIRST], np.int64(0), ticks, remainder)
+        tried = side
+        side = loosened(s, side)
+        if is_as_wide(side, tried):
+            break
     _close_side(s, side, ticks, remainder)
     _begin_side(s, side, ticks, remainder, np.int64(0))
     return side.low, side.high
