@@ -40,3 +40,28 @@ def crowd(seed, lengths=(130, 101, 30), singles=40, boundary=(PERIODIC,) * 3, **
 def in_parts(system):
     """Return a System the same but that its long chains are divided."""
     return replace(system, physics=replace(system.physics, options=Options(stretches=True)))
+
+
+def line(n, hit, mass=None, velocity=(0.0, 0.0, 0.0), bend=0.0, seed=0):
+    """Return a System of a straight chain along x, or one bent at random by so much a bond, and single beads.
+
+    Parameters
+    ----------
+    n : int
+    hit : list of (place, velocity)
+        Of the single beads.
+    mass : (n,) float array, optional
+        Of the chain's beads; default 1.
+    velocity : (3,) or (n, 3) floats
+        Of the chain's beads, before it is projected on the bonds.
+    bend : float
+    seed : int
+    """
+    rng = np.random.default_rng(seed)
+    step = [1.0, 0.0, 0.0] + bend * rng.normal(size=(n - 1, 3))
+    x = np.cumsum(np.vstack([[10.0, 20.0, 20.0], step / np.linalg.norm(step, axis=1)[:, None]]), axis=0)
+    mass = np.ones(n) if mass is None else mass
+    v = project(chain_bonds(n), x, np.broadcast_to(velocity, (n, 3)).copy(), mass)
+    molecules = [(chain_bonds(n), x, v, mass)]
+    molecules += [(np.zeros((0, 2), int), np.array([place]), np.array([speed]), np.ones(1)) for place, speed in hit]
+    return make_system(molecules, (n + 40.0, 40.0, 40.0), (PERIODIC,) * 3, (0.0,) * 3, diameter=0.9)

@@ -15,7 +15,7 @@ from hpcchain.sector.setup.allocate import build_sector
 from hpcchain.sector.setup.blocks import Blocks
 from tests.support.identity import in_stages, serial
 from tests.support.kernel_tools import chain_bonds, make_system
-from tests.support.long_chains import SIDE, crowd, in_parts
+from tests.support.long_chains import SIDE, crowd, in_parts, line
 
 
 def figures(system, engine, time):
@@ -155,3 +155,47 @@ def test_rows_of_parts():
     assert sorted(s.centre[:, L.CENTRE_MASS]) == pytest.approx(
         sorted([system.topology.mass[:130].sum(), system.topology.mass[160:261].sum()])
     )
+
+
+@pytest.mark.parametrize(
+    "hit",
+    [
+        ([69.3, 23.0, 20.1], [0.0, -1.0, 0.0]),
+        ([70.0, 23.0, 20.0], [0.0, -1.0, 0.0]),
+        ([7.0, 20.0, 20.0], [1.0, 0.0, 0.0]),
+        ([7.1, 20.3, 20.0], [1.0, 0.0, 0.0]),
+    ],
+    ids=["across", "right across", "along", "aslant"],
+)
+def test_a_straight_chain_is_moved_as_a_whole(hit):
+    """The impulse of a contact does not fall along it, and a part of it that is held at both ends could not move."""
+    system = line(120, [hit])
+    found = []
+    for one in (system, in_parts(system)):
+        engine = Engine(one, log_events=True)
+        assert engine.advance(4.0)
+        found.append((engine.drain_events(), *figures(one, engine, 4.0)))
+    (told, energy, momentum, _, place), (events, *others) = found
+    assert len(told) == len(events) == 1
+    np.testing.assert_allclose(events["impulse"], told["impulse"], rtol=1e-12)
+    assert others[0] == pytest.approx(energy, rel=1e-13)
+    np.testing.assert_allclose(others[1], momentum, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(others[3], place, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("bend", [0.0, 0.02, 0.1])
+def test_chains_that_are_pulled_straight_keep_their_momentum(bend):
+    """Two heavy ends fly apart, and beads of a gas hit the chain between them."""
+    n, rng = 160, np.random.default_rng(3)
+    mass, velocity = np.ones(n), 0.1 * rng.normal(size=(n, 3))
+    mass[[0, -1]], velocity[0], velocity[-1] = 50.0, [-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]
+    ways = [(17.0, 17.0), (17.0, 23.0), (23.0, 17.0), (23.0, 23.0), (20.0, 26.0), (26.0, 20.0)]
+    gas = [([x, y, z], 2.0 * rng.normal(size=3)) for x in range(5, 175, 4) for y, z in ways]
+    system = in_parts(line(n, gas, mass, velocity, bend))
+    engine = Engine(system)
+    energy, momentum, _, _ = figures(system, engine, 0.0)
+    assert engine.advance(8.0) and engine.counters["contacts"] > 20
+    later, total, off, _ = figures(system, engine, 8.0)
+    assert later == pytest.approx(energy, rel=1e-14)
+    np.testing.assert_allclose(total, momentum, rtol=0, atol=1e-12)
+    assert off < 2e-13
