@@ -49,8 +49,24 @@ def size(a):
     return np.abs(a)
 
 
+def root(a):
+    return np.sqrt(a)
+
+
+def floor(a):
+    return np.floor(a)
+
+
+def ceiling(a):
+    return np.ceil(a)
+
+
 def larger(a, b):
     return np.where(a > b, a, b)
+
+
+def smaller(a, b):
+    return np.where(a < b, a, b)
 
 
 def splat(x):

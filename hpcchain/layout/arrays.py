@@ -24,7 +24,8 @@ next_event        2 int64     that event, beside `event_time` in memory: PARTNER
                               and, as depth, their number: where in `found` those are that it may meet
 bead_id           int64       global id of the bead
 origin_time       float32     how long after its segment's start the bead is where its neighbour list was made about
-                              (`list_place`) or, by rounding, a little less; -1 if the list was made before the segment
+                              (`list_place`) or, by rounding, a little less; below 0 if the list was made before the
+                              segment, LISTED where the bead surely stays in its list's shell throughout
 swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment
                               (`broad_phase`); no rows where all are single, smooth and hard
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
@@ -332,6 +333,7 @@ TURNS = 61  # whether beads that spin have orientations
 SAFE_SHELL = 62  # half width of the shell without what list origins are rounded by (`neighbour_lists`) [length]
 REACH_SCALE = 63  # of each axis: REACH_UNITs in a unit of the fractions in `swept`
 PARAMETERS = 66
+LISTED = -2.0  # in `origin_time`
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be
 # from their reference positions at most when the segment began that was open at the window's start, or at IN_SINCE if

@@ -20,6 +20,7 @@ from hpcchain.jit.simd import (
     last_everywhere,
     load,
     mul,
+    root,
     size,
     splat,
     store,
@@ -376,6 +377,25 @@ def _bound_acceleration(work, offset, tiles, order, h):
             power *= h
             at += W.ROW
         put_triple(work, p + W.BOUND, bx, by, bz)
+
+
+@kernel
+def bound_speeds(work, offset, tiles, h):
+    """Write bounds over a time h of each bead's acceleration and speed to the first two rows of BOUND.
+
+    Its components' bounds are there before. Returns the greatest speed.
+    """
+    worst = splat(0.0)
+    for t in range(tiles):
+        p = offset + t * W.TILE
+        x, y, z = triple(work, p + W.BOUND)
+        acceleration = root(add(add(mul(x, x), mul(y, y)), mul(z, z)))
+        x, y, z = triple(work, p + W.COEF + W.ROW)
+        speed = add(root(add(add(mul(x, x), mul(y, y)), mul(z, z))), mul(acceleration, splat(h)))
+        store(work, p + W.BOUND, acceleration)
+        store(work, p + W.BOUND + W.LANES, speed)
+        worst = larger(speed, worst)
+    return largest(worst)
 
 
 @kernel

@@ -145,62 +145,9 @@ def stretch_series(work, at, h, tolerance):
         Length of the segment [time], at most what was asked.
     """
     tolerance *= _first_known(work, at)
-    return _orders_from(work, at, h, tolerance, np.int64(0), h, (0.0, 0.0, 0.0, 0.0))
-
-
-@outlined
-def stretch_series_of_two(work, at, h, tolerance, other, g, accuracy):
-    """Expand the motions of two stretches in turn, order by order, as `chain_series_of_two` does for whole chains.
-
-    Parameters
-    ----------
-    work : float64 array
-    at, other : Tiles
-    h, tolerance : float
-        Of the first, as `stretch_series` takes them.
-    g, accuracy : float
-        Of the second.
-
-    Returns
-    -------
-    order, h, order, h : int, float, int, float
-        Of the first stretch and of the second.
-    """
-    tolerance *= _first_known(work, at)
-    accuracy *= _first_known(work, other)
-    power, rate = h, g
+    power = h
     terms = (0.0, 0.0, 0.0, 0.0)
-    parts = (0.0, 0.0, 0.0, 0.0)
     k = np.int64(0)
-    while True:
-        if k > 0:
-            _known(work, at, k)
-            _known(work, other, k)
-        solve_back(work, at.offset, at.tiles, LAMBDA + PER_ORDER * k)
-        solve_back(work, other.offset, other.tiles, LAMBDA + PER_ORDER * k)
-        terms = (terms[1], terms[2], terms[3], _append(work, at, k) * power * (k + 2))
-        parts = (parts[1], parts[2], parts[3], _append(work, other, k) * rate * (k + 2))
-        power, rate = power * h, rate * g
-        k += 1
-        left, rest = left_after(terms, k, tolerance), left_after(parts, k, accuracy)
-        done = left <= tolerance or k + 1 == W.KMAX
-        over = rest <= accuracy or k + 1 == W.KMAX
-        if done or over:
-            break
-    if done:
-        order, h = finished(work, at.offset, at.tiles, h, tolerance, k + 1, left)
-    else:
-        order, h = _orders_from(work, at, h, tolerance, k, power, terms)
-    if over:
-        number, g = finished(work, other.offset, other.tiles, g, accuracy, k + 1, rest)
-    else:
-        number, g = _orders_from(work, other, g, accuracy, k, rate, parts)
-    return order, h, number, g
-
-
-@outlined
-def _orders_from(work, at, h, tolerance, k, power, terms):
-    """Add the coefficients of order k + 2 and more; `power` is h^(k + 1), `terms` are the last four, latest last."""
     while True:
         if k > 0:
             _known(work, at, k)

@@ -18,7 +18,7 @@ from hpcchain.layout.segment_bits import set_struck
 from hpcchain.layout.segment_parts import is_part, radius_of
 from hpcchain.propagators.interface import kick, push
 from hpcchain.propagators.taylor.chain import chain_kick
-from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series, stretch_series_of_two
+from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series
 from hpcchain.sector.events.contact_event import close, record
 from hpcchain.sector.events.simultaneous import bring
 from hpcchain.sector.events.stretch_reach import Side, felt, is_as_wide, loosened, reached
@@ -160,35 +160,15 @@ def _tiles(side):
 
 
 @kernel
-def _write_side(s, side, order, h, ticks, remainder, depth):
-    """Write the new segments of a stretch whose series are there."""
-    at = side.offset + side.before * W.TILE
-    write_rows(s, at, side.low, side.high, side.row, order, h, ticks, remainder, depth)
-
-
-@kernel
 def _begin_side(s, side, ticks, remainder, depth):
     """Make and write the new segments of a side."""
     if side.part:
         order, h = stretch_series(s.work, _tiles(side), side.length, tolerance_of(s, side.row))
-        _write_side(s, side, order, h, ticks, remainder, depth)
+        at = side.offset + side.before * W.TILE
+        write_rows(s, at, side.low, side.high, side.row, order, h, ticks, remainder, depth)
     elif side.row >= 0:
         s.scalars[L.SCALAR_SERIAL] += 1
         new_segment(s, side.offset, side.row, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)
-
-
-@kernel
-def _begin_both(s, a, b, ticks, remainder, depth):
-    """Make and write the new segments of both sides of a contact; those of two stretches are made together."""
-    if a.part and b.part:
-        order, h, number, g = stretch_series_of_two(
-            s.work, _tiles(a), a.length, tolerance_of(s, a.row), _tiles(b), b.length, tolerance_of(s, b.row)
-        )
-        _write_side(s, a, order, h, ticks, remainder, depth)
-        _write_side(s, b, number, g, ticks, remainder, depth)
-    else:
-        _begin_side(s, a, ticks, remainder, depth)
-        _begin_side(s, b, ticks, remainder, depth)
 
 
 @kernel
@@ -347,12 +327,10 @@ def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
     else:
         impulse = -(1.0 + restitution_of(s, i, partner, s.extended)) * rate / mass
         _part_them(s, log_rows, i, partner, a, b, impulse, distance, ticks, remainder)
-    if one:
-        _begin_side(s, a, ticks, remainder, depth)
+    _begin_side(s, a, ticks, remainder, depth)
+    if one or b.row < 0:
         return a.low, a.high, np.int64(-1), np.int64(-1)
-    _begin_both(s, a, b, ticks, remainder, depth)
-    if b.row < 0:
-        return a.low, a.high, np.int64(-1), np.int64(-1)
+    _begin_side(s, b, ticks, remainder, depth)
     return a.low, a.high, b.low, b.high
 
 

@@ -12,10 +12,12 @@ import math
 import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.simd import add, ceiling, div, floor, load, mul, smaller, splat, sub
 from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_parts import radius_of, series_error_of
-from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, straight_rows
+from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, put_swept, straight_rows
 
 TURN = 4294967296.0
 HALF_TURN = 2147483648
@@ -53,9 +55,49 @@ def sweep(s, m):
         if s.extended is not None:
             s.swept[first, L.REACH] = L.UNBOUNDED
         return
+    _sweep_beads(s, m, first, first + s.mol[m, L.MOL_BEADS], _grown(s, m))
+
+
+@inlined
+def _grown(s, m):
+    """Return the contact distances at the end of molecule m's segment, as a fraction of the full ones."""
+    first = s.mol[m, L.MOL_FIRST]
     end = s.starts[first, L.START_TICKS] * s.par[L.TICK] + s.starts[first, L.START_REM] + s.timing[m, L.LENGTH]
-    scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * end if s.par[L.GROWTH_RATE] != 0.0 else s.par[L.GROWTH]
-    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+    return s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * end if s.par[L.GROWTH_RATE] != 0.0 else s.par[L.GROWTH]
+
+
+@inlined
+def _fractions(s, k, x, v, half):
+    """Return where eight beads are along axis k in half their segment, in [0, 1]: 1 is written as 0."""
+    u = sub(add(x, mul(v, splat(half))), splat(s.par[L.ORIGIN + k]))
+    u = mul(u, splat(s.par[L.INVERSE_PERIOD + k]))
+    return sub(u, floor(u))
+
+
+@kernel
+def sweep_chain(s, m, offset):
+    """Do what `sweep` does, to the same bits, for a chain in the workspace (`chain_series.bound_speeds`), by eights."""
+    first, n = s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS]
+    whole = 0 if s.scalars[L.SCALAR_WINDOWED] != 0 else n - n % W.LANES  # in windows some beads may be dormant
+    half, scale = 0.5 * s.timing[m, L.LENGTH], _grown(s, m)
+    for b in range(0, whole, W.LANES):
+        p = offset + (b >> W.LANE_SHIFT) * W.TILE + W.COEF
+        v = p + W.ROW
+        x = _fractions(s, 0, load(s.work, p), load(s.work, v), half)
+        y = _fractions(s, 1, load(s.work, p + W.LANES), load(s.work, v + W.LANES), half)
+        z = _fractions(s, 2, load(s.work, p + 2 * W.LANES), load(s.work, v + 2 * W.LANES), half)
+        radius = splat(s.radius[0]) if len(s.radius) == 1 else load(s.radius, first + b)
+        speed = load(s.work, p - W.COEF + W.BOUND + W.LANES)
+        reach = div(add(mul(radius, splat(scale)), mul(speed, splat(half))), splat(s.par[L.REACH_UNIT]))
+        reach = smaller(ceiling(add(reach, splat(s.par[L.REACH_MARGIN]))), splat(L.UNBOUNDED))
+        put_swept(s.swept, first + b, x, y, z, reach)
+    _sweep_beads(s, m, first + whole, first + n, scale)
+
+
+@inlined
+def _sweep_beads(s, m, first, end, scale):
+    """Do what `sweep` does for a molecule's beads from one row on before another."""
+    for i in range(first, end):
         if s.lists[i, L.OWNERSHIP] == L.DORMANT:
             continue
         half = 0.5 * s.timing[m, L.LENGTH]

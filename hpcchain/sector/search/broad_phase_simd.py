@@ -150,6 +150,26 @@ def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, s
     return types.int64(rows, *numbers), generate
 
 
+@intrinsic
+def put_swept(typing, swept, row, x, y, z, reach):
+    """Write eight rows of `swept` from a row on: three fractions of a turn, and whole numbers of up to 31 bits."""
+
+    def generate(context, builder, signature, args):
+        swept, row, *values = args
+        turn, half = ir.Constant(REALS, [4294967296.0] * 8), ir.Constant(ir.VectorType(LONG, 8), [2147483648] * 8)
+        ints = ir.VectorType(INT, 8)
+        columns = [builder.fptosi(builder.fmul(value, turn), half.type) for value in values[:3]]
+        columns = [builder.trunc(builder.sub(value, half), ints) for value in columns]
+        columns.append(builder.fptosi(values[3], ints))
+        pairs = [_shuffle(builder, *columns[k : k + 2], list(range(16))) for k in (0, 2)]
+        rows = _shuffle(builder, *pairs, [8 * c + k for k in range(8) for c in range(4)])
+        address = _address(context, builder, signature.args[0], swept, row)
+        builder.store(rows, builder.bitcast(address, rows.type.as_pointer())).align = 4
+        return context.get_dummy_value()
+
+    return types.void(swept, types.int64, x, y, z, reach), generate
+
+
 def _within_rows(builder: Any, values: Any, lanes: list) -> Any:
     """Return sixteen lanes of which each row of four is put into the same other order."""
     return _shuffle(builder, values, values, [4 * k + lane for k in FOUR for lane in lanes])
@@ -300,6 +320,12 @@ if config.DISABLE_JIT:
             met = rows[j, L.REACH] == L.UNBOUNDED or _square(px, py, pz, rows[j], sx, sy, sz) <= far * far
             bits |= int(met) << 4 * k
         return bits
+
+    def put_swept(swept: np.ndarray, row: int, x: np.ndarray, y: np.ndarray, z: np.ndarray, reach: np.ndarray) -> None:
+        """Write eight rows."""
+        for column, value in enumerate((x, y, z)):
+            swept[row : row + 8, column] = (value * 2.0**32).astype(np.int64) - 2**31
+        swept[row : row + 8, L.REACH] = reach
 
     def straight_rows(
         flight: np.ndarray,

@@ -28,10 +28,11 @@ from hpcchain.propagators.interface import (
     store,
 )
 from hpcchain.propagators.steps.step_molecule import steps_figures, to_grid
+from hpcchain.propagators.taylor.chain_series import bound_speeds
 from hpcchain.propagators.taylor.graph_molecule import web_hanging
 from hpcchain.sector.queue.event_order import next_time_of, segment_end
 from hpcchain.sector.queue.tournament import queue_update
-from hpcchain.sector.search.broad_phase import sweep
+from hpcchain.sector.search.broad_phase import sweep, sweep_chain
 from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_awaited, search_bead, surely_listed
 from hpcchain.sector.search.list_place import list_time
 from hpcchain.sector.search.neighbour_lists import rebuild_list
@@ -141,6 +142,19 @@ def asked_length(s, m, ticks, remainder):
     return min(h, s.table[limits + L.STEP_AT])
 
 
+@inlined
+def _write_start(s, i, p, ticks, remainder):
+    """Write down where and when bead i's segment starts, from its lane of the workspace's positions at p."""
+    s.starts[i, L.X] = s.work[p]
+    s.starts[i, L.Y] = s.work[p + W.LANES]
+    s.starts[i, L.Z] = s.work[p + 2 * W.LANES]
+    s.starts[i, L.VX] = s.work[p + W.ROW]
+    s.starts[i, L.VY] = s.work[p + W.ROW + W.LANES]
+    s.starts[i, L.VZ] = s.work[p + W.ROW + 2 * W.LANES]
+    s.starts[i, L.START_TICKS] = ticks
+    s.starts[i, L.START_REM] = remainder
+
+
 @outlined
 def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     """Copy a segment's series from the workspace at `offset`, write down its start, bounds and end."""
@@ -159,22 +173,19 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
             s.work, offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH]
         )
     fastest = 0.0
+    chain = solver == L.CHAIN and s.extended is None
+    if chain:
+        fastest = bound_speeds(s.work, offset, s.mol[m, L.MOL_TILES], h)
     for b in range(n):
         p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
         i = first + b
-        s.starts[i, L.X] = s.work[p]
-        s.starts[i, L.Y] = s.work[p + W.LANES]
-        s.starts[i, L.Z] = s.work[p + 2 * W.LANES]
-        u = s.work[p + W.ROW]
-        v = s.work[p + W.ROW + W.LANES]
-        w = s.work[p + W.ROW + 2 * W.LANES]
-        s.starts[i, L.VX] = u
-        s.starts[i, L.VY] = v
-        s.starts[i, L.VZ] = w
-        s.starts[i, L.START_TICKS] = ticks
-        s.starts[i, L.START_REM] = remainder
-        acceleration = acceleration_bound(s.work, offset, b) if solver != L.BALLISTIC else 0.0
-        speed = math.sqrt(u * u + v * v + w * w) + acceleration * h
+        _write_start(s, i, p, ticks, remainder)
+        if chain:
+            acceleration = s.work[p - W.COEF + W.BOUND]
+            speed = s.work[p - W.COEF + W.BOUND + W.LANES]
+        else:
+            acceleration = acceleration_bound(s.work, offset, b) if solver != L.BALLISTIC else 0.0
+            speed = _speed(s.work, offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)) + acceleration * h
         if s.extended is not None:
             acceleration, speed = bounds_of_fall(s, m, order, acceleration, speed, h)
         s.bounds[i, L.ACCELERATION] = acceleration
@@ -191,7 +202,10 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     s.timing[m, L.LENGTH] = h
     s.timing[m, L.SERIAL] = serial
     if first < s.scalars[L.SCALAR_BEADS]:
-        sweep(s, m)
+        if chain:
+            sweep_chain(s, m, offset)
+        else:
+            sweep(s, m)
     s.count[L.N_ORDERS] += order
     s.count[L.N_SEGMENTS] += 1
     s.count[L.N_BEAD_SEGMENTS] += n
@@ -199,7 +213,7 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
 
 @inlined
 def _speed(work, offset):
-    """Return the speed of the single bead in the workspace at offset, as `monomer.set_bounds` does."""
+    """Return the speed of the first bead of the workspace at offset, as `monomer.set_bounds` does."""
     p = offset + W.COEF + W.ROW
     return math.sqrt(work[p] ** 2 + work[p + W.LANES] ** 2 + work[p + 2 * W.LANES] ** 2)
 
@@ -267,7 +281,12 @@ def renew_lists(s, m):
         s.origin_time[i] = -1.0
         if s.lists[i, L.OWNERSHIP] == L.DORMANT:
             continue
-        if s.bounds[i, L.ACCELERATION] == 0.0 or surely_listed(s, i, SOON * length_of(s, i)):
+        if s.bounds[i, L.ACCELERATION] == 0.0:
+            continue
+        if surely_listed(s, i, length_of(s, i)):
+            s.origin_time[i] = L.LISTED
+            continue
+        if surely_listed(s, i, SOON * length_of(s, i)):
             continue
         if list_expiry(s, i) < SOON * length_of(s, i):
             s.count[L.N_RELISTS] += 1

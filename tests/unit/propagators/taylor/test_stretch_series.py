@@ -6,7 +6,7 @@ import pytest
 from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import START_COLUMNS
 from hpcchain.propagators.taylor.chain import chain_prepare
-from hpcchain.propagators.taylor.stretch_series import Tiles, shifted, stretch_series, stretch_series_of_two
+from hpcchain.propagators.taylor.stretch_series import Tiles, shifted, stretch_series
 from tests.support.kernel_tools import Bench, random_chain
 
 H, TOLERANCE = 0.02, 1e-15
@@ -51,32 +51,6 @@ def test_series_are_those_of_the_whole_chain_where_the_neighbours_move_with_it(l
     for k in range(2, min(order + 1, len(series))):
         found, exact = bench.rows(W.COEF + k * W.ROW)[own], series[k, own]
         np.testing.assert_allclose(found, exact, rtol=0, atol=1e-11 * np.abs(exact).max())
-
-
-@pytest.mark.parametrize("h", [(0.02, 0.05), (0.05, 0.02), (0.03, 0.03)])
-def test_two_stretches_in_turn_are_as_one_after_the_other(h):
-    found = []
-    for together in (True, False):
-        bench = Bench(random_chain(40, 7), random_chain(56, 8))
-        where = []
-        for m, (low, tiles) in enumerate(((1, 3), (2, 5))):
-            bench.offset[0], offset = bench.offset[m], bench.offset[0]
-            make_neighbour(bench, low - 1, 7, 0.1 * np.ones((6, 3)))
-            make_neighbour(bench, low + tiles - 1, 0, 0.2 * np.ones((4, 3)))
-            where.append(Tiles(int(bench.offset[0]) + (low - 1) * W.TILE, tiles + 1, 1, 1))
-            chain_prepare(bench.work, where[-1].offset, tiles + 1)
-            bench.offset[0] = offset
-        if together:
-            figures = stretch_series_of_two(bench.work, where[0], h[0], TOLERANCE, where[1], h[1], 1e-13)
-        else:
-            one = stretch_series(bench.work, where[0], h[0], TOLERANCE)
-            figures = (*one, *stretch_series(bench.work, where[1], h[1], 1e-13))
-        found.append(
-            (figures, [bench.rows(W.COEF + k * W.ROW, m) for m in range(2) for k in range(figures[2 * m] + 1)])
-        )
-    assert found[0][0] == found[1][0]
-    for a, b in zip(found[0][1], found[1][1], strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 def test_a_polynomial_about_another_time():
