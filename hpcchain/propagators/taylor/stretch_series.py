@@ -12,7 +12,7 @@ from collections import namedtuple
 import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
-from hpcchain.jit.simd import add, larger, largest, load, mul, size, splat
+from hpcchain.jit.simd import add, fma, larger, largest, load, mul, size, splat, store
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.taylor.chain import chain_bonds, dot, put_triple, solve_back, triple
 from hpcchain.propagators.taylor.chain_series import (
@@ -21,7 +21,6 @@ from hpcchain.propagators.taylor.chain_series import (
     finished,
     known_side,
     left_after,
-    products,
     pulled,
     store_bond,
     tensioned,
@@ -64,6 +63,66 @@ def _first_known(work, at):
     return math.sqrt(largest(worst))
 
 
+@inlined
+def _products_of_two(work, p, k, tension, bx, by, bz):
+    """Return what `chain_series.products` does of an odd order k, and the same of order k + 1 but for its latest terms.
+
+    These are its products with the tension of order k and the bond of order k + 2. So what came before is read once for
+    two orders: of wide stretches it is more than a first-level cache holds, and takes longer to read than to multiply.
+    """
+    zero, half = splat(0.0), splat(0.5)
+    fx, fy, fz, rx, ry, rz = zero, zero, zero, zero, zero, zero
+    gx, gy, gz, sx, sy, sz = zero, zero, zero, zero, zero, zero
+    low = p + W.HIST
+    high = p + W.HIST + PER_ORDER * k
+    ax, ay, az = bx, by, bz  # the bond of one order more than that at `high`
+    for _ in range((k - 1) // 2):
+        pull = load(work, low + W.ROW)
+        cx, cy, cz = triple(work, high)
+        dx, dy, dz = triple(work, low + 2 * PER_ORDER)
+        fx, fy, fz = fma(pull, cx, fx), fma(pull, cy, fy), fma(pull, cz, fz)
+        gx, gy, gz = fma(pull, ax, gx), fma(pull, ay, gy), fma(pull, az, gz)
+        rx, ry, rz = fma(dx, cx, rx), fma(dy, cy, ry), fma(dz, cz, rz)
+        sx, sy, sz = fma(dx, ax, sx), fma(dy, ay, sy), fma(dz, az, sz)
+        ax, ay, az = cx, cy, cz
+        low += PER_ORDER
+        high -= PER_ORDER
+    sx, sy, sz = fma(mul(half, ax), ax, sx), fma(mul(half, ay), ay, sy), fma(mul(half, az), az, sz)
+    for _ in range((k - 1) // 2):
+        pull = load(work, low + W.ROW)
+        cx, cy, cz = triple(work, high)
+        fx, fy, fz = fma(pull, cx, fx), fma(pull, cy, fy), fma(pull, cz, fz)
+        gx, gy, gz = fma(pull, ax, gx), fma(pull, ay, gy), fma(pull, az, gz)
+        ax, ay, az = cx, cy, cz
+        low += PER_ORDER
+        high -= PER_ORDER
+    cx, cy, cz = triple(work, high)
+    fx, fy, fz = fma(tension, cx, fx), fma(tension, cy, fy), fma(tension, cz, fz)
+    gx, gy, gz = fma(tension, ax, gx), fma(tension, ay, gy), fma(tension, az, gz)
+    rx, ry, rz = fma(cx, bx, rx), fma(cy, by, ry), fma(cz, bz, rz)
+    return fx, fy, fz, add(add(rx, ry), rz), gx, gy, gz, add(add(sx, sy), sz)
+
+
+@inlined
+def _products(work, p, k):
+    """Return what `chain_series.products` does of order k; orders are summed by twos, from odd ones on.
+
+    What is there of the next order is kept where the impulse and the bounds have their rows.
+    """
+    tension = load(work, p + LAMBDA + PER_ORDER * (k - 1))
+    bx, by, bz = triple(work, p + W.HIST + PER_ORDER * (k + 1))
+    if k % 2 == 1:
+        fx, fy, fz, rate, gx, gy, gz, more = _products_of_two(work, p, k, tension, bx, by, bz)
+        put_triple(work, p + W.KICK, gx, gy, gz)
+        store(work, p + W.BOUND, more)
+    else:
+        cx, cy, cz = triple(work, p + W.HIST + PER_ORDER)
+        fx, fy, fz = triple(work, p + W.KICK)
+        fx, fy, fz = fma(tension, cx, fx), fma(tension, cy, fy), fma(tension, cz, fz)
+        rate = fma(cz, bz, fma(cy, by, fma(cx, bx, load(work, p + W.BOUND))))
+    return fx, fy, fz, rate
+
+
 @kernel
 def _known(work, at, k):
     """Do what `chain_series` does for order k, with accelerations that are given at the ends."""
@@ -80,8 +139,7 @@ def _known(work, at, k):
         if t == tiles - 1 and behind:
             fx, fy, fz, rate = zero, zero, zero, zero
         else:
-            bx, by, bz = triple(work, p + W.HIST + PER_ORDER * (k + 1))
-            fx, fy, fz, rate = products(work, p, k, load(work, p + LAMBDA + PER_ORDER * (k - 1)), bx, by, bz)
+            fx, fy, fz, rate = _products(work, p, k)
         put_triple(work, p + W.FORCE, fx, fy, fz)
         rate = mul(rate, scale)
         if (t == 0 and before) or (t == tiles - 1 and behind):
