@@ -8,7 +8,8 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 
-CUT = 1e-18  # of a unit impulse's change of the struck bead's velocity: what is less need not be told
+# Of a unit impulse's change of the struck bead's velocity: what is less need not be told, a tenth of what rounds off.
+CUT = 1e-17
 # Least share of its diagonal that the last pivot of T may have. Two beads that move as they are given leave a straight
 # stretch between them no way to go: there the share is 0, in coils of thermal chains above a tenth.
 TAUT = 1e-3
