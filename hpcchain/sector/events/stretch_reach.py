@@ -11,7 +11,7 @@ from hpcchain.layout import workspace as W
 # Of a unit impulse's change of the struck bead's velocity: what is less need not be told, a tenth of what rounds off.
 CUT = 1e-17
 # Least share of its diagonal that the last pivot of T may have. Two beads that move as they are given leave a straight
-# stretch between them no way to go: there the share is 0, in coils of thermal chains above a tenth.
+# stretch between them no way to go: there the share is 0, in coils of thermal chains it is above a third.
 TAUT = 1e-3
 # A side of a contact: its molecule row (-1: a wall), whether that is a part of a long chain, the first and last row of
 # the stretch, where it begins in the workspace, how many tiles it has, how many of them are of beads before and behind
