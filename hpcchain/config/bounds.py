@@ -30,14 +30,9 @@ BYTES_PER_BYTE, BYTES_PER_KEY = 6, 3000
 UNASKED = 2**24
 """What is always there [byte]."""
 
-STRINGS = re.compile(
-    rb"#[^\n]*+"
-    rb'|"""(?:[^"\\]++|\\.?+|"{1,2}+(?!"))*+(?:"{3,5}+|\Z)'
-    rb"|'''(?:[^']++|'{1,2}+(?!'))*+(?:'{3,5}+|\Z)"
-    rb'|"(?:[^"\\\n]++|\\[^\n])*+"?'
-    rb"|'[^'\n]*+'?",
-    re.DOTALL,
-)
+SIGNS = re.compile(rb"#|\"\"\"|\'\'\'|\"|\'")
+"""What a comment or a string begins with."""
+LONGEST_END = 5  # quotes: two that belong to a string of several lines, and the three that end it
 HEADER = re.compile(rb"^[ \t]*\[[^,=\[\]\n]*\]|^[ \t]*\[\[[^,=\[\]\n]*\]\]", re.MULTILINE)
 DOTTED = re.compile(rb"(?:\.[^.=,\[\]{}\n]*+){%d}" % MOST_PARTS)
 STRETCH = 2**20
@@ -134,15 +129,45 @@ def parsing_bytes(bare: bytes, count: int, keys: int) -> int:
 
 def without_strings(data: bytes) -> bytes:
     """Return TOML bytes without comments, and with an s in place of every string; lines stay where they are."""
-    kept, end = bytearray(), 0
-    for match in STRINGS.finditer(data):
+    kept, end, line = bytearray(), 0, -1
+    while (match := SIGNS.search(data, end)) is not None:
         begin = match.start()
         kept += data[end:begin]
-        end = match.end()
-        if data[begin] != ord("#"):
+        if line < begin:  # looked for once a line
+            line = data.find(b"\n", begin)
+            line = len(data) if line < 0 else line
+        end = _end_of(data, begin, match[0], line)
+        if match[0] != b"#":
             kept += b"s" + b"\n" * data.count(b"\n", begin, end)
     kept += data[end:]
     return bytes(kept)
+
+
+def _end_of(data: bytes, begin: int, sign: bytes, line: int) -> int:
+    """Return where the comment or string that begins with a sign ends, at the latest the line, at `line`, or the text.
+
+    It is looked for by hand: the possessive groups that such an expression needs are wrong in Python 3.11.2.
+    """
+    if sign == b"#":
+        return line
+    limit = len(data) if len(sign) > 1 else line
+    at = begin + len(sign)
+    while (at := data.find(sign, at, limit)) >= 0:
+        if sign[0] != ord('"') or not _escaped(data, begin + len(sign), at):
+            end = at + len(sign)
+            while len(sign) > 1 and end < min(limit, at + LONGEST_END) and data[end] == sign[0]:
+                end += 1
+            return end
+        at += 1
+    return limit
+
+
+def _escaped(data: bytes, begin: int, at: int) -> bool:
+    """Whether an odd number of backslashes, from `begin` on, stands right before a byte."""
+    first = at
+    while first > begin and data[first - 1] == ord("\\"):
+        first -= 1
+    return (at - first) % 2 == 1
 
 
 def too_deep(bare: bytes) -> Any:
