@@ -1,5 +1,7 @@
 """Runs whose long chains move in stretches: restarts and ranks leave no trace, files have what they say."""
 
+from types import SimpleNamespace
+
 import h5py
 import numpy as np
 import pytest
@@ -102,16 +104,7 @@ def test_another_run_starts_from_its_beads(whole, tmp_path):
 def test_windows_refuse_them(whole):
     system = read_checkpoint(newest(whole[0])).system
     with pytest.raises(EngineError, match="one rank"):
-        engine_on(system, load_config(whole[1]), object_with_size(), None)
-
-
-def object_with_size():
-    """Return what stands for ranks that there are two of."""
-
-    class Two:
-        size = 2
-
-    return Two()
+        engine_on(system, load_config(whole[1]), SimpleNamespace(size=2), None)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,9 @@ from hpcchain.config.packing import bead_volume
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import read_extent
 from hpcchain.io.hdf5.collective import root_does
-from hpcchain.model.molecules.long_chains import LONG
+from hpcchain.model.molecules.long_chains import divides_any
+from hpcchain.model.starts.start import physics_with
+from hpcchain.model.topology import build_composition
 from hpcchain.parallel.agreement import agree
 
 if TYPE_CHECKING:
@@ -108,8 +110,16 @@ def extent_of(config: Config) -> Extent:
         largest=max((kind.beads for kind in kinds), default=0),
         closed=max(closed, default=0),
         volume=bead_volume(kinds),
-        alone=any((kind.propagator or config.propagator).stretches and kind.beads >= LONG for kind in kinds),
+        alone=_moves_parts(config),
     )
+
+
+def _moves_parts(config: Config) -> bool:
+    """Whether an input has long chains that move in stretches; of a start file's own molecules it does not say."""
+    asking = [one.propagator or config.propagator for one in config.molecules]
+    if not any(one.stretches for one in asking):
+        return False
+    return divides_any(build_composition(config), physics_with(config, 1.0))
 
 
 def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> Extent:

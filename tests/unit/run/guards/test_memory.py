@@ -177,6 +177,20 @@ def test_one_rank_has_all_chains_that_move_in_stretches():
     assert extent.need(8) == extent.need(1)
 
 
+@pytest.mark.parametrize(
+    ("beads", "more", "alone"),
+    [(100, "", True), (99, "", False), (100, "self_contact = false\n", False)],
+    ids=["long", "short", "without self-contact"],
+)
+def test_who_has_the_beads_follows_from_what_is_divided(tmp_path, beads, more, alone):
+    path = tmp_path / "in.toml"
+    text = INPUT.format(size=20.0, beads=beads, count=1).replace(
+        "[run]", more + "[propagator]\nstretches = true\n[run]"
+    )
+    path.write_text(text)
+    assert memory.extent_of(load_config(path)).alone is alone
+
+
 INPUT = """
 [box]
 size = [{size}, {size}, {size}]
