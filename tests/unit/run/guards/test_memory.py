@@ -6,6 +6,7 @@ import types
 import pytest
 
 from hpcchain import machine
+from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import read_extent
 from hpcchain.machine import Available, Bound
