@@ -17,6 +17,9 @@ if [ ! -x "$venv/bin/python" ]; then
     exit 78
 fi
 export PATH=$venv/bin:$PATH
+# What comes before the ranks are started, while nodes are warmed: untrapped it would end the job as a failure.
+early=''
+trap 'early=USR1' USR1
 hpcchain=("$venv/bin/python" -P -m hpcchain) # -P: no module is taken from the folder that the job runs in
 
 # The ranks write their last checkpoint before the job's end; older Slurms do not say when that is.
@@ -57,14 +60,17 @@ warm_nodes() {
         bash "$home/jobs/warm_node.sh" "$user_cache" "$NUMBA_CACHE_DIR" "${hpcchain[@]}"
 }
 
-# attended COMMAND...: run a command and pass on to it the signals that the job gets; its exit code is in `code`.
+# attended COMMAND...: run a command and pass on to it the signals that the job gets; its exit code is in `code`: 75 if
+# the job was told to stop before.
 attended() {
-    local child='' early='' told=1 stop=TERM
+    local child='' told=1 stop=TERM
     if [ "${HPCCHAIN_LAUNCHER:-srun}" = mpirun ]; then stop=USR1; fi # at TERM Open MPI's kills the ranks a second later
     # Before the command begins: untrapped, a signal that comes at once would end the job's script and leave the ranks.
     trap 'tell USR1' USR1
     trap 'tell USR2' USR2
     trap 'tell "$stop"' TERM
+    code=75
+    if [ -n "$early" ]; then return; fi
     "$@" &
     child=$!
     if [ -n "$early" ]; then tell "$early"; fi

@@ -2,6 +2,7 @@
 
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +69,23 @@ def test_a_stop_leaves_a_checkpoint_and_no_trace(place, name, number):
     resume_here(folder, until=end)
     run_here(place / f"{name}.toml", folder / "whole", until=end)
     assert difference(folder, folder / "whole") is None
+
+
+def catches(process, number):
+    """Whether a process has a handler for a signal."""
+    said = Path(f"/proc/{process.pid}/status").read_text()
+    return int(said.split("SigCgt:")[1].split()[0], 16) >> (number - 1) & 1
+
+
+def test_a_stop_before_the_modules_are_loaded(place):
+    """A signal that comes before there is anything to keep ends no run as a failure."""
+    folder = place / "early"
+    process = start(["run", "often.toml", "--output", folder], place)
+    assert wait_for(lambda: catches(process, signal.SIGUSR1), process)
+    assert "numpy" not in Path(f"/proc/{process.pid}/maps").read_text()
+    code, said = stopped(process, signal.SIGUSR1)
+    assert code == 75 and "Traceback" not in said, said
+    assert checkpoint_times(folder) in ([], [0.0])
 
 
 def test_a_checkpoint_in_passing(place):

@@ -98,3 +98,13 @@ def test_a_signal_that_comes_as_the_ranks_begin_is_passed_on(launcher, code):
         SLURM_JOB_END_TIME="1",
     )
     assert done.stdout.split() == [str(code)], done.stderr
+
+
+def test_a_job_told_to_stop_while_its_nodes_are_warmed_starts_no_ranks():
+    done = shell(
+        f"source {ROOT}/jobs/common.sh; kill -USR1 $$; attended echo begun; echo $code",
+        HPCCHAIN_HOME=str(ROOT),
+        HPCCHAIN_VENV=sys.prefix,
+        SLURM_JOB_END_TIME="1",
+    )
+    assert done.stdout.split() == ["75"], done.stderr
