@@ -2,8 +2,9 @@
 
 Longer windows have ranks meet less often, and redo more. What decides besides is the cache: closed segments are kept to
 the window's end, and where they are more than the cache holds, saving them takes longer than the meetings that are
-spared. The first length goes by their bytes. From then on two lengths take turns, now and then, and the better one
-stays: when all of some pairs say so, since other programs disturb single ones. The length has no effect on results.
+spared. The first length goes by their bytes, and by how long the least skins last: longer windows need wider ones, and
+more ghosts. From then on two lengths take turns, now and then, and the better one stays: when all of some pairs say so,
+since other programs disturb single ones. The length has no effect on results.
 """
 
 from __future__ import annotations
@@ -35,15 +36,22 @@ class WindowLength:
     def __init__(self, beads: float) -> None:
         self._best = min(max(KEPT / (SAVED_PER_BEAD * max(beads, 1.0)), LEAST), MOST)
         self.contacts = self._best
+        self._first, self._compared = self._best, False
         self._longer, self._rest, self._windows = True, REST, -REST
         self._costs: list[float] = []
         self._spent = self._passed = 0.0
+
+    def begin_with(self, contacts: float) -> None:
+        """Have windows of no more contacts a molecule, until lengths are compared for the first time."""
+        if not self._compared:
+            self.contacts = self._best = min(self._first, max(contacts, LEAST))
 
     def ended(self, seconds: float, passed: float) -> None:
         """Note what a window of full length has cost: wall seconds of the slowest rank, for simulated time passed."""
         self._windows += 1
         if self._windows <= 0:
             return
+        self._compared = True
         turn = self._windows % (SETTLING + WINDOWS)
         if turn > SETTLING or turn == 0:
             self._spent, self._passed = self._spent + seconds, self._passed + passed

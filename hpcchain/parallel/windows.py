@@ -44,7 +44,7 @@ AHEAD = 8.0  # windows for which molecules get new reference positions beforehan
 LEAST_WINDOW, MOST_WINDOW = 2.0**-24, 2.0**40  # ticks
 MOVE_SECONDS = 4e-6  # that moving sectors is taken to cost a bead until it has been measured: all is chosen anew
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
-WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD, SECONDS = range(9)
+WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD, SECONDS, SPEED = range(10)
 
 
 class WindowedEngine:
@@ -94,7 +94,9 @@ class WindowedEngine:
         self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
         self.rows = []
         self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
-        self.last_contacts, self.last_seconds, self.last_length = 0.0, 0.0, 0.0  # length 0: none, or one cut short
+        self.last_contacts, self.last_seconds, self.last_length = 0.0, 0.0, 0.0  # length 0: none, or taken back
+        self.last_cut = True
+        self.seen_contacts, self.seen_time, self.seen_whole = 0.0, 0.0, False  # since a length has been chosen
         self.setbacks, self.failed_bead = 0, -1
         self.trouble = self.now
         shell = default_shell(system) if shell is None else shell
@@ -151,8 +153,9 @@ class WindowedEngine:
             if flags is None:
                 self.last_length = 0.0
                 continue
+            length = self._since(end)
             self._finish(end)
-            self._adapt(flags, end == target)
+            self._adapt(flags, length, end == target)
             self.last_seconds = perf_counter() - begin
             if flags[PAUSE] > 0.0 and self.now < target:
                 return False
@@ -162,6 +165,10 @@ class WindowedEngine:
         remainder = time[1] + dt
         whole = math.floor(remainder / self.tick)
         return time[0] + whole, remainder - whole * self.tick
+
+    def _since(self, end: tuple) -> float:
+        """Return the time from now to the end of a window."""
+        return (end[0] - self.now[0]) * self.tick + (end[1] - self.now[1])
 
     def _carry(self, end: tuple, pause: Callable | None) -> np.ndarray | None:
         """Carry all ranks to the end of a window; return what they agreed on, or None if it was taken back.
@@ -212,7 +219,7 @@ class WindowedEngine:
 
     def _flags(self, end: tuple, wrong: int, broken: int, wanted: set, pause: Callable | None) -> np.ndarray:
         """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
-        flags = np.zeros(9)
+        flags = np.zeros(10)
         flags[[WRONG, BROKEN, WANTED]] = wrong, broken, len(wanted)
         flags[BEAD] = self.failed_bead + 1  # 0 for none
         flags[PAUSE] = float(pause is not None and bool(pause()))
@@ -225,6 +232,7 @@ class WindowedEngine:
             elif flags[EXCESS] > 0.0:
                 flags[EXCESS] = self.ghosts.violation(self.now, end).max(initial=-np.inf)
         flags[CONTACTS], flags[SECONDS] = self.last_contacts, self.last_seconds
+        flags[SPEED] = self.ghosts.skins.typical
         return flags
 
     def _exchange(self) -> dict:
@@ -289,19 +297,24 @@ class WindowedEngine:
         self.begun = True
         self.statistics.counts["windows"] += 1
 
-    def _adapt(self, flags: np.ndarray, cut: bool) -> None:
+    def _adapt(self, flags: np.ndarray, length: float, cut: bool) -> None:
         """Choose the next window's length, and new ghosts if a molecule may get out of its skin in it.
 
-        A window that was cut short tells nothing of longer ones: without contacts they would grow for ever.
+        Parameters
+        ----------
+        flags : (10,) float64 array
+            What all ranks agreed on in the window that has ended: of its contacts and seconds it does not tell yet.
+        length : float
+            Of that window [time].
+        cut : bool
+            Whether it was cut short.
         """
         if self.asked is not None:
             self.window = min(self.asked, GROW * self.window)  # it may have been shortened
         else:
             if self.last_length > 0.0:
-                self.length.ended(float(flags[SECONDS]), self.last_length)
-            self.last_length = 0.0 if cut else self.window
-            factor = self.length.contacts / flags[CONTACTS] if flags[CONTACTS] > 0.0 else GROW
-            self.window *= min(max(float(factor), 0.5), 1.0 if cut else GROW)
+                self._choose_length(flags)
+            self.last_length, self.last_cut = length, cut
         if self._look_at_balance():
             return
         if flags[NEXT_EXCESS] > 0.0:
@@ -310,6 +323,23 @@ class WindowedEngine:
             if not fits:
                 self.ghosts.forget_demands()
                 self._rebuild_ghosts()
+
+    def _choose_length(self, flags: np.ndarray) -> None:
+        """Choose the next window's length by the contacts of windows that have been at least half as long together.
+
+        It does not grow where all were cut short: without contacts it would for ever.
+        """
+        self.seen_contacts, self.seen_time = self.seen_contacts + flags[CONTACTS], self.seen_time + self.last_length
+        if not self.last_cut:
+            self.seen_whole = True
+            self.length.ended(float(flags[SECONDS]), self.last_length)
+        if self.seen_time < 0.5 * self.window:
+            return
+        rate, most = float(self.seen_contacts) / self.seen_time, GROW if self.seen_whole else 1.0
+        self.seen_contacts, self.seen_time, self.seen_whole = 0.0, 0.0, False
+        self.length.begin_with(rate * self.ghosts.skins.easy_window(float(flags[SPEED])))
+        wanted = self.length.contacts / rate if rate > 0.0 else np.inf
+        self.window = min(max(wanted, 0.5 * self.window), most * self.window)
 
     @property
     def ids(self) -> np.ndarray:

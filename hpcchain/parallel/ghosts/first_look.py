@@ -72,6 +72,22 @@ def take_cells(indices, told, fresh, cells, here):
             _set(own_bits, own_blocks, own_length, own_wraps, x, y, z)
 
 
+@kernel
+def find_blocks(extent):
+    """Note which blocks of an extent have a cell that is set, and which are beside one; see `take_cells`."""
+    _, length, wraps, bits, blocks = extent
+    words = (length[2] + WORD - 1) // WORD
+    for x in range(length[0]):
+        for y in range(length[1]):
+            for k in range(words):
+                left, z = np.int64(bits[(x * length[1] + y) * words + k]), k * WORD // BLOCK
+                while left != 0:
+                    if left % (1 << BLOCK) != 0 and blocks[x // BLOCK, y // BLOCK, z] != WITH:
+                        _set_block(blocks, wraps, x // BLOCK, y // BLOCK, z)
+                    left >>= BLOCK
+                    z += 1
+
+
 @inlined
 def _set(bits, blocks, length, wraps, x, y, z):
     word = (x * length[1] + y) * ((length[2] + WORD - 1) // WORD) + z // WORD
@@ -85,18 +101,18 @@ def _set_block(blocks, wraps, x, y, z):
     """Note that a block has a cell, and of those around it that they are beside one that has."""
     nx, ny, nz = blocks.shape
     for kx in range(CHOICES):
-        ax = _around(x, kx, nx, wraps[0])
+        ax = block_around(x, kx, nx, wraps[0])
         for ky in range(CHOICES if ax >= 0 else 0):
-            ay = _around(y, ky, ny, wraps[1])
+            ay = block_around(y, ky, ny, wraps[1])
             for kz in range(CHOICES if ay >= 0 else 0):
-                az = _around(z, kz, nz, wraps[2])
+                az = block_around(z, kz, nz, wraps[2])
                 if az >= 0 and blocks[ax, ay, az] == 0:
                     blocks[ax, ay, az] = BESIDE
     blocks[x, y, z] = WITH
 
 
 @inlined
-def _around(x, k, n, wraps):
+def block_around(x, k, n, wraps):
     """Return number k of the CHOICES of blocks around block x of n along an axis, -1 for none.
 
     Where the axis wraps, the last block may be cut: the first two and the last two are around each other.
@@ -156,9 +172,9 @@ def _reaches(extent, lattice, balls, k):
 def _may_reach(low, length, blocks, lattice, position, far, i):
     """Whether bead i is in or beside a block that has a cell, or may reach further than those tell."""
     cells, origin, inverse, periodic = lattice
-    x = _layer_of(cells, origin, inverse, periodic, position, low, i, 0)
-    y = _layer_of(cells, origin, inverse, periodic, position, low, i, 1)
-    z = _layer_of(cells, origin, inverse, periodic, position, low, i, 2)
+    x = layer_of(cells, origin, inverse, periodic, position, low, i, 0)
+    y = layer_of(cells, origin, inverse, periodic, position, low, i, 1)
+    z = layer_of(cells, origin, inverse, periodic, position, low, i, 2)
     if far * max(inverse[0], inverse[1], inverse[2]) > SPAN:
         near = True
     elif x >= length[0] or y >= length[1] or z >= length[2]:
@@ -173,7 +189,7 @@ def _may_reach(low, length, blocks, lattice, position, far, i):
 
 
 @inlined
-def _layer_of(cells, origin, inverse, periodic, position, low, i, c):
+def layer_of(cells, origin, inverse, periodic, position, low, i, c):
     """Return how many cells beyond an extent's first one a bead's is, along an axis, going around the box."""
     n = cells[c]
     at = np.int64(np.floor((position[i, c] - origin[c]) * inverse[c]))

@@ -28,7 +28,7 @@ from hpcchain.parallel.ghosts.migration import Migration, part_of
 from hpcchain.parallel.ghosts.molecules import POSITION_NOW, WIDTH, MoleculeSet, merged, pack, unpack
 from hpcchain.parallel.ghosts.reach import FINEST
 from hpcchain.parallel.ghosts.skins import Skins
-from hpcchain.parallel.ghosts.surroundings import Surroundings
+from hpcchain.parallel.ghosts.surroundings import Surroundings, some_of
 from hpcchain.sector.core import Options
 from hpcchain.sector.ghosted import GhostedSector, MoleculesHere
 from hpcchain.sector.setup.allocate import list_capacity
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hpcchain.parallel.exchange import Exchange
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
-CROWD = 1.3  # growth of the number of ghosts at which they are chosen anew
+CROWD = 1.5  # growth of the number of ghosts at which they are chosen anew
 ROUNDING = 1e-6
 NOBODY = np.zeros(0, dtype=np.int64)
 
@@ -200,7 +200,7 @@ class GhostManager:
         rows, ghosts = leaving[own], leaving[~own]
         self._give_skins(rows, now)
         narrow = self.skin[rows]
-        self.skin[rows] = self.skins.widened(self._balls(rows), self.around.near)
+        self.skin[rows] = self.skins.widened(self._balls(rows), self.around)
         fresh = self.around.mark(self._balls(rows))
         near = rows[self.skin[rows] == narrow]  # wider skins are clear of all that neighbours have told so far
         cells = NOBODY if fresh is None else fresh
@@ -230,7 +230,8 @@ class GhostManager:
             Cells that a neighbour's molecules may come to since now, by their indices in what is common with it.
         """
         since, here = self.around.take(news)
-        coming = self.ghosted.owned[self.around.near_cells(here, self._balls(self.ghosted.owned))]
+        balls = self._balls(self.ghosted.owned)
+        coming = self.ghosted.owned[self.around.near_cells(here, balls) & (self.around.rooms(balls) <= 0.0)]
         balls = self.reference_position, self.radius, *self.first_and_count, self.skin
         return {
             rank: self.around.wanted_since(rank, since[rank], balls, moved, coming, self.lending.to(rank))
@@ -345,9 +346,9 @@ class GhostManager:
         like = self.composition.prototype_of(self.composition.beads_of(own.molecule_ids))
         balls = own.position_now, self._reach_of(like), np.cumsum(size) - size, size, skin
         self.around.look_around(balls, {rank for _, rank in self.demanded}, everything)
-        skin = self.skins.widened(balls, self.around.near)
+        narrow, skin = skin, self.skins.widened(balls, self.around)
         balls = *balls[:-1], skin
-        self.around.mark(balls)
+        self.around.mark(some_of(balls, skin > narrow))
         self.around.tell()
         wanted_by = {rank: self._wanted(rank, own.molecule_ids, balls) for rank in self.around.neighbours}
         received = self.comm.exchange_known(

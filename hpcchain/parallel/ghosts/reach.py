@@ -75,15 +75,10 @@ class Cells:
 
     def shared(self, extent: Extent, other: Extent, bits: np.ndarray) -> np.ndarray:
         """Return the bits of an extent's cells as those of another extent, 0 where that has more."""
-        if extent.size == 0:
-            return other.nothing()
-        inside = [
-            (low + np.arange(n) - start) % count
-            for low, n, start, count in zip(other.low, other.length, extent.low, self.counts, strict=True)
-        ]
-        here = np.ix_(*(np.minimum(at, n - 1) for at, n in zip(inside, extent.length, strict=True)))
-        x, y, z = (at < n for at, n in zip(inside, extent.length, strict=True))
-        return other.bits(extent.flags(bits)[here] & (x[:, None, None] & y[:, None] & z))
+        there = other.nothing()
+        if extent.size:
+            add_bits(bits, extent.low, extent.length, there, other.low, other.length, self.counts)
+        return there
 
     def within(self, extent: Extent, cells: np.ndarray) -> np.ndarray:
         """Return the indices that cells, by number in the whole box, have in an extent; those outside are left out."""
@@ -159,6 +154,35 @@ def shortest(layers: np.ndarray, count: int, wraps: bool, margin: int) -> tuple[
     if length >= count:
         return 0, count
     return int(layers[(at + 1) % len(layers)] - margin) % count, length
+
+
+@kernel
+def add_bits(bits, low, length, other, other_low, other_length, cells):
+    """Set, in another extent, the cells of an extent that are in both; see `mark_cells`."""
+    words, other_words = (length[2] + WORD - 1) // WORD, (other_length[2] + WORD - 1) // WORD
+    ahead = (other_low[2] - low[2]) % cells[2]
+    for kx in range(other_length[0]):
+        x = (kx + other_low[0] - low[0]) % cells[0]
+        for ky in range(other_length[1] if x < length[0] else 0):
+            y = (ky + other_low[1] - low[1]) % cells[1]
+            line, other_line = (x * length[1] + y) * words, (kx * other_length[1] + ky) * other_words
+            if y < length[1] and ahead == 0:
+                _add_words(bits, line, other, other_line, other_words, min(length[2], other_length[2]))
+            elif y < length[1]:
+                for kz in range(other_length[2]):
+                    z = (kz + ahead) % cells[2]
+                    if z < length[2] and (bits[line + z // WORD] >> np.uint32(z % WORD)) & np.uint32(1) != 0:
+                        other[other_line + kz // WORD] |= np.uint32(1) << np.uint32(kz % WORD)
+
+
+@inlined
+def _add_words(bits, line, other, other_line, other_words, number):
+    """Set those of a row's first cells that are set in another row."""
+    for k in range(min(other_words, (number + WORD - 1) // WORD)):
+        run = np.int64(bits[line + k])
+        if number - k * WORD < WORD:
+            run &= (np.int64(1) << (number - k * WORD)) - 1
+        other[other_line + k] = np.uint32(np.int64(other[other_line + k]) | run)
 
 
 @kernel

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
+    from hpcchain.parallel.ghosts.surroundings import Surroundings
 
 LEAST = 0.4  # least skin, in contact distances
 WIDER = 0.9, 0.5  # skins, in contact distances, that molecules get where no neighbour's come near
+WIDEST = 2.0  # the same where they are far
 FAST = 2.0  # molecules faster than this times the typical speed get more, for as long as such a one has the least
 WINDOWS = 4.0  # windows for which a molecule's skin is enough at its present speed
 
@@ -61,7 +62,11 @@ class Skins:
         life = LEAST * self.contact / (FAST * self.typical) if self.typical > 0.0 else 0.0
         return np.maximum(self._least(molecules), fastest * max(life, WINDOWS * self.window))
 
-    def widened(self, balls: tuple, near: Callable) -> np.ndarray:
+    def easy_window(self, typical: float) -> float:
+        """Return how long windows are at most for which the least skins do, at a typical speed of beads."""
+        return LEAST * self.contact / (FAST * typical * WINDOWS) if typical > 0.0 else np.inf
+
+    def widened(self, balls: tuple, around: Surroundings) -> np.ndarray:
         """Return the skins of owned molecules, wider where no neighbour's molecules come near.
 
         As much is left free besides as those may be widened by: so wider skins never make ghosts necessary.
@@ -70,14 +75,14 @@ class Skins:
         ----------
         balls : tuple
             See `reach.mark_cells`: positions, radii, molecules' beads and their skins so far.
-        near : callable
-            Takes such a tuple and returns a mask of the molecules that may come to where a neighbour's may.
+        around : Surroundings
         """
         position, radius, first, count, skin = balls
-        skin, left = skin.copy(), np.arange(len(skin))
+        widest = np.minimum(skin + 0.5 * around.rooms(balls), WIDEST * self.contact)
+        skin, left = np.maximum(skin, widest), np.flatnonzero(widest < max(WIDER, default=0.0) * self.contact)
         for wider in WIDER:
             wide = np.maximum(skin[left], wider * self.contact)
-            taken = near((position, radius, first[left], count[left], 2.0 * wide - skin[left]))
+            taken = around.near((position, radius, first[left], count[left], 2.0 * wide - balls[-1][left]))
             skin[left[~taken]] = wide[~taken]
             left = left[taken]
         return skin

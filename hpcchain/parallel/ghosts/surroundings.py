@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.parallel.ghosts.distances import bring_nearer, no_distances, rooms
 from hpcchain.parallel.ghosts.first_look import (
+    BLOCK,
+    WITH,
     coming_to,
+    find_blocks,
     near,
     no_blocks,
     set_cells,
@@ -15,7 +19,7 @@ from hpcchain.parallel.ghosts.first_look import (
     wanted_since,
     wrapping,
 )
-from hpcchain.parallel.ghosts.reach import Cells, Extent, mark_cells, reaches
+from hpcchain.parallel.ghosts.reach import Cells, Extent, add_bits, mark_cells, reaches
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
@@ -54,6 +58,9 @@ class Surroundings:
         The same as the kernels of `first_look` take it.
     all_told : tuple
         Which cells of this rank's extent any neighbour's molecules may come to, like those; it grows as they do.
+    far_from_told, far_from_common : uint8 arrays of three axes
+        How far blocks of this rank's extent are from those cells, and from what is common with any neighbour, of which
+        alone it matters where molecules may come to (`distances`).
     """
 
     def __init__(self, box: Box, width: float, comm: Exchange) -> None:
@@ -93,9 +100,25 @@ class Surroundings:
             for rank, extent in common.items()
             if extent.size or everything or mine in asking or rank in asking
         }
+        self._find_common([every[rank] for rank in self.neighbours])
         self.bits = self.extent.nothing()
         self.mark(balls)
         self.tell()
+
+    def _find_common(self, theirs: list) -> None:
+        """Find out how far from what is common with neighbours, by their extents, blocks of this rank's extent are."""
+        _, length, self._wraps, _, blocks = self._no_cells(self.extent)
+        self._queue = np.empty(blocks.size, dtype=np.int64)
+        for extent in theirs:
+            lags = (
+                (low + np.arange(n) - first) % count
+                for low, n, first, count in zip(
+                    extent.low, extent.length, self.extent.low, self.cells.counts, strict=True
+                )
+            )
+            blocks[np.ix_(*(np.unique(lag[lag < n] // BLOCK) for lag, n in zip(lags, length, strict=True)))] = WITH
+        self.far_from_common = no_distances(blocks)
+        bring_nearer(blocks, self._wraps, self.far_from_common, self._queue)
 
     def tell(self) -> None:
         """Tell the neighbours where molecules here may come to, and learn the same of theirs; collective."""
@@ -104,21 +127,24 @@ class Surroundings:
             for rank, extent in self.neighbours.items()
         }
         received = self.comm.exchange_known(bits, sorted(self.neighbours))
-        self.theirs = {rank: from_message(received[rank], extent) for rank, extent in self.neighbours.items()}
         here, self.told = self._no_cells(self.extent), {}
         for rank, extent in self.neighbours.items():
-            self.told[rank] = self._no_cells(extent)
-            cells = np.flatnonzero(extent.flags(self.theirs[rank]))
-            take_cells(cells, self.told[rank], self._no_cells(extent), self.cells.counts, here)
-            self.theirs[rank] = self.told[rank][BITS]
-        self.all_told = here
+            self.told[rank] = told = self._no_cells(extent)
+            told[BITS][:] = from_message(received[rank], extent)
+            find_blocks(told)
+            add_bits(told[BITS], *told[:2], here[BITS], *here[:2], self.cells.counts)
+        find_blocks(here)
+        self.theirs = {rank: told[BITS] for rank, told in self.told.items()}
+        self.all_told, self.far_from_told = here, no_distances(here[BLOCKS])
+        bring_nearer(here[BLOCKS], self._wraps, self.far_from_told, self._queue)
 
     def mark(self, balls: tuple) -> np.ndarray | None:
         """Set the cells that these molecules may come to; return those that were not set before.
 
-        Returns None if they are too many, or outside the extent.
+        Those that come to none that is common with a neighbour are left out. Returns None if cells are too many, or
+        outside the extent.
         """
-        fresh = self._fresh
+        fresh, balls = self._fresh, some_of(balls, self._rooms(self.far_from_common, balls) <= 0.0)
         count = mark_cells(self.bits, self.extent.low, self.extent.length, self.cells.lattice, balls, fresh)
         return fresh[:count].copy() if 0 <= count <= MOST_FRESH else None
 
@@ -137,6 +163,18 @@ class Surroundings:
         hit = np.zeros(len(balls[2]), dtype=np.uint8)
         coming_to(self.all_told, self.cells.lattice, balls, hit)
         return hit != 0
+
+    def rooms(self, balls: tuple) -> np.ndarray:
+        """Return how much wider these molecules' skins could be, at least, away from where neighbours' may come to.
+
+        (k,) float64 [length], less than 0 where nothing is known.
+        """
+        return self._rooms(self.far_from_told, balls)
+
+    def _rooms(self, distance: np.ndarray, balls: tuple) -> np.ndarray:
+        room = np.empty(len(balls[2]))
+        rooms(self.extent.low, self.extent.length, distance, self.cells.lattice, balls, room)
+        return room
 
     def take(self, news: dict) -> tuple[dict, tuple]:
         """Note cells that neighbours' molecules may come to since now.
@@ -158,6 +196,7 @@ class Surroundings:
         bits, blocks = self.all_told[BITS:]
         np.bitwise_or(bits, here[BITS], out=bits)
         np.maximum(blocks, here[BLOCKS], out=blocks)  # a block WITH a cell stays one
+        bring_nearer(blocks, self._wraps, self.far_from_told, self._queue)
         return since, here
 
     def wanted_since(
@@ -185,6 +224,12 @@ class Surroundings:
         """Return an extent without cells, as the kernels of `first_look` take it."""
         wraps = wrapping(extent.length, self.cells.counts, self.cells.lattice[3])
         return extent.low, extent.length, wraps, extent.nothing(), no_blocks(extent.length)
+
+
+def some_of(balls: tuple, which: np.ndarray) -> tuple:
+    """Return the balls of some of these molecules, by a mask."""
+    position, radius, first, count, skin = balls
+    return position, radius, first[which], count[which], skin[which]
 
 
 def as_message(bits: np.ndarray) -> np.ndarray:

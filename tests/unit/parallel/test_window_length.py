@@ -23,6 +23,19 @@ def test_the_first_length_goes_by_what_is_saved():
     assert firsts[2] == pytest.approx(0.44, abs=0.05) and firsts[3] == pytest.approx(0.09, abs=0.02)
 
 
+def test_the_first_length_goes_by_how_long_the_least_skins_last():
+    """As contacts become more or fewer, until lengths are compared."""
+    length = WindowLength(25_000)
+    for contacts, given in ((0.3, 0.3), (0.5, 0.5), (3.0, MOST), (1e-9, LEAST), (0.2, 0.2)):
+        length.begin_with(contacts)
+        assert length.contacts == given
+    for _ in range(200):
+        length.ended(1.0, length.contacts)
+    compared = length.contacts
+    length.begin_with(0.7)
+    assert length.contacts == compared
+
+
 @pytest.mark.parametrize("best", [0.1, 0.4, 1.2])
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_the_best_length_is_found(best, noise):

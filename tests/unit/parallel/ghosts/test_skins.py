@@ -5,6 +5,7 @@ import pytest
 
 from hpcchain.layout.arrays import IN_UNTIL, MOL_BEADS, MOL_FIRST
 from hpcchain.parallel.ghosts import skins as choice
+from hpcchain.parallel.ghosts.reach import Extent, mark_cells
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from tests.support.gases import MIXTURE, gas
@@ -105,9 +106,21 @@ def test_wider_rooms_make_no_ghosts_necessary(seed, monkeypatch):
     system = in_a_long_box(seed)
     skins, ghosts = skins_and_ghosts(system, 3)
     monkeypatch.setattr(choice, "WIDER", ())
+    monkeypatch.setattr(choice, "WIDEST", 0.0)
     narrow, needed = skins_and_ghosts(system, 3)
     assert ghosts == needed and all(needed)
     assert np.all(skins >= narrow) and 0.1 < np.mean(skins > narrow) < 0.9
+
+
+def unmarked(chosen, exchange):
+    """Return how many cells owned molecules may come to, in what is common with neighbours, that are not marked."""
+    around = chosen.around
+    extents = [Extent(*pair) for pair in exchange.allgather((around.extent.low, around.extent.length))]
+    bits = around.extent.nothing()
+    where = around.extent.low, around.extent.length, around.cells.lattice
+    mark_cells(bits, *where, chosen._balls(chosen.ghosted.owned), np.empty(0, dtype=np.int64))
+    left = bits & ~around.bits
+    return sum(np.count_nonzero(around.cells.shared(around.extent, extents[rank], left)) for rank in around.neighbours)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -120,6 +133,7 @@ def test_all_that_skins_reach_is_marked_and_told(seed):
         for k in range(20):
             chosen = engine.ghosts
             fresh.append(len(chosen.around.mark(chosen._balls(chosen.ghosted.owned))))
+            fresh.append(unmarked(chosen, exchange))
             mine = {
                 rank: chosen.around.cells.shared(chosen.around.extent, extent, chosen.around.bits)
                 for rank, extent in chosen.around.neighbours.items()
@@ -130,7 +144,7 @@ def test_all_that_skins_reach_is_marked_and_told(seed):
         return fresh, told, engine.ghosts.skin_refreshes
 
     for fresh, told, skin_refreshes in on_ranks(3, body):
-        assert fresh == [0] * 20 and told and all(told) and skin_refreshes
+        assert fresh == [0] * 40 and told and all(told) and skin_refreshes
 
 
 @pytest.mark.parametrize("seed", range(3))

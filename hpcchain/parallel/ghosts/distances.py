@@ -1,0 +1,119 @@
+"""How far beads are from cells of an extent, at least: by blocks of cells, counted in blocks from those with a cell."""
+
+import numpy as np
+
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.parallel.ghosts.first_look import BLOCK, CHOICES, SPAN, WITH, block_around, layer_of
+
+FARTHEST = 9  # blocks that are counted at most
+
+
+def no_distances(blocks: np.ndarray) -> np.ndarray:
+    """Return how far the blocks of an extent without cells are from any: a uint8 array like them."""
+    return np.full_like(blocks, FARTHEST)
+
+
+@kernel
+def bring_nearer(blocks, wraps, distance, queue):
+    """Take into account blocks that have a cell since now.
+
+    Breadth first from all of them at once, so that each block is nearer only once.
+
+    Parameters
+    ----------
+    blocks : uint8 array of three axes
+        WITH for those that have a cell.
+    wraps : (3,) bool array
+        Axes along which the last are beside the first (`first_look.wrapping`).
+    distance : uint8 array of three axes
+        In blocks, FARTHEST at most.
+    queue : (n,) int64 array
+        For as many as there are.
+    """
+    nx, ny, nz = blocks.shape
+    last = 0
+    for x in range(nx):
+        for y in range(ny):
+            for z in range(nz):
+                if blocks[x, y, z] == WITH and distance[x, y, z] > 0:
+                    distance[x, y, z] = 0
+                    queue[last] = (x * ny + y) * nz + z
+                    last += 1
+    first = 0
+    while first < last:
+        z, row = queue[first] % nz, queue[first] // nz
+        x, y = row // ny, row % ny
+        first += 1
+        last = _bring_thoseblock_around(wraps, distance, queue, last, x, y, z)
+
+
+@inlined
+def _bring_thoseblock_around(wraps, distance, queue, last, x, y, z):
+    nx, ny, nz = distance.shape
+    step = distance[x, y, z] + 1
+    for kx in range(CHOICES if step < FARTHEST else 0):
+        ax = block_around(x, kx, nx, wraps[0])
+        for ky in range(CHOICES if ax >= 0 else 0):
+            ay = block_around(y, ky, ny, wraps[1])
+            for kz in range(CHOICES if ay >= 0 else 0):
+                az = block_around(z, kz, nz, wraps[2])
+                if az >= 0 and distance[ax, ay, az] > step:
+                    distance[ax, ay, az] = step
+                    queue[last] = (ax * ny + ay) * nz + az
+                    last += 1
+    return last
+
+
+@kernel
+def rooms(low, length, distance, lattice, balls, room):
+    """Write how much wider molecules' skins could be, at least, without reaching a cell, or out of the extent.
+
+    Parameters
+    ----------
+    low, length : (3,) int64 arrays
+        The extent.
+    distance : uint8 array of three axes
+        Of its blocks, in blocks (`bring_nearer`).
+    lattice, balls : tuple
+        See `reach.mark_cells`.
+    room : (k,) float64 array
+        Of each molecule [length]; less than 0 where that is not known.
+    """
+    cells, _, inverse, _ = lattice
+    position, radius, first, count, skin = balls
+    width = 1.0 / max(inverse[0], inverse[1], inverse[2])
+    for k in range(len(room)):
+        least = np.inf
+        for i in range(first[k], first[k] + count[k]):
+            free = _free_cells(low, length, distance, lattice, position, i) * width
+            least = min(least, free - (radius[i] + skin[k]))
+            if least < 0.0:
+                break
+        room[k] = least
+
+
+@inlined
+def _free_cells(low, length, distance, lattice, position, i):
+    """Return so many cells from a bead's own on all sides there is none that has been set, and the extent goes on."""
+    cells, origin, inverse, periodic = lattice
+    x = layer_of(cells, origin, inverse, periodic, position, low, i, 0)
+    y = layer_of(cells, origin, inverse, periodic, position, low, i, 1)
+    z = layer_of(cells, origin, inverse, periodic, position, low, i, 2)
+    free = np.int64(0)
+    if x < length[0] and y < length[1] and z < length[2]:
+        free = SPAN * (np.int64(distance[x // BLOCK, y // BLOCK, z // BLOCK]) - 1)
+        free = min(free, _to_the_end(x, low[0], length[0], cells[0], periodic[0]))
+        free = min(free, _to_the_end(y, low[1], length[1], cells[1], periodic[1]))
+        free = min(free, _to_the_end(z, low[2], length[2], cells[2], periodic[2]))
+    return free
+
+
+@inlined
+def _to_the_end(x, low, length, n, wraps):
+    """Return how many of an extent's layers there are between layer x and the nearer end beyond which there are others.
+
+    Where axes do not wrap, what lies outside the box counts as being in the outermost cells.
+    """
+    behind = n if length == n or (low == 0 and not wraps) else x
+    ahead = n if length == n or (low + length == n and not wraps) else length - 1 - x
+    return min(behind, ahead)
