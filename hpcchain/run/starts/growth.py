@@ -7,8 +7,9 @@ molecules do that had no time to turn out of each other's way, growth goes on mo
 that does not help, from another placement.
 
 Bonds of small beads can cross. Three bonds that cross one another at one place are caught when their beads have grown
-to 1/√2 of the bond's length: six beads are then an octahedron that cannot open. Large dense systems have some such
-places. Where beads jam at that size, the last placement is one with beads so large that bonds do not cross.
+to 1/√2 of the bond's length: six beads are then an octahedron that cannot open. More bonds are caught, at larger sizes,
+in other ways. Large dense systems have some such places. Where beads jam at that size, or jam while there is much free
+room, the last placement is one with beads so large that bonds do not cross.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ MOST_SLOWNESS = 1000.0  # of a mean bead over a light one, where masses differ
 CROSSING = 2.0**-0.5  # contact distance over bond length beyond which bonds do not cross
 BEYOND_CROSSING, JAMMED_CROSSING = 1.003, 1.01  # of that size: beads that are placed, and that jam for this reason
 DENSEST_PLACED = 0.25  # packing fraction
+LOOSEST_JAM = 0.45  # packing fraction below which beads that jam are a few that are caught
 STALLED_CONTACTS, STALLED_PACE = 200_000, 40_000.0  # contacts that come at a pace of so many a bead and slice: a jam
 PLACEMENTS, NEXT_SEED = 2, 0x9E3779B97F4A7C15  # how often beads are placed, and what a further one adds to the seed
 CALM = 60.0  # contacts of a bead in a thermal time, up to which nothing is near jamming
@@ -268,10 +270,15 @@ class Growth:
         error : ConfigError
             Of the placement before.
         """
-        size = crossing_size(self._topology)
-        packing = packing_of(self._config, self._box, self._topology) * (BEYOND_CROSSING * size) ** 3
-        at_crossing = isinstance(error, Jammed) and error.size <= JAMMED_CROSSING * size < 1.0
-        if not at_crossing or packing > DENSEST_PLACED:
+        size, packing = crossing_size(self._topology), packing_of(self._config, self._box, self._topology)
+        caught = isinstance(error, Jammed) and (
+            error.size <= JAMMED_CROSSING * size or packing * error.size**3 < LOOSEST_JAM
+        )
+        if (
+            not caught
+            or not 0.0 < JAMMED_CROSSING * size < 1.0
+            or packing * (BEYOND_CROSSING * size) ** 3 > DENSEST_PLACED
+        ):
             raise error
         tell_of_another(error, "the last placement, of beads so large that bonds do not cross")
         try:

@@ -16,6 +16,7 @@ from hpcchain.model.system import Physics
 from hpcchain.model.topology import build_topology
 from hpcchain.parallel.comm import Single
 from hpcchain.run.guards.signals import Stopped
+from hpcchain.run.starts import growth
 from hpcchain.run.starts.growth import (
     LONGEST_STEP,
     Growth,
@@ -209,14 +210,16 @@ def test_three_bonds_that_cross_are_caught_and_noticed():
     assert stall.found
 
 
-def test_beads_that_jam_where_bonds_cross_are_at_last_placed_larger(melt, caplog, monkeypatch):
+@pytest.mark.parametrize("size", [0.7044, 0.914])
+def test_beads_that_jam_with_room_are_at_last_placed_so_large_that_bonds_do_not_cross(melt, size, caplog, monkeypatch):
+    """1000 chains of 50 beads at packing fraction 0.3 jam at 0.991 and 0.914 of their size: some are caught."""
     config = load_config(melt)
     assert crossing_size(build_topology(config)) == pytest.approx(0.5**0.5)
     grown = Growth.grown
 
     def jammed(self, stage, *arrays):
         if stage.placed < 0.7:
-            raise Jammed("jammed", 0.7044)
+            raise Jammed("jammed", size)
         return grown(self, stage, *arrays)
 
     monkeypatch.setattr(Growth, "grown", jammed)
@@ -224,6 +227,18 @@ def test_beads_that_jam_where_bonds_cross_are_at_last_placed_larger(melt, caplog
     system = grown_system(config)
     assert "so large that bonds do not cross" in caplog.text
     assert bead_overlap(system.box, system.topology, system.state.position, 1e-12) is None
+
+
+def test_beads_that_jam_without_room_are_not_placed_once_more(melt, caplog, monkeypatch):
+    def jammed(self, stage, *_):
+        raise Jammed(f"jammed, placed at {stage.placed}", 1.0)
+
+    monkeypatch.setattr(Growth, "grown", jammed)
+    monkeypatch.setattr(growth, "LOOSEST_JAM", 0.29)
+    caplog.set_level(logging.INFO, "hpcchain.run")
+    with pytest.raises(Jammed):
+        grown_system(load_config(melt))
+    assert "another placement" in caplog.text and "so large" not in caplog.text
 
 
 @pytest.mark.long
