@@ -6,15 +6,16 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.parallel.ghosts.first_look import BLOCK, CHOICES, SPAN, WITH, block_around, layer_of
 
 FARTHEST = 9  # blocks that are counted at most
+NEAR = 3  # the same where only what is near is asked for
 
 
-def no_distances(blocks: np.ndarray) -> np.ndarray:
+def no_distances(blocks: np.ndarray, farthest: int = FARTHEST) -> np.ndarray:
     """Return how far the blocks of an extent without cells are from any: a uint8 array like them."""
-    return np.full_like(blocks, FARTHEST)
+    return np.full_like(blocks, farthest)
 
 
 @kernel
-def bring_nearer(blocks, wraps, distance, queue):
+def bring_nearer(blocks, wraps, distance, queue, farthest):
     """Take into account blocks that have a cell since now.
 
     Breadth first from all of them at once, so that each block is nearer only once.
@@ -26,9 +27,11 @@ def bring_nearer(blocks, wraps, distance, queue):
     wraps : (3,) bool array
         Axes along which the last are beside the first (`first_look.wrapping`).
     distance : uint8 array of three axes
-        In blocks, FARTHEST at most.
+        In blocks.
     queue : (n,) int64 array
         For as many as there are.
+    farthest : int
+        That are counted.
     """
     nx, ny, nz = blocks.shape
     last = 0
@@ -44,14 +47,14 @@ def bring_nearer(blocks, wraps, distance, queue):
         z, row = queue[first] % nz, queue[first] // nz
         x, y = row // ny, row % ny
         first += 1
-        last = _bring_thoseblock_around(wraps, distance, queue, last, x, y, z)
+        last = _bring_those_around(wraps, distance, queue, last, x, y, z, farthest)
 
 
 @inlined
-def _bring_thoseblock_around(wraps, distance, queue, last, x, y, z):
+def _bring_those_around(wraps, distance, queue, last, x, y, z, farthest):
     nx, ny, nz = distance.shape
     step = distance[x, y, z] + 1
-    for kx in range(CHOICES if step < FARTHEST else 0):
+    for kx in range(CHOICES if step < farthest else 0):
         ax = block_around(x, kx, nx, wraps[0])
         for ky in range(CHOICES if ax >= 0 else 0):
             ay = block_around(y, ky, ny, wraps[1])

@@ -143,18 +143,6 @@ def coming_to(extent, lattice, balls, hit):
 
 
 @kernel
-def near(extent, lattice, balls, hit):
-    """Set hit[k] where a bead of molecule k is in or beside a block that has a cell; see `coming_to`."""
-    low, length, _, _, blocks = extent
-    position, radius, first, count, skin = balls
-    for k in range(len(hit)):
-        for i in range(first[k], first[k] + count[k]):
-            if _may_reach(low, length, blocks, lattice, position, radius[i] + skin[k], i):
-                hit[k] = 1
-                break
-
-
-@kernel
 def _reaches(extent, lattice, balls, k):
     """Whether molecule k may come to a set cell of an extent: of its beads those are looked at that are near one."""
     low, length, _, bits, blocks = extent

@@ -230,8 +230,7 @@ class GhostManager:
             Cells that a neighbour's molecules may come to since now, by their indices in what is common with it.
         """
         since, here = self.around.take(news)
-        balls = self._balls(self.ghosted.owned)
-        coming = self.ghosted.owned[self.around.near_cells(here, balls) & (self.around.rooms(balls) <= 0.0)]
+        coming = self.ghosted.owned[self.around.near_cells(here, self._balls(self.ghosted.owned))]
         balls = self.reference_position, self.radius, *self.first_and_count, self.skin
         return {
             rank: self.around.wanted_since(rank, since[rank], balls, moved, coming, self.lending.to(rank))

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.parallel.ghosts.distances import bring_nearer, no_distances, rooms
+from hpcchain.parallel.ghosts.distances import FARTHEST, NEAR, bring_nearer, no_distances, rooms
 from hpcchain.parallel.ghosts.first_look import (
     BLOCK,
     WITH,
     coming_to,
     find_blocks,
-    near,
     no_blocks,
     set_cells,
     take_cells,
@@ -118,7 +117,7 @@ class Surroundings:
             )
             blocks[np.ix_(*(np.unique(lag[lag < n] // BLOCK) for lag, n in zip(lags, length, strict=True)))] = WITH
         self.far_from_common = no_distances(blocks)
-        bring_nearer(blocks, self._wraps, self.far_from_common, self._queue)
+        bring_nearer(blocks, self._wraps, self.far_from_common, self._queue, FARTHEST)
 
     def tell(self) -> None:
         """Tell the neighbours where molecules here may come to, and learn the same of theirs; collective."""
@@ -136,7 +135,7 @@ class Surroundings:
         find_blocks(here)
         self.theirs = {rank: told[BITS] for rank, told in self.told.items()}
         self.all_told, self.far_from_told = here, no_distances(here[BLOCKS])
-        bring_nearer(here[BLOCKS], self._wraps, self.far_from_told, self._queue)
+        bring_nearer(here[BLOCKS], self._wraps, self.far_from_told, self._queue, FARTHEST)
 
     def mark(self, balls: tuple) -> np.ndarray | None:
         """Set the cells that these molecules may come to; return those that were not set before.
@@ -196,7 +195,7 @@ class Surroundings:
         bits, blocks = self.all_told[BITS:]
         np.bitwise_or(bits, here[BITS], out=bits)
         np.maximum(blocks, here[BLOCKS], out=blocks)  # a block WITH a cell stays one
-        bring_nearer(blocks, self._wraps, self.far_from_told, self._queue)
+        bring_nearer(blocks, self._wraps, self.far_from_told, self._queue, FARTHEST)
         return since, here
 
     def wanted_since(
@@ -209,9 +208,9 @@ class Surroundings:
 
     def near_cells(self, cells: tuple, balls: tuple) -> np.ndarray:
         """Return a mask of the molecules that may come to cells (`take`), and of some others that are near them."""
-        hit = np.zeros(len(balls[2]), dtype=np.uint8)
-        near(cells, self.cells.lattice, balls, hit)
-        return hit != 0
+        distance = no_distances(cells[BLOCKS], NEAR)
+        bring_nearer(cells[BLOCKS], self._wraps, distance, self._queue, NEAR)
+        return self._rooms(distance, balls) <= 0.0
 
     def coming_to(self, indices: np.ndarray, balls: tuple) -> np.ndarray:
         """Return a mask of the molecules that may come to cells, given by their indices in the extent."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC
-from hpcchain.parallel.ghosts.distances import FARTHEST, bring_nearer, no_distances, rooms
+from hpcchain.parallel.ghosts.distances import FARTHEST, NEAR, bring_nearer, no_distances, rooms
 from hpcchain.parallel.ghosts.first_look import WITH, find_blocks, set_cells
 from hpcchain.parallel.ghosts.reach import Cells, Extent, mark_cells, reaches
 from tests.unit.parallel.ghosts.test_reach import no_cells
@@ -41,10 +41,13 @@ def test_room_is_free(seed):
     distance, queue = no_distances(blocks), np.empty(blocks.size, dtype=np.int64)
     for _ in range(3):  # cells are told of one after the other
         set_cells(extent, rng.choice(frame.size, 1))
-        bring_nearer(blocks, wraps, distance, queue)
+        bring_nearer(blocks, wraps, distance, queue, FARTHEST)
         anew = no_distances(blocks)
-        bring_nearer(blocks, wraps, anew, queue)
+        bring_nearer(blocks, wraps, anew, queue, FARTHEST)
         assert np.array_equal(anew, distance) and np.array_equal(distance == 0, blocks == WITH)
+        close = no_distances(blocks, NEAR)
+        bring_nearer(blocks, wraps, close, queue, NEAR)
+        assert np.array_equal(close, np.minimum(distance, NEAR))
         balls, room = single_beads(rng, 200), np.empty(200)
         rooms(low, length, distance, cells.lattice, balls, room)
         there = np.flatnonzero(room > 0.0)
@@ -62,7 +65,7 @@ def test_room_is_found():
     low, length, wraps, _, blocks = extent
     set_cells(extent, np.array([0]))
     distance = no_distances(blocks)
-    bring_nearer(blocks, wraps, distance, np.empty(blocks.size, dtype=np.int64))
+    bring_nearer(blocks, wraps, distance, np.empty(blocks.size, dtype=np.int64), FARTHEST)
     position = np.array([[1.0, 50.0, 50.0], [6.0, 1.0, 1.0], [0.1, 99.9, 0.1]])
     balls = position, np.full(3, 0.5), np.arange(3), np.ones(3, dtype=np.int64), np.full(3, 0.4)
     room = np.empty(3)
