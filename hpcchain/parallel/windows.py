@@ -295,6 +295,7 @@ class WindowedEngine:
             self.rows.append(event_rows(log, event_row(self.system.physics)))
         self.now = end
         self.begun = True
+        self.ghosts.window_done()
         self.statistics.counts["windows"] += 1
 
     def _adapt(self, flags: np.ndarray, length: float, cut: bool) -> None:

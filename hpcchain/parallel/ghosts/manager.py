@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hpcchain.parallel.exchange import Exchange
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
-CROWD = 1.5  # growth of the number of ghosts at which they are chosen anew
+CROWDED = 11.0  # windows with so many more ghosts than at first as there are beads here cost as much as a new choice
 ROUNDING = 1e-6
 NOBODY = np.zeros(0, dtype=np.int64)
 
@@ -213,7 +213,7 @@ class GhostManager:
         failed = fresh is None or admitted is None
         if not failed:
             failed = not self._activate(np.concatenate([ghosts, admitted]), cells, now)
-        crowd = self.ghosted.ghosts > CROWD * self.ghosts_at_first + 64
+        crowd = self.crowding > CROWDED * (len(self.ghosted.owned_beads) + self.ghosted.ghosts)
         return self.comm.maximum(np.array([float(failed), float(crowd)])).max() == 0.0
 
     def _newly_wanted(self, moved: np.ndarray, news: dict) -> dict:
@@ -318,6 +318,10 @@ class GhostManager:
             "ghosts": self.ghosted.ghosts,
         }
 
+    def window_done(self) -> None:
+        """Note that a window has ended: ghosts that have come since all were chosen have cost something in it."""
+        self.crowding += max(self.ghosted.ghosts - self.ghosts_at_first, 0)
+
     def forget_demands(self) -> None:
         """Nobody needs full ghosts any more."""
         self.demanded.clear()
@@ -380,7 +384,7 @@ class GhostManager:
         self.radius = ghosted.radius * (1.0 + ROUNDING)
         every = ghosted.first_and_count(np.arange(len(ghosted.molecule_ids)))
         self.first_and_count = tuple(np.ascontiguousarray(of) for of in every)
-        self.ghosts_at_first = ghosted.ghosts
+        self.ghosts_at_first, self.crowding = ghosted.ghosts, 0
 
     def _dormant(self, held: MoleculeSet, ownership: np.ndarray, skins: np.ndarray) -> np.ndarray:
         """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hpcchain.parallel.exchange import Exchange
 
 MOST_FRESH = 1 << 16
-MARGIN = 5  # cells by which extents are larger than they need be: when molecules come out of them all is chosen anew
+MARGIN = 10  # cells by which extents are larger than they need be: when molecules come out of them all is chosen anew
 BITS, BLOCKS = 3, 4  # of what `first_look` has of an extent
 MOST_CELLS = 1 << 22  # in a rank's extent; else all ranks' cells are coarser
 
