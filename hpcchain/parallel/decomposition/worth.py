@@ -23,6 +23,7 @@ CACHE, MORE_MEMORY = 60000.0, 0.35  # beads from which on a contact takes longer
 FIXED = 900.0  # what a window of several ranks costs a rank besides [microseconds]
 AGREEMENT = 20.0  # what it costs for each doubling of their number [microseconds]
 PER_GHOST, PER_OWNED = 0.42, 0.02  # for each molecule, over what a contact of its own takes
+PER_SINGLE = 0.37  # the same for an owned single bead, besides: all there is to do for a molecule, and short contacts
 REACH = 1.8  # how far from a sector ghosts are, besides the molecules' own extent [contact distances]
 LEAST_BEADS = 1000  # of a rank: with half of these it holds more ghosts than beads of its own
 GAIN = 0.05  # least part of the time that twice as many ranks have to save
@@ -68,7 +69,7 @@ class Work:
         if ranks == 1:
             return work
         windows = FIXED + AGREEMENT * math.log2(ranks)
-        return work + windows + contact * crowd * (PER_GHOST * ghosts + PER_OWNED * own)
+        return work + windows + contact * crowd * (PER_GHOST * ghosts + (PER_OWNED + PER_SINGLE / size**2) * own)
 
     def _ghosts(self, ranks: int) -> float:
         """Return ghosts per own molecule, of a sector that is cut off along the longest edges."""

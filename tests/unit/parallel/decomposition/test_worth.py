@@ -33,6 +33,12 @@ def test_more_beads_never_have_fewer_ranks():
         assert found == sorted(found) and found[0] == 1 and found[-1] > 8
 
 
+def test_two_ranks_are_not_worth_it_for_single_beads():
+    """98,304 of them: two ranks were 0.6 to 0.75 times as fast as one."""
+    work = cube(98_304, 1)
+    assert 0.65 < work.microseconds(1) / work.microseconds(2) < 0.85 and work.best(2) == 1
+
+
 def test_ghosts_are_those_of_the_boxes_that_are_cut():
     """A cube of 24 whose ghosts are 3 away: halves have them on both sides of one axis, eighths on all sides."""
     work = Work(8000, 800, 3.0, (24.0, 24.0, 24.0))
