@@ -338,8 +338,10 @@ class WindowedEngine:
             return
         rate, most = float(self.seen_contacts) / self.seen_time, GROW if self.seen_whole else 1.0
         self.seen_contacts, self.seen_time, self.seen_whole = 0.0, 0.0, False
-        self.length.begin_with(rate * self.ghosts.skins.easy_window(float(flags[SPEED])))
-        wanted = self.length.contacts / rate if rate > 0.0 else np.inf
+        wanted = np.inf
+        if rate > 0.0:
+            self.length.begin_with(rate * self.ghosts.skins.easy_window(float(flags[SPEED])))
+            wanted = self.length.contacts / rate
         self.window = min(max(wanted, 0.5 * self.window), most * self.window)
 
     @property

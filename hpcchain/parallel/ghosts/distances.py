@@ -18,7 +18,7 @@ def no_distances(blocks: np.ndarray, farthest: int = FARTHEST) -> np.ndarray:
 def bring_nearer(blocks, wraps, distance, queue, farthest):
     """Take into account blocks that have a cell since now.
 
-    Breadth first from all of them at once, so that each block is nearer only once.
+    The search goes breadth first from all of them at once, so that it comes to each block once.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ def bring_nearer(blocks, wraps, distance, queue, farthest):
     distance : uint8 array of three axes
         In blocks.
     queue : (n,) int64 array
-        For as many as there are.
+        Scratch, with room for all blocks.
     farthest : int
-        That are counted.
+        Blocks that are counted at most.
     """
     nx, ny, nz = blocks.shape
     last = 0
@@ -97,7 +97,7 @@ def rooms(low, length, distance, lattice, balls, room):
 
 @inlined
 def _free_cells(low, length, distance, lattice, position, i):
-    """Return so many cells from a bead's own on all sides there is none that has been set, and the extent goes on."""
+    """Return within how many cells of a bead's own, on all sides, none is set and the extent does not end; at least."""
     cells, origin, inverse, periodic = lattice
     x = layer_of(cells, origin, inverse, periodic, position, low, i, 0)
     y = layer_of(cells, origin, inverse, periodic, position, low, i, 1)
@@ -113,7 +113,7 @@ def _free_cells(low, length, distance, lattice, position, i):
 
 @inlined
 def _to_the_end(x, low, length, n, wraps):
-    """Return how many of an extent's layers there are between layer x and the nearer end beyond which there are others.
+    """Return how many of an extent's layers lie between layer x and the nearer end that has other layers behind it.
 
     Where axes do not wrap, what lies outside the box counts as being in the outermost cells.
     """

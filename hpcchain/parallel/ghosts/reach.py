@@ -85,14 +85,6 @@ class Cells:
         indices = np.empty(len(cells), dtype=np.int64)
         return indices[: indices_within(cells, self.counts, extent.low, extent.length, indices)]
 
-    def numbers(self, extent: Extent, indices: np.ndarray) -> np.ndarray:
-        """Return the numbers in the whole box of cells that are given by indices in an extent; undoes `within`."""
-        if not len(indices):
-            return np.zeros(0, dtype=np.int64)
-        x, y, z = np.unravel_index(indices, tuple(extent.length))
-        x, y, z = ((at + low) % count for at, low, count in zip((x, y, z), extent.low, self.counts, strict=True))
-        return (x * self.counts[1] + y) * self.counts[2] + z
-
 
 @dataclass
 class Extent:
@@ -117,17 +109,6 @@ class Extent:
     def nothing(self) -> np.ndarray:
         """Return the bits of no cells, (n,) uint32."""
         return np.zeros(math.prod(self.shape), dtype=np.uint32)
-
-    def bits(self, flags: np.ndarray) -> np.ndarray:
-        """Return the bits of those cells for which flags (nx, ny, nz) are true."""
-        padded = np.zeros((*self.shape[:2], self.shape[2] * WORD), dtype=np.uint8)
-        padded[:, :, : self.length[2]] = flags
-        return np.packbits(padded, axis=2, bitorder="little").view(np.uint32).ravel()
-
-    def flags(self, bits: np.ndarray) -> np.ndarray:
-        """Return for which cells bits are set, (nx, ny, nz) bool."""
-        octets = bits.view(np.uint8).reshape(*self.shape[:2], 4 * self.shape[2])
-        return np.unpackbits(octets, axis=2, bitorder="little", count=int(self.length[2])).astype(bool)
 
 
 def shortest(layers: np.ndarray, count: int, wraps: bool, margin: int) -> tuple[int, int]:

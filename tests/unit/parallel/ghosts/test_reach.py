@@ -14,7 +14,7 @@ from hpcchain.parallel.ghosts.first_look import (
     wanted_since,
     wrapping,
 )
-from hpcchain.parallel.ghosts.reach import Cells, Extent, mark_cells, reaches, shortest
+from hpcchain.parallel.ghosts.reach import WORD, Cells, Extent, mark_cells, reaches, shortest
 
 BOX = SimpleNamespace(
     size=np.array([7.0, 5.0, 9.0]), origin=np.array([-3.0, 2.0, 0.5]), boundary=np.array([PERIODIC, OPEN, PERIODIC])
@@ -33,6 +33,24 @@ def ordered(cells, extent):
         *((low + np.arange(n)) % count for low, n, count in zip(extent.low, extent.length, cells.counts, strict=True))
     )
     return np.ravel((axes[0] * cells.counts[1] + axes[1]) * cells.counts[2] + axes[2])
+
+
+def bits_of(extent, flags):
+    """Return the bits of those cells of an extent for which flags (nx, ny, nz) are true."""
+    padded = np.zeros((*extent.shape[:2], extent.shape[2] * WORD), dtype=np.uint8)
+    padded[:, :, : extent.length[2]] = flags
+    return np.packbits(padded, axis=2, bitorder="little").view(np.uint32).ravel()
+
+
+def flags_of(extent, bits):
+    """Return for which cells of an extent bits are set, (nx, ny, nz) bool."""
+    octets = bits.view(np.uint8).reshape(*extent.shape[:2], 4 * extent.shape[2])
+    return np.unpackbits(octets, axis=2, bitorder="little", count=int(extent.length[2])).astype(bool)
+
+
+def numbers_of(cells, extent, indices):
+    """Return the numbers in the whole box of cells that are given by indices in an extent."""
+    return ordered(cells, extent)[indices]
 
 
 def some_extent(rng, cells):
@@ -56,11 +74,11 @@ def test_what_extents_have_in_common(seed):
     assert both <= numbers(cells, common) <= numbers(cells, one)
     assert bool(both) == bool(common.size)
     flags = rng.integers(0, 2, other.length).astype(bool)
-    bits = other.bits(flags)
-    assert np.array_equal(other.flags(bits), flags) and not other.flags(other.nothing()).any()
+    bits = bits_of(other, flags)
+    assert np.array_equal(flags_of(other, bits), flags) and not flags_of(other, other.nothing()).any()
     known = dict(zip(ordered(cells, other).tolist(), flags.ravel().tolist(), strict=True))
     if common.size:
-        seen = common.flags(cells.shared(other, common, bits)).ravel()
+        seen = flags_of(common, cells.shared(other, common, bits)).ravel()
         assert seen.tolist() == [known.get(c, False) for c in ordered(cells, common).tolist()]
     every = np.arange(int(np.prod(cells.counts)))
     assert np.array_equal(np.sort(ordered(cells, one)[cells.within(one, every)]), sorted(numbers(cells, one)))
@@ -86,7 +104,7 @@ def test_what_beads_reach(seed):
     bits, fresh = extent.nothing(), np.zeros(100000, dtype=np.int64)
     new = mark_cells(bits, extent.low, extent.length, cells.lattice, balls, fresh)
     boxes = [set(cells_of(cells, x, r)) for x, r in zip(balls[0], far, strict=True)]
-    assert set(ordered(cells, extent)[extent.flags(bits).ravel()].tolist()) == set().union(*boxes)
+    assert set(ordered(cells, extent)[flags_of(extent, bits).ravel()].tolist()) == set().union(*boxes)
     assert sorted(set(fresh[:new].tolist())) == sorted(fresh[:new].tolist()) == sorted(set().union(*boxes))
     assert mark_cells(bits, extent.low, extent.length, cells.lattice, balls, fresh) == 0
 
@@ -94,7 +112,7 @@ def test_what_beads_reach(seed):
     seen = rng.integers(0, 40, frame.length) == 0
     occupied = set(ordered(cells, frame)[seen.ravel()].tolist())
     hit = np.zeros(len(balls[2]), dtype=np.uint8)
-    reaches(frame.bits(seen), frame.low, frame.length, cells.lattice, balls, hit)
+    reaches(bits_of(frame, seen), frame.low, frame.length, cells.lattice, balls, hit)
     expected = [any(occupied & boxes[i] for i in range(at, at + n)) for at, n in zip(*balls[2:4], strict=True)]
     assert hit.tolist() == expected
 
@@ -115,7 +133,7 @@ def test_who_comes_to_a_few_cells(seed):
     extent = no_cells(cells, frame)
     bits, blocks = extent[-2:]
     set_cells(extent, places)
-    assert set(np.flatnonzero(frame.flags(bits)).tolist()) == set(places.tolist())
+    assert set(np.flatnonzero(flags_of(frame, bits)).tolist()) == set(places.tolist())
     assert np.count_nonzero(blocks == 2) <= len(places)
     assert np.count_nonzero(blocks) <= 8 * 27 * len(places)
     for _ in range(20):
@@ -140,14 +158,14 @@ def test_who_is_wanted_since_a_neighbour_has_told_of_cells(seed):
     set_cells(told, np.flatnonzero(known))
     places = np.flatnonzero(rest)
     take_cells(places, told, fresh, cells.lattice[0], here)
-    assert np.array_equal(common.flags(fresh[3]), rest)
-    assert np.array_equal(common.flags(told[3]), known | rest)
-    numbers = set(cells.numbers(common, places).tolist())
-    assert set(cells.numbers(mine, np.flatnonzero(mine.flags(here[3]))).tolist()) == numbers
+    assert np.array_equal(flags_of(common, fresh[3]), rest)
+    assert np.array_equal(flags_of(common, told[3]), known | rest)
+    numbers = set(numbers_of(cells, common, places).tolist())
+    assert set(numbers_of(cells, mine, np.flatnonzero(flags_of(mine, here[3]))).tolist()) == numbers
     balls, far = some_balls(rng)
     position, _, first, count, _ = balls
     boxes = [set(cells_of(cells, x, r)) for x, r in zip(position, far, strict=True)]
-    every = numbers | set(cells.numbers(common, np.flatnonzero(known)).tolist())
+    every = numbers | set(numbers_of(cells, common, np.flatnonzero(known)).tolist())
     which = np.arange(len(first))
     moved, coming = which[rng.integers(0, 2, len(which)) == 0], which[rng.integers(0, 2, len(which)) == 0]
     lent, rows = rng.integers(0, 2, len(which)).astype(np.uint8), np.zeros(2 * len(which), dtype=np.int64)
