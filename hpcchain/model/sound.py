@@ -23,7 +23,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.model.molecules.bodies import body_length, body_positions, is_thin
 from hpcchain.model.molecules.equal_shapes import groups_of
-from hpcchain.model.molecules.long_chains import asks_for_stretches, divides_any
+from hpcchain.model.molecules.long_chains import asks_for_stretches, divides_any, laws_without_stretches
 from hpcchain.model.molecules.rods import rod_positions
 from hpcchain.model.physics.extended import is_extended, tables_of
 from hpcchain.model.physics.step_potentials import inside_is_sound, limits_problem, potentials_problem
@@ -141,8 +141,6 @@ def _pairs_are_sound(extended: dict) -> bool:
 def extended_problem(system: System) -> str | None:
     """Return what is wrong with what a run has beyond smooth hard beads, or None; of a sound topology."""
     extended = system.physics.extended
-    if is_extended(system.physics) and asks_for_stretches(system.physics):
-        return "physics: stretches: are for smooth hard beads alone"
     unknown = extended.keys() - KNOWN.keys() - set(LOOKED_AT_ELSEWHERE)
     if unknown:
         return f"physics: extended: {min(unknown)} is unknown to this version"
@@ -150,7 +148,8 @@ def extended_problem(system: System) -> str | None:
         problem = KNOWN[name](value, system.topology) if name in KNOWN else None
         if problem:
             return f"physics: {name}: {problem}"
-    return None
+    others = laws_without_stretches(extended) if asks_for_stretches(system.physics) else []
+    return f"physics: stretches: do not go with {', '.join(others)}" if others else None
 
 
 def extra_problem(system: System, ids: np.ndarray | None) -> str | None:

@@ -12,6 +12,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.model.clock import split
 from hpcchain.model.molecules.long_chains import at_time
+from hpcchain.model.physics.external import gravity_of
 from hpcchain.model.system import PERIODIC
 
 if TYPE_CHECKING:
@@ -110,10 +111,11 @@ def _whole(
     mass = np.add.reduceat(topology.mass, first)[:, None]
     lead = np.repeat(first, np.diff(topology.first_bead))
     dt = time - (row[first, L.START_TICKS] * physics.tick + row[first, L.START_REM])[:, None]
-    place = row[first, : L.VX] + row[first, L.VX : L.START_TICKS] * dt
+    faster = gravity_of(physics) * dt
+    place = row[first, : L.VX] + (row[first, L.VX : L.START_TICKS] + 0.5 * faster) * dt
     off = np.abs(np.add.reduceat(position * topology.mass[:, None], first) / mass - place).max(axis=1)
     drift = np.abs(
-        np.add.reduceat(velocity * topology.mass[:, None], first) / mass - row[first, L.VX : L.START_TICKS]
+        np.add.reduceat(velocity * topology.mass[:, None], first) / mass - row[first, L.VX : L.START_TICKS] - faster
     ).max(axis=1)
     far, top = np.maximum.reduceat(reach, first), np.maximum.reduceat(fast, first)
     bad = (counts > 1) & ~((off <= LOOSE * (1.0 + far)) & (drift <= LOOSE * (1e-3 + top)))

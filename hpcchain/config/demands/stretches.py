@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from hpcchain.config.keys.values import Wrong
+from hpcchain.model.molecules.long_chains import laws_without_stretches
 from hpcchain.model.physics import extended
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ def check_stretches(config: Config) -> None:
     key = f"{asking[0]}.stretches"
     if config.run.engine != "events":
         raise Wrong(f'{key}: means nothing for run.engine "{config.run.engine}"; remove it')
-    others = sorted(extended.settings(config))
+    others = laws_without_stretches(extended.settings(config))
     if others:
-        raise Wrong(f"{key}: is for smooth hard beads alone, and the input has {', '.join(others)}; remove it")
+        raise Wrong(f"{key}: does not go with what acts on molecules as wholes: {', '.join(others)}; remove it")
     sectors = config.run.sectors
     if sectors == "all" or (sectors != "auto" and math.prod(sectors) > 1):
         raise Wrong(f'run.sectors: has one sector with {key}; set it to "auto"')

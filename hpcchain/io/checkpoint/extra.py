@@ -28,9 +28,14 @@ PARTS = "parts"
 
 def extra_tables(system: System, comm: Communicator | None) -> dict:
     """Return name -> (array, (type, columns)) of the tables that a system's checkpoint has; collective."""
+    return _own_tables(system, comm) | _part_tables(system, comm)
+
+
+def _own_tables(system: System, comm: Communicator | None) -> dict:
+    """Return what `extra_tables` does of what beads have in an extended run; collective."""
     rows = system.state.extra
     if rows.shape[1] == 0:
-        return _part_tables(system, comm)
+        return {}
     inside = rows[:, L.INSIDE :]
     known = not np.any(inside == UNKNOWN)
     used = int(np.max(np.sum(inside != 0.0, axis=1), initial=0))

@@ -33,6 +33,13 @@ def asks_for_stretches(physics: Physics) -> bool:
     return any(_may_be_divided(one) for one in physics.every())
 
 
+def laws_without_stretches(extended: dict) -> list[str]:
+    """Return what a run has that acts on molecules as wholes, of `Physics.extended`: names in order."""
+    thermal = any(wall["temperature"] for wall in extended.get("walls", ()))
+    found = [name for name in ("orientations", "rough", "simultaneous", "thermostat") if name in extended]
+    return found + (["thermal walls"] if thermal else [])
+
+
 def whole_chains(physics: Physics) -> Physics:
     """Return the same constants of a run that divides no chain."""
     own = [one | {"options": replace(one["options"], stretches=False)} if one else {} for one in physics.kinds]
@@ -54,6 +61,8 @@ def _may_be_divided(physics: Physics) -> bool:
 def is_divided(topology: Topology, m: int, physics: Physics) -> bool:
     """Whether molecule m is divided: a long chain, all beads of which move and touch one another unless bonded.
 
+    Limits of distances, which join beads as bonds do, are not known between parts.
+
     Parameters
     ----------
     topology : Topology
@@ -66,6 +75,8 @@ def is_divided(topology: Topology, m: int, physics: Physics) -> bool:
     if n < LONG or not _may_be_divided(physics.of(topology.kind[m])):
         return False
     if not topology.self_contact[m] or topology.exclude[m] > 1 or topology.fixed[bead].any():
+        return False
+    if "distance_limits" in physics.extended and physics.extended["distance_limits"][topology.kind[m]]:
         return False
     if topology.rod[m] or topology.body[m] or topology.flexible[m]:
         return False

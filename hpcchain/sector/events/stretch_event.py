@@ -1,27 +1,24 @@
 """Contacts and segment ends of long chains, of which stretches alone are moved (`segments.stretch`).
 
-A side of a contact is a stretch of a long chain, another molecule as a whole, or a wall. Contacts at one instant in
-which a long chain takes part are carried out one by one.
+A side of a contact is a stretch of a long chain, another molecule as a whole, or a wall; what becomes of them is in
+`stretch_law`. Contacts at one instant in which a long chain takes part are carried out one by one.
 """
 
 import numpy as np
 
-from hpcchain.contact.coefficients import restitution_of
-from hpcchain.contact.impulse import approach, bead_offset, separation
-from hpcchain.contact.tc_model import begin_contact
-from hpcchain.contact.virial import centre_of_mass, set_tensor
+from hpcchain.contact.impulse import bead_offset
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import set_struck
-from hpcchain.layout.segment_parts import is_part, radius_of
-from hpcchain.propagators.interface import kick, push
+from hpcchain.layout.segment_parts import is_part
+from hpcchain.propagators.interface import kick
 from hpcchain.propagators.taylor.chain import chain_kick
 from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series
-from hpcchain.sector.events.contact_event import close, record
+from hpcchain.sector.events.contact_event import close
 from hpcchain.sector.events.simultaneous import bring
-from hpcchain.sector.events.stretch_reach import Side, felt, is_as_wide, loosened, reached
+from hpcchain.sector.events.stretch_law import go_apart, impulse_of, met, normal_of_sides, part_them
+from hpcchain.sector.events.stretch_reach import Side, felt, is_as_wide, loosened, of_one_chain, reached
 from hpcchain.sector.segments.new_segment import new_segment
 from hpcchain.sector.segments.stretch import (
     SOON_AT_CONTACT,
@@ -58,16 +55,10 @@ def _widened(s, side, ticks, remainder, soon):
     return Side(side.row, True, low, high, side.offset, side.tiles, side.before, side.behind, side.bead, length)
 
 
-@inlined
-def _of_one_chain(s, a, b):
-    """Whether both sides are parts of one chain."""
-    return a.part and b.part and s.block[a.row, L.BLOCK_CHAIN] == s.block[b.row, L.BLOCK_CHAIN]
-
-
 @kernel
 def _touch(s, a, b):
     """Whether two sides are stretches of one chain with no part between them."""
-    return _of_one_chain(s, a, b) and (
+    return of_one_chain(s, a, b) and (
         s.block[b.low, L.BLOCK_PLACE] - s.block[a.high, L.BLOCK_PLACE] <= 1
         and s.block[a.low, L.BLOCK_PLACE] - s.block[b.high, L.BLOCK_PLACE] <= 1
     )
@@ -125,23 +116,6 @@ def _kick_inside(s, a, b, n):
 
 
 @kernel
-def _normal(s, i, partner, a, b):
-    """Write the contact's normal to `normals`; return the rate of the gap and the distance of bead centres."""
-    n = s.normals[L.CONTACT_NORMAL]
-    p, q, distance = bead_offset(a.offset, a.bead), np.int64(-1), 0.0
-    contact = radius_of(s.radius, i)
-    if b.row >= 0:
-        q = bead_offset(b.offset, b.bead)
-        distance = separation(s.par, s.work, p, q, n)
-        contact += radius_of(s.radius, partner)
-    else:
-        code = -1 - partner
-        n[:] = 0.0
-        n[code % 3] = 1.0 if code < 3 else -1.0
-    return approach(s.work, p, q, n) - contact * s.par[L.GROWTH_RATE], distance
-
-
-@kernel
 def _close_side(s, side, ticks, remainder):
     """End the present segments of a side."""
     if side.row < 0:
@@ -172,78 +146,8 @@ def _begin_side(s, side, ticks, remainder, depth):
 
 
 @kernel
-def _arm(s, side, c, ticks, remainder):
-    """Return component c of the way from a side's bead to its molecule's centre of mass [length]."""
-    place = s.work[bead_offset(side.offset, side.bead) + W.COEF + W.LANES * c]
-    if not side.part:
-        return centre_of_mass(s.work, side.offset, side.tiles, c) - place
-    row = s.centre[s.block[side.row, L.BLOCK_CHAIN]]
-    dt = time_span(ticks, remainder, row[L.START_TICKS], row[L.START_REM], s.par[L.TICK])
-    return row[c] + row[L.VX + c] * dt - (place + s.mol[side.row, L.MOL_IMAGE + c] * s.par[L.SIZE + c])
-
-
-@kernel
-def _apart(s, a, b, c):
-    """Return component c of the way from bead b to bead a of one chain, as its bonds lead [length]."""
-    p, q = bead_offset(a.offset, a.bead) + W.COEF + W.LANES * c, bead_offset(b.offset, b.bead) + W.COEF + W.LANES * c
-    apart = s.work[p] - s.work[q]
-    if a.offset != b.offset:
-        apart += (s.mol[a.row, L.MOL_IMAGE + c] - s.mol[b.row, L.MOL_IMAGE + c]) * s.par[L.SIZE + c]
-    return apart
-
-
-@kernel
-def _moment(s, a, b, distance, impulse, ticks, remainder):
-    """Return the contact's part of the molecular virial, and write its tensor's [mass length^2 / time]."""
-    n, way = s.normals[L.CONTACT_NORMAL], s.normals[L.MOST_TIES]
-    inside = _of_one_chain(s, a, b)
-    moment = 0.0
-    for c in range(3):
-        way[c] = distance * n[c]
-        if inside:  # a contact with an image alone has one (`contact.virial`)
-            way[c] -= _apart(s, a, b, c)
-            if abs(way[c]) < 0.5 * s.par[L.SIZE + c] or s.par[L.SIZE + c] == 0.0:
-                way[c] = 0.0
-        else:
-            way[c] += _arm(s, a, c, ticks, remainder) - _arm(s, b, c, ticks, remainder)
-        moment += impulse * n[c] * way[c]
-    set_tensor(s.virial_tensor, impulse * n[0], impulse * n[1], impulse * n[2], way[0], way[1], way[2])
-    return moment
-
-
-@kernel
-def _move_centre(s, side, ticks, remainder, impulse):
-    """Carry the centre of mass of a side's chain to a time, and change its velocity by an impulse."""
-    if not side.part:
-        return
-    n, row = s.normals[L.CONTACT_NORMAL], s.centre[s.block[side.row, L.BLOCK_CHAIN]]
-    dt = time_span(ticks, remainder, row[L.START_TICKS], row[L.START_REM], s.par[L.TICK])
-    for c in range(3):
-        row[c] += row[L.VX + c] * dt
-        row[L.VX + c] += impulse * n[c] / row[L.CENTRE_MASS]
-    row[L.START_TICKS] = ticks
-    row[L.START_REM] = remainder
-
-
-@kernel
-def _part_them(s, log_rows, i, partner, a, b, impulse, distance, ticks, remainder):
-    """Apply a contact's impulse, for which KICK is there, and log it."""
-    push(s.work, a.offset, a.tiles, impulse)
-    if b.row >= 0 and a.offset != b.offset:
-        push(s.work, b.offset, b.tiles, -impulse)
-    begin_contact(s.par, s.segment, i)
-    moment = 0.0
-    if partner >= 0:
-        begin_contact(s.par, s.segment, partner)
-        moment = _moment(s, a, b, distance, impulse, ticks, remainder)
-    _move_centre(s, a, ticks, remainder, impulse)
-    _move_centre(s, b, ticks, remainder, -impulse)
-    record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, partner, impulse, moment, 0.0, 0.0)
-
-
-@kernel
 def _brought(s, i, partner, ticks, remainder):
-    """Bring the sides of a contact to its time, as wide as its impulse reaches, and fill KICK if they approach.
+    """Bring the sides of a contact to its time, as wide as its impulse reaches, and fill KICK unless they go apart.
 
     That is tried: where it is felt beyond an end a part more is taken in, and at both ends of a stretch that is too
     straight. A side that stays as it was is not loaded again.
@@ -280,8 +184,8 @@ def _brought(s, i, partner, ticks, remainder):
             b = loosened(s, b)
         if not (is_as_wide(a, tried) and is_as_wide(b, other)):
             continue
-        rate, distance = _normal(s, i, partner, a, b)
-        if rate >= 0.0:
+        rate, distance = normal_of_sides(s, i, partner, a, b)
+        if go_apart(met(s, i, partner, distance, s.extended), rate):
             break
         if one:
             mass, before, behind = _kick_inside(s, a, b, n)
@@ -322,11 +226,12 @@ def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
     set_struck(s.segment, i, 1)
     if partner >= 0:
         set_struck(s.segment, partner, 1)
-    if rate >= 0.0:
+    border = met(s, i, partner, distance, s.extended)
+    if go_apart(border, rate):
         s.count[L.N_GRAZES] += 1
     else:
-        impulse = -(1.0 + restitution_of(s, i, partner, s.extended)) * rate / mass
-        _part_them(s, log_rows, i, partner, a, b, impulse, distance, ticks, remainder)
+        impulse, kind = impulse_of(s, i, partner, border, rate, mass, s.extended)
+        part_them(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder)
     _begin_side(s, a, ticks, remainder, depth)
     if one or b.row < 0:
         return a.low, a.high, np.int64(-1), np.int64(-1)

@@ -77,6 +77,12 @@ def loosened(s, side):
 
 
 @inlined
+def of_one_chain(s, a, b):
+    """Whether both sides are parts of one chain."""
+    return a.part and b.part and s.block[a.row, L.BLOCK_CHAIN] == s.block[b.row, L.BLOCK_CHAIN]
+
+
+@inlined
 def is_as_wide(side, other):
     """Whether two sides have the same rows."""
     return side.low == other.low and side.high == other.high

@@ -19,6 +19,7 @@ from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_p
 from hpcchain.propagators.taylor.stretch_series import Tiles, shifted, stretch_series
 from hpcchain.sector.queue.event_order import segment_end
 from hpcchain.sector.search.broad_phase import sweep
+from hpcchain.sector.segments.falling import add_fall
 from hpcchain.sector.segments.new_segment import REBASE, asked_length, write_segment
 
 BESIDE = 20  # beads on either side of one that is struck, at least, that a stretch begins with
@@ -126,6 +127,15 @@ def _load_beside(s, offset, m, lane, ticks, remainder):
     dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
     begin = series_begin(s.mol, s.segment, i)
     shifted(s.starts, i, s.series, begin, series_order(s.segment, i), dt, s.work, offset + W.COEF + lane)
+    _without_fall(s, offset + W.COEF + 2 * W.ROW + lane, s.extended)
+
+
+@kernel
+def _without_fall(s, at, extended):
+    """Take gravity off the second coefficient of a bead beside a stretch: series are made without it (`add_fall`)."""
+    if extended is not None:
+        for c in range(3):
+            s.work[at + W.LANES * c] -= 0.5 * s.par[L.GRAVITY + c]
 
 
 @outlined
@@ -219,6 +229,8 @@ def write_rows(s, at, low, high, frame, order, h, ticks, remainder, depth):
             _shift(s, at, m, c, -whole)
         s.scalars[L.SCALAR_SERIAL] += 1
         length = h * (1.0 - LATER * s.block[m, L.BLOCK_PLACE])
+        if s.extended is not None:
+            add_fall(s, at, m, order)
         write_segment(s, at, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, order, length)
         at += s.mol[m, L.MOL_TILES] * W.TILE
         if m == high:

@@ -11,8 +11,7 @@ from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.model.composition import Composition, composition_of, running_sum
-from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
-from hpcchain.model.physics.extended import is_extended
+from hpcchain.model.molecules.long_chains import divided, divides_any, laws_without_stretches, sizes_of_parts
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 if TYPE_CHECKING:
@@ -25,12 +24,13 @@ def blocks_of(system: System) -> Blocks | None:
     Raises
     ------
     EngineError
-        Where it has one, and a run of more than smooth hard beads.
+        Where it has one, and laws that act on molecules as wholes.
     """
     if not divides_any(system.topology, system.physics):
         return None
-    if is_extended(system.physics):
-        raise EngineError("segments of stretches are for smooth hard beads alone")
+    others = laws_without_stretches(system.physics.extended)
+    if others:
+        raise EngineError(f"segments of stretches do not go with {', '.join(others)}")
     return Blocks(system)
 
 

@@ -1,0 +1,185 @@
+"""Stretches of long chains under laws beyond smooth hard beads, against the same chains moved as wholes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hpcchain.errors import EngineError
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.model.molecules.long_chains import is_divided
+from hpcchain.model.system import OPEN, PERIODIC, WALL, State
+from hpcchain.sector.serial import Engine
+from tests.support.extended import wall_table, with_extended
+from tests.support.identity import in_stages, serial
+from tests.support.long_chains import SIDE, crowd, in_parts, line
+
+GRAVITY = [0.3, -0.2, -0.8]
+WELLS = {"distances": [1.2, 1.5], "energies": [-0.6, 0.3]}
+ENOUGH = 60
+
+
+def wells(system, **more):
+    """Add wells with a rim between the beads of the first kinds, which are those of chains and some single beads."""
+    names = system.topology.type_names[:12]
+    pairs = [[a, b] for k, a in enumerate(names) for b in names[k:]]
+    return with_extended(system, potentials=[{"types": pair} | WELLS for pair in pairs], **more)
+
+
+def shaft(seed):
+    """Return chains in a vertical cylinder that narrows, with a floor that rises, under gravity."""
+    cylinder = wall_table(
+        shape="cylinder", center=[7.5, 7.5, 7.5], radius=9.68, axis="z", velocity=0.3, restitution=0.8
+    )
+    floor = wall_table(side="z-", velocity=0.2, restitution=0.9)
+    system = crowd(seed, boundary=(OPEN, OPEN, WALL), restitution=0.95)
+    return with_extended(system, gravity=GRAVITY, walls=[cylinder, floor])
+
+
+def everything(seed):
+    """Return chains with wells, and coefficients of their own, that fall on a floor past a bead that is fixed."""
+    system = crowd(seed, boundary=(PERIODIC, PERIODIC, WALL))
+    fixed = np.zeros(system.topology.beads, dtype=bool)
+    fixed[-3] = True
+    velocity = np.where(fixed[:, None], 0.0, system.state.velocity)
+    system = replace(
+        system,
+        topology=replace(system.topology, fixed=fixed),
+        state=replace(system.state, velocity=velocity),
+        physics=replace(system.physics, contact_time=0.01),
+    )
+    name = system.topology.type_names[0]
+    pairs = [
+        {"types": types, "restitution": e, "tangential_restitution": None, "contact_time": None}
+        for types, e in (([name, name], 0.97), ([name, "z-"], 0.7))
+    ]
+    return wells(system, fixed=True, gravity=GRAVITY, pairs=pairs, walls=[wall_table(side="z+", velocity=-0.1)])
+
+
+CASES = {"wells": lambda seed: wells(crowd(seed)), "a shaft": shaft, "everything": everything}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_events_are_those_of_whole_chains(name):
+    """The same beads meet, cross and turn back, in the same order, at times that round-off alone tells apart."""
+    system, end = CASES[name](1), 1.2
+    whole, parts = (Engine(one, log_events=True) for one in (system, in_parts(system)))
+    for engine in (whole, parts):
+        assert engine.advance(end)
+    told, found = whole.drain_events(), parts.drain_events()
+    assert len(told) > ENOUGH and len(found) == len(told)
+    np.testing.assert_array_equal(found["bead"], told["bead"])
+    np.testing.assert_array_equal(found["kind"], told["kind"])
+    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found["impulse"], told["impulse"], rtol=0, atol=1e-6)
+    scale = np.abs(told["impulse"]).sum()
+    assert abs(parts.virial - whole.virial) * whole.quantum < 1e-8 * scale * SIDE
+    tensors = np.array(parts.virial_tensor) - np.array(whole.virial_tensor)
+    assert np.abs(tensors).max() * whole.quantum < 1e-8 * scale * SIDE
+    assert abs(parts.work - whole.work) * whole.energy_quantum < 1e-8 * scale
+    places = [np.empty((system.topology.beads, 3)) for _ in range(2)]
+    for engine, place in zip((whole, parts), places, strict=True):
+        x, _, image = engine.frame(end)
+        place[engine.ids] = x + image * system.box.size
+    np.testing.assert_allclose(*places, rtol=0, atol=1e-7)
+
+
+def test_events_of_all_sorts_have_been_compared():
+    """What the cases are for: chains meet walls, one another's steps from both sides, and each other."""
+    kinds = {name: serial(in_parts(make(1)), 1.2).events for name, make in CASES.items()}
+    assert {0, 2, 3} <= {*kinds["wells"]["kind"].tolist()}
+    met = kinds["a shaft"]
+    assert {-3, -7} <= {*met["bead"][met["bead"][:, 0] < 231].min(axis=1).tolist()}
+
+
+def test_energy_with_wells_and_gravity_stays():
+    """Kinetic, of the wells, and of the height: walls at rest that give all back."""
+    plain = crowd(2, boundary=(PERIODIC, PERIODIC, WALL))
+    system = in_parts(wells(plain, gravity=[0.0, 0.0, -0.5]))
+    engine = Engine(system)
+    mass = system.topology.mass
+
+    def energy(time):
+        x, v, _ = engine.frame(time)
+        own = mass[engine.ids]
+        return 0.5 * (own[:, None] * v**2).sum() + 0.5 * (own * x[:, 2]).sum() + engine.energies()[:, 0].sum()
+
+    assert engine.advance(1e-6)
+    first = energy(1e-6)
+    assert engine.advance(6.0) and engine.counters["contacts"] > 1000
+    assert energy(6.0) == pytest.approx(first, rel=1e-13)
+
+
+def test_what_falls_freely_moves_as_without_gravity():
+    """In the frame that falls with it; the centre of mass that is carried along is that of the beads."""
+    system = crowd(3, singles=0)
+    pair = [in_parts(system), in_parts(with_extended(system, gravity=GRAVITY))]
+    engines = [Engine(one, log_events=True) for one in pair]
+    end = 1.0
+    for engine in engines:
+        assert engine.advance(end)
+    told, found = (engine.drain_events() for engine in engines)
+    assert len(told) > ENOUGH
+    np.testing.assert_array_equal(found["bead"], told["bead"])
+    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
+    (x, v, image), (fallen, faster, other) = (engine.frame(end) for engine in engines)
+    way = fallen + other * system.box.size - x - image * system.box.size
+    np.testing.assert_allclose(way, np.broadcast_to(0.5 * np.array(GRAVITY) * end**2, way.shape), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(faster - v, np.broadcast_to(np.array(GRAVITY) * end, v.shape), rtol=0, atol=1e-8)
+    assert engines[1].virial == pytest.approx(engines[0].virial, abs=1e-9 * SIDE * len(told) / engines[0].quantum)
+
+
+@pytest.mark.parametrize("name", ["a shaft", "everything"])
+def test_runs_go_on_from_checkpoints_to_the_same_bits(name, tmp_path):
+    system = in_parts(CASES[name](4))
+    expected = serial(system, 0.9)
+    engine = Engine(system)
+    engine.advance(0.37)
+    path = tmp_path / "c.h5"
+    write_checkpoint(path, None, replace(system, state=whole_state(engine)), 0.37, {}, "")
+    found = serial(read_checkpoint(path).system, 0.9)
+    assert len(found.events) > 10
+    np.testing.assert_array_equal(found.events, expected.events[expected.events["time"] > 0.37])
+    for got, want in zip(found.frame, expected.frame, strict=True):
+        np.testing.assert_array_equal(got, want)
+    stages = in_stages(system, [(until, 0, {}) for until in (0.2, 0.63, 0.9)])
+    np.testing.assert_array_equal(stages.events, expected.events)
+    for field in State.ARRAYS:
+        np.testing.assert_array_equal(getattr(stages.state, field), getattr(expected.state, field))
+
+
+def whole_state(engine):
+    """Return the State of all beads in the order of their ids."""
+    state, order = engine.state(), np.argsort(engine.ids)
+    return replace(state, **{field: getattr(state, field)[order] for field in State.ARRAYS})
+
+
+def test_a_chain_pulled_through_its_own_well_is_moved_as_a_whole():
+    """A bead that flies along a straight chain crosses wells; none of the impulse is lost at parts' ends."""
+    system = wells(line(120, [([7.0, 20.0, 20.0], [1.0, 0.0, 0.0])]))
+    total = []
+    for one in (system, in_parts(system)):
+        engine = Engine(one, log_events=True)
+        assert engine.advance(3.0)
+        assert len(engine.drain_events()) >= 2
+        v = np.empty((121, 3))
+        v[engine.ids] = engine.frame(3.0)[1]
+        total.append(v)
+    np.testing.assert_allclose(total[1], total[0], rtol=0, atol=1e-11)
+
+
+def test_chains_with_limits_of_their_own_move_as_wholes():
+    system = in_parts(crowd(5))
+    limited = with_extended(system, distance_limits=[[], [[2, 0.9, 2.1]], *[[]] * 41])
+    assert is_divided(system.topology, 1, system.physics) and not is_divided(limited.topology, 1, limited.physics)
+    assert is_divided(limited.topology, 0, limited.physics)
+
+
+def test_laws_of_whole_molecules_are_refused():
+    for more in (
+        {"thermostat": {"temperature": 1.0, "rate": 0.5}, "seed": 1},
+        {"walls": [wall_table(side="z-", temperature=1.0)], "seed": 1},
+        {"simultaneous": "moreau"},
+    ):
+        with pytest.raises(EngineError, match="stretches"):
+            Engine(in_parts(with_extended(crowd(6), **more)))
