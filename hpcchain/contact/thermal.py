@@ -19,6 +19,7 @@ from hpcchain.layout.clock import after
 from hpcchain.model.random import Stream
 from hpcchain.model.random_kernel import fraction, philox
 from hpcchain.propagators.interface import kick, push
+from hpcchain.propagators.taylor.chain import chain_kick
 
 DIFFUSE, WAITING, MAXWELL = int(Stream.DIFFUSE), int(Stream.WAITING), int(Stream.MAXWELL)
 WALL_SPIN = int(Stream.WALL_SPIN)
@@ -91,8 +92,19 @@ def diffuse_single(s, i, code, n, mobility):
 
 
 @kernel
-def diffuse(s, offset, m, a, i, code, n):
-    """Reflect bead a of molecule m, in the workspace, diffusely; return what its impulses have along the normal.
+def _kick(s, offset, tiles, m, a, x, y, z):
+    """Do what `interface.kick` does, in a stretch of a long chain where m is -1."""
+    if s.stretched is not None:
+        if m < 0:
+            return chain_kick(s.work, offset, tiles, np.int64(1), a, x, y, z)
+    return kick(s.work, offset, s.mol, m, s.graph, a, x, y, z, s.stepper)
+
+
+@kernel
+def diffuse(s, offset, tiles, m, a, i, code, n):
+    """Reflect bead a of molecule m, in tiles of the workspace, diffusely; return its impulses' part along the normal.
+
+    Of a stretch of a long chain m is -1, and `a` counts the beads of the tiles.
 
     With A the velocity that unit impulses on the bead give it, bonds considered, its velocity u' afterwards has a
     density of (n . u') exp(-u' A^-1 u' / 2 T) in n . u' > 0: what Maxwell's distribution of the whole molecule has of
@@ -106,13 +118,12 @@ def diffuse(s, offset, m, a, i, code, n):
     if un >= 0.0:
         return 0.0
     temperature = s.walls[-1 - code, L.WALL_TEMPERATURE]
-    tiles = s.mol[m, L.MOL_TILES]
     at = p + W.KICK
     here = p + W.COEF + W.ROW
     one, two, three, _ = uniforms(s, DIFFUSE, s.bead_id[i], next_number(s, i))
     spread = math.sqrt(-2.0 * temperature * math.log(1.0 - two))
     first, second = spread * math.cos(2.0 * math.pi * three), spread * math.sin(2.0 * math.pi * three)
-    mobility = kick(s.work, offset, s.mol, m, s.graph, a, n[0], n[1], n[2], s.stepper)
+    mobility = _kick(s, offset, tiles, m, a, n[0], n[1], n[2])
     yx, yy, yz = s.work[at], s.work[at + W.LANES], s.work[at + 2 * W.LANES]
     impulse = (math.sqrt(-2.0 * temperature * mobility * math.log(1.0 - one)) - un) / mobility
     push(s.work, offset, tiles, impulse)
@@ -120,7 +131,7 @@ def diffuse(s, offset, m, a, i, code, n):
     tx, ty, tz, bx, by, bz = tangents(n[0], n[1], n[2])
     share = (tx * yx + ty * yy + tz * yz) / mobility
     tx, ty, tz = tx - share * n[0], ty - share * n[1], tz - share * n[2]
-    across = kick(s.work, offset, s.mol, m, s.graph, a, tx, ty, tz, s.stepper)
+    across = _kick(s, offset, tiles, m, a, tx, ty, tz)
     share = (bx * yx + by * yy + bz * yz) / mobility
     bx, by, bz = bx - share * n[0], by - share * n[1], bz - share * n[2]
     if across > LEAST_MOBILITY * mobility:
@@ -130,7 +141,7 @@ def diffuse(s, offset, m, a, i, code, n):
         impulse = (math.sqrt(across) * first - rate) / across
         push(s.work, offset, tiles, impulse)
         whole += impulse * (n[0] * tx + n[1] * ty + n[2] * tz)
-    along = kick(s.work, offset, s.mol, m, s.graph, a, bx, by, bz, s.stepper)
+    along = _kick(s, offset, tiles, m, a, bx, by, bz)
     if along > LEAST_MOBILITY * mobility:
         rate = _along(s, here, bx, by, bz) - velocity * (n[0] * bx + n[1] * by + n[2] * bz)
         impulse = (math.sqrt(along) * second - rate) / along
@@ -186,12 +197,14 @@ def next_redraw(s, m):
 
 
 @kernel
-def set_next_redraw(s, m, ticks, remainder):
-    """Set when molecule m's velocities are drawn next, at a time at which they are; count the draws of its beads."""
-    first = s.mol[m, L.MOL_FIRST]
+def set_next_redraw(s, first, beads, ticks, remainder):
+    """Set when a molecule's velocities are drawn next, at a time at which they are; count the draws of its beads.
+
+    `first` is the row of its first bead.
+    """
     wait = waiting(s, s.bead_id[first], np.int64(s.extra[first, L.DRAWS]) + 1)
     t, r = after(ticks, remainder, wait, s.par[L.TICK])
-    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+    for i in range(first, first + beads):
         s.extra[i, L.DRAWS] += 1.0
         s.extra[i, L.NEXT_DRAW] = t
         s.extra[i, L.NEXT_DRAW_REM] = r

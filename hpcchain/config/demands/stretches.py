@@ -30,7 +30,7 @@ def check_stretches(config: Config) -> None:
         raise Wrong(f'{key}: means nothing for run.engine "{config.run.engine}"; remove it')
     others = laws_without_stretches(extended.settings(config))
     if others:
-        raise Wrong(f"{key}: does not go with what acts on molecules as wholes: {', '.join(others)}; remove it")
+        raise Wrong(f"{key}: does not go with {', '.join(others)}; remove it")
     sectors = config.run.sectors
     if sectors == "all" or (sectors != "auto" and math.prod(sectors) > 1):
         raise Wrong(f'run.sectors: has one sector with {key}; set it to "auto"')

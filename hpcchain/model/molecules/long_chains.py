@@ -34,10 +34,8 @@ def asks_for_stretches(physics: Physics) -> bool:
 
 
 def laws_without_stretches(extended: dict) -> list[str]:
-    """Return what a run has that acts on molecules as wholes, of `Physics.extended`: names in order."""
-    thermal = any(wall["temperature"] for wall in extended.get("walls", ()))
-    found = [name for name in ("orientations", "rough", "simultaneous", "thermostat") if name in extended]
-    return found + (["thermal walls"] if thermal else [])
+    """Return what a run has that is not done of stretches, of `Physics.extended`: names in order."""
+    return [name for name in ("orientations", "rough", "simultaneous") if name in extended]
 
 
 def whole_chains(physics: Physics) -> Physics:

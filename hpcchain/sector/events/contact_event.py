@@ -407,7 +407,7 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
         impulse = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
     elif s.extended is not None and thermal:
         before = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) + projection_loss
-        impulse = diffuse(s, oa, ma, a, i, partner, n)
+        impulse = diffuse(s, oa, s.mol[ma, L.MOL_TILES], ma, a, i, partner, n)
         heat = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) - before - impulse * wall_velocity(s, partner)
         if impulse != 0.0 and et != 1.0:
             heat += draw_spin(s, i, partner)

@@ -22,6 +22,7 @@ from hpcchain.sector.events.crowded import crowded_at
 from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.events.simultaneous import counts_resting
 from hpcchain.sector.events.stretch_event import end_stretch, stretch_contact
+from hpcchain.sector.events.stretch_redraw import redraw_chain
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.search.earliest_event import outside_shell
@@ -316,13 +317,13 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             s.par[L.LATEST_REM] = remainder
         holder = np.int64(s.holder[m])
         if holder < 0:
-            if s.stretched is not None and is_part(s, m):
-                if _carry_on_stretch(s, m, ticks, remainder, base):
-                    return LIST_FULL
-                continue
             if s.extended is not None:
                 if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
                     return LOG_FULL
+            if s.stretched is not None and is_part(s, m):
+                if _carry_on_stretch(s, m, holder, ticks, remainder, base, log_rows):
+                    return LIST_FULL
+                continue
             _carry_on(s, m, holder, ticks, remainder, log_rows)
             if _refresh(s, m, base):
                 return LIST_FULL
@@ -409,8 +410,11 @@ def _refresh_rows(s, low, high, base):
 
 
 @kernel
-def _carry_on_stretch(s, m, ticks, remainder, base):
+def _carry_on_stretch(s, m, holder, ticks, remainder, base, log_rows):
     """Start the next segments of a part of a long chain that nothing has hit; return 0 or an error."""
+    if s.extended is not None:
+        if holder == L.BY_THERMOSTAT:
+            return _refresh_rows(s, m, redraw_chain(s, m, ticks, remainder, log_rows), base)
     s.count[L.N_SEGMENT_ENDS] += 1
     low, high = end_stretch(s, m, ticks, remainder)
     return _refresh_rows(s, low, high, base)

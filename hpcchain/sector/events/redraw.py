@@ -34,7 +34,7 @@ def redraw(s, m, ticks, remainder, log_rows):
         heat = _single(s, first, m, dt, ticks, remainder, depth)
     else:
         heat = _molecule(s, first, m, dt, ticks, remainder, depth)
-    _record(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
+    record_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         s.scalars[L.SCALAR_EVENT] += 1
         s.group[0] = m
@@ -54,12 +54,25 @@ def _single(s, i, m, dt, ticks, remainder, depth):
     mobility = inverse_mass(s, i)
     u, v, w = maxwell(s, i, mobility)
     s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ] = u, v, w
-    set_next_redraw(s, m, ticks, remainder)
+    set_next_redraw(s, i, np.int64(1), ticks, remainder)
     set_bounds(s, i, m)
     store_path(s, i)
     s.count[L.N_SEGMENTS] += 1
     s.count[L.N_BEAD_SEGMENTS] += 1
     return 0.5 * (u * u + v * v + w * w - before) / mobility
+
+
+@kernel
+def draw_velocities(s, offset, first, beads):
+    """Draw the velocities of beads in the workspace from a row on, but of those that are fixed."""
+    for b in range(beads):
+        mobility = inverse_mass(s, first + b)
+        if mobility > 0.0:
+            u, v, w = maxwell(s, first + b, mobility)
+            p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.ROW
+            s.work[p] = u
+            s.work[p + W.LANES] = v
+            s.work[p + 2 * W.LANES] = w
 
 
 @kernel
@@ -76,14 +89,8 @@ def _molecule(s, first, m, dt, ticks, remainder, depth):
     before = kinetic_energy(s.work, offset, tiles)
     for b in range(beads):
         set_struck(s.segment, first + b, 0)
-        mobility = inverse_mass(s, first + b)
-        if mobility > 0.0:
-            u, v, w = maxwell(s, first + b, mobility)
-            p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.ROW
-            s.work[p] = u
-            s.work[p + W.LANES] = v
-            s.work[p + 2 * W.LANES] = w
-    set_next_redraw(s, m, ticks, remainder)
+    draw_velocities(s, offset, first, beads)
+    set_next_redraw(s, first, beads, ticks, remainder)
     project(s.work, offset, s.mol, m, s.graph, s.stepper)
     heat = kinetic_energy(s.work, offset, tiles) - before
     s.scalars[L.SCALAR_SERIAL] += 1
@@ -92,7 +99,7 @@ def _molecule(s, first, m, dt, ticks, remainder, depth):
 
 
 @kernel
-def _record(s, first, time, heat, log_rows):
+def record_draw(s, first, time, heat, log_rows):
     """Count the energy that came in; log the draw: its time, the first bead's id twice, no impulse."""
     quanta = np.rint(heat / s.par[L.ENERGY_QUANTUM])
     if s.scalars[L.SCALAR_WINDOWED] == 0:

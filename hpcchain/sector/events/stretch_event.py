@@ -7,6 +7,7 @@ A side of a contact is a stretch of a long chain, another molecule as a whole, o
 import numpy as np
 
 from hpcchain.contact.impulse import bead_offset
+from hpcchain.contact.thermal import tangents
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -17,7 +18,15 @@ from hpcchain.propagators.taylor.chain import chain_kick
 from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series
 from hpcchain.sector.events.contact_event import close
 from hpcchain.sector.events.simultaneous import bring
-from hpcchain.sector.events.stretch_law import go_apart, impulse_of, met, normal_of_sides, part_them
+from hpcchain.sector.events.stretch_law import (
+    go_apart,
+    impulse_of,
+    is_thermal,
+    met,
+    normal_of_sides,
+    part_them,
+    reflect,
+)
 from hpcchain.sector.events.stretch_reach import Side, felt, is_as_wide, loosened, of_one_chain, reached
 from hpcchain.sector.segments.new_segment import new_segment
 from hpcchain.sector.segments.stretch import (
@@ -116,6 +125,17 @@ def _kick_inside(s, a, b, n):
 
 
 @kernel
+def _felt_along(s, side, n, before, behind):
+    """Return the more of what is given and what is `felt` of unit impulses along a wall, as a thermal one has."""
+    tx, ty, tz, bx, by, bz = tangents(n[0], n[1], n[2])
+    chain_kick(s.work, side.offset, side.tiles, np.int64(1), side.bead, tx, ty, tz)
+    first, last = felt(s, side)
+    chain_kick(s.work, side.offset, side.tiles, np.int64(1), side.bead, bx, by, bz)
+    more, most = felt(s, side)
+    return max(before, first, more), max(behind, last, most)
+
+
+@kernel
 def _close_side(s, side, ticks, remainder):
     """End the present segments of a side."""
     if side.row < 0:
@@ -193,6 +213,8 @@ def _brought(s, i, partner, ticks, remainder):
         else:
             mass = _kick(s, a, n) + _kick(s, b, n)
             before, behind = felt(s, a)
+            if is_thermal(s, partner, s.extended):
+                before, behind = _felt_along(s, a, n, before, behind)
             a = reached(s, a, mass, before, behind)
             before, behind = felt(s, b)
             b = reached(s, b, mass, before, behind)
@@ -229,6 +251,8 @@ def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
     border = met(s, i, partner, distance, s.extended)
     if go_apart(border, rate):
         s.count[L.N_GRAZES] += 1
+    elif is_thermal(s, partner, s.extended):
+        reflect(s, log_rows, i, partner, a, ticks, remainder)
     else:
         impulse, kind = impulse_of(s, i, partner, border, rate, mass, s.extended)
         part_them(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder)

@@ -4,9 +4,12 @@ Its law, its impulse, its part of the virial, and what is logged. A long chain's
 carried along: contacts and gravity alone change its velocity.
 """
 
+import numpy as np
+
 from hpcchain.contact.coefficients import restitution_of
 from hpcchain.contact.impulse import approach, bead_offset, separation
 from hpcchain.contact.tc_model import begin_contact, own_restitution
+from hpcchain.contact.thermal import diffuse
 from hpcchain.contact.virial import centre_of_mass, set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel
@@ -17,6 +20,7 @@ from hpcchain.layout.segment_parts import radius_of
 from hpcchain.propagators.interface import push
 from hpcchain.sector.events.contact_event import record
 from hpcchain.sector.events.crossing import HARD, OUTER, distance_met, note_kind, pass_distance
+from hpcchain.sector.events.simultaneous import kinetic_energy
 from hpcchain.sector.events.stretch_reach import of_one_chain
 from hpcchain.sector.segments.falling import work_of_fixed
 
@@ -82,6 +86,55 @@ def impulse_of(s, i, partner, border, rate, mass, extended):
         if partner < 0:
             e = own_restitution(s, i, partner, e)
     return -(1.0 + e) * rate / mass, 0.0
+
+
+@kernel
+def is_thermal(s, partner, extended):
+    """Whether the other side of a contact is a wall with a temperature."""
+    if extended is not None:
+        if partner < 0:
+            return s.walls[-1 - partner, L.WALL_TEMPERATURE] > 0.0
+    return False
+
+
+@kernel
+def reflect(s, log_rows, i, wall, a, ticks, remainder):
+    """Reflect bead i of a stretch from a thermal wall, and log it.
+
+    Parameters
+    ----------
+    wall : int
+        Its code.
+    a : Side
+        Of the bead; not so narrow that what is drawn along the wall is felt beyond it.
+    """
+    n, row = s.normals[L.CONTACT_NORMAL], s.centre[s.block[a.row, L.BLOCK_CHAIN]]
+    energy = kinetic_energy(s.work, a.offset, a.tiles)
+    before_x, before_y, before_z = (_momentum(s, a, 0), _momentum(s, a, 1), _momentum(s, a, 2))
+    impulse = diffuse(s, a.offset, a.tiles, np.int64(-1), a.bead, i, wall, n)
+    if impulse == 0.0:
+        s.count[L.N_GRAZES] += 1
+        return
+    _move_centre(s, a, ticks, remainder, 0.0)
+    row[L.VX] += (_momentum(s, a, 0) - before_x) / row[L.CENTRE_MASS]
+    row[L.VY] += (_momentum(s, a, 1) - before_y) / row[L.CENTRE_MASS]
+    row[L.VZ] += (_momentum(s, a, 2) - before_z) / row[L.CENTRE_MASS]
+    begin_contact(s.par, s.segment, i)
+    work = impulse * wall_velocity(s, wall)
+    heat = kinetic_energy(s.work, a.offset, a.tiles) - energy - work
+    record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, wall, impulse, 0.0, work, heat)
+
+
+@kernel
+def _momentum(s, side, c):
+    """Return component c of the momentum of a stretch's own beads [mass length / time]."""
+    total = 0.0
+    for t in range(side.tiles):
+        p = side.offset + t * W.TILE
+        for k in range(W.LANES):
+            if s.work[p + W.INVM + k] > 0.0:
+                total += s.work[p + W.COEF + W.ROW + W.LANES * c + k] / s.work[p + W.INVM + k]
+    return total
 
 
 @kernel

@@ -257,11 +257,17 @@ def begin_chain(s, first):
     tiles = (at - offset) // W.TILE
     chain_bonds(s.work, offset, tiles, W.COEF, W.HIST)
     chain_factor(s.work, offset, tiles)
-    _note_centre(s, offset, tiles, first)
+    begin_all(s, offset, tiles, first, m, ticks, remainder, start_depth(s.segment, i))
+
+
+@kernel
+def begin_all(s, offset, tiles, first, last, ticks, remainder, depth):
+    """Make new segments of all parts of a chain, which is in the workspace in the image of its first row."""
+    _note_centre(s, offset, tiles, first, ticks, remainder)
     none = np.int64(0)
-    h = _mean_asked(s, first, m, ticks, remainder)
+    h = _mean_asked(s, first, last, ticks, remainder)
     order, h = stretch_series(s.work, Tiles(offset, tiles, none, none), h, tolerance_of(s, first))
-    write_rows(s, offset, first, m, first, order, h, ticks, remainder, start_depth(s.segment, i))
+    write_rows(s, offset, first, last, first, order, h, ticks, remainder, depth)
 
 
 @kernel
@@ -278,10 +284,9 @@ def resume_part(s, m):
 
 
 @kernel
-def _note_centre(s, offset, tiles, first):
-    """Write down where the centre of mass of the chain in the workspace is, in image 0, and its velocity."""
+def _note_centre(s, offset, tiles, first, ticks, remainder):
+    """Write down where the centre of mass of the chain in the workspace is at a time, in image 0, and its velocity."""
     row = s.centre[s.block[first, L.BLOCK_CHAIN]]
-    i = s.mol[first, L.MOL_FIRST]
     for c in range(3):
         place, velocity = 0.0, 0.0
         for t in range(tiles):
@@ -293,5 +298,5 @@ def _note_centre(s, offset, tiles, first):
                     velocity += s.work[at + W.ROW] / mass
         row[c] = place / row[L.CENTRE_MASS] + s.mol[first, L.MOL_IMAGE + c] * s.par[L.SIZE + c]
         row[L.VX + c] = velocity / row[L.CENTRE_MASS]
-    row[L.START_TICKS] = s.starts[i, L.START_TICKS]
-    row[L.START_REM] = s.starts[i, L.START_REM]
+    row[L.START_TICKS] = ticks
+    row[L.START_REM] = remainder

@@ -24,7 +24,7 @@ def blocks_of(system: System) -> Blocks | None:
     Raises
     ------
     EngineError
-        Where it has one, and laws that act on molecules as wholes.
+        Where it has one, and laws that are not done of stretches.
     """
     if not divides_any(system.topology, system.physics):
         return None

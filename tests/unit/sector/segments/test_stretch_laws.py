@@ -7,6 +7,7 @@ import pytest
 
 from hpcchain.errors import EngineError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import is_divided
 from hpcchain.model.system import OPEN, PERIODIC, WALL, State
 from hpcchain.sector.serial import Engine
@@ -16,6 +17,7 @@ from tests.support.long_chains import SIDE, crowd, in_parts, line
 
 GRAVITY = [0.3, -0.2, -0.8]
 WELLS = {"distances": [1.2, 1.5], "energies": [-0.6, 0.3]}
+SPIN = {"tangential_restitution": 0.5, "seed": 1, "temperature": 1.0}
 ENOUGH = 60
 
 
@@ -56,7 +58,19 @@ def everything(seed):
     return wells(system, fixed=True, gravity=GRAVITY, pairs=pairs, walls=[wall_table(side="z+", velocity=-0.1)])
 
 
-CASES = {"wells": lambda seed: wells(crowd(seed)), "a shaft": shaft, "everything": everything}
+def bath(seed):
+    """Return chains between walls of two temperatures, one of which moves, whose velocities are drawn anew at times."""
+    system = crowd(seed, boundary=(PERIODIC, WALL, WALL))
+    walls = [
+        wall_table(side="z-", temperature=2.0, velocity=0.1),
+        wall_table(side="y-", temperature=0.5),
+        wall_table(side="y+", temperature=1.0),
+    ]
+    system = with_extended(system, walls=walls, thermostat={"temperature": 1.5, "rate": 3.0}, seed=7)
+    return wells(system)
+
+
+CASES = {"wells": lambda seed: wells(crowd(seed)), "a shaft": shaft, "everything": everything, "a bath": bath}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -76,7 +90,8 @@ def test_events_are_those_of_whole_chains(name):
     assert abs(parts.virial - whole.virial) * whole.quantum < 1e-8 * scale * SIDE
     tensors = np.array(parts.virial_tensor) - np.array(whole.virial_tensor)
     assert np.abs(tensors).max() * whole.quantum < 1e-8 * scale * SIDE
-    assert abs(parts.work - whole.work) * whole.energy_quantum < 1e-8 * scale
+    for one, other in ((parts.work, whole.work), (parts.heat, whole.heat)):
+        assert abs(one - other) * whole.energy_quantum < 1e-8 * scale
     places = [np.empty((system.topology.beads, 3)) for _ in range(2)]
     for engine, place in zip((whole, parts), places, strict=True):
         x, _, image = engine.frame(end)
@@ -90,6 +105,8 @@ def test_events_of_all_sorts_have_been_compared():
     assert {0, 2, 3} <= {*kinds["wells"]["kind"].tolist()}
     met = kinds["a shaft"]
     assert {-3, -7} <= {*met["bead"][met["bead"][:, 0] < 231].min(axis=1).tolist()}
+    warmed = kinds["a bath"][kinds["a bath"]["bead"][:, 0] < 231]
+    assert {-3, -2} <= {*warmed["bead"].min(axis=1).tolist()} and L.DRAW_KIND in warmed["kind"]
 
 
 def test_energy_with_wells_and_gravity_stays():
@@ -129,7 +146,7 @@ def test_what_falls_freely_moves_as_without_gravity():
     assert engines[1].virial == pytest.approx(engines[0].virial, abs=1e-9 * SIDE * len(told) / engines[0].quantum)
 
 
-@pytest.mark.parametrize("name", ["a shaft", "everything"])
+@pytest.mark.parametrize("name", ["a shaft", "everything", "a bath"])
 def test_runs_go_on_from_checkpoints_to_the_same_bits(name, tmp_path):
     system = in_parts(CASES[name](4))
     expected = serial(system, 0.9)
@@ -175,11 +192,21 @@ def test_chains_with_limits_of_their_own_move_as_wholes():
     assert is_divided(limited.topology, 0, limited.physics)
 
 
-def test_laws_of_whole_molecules_are_refused():
-    for more in (
-        {"thermostat": {"temperature": 1.0, "rate": 0.5}, "seed": 1},
-        {"walls": [wall_table(side="z-", temperature=1.0)], "seed": 1},
-        {"simultaneous": "moreau"},
-    ):
-        with pytest.raises(EngineError, match="stretches"):
-            Engine(in_parts(with_extended(crowd(6), **more)))
+def test_a_thermostat_draws_what_it_draws_for_whole_chains():
+    """Chains of parts and whole ones have the same mean energy, and the same draws, over many."""
+    system = with_extended(crowd(8, singles=5), thermostat={"temperature": 1.5, "rate": 20.0}, seed=3)
+    ends = []
+    for one in (system, in_parts(system)):
+        engine = Engine(one, log_events=True)
+        assert engine.advance(1.0)
+        events = engine.drain_events()
+        draws = events[events["kind"] == L.DRAW_KIND]
+        assert len(draws) > 100
+        ends.append(draws["bead"][:, 0])
+    np.testing.assert_array_equal(*ends)
+
+
+@pytest.mark.parametrize("law", [{"simultaneous": "moreau"}, {"rough": SPIN}])
+def test_what_is_not_done_of_stretches_is_refused(law):
+    with pytest.raises(EngineError, match="stretches"):
+        Engine(in_parts(with_extended(crowd(6), **law)))

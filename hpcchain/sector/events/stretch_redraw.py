@@ -1,0 +1,50 @@
+"""The Andersen thermostat of long chains in parts: all of a chain's velocities are drawn at once (`redraw`).
+
+The first part has the chain's clock, and all parts get new segments. The beads' numbers are those of whole chains.
+"""
+
+import numpy as np
+
+from hpcchain.contact.thermal import set_next_redraw
+from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.layout.clock import time_span
+from hpcchain.layout.segment_bits import start_depth
+from hpcchain.propagators.taylor.chain import chain_prepare
+from hpcchain.sector.events.contact_event import close
+from hpcchain.sector.events.redraw import draw_velocities, record_draw
+from hpcchain.sector.events.simultaneous import kinetic_energy
+from hpcchain.sector.segments.stretch import begin_all, load_stretch
+
+
+@outlined
+def redraw_chain(s, m, ticks, remainder, log_rows):
+    """Draw the velocities of the chain anew that begins with row m, and start new segments; return its last row."""
+    first, beads = s.mol[m, L.MOL_FIRST], np.int64(0)
+    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
+    last = _last(s, m)
+    offset = np.int64(0)
+    tiles, _, _ = load_stretch(s, offset, m, last, m, ticks, remainder)
+    before = kinetic_energy(s.work, offset, tiles)
+    at = offset
+    for r in range(m, last + 1):
+        close(s, r, ticks, remainder)
+        draw_velocities(s, at, s.mol[r, L.MOL_FIRST], s.mol[r, L.MOL_BEADS])
+        at += s.mol[r, L.MOL_TILES] * W.TILE
+        beads += s.mol[r, L.MOL_BEADS]
+    set_next_redraw(s, first, beads, ticks, remainder)
+    chain_prepare(s.work, offset, tiles)
+    heat = kinetic_energy(s.work, offset, tiles) - before
+    begin_all(s, offset, tiles, m, last, ticks, remainder, depth)
+    record_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
+    return last
+
+
+@kernel
+def _last(s, m):
+    """Return the last row of the chain that begins with row m."""
+    while s.block[m, L.BLOCK_BEHIND] >= 0:
+        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+    return m
