@@ -63,6 +63,7 @@ def test_ranks_leave_no_trace(whole, tmp_path):
 
 
 LAWS = TABLES | {
+    "contact": {"restitution": 0.95, "tangential_restitution": 0.4},
     "external": {"gravity": [0.0, 0.1, -0.5]},
     "potential": [{"name": "steps", "types": ["A", "A"], "distances": [1.1, 1.4], "energies": [-0.5, 0.2]}],
     "thermostat": {"name": "andersen", "temperature": 1.2, "rate": 1.0},
@@ -71,7 +72,7 @@ LAWS = TABLES | {
 
 
 def test_a_restart_under_laws_leaves_no_trace(tmp_path):
-    """Beads carry draws and wells, parts their series: a checkpoint has both."""
+    """Beads carry spins, draws and wells, parts their series: a checkpoint has both."""
     path = write_input(tmp_path / "in.toml", LAWS)
     one = run_here(path, tmp_path / "a")
     other = run_here(path, tmp_path / "b", until=0.13)
@@ -134,7 +135,6 @@ def test_windows_refuse_them(whole):
         ({"run": {"end_time": 1.0, "sectors": "all"}}, "run.sectors"),
         ({"run": {"end_time": 1.0, "sectors": [2, 1, 1]}}, "run.sectors"),
         ({"contact": {"simultaneous": "moreau"}}, "propagator.stretches"),
-        ({"contact": {"tangential_restitution": 0.5}}, "propagator.stretches"),
         ({"propagator": {"stretches": True, "name": "collocation", "step": 0.1}}, "propagator.stretches"),
         ({"propagator": {"stretches": 1}}, "propagator.stretches"),
     ],

@@ -35,7 +35,7 @@ def asks_for_stretches(physics: Physics) -> bool:
 
 def laws_without_stretches(extended: dict) -> list[str]:
     """Return what a run has that is not done of stretches, of `Physics.extended`: names in order."""
-    return [name for name in ("orientations", "rough", "simultaneous") if name in extended]
+    return [name for name in ("simultaneous",) if name in extended]
 
 
 def whole_chains(physics: Physics) -> Physics:

@@ -6,28 +6,26 @@ A side of a contact is a stretch of a long chain, another molecule as a whole, o
 
 import numpy as np
 
-from hpcchain.contact.impulse import bead_offset
-from hpcchain.contact.thermal import tangents
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import set_struck
 from hpcchain.layout.segment_parts import is_part
-from hpcchain.propagators.interface import kick
-from hpcchain.propagators.taylor.chain import chain_kick
 from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series
 from hpcchain.sector.events.contact_event import close
 from hpcchain.sector.events.simultaneous import bring
-from hpcchain.sector.events.stretch_law import (
-    go_apart,
-    impulse_of,
-    is_thermal,
-    met,
-    normal_of_sides,
-    part_them,
-    reflect,
+from hpcchain.sector.events.stretch_law import go_apart, impulse_of, met, normal_of_sides, note_contact
+from hpcchain.sector.events.stretch_reach import (
+    Side,
+    felt_across,
+    is_as_wide,
+    kick_both,
+    loosened,
+    of_one_chain,
+    push_sides,
+    reached,
 )
-from hpcchain.sector.events.stretch_reach import Side, felt, is_as_wide, loosened, of_one_chain, reached
+from hpcchain.sector.events.stretch_rough import push_across, pushes_across
 from hpcchain.sector.segments.new_segment import new_segment
 from hpcchain.sector.segments.stretch import (
     SOON_AT_CONTACT,
@@ -95,47 +93,6 @@ def _loaded(s, side, i, offset, ticks, remainder):
 
 
 @kernel
-def _kick(s, side, n):
-    """Fill KICK of a side; return the inverse effective mass, 0 of a wall."""
-    if side.row < 0:
-        return 0.0
-    if not side.part:
-        return kick(s.work, side.offset, s.mol, side.row, s.graph, side.bead, n[0], n[1], n[2], s.stepper)
-    return chain_kick(s.work, side.offset, side.tiles, np.int64(1), side.bead, n[0], n[1], n[2])
-
-
-@kernel
-def _kick_inside(s, a, b, n):
-    """Fill KICK for a contact of two beads of one stretch; return the inverse effective mass, and what is `felt`."""
-    _kick(s, b, n)
-    before, behind = felt(s, b)
-    for t in range(a.tiles):
-        for k in range(W.ROW):
-            s.impulse_response[t * W.ROW + k] = s.work[a.offset + t * W.TILE + W.KICK + k]
-    _kick(s, a, n)
-    first, last = felt(s, a)
-    for t in range(a.tiles):
-        for k in range(W.ROW):
-            s.work[a.offset + t * W.TILE + W.KICK + k] -= s.impulse_response[t * W.ROW + k]
-    p, q = bead_offset(a.offset, a.bead) + W.KICK, bead_offset(a.offset, b.bead) + W.KICK
-    mass = 0.0
-    for c in range(3):
-        mass += n[c] * (s.work[p + W.LANES * c] - s.work[q + W.LANES * c])
-    return mass, max(before, first), max(behind, last)
-
-
-@kernel
-def _felt_along(s, side, n, before, behind):
-    """Return the more of what is given and what is `felt` of unit impulses along a wall, as a thermal one has."""
-    tx, ty, tz, bx, by, bz = tangents(n[0], n[1], n[2])
-    chain_kick(s.work, side.offset, side.tiles, np.int64(1), side.bead, tx, ty, tz)
-    first, last = felt(s, side)
-    chain_kick(s.work, side.offset, side.tiles, np.int64(1), side.bead, bx, by, bz)
-    more, most = felt(s, side)
-    return max(before, first, more), max(behind, last, most)
-
-
-@kernel
 def _close_side(s, side, ticks, remainder):
     """End the present segments of a side."""
     if side.row < 0:
@@ -167,9 +124,10 @@ def _begin_side(s, side, ticks, remainder, depth):
 
 @kernel
 def _brought(s, i, partner, ticks, remainder):
-    """Bring the sides of a contact to its time, as wide as its impulse reaches, and fill KICK unless they go apart.
+    """Bring the sides of a contact to its time, as wide as its impulse reaches.
 
-    That is tried: where it is felt beyond an end a part more is taken in, and at both ends of a stretch that is too
+    KICK is that of a unit impulse along the normal, unless they go apart, or what they do pushes across it, too. How
+    far it reaches is tried: where it is felt beyond an end a part more is taken in, and at both ends of a stretch that is too
     straight. A side that stays as it was is not loaded again.
 
     Returns
@@ -205,19 +163,15 @@ def _brought(s, i, partner, ticks, remainder):
         if not (is_as_wide(a, tried) and is_as_wide(b, other)):
             continue
         rate, distance = normal_of_sides(s, i, partner, a, b)
-        if go_apart(met(s, i, partner, distance, s.extended), rate):
+        border = met(s, i, partner, distance, s.extended)
+        if go_apart(border, rate):
             break
-        if one:
-            mass, before, behind = _kick_inside(s, a, b, n)
-            a = reached(s, a, mass, before, behind)
-        else:
-            mass = _kick(s, a, n) + _kick(s, b, n)
-            before, behind = felt(s, a)
-            if is_thermal(s, partner, s.extended):
-                before, behind = _felt_along(s, a, n, before, behind)
-            a = reached(s, a, mass, before, behind)
-            before, behind = felt(s, b)
-            b = reached(s, b, mass, before, behind)
+        mass, ends = kick_both(s, a, b, one, n[0], n[1], n[2])
+        if pushes_across(s, i, partner, border, s.extended):
+            ends = felt_across(s, a, b, one, n, ends)
+        a = reached(s, a, mass, ends.before, ends.behind)
+        if not one:
+            b = reached(s, b, mass, ends.first, ends.last)
         if is_as_wide(a, tried) and is_as_wide(b, other):
             break
     return a, b, one, rate, distance, mass
@@ -251,11 +205,12 @@ def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
     border = met(s, i, partner, distance, s.extended)
     if go_apart(border, rate):
         s.count[L.N_GRAZES] += 1
-    elif is_thermal(s, partner, s.extended):
-        reflect(s, log_rows, i, partner, a, ticks, remainder)
+    elif pushes_across(s, i, partner, border, s.extended):
+        push_across(s, log_rows, i, partner, a, b, one, distance, ticks, remainder)
     else:
         impulse, kind = impulse_of(s, i, partner, border, rate, mass, s.extended)
-        part_them(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder)
+        push_sides(s, a, b, one, impulse)
+        note_contact(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder)
     _begin_side(s, a, ticks, remainder, depth)
     if one or b.row < 0:
         return a.low, a.high, np.int64(-1), np.int64(-1)

@@ -4,12 +4,9 @@ Its law, its impulse, its part of the virial, and what is logged. A long chain's
 carried along: contacts and gravity alone change its velocity.
 """
 
-import numpy as np
-
 from hpcchain.contact.coefficients import restitution_of
 from hpcchain.contact.impulse import approach, bead_offset, separation
 from hpcchain.contact.tc_model import begin_contact, own_restitution
-from hpcchain.contact.thermal import diffuse
 from hpcchain.contact.virial import centre_of_mass, set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel
@@ -17,10 +14,8 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_parts import radius_of
-from hpcchain.propagators.interface import push
 from hpcchain.sector.events.contact_event import record
 from hpcchain.sector.events.crossing import HARD, OUTER, distance_met, note_kind, pass_distance
-from hpcchain.sector.events.simultaneous import kinetic_energy
 from hpcchain.sector.events.stretch_reach import of_one_chain
 from hpcchain.sector.segments.falling import work_of_fixed
 
@@ -89,55 +84,6 @@ def impulse_of(s, i, partner, border, rate, mass, extended):
 
 
 @kernel
-def is_thermal(s, partner, extended):
-    """Whether the other side of a contact is a wall with a temperature."""
-    if extended is not None:
-        if partner < 0:
-            return s.walls[-1 - partner, L.WALL_TEMPERATURE] > 0.0
-    return False
-
-
-@kernel
-def reflect(s, log_rows, i, wall, a, ticks, remainder):
-    """Reflect bead i of a stretch from a thermal wall, and log it.
-
-    Parameters
-    ----------
-    wall : int
-        Its code.
-    a : Side
-        Of the bead; not so narrow that what is drawn along the wall is felt beyond it.
-    """
-    n, row = s.normals[L.CONTACT_NORMAL], s.centre[s.block[a.row, L.BLOCK_CHAIN]]
-    energy = kinetic_energy(s.work, a.offset, a.tiles)
-    before_x, before_y, before_z = (_momentum(s, a, 0), _momentum(s, a, 1), _momentum(s, a, 2))
-    impulse = diffuse(s, a.offset, a.tiles, np.int64(-1), a.bead, i, wall, n)
-    if impulse == 0.0:
-        s.count[L.N_GRAZES] += 1
-        return
-    _move_centre(s, a, ticks, remainder, 0.0)
-    row[L.VX] += (_momentum(s, a, 0) - before_x) / row[L.CENTRE_MASS]
-    row[L.VY] += (_momentum(s, a, 1) - before_y) / row[L.CENTRE_MASS]
-    row[L.VZ] += (_momentum(s, a, 2) - before_z) / row[L.CENTRE_MASS]
-    begin_contact(s.par, s.segment, i)
-    work = impulse * wall_velocity(s, wall)
-    heat = kinetic_energy(s.work, a.offset, a.tiles) - energy - work
-    record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, wall, impulse, 0.0, work, heat)
-
-
-@kernel
-def _momentum(s, side, c):
-    """Return component c of the momentum of a stretch's own beads [mass length / time]."""
-    total = 0.0
-    for t in range(side.tiles):
-        p = side.offset + t * W.TILE
-        for k in range(W.LANES):
-            if s.work[p + W.INVM + k] > 0.0:
-                total += s.work[p + W.COEF + W.ROW + W.LANES * c + k] / s.work[p + W.INVM + k]
-    return total
-
-
-@kernel
 def _fallen(s, c, dt, extended):
     """Return how far what falls gets along an axis in a time dt, and how much faster [length, length / time]."""
     if extended is not None:
@@ -169,6 +115,14 @@ def _apart(s, a, b, c):
 
 
 @kernel
+def _part_of(s, impulse, c, extended):
+    """Return component c of an impulse, its part along the normal given; `tangential` has the rest."""
+    if extended is not None:
+        return impulse * s.normals[L.CONTACT_NORMAL, c] + s.tangential[c]
+    return impulse * s.normals[L.CONTACT_NORMAL, c]
+
+
+@kernel
 def _moment(s, a, b, distance, impulse, ticks, remainder):
     """Return the contact's part of the molecular virial, and write its tensor's [mass length^2 / time]."""
     n, way = s.normals[L.CONTACT_NORMAL], s.normals[L.MOST_TIES]
@@ -182,32 +136,37 @@ def _moment(s, a, b, distance, impulse, ticks, remainder):
                 way[c] = 0.0
         else:
             way[c] += _arm(s, a, c, ticks, remainder) - _arm(s, b, c, ticks, remainder)
-        moment += impulse * n[c] * way[c]
-    set_tensor(s.virial_tensor, impulse * n[0], impulse * n[1], impulse * n[2], way[0], way[1], way[2])
+        moment += _part_of(s, impulse, c, s.extended) * way[c]
+    px, py, pz = (
+        _part_of(s, impulse, 0, s.extended),
+        _part_of(s, impulse, 1, s.extended),
+        _part_of(s, impulse, 2, s.extended),
+    )
+    set_tensor(s.virial_tensor, px, py, pz, way[0], way[1], way[2])
     return moment
 
 
 @kernel
-def _move_centre(s, side, ticks, remainder, impulse):
-    """Carry the centre of mass of a side's chain to a time, and change its velocity by an impulse."""
+def _move_centre(s, side, ticks, remainder, impulse, sign):
+    """Carry the centre of mass of a side's chain to a time, and change its velocity by an impulse or its opposite."""
     if not side.part:
         return
-    n, row = s.normals[L.CONTACT_NORMAL], s.centre[s.block[side.row, L.BLOCK_CHAIN]]
+    row = s.centre[s.block[side.row, L.BLOCK_CHAIN]]
     dt = time_span(ticks, remainder, row[L.START_TICKS], row[L.START_REM], s.par[L.TICK])
     for c in range(3):
         further, faster = _fallen(s, c, dt, s.extended)
         row[c] += row[L.VX + c] * dt + further
-        row[L.VX + c] += faster + impulse * n[c] / row[L.CENTRE_MASS]
+        row[L.VX + c] += faster + sign * _part_of(s, impulse, c, s.extended) / row[L.CENTRE_MASS]
     row[L.START_TICKS] = ticks
     row[L.START_REM] = remainder
 
 
 @kernel
-def part_them(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder):
-    """Apply a contact's impulse, for which KICK is there, and log it; `kind` is that of `impulse_of`."""
-    push(s.work, a.offset, a.tiles, impulse)
-    if b.row >= 0 and a.offset != b.offset:
-        push(s.work, b.offset, b.tiles, -impulse)
+def note_contact(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder):
+    """Note an impulse that has been applied: with chains' centres of mass, in sums and in the log.
+
+    Its part across the normal is in `tangential`; `kind` is that of `impulse_of`.
+    """
     if kind == 0.0:
         begin_contact(s.par, s.segment, i)
         if partner >= 0:
@@ -215,11 +174,33 @@ def part_them(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, rem
     moment = 0.0
     if partner >= 0:
         moment = _moment(s, a, b, distance, impulse, ticks, remainder)
-    _move_centre(s, a, ticks, remainder, impulse)
-    _move_centre(s, b, ticks, remainder, -impulse)
+    _move_centre(s, a, ticks, remainder, impulse, 1.0)
+    _move_centre(s, b, ticks, remainder, impulse, -1.0)
     work = _work(s, i, partner, impulse, s.extended)
     record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, partner, impulse, moment, work, 0.0)
     note_kind(s, log_rows, kind, s.extended)
+
+
+@kernel
+def note_heat(s, log_rows, i, wall, a, change, impulse, gained, ticks, remainder):
+    """Note what a thermal wall has done to a stretch, whose momentum it has changed and which has gained energy.
+
+    Parameters
+    ----------
+    change : (3,) float64 array
+        Of the momentum [mass length / time].
+    impulse : float
+        Its part along the normal.
+    gained : float
+        [mass length^2 / time^2]
+    """
+    _move_centre(s, a, ticks, remainder, 0.0, 1.0)
+    row = s.centre[s.block[a.row, L.BLOCK_CHAIN]]
+    for c in range(3):
+        row[L.VX + c] += change[c] / row[L.CENTRE_MASS]
+    begin_contact(s.par, s.segment, i)
+    work = impulse * wall_velocity(s, wall)
+    record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, wall, impulse, 0.0, work, gained - work)
 
 
 @kernel
@@ -228,6 +209,7 @@ def _work(s, i, partner, impulse, extended):
     if extended is not None:
         if partner < 0:
             return impulse * wall_velocity(s, partner)
-        n = s.normals[L.CONTACT_NORMAL]
-        return work_of_fixed(s, i, partner, n[0], n[1], n[2], impulse)
+        n, t = s.normals[L.CONTACT_NORMAL], s.tangential
+        work = work_of_fixed(s, i, partner, n[0], n[1], n[2], impulse)
+        return work + work_of_fixed(s, i, partner, t[0], t[1], t[2], 1.0)
     return 0.0

@@ -11,13 +11,12 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import is_divided
 from hpcchain.model.system import OPEN, PERIODIC, WALL, State
 from hpcchain.sector.serial import Engine
-from tests.support.extended import wall_table, with_extended
+from tests.support.extended import rough, wall_table, with_extended
 from tests.support.identity import in_stages, serial
 from tests.support.long_chains import SIDE, crowd, in_parts, line
 
 GRAVITY = [0.3, -0.2, -0.8]
 WELLS = {"distances": [1.2, 1.5], "energies": [-0.6, 0.3]}
-SPIN = {"tangential_restitution": 0.5, "seed": 1, "temperature": 1.0}
 ENOUGH = 60
 
 
@@ -70,7 +69,26 @@ def bath(seed):
     return wells(system)
 
 
-CASES = {"wells": lambda seed: wells(crowd(seed)), "a shaft": shaft, "everything": everything, "a bath": bath}
+def spinning(seed, **more):
+    """Return rough chains and beads that spin, between walls of which one is hot."""
+    system = crowd(seed, boundary=(PERIODIC, WALL, WALL), restitution=0.97)
+    spins = np.random.default_rng(seed).normal(size=(system.topology.beads, 3))
+    walls = [
+        wall_table(side="z-", temperature=2.0, tangential_restitution=0.5),
+        wall_table(side="y-", tangential_restitution=-0.4, restitution=0.9),
+        wall_table(side="y+", tangential_restitution=1.0),
+    ]
+    return rough(system, spins, 0.3, walls, seed=7, **more)
+
+
+CASES = {
+    "wells": lambda seed: wells(crowd(seed)),
+    "a shaft": shaft,
+    "everything": everything,
+    "a bath": bath,
+    "rough": spinning,
+    "rough, with wells": lambda seed: wells(spinning(seed, gravity=GRAVITY)),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -97,6 +115,9 @@ def test_events_are_those_of_whole_chains(name):
         x, _, image = engine.frame(end)
         place[engine.ids] = x + image * system.box.size
     np.testing.assert_allclose(*places, rtol=0, atol=1e-7)
+    spins = [whole_state(engine).extra[:, L.SPIN : L.SPIN + 3] for engine in (whole, parts)]
+    np.testing.assert_allclose(*spins, rtol=0, atol=1e-6)
+    assert ("rough" in name) == bool(np.any(spins[0]))
 
 
 def test_events_of_all_sorts_have_been_compared():
@@ -146,7 +167,7 @@ def test_what_falls_freely_moves_as_without_gravity():
     assert engines[1].virial == pytest.approx(engines[0].virial, abs=1e-9 * SIDE * len(told) / engines[0].quantum)
 
 
-@pytest.mark.parametrize("name", ["a shaft", "everything", "a bath"])
+@pytest.mark.parametrize("name", ["a shaft", "everything", "a bath", "rough, with wells"])
 def test_runs_go_on_from_checkpoints_to_the_same_bits(name, tmp_path):
     system = in_parts(CASES[name](4))
     expected = serial(system, 0.9)
@@ -206,7 +227,28 @@ def test_a_thermostat_draws_what_it_draws_for_whole_chains():
     np.testing.assert_array_equal(*ends)
 
 
-@pytest.mark.parametrize("law", [{"simultaneous": "moreau"}, {"rough": SPIN}])
-def test_what_is_not_done_of_stretches_is_refused(law):
-    with pytest.raises(EngineError, match="stretches"):
-        Engine(in_parts(with_extended(crowd(6), **law)))
+def test_perfectly_rough_chains_keep_energy_and_momentum():
+    """Contacts turn the slip of surfaces round: kinetic energy and that of spins stay together."""
+    plain = crowd(9)
+    spins = np.random.default_rng(1).normal(size=(plain.topology.beads, 3))
+    system = in_parts(rough(plain, spins, -1.0))
+    mass, inertia = system.topology.mass, system.topology.moment
+    engine = Engine(system)
+
+    def figures(time):
+        _, v, _ = engine.frame(time)
+        own, turn = engine.ids, engine.state().extra[:, L.SPIN : L.SPIN + 3]
+        energy = 0.5 * (mass[own][:, None] * v**2).sum() + 0.5 * (inertia[own][:, None] * turn**2).sum()
+        return energy, mass[own] @ v
+
+    assert engine.advance(1e-6)
+    energy, momentum = figures(1e-6)
+    assert engine.advance(5.0) and engine.counters["contacts"] > 500
+    later, total = figures(5.0)
+    assert later == pytest.approx(energy, rel=2e-13)
+    np.testing.assert_allclose(total, momentum, rtol=0, atol=1e-12)
+
+
+def test_what_is_not_done_of_stretches_is_refused():
+    with pytest.raises(EngineError, match="stretches do not go with simultaneous"):
+        Engine(in_parts(with_extended(crowd(6), simultaneous="moreau")))

@@ -1,0 +1,147 @@
+"""Contacts of long chains that push across the normal, too: rough beads, and walls with a temperature.
+
+The laws are those of whole molecules (`contact.rough`, `contact.thermal`); responses are those of stretches.
+"""
+
+import math
+
+import numpy as np
+
+from hpcchain.contact.coefficients import restitution_of
+from hpcchain.contact.impulse import bead_offset
+from hpcchain.contact.rough import (
+    ROUGH,
+    SINGULAR,
+    rough_or_smooth,
+    spin_response,
+    spin_up,
+    surface_velocity,
+    tangential_of,
+)
+from hpcchain.contact.tc_model import own_restitution
+from hpcchain.contact.thermal import diffuse, draw_spin
+from hpcchain.contact.walls import wall_velocity
+from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.sector.events.crossing import HARD
+from hpcchain.sector.events.simultaneous import kinetic_energy
+from hpcchain.sector.events.stretch_law import note_contact, note_heat
+from hpcchain.sector.events.stretch_reach import kick_both, push_sides
+
+
+@inlined
+def _is_thermal(s, partner):
+    return partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0
+
+
+@kernel
+def pushes_across(s, i, partner, border, extended):
+    """Whether the impulse of a contact may have a part across its normal; `border` is what was `met`."""
+    if extended is not None:
+        return border == HARD and (_is_thermal(s, partner) or tangential_of(s, i, partner, extended) != 1.0)
+    return False
+
+
+@outlined
+def push_across(s, log_rows, i, partner, a, b, one, distance, ticks, remainder):
+    """Apply the impulse of a contact that pushes across its normal, too, and log it; see `stretch_event`."""
+    if _is_thermal(s, partner):
+        _reflect(s, log_rows, i, partner, a, ticks, remainder)
+        return
+    impulse = _rub(s, a, b, one, i, partner)
+    if impulse == 0.0:
+        s.count[L.N_GRAZES] += 1
+        return
+    note_contact(s, log_rows, i, partner, a, b, impulse, 0.0, distance, ticks, remainder)
+
+
+@kernel
+def _reflect(s, log_rows, i, wall, a, ticks, remainder):
+    """Reflect bead i of a stretch from a thermal wall."""
+    change = s.growths  # scratch, three numbers
+    energy = kinetic_energy(s.work, a.offset, a.tiles)
+    for c in range(3):
+        change[c] = -_momentum(s, a, c)
+    impulse = diffuse(s, a.offset, a.tiles, np.int64(-1), a.bead, i, wall, s.normals[L.CONTACT_NORMAL])
+    if impulse == 0.0:
+        s.count[L.N_GRAZES] += 1
+        return
+    for c in range(3):
+        change[c] += _momentum(s, a, c)
+    gained = kinetic_energy(s.work, a.offset, a.tiles) - energy
+    if tangential_of(s, i, wall, s.extended) != 1.0:
+        gained += draw_spin(s, i, wall)
+    note_heat(s, log_rows, i, wall, a, change, impulse, gained, ticks, remainder)
+
+
+@kernel
+def _momentum(s, side, c):
+    """Return component c of the momentum of a stretch's own beads [mass length / time]."""
+    total = 0.0
+    for t in range(side.tiles):
+        p = side.offset + t * W.TILE
+        for k in range(W.LANES):
+            if s.work[p + W.INVM + k] > 0.0:
+                total += s.work[p + W.COEF + W.ROW + W.LANES * c + k] / s.work[p + W.INVM + k]
+    return total
+
+
+@kernel
+def _rub(s, a, b, one, i, j):
+    """Apply the impulse of a contact of rough beads, or of one and a wall, as `contact.rough.rough_impulse` does.
+
+    Returns its part along the normal, 0 for a graze; `tangential` has the rest.
+    """
+    n, u = s.normals[L.CONTACT_NORMAL], s.impulses
+    e = restitution_of(s, i, j, s.extended)
+    if j < 0:
+        e = own_restitution(s, i, j, e)
+    if _surfaces(s, a, b, i, j, n, u) >= 0.0:
+        return 0.0
+    _responses(s, a, b, one)
+    response = spin_response(s, i) + (spin_response(s, j) if j >= 0 else 0.0)
+    kind = rough_or_smooth(s, n, u, response, e, tangential_of(s, i, j, s.extended), 0.0)
+    if kind == SINGULAR:
+        return 0.0
+    impulse = u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
+    strength = math.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
+    kick_both(s, a, b, one, u[0] / strength, u[1] / strength, u[2] / strength)
+    push_sides(s, a, b, one, strength)
+    if kind == ROUGH:
+        for c in range(3):
+            s.tangential[c] = u[c] - impulse * n[c]
+        spin_up(s, i, n, u)
+        if j >= 0:
+            spin_up(s, j, n, u)
+    return impulse
+
+
+@kernel
+def _surfaces(s, a, b, i, j, n, u):
+    """Write the velocity of the two surfaces at the contact to u; return its part along the normal."""
+    p = bead_offset(a.offset, a.bead) + W.COEF + W.ROW
+    rate = 0.0
+    for c in range(3):
+        u[c] = s.work[p + W.LANES * c] + surface_velocity(s, i, n, c, 1.0)
+        if j >= 0:
+            q = bead_offset(b.offset, b.bead) + W.COEF + W.ROW
+            u[c] += surface_velocity(s, j, n, c, 1.0) - s.work[q + W.LANES * c]
+        else:
+            u[c] -= wall_velocity(s, j) * n[c]
+        rate += u[c] * n[c]
+    return rate
+
+
+@kernel
+def _responses(s, a, b, one):
+    """Write the rates of the contact's opening to unit impulses along the axes into the first rows of `matrix`."""
+    p = bead_offset(a.offset, a.bead) + W.KICK
+    for c in range(3):
+        kick_both(s, a, b, one, 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
+        for d in range(3):
+            s.matrix[d, c] = s.work[p + W.LANES * d]
+        if b.row >= 0:
+            q = bead_offset(b.offset, b.bead) + W.KICK
+            for d in range(3):
+                s.matrix[d, c] += -s.work[q + W.LANES * d] if one else s.work[q + W.LANES * d]
