@@ -27,7 +27,7 @@ from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import complete, widened
 from hpcchain.parallel.ghosts.molecules import WIDTH, pack, taken, unpack
 from hpcchain.parallel.patience import nap
-from hpcchain.sector.core import EVENT_ROW
+from hpcchain.sector.core import event_row
 from hpcchain.sector.interface import added
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 
@@ -264,7 +264,7 @@ class ActiveRanksEngine:
         rows, self._rows = self._rows, []
         if self.engine is not None:
             rows = [*rows, self.engine.drain_events()]
-        return np.concatenate(rows) if rows else np.empty(0, dtype=EVENT_ROW)
+        return np.concatenate(rows) if rows else np.empty(0, dtype=event_row(self.system.physics))
 
     @property
     def time(self) -> float:

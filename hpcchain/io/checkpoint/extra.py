@@ -15,7 +15,7 @@ from hpcchain.errors import DataError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.part_columns import COLUMNS, SERIES
 from hpcchain.model.molecules.long_chains import columns_in_use, divides_any, with_columns
-from hpcchain.model.physics.extended import EXTRA, UNKNOWN, column, joined, tables_of
+from hpcchain.model.physics.extended import EXTRA, UNKNOWN, column, joined, tables_of, widened
 from hpcchain.parallel.agreement import gathered
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def _own_tables(system: System, comm: Communicator | None) -> dict:
     used = int(np.max(np.sum(inside != 0.0, axis=1), initial=0))
     every = gathered(comm, (used, known))
     columns, everyone_knows = max(most for most, _ in every), all(known for _, known in every)
+    rows = widened(rows, L.INSIDE + columns)  # those of a rank without beads are as wide as at the start
     found = {}
     for one in tables_of(system.physics):
         if one.columns or everyone_knows:

@@ -127,8 +127,8 @@ def _brought(s, i, partner, ticks, remainder):
     """Bring the sides of a contact to its time, as wide as its impulse reaches.
 
     KICK is that of a unit impulse along the normal, unless they go apart, or what they do pushes across it, too. How
-    far it reaches is tried: where it is felt beyond an end a part more is taken in, and at both ends of a stretch that is too
-    straight. A side that stays as it was is not loaded again.
+    far it reaches is tried: where it is felt beyond an end a part more is taken in, and at both ends of a stretch that
+    is too straight. A side that stays as it was is not loaded again.
 
     Returns
     -------
