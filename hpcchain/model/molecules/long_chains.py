@@ -56,6 +56,12 @@ def _may_be_divided(physics: Physics) -> bool:
     return physics.options.stretches and physics.propagator == "taylor"
 
 
+def _has_limits(physics: Physics, kind: int) -> bool:
+    """Whether molecules of a kind have limits of distances; what a file has of them may not have been looked at yet."""
+    limits = physics.extended.get("distance_limits")
+    return isinstance(limits, list) and kind < len(limits) and bool(limits[kind])
+
+
 def is_divided(topology: Topology, m: int, physics: Physics) -> bool:
     """Whether molecule m is divided: a long chain, all beads of which move and touch one another unless bonded.
 
@@ -74,7 +80,7 @@ def is_divided(topology: Topology, m: int, physics: Physics) -> bool:
         return False
     if not topology.self_contact[m] or topology.exclude[m] > 1 or topology.fixed[bead].any():
         return False
-    if "distance_limits" in physics.extended and physics.extended["distance_limits"][topology.kind[m]]:
+    if _has_limits(physics, int(topology.kind[m])):
         return False
     if topology.rod[m] or topology.body[m] or topology.flexible[m]:
         return False
