@@ -23,9 +23,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.model.molecules.bodies import body_length, body_positions, is_thin
 from hpcchain.model.molecules.equal_shapes import groups_of
-from hpcchain.model.molecules.long_chains import asks_for_stretches, divides_any, laws_without_stretches
+from hpcchain.model.molecules.long_chains import asks_for_stretches, divides_any
 from hpcchain.model.molecules.rods import rod_positions
-from hpcchain.model.physics.extended import is_extended, tables_of
+from hpcchain.model.physics.extended import is_extended, laws_without_stretches, tables_of
 from hpcchain.model.physics.step_potentials import inside_is_sound, limits_problem, potentials_problem
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.overlap import wall_overlap

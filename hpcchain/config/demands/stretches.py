@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 from hpcchain.config.keys.values import Wrong
-from hpcchain.model.molecules.long_chains import laws_without_stretches
 from hpcchain.model.physics import extended
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def check_stretches(config: Config) -> None:
     key = f"{asking[0]}.stretches"
     if config.run.engine != "events":
         raise Wrong(f'{key}: means nothing for run.engine "{config.run.engine}"; remove it')
-    others = laws_without_stretches(extended.settings(config))
+    others = extended.laws_without_stretches(extended.settings(config))
     if others:
         raise Wrong(f"{key}: does not go with {', '.join(others)}; remove it")
     sectors = config.run.sectors

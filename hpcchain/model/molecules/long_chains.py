@@ -33,11 +33,6 @@ def asks_for_stretches(physics: Physics) -> bool:
     return any(_may_be_divided(one) for one in physics.every())
 
 
-def laws_without_stretches(extended: dict) -> list[str]:
-    """Return what a run has that is not done of stretches, of `Physics.extended`: names in order."""
-    return [name for name in ("simultaneous",) if name in extended]
-
-
 def whole_chains(physics: Physics) -> Physics:
     """Return the same constants of a run that divides no chain."""
     own = [one | {"options": replace(one["options"], stretches=False)} if one else {} for one in physics.kinds]

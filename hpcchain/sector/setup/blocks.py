@@ -11,7 +11,8 @@ from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.model.composition import Composition, composition_of, running_sum
-from hpcchain.model.molecules.long_chains import divided, divides_any, laws_without_stretches, sizes_of_parts
+from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
+from hpcchain.model.physics.extended import laws_without_stretches
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 if TYPE_CHECKING:
