@@ -249,6 +249,23 @@ def test_perfectly_rough_chains_keep_energy_and_momentum():
     np.testing.assert_allclose(total, momentum, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("hit", [[69.3, 23.0, 20.1], [70.0, 23.0, 20.0]], ids=["aslant", "right across"])
+def test_what_rubs_along_a_straight_chain_moves_it_as_a_whole(hit):
+    """The normal part of the impulse is hardly felt along the chain, the other one at its ends."""
+    plain = line(120, [(hit, [0.5, -1.0, 0.0])])
+    system = rough(plain, np.zeros((121, 3)), -1.0)
+    found = []
+    for one in (system, in_parts(system)):
+        engine = Engine(one, log_events=True)
+        assert engine.advance(4.0)
+        events, v = engine.drain_events(), np.empty((121, 3))
+        assert len(events) > 0 and np.abs(events["tangential"]).max() > 0.1
+        v[engine.ids] = engine.frame(4.0)[1]
+        found.append(v)
+    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(plain.topology.mass @ found[1], [0.5, -1.0, 0.0], rtol=0, atol=1e-13)
+
+
 def test_what_is_not_done_of_stretches_is_refused():
     with pytest.raises(EngineError, match="stretches do not go with simultaneous"):
         Engine(in_parts(with_extended(crowd(6), simultaneous="moreau")))
