@@ -247,6 +247,33 @@ def rough_or_smooth(s, n, u, c, e, et, projection_loss):
     return SMOOTH
 
 
+@kernel
+def surfaces(s, p, q, i, j, n, u):
+    """Write the velocity of the two surfaces at a contact to u; return its part along the normal [length / time].
+
+    Bead i is at p of the workspace, bead j at q; of a wall (j < 0) there is none.
+    """
+    rate = 0.0
+    for c in range(3):
+        u[c] = s.work[p + W.COEF + W.ROW + W.LANES * c] + surface_velocity(s, i, n, c, 1.0)
+        if j >= 0:
+            u[c] += surface_velocity(s, j, n, c, 1.0) - s.work[q + W.COEF + W.ROW + W.LANES * c]
+        elif wall_velocity(s, j) != 0.0:
+            u[c] -= wall_velocity(s, j) * n[c]
+        rate += u[c] * n[c]
+    return rate
+
+
+@kernel
+def spin_beads(s, i, j, n, u, impulse):
+    """Change the spins of rough beads by an impulse u, of which `impulse` is along n; `tangential` gets the rest."""
+    for c in range(3):
+        s.tangential[c] = u[c] - impulse * n[c]
+    spin_up(s, i, n, u)
+    if j >= 0:
+        spin_up(s, j, n, u)
+
+
 @outlined
 def rough_impulse(s, oa, ob, ma, mb, i, j, n, e, et, projection_loss):
     """Apply the impulse of a contact of beads of molecules in the workspace, or of one and a wall.
@@ -276,15 +303,7 @@ def rough_impulse(s, oa, ob, ma, mb, i, j, n, e, et, projection_loss):
     p = oa + (a >> W.LANE_SHIFT) * W.TILE + (a & W.LANE_MASK)
     q = ob + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
     u = s.impulses
-    un = 0.0
-    for c in range(3):
-        u[c] = s.work[p + W.COEF + W.ROW + W.LANES * c] + surface_velocity(s, i, n, c, 1.0)
-        if mb >= 0:
-            u[c] += surface_velocity(s, j, n, c, 1.0) - s.work[q + W.COEF + W.ROW + W.LANES * c]
-        elif wall_velocity(s, j) != 0.0:
-            u[c] -= wall_velocity(s, j) * n[c]
-        un += u[c] * n[c]
-    if un >= 0.0:
+    if surfaces(s, p, q, i, j, n, u) >= 0.0:
         return 0.0
     _responses(s, oa, ob, ma, mb, a, b, p, q)
     response = spin_response(s, i) + (spin_response(s, j) if mb >= 0 else 0.0)
@@ -297,11 +316,7 @@ def rough_impulse(s, oa, ob, ma, mb, i, j, n, e, et, projection_loss):
         impulse += u[c] * n[c]
     _apply(s, oa, ob, ma, mb, a, b, u)
     if kind == ROUGH:
-        for c in range(3):
-            s.tangential[c] = u[c] - impulse * n[c]
-        spin_up(s, i, n, u)
-        if mb >= 0:
-            spin_up(s, j, n, u)
+        spin_beads(s, i, j, n, u, impulse)
     return impulse
 
 

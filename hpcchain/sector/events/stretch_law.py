@@ -1,7 +1,7 @@
 """What becomes of a contact in which a long chain takes part, whose sides are in the workspace (`stretch_event`).
 
 Its law, its impulse, its part of the virial, and what is logged. A long chain's centre of mass, for the virial, is
-carried along: contacts and gravity alone change its velocity.
+carried along: contacts and gravity change its velocity, and a thermostat sets it (`stretch_redraw`).
 """
 
 from hpcchain.contact.coefficients import restitution_of

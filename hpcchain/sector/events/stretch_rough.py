@@ -13,14 +13,13 @@ from hpcchain.contact.rough import (
     ROUGH,
     SINGULAR,
     rough_or_smooth,
+    spin_beads,
     spin_response,
-    spin_up,
-    surface_velocity,
+    surfaces,
     tangential_of,
 )
 from hpcchain.contact.tc_model import own_restitution
 from hpcchain.contact.thermal import diffuse, draw_spin
-from hpcchain.contact.walls import wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -97,7 +96,8 @@ def _rub(s, a, b, one, i, j):
     e = restitution_of(s, i, j, s.extended)
     if j < 0:
         e = own_restitution(s, i, j, e)
-    if _surfaces(s, a, b, i, j, n, u) >= 0.0:
+    q = bead_offset(b.offset, b.bead) if j >= 0 else -1
+    if surfaces(s, bead_offset(a.offset, a.bead), q, i, j, n, u) >= 0.0:
         return 0.0
     _responses(s, a, b, one)
     response = spin_response(s, i) + (spin_response(s, j) if j >= 0 else 0.0)
@@ -109,28 +109,8 @@ def _rub(s, a, b, one, i, j):
     kick_both(s, a, b, one, u[0] / strength, u[1] / strength, u[2] / strength)
     push_sides(s, a, b, one, strength)
     if kind == ROUGH:
-        for c in range(3):
-            s.tangential[c] = u[c] - impulse * n[c]
-        spin_up(s, i, n, u)
-        if j >= 0:
-            spin_up(s, j, n, u)
+        spin_beads(s, i, j, n, u, impulse)
     return impulse
-
-
-@kernel
-def _surfaces(s, a, b, i, j, n, u):
-    """Write the velocity of the two surfaces at the contact to u; return its part along the normal."""
-    p = bead_offset(a.offset, a.bead) + W.COEF + W.ROW
-    rate = 0.0
-    for c in range(3):
-        u[c] = s.work[p + W.LANES * c] + surface_velocity(s, i, n, c, 1.0)
-        if j >= 0:
-            q = bead_offset(b.offset, b.bead) + W.COEF + W.ROW
-            u[c] += surface_velocity(s, j, n, c, 1.0) - s.work[q + W.LANES * c]
-        else:
-            u[c] -= wall_velocity(s, j) * n[c]
-        rate += u[c] * n[c]
-    return rate
 
 
 @kernel
