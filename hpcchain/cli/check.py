@@ -152,14 +152,10 @@ def packing_lines(box: BoxSection, volume: float) -> list:
 
 def memory_lines(extent: Extent) -> list:
     """Return the lines on memory of a run of an Extent."""
-    from hpcchain.run.guards.memory import BYTES_PER_RANK
-
+    one, two, many = (size(extent.need(ranks)) for ranks in (1, 2, 16))
     if extent.alone:
-        return [f"memory: at most about {size(extent.need(1))} on one rank, which has all beads: propagator.stretches"]
-    lines = [
-        f"memory: at most about {size(extent.need(1))} on one rank; on several {size(BYTES_PER_RANK)} per rank, "
-        f"plus {size(extent.own(2) * 2)} over all ranks"
-    ]
+        return [f"memory: at most about {one} on one rank, which has all beads: propagator.stretches"]
+    lines = [f"memory: at most about {one} on one rank, {two} on each of 2, {many} on each of 16"]
     if extent.start() > 0:
-        lines.append(f"memory for the start: {size(extent.start())} more on each of several ranks, however many")
+        lines.append(f"memory for the start: {size(extent.start())} of it on each rank, however many")
     return lines

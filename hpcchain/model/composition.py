@@ -22,6 +22,8 @@ FLAGS = ("soft", "fixed", "self_contact", "rod", "body", "flexible")
 """Files have bytes in their place."""
 KEPT = "_composition"
 """Under this name a Topology keeps its Composition: an engine asks for it eight times, and all tables are looked at."""
+FEW = 100
+"""Runs that are copied one by one: of more each row is looked up."""
 
 
 @dataclass(frozen=True)
@@ -133,11 +135,14 @@ class Composition:
 
     def rows(self, name: str, low: int, high: int) -> np.ndarray:
         """Return rows low ... high - 1 of the table of this name in the Topology."""
-        rows, prototypes = np.arange(low, high), self.prototypes
+        prototypes = self.prototypes
         if name in PER_BEAD:
-            return getattr(prototypes, name)[self.prototype_of(rows)]
-        if name in (*PER_BOND, "bonds"):
-            return self._bond_rows(name, rows)
+            return self._cycled(getattr(prototypes, name), self.first_bead, prototypes.first_bead, low, high)
+        if name in PER_BOND:
+            return self._cycled(getattr(prototypes, name), self.first_bond, prototypes.first_bond, low, high)
+        rows = np.arange(low, high)
+        if name == "bonds":
+            return self._bond_rows(rows)
         if name in ("first_bead", "first_bond"):
             at = np.minimum(self._run_of(self.first_molecule, rows), len(self.run) - 1)
             each = np.diff(getattr(prototypes, name))[self.run]
@@ -150,16 +155,40 @@ class Composition:
         found = {name: self.rows(name, 0, self.count(name)) for name in tables}
         return Topology(self.names, type_names=self.type_names, **found)
 
-    def _bond_rows(self, name: str, bonds: np.ndarray) -> np.ndarray:
-        """Return the bonds (n,) of these numbers, as pairs of beads, or their lengths."""
+    def _bond_rows(self, bonds: np.ndarray) -> np.ndarray:
+        """Return the bonds (n,) of these numbers, as pairs of beads."""
         at = self._run_of(self.first_bond, bonds)
         one, inside = self.run[at], bonds - self.first_bond[at]
         each = np.diff(self.prototypes.first_bond)[one]
         like = self.prototypes.first_bond[one] + inside % each
-        if name in PER_BOND:
-            return getattr(self.prototypes, name)[like]
         first = self.first_bead[at] + inside // each * self._sizes[at]
         return self.prototypes.bonds[like] + (first - self.prototypes.first_bead[one])[:, None]
+
+    def _cycled(self, table: np.ndarray, first: np.ndarray, block: np.ndarray, low: int, high: int) -> np.ndarray:
+        """Return rows low ... high - 1 of a table of which each molecule has a copy of its class's rows.
+
+        Parameters
+        ----------
+        table : (n, ...) array
+            Of the prototypes.
+        first, block : (R + 1,), (C + 1,) int64 arrays
+            Where the runs' rows begin, and the classes' in `table`.
+        low, high : int
+        """
+        runs = np.flatnonzero((first[1:] > low) & (first[:-1] < high) & (first[1:] > first[:-1]))
+        if len(runs) > FEW:
+            at = self._run_of(first, rows := np.arange(low, high))
+            return table[block[self.run[at]] + (rows - first[at]) % np.diff(block)[self.run[at]]]
+        found = np.empty((high - low, *table.shape[1:]), dtype=table.dtype)
+        for r in runs:
+            begin, end, kind = max(low, first[r]), min(high, first[r + 1]), self.run[r]
+            one = table[block[kind] : block[kind + 1]]
+            one = np.roll(one, -int((begin - first[r]) % len(one)), axis=0)
+            part = found[begin - low : end - low]
+            copies = len(part) // len(one)
+            part[: copies * len(one)].reshape(copies, *one.shape)[:] = one
+            part[copies * len(one) :] = one[: len(part) % len(one)]
+        return found
 
     @property
     def _sizes(self) -> np.ndarray:

@@ -30,15 +30,40 @@ def exchange(comm: Communicator, destination: np.ndarray, rows: np.ndarray) -> t
     counts : (size,) int64 array
         How many rows came from each rank.
     """
-    sequence = np.argsort(destination, kind="stable")
-    sent = np.bincount(destination, minlength=comm.Get_size()).astype(np.int64)
-    counts = np.empty_like(sent)
-    comm.Alltoall(sent, counts)
-    outgoing = np.ascontiguousarray(rows[sequence])
-    received = np.empty((int(counts.sum()), *rows.shape[1:]), dtype=rows.dtype)
-    width = rows.dtype.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
-    comm.Alltoallv([_raw(outgoing), sent * width], [_raw(received), counts * width])
-    return received, counts
+    way = Way(comm, destination)
+    return way.sent(rows), way.counts
+
+
+class Way:
+    """Which rank each of some rows goes to, and how many come from each rank: arrays of such rows go this way.
+
+    Parameters
+    ----------
+    comm : communicator
+    destination : (n,) integer array
+        Rank that each row goes to.
+
+    Attributes
+    ----------
+    counts : (size,) int64 array
+        How many rows come from each rank.
+    """
+
+    def __init__(self, comm: Communicator, destination: np.ndarray) -> None:
+        self._comm = comm
+        sorted_already = len(destination) == 0 or bool(np.all(destination[1:] >= destination[:-1]))
+        self._sequence = None if sorted_already else np.argsort(destination, kind="stable")
+        self._sent = np.bincount(destination, minlength=comm.Get_size()).astype(np.int64)
+        self.counts = np.empty_like(self._sent)
+        comm.Alltoall(self._sent, self.counts)
+
+    def sent(self, rows: np.ndarray) -> np.ndarray:
+        """Return the rows that come, by sending rank and in the sender's order within it; collective."""
+        outgoing = np.ascontiguousarray(rows if self._sequence is None else rows[self._sequence])
+        received = np.empty((int(self.counts.sum()), *rows.shape[1:]), dtype=rows.dtype)
+        width = rows.dtype.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
+        self._comm.Alltoallv([_raw(outgoing), self._sent * width], [_raw(received), self.counts * width])
+        return received
 
 
 def _raw(rows: np.ndarray) -> np.ndarray:
@@ -71,12 +96,18 @@ def to_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, arrays: di
     """
     ids = np.asarray(ids, dtype=np.int64)
     _agree_on_range(comm, bounds, ids)
-    owner = np.searchsorted(bounds, ids, side="right") - 1
-    received, _ = exchange(comm, owner, ids)
-    sequence = np.argsort(received, kind="stable")
+    way = Way(comm, np.searchsorted(bounds, ids, side="right") - 1)
     low, high = bounds[comm.Get_rank()], bounds[comm.Get_rank() + 1]
-    _agree(comm, _not_once(received[sequence], low, high))
-    return {name: exchange(comm, owner, rows)[0][sequence] for name, rows in arrays.items()}
+    place = way.sent(ids) - low
+    _agree(comm, _not_once(place, low, high))
+    return {name: _placed(way.sent(rows), place) for name, rows in arrays.items()}
+
+
+def _placed(rows: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Return rows in another order: the first comes to `place[0]`."""
+    found = np.empty_like(rows)
+    found[place] = rows
+    return found
 
 
 def from_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, slabs: dict) -> dict:
@@ -103,14 +134,10 @@ def from_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, slabs: d
     _agree_on_range(comm, bounds, ids)
     owner = np.searchsorted(bounds, ids, side="right") - 1
     wanted, counts = exchange(comm, owner, ids)
-    asker = np.repeat(np.arange(comm.Get_size()), counts)
-    sequence = np.argsort(owner, kind="stable")
-    answer = {}
-    for name, slab in slabs.items():
-        rows, _ = exchange(comm, asker, slab[wanted - bounds[comm.Get_rank()]])
-        answer[name] = np.empty_like(rows)
-        answer[name][sequence] = rows
-    return answer
+    wanted -= bounds[comm.Get_rank()]
+    back = Way(comm, np.repeat(np.arange(comm.Get_size()), counts))
+    place = np.argsort(owner, kind="stable")
+    return {name: _placed(back.sent(slab[wanted]), place) for name, slab in slabs.items()}
 
 
 def _agree_on_range(comm: Communicator, bounds: np.ndarray, ids: np.ndarray) -> None:
@@ -118,9 +145,9 @@ def _agree_on_range(comm: Communicator, bounds: np.ndarray, ids: np.ndarray) -> 
     _agree(comm, f"bead {outside[0]} does not exist: there are {bounds[-1]} beads" if len(outside) else None)
 
 
-def _not_once(ids: np.ndarray, low: int, high: int) -> Any:
-    """Return what is wrong with sorted ids that should be low, low + 1, ..., high - 1; None if nothing is."""
-    count = np.bincount(ids - low, minlength=high - low)
+def _not_once(place: np.ndarray, low: int, high: int) -> Any:
+    """Return what is wrong with ids, less `low`, that should be low ... high - 1, each once; None if nothing is."""
+    count = np.bincount(place, minlength=high - low)
     wrong = np.flatnonzero(count != 1)
     return f"bead {wrong[0] + low} is held by {count[wrong[0]]} ranks instead of one" if len(wrong) else None
 

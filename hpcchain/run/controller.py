@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain import machine
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, DataError
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint.store import checkpoint_name, prune
@@ -141,6 +142,7 @@ class Run:
         """
         try:
             self.open()
+            machine.return_freed()  # of what it took to set up
             code = self.carry(self.end)
             return self.finish() if code is None else code
         except BaseException:

@@ -50,6 +50,9 @@ BATCH = 20000
 MOST_EVENTS, EVENTS_PER_BEAD = 512, 16
 WANTED = 1024
 ENTRIES = 4
+# Rows for closed segments to begin with: one for each molecule, of many for a part of them and so many beads, as the
+# windows of large sectors are short (`parallel.window_length`).
+CLOSED, CLOSED_BEADS = 2, 1 << 15
 VACANCY = 8
 LEAST_VACANT = 8
 
@@ -209,7 +212,8 @@ class GhostedSector:
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
-        rows = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows)) + 2 * L.MOST_MEMBERS
+        present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))
+        rows = np.minimum(present, present // CLOSED + CLOSED_BEADS // self.classes.sizes) + 2 * L.MOST_MEMBERS
         self._more_rows(core, rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
     def admit(self, molecules: np.ndarray, rows: np.ndarray) -> np.ndarray:

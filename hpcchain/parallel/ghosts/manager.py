@@ -15,11 +15,12 @@ alone.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain import machine
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics.extended import UNKNOWN, complete, inside_columns
 from hpcchain.model.physics.step_potentials import beyond_contact
@@ -41,6 +42,23 @@ if TYPE_CHECKING:
 CROWDED = 11.0  # windows with so many more ghosts than at first as there are beads here cost as much as a new choice
 ROUNDING = 1e-6
 NOBODY = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What a sector had whose place another takes.
+
+    Attributes
+    ----------
+    ids, capacity : (n,) int64 arrays
+        Global ids of its beads, and the capacities of their neighbour lists.
+    closed : (sizes,) int64 array
+        Its rows for closed segments, by size of molecule.
+    """
+
+    ids: np.ndarray
+    capacity: np.ndarray
+    closed: np.ndarray
 
 
 class GhostManager:
@@ -92,6 +110,7 @@ class GhostManager:
         self.rebuilds = self.skin_refreshes = 0
         self.cell_capacity_factor = 1.0
         self.ghosted: GhostedSector = None
+        self.earlier: Earlier | None = None
         self.reference_position: np.ndarray = None
         self.lending: Lending = None
         self.demanded = set()
@@ -127,9 +146,10 @@ class GhostManager:
 
     def _settled(self, own: MoleculeSet) -> MoleculeSet:
         """Hand molecules over to the ranks whose sectors they are in; return this rank's; collective."""
-        own = self.migration.settled(own, self._store)
-        self.owned = own.molecule_ids
-        return own
+        settled = self.migration.settled(own, self._store)
+        own.let_go()
+        self.owned = settled.molecule_ids
+        return settled
 
     def _located(self, own: MoleculeSet, now: tuple) -> MoleculeSet:
         """Return owned molecules with the places where their beads are; what began earlier is carried there."""
@@ -137,7 +157,9 @@ class GhostManager:
         if not (np.any(state.ticks != now[0]) or np.any(state.remainder != now[1])):
             return own
         self._build(own, np.full(len(own.molecule_ids), L.OWNED, dtype=np.int8))
-        return replace(own, position_now=self._own(now).position_now)
+        located = replace(own, position_now=self._own(now).position_now)
+        self._let_go()
+        return located
 
     def rebuild_ghosts(
         self,
@@ -175,7 +197,16 @@ class GhostManager:
             own = self._with_extra(own)
         if cost is not None:
             self.migration.balance(own, cost)
+        self._let_go()
         self._choose(self._settled(own), everything)
+        machine.return_freed()
+
+    def _let_go(self) -> None:
+        """Forget the sector, so that there is room for the next one; what that begins with is kept."""
+        ghosted = self.ghosted
+        beads = ghosted.beads_of(np.flatnonzero(ghosted.ownership != L.VACANT))
+        self.earlier = Earlier(ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.closed)
+        self.ghosted = None
 
     def _own(self, now: tuple) -> MoleculeSet:
         """Return the MoleculeSet of owned molecules, from the ghosted sector."""
@@ -366,6 +397,8 @@ class GhostManager:
     def _settle_in(self, own: MoleculeSet, skin: np.ndarray, wanted_by: dict, ghosts: dict) -> None:
         """Build the ghosted sector from owned molecules and the ghosts received, rank -> MoleculeSet."""
         held = merged(self.composition, [own, *ghosts.values()])
+        own.let_go()
+        machine.return_freed()
         ownership = np.full(len(held.molecule_ids), L.FULL_GHOST if self.everything else L.GHOST, dtype=np.int8)
         ownership[np.isin(held.molecule_ids, [m for m, rank in self.demanded if rank == self.comm.rank])] = L.FULL_GHOST
         ownership[np.searchsorted(held.molecule_ids, own.molecule_ids)] = L.OWNED
@@ -400,7 +433,7 @@ class GhostManager:
         dormant = np.zeros(len(held.position_now), dtype=bool) if dormant is None else dormant
         system = replace(self.system, state=held.state)
         capacity = self._capacities(self.composition.beads_of(held.molecule_ids))
-        closed = None if self.ghosted is None else self.ghosted.closed
+        closed = None if self.earlier is None else self.earlier.closed
         here = MoleculesHere(held.molecule_ids, ownership, dormant)
         options = Options(
             self.shell,
@@ -411,17 +444,16 @@ class GhostManager:
             inside=self.inside,
         )
         self.ghosted = GhostedSector(self.classes, system, here, capacity, options, closed)
+        self.earlier = None
         self.past_counts[L.SUMMED] -= self.ghosted.counts[L.SUMMED]
 
     def _capacities(self, ids: np.ndarray) -> np.ndarray:
         """Return list capacities of beads: what they had here before, if that was more than what they begin with."""
         capacity = self.capacity[self.composition.prototype_of(ids)]
-        if self.ghosted is not None and len(ids):
-            beads = self.ghosted.beads_of(np.flatnonzero(self.ghosted.ownership != L.VACANT))
-            earlier, had = self.ghosted.ids[beads], self.ghosted.core.capacity[self.ghosted.core.state_row[beads]]
-            at = np.minimum(np.searchsorted(ids, earlier), len(ids) - 1)
-            stays = ids[at] == earlier
-            capacity[at[stays]] = np.maximum(capacity[at[stays]], had[stays])
+        if self.earlier is not None and len(ids):
+            at = np.minimum(np.searchsorted(ids, self.earlier.ids), len(ids) - 1)
+            stays = ids[at] == self.earlier.ids
+            capacity[at[stays]] = np.maximum(capacity[at[stays]], self.earlier.capacity[stays])
         return capacity
 
     def _reach_of(self, like: np.ndarray) -> np.ndarray:

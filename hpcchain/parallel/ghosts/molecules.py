@@ -36,6 +36,11 @@ class MoleculeSet:
     state: State
     position_now: np.ndarray
 
+    def let_go(self) -> None:
+        """Drop all but the numbers: callers still hold the set when there is need of the memory."""
+        none = np.zeros((0, 3))
+        self.state, self.position_now = State.at_time_zero(none, none), none
+
     def rows(self, composition: Composition, which: np.ndarray) -> np.ndarray:
         """Return the rows of the beads of some of the molecules, given as a mask of them."""
         return np.flatnonzero(np.repeat(which, composition.size_of(self.molecule_ids)))

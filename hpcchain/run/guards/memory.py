@@ -31,8 +31,15 @@ if TYPE_CHECKING:
 BYTES_PER_RANK = 150_000_000
 """Of a rank that has no bead: the interpreter, its libraries and the compiled kernels."""
 
-BYTES_ALONE, BYTES_AMONG = 2_000, 4_000
-"""Of each bead that a rank owns: on one rank; on several, with ghosts and the history of a window."""
+BYTES_ALONE, BYTES_AMONG = 2_000, 2_100
+"""Of each bead that a rank has: on one rank; on several, its own and ghosts, with the history of a window."""
+
+LAYER, COILS, SWELLING = 11.6, 3.1, 0.6
+"""Of so many times its number of beads to the power 2/3 are the ghosts of a rank whose sector is cut off on all sides:
+of single beads, and how much more for each bead of the largest molecule to the power that coils swell by."""
+
+SHORT = 10
+"""Beads of the largest molecule where they are not known."""
 
 BYTES_WHOLE = 900
 """Of each bead of the whole system on every rank, where each makes or reads the whole start."""
@@ -78,7 +85,13 @@ class Extent:
         ranks = 1 if self.alone else ranks
         each = BYTES_ALONE if ranks == 1 else BYTES_AMONG
         each += BYTES_OF_LARGE if self.largest >= LARGE else 0
-        return each * max(-(-self.beads // ranks), min(self.largest, self.beads))
+        own = max(-(-self.beads // ranks), min(self.largest, self.beads))
+        return each * (own + min(self._ghosts(own), self.beads - own))
+
+    def _ghosts(self, own: int) -> int:
+        """Return how many beads ghosts have at most, as a rule, of a rank with so many of its own."""
+        layer = LAYER + COILS * (self.largest or SHORT) ** SWELLING
+        return int(layer * own ** (2.0 / 3.0))
 
     def start(self) -> int:
         """Return what every rank needs for the start, beyond the beads that it owns [byte]."""

@@ -7,6 +7,7 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.errors import EngineError
+from hpcchain.model import composition
 from hpcchain.model.composition import composition_from, composition_of, one_of_each
 from hpcchain.model.topology import build_composition, build_topology
 from tests.support.io_samples import same_topology
@@ -52,7 +53,9 @@ def test_molecules_and_beads(topology, order):
 
 
 @pytest.mark.parametrize("order", [lambda topology: topology, shuffled])
-def test_any_rows_of_the_tables(topology, order):
+@pytest.mark.parametrize("few", [0, 10**6])
+def test_any_rows_of_the_tables(monkeypatch, topology, order, few):
+    monkeypatch.setattr(composition, "FEW", few)
     table = order(topology)
     found = composition_of(table)
     for name in ("kind", "first_bead", "first_bond", "bonds", "bond_length", "mass", "diameter", "self_contact", "rod"):

