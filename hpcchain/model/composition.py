@@ -140,9 +140,9 @@ class Composition:
             return self._cycled(getattr(prototypes, name), self.first_bead, prototypes.first_bead, low, high)
         if name in PER_BOND:
             return self._cycled(getattr(prototypes, name), self.first_bond, prototypes.first_bond, low, high)
-        rows = np.arange(low, high)
         if name == "bonds":
-            return self._bond_rows(rows)
+            return self._bond_rows(low, high)
+        rows = np.arange(low, high)
         if name in ("first_bead", "first_bond"):
             at = np.minimum(self._run_of(self.first_molecule, rows), len(self.run) - 1)
             each = np.diff(getattr(prototypes, name))[self.run]
@@ -155,14 +155,21 @@ class Composition:
         found = {name: self.rows(name, 0, self.count(name)) for name in tables}
         return Topology(self.names, type_names=self.type_names, **found)
 
-    def _bond_rows(self, bonds: np.ndarray) -> np.ndarray:
-        """Return the bonds (n,) of these numbers, as pairs of beads."""
-        at = self._run_of(self.first_bond, bonds)
-        one, inside = self.run[at], bonds - self.first_bond[at]
-        each = np.diff(self.prototypes.first_bond)[one]
-        like = self.prototypes.first_bond[one] + inside % each
-        first = self.first_bead[at] + inside // each * self._sizes[at]
-        return self.prototypes.bonds[like] + (first - self.prototypes.first_bead[one])[:, None]
+    def _bond_rows(self, low: int, high: int) -> np.ndarray:
+        """Return bonds low ... high - 1 as pairs of beads."""
+        prototypes = self.prototypes
+        first = np.repeat(prototypes.first_bead[:-1], np.diff(prototypes.first_bond))
+        found = self._cycled(prototypes.bonds - first[:, None], self.first_bond, prototypes.first_bond, low, high)
+        if high > low:
+            molecules = np.arange(self._molecule_of_bond(low), self._molecule_of_bond(high - 1) + 1)
+            ends = self.rows("first_bond", molecules[0], molecules[-1] + 2)
+            found += np.repeat(self.first_bead_of(molecules), np.diff(np.clip(ends, low, high)))[:, None]
+        return found
+
+    def _molecule_of_bond(self, bond: int) -> int:
+        at = self._run_of(self.first_bond, bond)
+        each = np.diff(self.prototypes.first_bond)[self.run[at]]
+        return self.first_molecule[at] + (bond - self.first_bond[at]) // each
 
     def _cycled(self, table: np.ndarray, first: np.ndarray, block: np.ndarray, low: int, high: int) -> np.ndarray:
         """Return rows low ... high - 1 of a table of which each molecule has a copy of its class's rows.

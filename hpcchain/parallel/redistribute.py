@@ -59,7 +59,7 @@ class Way:
 
     def sent(self, rows: np.ndarray) -> np.ndarray:
         """Return the rows that come, by sending rank and in the sender's order within it; collective."""
-        outgoing = np.ascontiguousarray(rows if self._sequence is None else rows[self._sequence])
+        outgoing = np.ascontiguousarray(rows if self._sequence is None else rows.take(self._sequence, axis=0))
         received = np.empty((int(self.counts.sum()), *rows.shape[1:]), dtype=rows.dtype)
         width = rows.dtype.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
         self._comm.Alltoallv([_raw(outgoing), self._sent * width], [_raw(received), self.counts * width])
@@ -100,14 +100,15 @@ def to_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, arrays: di
     low, high = bounds[comm.Get_rank()], bounds[comm.Get_rank() + 1]
     place = way.sent(ids) - low
     _agree(comm, _not_once(place, low, high))
-    return {name: _placed(way.sent(rows), place) for name, rows in arrays.items()}
+    source = _inverse(place)
+    return {name: way.sent(rows).take(source, axis=0) for name, rows in arrays.items()}
 
 
-def _placed(rows: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Return rows in another order: the first comes to `place[0]`."""
-    found = np.empty_like(rows)
-    found[place] = rows
-    return found
+def _inverse(place: np.ndarray) -> np.ndarray:
+    """Return which of some rows comes to each place: to take rows is twice as fast as to put them there."""
+    source = np.empty_like(place)
+    source[place] = np.arange(len(place))
+    return source
 
 
 def from_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, slabs: dict) -> dict:
@@ -136,8 +137,8 @@ def from_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, slabs: d
     wanted, counts = exchange(comm, owner, ids)
     wanted -= bounds[comm.Get_rank()]
     back = Way(comm, np.repeat(np.arange(comm.Get_size()), counts))
-    place = np.argsort(owner, kind="stable")
-    return {name: _placed(back.sent(slab[wanted]), place) for name, slab in slabs.items()}
+    source = _inverse(np.argsort(owner, kind="stable"))
+    return {name: back.sent(slab.take(wanted, axis=0)).take(source, axis=0) for name, slab in slabs.items()}
 
 
 def _agree_on_range(comm: Communicator, bounds: np.ndarray, ids: np.ndarray) -> None:

@@ -58,7 +58,7 @@ class MoleculeSet:
 
 def taken(state: State, at: np.ndarray) -> State:
     """Return the State of the beads in these rows of another."""
-    return State(**{name: getattr(state, name)[at] for name in State.ARRAYS})
+    return State(**{name: getattr(state, name).take(at, axis=0) for name in State.ARRAYS})
 
 
 def pack(ids: np.ndarray, state: State, position_now: np.ndarray) -> np.ndarray:
