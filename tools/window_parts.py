@@ -149,3 +149,25 @@ def table(costs, counts, per_contact):
     mean = {name: sum(one[name] for one in counts) / ranks for name in counts[0]}
     told = ", ".join(f"{name} {mean[name] / windows:.4g}" for name in counts[0] if name not in ("windows", "ghosts"))
     return "\n".join(lines) + f"\n{windows} windows; a window and rank: {told}; ghosts {mean['ghosts']:.0f} beads"
+
+
+def sums(costs, counts, per_contact, beads):
+    """Return what the cost model is fitted to, name -> number: of a window and rank, in processor seconds.
+
+    Parameters
+    ----------
+    costs, counts, per_contact :
+        As `table` takes them.
+    beads : int
+        Of all ranks.
+    """
+    ranks, windows = len(costs), counts[0]["windows"]
+    contacts = sum(one["contacts"] for one in counts) / ranks / windows
+    exchange = sum(one.get(EXCHANGE, 0.0) for one in costs) / ranks / windows
+    return {
+        "contacts": contacts,
+        "ghosts_per_owned": sum(one["ghosts"] for one in counts) / beads,
+        "engine": per_contact * contacts,
+        "work": sum(sum(one.values()) for one in costs) / ranks / windows - exchange,
+        "exchange": exchange,
+    }
