@@ -3,11 +3,18 @@
 HPCCHAIN_DRAWS draws are made (a few hundred are the long form); ranks are threads, the engine is the real one.
 """
 
+import threading
+import weakref
+
 import numpy as np
 import pytest
 
 from hpcchain.config import load_config
+from hpcchain.layout import arrays as L
+from hpcchain.parallel.ghosts import manager
 from hpcchain.run.starts.growth import grown_system
+from hpcchain.sector import ghosted
+from hpcchain.sector.ghosted import GhostedSector
 from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
 from tests.support.mixtures import random_input
 from tests.support.run_folders import write_input
@@ -74,6 +81,37 @@ def test_ranks_leave_no_trace(tmp_path, seed):
     require_same(one, parallel(system, end, ranks, **chosen), f"seed {seed} on {ranks} ranks with {chosen}")
     stages = stages_of(rng, system, end, len(one.events))
     require_same(one, in_stages(system, stages), f"seed {seed} in stages {stages}")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_for_closed_segments_that_come_as_they_are_needed_leave_no_trace(monkeypatch, tmp_path, seed):
+    """None to begin with but a few spare ones; sectors never rest, and an old one is gone when the next is made."""
+    monkeypatch.setattr(ghosted, "CLOSED", 10**6)
+    monkeypatch.setattr(ghosted, "CLOSED_BEADS", 0)
+    more, made, left = GhostedSector._more_rows, [], []
+
+    def counted(self, core, rows):
+        made.append(int(rows.sum()))
+        more(self, core, rows)
+
+    def first_of_all(*arguments):
+        left.extend(at() for at in earlier.pop(threading.get_ident(), []) if at() is not None)
+        sector = GhostedSector(*arguments)
+        memory = sector.sector.starts
+        while isinstance(memory.base, np.ndarray):
+            memory = memory.base
+        earlier[threading.get_ident()] = [weakref.ref(sector), weakref.ref(sector.core), weakref.ref(memory)]
+        return sector
+
+    earlier = {}
+    monkeypatch.setattr(GhostedSector, "_more_rows", counted)
+    monkeypatch.setattr(manager, "GhostedSector", first_of_all)
+    system, end = start_of(seed, tmp_path)
+    one = serial(system, end)
+    window = 4.0 * end / max(len(one.events), 1) * system.topology.molecules
+    require_same(one, parallel(system, end, 3, window=window, cost=erratic), f"seed {seed}")
+    kinds = len(np.unique(np.diff(system.topology.first_bead)))
+    assert len(made) > 6 and min(made) <= 2 * L.MOST_MEMBERS * kinds and not left
 
 
 def test_a_guess_in_which_ghosts_rattle_is_given_up(tmp_path):

@@ -44,6 +44,11 @@ ROUNDING = 1e-6
 NOBODY = np.zeros(0, dtype=np.int64)
 
 
+def longer(capacity: np.ndarray) -> np.ndarray:
+    """Return capacities of lists that have been too short."""
+    return capacity + capacity // 2 + 8
+
+
 @dataclass(frozen=True)
 class Earlier:
     """What a sector had whose place another takes.
@@ -190,8 +195,8 @@ class GhostManager:
         self.past_counts = self.counts()
         self.past_restored += self.ghosted.restored
         if more_capacity:
-            self.capacity, core = self.capacity + self.capacity // 2 + 8, self.ghosted.core
-            core.capacity = core.capacity + core.capacity // 2 + 8
+            self.capacity = longer(self.capacity)
+            self.ghosted.core.capacity = longer(self.ghosted.core.capacity)
             self.cell_capacity_factor *= 2.0
             self.inside += self.inside // 2
             own = self._with_extra(own)

@@ -1,7 +1,9 @@
 """What a run needs against what machine, control groups, limits and job allow: made-up trees, then the commands."""
 
+import ctypes
 import resource
 import types
+from pathlib import Path
 
 import pytest
 
@@ -173,6 +175,19 @@ def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
 )
 def test_estimates_are_above_what_runs_took_but_not_far(beads, ranks, options, measured):
     assert 1.0 < memory.Extent(beads, 0, beads, **options).need(ranks) / measured < 1.8
+
+
+def test_freed_memory_goes_back(monkeypatch):
+    """Blocks between others that stay, which the C library keeps for itself; without such a library nothing is done."""
+    if getattr(ctypes.CDLL(None), "malloc_trim", None) is None:
+        pytest.skip("the C library has no malloc_trim")
+    blocks = [bytearray(b"x" * 100_000) for _ in range(2_000)]
+    del blocks[1::2], blocks[:-1]
+    before = machine.statm(Path("/"))[1]
+    machine.return_freed()
+    assert machine.statm(Path("/"))[1] < before - 50_000_000
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
+    machine.return_freed()
 
 
 def test_one_rank_has_all_chains_that_move_in_stretches():
