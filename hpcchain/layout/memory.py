@@ -44,10 +44,9 @@ def aligned_zeros(shape: int | tuple, dtype: np.dtype | type = np.float64) -> np
 
 
 def extended(array: np.ndarray, more: int) -> np.ndarray:
-    """Return an array with `more` rows of zeros behind its own; those that have nothing but zeros take no room yet."""
+    """Return an array with `more` rows of zeros behind its own."""
     larger = aligned_zeros((len(array) + more, *array.shape[1:]), array.dtype)
-    if array.any():
-        larger[: len(array)] = array
+    larger[: len(array)] = array
     return larger
 
 

@@ -15,7 +15,7 @@ from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import id_table, insert, lookup_all
-from hpcchain.layout.memory import bead_lines, extended
+from hpcchain.layout.memory import aligned_zeros, bead_lines, extended
 from hpcchain.layout.segment_bits import packed_starts
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.model.system import State
@@ -55,6 +55,13 @@ ENTRIES = 4
 CLOSED, CLOSED_BEADS = 2, 1 << 15
 VACANCY = 8
 LEAST_VACANT = 8
+
+
+def with_room(s: Any, more: int) -> np.ndarray:
+    """Return a sector's series with room for `more` floats behind them, which takes no memory before any is made."""
+    if s.scalars[L.SCALAR_SERIAL] == 0 and not s.series.any():
+        return aligned_zeros(len(s.series) + more)
+    return extended(s.series, more)
 
 
 @dataclass(frozen=True)
@@ -369,7 +376,7 @@ class GhostedSector:
             step_energy=s.step_energy if s.stepper is None else extended(s.step_energy, len(kinds)),
             series_error=s.series_error if s.stepper is None else extended(s.series_error, len(kinds)),
             extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
-            series=extended(s.series, int(block.sum())),
+            series=with_room(s, int(block.sum())),
         )
         core.sector.mol_own[len(s.mol) :] = mol
         core.sector.window_molecule[len(s.mol) :] = in_window
