@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Box, Topology
 
 CHUNK = 1_000_000
-MANY = 100_000  # beads from which on a kernel looks for pairs: it takes a tenth of the time, and a second to load
+MANY = 100_000  # beads from which on a kernel looks for pairs: it takes a quarter of the time, and a second to load
 
 
 def wall_overlap(
@@ -110,8 +110,9 @@ def close_pairs(
 
     known = np.where(np.isfinite(position), position, box.origin)  # what is no number is near nobody
     cell, shape = _cells(box, known, float(diameter.max()), 2 * len(position))
-    first, sequence = np.zeros(int(np.prod(shape)) + 1, dtype=np.int64), np.empty(len(position), dtype=np.int64)
-    kernel.sort_into_cells(cell, shape, first, sequence)
+    code = _code(cell, shape)
+    sequence = np.argsort(code, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=math.prod(shape.tolist())))])
     lattice = shape, np.where(box.boundary == PERIODIC, box.size, 0.0)
     arrays = np.ascontiguousarray(position), np.ascontiguousarray(diameter, dtype=np.float64)
     at, pairs = 0, np.empty((portion, 2), dtype=np.int64)

@@ -7,34 +7,6 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 
 
-@kernel
-def sort_into_cells(cell, shape, first, sequence):
-    """Sort beads by cells, those of one cell in ascending order.
-
-    Parameters
-    ----------
-    cell : (N, 3) int64 array
-        Of each bead.
-    shape : (3,) int64 array
-        Cells along each axis.
-    first : (cells + 1,) int64 array
-        Receives where each cell's beads begin in `sequence`; zeros before.
-    sequence : (N,) int64 array
-        Receives the beads.
-    """
-    for i in range(len(cell)):
-        first[_number(shape, cell[i, 0], cell[i, 1], cell[i, 2]) + 1] += 1
-    for k in range(1, len(first)):
-        first[k] += first[k - 1]
-    for i in range(len(cell)):
-        k = _number(shape, cell[i, 0], cell[i, 1], cell[i, 2])
-        sequence[first[k]] = i
-        first[k] += 1
-    for k in range(len(first) - 1, 0, -1):
-        first[k] = first[k - 1]
-    first[0] = 0
-
-
 @inlined
 def _number(shape, x, y, z):
     return (x * shape[1] + y) * shape[2] + z
@@ -50,7 +22,8 @@ def close_pairs(lattice, sorted_beads, position, diameter, nearer, begin, pairs)
         Cells along each axis, (3,) int64, and the box's edges [length], (3,) float64, 0 along axes that do not wrap. A
         cell is at least as wide as the largest diameter.
     sorted_beads : tuple
-        `cell`, `first` and `sequence` of `sort_into_cells`.
+        Each bead's cell, (N, 3) int64; where each cell's beads begin among the sorted ones, and the end of the last,
+        (cells + 1,) int64; and the beads by their cells, (N,) int64.
     position : (N, 3), diameter : (N,) float64 arrays
         Unwrapped; [length].
     nearer : float
