@@ -100,6 +100,11 @@ walls             10 float64  sides of the box and walls with shapes: columns WA
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
 block             4 int32     per molecule, where long chains have segments of stretches: columns BLOCK_… below
 centre            9 float64   per such chain: its centre of mass, like a bead's start, and CENTRE_MASS
+centre_change     8 float64   per molecule, in windows of such runs: what the event that began its segment is to do to
+                              its chain's centre: CHANGE_SORT (UNCHANGED, PUSHED, PLACED), and from CHANGE on the
+                              impulse on the chain, or place and velocity of its centre
+arms              16 float64  per row of the log of such runs: what its virial is made of (`stretch_law`), columns
+                              ARM_… below
 limited           int64       beads whose distance from a bead has limits; `limited_row`: where each bead's begin, and
                               the end; `limits` (3 float64): LEAST, MOST distance [length]; ACTS: whether the
                               two act on one another otherwise (0, 1)
@@ -250,6 +255,7 @@ SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR
 SCALAR_TENSOR = SCALAR_SEED + 1  # parts of the virial's tensor, in quanta
 SCALAR_SERIES_END = SCALAR_TENSOR + TENSOR_PARTS  # of `series`: where what no block has had begins
 SCALAR_ROOMS_END = SCALAR_SERIES_END + 1  # of `neighbour`: where what no list has had begins
+SCALAR_MOST_ROWS = SCALAR_ROOMS_END + 1  # for closed segments of one size, that one event may take
 SCALARS = 32
 SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
 
@@ -373,6 +379,11 @@ EVENT_COLUMNS = 3 + MOST_MEMBERS
 # row of its chain in `centre`, and which part it is. `centre`: mass of the chain, and its START_COLUMNS.
 BLOCK_BEFORE, BLOCK_BEHIND, BLOCK_CHAIN, BLOCK_PLACE = range(4)
 CENTRE_MASS = START_COLUMNS
+CHANGE_SORT, CHANGE, CHANGE_COLUMNS = 0, 1, 8
+UNCHANGED, PUSHED, PLACED = 0.0, 1.0, 2.0
+# Of `arms`: the row in `centre` of either side's chain, or -1; of a chain the place of its bead, else the way from the
+# bead to its molecule's centre; the way from bead to bead across their contact; the impulse on the first.
+ARM_CHAIN, ARM_PLACE, ARM_WAY, ARM_IMPULSE, ARM_COLUMNS = 0, 2, 2 + 2 * AXES, 2 + 3 * AXES, 16
 
 FIELDS = {
     "par": "f8",
@@ -451,6 +462,8 @@ FIELDS = {
     "limits": "f8 3",
     "block": "i4 4",
     "centre": f"f8 {CENTRE_MASS + 1}",
+    "centre_change": f"f8 {CHANGE_COLUMNS}",
+    "arms": f"f8 {ARM_COLUMNS}",
 }
 JOINED = {"mol": ("mol_own", "mol_class")}
 Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended", "stretched"), JOINED)

@@ -21,6 +21,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance
 from hpcchain.parallel.ghosts.manager import GhostManager
+from hpcchain.parallel.ghosts.migration import in_parts
 from hpcchain.parallel.window_length import WindowLength
 from hpcchain.parallel.window_statistics import WindowStatistics
 from hpcchain.sector.collapse import stuck
@@ -29,6 +30,7 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.interface import added
 from hpcchain.sector.serial import default_shell
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
+from hpcchain.sector.setup.blocks import blocks_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.speculation.window import WindowBroken
 
@@ -100,7 +102,9 @@ class WindowedEngine:
         self.setbacks, self.failed_bead = 0, -1
         self.trouble = self.now
         shell = default_shell(system) if shell is None else shell
-        classes = MoleculeClasses(system)
+        blocks = blocks_of(system)
+        classes = MoleculeClasses(system) if blocks is None else blocks.classes()
+        system = system if blocks is None else in_parts(system, blocks, comm)
         self.system = replace(system, topology=classes.composition, state=None, held=None)
         self.ghosts = GhostManager(
             system,

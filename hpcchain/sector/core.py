@@ -128,7 +128,7 @@ class Core:
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
         require_finite(self)
         if self.sector.stretched is not None:
-            put_part_state(self.sector, system.state.parts[self.state_row])
+            put_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
         if prepare is not None:
             prepare(self)
             self.gather()
@@ -304,7 +304,7 @@ class Core:
             step=s.running_length[m],
             in_contact=left,
             extra=s.extra[: len(self.ids)][beads].copy() if s.extended is not None else None,
-            parts=part_state(s, len(self.ids))[beads] if s.stretched is not None else None,
+            parts=part_state(s, np.arange(len(self.ids))[beads]) if s.stretched is not None else None,
         )
 
 
@@ -364,6 +364,6 @@ def with_vacant(state: State, more: int) -> State:
     """Return a State with rows for `more` beads behind its own, for what is vacant."""
     place = state.position[0] if len(state.position) else 0.0  # not where cells would have to be had for them alone
     vacant = State.at_time_zero(np.zeros((more, 3)) + place, np.zeros((more, 3)))
-    vacant.extra = np.zeros((more, state.extra.shape[1]))
+    vacant.extra, vacant.parts = (np.zeros((more, one.shape[1])) for one in (state.extra, state.parts))
     pairs = ((name, getattr(state, name), getattr(vacant, name)) for name in State.ARRAYS)
     return State(**{name: np.concatenate([own, others]) for name, own, others in pairs})

@@ -13,6 +13,7 @@ import numpy as np
 
 from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
+from hpcchain.layout import part_columns as P
 from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import id_table, insert, lookup_all
 from hpcchain.layout.memory import aligned_zeros, bead_lines, extended
@@ -22,9 +23,12 @@ from hpcchain.model.system import State
 from hpcchain.sector.core import Core, with_vacant
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import clean_lists
+from hpcchain.sector.segments.chain_centre import settle_centres
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
 from hpcchain.sector.setup.morton import space_sequence
+from hpcchain.sector.setup.part_state import put_part_state
+from hpcchain.sector.setup.vacancies import Vacancies
 from hpcchain.sector.setup.window_arrays import window_arrays
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.dormant_beads import activate, deactivate
@@ -53,8 +57,6 @@ ENTRIES = 4
 # Rows for closed segments to begin with: one for each molecule, of many for a part of them and so many beads, as the
 # windows of large sectors are short (`parallel.window_length`).
 CLOSED, CLOSED_BEADS = 2, 1 << 15
-VACANCY = 8
-LEAST_VACANT = 8
 
 
 def with_room(s: Any, more: int) -> np.ndarray:
@@ -127,17 +129,16 @@ class GhostedSector:
         self.closed, self.begin_with = np.zeros(len(classes.sizes), dtype=np.int64), closed
         composition = classes.composition
         self.beyond = beyond_contact(composition.prototypes, system.physics)
+        self.vacancies = Vacancies(classes)
         size = composition.size_of(here.molecule_ids)
         first = np.cumsum(size) - size
-        sequence = space_sequence(system, np.arange(len(size)), first)
+        sequence = classes.grouped(here.molecule_ids, lambda at: space_sequence(system, at, first[at]))
         ids = here.molecule_ids[sequence]
-        counts = np.bincount(composition.class_of(ids), minlength=len(classes.rows))
-        vacant = counts // VACANCY + LEAST_VACANT if len(ids) < composition.molecules else 0 * counts
-        free_rows = np.repeat(np.arange(len(counts)), vacant)
-        self.molecule_ids = np.concatenate([ids, classes.prototypes[free_rows]])
+        vacant = self.vacancies.lay_out(ids) if len(ids) < composition.molecules else ids[:0]
+        free_rows = composition.class_of(vacant)
+        self.molecule_ids = np.concatenate([ids, vacant])
         self._rows = np.empty(len(self.molecule_ids), dtype=np.int64)
         self.ownership = np.concatenate([here.ownership[sequence], np.full(len(free_rows), L.VACANT)]).astype(np.int64)
-        self.vacant = {k: list(len(ids) + np.flatnonzero(free_rows == k)) for k in range(len(counts))}
         self.row_of = id_table(len(self.molecule_ids))
         insert(self.row_of, ids, np.arange(len(ids)))
         at = self._rows_of(sequence, free_rows, first, size)
@@ -214,13 +215,16 @@ class GhostedSector:
         s.window_molecule[:, L.WINDOW_ID] = self.molecule_ids
         s.mol[:, L.MOL_OWNERSHIP] = self.ownership
         s.lists[:, L.OWNERSHIP] = np.repeat(self.ownership, beads)
-        s.scalars[L.SCALAR_WINDOWED] = 1
+        if s.stretched is not None:
+            changes = np.zeros((len(self.molecule_ids), L.CHANGE_COLUMNS))
+            core.sector = s = s._replace(centre_change=changes, arms=np.zeros((EVENTS, L.ARM_COLUMNS)))
+        s.scalars[L.SCALAR_WINDOWED], s.scalars[L.SCALAR_MOST_ROWS] = 1, self.classes.most_rows
         deactivate(s, np.flatnonzero(self._dormant_first))
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
         present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))
-        rows = np.minimum(present, present // CLOSED + CLOSED_BEADS // self.classes.sizes) + 2 * L.MOST_MEMBERS
+        rows = np.minimum(present, present // CLOSED + CLOSED_BEADS // self.classes.sizes) + 2 * self.classes.most_rows
         self._more_rows(core, rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
     def admit(self, molecules: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -232,20 +236,16 @@ class GhostedSector:
             Global numbers.
         rows : (N, 8 + 7 + ...) float64 array
             Beads' position, velocity, image counts, ticks, remainder, depth, struck, running segment length,
-            what is left of their last contacts, and what they have besides (`extra`).
+            what is left of their last contacts, and what they have besides (`extra`, `State.parts`).
 
         Returns
         -------
         (n,) int64 array
             The molecules' rows; fewer than `molecules` if there is no room for more.
         """
-        s, taken = self.sector, []
-        for kind in self.classes.composition.class_of(molecules).tolist():
-            if not self.vacant[kind]:
-                break
-            taken.append(int(self.vacant[kind].pop()))
-        m, molecules = np.array(taken, dtype=np.int64), molecules[: len(taken)]
-        if not taken:
+        s, m = self.sector, self.vacancies.take(molecules)
+        molecules = molecules[: len(m)]
+        if not len(m):
             return m
         i, count = self.beads_of(m), self.first_and_count(m)[1]
         own, at = rows[: len(i)], np.cumsum(count) - count
@@ -254,7 +254,9 @@ class GhostedSector:
         s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = own[at, 6:9]
         s.running_length[m] = own[at, 13]
         if s.extended is not None:
-            s.extra[i] = own[:, 15:]
+            s.extra[i] = own[:, 15 : 15 + s.extra.shape[1]]
+        if s.stretched is not None:
+            put_part_state(s, i, own[:, own.shape[1] - P.COLUMNS :])
         s.window_molecule[m, L.WINDOW_ID], s.mol[m, L.MOL_OWNERSHIP] = molecules, L.GHOST
         self.ids[i] = s.bead_id[i] = self.classes.composition.beads_of(molecules)
         self.molecule_ids[m], self.ownership[m] = molecules, L.GHOST
@@ -263,6 +265,14 @@ class GhostedSector:
         initialise.admit(s, m, self.base)
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         return m
+
+    def whole_chains(self, rows: np.ndarray) -> np.ndarray:
+        """Return the rows of these molecules and, of those that are parts of long chains, of all parts, in order."""
+        block, wanted = self.sector.block, np.zeros(len(self.molecule_ids), dtype=bool)
+        first = rows - block[rows, L.BLOCK_PLACE]
+        wanted[first] = True
+        chain = np.arange(len(wanted)) - block[: len(wanted), L.BLOCK_PLACE]
+        return np.flatnonzero(wanted[chain])
 
     def move_reference(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> np.ndarray:
         """Write about where these molecules' beads are at a time to their rows of `reference_position`.
@@ -326,6 +336,10 @@ class GhostedSector:
         log = np.zeros((2 * len(self.sector.log) + L.MOST_TIES, L.LOG_COLUMNS))
         log[: len(self.sector.log)] = self.sector.log
         self.sector = self.sector._replace(log=log)
+        if self.sector.stretched is not None:
+            arms = np.zeros((len(log), L.ARM_COLUMNS))
+            arms[: len(self.sector.arms)] = self.sector.arms
+            self.sector = self.sector._replace(arms=arms)
         self.log_rows = len(log)
 
     def _grow_logs(self) -> None:
@@ -334,9 +348,9 @@ class GhostedSector:
         if s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event):
             self.sector = s._replace(window_event=np.concatenate([s.window_event, np.zeros_like(s.window_event)]))
         if s.scalars[L.SCALAR_OUT_OF_ROWS]:
-            short = s.free_rows[:, L.SPARE_ROWS] < L.MOST_MEMBERS
+            short = s.free_rows[:, L.SPARE_ROWS] < self.classes.most_rows
             present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))
-            self._more_rows(self.core, np.where(short, present // 2 + 2 * L.MOST_MEMBERS, 0))
+            self._more_rows(self.core, np.where(short, present // 2 + 2 * self.classes.most_rows, 0))
 
     def _more_rows(self, core: Core, more: np.ndarray) -> None:
         """Append rows for closed segments: `more` of each size of molecule."""
@@ -376,6 +390,8 @@ class GhostedSector:
             step_energy=s.step_energy if s.stepper is None else extended(s.step_energy, len(kinds)),
             series_error=s.series_error if s.stepper is None else extended(s.series_error, len(kinds)),
             extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
+            block=s.block if s.stretched is None else extended(s.block, len(kinds)),
+            centre_change=s.centre_change if s.stretched is None else extended(s.centre_change, len(kinds)),
             series=with_room(s, int(block.sum())),
         )
         core.sector.mol_own[len(s.mol) :] = mol
@@ -452,6 +468,8 @@ class GhostedSector:
             Their counts and sums (`window.settle_log`).
         """
         s, sums = self.sector, np.empty(SUMS, dtype=np.int64)
+        if s.stretched is not None:
+            settle_centres(s)
         log = s.log[: settle_log(s, sums)]
         commit_window(s)
         clean_lists(s)

@@ -22,6 +22,7 @@ import numpy as np
 
 from hpcchain import machine
 from hpcchain.layout import arrays as L
+from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import UNKNOWN, complete, inside_columns
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.parallel.ghosts.lending import Lending
@@ -128,7 +129,7 @@ class GhostManager:
         self.around = Surroundings(system.box, FINEST * self.contact, comm)
         self.inside = inside_columns(system.physics)
         own = self._with_extra(part_of(system, self.composition, comm))
-        self.migration = Migration(system.box, self.composition, comm, sectors, own)
+        self.migration = Migration(system.box, self.composition, comm, sectors, own, classes.blocks)
         self.movable = sectors is None
         unknown = self.inside > 0 and bool(np.any(own.state.extra[:, L.INSIDE] == UNKNOWN))
         self._choose(self._located(self._settled(own), now), False)
@@ -145,9 +146,11 @@ class GhostManager:
 
     def _with_extra(self, own: MoleculeSet) -> MoleculeSet:
         """Return owned molecules with as many columns of `State.extra` as all ranks have from now on."""
-        extra = complete(own.state.extra, self.system.physics, self.inside)
-        self.extra_columns = extra.shape[1]
-        return replace(own, state=replace(own.state, extra=extra))
+        extra, parts = complete(own.state.extra, self.system.physics, self.inside), own.state.parts
+        if self.classes.blocks is not None:
+            parts = with_columns(parts)
+        self.extra_columns, self.part_columns = extra.shape[1], parts.shape[1]
+        return replace(own, state=replace(own.state, extra=extra, parts=parts))
 
     def _settled(self, own: MoleculeSet) -> MoleculeSet:
         """Hand molecules over to the ranks whose sectors they are in; return this rank's; collective."""
@@ -245,6 +248,8 @@ class GhostManager:
             sorted(self.around.neighbours),
         )
         wanted = self._newly_wanted(near, {rank: news[rank].astype(np.int64) for rank in self.around.neighbours})
+        if self.classes.blocks is not None:
+            wanted = {rank: self.ghosted.whole_chains(rows) for rank, rows in wanted.items()}
         admitted = self._send_ghosts(wanted)
         failed = fresh is None or admitted is None
         if not failed:
@@ -332,7 +337,7 @@ class GhostManager:
         received = self.comm.exchange_known(out, sorted(wanted))
         taken, good = [NOBODY], True
         for rank in sorted(received):
-            rows = received[rank].reshape(-1, WIDTH + self.extra_columns)
+            rows = received[rank].reshape(-1, self.width)
             if len(rows):
                 self.lending.came_from(rank)
                 molecule_ids = self._store(received[rank]).molecule_ids
@@ -474,8 +479,14 @@ class GhostManager:
         if self.everything:
             return np.ones(len(molecule_ids), dtype=bool)
         reaching = self.around.reaching(self.around.neighbours[rank], self.around.theirs[rank], balls)
-        return reaching | np.isin(molecule_ids, [m for m, asker in self.demanded if asker == rank])
+        wanted = reaching | np.isin(molecule_ids, [m for m, asker in self.demanded if asker == rank])
+        return wanted if self.classes.blocks is None else self.classes.blocks.whole_of(molecule_ids, wanted)
 
     def _store(self, rows: np.ndarray) -> MoleculeSet:
         """Return the MoleculeSet of received bead rows."""
-        return unpack(self.composition, rows.reshape(-1, WIDTH + self.extra_columns))
+        return unpack(self.composition, rows.reshape(-1, self.width), self.part_columns)
+
+    @property
+    def width(self) -> int:
+        """Floats of a bead on its way between ranks."""
+        return WIDTH + self.extra_columns + self.part_columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box, System
     from hpcchain.parallel.exchange import Exchange
+    from hpcchain.sector.setup.blocks import Blocks
 
 SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
 
@@ -30,23 +32,32 @@ class Migration:
         Ranks along each axis; by the molecules' places without it.
     own : MoleculeSet
         This rank's molecules at first, which need not be in its sector.
+    blocks : Blocks or None
+        Which of the molecules are parts of long chains, where some are: a chain's go with the first.
     """
 
     def __init__(
-        self, box: Box, composition: Composition, comm: Exchange, sectors: tuple | list | None, own: MoleculeSet
+        self,
+        box: Box,
+        composition: Composition,
+        comm: Exchange,
+        sectors: tuple | list | None,
+        own: MoleculeSet,
+        blocks: Blocks | None = None,
     ) -> None:
-        self.box, self.composition, self.comm = box, composition, comm
+        self.box, self.composition, self.comm, self.blocks = box, composition, comm, blocks
         self.sectors = sectors_for(box, sectors, self.points(own), self._sizes(own), comm)
 
     def points(self, own: MoleculeSet) -> np.ndarray:
         """Return the reference points of owned molecules, (n, 3) float64: they decide which sector one is in."""
         beads = self.composition.beads_of(own.molecule_ids)
-        return reference_points(
+        points = reference_points(
             self.box,
             Loose(self.composition, own.molecule_ids, beads),
             own.position_now,
             np.arange(len(own.molecule_ids)),
         )
+        return points if self.blocks is None else points[self.blocks.leads(own.molecule_ids)]
 
     def settled(self, own: MoleculeSet, store: Callable[[np.ndarray], MoleculeSet]) -> MoleculeSet:
         """Hand molecules over to the ranks whose sectors they are in; return this rank's; collective.
@@ -96,3 +107,13 @@ def part_of(system: System, composition: Composition, comm: Exchange) -> Molecul
         molecule_ids = even_part(composition.molecules, comm)
         state = taken(state, composition.beads_of(molecule_ids))
     return MoleculeSet(molecule_ids, state, state.position.copy())
+
+
+def in_parts(system: System, blocks: Blocks, comm: Exchange) -> System:
+    """Return the System whose molecules are the parts of those of another, with those that this rank has."""
+    if system.held is None:
+        held = even_part(blocks.whole.molecules, comm)
+        state = taken(system.state, blocks.whole.beads_of(held))
+    else:
+        held, state = system.held, system.state
+    return replace(blocks.system, state=state, held=blocks.sequence(held))

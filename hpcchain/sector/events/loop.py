@@ -21,8 +21,9 @@ from hpcchain.sector.events.crossing import is_full, note_kind, part_free
 from hpcchain.sector.events.crowded import crowded_at
 from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.events.simultaneous import counts_resting
-from hpcchain.sector.events.stretch_event import end_stretch, stretch_contact
+from hpcchain.sector.events.stretch_event import NOWHERE, end_stretch, stretch_contact
 from hpcchain.sector.events.stretch_redraw import redraw_chain
+from hpcchain.sector.events.stretch_signs import sign_end, sign_redraw, sign_stretches
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.search.earliest_event import outside_shell
@@ -39,14 +40,10 @@ from hpcchain.sector.segments.new_segment import (
     search_molecule,
     search_range,
 )
+from hpcchain.sector.speculation.beside import ask_back_beside
 from hpcchain.sector.speculation.ghost_messages import match_with_owner, replay
-from hpcchain.sector.speculation.rollback import (
-    closed_with_serial,
-    request_rollback,
-    roll_back,
-    save_segment,
-    sign_event,
-)
+from hpcchain.sector.speculation.request import request_rollback
+from hpcchain.sector.speculation.rollback import closed_with_serial, roll_back, save_segment, sign_event
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON, TABLE_FULL = range(9)
 MOST_BACKS = 10000
@@ -411,19 +408,41 @@ def _refresh_rows(s, low, high, base):
 
 @kernel
 def _carry_on_stretch(s, m, holder, ticks, remainder, base, log_rows):
-    """Start the next segments of a part of a long chain that nothing has hit; return 0 or an error."""
+    """Start the next segments of a part of a long chain that nothing here has hit; return 0 or an error."""
+    if holder == L.BY_HISTORY:
+        replay(s, m)
+        ask_back_beside(s, m)
+        if s.scalars[L.SCALAR_ROLLED_BACK] != 0 and set_back(s, base):
+            return LIST_FULL
+        return _refresh_rows(s, m, m, base)
+    logged, low, high = s.count[L.N_LOGGED], m, NOWHERE
+    drawn = False
     if s.extended is not None:
-        if holder == L.BY_THERMOSTAT:
-            return _refresh_rows(s, m, redraw_chain(s, m, ticks, remainder, log_rows), base)
-    s.count[L.N_SEGMENT_ENDS] += 1
-    low, high = end_stretch(s, m, ticks, remainder)
+        drawn = holder == L.BY_THERMOSTAT
+        if drawn:
+            high = redraw_chain(s, m, ticks, remainder, log_rows)
+    if not drawn:
+        low, high = end_stretch(s, m, ticks, remainder)
+    if high < 0:
+        return set_back(s, base)
+    s.count[L.N_SEGMENT_ENDS] += 0 if drawn else 1
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        if drawn:
+            sign_redraw(s, m, high, logged)
+        else:
+            sign_end(s, m, low, high)
     return _refresh_rows(s, low, high, base)
 
 
 @kernel
 def _meet_stretch(s, holder, partner, ticks, remainder, depth, base, log_rows):
     """Carry out a contact in which a long chain takes part, and renew all that it changes; 0 or an error."""
+    logged = s.count[L.N_LOGGED]
     low, high, first, last = stretch_contact(s, log_rows, holder, partner, ticks, remainder, depth)
+    if high < 0:
+        return set_back(s, base)
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        sign_stretches(s, holder, partner, low, high, first, last, logged)
     status = _refresh_rows(s, low, high, base)
     if status == 0 and first >= 0:
         status = _refresh_rows(s, first, last, base)

@@ -19,7 +19,7 @@ from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_
 from hpcchain.sector.search.joined import joined
 from hpcchain.sector.segments.falling import inverse_mass
 from hpcchain.sector.segments.new_segment import make_own_series
-from hpcchain.sector.speculation.rollback import request_rollback
+from hpcchain.sector.speculation.request import request_rollback
 
 ANY_MOLECULE = 2**62
 

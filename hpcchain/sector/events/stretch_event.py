@@ -37,6 +37,27 @@ from hpcchain.sector.segments.stretch import (
     widened,
     write_rows,
 )
+from hpcchain.sector.speculation.beside import request_ahead
+
+
+NOWHERE = np.int64(-1)
+BEYOND = -1.0  # in place of an inverse effective mass
+
+
+@inlined
+def ids_of(s, i, partner):
+    """Return the lower and the higher id of a contact: of two beads, or of one and a wall's code."""
+    if partner < 0:
+        return s.bead_id[i], np.int64(partner)
+    return min(s.bead_id[i], s.bead_id[partner]), max(s.bead_id[i], s.bead_id[partner])
+
+
+@inlined
+def _gone_beyond(s, side, ticks, remainder, depth, lower, higher):
+    """Whether parts of a side, or beside it, have begun segments after an event in a window; they are to go back."""
+    if s.scalars[L.SCALAR_WINDOWED] == 0 or not side.part:
+        return False
+    return request_ahead(s, side.low, side.high, ticks, remainder, depth, lower, higher)
 
 
 @kernel
@@ -123,7 +144,7 @@ def _begin_side(s, side, ticks, remainder, depth):
 
 
 @kernel
-def _brought(s, i, partner, ticks, remainder):
+def _brought(s, i, partner, ticks, remainder, depth):
     """Bring the sides of a contact to its time, as wide as its impulse reaches.
 
     KICK is that of a unit impulse along the normal, unless they go apart, or what they do pushes across it, too. How
@@ -136,9 +157,11 @@ def _brought(s, i, partner, ticks, remainder):
     one : bool
         Whether both beads are of one stretch: then both sides are.
     rate, distance, mass : float
-        Rate of the gap, distance of bead centres, inverse effective mass.
+        Rate of the gap, distance of bead centres, inverse effective mass; that is BEYOND where parts have begun
+        segments after the contact, in a window: they have been asked to go back first.
     """
     n = s.normals[L.CONTACT_NORMAL]
+    lower, higher = ids_of(s, i, partner)
     a, b = _side_of(s, i), _side_of(s, partner)
     tried, other = a, b
     begin, middle = np.int64(0), np.int64(len(s.work) // (2 * W.TILE) * W.TILE)
@@ -149,6 +172,10 @@ def _brought(s, i, partner, ticks, remainder):
         one = _touch(s, a, b)
         if one:
             a = _widened(s, _joined(s, a, b), ticks, remainder, SOON_AT_CONTACT)
+        if _gone_beyond(s, a, ticks, remainder, depth, lower, higher) or (
+            not one and _gone_beyond(s, b, ticks, remainder, depth, lower, higher)
+        ):
+            return a, b, one, 0.0, 0.0, BEYOND
         if one or not (loaded and is_as_wide(a, tried)):
             a = _loaded(s, a, i, begin, ticks, remainder)
         if one:
@@ -191,11 +218,14 @@ def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
     Returns
     -------
     low, high, first, last : int
-        The rows with new segments: from `low` to `high`, and from `first` to `last`; -1 where there are no others.
+        The rows with new segments: from `low` to `high`, and from `first` to `last`; NOWHERE where there are no
+        others, and all where parts have to go back first (`speculation.beside`).
     """
     if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
         i, partner = partner, i
-    a, b, one, rate, distance, mass = _brought(s, i, partner, ticks, remainder)
+    a, b, one, rate, distance, mass = _brought(s, i, partner, ticks, remainder, depth)
+    if mass == BEYOND:
+        return NOWHERE, NOWHERE, NOWHERE, NOWHERE
     _close_side(s, a, ticks, remainder)
     if not one:
         _close_side(s, b, ticks, remainder)
@@ -213,7 +243,7 @@ def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
         note_contact(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder)
     _begin_side(s, a, ticks, remainder, depth)
     if one or b.row < 0:
-        return a.low, a.high, np.int64(-1), np.int64(-1)
+        return a.low, a.high, NOWHERE, NOWHERE
     _begin_side(s, b, ticks, remainder, depth)
     return a.low, a.high, b.low, b.high
 
@@ -222,17 +252,20 @@ def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
 def end_stretch(s, m, ticks, remainder):
     """Start the next segments of a part that nothing has hit, and of those beside it that end soon.
 
-    Returns their first and last row.
+    Returns their first and last row, NOWHERE where parts have to go back first (`speculation.beside`).
     """
+    lower, depth = s.bead_id[s.mol[m, L.MOL_FIRST]], np.int64(0)
     side = _side_of(s, s.mol[m, L.MOL_FIRST])
     side = Side(m, True, m, m, side.offset, side.tiles, side.before, side.behind, side.bead, side.length)
     while True:
         side = _widened(s, side, ticks, remainder, SOON_AT_END)
+        if _gone_beyond(s, side, ticks, remainder, depth, lower, np.int64(L.SEGMENT_END)):
+            return NOWHERE, NOWHERE
         side = _loaded(s, side, s.mol[m, L.MOL_FIRST], np.int64(0), ticks, remainder)
         tried = side
         side = loosened(s, side)
         if is_as_wide(side, tried):
             break
     _close_side(s, side, ticks, remainder)
-    _begin_side(s, side, ticks, remainder, np.int64(0))
+    _begin_side(s, side, ticks, remainder, depth)
     return side.low, side.high

@@ -1,22 +1,24 @@
 """What becomes of a contact in which a long chain takes part, whose sides are in the workspace (`stretch_event`).
 
-Its law, its impulse, its part of the virial, and what is logged. A long chain's centre of mass, for the virial, is
-carried along: contacts and gravity change its velocity, and a thermostat sets it (`stretch_redraw`).
+Its law, its impulse, its part of the virial, and what is logged. What that asks of the chains' centres of mass is in
+`chain_centre`.
 """
+
+import numpy as np
 
 from hpcchain.contact.coefficients import restitution_of
 from hpcchain.contact.impulse import approach, bead_offset, separation
 from hpcchain.contact.tc_model import begin_contact, own_restitution
-from hpcchain.contact.virial import centre_of_mass, set_tensor
+from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_parts import radius_of
 from hpcchain.sector.events.contact_event import record
 from hpcchain.sector.events.crossing import HARD, OUTER, distance_met, note_kind, pass_distance
 from hpcchain.sector.events.stretch_reach import of_one_chain
+from hpcchain.sector.segments.chain_centre import arms_row, note_arms, push_centre, virial_of_arms
 from hpcchain.sector.segments.falling import work_of_fixed
 
 
@@ -84,27 +86,6 @@ def impulse_of(s, i, partner, border, rate, mass, extended):
 
 
 @kernel
-def _fallen(s, c, dt, extended):
-    """Return how far what falls gets along an axis in a time dt, and how much faster [length, length / time]."""
-    if extended is not None:
-        faster = s.par[L.GRAVITY + c] * dt
-        return 0.5 * faster * dt, faster
-    return 0.0, 0.0
-
-
-@kernel
-def _arm(s, side, c, ticks, remainder):
-    """Return component c of the way from a side's bead to its molecule's centre of mass [length]."""
-    place = s.work[bead_offset(side.offset, side.bead) + W.COEF + W.LANES * c]
-    if not side.part:
-        return centre_of_mass(s.work, side.offset, side.tiles, c) - place
-    row = s.centre[s.block[side.row, L.BLOCK_CHAIN]]
-    dt = time_span(ticks, remainder, row[L.START_TICKS], row[L.START_REM], s.par[L.TICK])
-    way = row[L.VX + c] * dt + _fallen(s, c, dt, s.extended)[0]
-    return row[c] + way - (place + s.mol[side.row, L.MOL_IMAGE + c] * s.par[L.SIZE + c])
-
-
-@kernel
 def _apart(s, a, b, c):
     """Return component c of the way from bead b to bead a of one chain, as its bonds lead [length]."""
     p, q = bead_offset(a.offset, a.bead) + W.COEF + W.LANES * c, bead_offset(b.offset, b.bead) + W.COEF + W.LANES * c
@@ -122,43 +103,54 @@ def _part_of(s, impulse, c, extended):
     return impulse * s.normals[L.CONTACT_NORMAL, c]
 
 
+@inlined
+def _impulse(s, impulse):
+    """Return the components of an impulse, its part along the normal given."""
+    x, y, z = np.int64(L.X), np.int64(L.Y), np.int64(L.Z)
+    return _part_of(s, impulse, x, s.extended), _part_of(s, impulse, y, s.extended), _part_of(s, impulse, z, s.extended)
+
+
+@kernel
+def _moment_inside(s, a, b, distance, impulse):
+    """Return the part of the molecular virial of a contact within a chain, and write its tensor's."""
+    n, way = s.normals[L.CONTACT_NORMAL], s.normals[L.MOST_TIES]
+    for c in range(3):  # a contact with an image alone has one (`contact.virial`)
+        way[c] = distance * n[c] - _apart(s, a, b, c)
+        if abs(way[c]) < 0.5 * s.par[L.SIZE + c] or s.par[L.SIZE + c] == 0.0:
+            way[c] = 0.0
+    x, y, z = _impulse(s, impulse)
+    set_tensor(s.virial_tensor, x, y, z, way[0], way[1], way[2])
+    return x * way[0] + y * way[1] + z * way[2]
+
+
 @kernel
 def _moment(s, a, b, distance, impulse, ticks, remainder):
-    """Return the contact's part of the molecular virial, and write its tensor's [mass length^2 / time]."""
-    n, way = s.normals[L.CONTACT_NORMAL], s.normals[L.MOST_TIES]
-    inside = of_one_chain(s, a, b)
-    moment = 0.0
+    """Return the contact's part of the molecular virial, and write its tensor's [mass length^2 / time].
+
+    In a window both are 0 where a chain's centre is asked for: they follow when the window is final.
+    """
+    if of_one_chain(s, a, b):
+        return _moment_inside(s, a, b, distance, impulse)
+    n, row = s.normals[L.CONTACT_NORMAL], arms_row(s)
+    note_arms(s, row, a, np.int64(0))
+    note_arms(s, row, b, np.int64(1))
     for c in range(3):
-        way[c] = distance * n[c]
-        if inside:  # a contact with an image alone has one (`contact.virial`)
-            way[c] -= _apart(s, a, b, c)
-            if abs(way[c]) < 0.5 * s.par[L.SIZE + c] or s.par[L.SIZE + c] == 0.0:
-                way[c] = 0.0
-        else:
-            way[c] += _arm(s, a, c, ticks, remainder) - _arm(s, b, c, ticks, remainder)
-        moment += _part_of(s, impulse, c, s.extended) * way[c]
-    px, py, pz = (
-        _part_of(s, impulse, 0, s.extended),
-        _part_of(s, impulse, 1, s.extended),
-        _part_of(s, impulse, 2, s.extended),
-    )
-    set_tensor(s.virial_tensor, px, py, pz, way[0], way[1], way[2])
-    return moment
+        s.arms[row, L.ARM_WAY + c] = distance * n[c]
+        s.arms[row, L.ARM_IMPULSE + c] = _part_of(s, impulse, c, s.extended)
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        s.virial_tensor[:] = 0.0
+        return 0.0
+    return virial_of_arms(s, row, ticks, remainder)
 
 
 @kernel
-def _move_centre(s, side, ticks, remainder, impulse, sign):
-    """Carry the centre of mass of a side's chain to a time, and change its velocity by an impulse or its opposite."""
-    if not side.part:
+def _push_centres(s, a, b, impulse, ticks, remainder):
+    """Have an impulse on the first side of a contact, and its opposite on the other, move their chains' centres."""
+    if b.row >= 0 and of_one_chain(s, a, b):
         return
-    row = s.centre[s.block[side.row, L.BLOCK_CHAIN]]
-    dt = time_span(ticks, remainder, row[L.START_TICKS], row[L.START_REM], s.par[L.TICK])
-    for c in range(3):
-        further, faster = _fallen(s, c, dt, s.extended)
-        row[c] += row[L.VX + c] * dt + further
-        row[L.VX + c] += faster + sign * _part_of(s, impulse, c, s.extended) / row[L.CENTRE_MASS]
-    row[L.START_TICKS] = ticks
-    row[L.START_REM] = remainder
+    x, y, z = _impulse(s, impulse)
+    push_centre(s, a, x, y, z, ticks, remainder)
+    push_centre(s, b, -x, -y, -z, ticks, remainder)
 
 
 @kernel
@@ -174,8 +166,7 @@ def note_contact(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, 
     moment = 0.0
     if partner >= 0:
         moment = _moment(s, a, b, distance, impulse, ticks, remainder)
-    _move_centre(s, a, ticks, remainder, impulse, 1.0)
-    _move_centre(s, b, ticks, remainder, impulse, -1.0)
+    _push_centres(s, a, b, impulse, ticks, remainder)
     work = _work(s, i, partner, impulse, s.extended)
     record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, partner, impulse, moment, work, 0.0)
     note_kind(s, log_rows, kind, s.extended)
@@ -194,10 +185,7 @@ def note_heat(s, log_rows, i, wall, a, change, impulse, gained, ticks, remainder
     gained : float
         [mass length^2 / time^2]
     """
-    _move_centre(s, a, ticks, remainder, 0.0, 1.0)
-    row = s.centre[s.block[a.row, L.BLOCK_CHAIN]]
-    for c in range(3):
-        row[L.VX + c] += change[c] / row[L.CENTRE_MASS]
+    push_centre(s, a, change[0], change[1], change[2], ticks, remainder)
     begin_contact(s.par, s.segment, i)
     work = impulse * wall_velocity(s, wall)
     record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, wall, impulse, 0.0, work, gained - work)

@@ -14,17 +14,25 @@ from hpcchain.layout.segment_bits import start_depth
 from hpcchain.propagators.taylor.chain import chain_prepare
 from hpcchain.sector.events.contact_event import close
 from hpcchain.sector.events.redraw import draw_velocities, record_draw
+from hpcchain.sector.events.stretch_event import NOWHERE
 from hpcchain.sector.events.simultaneous import kinetic_energy
 from hpcchain.sector.segments.stretch import begin_all, load_stretch
+from hpcchain.sector.speculation.beside import request_ahead
 
 
 @outlined
 def redraw_chain(s, m, ticks, remainder, log_rows):
-    """Draw the velocities of the chain anew that begins with row m, and start new segments; return its last row."""
+    """Draw the velocities of the chain anew that begins with row m, and start new segments.
+
+    Returns its last row, NOWHERE where parts have to go back first (`speculation.beside`).
+    """
     first, beads = s.mol[m, L.MOL_FIRST], np.int64(0)
     dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
     depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
     last = _last(s, m)
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        if request_ahead(s, m, last, ticks, remainder, depth, s.bead_id[first], np.int64(L.REDRAW)):
+            return NOWHERE
     offset = np.int64(0)
     tiles, _, _ = load_stretch(s, offset, m, last, m, ticks, remainder)
     before = kinetic_energy(s.work, offset, tiles)

@@ -13,6 +13,7 @@ from hpcchain.layout import segment_entry as E
 from hpcchain.layout.clock import after, earlier
 from hpcchain.layout.event_bits import event_depth, partner_of
 from hpcchain.layout.segment_bits import start_depth
+from hpcchain.layout.segment_parts import is_part
 
 MOST_REOPENED = 4
 
@@ -22,6 +23,19 @@ def segment_end(s, m):
     """Return ticks and remainder of when molecule m's segment ends."""
     i = s.mol[m, L.MOL_FIRST]
     return after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.timing[m, L.LENGTH], s.par[L.TICK])
+
+
+@inlined
+def waits(s, m):
+    """Whether molecule m's segment goes on until its owner tells what follows it.
+
+    Of a long chain those parts do not wait that have a bead in searches: what they meet here moves those beside them,
+    which are to be there.
+    """
+    sort = s.mol[m, L.MOL_OWNERSHIP]
+    if s.stretched is not None and sort == L.GHOST and is_part(s, m):
+        return s.window_molecule[m, L.WINDOW_DORMANT] == s.mol[m, L.MOL_BEADS]
+    return sort == L.GHOST or sort == L.VACANT
 
 
 @inlined
@@ -45,7 +59,7 @@ def next_time_of(s, m):
         return s.owner_history[begin + E.TICKS], s.owner_history[begin + E.REM]
     if s.extended is not None and holder == L.BY_THERMOSTAT:
         return next_redraw(s, m)
-    if s.mol[m, L.MOL_OWNERSHIP] == L.GHOST or s.mol[m, L.MOL_OWNERSHIP] == L.VACANT:  # it waits for its owner
+    if waits(s, m):
         return np.inf, np.inf
     return segment_end(s, m)
 

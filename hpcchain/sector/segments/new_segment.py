@@ -30,7 +30,7 @@ from hpcchain.propagators.interface import (
 from hpcchain.propagators.steps.step_molecule import steps_figures, to_grid
 from hpcchain.propagators.taylor.chain_series import bound_speeds
 from hpcchain.propagators.taylor.graph_molecule import web_hanging
-from hpcchain.sector.queue.event_order import next_time_of, segment_end
+from hpcchain.sector.queue.event_order import next_time_of, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep, sweep_chain
 from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_awaited, search_bead, surely_listed
@@ -338,8 +338,8 @@ def schedule_molecule(s, m, base):
         higher = np.int64(s.owner_history[begin + E.HIGHER])
         holder = L.BY_HISTORY
     else:
-        waits = sort == L.GHOST or sort == L.VACANT
-        if waits:
+        waiting = waits(s, m)
+        if waiting:
             ticks = remainder = np.inf
         else:
             ticks, remainder = segment_end(s, m)
@@ -347,7 +347,7 @@ def schedule_molecule(s, m, base):
         lower = s.bead_id[start]
         higher = np.int64(L.SEGMENT_END)
         holder = L.AT_END
-        if s.extended is not None and not waits:
+        if s.extended is not None and not waiting:
             ticks, remainder, depth, higher, holder = _redrawn_before(s, m, ticks, remainder)
     for i in range(start, start + s.mol[m, L.MOL_BEADS]):
         if earlier(ticks, remainder, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM]):

@@ -19,6 +19,7 @@ from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_p
 from hpcchain.propagators.taylor.stretch_series import Tiles, shifted, stretch_series
 from hpcchain.sector.queue.event_order import segment_end
 from hpcchain.sector.search.broad_phase import sweep
+from hpcchain.sector.segments.chain_centre import place_centre
 from hpcchain.sector.segments.falling import add_fall
 from hpcchain.sector.segments.new_segment import REBASE, asked_length, write_segment
 
@@ -28,6 +29,7 @@ BESIDE = 20  # beads on either side of one that is struck, at least, that a stre
 SOON_AT_CONTACT, SOON_AT_END = 0.07, 0.2
 # The segments of a stretch end one after another by this share of their length: equal keys take the queue longer.
 LATER = 2.0**-32
+OVERDUE = 1.0 + 2.0**-20  # times its length after which a segment is over, however its end was rounded
 
 
 @kernel
@@ -91,10 +93,22 @@ def widened(s, low, high, ticks, remainder, soon):
 
 
 @kernel
+def _since(s, m, ticks, remainder):
+    """Return how long after row m's segment began a time is.
+
+    A ghost's that waits for its owner stays where it ends: what is made of it then is set right when that has told.
+    """
+    i = s.mol[m, L.MOL_FIRST]
+    dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+    if s.mol[m, L.MOL_OWNERSHIP] == L.GHOST and dt > OVERDUE * s.timing[m, L.LENGTH]:
+        return s.timing[m, L.LENGTH]
+    return dt
+
+
+@kernel
 def _load_row(s, offset, m, ticks, remainder):
     """Bring row m to a time, in its tiles of the workspace."""
-    first = s.mol[m, L.MOL_FIRST]
-    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    dt = _since(s, m, ticks, remainder)
     load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
 
 
@@ -124,7 +138,7 @@ def _load_beside(s, offset, m, lane, ticks, remainder):
         s.work[offset + W.INVM + W.LANES] = s.table[at - lane + W.LANES]
         s.work[offset + W.MASK + lane] = s.table[at + W.TABLE_MASK]
         s.work[offset + W.LEN2 + lane] = s.table[at + W.TABLE_LEN2]
-    dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+    dt = _since(s, m, ticks, remainder)
     begin = series_begin(s.mol, s.segment, i)
     shifted(s.starts, i, s.series, begin, series_order(s.segment, i), dt, s.work, offset + W.COEF + lane)
     _without_fall(s, offset + W.COEF + 2 * W.ROW + lane, s.extended)
@@ -263,7 +277,7 @@ def begin_chain(s, first):
 @kernel
 def begin_all(s, offset, tiles, first, last, ticks, remainder, depth):
     """Make new segments of all parts of a chain, which is in the workspace in the image of its first row."""
-    _note_centre(s, offset, tiles, first, ticks, remainder)
+    place_centre(s, offset, tiles, first, ticks, remainder)
     none = np.int64(0)
     h = _mean_asked(s, first, last, ticks, remainder)
     order, h = stretch_series(s.work, Tiles(offset, tiles, none, none), h, tolerance_of(s, first))
@@ -278,25 +292,8 @@ def resume_part(s, m):
         fastest = max(fastest, s.bounds[i, L.SPEED])
     if fastest > s.par[L.FASTEST]:
         s.par[L.FASTEST] = fastest
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        s.window_timing[m, L.TOP_SPEED] = fastest
     s.scalars[L.SCALAR_SERIAL] += 1
     s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
     sweep(s, m)
-
-
-@kernel
-def _note_centre(s, offset, tiles, first, ticks, remainder):
-    """Write down where the centre of mass of the chain in the workspace is at a time, in image 0, and its velocity."""
-    row = s.centre[s.block[first, L.BLOCK_CHAIN]]
-    for c in range(3):
-        place, velocity = 0.0, 0.0
-        for t in range(tiles):
-            for k in range(W.LANES):
-                mass = s.work[offset + t * W.TILE + W.INVM + k]
-                if mass > 0.0:
-                    at = offset + t * W.TILE + W.COEF + W.LANES * c + k
-                    place += s.work[at] / mass
-                    velocity += s.work[at + W.ROW] / mass
-        row[c] = place / row[L.CENTRE_MASS] + s.mol[first, L.MOL_IMAGE + c] * s.par[L.SIZE + c]
-        row[L.VX + c] = velocity / row[L.CENTRE_MASS]
-    row[L.START_TICKS] = ticks
-    row[L.START_REM] = remainder

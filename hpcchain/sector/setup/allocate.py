@@ -297,10 +297,14 @@ def extended_arrays(classes: MoleculeClasses, system: System, at: np.ndarray, li
 
 
 def block_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
-    """Return which rows are parts of which long chains, for molecules in this order, and the chains' centres."""
+    """Return which rows are parts of which long chains, for molecules in this order, and what the chains' centres ask.
+
+    Of `arms` and `centre_change` they are as small as can be: windows ask for more.
+    """
+    none = {"centre_change": np.zeros((0, L.CHANGE_COLUMNS)), "arms": np.zeros((1, L.ARM_COLUMNS))}
     if classes.blocks is None:
-        return {"block": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
-    return classes.blocks.arrays(sequence)
+        return none | {"block": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
+    return none | classes.blocks.arrays(sequence)
 
 
 def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) -> dict:

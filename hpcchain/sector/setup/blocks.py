@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -88,13 +89,43 @@ class Blocks:
         return classes
 
     def sequence(self, molecules: np.ndarray) -> np.ndarray:
-        """Return the parts of these molecules of the whole system, in that order."""
+        """Return the parts of these molecules of the whole system, in that order, with those of each in a row."""
         begin, count = self.first_part[molecules], np.diff(self.first_part)[molecules]
         return np.arange(int(count.sum())) + np.repeat(begin - (np.cumsum(count) - count), count)
 
+    def grouped(self, parts: np.ndarray, first_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return an order of parts, all of each molecule, that keeps those of each together.
+
+        Parameters
+        ----------
+        parts : (n,) int64 array
+            In order.
+        first_of : callable
+            Takes where the first part of each molecule stands, and returns that in the order wanted.
+        """
+        leads = np.flatnonzero(self.leads(parts) == np.arange(len(parts)))
+        count = np.diff(np.append(leads, len(parts)))
+        sequence = first_of(leads)
+        count = count[np.searchsorted(leads, sequence)]
+        return np.arange(len(parts)) + np.repeat(sequence - (np.cumsum(count) - count), count)
+
+    def molecules_of(self, parts: np.ndarray) -> np.ndarray:
+        """Return the molecules of the whole system that these parts are of."""
+        return np.searchsorted(self.first_part, parts, side="right") - 1
+
+    def leads(self, parts: np.ndarray) -> np.ndarray:
+        """Return, for parts in order, all of each molecule, where the first one of its molecule stands."""
+        molecules = self.molecules_of(parts)
+        return np.searchsorted(parts, self.first_part[molecules])
+
+    def whole_of(self, parts: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Return a mask of parts in order, all of each molecule: those of a molecule of which the mask has any."""
+        leads = self.leads(parts)
+        return np.bincount(leads, which, minlength=len(parts))[leads] > 0.0
+
     def arrays(self, sequence: np.ndarray) -> dict:
         """Return `block` and `centre`, without the places of centres as yet, for parts in this order."""
-        chain = np.searchsorted(self.first_part, sequence, side="right") - 1
+        chain = self.molecules_of(sequence)
         place = sequence - self.first_part[chain]
         count = np.diff(self.first_part)[chain]
         row = np.arange(len(sequence))

@@ -45,7 +45,10 @@ def admit(s, rows, base):
         Ticks that queue keys are relative to.
     """
     for k in range(len(rows)):
-        begin(s, rows[k])
+        if s.stretched is not None and is_part(s, rows[k]):
+            resume_part(s, rows[k])
+        else:
+            begin(s, rows[k])
         schedule_molecule(s, rows[k], base)
 
 
@@ -56,12 +59,14 @@ def start(s):
     A segment is a function of its start state, so a restart makes the very segments that were interrupted.
     """
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
+        if s.mol[m, L.MOL_OWNERSHIP] == L.VACANT:
+            continue
         if s.stretched is not None and is_part(s, m):
             if s.mol[m, L.MOL_ORDER] != 0:
                 resume_part(s, m)
             elif s.block[m, L.BLOCK_BEFORE] < 0:
                 begin_chain(s, m)
-        elif s.mol[m, L.MOL_OWNERSHIP] != L.VACANT:
+        else:
             begin(s, m)
 
 

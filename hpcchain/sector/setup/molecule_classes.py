@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,6 +94,15 @@ class MoleculeClasses:
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
         self.offsets, partners = bonded_pairs(topology)
         self.partners = partners - np.repeat(np.arange(topology.beads), np.diff(self.offsets))
+
+    @property
+    def most_rows(self) -> int:
+        """How many molecules, and parts of long chains, of one size an event gives new segments to at most."""
+        return L.MOST_MEMBERS + (0 if self.blocks is None else 2 * int(self.blocks.parts.max()))
+
+    def grouped(self, molecules: np.ndarray, first_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return an order of molecules that keeps parts of each long chain together; see `Blocks.grouped`."""
+        return first_of(np.arange(len(molecules))) if self.blocks is None else self.blocks.grouped(molecules, first_of)
 
     def most_moved(self, beads: np.ndarray) -> int:
         """Return how many beads an event moves together at most: a molecule of these sizes, or a long chain."""

@@ -9,7 +9,7 @@ length, three image counts, the segment's length, its series' error, number of t
 numbers (MOST_MEMBERS), a number for the receiver's notes, and per bead position, velocity, whether it was struck and
 what was left of its last contact, the bounds of its acceleration and speed, and its row of `extra` where the run has
 any. Series are not sent: they are a function of the start (docs/theory/numerics.md, Rounding and reproducible bits),
-and made when something comes near enough.
+and made when something comes near enough. Those of parts of long chains are not, and follow (`part_messages`).
 
 The receiver keeps the segments as the ghost's `owner_history`. A ghost whose segments so far are those of its owner
 does next what that history says, unless something here hits it before. Then it goes its own way, until its owner has
@@ -29,12 +29,21 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_entry as E
 from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import in_contact, set_in_contact, set_order, set_start, start_depth, struck
-from hpcchain.layout.segment_parts import series_error_of
+from hpcchain.layout.segment_parts import is_part, series_error_of
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.prefetch import ask, ask_for_molecule, prefetch
 from hpcchain.sector.segments.falling import falls
 from hpcchain.sector.segments.new_segment import schedule_history
-from hpcchain.sector.speculation.rollback import request_rollback, save_segment, touch
+from hpcchain.sector.speculation.part_messages import (
+    part_size,
+    part_size_of,
+    parts_size,
+    replay_part,
+    same_part,
+    write_part,
+)
+from hpcchain.sector.speculation.request import request_rollback
+from hpcchain.sector.speculation.rollback import save_segment, touch
 
 FROM_OWNER = -1
 SOON = 8  # molecules ahead whose memory is asked for
@@ -75,15 +84,28 @@ def message_size(s, rows, lent):
     for k in range(len(rows)):
         m = rows[k]
         if lent[m] != 0:
-            total += E.HEAD + (s.window_molecule[m, L.WINDOW_NUMBER] - s.window_molecule[m, L.WINDOW_SENT]) * _size(
-                s, m, s.extended
-            )
+            total += E.HEAD + _further_size(s, m)
     return total
 
 
 @kernel
+def _further_size(s, m):
+    """Return the floats of those segments of molecule m that its holders have not been sent."""
+    sent = s.window_molecule[m, L.WINDOW_SENT]
+    if s.stretched is not None:
+        if is_part(s, m):
+            total = np.int64(0)
+            h = m
+            while s.window_molecule[h, L.WINDOW_NUMBER] > sent:
+                total += _size(s, m, s.extended) + part_size(s, h)
+                h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+            return total
+    return (s.window_molecule[m, L.WINDOW_NUMBER] - sent) * _size(s, m, s.extended)
+
+
+@kernel
 def _size(s, m, extended):
-    """Return the floats that a segment of molecule m takes in a message."""
+    """Return the floats that a segment of molecule m takes in a message, but for what only parts of chains have."""
     if extended is not None:
         return E.BEADS + (E.PER_BEAD + s.extra.shape[1]) * s.mol[m, L.MOL_BEADS]
     return E.BEADS + E.PER_BEAD * s.mol[m, L.MOL_BEADS]
@@ -139,11 +161,16 @@ def pack(s, rows, lent, out):
         size = _size(s, m, s.extended)
         if k + 1 < len(rows) and lent[rows[k + 1]] != 0:
             _ask_for_segment(s, rows[k + 1])
+        end = at = at + _further_size(s, m)
         h = m
         while s.window_molecule[h, L.WINDOW_NUMBER] > sent:
-            _write(s, h, out, at + (s.window_molecule[h, L.WINDOW_NUMBER] - sent - 1) * size)
+            if s.stretched is not None:
+                if is_part(s, h):
+                    end -= part_size(s, h)
+                    write_part(s, h, out, end)
+            end -= size
+            _write(s, h, out, end)
             h = s.window_molecule[h, L.WINDOW_PREVIOUS]
-        at += (s.window_molecule[m, L.WINDOW_NUMBER] - sent) * size
     return at
 
 
@@ -222,9 +249,13 @@ def longest_history(s, message, row_of):
         more = np.int64(message[at + E.HEAD_TOTAL]) - np.int64(message[at + E.HEAD_KEPT])
         most = max(most, np.int64(message[at + E.HEAD_TOTAL]))
         _ask_for_events(s, m)
+        at += E.HEAD
         size = more * _size(s, m, s.extended)
+        if s.stretched is not None:
+            if is_part(s, m):
+                size = parts_size(s, m, message, at, more, _size(s, m, s.extended))
         floats += size
-        at += E.HEAD + size
+        at += size
     return most, floats
 
 
@@ -267,9 +298,13 @@ def receive(s, message, row_of, wanted, base):
         kept = np.int64(message[at + E.HEAD_KEPT])
         total = np.int64(message[at + E.HEAD_TOTAL])
         at += E.HEAD
-        size = _size(s, m, s.extended)
+        own = _size(s, m, s.extended)
         for k in range(kept + 1, total + 1):
             begin = s.scalars[L.SCALAR_HISTORY]
+            size = own
+            if s.stretched is not None:
+                if is_part(s, m):
+                    size += part_size_of(s, m, message, at + own)
             for c in range(size):
                 s.owner_history[begin + c] = message[at + c]
             s.owner_history_at[m, k] = begin
@@ -375,6 +410,9 @@ def same_segment(s, h, begin):
         if _unlike_extra(s, i, at, s.extended):
             return False
         at += per_bead
+    if s.stretched is not None:
+        if is_part(s, h):
+            return same_part(s, h, begin, at)
     return True
 
 
@@ -417,6 +455,9 @@ def replay(s, m):
         s.bounds[i, L.ACCELERATION] = s.owner_history[at + E.BEAD_ACCELERATION]
         s.bounds[i, L.SPEED] = s.owner_history[at + E.BEAD_SPEED]
         at = _read_extra(s, i, at, s.extended)
+    if s.stretched is not None:
+        if is_part(s, m):
+            replay_part(s, m, at)
     s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
     s.timing[m, L.LENGTH] = s.owner_history[begin + E.LENGTH]
     if s.stepper is not None:

@@ -14,11 +14,14 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_bits import series_order, set_order
-from hpcchain.layout.segment_parts import series_error_of
+from hpcchain.layout.segment_parts import is_part, series_error_of
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.prefetch import ask, prefetch
+from hpcchain.sector.speculation.beside import request_beside
+from hpcchain.sector.speculation.request import request_rollback
 
 
 @inlined
@@ -80,6 +83,8 @@ def _save_segment(s, m):
     window_molecule[m, L.WINDOW_HIGHER] = L.SEGMENT_END
     window_molecule[m, L.WINDOW_REOPENED] = 0
     window_molecule[m, L.WINDOW_CHANGED] = 1
+    if s.stretched is not None:
+        s.centre_change[m, L.CHANGE_SORT] = L.UNCHANGED
 
 
 @inlined
@@ -102,7 +107,7 @@ def _take_row(window_molecule, free_rows, scalars, size_class):
     h = free_rows[size_class, L.SPARE_HEAD]
     free_rows[size_class, L.SPARE_HEAD] = window_molecule[h, L.WINDOW_PREVIOUS]
     free_rows[size_class, L.SPARE_ROWS] -= 1
-    if free_rows[size_class, L.SPARE_ROWS] < L.MOST_MEMBERS:
+    if free_rows[size_class, L.SPARE_ROWS] < scalars[L.SCALAR_MOST_ROWS]:
         scalars[L.SCALAR_OUT_OF_ROWS] = 1
     return h
 
@@ -136,6 +141,12 @@ def _copy_segment(s, a, b):
     i = s.mol[a, L.MOL_FIRST]
     j = first
     order = L.UNMADE if s.mol[a, L.MOL_SOLVER] != L.BALLISTIC else series_order(s.segment, i)
+    if s.stretched is not None:
+        for c in range(s.block.shape[1]):
+            s.block[b, c] = s.block[a, c]
+        if is_part(s, a):
+            order = series_order(s.segment, i)
+            _copy_part(s, a, b)
     for _ in range(s.mol[a, L.MOL_BEADS]):
         _copy_bead(s.starts, s.bounds, s.segment, i, j)
         set_order(s.segment, j, order)
@@ -143,6 +154,16 @@ def _copy_segment(s, a, b):
             s.radius[j] = s.radius[i]
         i += 1
         j += 1
+
+
+@kernel
+def _copy_part(s, a, b):
+    """Copy what a part of a long chain has besides from molecule row a to row b: its series cannot be made again."""
+    for c in range(L.CHANGE_COLUMNS):
+        s.centre_change[b, c] = s.centre_change[a, c]
+    p, q = W.UNIT * s.mol[a, L.MOL_SERIES], W.UNIT * s.mol[b, L.MOL_SERIES]
+    for k in range(s.mol[a, L.MOL_BEADS] * W.curve(s.mol[a, L.MOL_ORDER])):
+        s.series[q + k] = s.series[p + k]
 
 
 @inlined
@@ -218,19 +239,6 @@ def sign_event(event_table, window_molecule, group, count, window_event, members
 
 
 @kernel
-def request_rollback(s, m, number):
-    """Ask for molecule m to be set back to its segment of that number in the window."""
-    if s.window_molecule[m, L.WINDOW_TARGET] < 0:
-        s.rolled_back[s.scalars[L.SCALAR_ROLLED_BACK]] = m
-        s.scalars[L.SCALAR_ROLLED_BACK] += 1
-        s.window_molecule[m, L.WINDOW_TARGET] = number
-        s.rolled_back_to[m, L.OPENED_TICKS] = s.par[L.NOW]
-        s.rolled_back_to[m, L.OPENED_REM] = s.par[L.NOW_REM]
-    else:
-        s.window_molecule[m, L.WINDOW_TARGET] = min(s.window_molecule[m, L.WINDOW_TARGET], number)
-
-
-@kernel
 def roll_back(s):
     """Roll back all molecules that were requested (`request_rollback`), and those they met since, until none is left.
 
@@ -246,6 +254,9 @@ def roll_back(s):
             while s.window_molecule[m, L.WINDOW_NUMBER] > s.window_molecule[m, L.WINDOW_TARGET]:
                 more = True
                 window_event = s.window_molecule[m, L.WINDOW_EVENT]
+                if s.stretched is not None:
+                    if is_part(s, m):
+                        request_beside(s, m)
                 restore_segment(s, m)
                 if window_event > 0:
                     _cancel_event(s, window_event)

@@ -1,0 +1,232 @@
+"""Where the centres of mass of long chains in parts are, which their contacts' part of the virial asks for.
+
+Their beads tell only at great cost. So the centre is carried along: contacts and gravity change its velocity, and a
+thermostat says where it is. In a window, whose events may be taken back, only notes are made: of what an event does to
+the centre (`centre_change`), and of what its virial is made of (`arms`). When the window is final, what is noted is
+done in the order of the events. Each rank does so for all chains that it holds.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from hpcchain.contact.impulse import bead_offset
+from hpcchain.contact.virial import centre_of_mass, set_tensor
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.layout.clock import time_span
+from hpcchain.layout.segment_bits import start_depth
+
+TIME, REMAINDER, DEPTH, LOWER, HIGHER, KEYS = range(6)  # of `collect_changes`
+
+
+@inlined
+def arms_row(s):
+    """Return the row of `arms` for the contact at hand."""
+    return s.count[L.N_LOGGED] if s.scalars[L.SCALAR_WINDOWED] != 0 else np.int64(0)
+
+
+@kernel
+def note_arms(s, row, side, second):
+    """Write what the way from a side's bead to its molecule's centre is made of to a row of `arms`.
+
+    `second` is 0 for the first side of a contact, 1 for the other.
+    """
+    s.arms[row, L.ARM_CHAIN + second] = s.block[side.row, L.BLOCK_CHAIN] if side.part else -1.0
+    p = bead_offset(side.offset, side.bead) + W.COEF
+    for c in range(3):
+        place = s.work[p + W.LANES * c]
+        if side.part:
+            place += s.mol[side.row, L.MOL_IMAGE + c] * s.par[L.SIZE + c]
+        else:
+            place = centre_of_mass(s.work, side.offset, side.tiles, c) - place
+        s.arms[row, L.ARM_PLACE + 3 * second + c] = place
+
+
+@kernel
+def _fallen(s, c, dt, extended):
+    """Return how far what falls gets along an axis in a time dt, and how much faster [length, length / time]."""
+    if extended is not None:
+        faster = s.par[L.GRAVITY + c] * dt
+        return 0.5 * faster * dt, faster
+    return 0.0, 0.0
+
+
+@kernel
+def _arm(s, row, second, c, ticks, remainder):
+    """Return component c of the way from a side's bead to its molecule's centre of mass at a time [length]."""
+    chain, place = np.int64(s.arms[row, L.ARM_CHAIN + second]), s.arms[row, L.ARM_PLACE + 3 * second + c]
+    if chain < 0:
+        return place
+    centre = s.centre[chain]
+    dt = time_span(ticks, remainder, centre[L.START_TICKS], centre[L.START_REM], s.par[L.TICK])
+    return centre[c] + (centre[L.VX + c] * dt + _fallen(s, c, dt, s.extended)[0]) - place
+
+
+@kernel
+def virial_of_arms(s, row, ticks, remainder):
+    """Return a contact's part of the molecular virial at its time, and write its tensor's [mass length^2 / time]."""
+    arms, way = s.arms[row], s.normals[L.MOST_TIES]
+    first, second = np.int64(0), np.int64(1)
+    moment = 0.0
+    for c in range(3):
+        way[c] = arms[L.ARM_WAY + c] + (
+            _arm(s, row, first, c, ticks, remainder) - _arm(s, row, second, c, ticks, remainder)
+        )
+        moment += arms[L.ARM_IMPULSE + c] * way[c]
+    x, y, z = arms[L.ARM_IMPULSE], arms[L.ARM_IMPULSE + 1], arms[L.ARM_IMPULSE + 2]
+    set_tensor(s.virial_tensor, x, y, z, way[0], way[1], way[2])
+    return moment
+
+
+@kernel
+def push_centre(s, side, x, y, z, ticks, remainder):
+    """Have an impulse on a side at a time change the velocity of its chain's centre; in a window note that it will."""
+    if not side.part:
+        return
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        change = s.centre_change[side.row]
+        change[L.CHANGE_SORT] = L.PUSHED
+        change[L.CHANGE], change[L.CHANGE + 1], change[L.CHANGE + 2] = x, y, z
+        return
+    _push(s, np.int64(s.block[side.row, L.BLOCK_CHAIN]), x, y, z, ticks, remainder)
+
+
+@kernel
+def _push(s, chain, x, y, z, ticks, remainder):
+    """Carry a chain's centre of mass to a time, and have an impulse change its velocity."""
+    row = s.centre[chain]
+    dt = time_span(ticks, remainder, row[L.START_TICKS], row[L.START_REM], s.par[L.TICK])
+    for c in range(3):
+        further, faster = _fallen(s, c, dt, s.extended)
+        impulse = x if c == 0 else (y if c == 1 else z)
+        row[c] += row[L.VX + c] * dt + further
+        row[L.VX + c] += faster + impulse / row[L.CENTRE_MASS]
+    row[L.START_TICKS] = ticks
+    row[L.START_REM] = remainder
+
+
+@kernel
+def place_centre(s, offset, tiles, first, ticks, remainder):
+    """Write down where the centre of mass of the chain in the workspace is at a time, in image 0, and its velocity.
+
+    In a window it is noted with the segment of the chain's first row, unless that has been there from its start on.
+    """
+    chain = np.int64(s.block[first, L.BLOCK_CHAIN])
+    mass = s.centre[chain, L.CENTRE_MASS]
+    noted = False
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        noted = s.window_molecule[first, L.WINDOW_NUMBER] > 0
+    row, begin = s.centre[chain], np.int64(0)
+    if noted:
+        row, begin = s.centre_change[first], np.int64(L.CHANGE)
+        row[L.CHANGE_SORT] = L.PLACED
+    for c in range(3):
+        place, velocity = 0.0, 0.0
+        for t in range(tiles):
+            for k in range(W.LANES):
+                inverse = s.work[offset + t * W.TILE + W.INVM + k]
+                if inverse > 0.0:
+                    at = offset + t * W.TILE + W.COEF + W.LANES * c + k
+                    place += s.work[at] / inverse
+                    velocity += s.work[at + W.ROW] / inverse
+        row[begin + c] = place / mass + s.mol[first, L.MOL_IMAGE + c] * s.par[L.SIZE + c]
+        row[begin + L.VX + c] = velocity / mass
+    if not noted:
+        row[L.START_TICKS] = ticks
+        row[L.START_REM] = remainder
+
+
+@kernel
+def count_changes(s):
+    """Return how many segments of this window have noted that they change a chain's centre."""
+    number = 0
+    for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        h = s.touched[k]
+        while s.window_molecule[h, L.WINDOW_NUMBER] > 0:
+            number += s.centre_change[h, L.CHANGE_SORT] != L.UNCHANGED
+            h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+    return number
+
+
+@kernel
+def collect_changes(s, rows, keys):
+    """Write down the rows of the segments of `count_changes`, and the keys of their events, (KEYS, n) float64."""
+    number = 0
+    for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        h = s.touched[k]
+        while s.window_molecule[h, L.WINDOW_NUMBER] > 0:
+            if s.centre_change[h, L.CHANGE_SORT] != L.UNCHANGED:
+                rows[number] = h
+                i = s.mol[h, L.MOL_FIRST]
+                keys[TIME, number], keys[REMAINDER, number] = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
+                keys[DEPTH, number] = start_depth(s.segment, i)
+                keys[LOWER, number] = s.window_molecule[h, L.WINDOW_LOWER]
+                keys[HIGHER, number] = s.window_molecule[h, L.WINDOW_HIGHER]
+                number += 1
+            h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+
+
+@kernel
+def _settle_virial(s, h):
+    """Write the virial of the contact that began the segment in row h, if it was logged here, to its row of the log."""
+    event = s.window_molecule[h, L.WINDOW_EVENT]
+    if event <= 0 or s.window_event[event, L.EVENT_LOGS] == 0:
+        return
+    e = s.window_event[event, L.EVENT_LOG]
+    if s.log[e, L.LOG_KIND] == L.WALL_KIND or s.log[e, L.LOG_KIND] == L.DRAW_KIND:
+        return
+    i = s.mol[h, L.MOL_FIRST]
+    moment = virial_of_arms(s, e, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM])
+    s.log[e, L.LOG_QUANTA] = np.rint(moment / s.par[L.QUANTUM])
+    for c in range(L.TENSOR_PARTS):
+        s.log[e, L.LOG_TENSOR + c] = np.rint(s.virial_tensor[c] / s.par[L.QUANTUM])
+
+
+@kernel
+def _settle_change(s, h):
+    """Do to a chain's centre what the event did that began the segment in row h."""
+    change, i = s.centre_change[h], s.mol[h, L.MOL_FIRST]
+    chain, ticks, remainder = np.int64(s.block[h, L.BLOCK_CHAIN]), s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
+    if change[L.CHANGE_SORT] == L.PUSHED:
+        _push(s, chain, change[L.CHANGE], change[L.CHANGE + 1], change[L.CHANGE + 2], ticks, remainder)
+        return
+    row = s.centre[chain]
+    for c in range(L.START_TICKS):
+        row[c] = change[L.CHANGE + c]
+    row[L.START_TICKS] = ticks
+    row[L.START_REM] = remainder
+
+
+@kernel
+def settle_changes(s, rows, keys):
+    """Do what a final window's events do to chains' centres, and find their virials.
+
+    Parameters
+    ----------
+    s : Sector
+    rows : (n,) int64 array
+    keys : (KEYS, n) float64 array
+        Of `collect_changes`, in the events' order: both sides of a contact have one key. Virials come before what it
+        does to either centre.
+    """
+    begin = 0
+    for k in range(len(rows)):
+        _settle_virial(s, rows[k])
+        last = k + 1 == len(rows)
+        for c in range(KEYS):
+            last = last or keys[c, k] != keys[c, k + 1]
+        if last:
+            for e in range(begin, k + 1):
+                _settle_change(s, rows[e])
+            begin = k + 1
+
+
+def settle_centres(s: Any) -> None:
+    """Do what a final window has noted of long chains' centres of mass, in the order of its events (`settle_changes`)."""
+    rows = np.empty(count_changes(s), dtype=np.int64)
+    keys = np.empty((KEYS, len(rows)))
+    collect_changes(s, rows, keys)
+    sequence = np.lexsort(keys[::-1])
+    settle_changes(s, rows[sequence], np.ascontiguousarray(keys[:, sequence]))

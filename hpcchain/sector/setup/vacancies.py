@@ -1,0 +1,62 @@
+"""Rows of a sector that are kept free for ghosts that come in between windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from hpcchain.sector.setup.molecule_classes import MoleculeClasses
+
+VACANCY = 8  # one free row for so many molecules of a class that are there
+LEAST_VACANT = 8
+
+
+class Vacancies:
+    """Free rows for molecules of each class; those of a long chain in parts lie in a row.
+
+    Parameters
+    ----------
+    classes : MoleculeClasses
+    """
+
+    def __init__(self, classes: MoleculeClasses) -> None:
+        self._blocks = classes.blocks
+        self._whole = classes.composition if classes.blocks is None else classes.blocks.whole
+        self._free: dict[int, list[int]] = {}
+
+    def _parts_of(self, molecules: np.ndarray) -> np.ndarray:
+        """Return the parts of molecules of the whole system, themselves where none are divided."""
+        return molecules if self._blocks is None else self._blocks.sequence(molecules)
+
+    def _leads(self, molecules: np.ndarray) -> np.ndarray:
+        """Return where, among molecules and parts of chains with all of each in a row, each begins."""
+        if self._blocks is None:
+            return np.arange(len(molecules))
+        return np.flatnonzero(self._blocks.first_part[self._blocks.molecules_of(molecules)] == molecules)
+
+    def _kinds(self, leads: np.ndarray) -> np.ndarray:
+        """Return the classes of the whole system that molecules are of, given by their first parts."""
+        return self._whole.class_of(leads if self._blocks is None else self._blocks.molecules_of(leads))
+
+    def lay_out(self, molecules: np.ndarray) -> np.ndarray:
+        """Choose free rows behind those of the molecules here, by row; return a molecule like what each is for."""
+        kinds = np.bincount(self._kinds(molecules[self._leads(molecules)]), minlength=self._whole.prototypes.molecules)
+        like = np.repeat(self._whole.firsts, kinds // VACANCY + LEAST_VACANT)
+        parts = self._parts_of(like)
+        at = self._leads(parts)
+        for row, kind in zip((len(molecules) + at).tolist(), self._kinds(parts[at]).tolist(), strict=True):
+            self._free.setdefault(kind, []).append(row)
+        return parts
+
+    def take(self, molecules: np.ndarray) -> np.ndarray:
+        """Return rows for molecules, all parts of each chain in order; fewer where there are no more."""
+        at = self._leads(molecules)
+        rows = []
+        for kind, size in zip(self._kinds(molecules[at]).tolist(), np.diff(np.append(at, len(molecules))), strict=True):
+            free = self._free.get(kind)
+            if not free:
+                break
+            rows.append(free.pop() + np.arange(size))
+        return np.concatenate([np.zeros(0, dtype=np.int64), *rows])
