@@ -84,8 +84,6 @@ def engine_on(system: System, config: Config, exchange: Exchange | None, growth:
     }
     if exchange is None:
         return Engine(system, **options)
-    if divides_any(system.topology, system.physics):
-        raise EngineError("long chains in stretches are moved by one rank")
     from hpcchain.parallel.windows import WindowedEngine  # costs start-up time that one rank need not spend
 
     return WindowedEngine(system, exchange, **options, window=chosen(run.window), sectors=sectors)

@@ -279,8 +279,8 @@ class Core:
 
         A molecule's positions are all in one image.
         """
-        n = len(self.ids)
-        position, velocity, image = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3), dtype=np.int64)
+        shape = len(self.ids), L.AXES  # ghosts' rows stay as they are
+        position, velocity, image = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=np.int64)
         sampling.frame(self.sector, float(ticks), float(remainder), position, velocity, image)
         if self.sector.stretched is not None:
             unite_images(self.sector, position, image)

@@ -14,7 +14,6 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
-from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_bits import series_order, set_order
 from hpcchain.layout.segment_parts import is_part, series_error_of
@@ -146,7 +145,7 @@ def _copy_segment(s, a, b):
             s.block[b, c] = s.block[a, c]
         if is_part(s, a):
             order = series_order(s.segment, i)
-            _copy_part(s, a, b)
+            _hand_over_part(s, a, b)
     for _ in range(s.mol[a, L.MOL_BEADS]):
         _copy_bead(s.starts, s.bounds, s.segment, i, j)
         set_order(s.segment, j, order)
@@ -156,14 +155,17 @@ def _copy_segment(s, a, b):
         j += 1
 
 
-@kernel
-def _copy_part(s, a, b):
-    """Copy what a part of a long chain has besides from molecule row a to row b: its series cannot be made again."""
+@inlined
+def _hand_over_part(s, a, b):
+    """Let row b have what a part of a long chain has besides in row a: its series, which cannot be made again.
+
+    The rows change their rooms for series, which are of one size: nothing is copied.
+    """
     for c in range(L.CHANGE_COLUMNS):
         s.centre_change[b, c] = s.centre_change[a, c]
-    p, q = W.UNIT * s.mol[a, L.MOL_SERIES], W.UNIT * s.mol[b, L.MOL_SERIES]
-    for k in range(s.mol[a, L.MOL_BEADS] * W.curve(s.mol[a, L.MOL_ORDER])):
-        s.series[q + k] = s.series[p + k]
+    free = s.mol[b, L.MOL_SERIES]
+    s.mol[b, L.MOL_SERIES] = s.mol[a, L.MOL_SERIES]
+    s.mol[a, L.MOL_SERIES] = free
 
 
 @inlined
