@@ -294,7 +294,7 @@ class WindowedEngine:
         self.finished["contacts"] += len(log) - walls - others
         self.finished["wall_contacts"] += walls
         self.finished["no_roots"] += rootless
-        self.last_contacts = 2.0 * len(log) / max(len(self.ghosted.owned), 1)
+        self.last_contacts = 2.0 * len(log) / max(self.ghosted.owned_molecules, 1)
         if self.log_events and len(log):
             self.rows.append(event_rows(log, event_row(self.system.physics)))
         self.now = end

@@ -110,6 +110,8 @@ class GhostedSector:
         OWNED, GHOST, FULL_GHOST or VACANT, by row.
     owned, ghost_rows : int64 arrays
         Rows of molecules.
+    owned_molecules : int
+        How many that are, with the parts of a long chain as one.
     owned_beads : int64 array
         Rows of beads.
     """
@@ -221,6 +223,9 @@ class GhostedSector:
         s.scalars[L.SCALAR_WINDOWED], s.scalars[L.SCALAR_MOST_ROWS] = 1, self.classes.most_rows
         deactivate(s, np.flatnonzero(self._dormant_first))
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
+        self.owned_molecules = len(self.owned)
+        if s.stretched is not None:
+            self.owned_molecules = int(np.count_nonzero(s.block[self.owned, L.BLOCK_PLACE] == 0))
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
         present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))

@@ -13,7 +13,6 @@ from hpcchain.layout import segment_entry as E
 from hpcchain.layout.clock import after, earlier
 from hpcchain.layout.event_bits import event_depth, partner_of
 from hpcchain.layout.segment_bits import start_depth
-from hpcchain.layout.segment_parts import is_part
 
 MOST_REOPENED = 4
 
@@ -27,15 +26,8 @@ def segment_end(s, m):
 
 @inlined
 def waits(s, m):
-    """Whether molecule m's segment goes on until its owner tells what follows it.
-
-    Of a long chain those parts do not wait that have a bead in searches: what they meet here moves those beside them,
-    which are to be there.
-    """
-    sort = s.mol[m, L.MOL_OWNERSHIP]
-    if s.stretched is not None and sort == L.GHOST and is_part(s, m):
-        return s.window_molecule[m, L.WINDOW_DORMANT] == s.mol[m, L.MOL_BEADS]
-    return sort == L.GHOST or sort == L.VACANT
+    """Whether molecule m's segment has no end here: its owner tells what follows it."""
+    return s.mol[m, L.MOL_OWNERSHIP] == L.GHOST or s.mol[m, L.MOL_OWNERSHIP] == L.VACANT
 
 
 @inlined
