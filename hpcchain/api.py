@@ -22,7 +22,6 @@ from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import require_parallel
 from hpcchain.io.output.recoverable_output import inventory, is_finished
-from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.starts.overlap import close_pairs
 from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
@@ -293,8 +292,6 @@ def warm_up(text: str) -> None:
         config = load_config(path)
         system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
     list(close_pairs(system.box, system.state.position, system.topology.diameter, 1.0))
-    if divides_any(system.topology, system.physics):
-        return  # they are moved by one rank
 
     def on_rank(exchange: Any) -> None:
         engine: Any = engine_on(system, config, exchange, None)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import asks_for_stretches, divides_any, whole_chains
@@ -107,8 +106,6 @@ def ranks_for(system: System, config: Config, ranks: int) -> tuple[int, bool]:
     are not heeded: a run may go on, on other ranks.
     """
     sectors = config.run.sectors
-    if divides_any(system.topology, system.physics):
-        return 1, True  # windows do not know of parts' segments as yet
     if sectors == "all":
         return ranks, True
     if sectors != "auto" and math.prod(sectors) <= ranks:
@@ -120,7 +117,7 @@ def ranks_for(system: System, config: Config, ranks: int) -> tuple[int, bool]:
 
 def work_of(system: System) -> Work:
     """Return what decides how many ranks pay."""
-    return Work.of(composition_of(system.topology), system.box)
+    return Work.of(composition_of(system.topology), system.box, divides_any(system.topology, system.physics))
 
 
 def ranks_at_work(engine: Any, comm: Single | World) -> int:

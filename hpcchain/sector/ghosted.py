@@ -16,7 +16,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import part_columns as P
 from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import id_table, insert, lookup_all
-from hpcchain.layout.memory import aligned_zeros, bead_lines, extended
+from hpcchain.layout.memory import bead_lines, extended
 from hpcchain.layout.segment_bits import packed_starts
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.model.system import State
@@ -29,7 +29,7 @@ from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
 from hpcchain.sector.setup.morton import space_sequence
 from hpcchain.sector.setup.part_state import put_part_state
 from hpcchain.sector.setup.vacancies import Vacancies
-from hpcchain.sector.setup.window_arrays import window_arrays
+from hpcchain.sector.setup.window_arrays import window_arrays, with_room
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.dormant_beads import activate, deactivate
 from hpcchain.sector.speculation.window import (
@@ -57,13 +57,6 @@ ENTRIES = 4
 # Rows for closed segments to begin with: one for each molecule, of many for a part of them and so many beads, as the
 # windows of large sectors are short (`parallel.window_length`).
 CLOSED, CLOSED_BEADS = 2, 1 << 15
-
-
-def with_room(s: Any, more: int) -> np.ndarray:
-    """Return a sector's series with room for `more` floats behind them, which takes no memory before any is made."""
-    if s.scalars[L.SCALAR_SERIAL] == 0 and not s.series.any():
-        return aligned_zeros(len(s.series) + more)
-    return extended(s.series, more)
 
 
 @dataclass(frozen=True)
@@ -270,14 +263,6 @@ class GhostedSector:
         initialise.admit(s, m, self.base)
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         return m
-
-    def whole_chains(self, rows: np.ndarray) -> np.ndarray:
-        """Return the rows of these molecules and, of those that are parts of long chains, of all parts, in order."""
-        block, wanted = self.sector.block, np.zeros(len(self.molecule_ids), dtype=bool)
-        first = rows - block[rows, L.BLOCK_PLACE]
-        wanted[first] = True
-        chain = np.arange(len(wanted)) - block[: len(wanted), L.BLOCK_PLACE]
-        return np.flatnonzero(wanted[chain])
 
     def move_reference(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> np.ndarray:
         """Write about where these molecules' beads are at a time to their rows of `reference_position`.

@@ -65,3 +65,20 @@ def line(n, hit, mass=None, velocity=(0.0, 0.0, 0.0), bend=0.0, seed=0):
     molecules = [(chain_bonds(n), x, v, mass)]
     molecules += [(np.zeros((0, 2), int), np.array([place]), np.array([speed]), np.ones(1)) for place, speed in hit]
     return make_system(molecules, (n + 40.0, 40.0, 40.0), (PERIODIC,) * 3, (0.0,) * 3, diameter=0.9)
+
+
+def far(seed, sites=3, pitch=15.0, speed=3.0, singles=60):
+    """Return a System of folded chains, a long and a short kind, and single beads, scattered in a box and fast."""
+    rng = np.random.default_rng(seed)
+    molecules = []
+    for site in np.ndindex(sites, sites, sites):
+        if rng.uniform() < 0.6:
+            n = int(rng.choice((101, 130, 30)))
+            x, mass = folded(n, 0, rng) + pitch * np.array(site), rng.uniform(0.5, 2.0, n)
+            v = rng.normal(size=(n, 3)) + speed * rng.normal(size=3)
+            molecules.append((chain_bonds(n), x, project(chain_bonds(n), x, v, mass), mass))
+    side = sites * pitch
+    grid = np.array(list(np.ndindex(int(side / 2), int(side / 2), sites))) * [2.0, 2.0, pitch] + [0.5, 0.5, 8.0]
+    for place in grid[rng.choice(len(grid), singles, replace=False)]:
+        molecules.append((np.zeros((0, 2), int), place[None], speed * rng.normal(size=(1, 3)), np.ones(1)))
+    return make_system(molecules, (side,) * 3, (PERIODIC,) * 3, (0.0,) * 3, diameter=0.9)

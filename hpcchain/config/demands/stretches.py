@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from hpcchain.config.keys.values import Wrong
@@ -30,6 +29,3 @@ def check_stretches(config: Config) -> None:
     others = extended.laws_without_stretches(extended.settings(config))
     if others:
         raise Wrong(f"{key}: does not go with {', '.join(others)}; remove it")
-    sectors = config.run.sectors
-    if sectors == "all" or (sectors != "auto" and math.prod(sectors) > 1):
-        raise Wrong(f'run.sectors: has one sector with {key}; set it to "auto"')

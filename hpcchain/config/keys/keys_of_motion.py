@@ -69,7 +69,7 @@ MOTION_KEYS = (
         "stretches",
         Flag(),
         False,
-        "taylor: of chains of 100 beads and more move what a contact reaches alone; one rank does all the work",
+        "taylor: of chains of 100 beads and more move what a contact reaches alone",
     ),
     Key("propagator", "tolerance", Number(above=0.0, most=1e-3), 1e-12, "Newton, bond and contact tolerance"),
     Key("contact", "restitution", Number(least=0.0, most=1.0), 1.0, "normal coefficient of restitution"),

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box
@@ -26,6 +28,9 @@ PER_GHOST, PER_OWNED = 0.42, 0.02  # for each molecule, over what a contact of i
 PER_SINGLE = 0.37  # the same, besides, for an owned single bead; assumed to fall with the square of beads
 REACH = 1.8  # how far from a sector ghosts are, besides the molecules' own extent [contact distances]
 LEAST_BEADS = 1000  # of a rank: with half of these it holds more ghosts than beads of its own
+# Of runs whose long chains move in stretches: contacts of a chain in a window, what one costs it, what a ghost costs
+# over what its owner spends on it, and how far from its sector a chain gets, by the root of its beads.
+LONG_CONTACTS, PER_STRETCH, PER_LONG_GHOST, LONG = 1.0, 17.0, 1.8, 1.2
 GAIN = 0.05  # least part of the time that twice as many ranks have to save
 LOOK, TRIAL, SETTLE = 60.0, 4.0, 1.0  # wall seconds before a trial, of it, and in which it says nothing
 LATER = 4.0  # how much longer it takes to the next trial of what has not been better
@@ -43,32 +48,40 @@ class Work:
         How far from a sector ghosts are [length].
     edges : tuple of 3 float
         Of the part of the box that molecules take [length].
+    stretched : bool
+        Whether long chains move in stretches.
     """
 
     beads: int
     molecules: int
     extent: float
     edges: tuple[float, float, float]
+    stretched: bool = False
 
     @classmethod
-    def of(cls, composition: Composition, box: Box) -> Work:
-        """Return the Work of a system of these molecules."""
+    def of(cls, composition: Composition, box: Box, stretched: bool = False) -> Work:
+        """Return the Work of a system of these molecules, whose long chains may move in stretches."""
         size = composition.beads / composition.molecules
-        diameter = float(composition.prototypes.diameter.max())
+        if stretched:  # the long ones are what counts
+            size = float(np.diff(composition.prototypes.first_bead).max())
+        extent = REACH + (LONG if stretched else 0.5) * math.sqrt(size)
         x, y, z = map(float, box.size)
-        return cls(composition.beads, composition.molecules, diameter * (REACH + 0.5 * math.sqrt(size)), (x, y, z))
+        diameter = float(composition.prototypes.diameter.max())
+        return cls(composition.beads, composition.molecules, diameter * extent, (x, y, z), stretched)
 
     def microseconds(self, ranks: int) -> float:
         """Return what a window costs a rank of so many."""
         size = self.beads / self.molecules
-        contact = 2.0 + 8.0 * (1.0 - 1.0 / size) + 0.25 * size
+        contact = PER_STRETCH if self.stretched else 2.0 + 8.0 * (1.0 - 1.0 / size) + 0.25 * size
         own = self.molecules / ranks
         ghosts = own * self._ghosts(ranks)
         crowd = (1.0 + (self.beads / ranks + size * ghosts) / CACHE) ** MORE_MEMORY
-        work = CONTACTS * own * contact * crowd
+        work = (LONG_CONTACTS if self.stretched else CONTACTS) * own * contact * crowd
         if ranks == 1:
             return work
         windows = FIXED + AGREEMENT * math.log2(ranks)
+        if self.stretched:
+            return work * (1.0 + PER_LONG_GHOST * ghosts / own) + windows
         return work + windows + contact * crowd * (PER_GHOST * ghosts + (PER_OWNED + PER_SINGLE / size**2) * own)
 
     def _ghosts(self, ranks: int) -> float:

@@ -34,6 +34,7 @@ from hpcchain.parallel.ghosts.surroundings import Surroundings, some_of
 from hpcchain.sector.core import Options
 from hpcchain.sector.ghosted import GhostedSector, MoleculesHere
 from hpcchain.sector.setup.allocate import list_capacity
+from hpcchain.sector.setup.blocks import whole_chains
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
@@ -249,7 +250,8 @@ class GhostManager:
         )
         wanted = self._newly_wanted(near, {rank: news[rank].astype(np.int64) for rank in self.around.neighbours})
         if self.classes.blocks is not None:
-            wanted = {rank: self.ghosted.whole_chains(rows) for rank, rows in wanted.items()}
+            block, molecules = self.ghosted.sector.block, len(self.ghosted.molecule_ids)
+            wanted = {rank: whole_chains(block, rows, molecules) for rank, rows in wanted.items()}
         admitted = self._send_ghosts(wanted)
         failed = fresh is None or admitted is None
         if not failed:

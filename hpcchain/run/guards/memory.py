@@ -68,7 +68,7 @@ class Extent:
     volume : float
         Of the spheres of all beads, 0 where only a file knows it [length^3].
     alone : bool
-        Whether one rank has all beads, however many there are: long chains move in stretches.
+        Whether one rank may have all beads, however many there are: long chains move in stretches.
     """
 
     beads: int
@@ -123,7 +123,7 @@ def extent_of(config: Config) -> Extent:
         largest=max((kind.beads for kind in kinds), default=0),
         closed=max(closed, default=0),
         volume=bead_volume(kinds),
-        alone=_moves_parts(config),
+        alone=config.run.sectors == "auto" and _moves_parts(config),
     )
 
 

@@ -39,7 +39,6 @@ from hpcchain.sector.segments.stretch import (
 )
 from hpcchain.sector.speculation.beside import request_ahead
 
-
 NOWHERE = np.int64(-1)
 BEYOND = -1.0  # in place of an inverse effective mass
 

@@ -14,8 +14,8 @@ from hpcchain.layout.segment_bits import start_depth
 from hpcchain.propagators.taylor.chain import chain_prepare
 from hpcchain.sector.events.contact_event import close
 from hpcchain.sector.events.redraw import draw_velocities, record_draw
-from hpcchain.sector.events.stretch_event import NOWHERE
 from hpcchain.sector.events.simultaneous import kinetic_energy
+from hpcchain.sector.events.stretch_event import NOWHERE
 from hpcchain.sector.segments.stretch import begin_all, load_stretch
 from hpcchain.sector.speculation.beside import request_ahead
 

@@ -1,4 +1,4 @@
-"""Which event began the segments of a stretch: written down in windows, so that others know it, and it can be undone."""
+"""Which event began the segments of a stretch: noted in windows, so that others know it, and it can be undone."""
 
 import numpy as np
 

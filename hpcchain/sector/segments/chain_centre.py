@@ -224,7 +224,7 @@ def settle_changes(s, rows, keys):
 
 
 def settle_centres(s: Any) -> None:
-    """Do what a final window has noted of long chains' centres of mass, in the order of its events (`settle_changes`)."""
+    """Do what a final window has noted of long chains' centres, in the order of its events (`settle_changes`)."""
     rows = np.empty(count_changes(s), dtype=np.int64)
     keys = np.empty((KEYS, len(rows)))
     collect_changes(s, rows, keys)

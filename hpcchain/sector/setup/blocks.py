@@ -36,6 +36,23 @@ def blocks_of(system: System) -> Blocks | None:
     return Blocks(system)
 
 
+def whole_chains(block: np.ndarray, rows: np.ndarray, molecules: int) -> np.ndarray:
+    """Return the rows of these molecules and, of those that are parts of long chains, of all parts, in order.
+
+    Parameters
+    ----------
+    block : (n, 4) int32 array
+        A sector's.
+    rows : (k,) int64 array
+    molecules : int
+        Rows of present molecules.
+    """
+    first = np.arange(molecules) - block[:molecules, L.BLOCK_PLACE]
+    wanted = np.zeros(molecules, dtype=bool)
+    wanted[first[rows]] = True
+    return np.flatnonzero(wanted[first])
+
+
 class Blocks:
     """Which molecules of a system are divided, and into which parts.
 

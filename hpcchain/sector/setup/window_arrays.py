@@ -1,9 +1,11 @@
 """The arrays that a sector has in windows alone."""
 
+from typing import Any
+
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.layout.memory import aligned_zeros
+from hpcchain.layout.memory import aligned_zeros, extended
 
 
 def window_arrays(beads: int, molecules: int) -> dict:
@@ -30,3 +32,10 @@ def unplaced(molecules: int) -> np.ndarray:
     inside = aligned_zeros((molecules, L.IN_COLUMNS))
     inside[:, L.IN_UNTIL], inside[:, L.IN_FAR] = -np.inf, np.inf
     return inside
+
+
+def with_room(s: Any, more: int) -> np.ndarray:
+    """Return a sector's series with room for `more` floats behind them, which takes no memory before any is made."""
+    if s.scalars[L.SCALAR_SERIAL] == 0 and not s.series.any():
+        return aligned_zeros(len(s.series) + more)
+    return extended(s.series, more)

@@ -1,0 +1,167 @@
+"""Long chains whose contacts move stretches, on threads as ranks: they end with the bits of one rank.
+
+Each test also checks that what it is about did happen.
+"""
+
+import numpy as np
+import pytest
+
+from hpcchain.layout import arrays as L
+from hpcchain.model.composition import composition_of
+from hpcchain.model.system import PERIODIC
+from hpcchain.parallel.ghosts.migration import in_parts as parts_here
+from hpcchain.parallel.thread_ranks import on_ranks
+from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.sector.setup.blocks import Blocks, whole_chains
+from hpcchain.sector.setup.vacancies import LEAST_VACANT, VACANCY, Vacancies
+from tests.property.test_random_ranks import options
+from tests.support.identity import DRAWS, dealt, in_stages, parallel, require_same, serial
+from tests.support.kernel_tools import chain_bonds, make_system
+from tests.support.long_chains import crowd, far, in_parts
+from tests.unit.sector.segments.test_stretch_laws import CASES
+
+CONTACT_TIME = 0.02
+LENGTHS = (30, 101, 130, 160, 240)
+
+
+def random_crowd(seed):
+    """Return chains of random lengths in parts, some of them short, and what some of them lose in contacts."""
+    rng = np.random.default_rng(seed)
+    lengths = tuple(rng.choice(LENGTHS, size=rng.integers(1, 4)).tolist())
+    return in_parts(crowd(seed, lengths, singles=int(rng.integers(10, 60)), restitution=rng.choice((1.0, 0.95))))
+
+
+@pytest.mark.parametrize("seed", range(DRAWS))
+def test_any_ranks_windows_and_sectors(seed):
+    system, rng, end = random_crowd(seed), np.random.default_rng(seed), 1.0
+    one = serial(system, end)
+    assert len(one.events) > 10
+    for ranks in (2, int(rng.integers(3, 6))):
+        chosen = options(rng, ranks, system, CONTACT_TIME)
+        require_same(one, parallel(system, end, ranks, **chosen), f"seed {seed}, {ranks} ranks, {chosen}")
+    stages = [
+        (float(time), int(ranks), {}) for time, ranks in zip((0.31, 0.7, end), rng.integers(0, 4, 3), strict=True)
+    ]
+    require_same(one, in_stages(system, stages), f"seed {seed}, in {stages}")
+
+
+@pytest.mark.parametrize("name", ["everything", pytest.param("a bath", marks=pytest.mark.long), "rough, with wells"])
+def test_any_laws(name):
+    """Walls, wells, spins, draws, gravity and what moves, beside one another."""
+    system, end = in_parts(CASES[name](1)), 0.5
+    one = serial(system, end)
+    assert len(one.events) > 30
+    for ranks, window in ((2, 0.01), (3, None), (4, 0.1)):
+        require_same(one, parallel(system, end, ranks, window=window), f"{name}, {ranks} ranks, window {window}")
+    stages = [(0.11, 3, {}), (0.3, 0, {}), (end, 2, {})]
+    require_same(one, in_stages(system, stages), f"{name}, in stages")
+
+
+def test_what_comes_near_is_let_in_and_what_leaves_is_handed_over():
+    """Fast chains in a large box: they become ghosts between choices of all ghosts, and go to other ranks' sectors."""
+    system, end = in_parts(far(1)), 2.5
+    one = serial(system, end)
+    assert len(one.events) > 100
+    let_in, owners = [0] * 4, [None] * 4
+
+    def body(exchange):
+        engine = WindowedEngine(dealt(system, exchange), exchange, log_events=True, window=0.02, sectors=(2, 2, 1))
+        begin = composition_of(system.topology).molecule_of(engine.ids)
+        ghosted = type(engine.ghosted)
+        engine.advance(0.1)
+        before, admit = engine.ghosts.rebuilds, ghosted.admit
+
+        def counted(self, molecules, rows):
+            long = np.diff(engine.ghosts.classes.blocks.first_part)[
+                engine.ghosts.classes.blocks.molecules_of(molecules)
+            ]
+            let_in[exchange.rank] += int(np.count_nonzero(long > 1))
+            return admit(self, molecules, rows)
+
+        engine.ghosted.admit = counted.__get__(engine.ghosted)
+        engine.advance(0.6)
+        engine.advance(end)
+        owners[exchange.rank] = np.setdiff1d(composition_of(system.topology).molecule_of(engine.ids), begin)
+        return before
+
+    on_ranks(4, body)
+    assert sum(let_in) > 8, "no part of a long chain has come in between choices"
+    sizes = composition_of(system.topology).size_of(np.concatenate(owners))
+    assert np.any(sizes > 100), "no long chain has gone to another rank"
+    for ranks, window, sectors in ((4, 0.02, (2, 2, 1)), (3, None, None), (8, 0.1, (2, 2, 2))):
+        other = parallel(system, end, ranks, window=window, sectors=sectors)
+        require_same(one, other, f"{ranks} ranks, window {window}")
+
+
+def test_much_is_done_again():
+    """Windows that are far too long: whole stretches go back, with what has been begun beside them."""
+    system, end = in_parts(crowd(4, (240, 240, 130))), 1.0
+    one = serial(system, end)
+    other = parallel(system, end, 4, window=0.25)
+    require_same(one, other, "long windows")
+    assert max(report["redone"] for report in other.reports) > 0.1
+    assert sum(report["restored"] for report in other.reports) > 500
+
+
+def test_contacts_at_one_instant():
+    """Copies and mirror images of one chain, on different ranks, meet themselves at the same times."""
+    plain = crowd(6, (101,), singles=0)
+    place = np.round(plain.state.position * 64.0) / 64.0  # so that shifting and turning round do not round
+    molecules = []
+    for sign, shift in ((1.0, 0.0), (-1.0, 16.0), (1.0, 16.0)):
+        turned = np.column_stack([sign * place[:, 0], place[:, 1:]]) + [shift, 0.0, 0.0]
+        velocity = plain.state.velocity * [sign, 1.0, 1.0]
+        molecules.append((chain_bonds(101), turned + [0.0, 0.0, 16.0 * len(molecules)], velocity, plain.topology.mass))
+    system, end = in_parts(make_system(molecules, (32.0, 16.0, 64.0), (PERIODIC,) * 3, diameter=0.9)), 1.0
+    one = serial(system, end)
+    times, counts = np.unique(one.events["time"], return_counts=True)
+    assert len(times) > 20 and counts.max() > 1
+    for ranks, window in ((2, None), (2, 0.2), (3, 0.05)):
+        require_same(one, parallel(system, end, ranks, window=window), f"{ranks} ranks, window {window}")
+
+
+def test_parts_of_a_chain_stay_together():
+    system = in_parts(crowd(1, (101, 30, 130), singles=3))
+    blocks = Blocks(system)
+    parts = blocks.sequence(np.array([0, 1, 2, 4]))
+    leads = blocks.leads(parts)
+    np.testing.assert_array_equal(np.unique(leads), [0, 6, 7, 15])
+    which = np.zeros(len(parts), dtype=bool)
+    which[[3, 15]] = True
+    np.testing.assert_array_equal(np.flatnonzero(blocks.whole_of(parts, which)), [0, 1, 2, 3, 4, 5, 15])
+    backwards = parts[blocks.grouped(parts, lambda at: at[::-1])]
+    np.testing.assert_array_equal(blocks.molecules_of(backwards), [4] + 8 * [2] + [1] + 6 * [0])
+    np.testing.assert_array_equal(np.diff(backwards[1:9]), 1)
+    block = blocks.arrays(backwards)["block"]
+    np.testing.assert_array_equal(whole_chains(block, np.array([0, 4]), len(backwards)), np.arange(9))
+
+
+def test_rows_for_what_comes_in():
+    classes = Blocks(in_parts(crowd(1, (101, 30, 130), singles=17))).classes()
+    blocks, vacancies = classes.blocks, Vacancies(classes)
+    here = blocks.sequence(np.arange(20))
+    like = vacancies.lay_out(here)
+    singles = LEAST_VACANT + 17 // VACANCY
+    assert len(like) == LEAST_VACANT * (6 + 1 + 8) + singles
+    taken = vacancies.take(blocks.sequence(np.array([2, 3])))
+    assert len(taken) == 9 and np.all(np.diff(taken[:8]) == 1)
+    np.testing.assert_array_equal(blocks.molecules_of(like[taken - len(here)]), 8 * [2] + [3])
+    assert blocks.first_part[2] == like[taken[0] - len(here)]
+    rest = [len(vacancies.take(blocks.sequence(np.array([2])))) for _ in range(LEAST_VACANT)]
+    assert rest == 8 * [7] + [0] or rest == [8] * (LEAST_VACANT - 1) + [0]
+    assert len(set(taken.tolist())) == 9
+
+
+def test_an_even_part_has_whole_chains():
+    system = in_parts(crowd(1, (101, 130), singles=5))
+    blocks = Blocks(system)
+
+    def body(exchange):
+        return parts_here(system, blocks, exchange).held
+
+    held = on_ranks(3, body)
+    np.testing.assert_array_equal(np.sort(np.concatenate(held)), np.arange(blocks.first_part[-1]))
+    for part in held:
+        molecules = np.unique(blocks.molecules_of(part))
+        np.testing.assert_array_equal(blocks.sequence(molecules), part)
+    assert L.BLOCK_PLACE == 3
