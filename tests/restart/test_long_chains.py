@@ -1,19 +1,16 @@
 """Runs whose long chains move in stretches: restarts and ranks leave no trace, files have what they say."""
 
-from types import SimpleNamespace
-
 import h5py
 import numpy as np
 import pytest
 
 from hpcchain.config import load_config
-from hpcchain.errors import ConfigError, DataError, EngineError
+from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.layout import part_columns as P
 from hpcchain.model.molecules.long_chains import united
-from hpcchain.run.engines import engine_on
 from hpcchain.sector.serial import Engine
 from tests.support.run_folders import EVERY, command, difference, resume_here, run_here, write_input
 from tests.support.spoilt import spoil
@@ -60,6 +57,10 @@ def test_ranks_leave_no_trace(whole, tmp_path):
     assert "1 of 3 ranks have the 255 beads" in said
     command(["resume", tmp_path / "b", "--until", END], tmp_path, ranks=2)
     assert difference(folder, tmp_path / "b", EVERY) is None
+    settings = ["--set", 'run.sectors="all"', "--set", "run.end_time=0.4"]
+    command(["run", path, "--output", tmp_path / "c", *settings], tmp_path, ranks=3)
+    command(["resume", tmp_path / "c", "--until", END], tmp_path, ranks=2)
+    assert difference(folder, tmp_path / "c", EVERY) is None
 
 
 LAWS = TABLES | {
@@ -123,17 +124,9 @@ def test_another_run_starts_from_its_beads(whole, tmp_path):
         np.testing.assert_allclose(*places, rtol=0, atol=1e-10)
 
 
-def test_windows_refuse_them(whole):
-    system = read_checkpoint(newest(whole[0])).system
-    with pytest.raises(EngineError, match="one rank"):
-        engine_on(system, load_config(whole[1]), SimpleNamespace(size=2), None)
-
-
 @pytest.mark.parametrize(
     "setting, word",
     [
-        ({"run": {"end_time": 1.0, "sectors": "all"}}, "run.sectors"),
-        ({"run": {"end_time": 1.0, "sectors": [2, 1, 1]}}, "run.sectors"),
         ({"contact": {"simultaneous": "moreau"}}, "propagator.stretches"),
         ({"propagator": {"stretches": True, "name": "collocation", "step": 0.1}}, "propagator.stretches"),
         ({"propagator": {"stretches": 1}}, "propagator.stretches"),
