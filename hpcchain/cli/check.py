@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hpcchain.cli.options import add_command, add_set
 from hpcchain.config.demands.cautions import cautions, frame_bytes
 from hpcchain.machine import size
@@ -139,6 +141,7 @@ def estimate(config: Config) -> list:
         f"{extent.beads} beads, {extent.bonds} bonds, {extent.molecules} molecules",
         *packing_lines(config.box, extent.volume),
         *memory_lines(extent),
+        *long_chain_lines(config),
         f"trajectory: {frames} frames, {size(frames * frame_bytes(config, extent.beads))}",
     ]
 
@@ -148,6 +151,23 @@ def packing_lines(box: BoxSection, volume: float) -> list:
     if "open" in box.boundary or not volume:
         return []
     return [f"packing fraction {volume / math.prod(box.size):.6g}: the spheres' volume over the box's"]
+
+
+def long_chain_lines(config: Config) -> list:
+    """Return the line on sectors of a run whose long chains move in stretches; none of others."""
+    from hpcchain.model.molecules.long_chains import LONG
+    from hpcchain.parallel.decomposition.worth import paying_width
+
+    kinds = [kind for kind in config.molecules if (kind.propagator or config.propagator).stretches]
+    widths = [paying_width(kind.beads, float(np.max(kind.diameter))) for kind in kinds if kind.beads >= LONG]
+    if not widths:
+        return []
+    width = max(widths)
+    beads = config.beads * width**3 / math.prod(config.box.size)
+    return [
+        f"long chains (propagator.stretches): several ranks pay where sectors are {width:.0f} wide or more, "
+        f"which is {beads:.2g} beads for each; a rank holds all chains that reach into its sector"
+    ]
 
 
 def memory_lines(extent: Extent) -> list:

@@ -6,7 +6,7 @@ right by what their owners say. It knows nothing of ranks: messages come and go 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,8 @@ from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.segments.chain_centre import settle_centres
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
+from hpcchain.sector.setup.blocks import whole_chains
+from hpcchain.sector.setup.molecules_here import MoleculesHere
 from hpcchain.sector.setup.morton import space_sequence
 from hpcchain.sector.setup.part_state import put_part_state
 from hpcchain.sector.setup.vacancies import Vacancies
@@ -57,25 +59,6 @@ ENTRIES = 4
 # Rows for closed segments to begin with: one for each molecule, of many for a part of them and so many beads, as the
 # windows of large sectors are short (`parallel.window_length`).
 CLOSED, CLOSED_BEADS = 2, 1 << 15
-
-
-@dataclass(frozen=True)
-class MoleculesHere:
-    """Which molecules a rank has.
-
-    Attributes
-    ----------
-    molecule_ids : (k,) int64 array
-        Global numbers, in ascending order.
-    ownership : (k,) int8 array
-        OWNED, GHOST or FULL_GHOST.
-    dormant : (n,) bool array
-        Of their beads: which are dormant (`dormant_beads`).
-    """
-
-    molecule_ids: np.ndarray
-    ownership: np.ndarray
-    dormant: np.ndarray
 
 
 class GhostedSector:
@@ -263,6 +246,10 @@ class GhostedSector:
         initialise.admit(s, m, self.base)
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         return m
+
+    def whole_chains(self, rows: np.ndarray) -> np.ndarray:
+        """Return the rows of these molecules and, of those that are parts of long chains, of all parts, in order."""
+        return rows if self.classes.blocks is None else whole_chains(self.sector.block, rows, len(self.molecule_ids))
 
     def move_reference(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> np.ndarray:
         """Write about where these molecules' beads are at a time to their rows of `reference_position`.

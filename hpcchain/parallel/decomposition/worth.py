@@ -37,6 +37,15 @@ LATER = 4.0  # how much longer it takes to the next trial of what has not been b
 HOPE = 1.5  # no trial of what the model thinks to take longer than this times the present
 
 
+# How wide a sector has to be for ranks to pay, by how far from it a chain gets.
+SEVERAL = 4.0
+
+
+def paying_width(beads: int, diameter: float) -> float:
+    """Return how wide sectors are at least where more ranks pay, of chains that move in stretches [length]."""
+    return SEVERAL * LONG * math.sqrt(beads) * diameter
+
+
 @dataclass(frozen=True)
 class Work:
     """What the model knows of a system.

@@ -32,9 +32,9 @@ from hpcchain.parallel.ghosts.reach import FINEST
 from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings, some_of
 from hpcchain.sector.core import Options
-from hpcchain.sector.ghosted import GhostedSector, MoleculesHere
+from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.setup.allocate import list_capacity
-from hpcchain.sector.setup.blocks import whole_chains
+from hpcchain.sector.setup.molecules_here import MoleculesHere
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
@@ -249,9 +249,6 @@ class GhostManager:
             sorted(self.around.neighbours),
         )
         wanted = self._newly_wanted(near, {rank: news[rank].astype(np.int64) for rank in self.around.neighbours})
-        if self.classes.blocks is not None:
-            block, molecules = self.ghosted.sector.block, len(self.ghosted.molecule_ids)
-            wanted = {rank: whole_chains(block, rows, molecules) for rank, rows in wanted.items()}
         admitted = self._send_ghosts(wanted)
         failed = fresh is None or admitted is None
         if not failed:
@@ -276,7 +273,9 @@ class GhostManager:
         coming = self.ghosted.owned[self.around.near_cells(here, self._balls(self.ghosted.owned))]
         balls = self.reference_position, self.radius, *self.first_and_count, self.skin
         return {
-            rank: self.around.wanted_since(rank, since[rank], balls, moved, coming, self.lending.to(rank))
+            rank: self.ghosted.whole_chains(
+                self.around.wanted_since(rank, since[rank], balls, moved, coming, self.lending.to(rank))
+            )
             for rank in news
         }
 

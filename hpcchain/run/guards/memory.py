@@ -123,7 +123,7 @@ def extent_of(config: Config) -> Extent:
         largest=max((kind.beads for kind in kinds), default=0),
         closed=max(closed, default=0),
         volume=bead_volume(kinds),
-        alone=config.run.sectors == "auto" and _moves_parts(config),
+        alone=_moves_parts(config) and config.run.sectors == "auto",
     )
 
 

@@ -18,6 +18,7 @@ from hpcchain.cli.main import COMMANDS, dispatch, main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, EngineError, HpcchainError, UsageError
 from hpcchain.machine import size
+from hpcchain.parallel.decomposition.worth import paying_width
 from tests.support.launching import clean_environment
 
 
@@ -232,6 +233,19 @@ def test_check_tells_the_packing_fraction(capsys, tmp_path):
     path.write_text(template.templates()["monomers"])
     assert main(["check", str(path), "--set", 'box.boundary=["open", "open", "open"]']) == 0
     assert "packing" not in capsys.readouterr().out.partition("[initial]")[2]
+
+
+def test_check_tells_how_wide_sectors_of_long_chains_should_be(capsys, tmp_path):
+    path = tmp_path / "input.toml"
+    path.write_text(template.templates()["long-chains"])
+    assert main(["check", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert f"sectors are {paying_width(200, 1.0):.0f} wide" in text and "which may have all beads" in text
+    assert main(["check", str(path), "--set", 'run.sectors="all"']) == 0
+    text = capsys.readouterr().out
+    assert "sectors are" in text and "on each of 16" in text
+    assert main(["check", str(path), "--set", "propagator.stretches=false"]) == 0
+    assert "sectors are" not in capsys.readouterr().out
 
 
 def test_template_list(capsys):

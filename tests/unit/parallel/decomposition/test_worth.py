@@ -39,6 +39,29 @@ def test_two_ranks_are_not_worth_it_for_single_beads():
     assert 0.65 < work.microseconds(1) / work.microseconds(2) < 0.85 and work.best(2) == 1
 
 
+def stretched(beads, size, fraction=0.3):
+    """Return the Work of equal long chains in a cube, which move in stretches."""
+    edge = (beads * 0.5236 / fraction) ** (1.0 / 3.0)
+    return Work(beads, beads // size, worth.REACH + worth.LONG * size**0.5, (edge, edge, edge), True)
+
+
+def test_long_chains_in_stretches_ask_for_wide_sectors():
+    """768,000 beads in chains of 200: 2, 4 and 8 ranks took .65 to 1.2 of one's speed, those of 1000 never gained."""
+    work = stretched(768_000, 200)
+    gains = [work.microseconds(1) / work.microseconds(ranks) for ranks in (2, 4, 8)]
+    assert 0.6 < gains[0] < gains[1] < gains[2] < 1.5
+    assert [stretched(480_000, 1000).best(ranks) for ranks in (2, 8, 64)] == [1, 1, 1]
+    assert stretched(12_000, 200).best(8) == 1 and stretched(10_000_000, 200).best(64) == 64
+
+
+def test_the_work_of_long_chains_is_that_of_the_longest():
+    system = gas(MIXTURE)
+    found, other = (Work.of(composition_of(system.topology), system.box, stretched) for stretched in (True, False))
+    longest = int(max(system.topology.first_bead[1:] - system.topology.first_bead[:-1]))
+    assert found.stretched and not other.stretched
+    assert found.extent == pytest.approx(0.8 * (worth.REACH + worth.LONG * longest**0.5))
+
+
 def test_ghosts_are_those_of_the_boxes_that_are_cut():
     """A cube of 24 whose ghosts are 3 away: halves have them on both sides of one axis, eighths on all sides."""
     work = Work(8000, 800, 3.0, (24.0, 24.0, 24.0))

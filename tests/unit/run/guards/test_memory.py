@@ -207,6 +207,8 @@ def test_who_has_the_beads_follows_from_what_is_divided(tmp_path, beads, more, a
     )
     path.write_text(text)
     assert memory.extent_of(load_config(path)).alone is alone
+    path.write_text(text.replace("[run]", '[run]\nsectors = "all"'))
+    assert not memory.extent_of(load_config(path)).alone
 
 
 INPUT = """
