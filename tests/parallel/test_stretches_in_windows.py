@@ -90,13 +90,18 @@ def test_what_comes_near_is_let_in_and_what_leaves_is_handed_over():
         require_same(one, other, f"{ranks} ranks, window {window}")
 
 
-def test_much_is_done_again():
-    """Windows that are far too long: whole stretches go back, with what has been begun beside them."""
-    system, end = in_parts(crowd(4, (240, 240, 130))), 1.0
+@pytest.mark.parametrize("seed", range(3))
+def test_much_is_done_again(seed):
+    """In windows that are too long whole stretches go back, with what has been begun beside them, and all ends well.
+
+    No window is taken back for that: a part that has gone beyond an event would never agree with its owner.
+    """
+    system, end = in_parts(crowd(seed, (240, 240, 130))), 1.0
     one = serial(system, end)
-    other = parallel(system, end, 4, window=0.25)
-    require_same(one, other, "long windows")
-    assert max(report["redone"] for report in other.reports) > 0.1
+    for ranks, window in ((3, 0.05), (2, 0.02)):
+        other = parallel(system, end, ranks, window=window)
+        require_same(one, other, f"{ranks} ranks, window {window}")
+        assert other.reports[0]["redone"] > 0.1 and other.reports[0]["windows_undone"] == 0
 
 
 def test_contacts_at_one_instant():
