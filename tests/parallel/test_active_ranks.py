@@ -19,6 +19,7 @@ from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
 from tests.support.identity import Outcome, added, dealt, require_same, serial, sums_of, whole
+from tests.support.long_chains import crowd, in_parts
 
 END = 3.0
 
@@ -232,3 +233,10 @@ def test_a_system_of_fewer_molecules_than_ranks():
     pair = gas(["dimer", "monomer"], seed=1, pitch=2.5)
     same(outcome(pair, 4, 3, changes=[(0.5, 1), (1.0, 4)]), serial(pair, END))
     assert composition_of(pair.topology).molecules == 2
+
+
+def test_long_chains_in_parts_go_from_rank_to_rank():
+    """Their segments do not follow from where they begin: they are handed over with their series."""
+    system = in_parts(crowd(3, (101, 130, 30), singles=20))
+    changes = [(0.4, 3), (1.1, 1), (1.8, 2)]
+    same(outcome(system, 3, 1, changes), serial(system, END))

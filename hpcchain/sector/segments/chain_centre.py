@@ -41,7 +41,7 @@ def note_arms(s, row, side, second):
             place += s.mol[side.row, L.MOL_IMAGE + c] * s.par[L.SIZE + c]
         else:
             place = centre_of_mass(s.work, side.offset, side.tiles, c) - place
-        s.arms[row, L.ARM_PLACE + 3 * second + c] = place
+        s.arms[row, L.ARM_PLACE + L.AXES * second + c] = place
 
 
 @kernel
@@ -56,7 +56,7 @@ def _fallen(s, c, dt, extended):
 @kernel
 def _arm(s, row, second, c, ticks, remainder):
     """Return component c of the way from a side's bead to its molecule's centre of mass at a time [length]."""
-    chain, place = np.int64(s.arms[row, L.ARM_CHAIN + second]), s.arms[row, L.ARM_PLACE + 3 * second + c]
+    chain, place = np.int64(s.arms[row, L.ARM_CHAIN + second]), s.arms[row, L.ARM_PLACE + L.AXES * second + c]
     if chain < 0:
         return place
     centre = s.centre[chain]
@@ -75,7 +75,7 @@ def virial_of_arms(s, row, ticks, remainder):
             _arm(s, row, first, c, ticks, remainder) - _arm(s, row, second, c, ticks, remainder)
         )
         moment += arms[L.ARM_IMPULSE + c] * way[c]
-    x, y, z = arms[L.ARM_IMPULSE], arms[L.ARM_IMPULSE + 1], arms[L.ARM_IMPULSE + 2]
+    x, y, z = arms[L.ARM_IMPULSE + L.X], arms[L.ARM_IMPULSE + L.Y], arms[L.ARM_IMPULSE + L.Z]
     set_tensor(s.virial_tensor, x, y, z, way[0], way[1], way[2])
     return moment
 
@@ -88,7 +88,7 @@ def push_centre(s, side, x, y, z, ticks, remainder):
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         change = s.centre_change[side.row]
         change[L.CHANGE_SORT] = L.PUSHED
-        change[L.CHANGE], change[L.CHANGE + 1], change[L.CHANGE + 2] = x, y, z
+        change[L.CHANGE + L.X], change[L.CHANGE + L.Y], change[L.CHANGE + L.Z] = x, y, z
         return
     _push(s, np.int64(s.block[side.row, L.BLOCK_CHAIN]), x, y, z, ticks, remainder)
 
@@ -190,7 +190,7 @@ def _settle_change(s, h):
     change, i = s.centre_change[h], s.mol[h, L.MOL_FIRST]
     chain, ticks, remainder = np.int64(s.block[h, L.BLOCK_CHAIN]), s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
     if change[L.CHANGE_SORT] == L.PUSHED:
-        _push(s, chain, change[L.CHANGE], change[L.CHANGE + 1], change[L.CHANGE + 2], ticks, remainder)
+        _push(s, chain, change[L.CHANGE + L.X], change[L.CHANGE + L.Y], change[L.CHANGE + L.Z], ticks, remainder)
         return
     row = s.centre[chain]
     for c in range(L.START_TICKS):
