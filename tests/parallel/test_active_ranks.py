@@ -73,6 +73,10 @@ def outcome(system, size, ranks, changes=(), part=dealt, pause=lambda exchange: 
     ids, events, frames, states, sums, counters = zip(*on_ranks(size, body), strict=True)
     events = np.concatenate(events)
     frame = tuple(whole(ids, rows) for rows in zip(*frames, strict=True))
+    held = [
+        (own, state) for own, state in zip(ids, states, strict=True) if len(own)
+    ]  # of parts sleepers have no columns
+    ids, states = zip(*held, strict=True)
     state = State(**{name: whole(ids, [getattr(s, name) for s in states]) for name in State.ARRAYS})
     assert sum(each["contacts"] + each["wall_contacts"] for each in counters) == len(events)
     return Outcome(events[sorted_rows(events)], frame, state, added(sums), [])
