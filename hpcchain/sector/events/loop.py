@@ -414,6 +414,7 @@ def _carry_on_stretch(s, m, holder, ticks, remainder, base, log_rows):
         ask_back_beside(s, m)
         if s.scalars[L.SCALAR_ROLLED_BACK] != 0 and set_back(s, base):
             return LIST_FULL
+        s.par[L.NOW], s.par[L.NOW_REM] = ticks, remainder  # searches begin there, not where others have gone back to
         return _refresh_rows(s, m, m, base)
     logged, low, high = s.count[L.N_LOGGED], m, NOWHERE
     drawn = False

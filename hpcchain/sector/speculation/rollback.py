@@ -143,6 +143,7 @@ def _copy_segment(s, a, b):
     if s.stretched is not None:
         for c in range(s.block.shape[1]):
             s.block[b, c] = s.block[a, c]
+        s.centre_change[b, L.CHANGE_SORT] = L.UNCHANGED  # the row may have been another molecule's before
         if is_part(s, a):
             order = series_order(s.segment, i)
             _hand_over_part(s, a, b)
