@@ -157,11 +157,12 @@ def long_chain_lines(config: Config) -> list:
     """Return the line on sectors of a run whose long chains move in stretches; none of others."""
     from hpcchain.model.molecules.long_chains import LONG
     from hpcchain.parallel.decomposition.worth import paying_width
+    from hpcchain.run.guards.memory import moves_parts
 
+    if not moves_parts(config):
+        return []
     kinds = [kind for kind in config.molecules if (kind.propagator or config.propagator).stretches]
     widths = [paying_width(kind.beads, float(np.max(kind.diameter))) for kind in kinds if kind.beads >= LONG]
-    if not widths:
-        return []
     width = max(widths)
     beads = config.beads * width**3 / math.prod(config.box.size)
     return [

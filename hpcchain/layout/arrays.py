@@ -64,8 +64,8 @@ holder            int32       per molecule: the bead that holds its earliest eve
 key               4 float64   per match of the queue (`tournament`): keys, times relative to a base; beside it
                               `winner` (4 int32): the molecules that have them, -1: none
 scalars           32 int64    whole numbers of the sector that kernels change: SCALAR_… below
-free_rows         2 int64     per size of molecule: SPARE_HEAD of the chain of free rows for closed segments,
-                              SPARE_ROWS: their number
+free_rows         3 int64     per size of molecule: SPARE_HEAD of the chain of free rows for closed segments,
+                              SPARE_ROWS: their number; SPARE_LEAST: how many one event may take
 window_event      15 int64    per event of the window: EVENT_SIZE: number of molecules; EVENT_MEMBERS: which;
                               EVENT_LOG, EVENT_LOGS: first row in `log`, rows there
 log               18 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6 thermostat), LOG_LOWER, LOG_HIGHER
@@ -100,9 +100,9 @@ walls             10 float64  sides of the box and walls with shapes: columns WA
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
 block             4 int32     per molecule, where long chains have segments of stretches: columns BLOCK_… below
 centre            9 float64   per such chain: its centre of mass, like a bead's start, and CENTRE_MASS
-centre_change     8 float64   per molecule, in windows of such runs: what the event that began its segment is to do to
-                              its chain's centre: CHANGE_SORT (UNCHANGED, PUSHED, PLACED), and from CHANGE on the
-                              impulse on the chain, or place and velocity of its centre
+centre_change     8 float64   per molecule row, closed ones too, in windows of such runs: what the event that began its
+                              segment is to do to its chain's centre: CHANGE_SORT (UNCHANGED, PUSHED, PLACED), and
+                              from CHANGE on the impulse on the chain, or place and velocity of its centre
 arms              16 float64  per row of the log of such runs: what its virial is made of (`stretch_law`), columns
                               ARM_… below
 limited           int64       beads whose distance from a bead has limits; `limited_row`: where each bead's begin, and
@@ -156,7 +156,7 @@ LENGTH, SERIAL = range(2)
 TIMING_COLUMNS = 2
 TOP_SPEED, TRAVELLED = range(2)
 WINDOW_TIMING_COLUMNS = 2
-SPARE_HEAD, SPARE_ROWS = range(2)
+SPARE_HEAD, SPARE_ROWS, SPARE_LEAST = range(3)
 EVENT_SIZE = 0
 (
     LOG_TIME,
@@ -255,7 +255,6 @@ SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR
 SCALAR_TENSOR = SCALAR_SEED + 1  # parts of the virial's tensor, in quanta
 SCALAR_SERIES_END = SCALAR_TENSOR + TENSOR_PARTS  # of `series`: where what no block has had begins
 SCALAR_ROOMS_END = SCALAR_SERIES_END + 1  # of `neighbour`: where what no list has had begins
-SCALAR_MOST_ROWS = SCALAR_ROOMS_END + 1  # for closed segments of one size, that one event may take
 SCALARS = 32
 SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
 
@@ -440,7 +439,7 @@ FIELDS = {
     "matrix": f"f8 {MOST_TIES}",
     "impulses": "f8",
     "scalars": "i8",
-    "free_rows": "i8 2",
+    "free_rows": "i8 3",
     "window_event": f"i8 {EVENT_COLUMNS}",
     "owner_history": "f8",
     "owner_history_at": "i8 :",

@@ -11,7 +11,7 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
-from hpcchain.model.molecules.long_chains import asks_for_stretches, divides_any, whole_chains
+from hpcchain.model.molecules.long_chains import asks_for_stretches, divided_classes, whole_chains
 from hpcchain.model.physics.external import draws_momenta
 from hpcchain.model.physics.step_potentials import potentials_of
 from hpcchain.model.starts.constraints import degrees_of_freedom
@@ -117,7 +117,8 @@ def ranks_for(system: System, config: Config, ranks: int) -> tuple[int, bool]:
 
 def work_of(system: System) -> Work:
     """Return what decides how many ranks pay."""
-    return Work.of(composition_of(system.topology), system.box, divides_any(system.topology, system.physics))
+    composition = composition_of(system.topology)
+    return Work.of(composition, system.box, divided_classes(composition, system.physics))
 
 
 def ranks_at_work(engine: Any, comm: Single | World) -> int:

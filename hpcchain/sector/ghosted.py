@@ -196,7 +196,8 @@ class GhostedSector:
         if s.stretched is not None:
             changes = np.zeros((len(self.molecule_ids), L.CHANGE_COLUMNS))
             core.sector = s = s._replace(centre_change=changes, arms=np.zeros((EVENTS, L.ARM_COLUMNS)))
-        s.scalars[L.SCALAR_WINDOWED], s.scalars[L.SCALAR_MOST_ROWS] = 1, self.classes.most_rows
+        s.scalars[L.SCALAR_WINDOWED] = 1
+        s.free_rows[:, L.SPARE_LEAST] = self.classes.most_rows
         deactivate(s, np.flatnonzero(self._dormant_first))
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
         self.owned_molecules = len(self.owned)

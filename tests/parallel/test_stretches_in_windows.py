@@ -20,13 +20,13 @@ from tests.support.long_chains import crowd, far, in_parts
 from tests.unit.sector.segments.test_stretch_laws import CASES
 
 CONTACT_TIME = 0.02
-LENGTHS = (16, 21, 30, 101, 130, 160, 240)  # some as long as parts, whose rows for closed segments they share
+LONG_ONES, SHORT_ONES = (101, 130, 160, 240), (16, 18, 21, 30)  # some as long as parts, whose closed rows they share
 
 
 def random_crowd(seed):
-    """Return chains of random lengths in parts, some of them short, and what some of them lose in contacts."""
+    """Return chains of random lengths, long ones in parts, which may lose in contacts, and single beads."""
     rng = np.random.default_rng(seed)
-    lengths = tuple(rng.choice(LENGTHS, size=rng.integers(1, 4)).tolist())
+    lengths = (int(rng.choice(LONG_ONES)), *rng.choice(LONG_ONES + SHORT_ONES, size=rng.integers(0, 4)).tolist())
     return in_parts(crowd(seed, lengths, singles=int(rng.integers(10, 60)), restitution=rng.choice((1.0, 0.95))))
 
 

@@ -41,10 +41,15 @@ def whole_chains(physics: Physics) -> Physics:
 
 def divides_any(topology: Topology | Composition, physics: Physics) -> bool:
     """Whether a system has a long chain that is divided."""
+    return any(divided_classes(composition_of(topology), physics))
+
+
+def divided_classes(composition: Composition, physics: Physics) -> list[bool]:
+    """Return of which classes of molecules long chains are divided."""
+    prototypes = composition.prototypes
     if not asks_for_stretches(physics):
-        return False
-    prototypes = composition_of(topology).prototypes
-    return any(is_divided(prototypes, m, physics) for m in range(prototypes.molecules))
+        return [False] * prototypes.molecules
+    return [is_divided(prototypes, m, physics) for m in range(prototypes.molecules)]
 
 
 def _may_be_divided(physics: Physics) -> bool:

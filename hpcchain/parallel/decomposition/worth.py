@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,15 +68,27 @@ class Work:
     stretched: bool = False
 
     @classmethod
-    def of(cls, composition: Composition, box: Box, stretched: bool = False) -> Work:
-        """Return the Work of a system of these molecules, whose long chains may move in stretches."""
-        size = composition.beads / composition.molecules
-        if stretched:  # the long ones are what counts
-            size = float(np.diff(composition.prototypes.first_bead).max())
+    def of(cls, composition: Composition, box: Box, divided: Sequence[bool] = ()) -> Work:
+        """Return the Work of a system of these molecules.
+
+        Parameters
+        ----------
+        composition : Composition
+        box : Box
+        divided : sequence of bool
+            Whether long chains of each class move in stretches. Where these have more than half of the beads, they are
+            what counts; else they are taken for whole molecules.
+        """
+        size, molecules = composition.beads / composition.molecules, composition.molecules
+        beads = np.diff(composition.prototypes.first_bead)[np.asarray(divided, dtype=bool)] if any(divided) else ()
+        copies = composition.copies[np.asarray(divided, dtype=bool)] if any(divided) else ()
+        stretched = 2 * int(np.dot(beads, copies)) > composition.beads
+        if stretched:
+            size, molecules = float(np.max(beads)), int(np.sum(copies))
         extent = REACH + (LONG if stretched else 0.5) * math.sqrt(size)
         x, y, z = map(float, box.size)
         diameter = float(composition.prototypes.diameter.max())
-        return cls(composition.beads, composition.molecules, diameter * extent, (x, y, z), stretched)
+        return cls(composition.beads, molecules, diameter * extent, (x, y, z), stretched)
 
     def microseconds(self, ranks: int) -> float:
         """Return what a window costs a rank of so many."""

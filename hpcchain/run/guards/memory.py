@@ -123,11 +123,11 @@ def extent_of(config: Config) -> Extent:
         largest=max((kind.beads for kind in kinds), default=0),
         closed=max(closed, default=0),
         volume=bead_volume(kinds),
-        alone=_moves_parts(config) and config.run.sectors == "auto",
+        alone=moves_parts(config) and config.run.sectors == "auto",
     )
 
 
-def _moves_parts(config: Config) -> bool:
+def moves_parts(config: Config) -> bool:
     """Whether an input has long chains that move in stretches; of a start file's own molecules it does not say."""
     asking = [one.propagator or config.propagator for one in config.molecules]
     if not any(one.stretches for one in asking):

@@ -190,6 +190,7 @@ def refresh_touched(s, base):
     Searches look only from where a molecule was set back to: events before that have been found already.
     """
     status = 0
+    now, now_rem = s.par[L.NOW], s.par[L.NOW_REM]
     for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
         s.window_molecule[s.rolled_back[k], L.WINDOW_TARGET] = -1
     for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
@@ -209,6 +210,7 @@ def refresh_touched(s, base):
             search_molecule(s, m)
             schedule_molecule(s, m, base)
     s.scalars[L.SCALAR_ROLLED_BACK] = 0
+    s.par[L.NOW], s.par[L.NOW_REM] = now, now_rem  # the event at hand may ask for more searches
     return status
 
 
@@ -414,7 +416,6 @@ def _carry_on_stretch(s, m, holder, ticks, remainder, base, log_rows):
         ask_back_beside(s, m)
         if s.scalars[L.SCALAR_ROLLED_BACK] != 0 and set_back(s, base):
             return LIST_FULL
-        s.par[L.NOW], s.par[L.NOW_REM] = ticks, remainder  # searches begin there, not where others have gone back to
         return _refresh_rows(s, m, m, base)
     logged, low, high = s.count[L.N_LOGGED], m, NOWHERE
     drawn = False

@@ -111,7 +111,7 @@ def _push(s, chain, x, y, z, ticks, remainder):
 def place_centre(s, offset, tiles, first, ticks, remainder):
     """Write down where the centre of mass of the chain in the workspace is at a time, in image 0, and its velocity.
 
-    In a window it is noted with the segment of the chain's first row, unless that has been there from its start on.
+    In a window it is noted with the segment of the chain's first row, unless the window began with that one.
     """
     chain = np.int64(s.block[first, L.BLOCK_CHAIN])
     mass = s.centre[chain, L.CENTRE_MASS]

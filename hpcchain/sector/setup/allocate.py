@@ -426,7 +426,7 @@ def scalar_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict
     scalars[L.SCALAR_SEED] = np.array([seed], dtype=np.uint64).view(np.int64)[0]
     return {
         "scalars": scalars,
-        "free_rows": np.column_stack([np.full(sizes, -1), np.zeros(sizes)]).astype(np.int64),
+        "free_rows": np.column_stack([np.full(sizes, -1), np.zeros((sizes, 2))]).astype(np.int64),
         "window_event": np.zeros((1, L.EVENT_COLUMNS), dtype=np.int64),
         "owner_history": np.zeros(1),
         "owner_history_at": np.zeros((1, 1), dtype=np.int64),

@@ -105,6 +105,10 @@ class Blocks:
         classes.rows[:, L.MOL_WORKSPACE] = np.maximum(classes.rows[:, L.MOL_WORKSPACE], -(-needed // W.TILE) * W.TILE)
         return classes
 
+    def sizes_of_parts(self) -> np.ndarray:
+        """Return the numbers of beads that parts of divided chains have."""
+        return np.unique(np.concatenate([sizes for sizes in self.sizes if len(sizes) > 1]))
+
     def sequence(self, molecules: np.ndarray) -> np.ndarray:
         """Return the parts of these molecules of the whole system, in that order, with those of each in a row."""
         begin, count = self.first_part[molecules], np.diff(self.first_part)[molecules]

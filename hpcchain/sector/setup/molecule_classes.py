@@ -41,8 +41,6 @@ class MoleculeClasses:
     ----------
     composition : Composition
         Molecules of one of its classes share beads, bonds, masses and lengths.
-    prototypes : (classes,) int64 array
-        A molecule of each class.
     rows : (classes, MOL_COLUMNS) int64 array
         What `mol` has in common for a class.
     table, graph : arrays
@@ -58,8 +56,6 @@ class MoleculeClasses:
     def __init__(self, system: System, blocks: Blocks | None = None) -> None:
         self.composition, self.blocks = composition_of(system.topology), blocks
         topology = self.composition.prototypes
-        first = np.unique(self.composition.run, return_index=True)[1]
-        self.prototypes = self.composition.first_molecule[:-1][first]
         self.rows = np.zeros((topology.molecules, L.MOL_COLUMNS), dtype=np.int64)
         tables, graphs = [np.zeros(0)], [np.zeros(1, dtype=np.int64)]
         self.sizes = np.unique(np.diff(topology.first_bead))
@@ -96,9 +92,12 @@ class MoleculeClasses:
         self.partners = partners - np.repeat(np.arange(topology.beads), np.diff(self.offsets))
 
     @property
-    def most_rows(self) -> int:
-        """How many molecules, and parts of long chains, of one size an event gives new segments to at most."""
-        return L.MOST_MEMBERS + (0 if self.blocks is None else 2 * int(self.blocks.parts.max()))
+    def most_rows(self) -> np.ndarray:
+        """Return how many molecules, and parts of long chains, of each size an event gives new segments to at most."""
+        most = np.full(len(self.sizes), L.MOST_MEMBERS)
+        if self.blocks is not None:
+            most[np.searchsorted(self.sizes, self.blocks.sizes_of_parts())] += 2 * int(self.blocks.parts.max())
+        return most
 
     def grouped(self, molecules: np.ndarray, first_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return an order of molecules that keeps parts of each long chain together; see `Blocks.grouped`."""

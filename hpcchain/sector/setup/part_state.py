@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.jit.decorators import kernel
+from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import part_columns as P
 from hpcchain.layout import workspace as W
@@ -27,8 +27,16 @@ def put_part_state(s: Any, beads: np.ndarray, parts: np.ndarray) -> None:
         _write(s, beads, parts)
 
 
+@inlined
+def _coefficients(s, m, i):
+    """Return where in `series` the coefficients of bead i of row m begin, and how many there are."""
+    size = W.curve(s.mol[m, L.MOL_ORDER])
+    return W.UNIT * s.mol[m, L.MOL_SERIES] + (i - s.mol[m, L.MOL_FIRST]) * size, size
+
+
 @kernel
 def _read(s, beads, parts):
+    """Write to the rows of `parts` what beads in these rows have."""
     for k in range(len(beads)):
         i = beads[k]
         m = s.segment[i, L.MOLECULE]
@@ -39,14 +47,14 @@ def _read(s, beads, parts):
         row[P.ACCELERATION], row[P.SPEED] = s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED]
         for c in range(L.START_COLUMNS):
             row[P.CENTRE + c] = s.centre[s.block[m, L.BLOCK_CHAIN], c]
-        size = W.curve(s.mol[m, L.MOL_ORDER])
-        begin = W.UNIT * s.mol[m, L.MOL_SERIES] + (i - s.mol[m, L.MOL_FIRST]) * size
+        begin, size = _coefficients(s, m, i)
         for c in range(size):
             row[P.SERIES + c] = s.series[begin + c]
 
 
 @kernel
 def _write(s, beads, parts):
+    """Give beads in these rows what the rows of `parts` have."""
     for k in range(len(beads)):
         i = beads[k]
         m = s.segment[i, L.MOLECULE]
@@ -60,8 +68,7 @@ def _write(s, beads, parts):
         s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED] = row[P.ACCELERATION], row[P.SPEED]
         for c in range(L.START_COLUMNS):
             s.centre[s.block[m, L.BLOCK_CHAIN], c] = row[P.CENTRE + c]
-        size = W.curve(s.mol[m, L.MOL_ORDER])
-        begin = W.UNIT * s.mol[m, L.MOL_SERIES] + (i - s.mol[m, L.MOL_FIRST]) * size
+        begin, size = _coefficients(s, m, i)
         for c in range(size):
             s.series[begin + c] = row[P.SERIES + c]
         set_order(s.segment, i, s.mol[m, L.MOL_ORDER])

@@ -28,7 +28,10 @@ def _request(s, m, ticks, remainder, depth, lower, higher):
 
 @kernel
 def request_beside(s, m):
-    """Ask for the parts beside row m to be set back to before what they began since its present segment, or with it."""
+    """Ask for the parts beside row m to be set back to before what they began since its present segment, or with it.
+
+    That segment is dropped, so what began with the same event goes, too: the rows of a stretch have one key.
+    """
     first = s.mol[m, L.MOL_FIRST]
     ticks, remainder = s.starts[first, L.START_TICKS], s.starts[first, L.START_REM]
     depth, lower = start_depth(s.segment, first), s.window_molecule[m, L.WINDOW_LOWER]
@@ -42,6 +45,8 @@ def request_beside(s, m):
 @kernel
 def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
     """Ask for those parts of a stretch, and beside it, to be set back that have gone beyond an event.
+
+    What began with the event itself stays: rows of one stretch are replayed one after another.
 
     Parameters
     ----------

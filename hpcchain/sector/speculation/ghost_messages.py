@@ -9,7 +9,8 @@ length, three image counts, the segment's length, its series' error, number of t
 numbers (MOST_MEMBERS), a number for the receiver's notes, and per bead position, velocity, whether it was struck and
 what was left of its last contact, the bounds of its acceleration and speed, and its row of `extra` where the run has
 any. Series are not sent: they are a function of the start (docs/theory/numerics.md, Rounding and reproducible bits),
-and made when something comes near enough. Those of parts of long chains are not, and follow (`part_messages`).
+and made when something comes near enough. Those of parts of long chains do not follow from it, and are sent
+(`part_messages`).
 
 The receiver keeps the segments as the ghost's `owner_history`. A ghost whose segments so far are those of its owner
 does next what that history says, unless something here hits it before. Then it goes its own way, until its owner has

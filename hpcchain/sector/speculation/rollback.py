@@ -2,8 +2,9 @@
 
 A closed segment is kept in rows behind those of the present ones (`arrays`), like a molecule that moves no more:
 everything that reads a bead's segment by its row can read it too. Its series is not kept but made again when something
-comes near (`make_series`), which is seldom. The rows of one molecule's closed segments form a
-chain, WINDOW_PREVIOUS, from its present segment back to the one that was open when the window began.
+comes near (`make_series`), which is seldom; that of a part of a long chain cannot be made again, and is kept. The rows
+of one molecule's closed segments form a chain, WINDOW_PREVIOUS, from its present segment back to the one that was open
+when the window began.
 
 A rollback sets a molecule back to a closed segment. Every event that this undoes is undone for all molecules that
 took part in it, and so on; contacts of undone events are struck from the log.
@@ -106,7 +107,7 @@ def _take_row(window_molecule, free_rows, scalars, size_class):
     h = free_rows[size_class, L.SPARE_HEAD]
     free_rows[size_class, L.SPARE_HEAD] = window_molecule[h, L.WINDOW_PREVIOUS]
     free_rows[size_class, L.SPARE_ROWS] -= 1
-    if free_rows[size_class, L.SPARE_ROWS] < scalars[L.SCALAR_MOST_ROWS]:
+    if free_rows[size_class, L.SPARE_ROWS] < free_rows[size_class, L.SPARE_LEAST]:
         scalars[L.SCALAR_OUT_OF_ROWS] = 1
     return h
 

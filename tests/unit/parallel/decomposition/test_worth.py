@@ -1,5 +1,6 @@
 """How many ranks are worth having molecules: the model, and trials with a clock that is set by hand."""
 
+import numpy as np
 import pytest
 
 from hpcchain.model.composition import composition_of
@@ -54,12 +55,21 @@ def test_long_chains_in_stretches_ask_for_wide_sectors():
     assert stretched(12_000, 200).best(8) == 1 and stretched(10_000_000, 200).best(64) == 64
 
 
-def test_the_work_of_long_chains_is_that_of_the_longest():
+def test_long_chains_count_where_they_have_most_of_the_beads():
     system = gas(MIXTURE)
-    found, other = (Work.of(composition_of(system.topology), system.box, stretched) for stretched in (True, False))
-    longest = int(max(system.topology.first_bead[1:] - system.topology.first_bead[:-1]))
-    assert found.stretched and not other.stretched
-    assert found.extent == pytest.approx(0.8 * (worth.REACH + worth.LONG * longest**0.5))
+    composition = composition_of(system.topology)
+    sizes = np.diff(composition.prototypes.first_bead)
+    share = sizes * composition.copies / composition.beads
+    longest = sizes == sizes.max()
+    for divided in (longest, sizes > 1, sizes == 1):
+        work = Work.of(composition, system.box, divided.tolist())
+        assert work.stretched == (share[divided].sum() > 0.5)
+        if work.stretched:
+            assert work.molecules == composition.copies[divided].sum()
+            assert work.extent == pytest.approx(0.8 * (worth.REACH + worth.LONG * sizes.max() ** 0.5))
+        else:
+            assert work == Work.of(composition, system.box)
+    assert Work.of(composition, system.box, (sizes > 1).tolist()).stretched
 
 
 def test_ghosts_are_those_of_the_boxes_that_are_cut():
