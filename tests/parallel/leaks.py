@@ -108,7 +108,7 @@ def as_it_is(put):
 @leak("a pair that has just collided may collide again", "sticky")
 def recollide(put):
     put(earliest_event, "straight_contact", lambda old, *args: old(*args[:-1], False))
-    put(earliest_event, "curved_contact", lambda old, *args: old(*args[:3], args[3]._replace(just_hit=False), args[4]))
+    put(earliest_event, "curved_contact", lambda old, *args: old(*args[:4], args[4]._replace(just_hit=False), args[5]))
 
 
 @leak("contacts at one instant are not ordered by depth", "cradle")

@@ -3,6 +3,8 @@
 Each test also checks that what it is about did happen.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -163,3 +165,19 @@ def test_an_even_part_has_whole_chains():
     for part in held:
         molecules = np.unique(blocks.molecules_of(part))
         np.testing.assert_array_equal(blocks.sequence(molecules), part)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_bonded_beads_of_two_parts_never_meet(seed):
+    """Bonds shorter than a contact, in a box that is small for one molecule's `exclude`: lists have bonded beads then."""
+    plain = crowd(seed, (160, 130, 30))
+    topology = plain.topology
+    assert topology.bond_length.min() < 1.02
+    exclude = np.where(np.diff(topology.first_bead) == 30, 8, topology.exclude)
+    system = in_parts(
+        replace(plain, topology=replace(topology, diameter=np.full(topology.beads, 1.02), exclude=exclude))
+    )
+    one, end = serial(system, 0.6), 0.6
+    assert len(one.events) > 50
+    for ranks, window in ((2, 0.02), (3, 0.1)):
+        require_same(one, parallel(system, end, ranks, window=window), f"{ranks} ranks, window {window}")
