@@ -169,7 +169,7 @@ def test_an_even_part_has_whole_chains():
 
 @pytest.mark.parametrize("seed", range(2))
 def test_bonded_beads_of_two_parts_never_meet(seed):
-    """Bonds shorter than a contact, in a box that is small for one molecule's `exclude`: lists have bonded beads then."""
+    """Bonds shorter than a contact, in a box that one molecule's `exclude` makes small: lists have bonded beads."""
     plain = crowd(seed, (160, 130, 30))
     topology = plain.topology
     assert topology.bond_length.min() < 1.02
