@@ -152,18 +152,23 @@ def extended_problem(system: System) -> str | None:
     return f"physics: stretches: do not go with {', '.join(others)}" if others else None
 
 
-def extra_problem(system: System, ids: np.ndarray | None) -> str | None:
+def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | None:
     """Return what is wrong with `State.extra` of the beads with these global ids (None: of all), or None.
 
     Parameters
     ----------
     system : System
         Sound but for that; its topology is of all molecules.
+    time : float
+        That the file has reached [time]; a run that has begun has the segments of parts.
     ids : (n,) int64 array or None
     """
     rows = system.state.extra
-    if system.state.parts.shape[1] and not divides_any(system.topology, system.physics):
+    divided, columns = divides_any(system.topology, system.physics), system.state.parts.shape[1]
+    if columns and not divided:
         return "state/parts: is there, and its physics divides no chain"
+    if time > 0.0 and divided and columns == 0:
+        return "state/parts is missing, and its run has stretches of long chains"
     if rows.shape[1] == 0:
         return None
     if not is_extended(system.physics):

@@ -328,7 +328,7 @@ def _read_rest(
     with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
         turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
     time, counters = _progress(file, topology.beads, comm)
-    require_extra(file, topology, physics, time)
+    require_extra(file, physics, time)
     provenance = files.get_json(file, "provenance", comm)
     if not isinstance(provenance, dict):
         raise wrong_contents(file.filename, "provenance: is no table")

@@ -19,8 +19,7 @@ from hpcchain.model.physics.extended import EXTRA, UNKNOWN, column, joined, tabl
 from hpcchain.parallel.agreement import gathered
 
 if TYPE_CHECKING:
-    from hpcchain.model.composition import Composition
-    from hpcchain.model.system import Physics, System, Topology
+    from hpcchain.model.system import Physics, System
     from hpcchain.parallel.agreement import Communicator
 
 PARTS = "parts"
@@ -81,10 +80,8 @@ def with_extra(tables: dict) -> dict:
     return others | parts | {"extra": joined(own, len(tables["depth"]))}
 
 
-def require_extra(file: h5py.File, topology: Composition | Topology, physics: Physics, time: float) -> None:
+def require_extra(file: h5py.File, physics: Physics, time: float) -> None:
     """Raise DataError where a file of a run that has begun lacks a table that such runs have."""
     for one in tables_of(physics) if time > 0.0 else []:
         if f"state/{one.name}" not in file:
             raise DataError(f"{file.filename}: state/{one.name} is missing, and its run has {one.meaning}")
-    if time > 0.0 and f"state/{PARTS}" not in file and divides_any(topology, physics):
-        raise DataError(f"{file.filename}: state/{PARTS} is missing, and its run has stretches of long chains")

@@ -84,7 +84,7 @@ def check_system(path: Path | str, system: System, time: float, ids: np.ndarray 
         Global ids of the beads that the state has; default: all. Of some beads each is looked at alone.
     """
     problem = system_problem(system, system.topology, time) or sound.fields_problem(system.state, ids)
-    problem = problem or sound.extra_problem(system, ids)
+    problem = problem or sound.extra_problem(system, time, ids)
     if not problem and ids is None:
         everyone = np.arange(system.topology.beads)
         problem = _molecules_problem(system, system.topology, time, everyone)
@@ -96,7 +96,7 @@ def part_problem(system: System, time: float, held: np.ndarray) -> str:
     """Return what is wrong with molecules `held` of a system that has a Composition, or None; see `check_system`."""
     composition, ids = system.topology, system.topology.beads_of(held)
     problem = system_problem(system, composition.prototypes, time) or sound.fields_problem(system.state, ids)
-    problem = problem or sound.extra_problem(system, ids)
+    problem = problem or sound.extra_problem(system, time, ids)
     if problem or len(held) == 0:
         return problem
     return _molecules_problem(system, composition.part(held), time, ids)

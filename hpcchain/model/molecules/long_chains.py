@@ -41,7 +41,7 @@ def whole_chains(physics: Physics) -> Physics:
 
 def divides_any(topology: Topology | Composition, physics: Physics) -> bool:
     """Whether a system has a long chain that is divided."""
-    return any(divided_classes(composition_of(topology), physics))
+    return asks_for_stretches(physics) and any(divided_classes(composition_of(topology), physics))
 
 
 def divided_classes(composition: Composition, physics: Physics) -> list[bool]:
