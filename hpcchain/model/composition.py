@@ -94,6 +94,13 @@ class Composition:
         start = self.first_bead_of(molecules) - (np.cumsum(size) - size)
         return np.arange(int(size.sum())) + np.repeat(start, size)
 
+    def stretch_of(self, molecules: np.ndarray) -> tuple[int, int]:
+        """Return the first bead of molecules that follow one another, and the one behind their last; (0, 0) of none."""
+        if len(molecules) == 0:
+            return 0, 0
+        last = molecules[-1]
+        return int(self.first_bead_of(molecules[0])), int(self.first_bead_of(last) + self.size_of(last))
+
     def molecule_of(self, beads: Any) -> np.ndarray:
         """Return the molecules that beads (n,) belong to."""
         at = self._run_of(self.first_bead, beads)

@@ -247,6 +247,10 @@ class State:
         state["depth"][:] = AT_START
         return cls(**state)
 
+    def rows(self, low: int, high: int) -> State:
+        """Return the State of beads low ... high - 1, views of its arrays."""
+        return State(**{name: getattr(self, name)[low:high] for name in self.ARRAYS})
+
 
 @dataclass(frozen=True)
 class Options:

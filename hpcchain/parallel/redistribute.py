@@ -141,6 +141,38 @@ def from_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, slabs: d
     return {name: back.sent(slab.take(wanted, axis=0)).take(source, axis=0) for name, slab in slabs.items()}
 
 
+def range_from_slabs(comm: Communicator, bounds: np.ndarray, low: int, high: int, slabs: dict) -> dict:
+    """Return rows low ... high - 1, this rank's range; only those that its slab does not have are sent.
+
+    Parameters
+    ----------
+    comm : communicator
+    bounds : (size + 1,) int64 array
+    low, high : int
+    slabs : dict of name -> (bounds[r + 1] - bounds[r], ...) array
+
+    Returns
+    -------
+    dict of name -> (high - low, ...) array
+        A view where nothing came.
+
+    Raises
+    ------
+    EngineError
+        On every rank, if a row is out of range.
+    """
+    begin, end = bounds[comm.Get_rank()], bounds[comm.Get_rank() + 1]
+    own = slice(*np.clip([low, high], begin, end) - begin)
+    before, after = np.arange(low, min(begin, high)), np.arange(max(end, low), high)
+    came = from_slabs(comm, bounds, np.concatenate([before, after]), slabs)
+    return {
+        name: np.concatenate([came[name][: len(before)], slab[own], came[name][len(before) :]])
+        if len(came[name])
+        else slab[own]
+        for name, slab in slabs.items()
+    }
+
+
 def _agree_on_range(comm: Communicator, bounds: np.ndarray, ids: np.ndarray) -> None:
     outside = ids[(ids < 0) | (ids >= bounds[-1])]
     _agree(comm, f"bead {outside[0]} does not exist: there are {bounds[-1]} beads" if len(outside) else None)

@@ -12,7 +12,7 @@ import numpy as np
 
 from hpcchain.errors import DataError
 from hpcchain.parallel.agreement import agree, is_parallel, rank_of, size_of
-from hpcchain.parallel.redistribute import from_slabs, to_slabs
+from hpcchain.parallel.redistribute import from_slabs, range_from_slabs, to_slabs
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
@@ -102,6 +102,11 @@ def pick(comm: Communicator | None, rows: int, ids: np.ndarray, slabs: dict) -> 
     if is_parallel(comm):
         return from_slabs(comm, bounds(rows, comm), ids, slabs)
     return {name: array[ids] for name, array in slabs.items()}
+
+
+def stretch_from(comm: Communicator | None, rows: int, low: int, high: int, slabs: dict) -> dict:
+    """Return rows low ... high - 1, a range of each rank's own, from all ranks' slabs; what a rank has is not sent."""
+    return range_from_slabs(comm, bounds(rows, comm), low, high, slabs) if is_parallel(comm) else slabs
 
 
 def everywhere(comm: Communicator | None, slabs: dict) -> dict:

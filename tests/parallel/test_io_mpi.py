@@ -22,7 +22,7 @@ from hpcchain.io.output.parts import PartWriter, list_parts, remove_from
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs as parallel_slabs
-from hpcchain.parallel.redistribute import exchange, from_slabs, to_slabs
+from hpcchain.parallel.redistribute import exchange, from_slabs, range_from_slabs, to_slabs
 from tests.support.io_samples import chains, events_between, frame_of, same_state, same_system, same_topology, system_of
 
 pytestmark = pytest.mark.mpi
@@ -335,3 +335,17 @@ def test_to_slabs_and_back(comm, how):
     back = from_slabs(comm, bounds, ids, slabs)
     assert all(np.array_equal(back[name], arrays[name]) for name in arrays)
     assert np.array_equal(from_slabs(comm, bounds, np.arange(count), slabs)["depth"], system.state.depth)
+
+
+def test_a_range_of_rows_takes_those_of_other_slabs_along(comm):
+    """Ranges begin and end before, in and behind a rank's own slab, or are empty."""
+    count = 40
+    rows = np.arange(3 * count).reshape(count, 3)
+    bounds = np.arange(comm.size + 1) * count // comm.size
+    mine = {"rows": rows[bounds[comm.rank] : bounds[comm.rank + 1]]}
+    draw = np.random.default_rng(comm.rank).integers
+    for low, high in [(0, count), (5, 5), *np.sort(draw(0, count + 1, (30, 2)), axis=1)]:
+        found = range_from_slabs(comm, bounds, int(low), int(high), mine)["rows"]
+        assert np.array_equal(found, rows[low:high])
+    with pytest.raises(EngineError, match="does not exist"):
+        range_from_slabs(comm, bounds, 0, count + (comm.rank == comm.size - 1), mine)

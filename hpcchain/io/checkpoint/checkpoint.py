@@ -245,7 +245,7 @@ def read_part(path: Path | str, comm: Communicator | None) -> Checkpoint:
         low, high = parallel_slabs.slab(composition.beads, comm)
         names = composition.beginning_in(low, high)
         slabs = _state_slabs(file, composition.beads, comm)
-        state = State(**parallel_slabs.pick(comm, composition.beads, composition.beads_of(names), slabs))
+        state = State(**parallel_slabs.stretch_from(comm, composition.beads, *composition.stretch_of(names), slabs))
         found = _read_rest(file, composition, state, names, comm)
         with together(comm, path, "checking"):
             problem = part_problem(found.system, found.time, names)

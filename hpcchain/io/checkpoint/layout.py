@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ import numpy as np
 from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import DataError, EngineError
 from hpcchain.model import sound
-from hpcchain.model.composition import composition_of
+from hpcchain.model.composition import composition_of, one_of_each, running_sum
 from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
 from hpcchain.model.sound_parts import parts_problem
 from hpcchain.model.system import BEAD_STATE
@@ -54,6 +56,10 @@ A program that does not know them stops at the input.
 """
 
 
+PIECE = 1 << 14
+"""Beads whose molecules are looked at together."""
+
+
 def stored_type(kind: np.dtype | type) -> np.dtype | type:
     """Return the type that a table has in the file: flags are bytes there."""
     return np.uint8 if kind is np.bool_ else kind
@@ -86,8 +92,8 @@ def check_system(path: Path | str, system: System, time: float, ids: np.ndarray 
     problem = system_problem(system, system.topology, time) or sound.fields_problem(system.state, ids)
     problem = problem or sound.extra_problem(system, time, ids)
     if not problem and ids is None:
-        everyone = np.arange(system.topology.beads)
-        problem = _molecules_problem(system, system.topology, time, everyone)
+        topology = system.topology
+        problem = _first_problem(system, topology.first_bead, lambda m: one_of_each(topology, m), time, 0)
     if problem:
         raise wrong_contents(path, problem)
 
@@ -99,7 +105,36 @@ def part_problem(system: System, time: float, held: np.ndarray) -> str:
     problem = problem or sound.extra_problem(system, time, ids)
     if problem or len(held) == 0:
         return problem
-    return _molecules_problem(system, composition.part(held), time, ids)
+    first = running_sum(composition.size_of(held))
+    return _first_problem(system, first, lambda m: composition.part(held[m]), time, ids[0])
+
+
+def _first_problem(system: System, first: np.ndarray, part_of: Callable, time: float, bead: int) -> str | None:
+    """Return what is wrong with molecules, looked at some at a time: what is made on the way stays in the cache.
+
+    Parameters
+    ----------
+    system : System
+        Its state has their beads.
+    first : (n + 1,) int64 array
+        Row of the state at which each molecule begins, and the end of the last.
+    part_of : function of an integer array
+        Returns the Topology of some of the n molecules.
+    time : float
+        [time]
+    bead : int
+        Global id of the first bead; the others follow it.
+    """
+    low = 0
+    while low < len(first) - 1:
+        high = max(low + 1, int(np.searchsorted(first, first[low] + PIECE, side="right")) - 1)
+        begin, end = int(first[low]), int(first[high])
+        piece = replace(system, state=system.state.rows(begin, end))
+        problem = _molecules_problem(piece, part_of(np.arange(low, high)), time, np.arange(bead + begin, bead + end))
+        if problem:
+            return problem
+        low = high
+    return None
 
 
 def _molecules_problem(system: System, topology: Topology, time: float, ids: np.ndarray) -> str:

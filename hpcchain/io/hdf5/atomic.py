@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,24 @@ def publish(path: Path | str, comm: Communicator | None = None) -> None:
     with together(comm, path, "writing to disk"):
         _sync(temp)  # on every rank: each node may hold data of its own
     root_does(comm, path, "renaming", lambda: _rename(temp, path))
+
+
+@contextmanager
+def flushing(path: Path | str, comm: Communicator | None = None) -> Iterator[None]:
+    """Write what a file has on this node to the disk while the body, which may read it, works; collective.
+
+    `publish` flushes again: by then there is little left.
+
+    Raises
+    ------
+    DataError
+        On every rank, when the disk fails.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        flushed = pool.submit(_sync, temporary(path))
+        yield
+    with together(comm, path, "writing to disk"):
+        flushed.result()
 
 
 def reserve(path: str, more: int) -> None:

@@ -88,7 +88,8 @@ def writing(path: Path, kind: str, comm: Communicator | None) -> Iterator[h5py.F
                 close(file, path, comm)
             raise
         close(file, path, comm)
-        seal.seal(temp, comm)
+        with atomic.flushing(path, comm):
+            seal.seal(temp, comm)
 
 
 def close(file: h5py.File, path: Path, comm: Communicator | None) -> None:

@@ -36,7 +36,8 @@ def bond_vectors(position: np.ndarray, bonds: np.ndarray) -> np.ndarray:
     bonds : (b, 2) int array
         Pairs of beads.
     """
-    return position[..., bonds[:, 1], :] - position[..., bonds[:, 0], :]
+    first, second = bonds.T
+    return position.take(second, axis=-2) - position.take(first, axis=-2)
 
 
 def project_positions(topology: Topology, position: np.ndarray, sweeps: int = 30) -> np.ndarray:

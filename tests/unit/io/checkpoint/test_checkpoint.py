@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import DataError
-from hpcchain.io.checkpoint import checkpoint
+from hpcchain.io.checkpoint import checkpoint, layout
 from hpcchain.io.checkpoint.checkpoint import (
     read_checkpoint,
     read_outline,
@@ -91,18 +91,18 @@ def test_an_outline_is_a_checkpoint_without_states(tmp_path, monkeypatch):
 
 
 def test_what_an_outline_allocates_does_not_follow_the_number_of_beads(tmp_path, monkeypatch):
-    """Peak bytes for 30,000 beads more: less than one each; their states and tables are 141."""
+    """Peak bytes for 150,000 beads more: less than half of one each; their states and tables are 141."""
     monkeypatch.setattr(parallel_slabs, "BLOCK", 256)
     monkeypatch.setattr(checkpoint, "OUTLINED", 4)
     monkeypatch.setattr(seal, "HASH_BLOCK", 1 << 16)
     peaks = []
-    for count in (4000, 1000, 4000):  # the first makes what is made once
+    for count in (16000, 1000, 16000):  # the first makes what is made once
         write(tmp_path / "c.h5", of_kinds([10] * count, "A"))
         tracemalloc.start()
         read_outline(tmp_path / "c.h5")
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[2] - peaks[1] < 30000, peaks
+    assert peaks[2] - peaks[1] < 75000, peaks
 
 
 def test_special_floats_keep_their_bits(tmp_path, system):
@@ -396,3 +396,19 @@ def test_failures_are_told_in_the_systems_words_and_what_to_do(reason, said):
     """Not in the library's, which are long, and cut off before the cause."""
     found = plain(reason)
     assert re.search(said, found) and "buf" not in found and ("resume" in found) == ("make room" in found)
+
+
+@pytest.mark.parametrize("read", [read_checkpoint, read_outline])
+@pytest.mark.parametrize("bead", [0, 7, 8, 30])
+def test_a_wrong_bead_is_named_wherever_it_is_among_those_looked_at_together(tmp_path, monkeypatch, read, bead):
+    """Molecules are looked at in pieces; messages have the beads' numbers in the whole."""
+    monkeypatch.setattr(layout, "PIECE", 7)
+    system = of_kinds([1, 3, 3, 5, 9, 1, 2, 3, 3, 1], "ABBCDAEBBA")
+    write(tmp_path / "whole.h5", system)
+    read(tmp_path / "whole.h5")
+    system.state.remainder[bead] = system.physics.tick
+    own = system.topology.molecule_of_bead == system.topology.molecule_of_bead[bead]
+    system.state.remainder[own] = system.physics.tick
+    write(tmp_path / "c.h5", system)
+    with pytest.raises(DataError, match=f"of bead {np.flatnonzero(own)[0]} is not below a tick"):
+        read(tmp_path / "c.h5")
