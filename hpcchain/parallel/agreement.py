@@ -5,6 +5,7 @@ A communicator is an mpi4py object, or None for a serial run.
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class Communicator(Protocol):
     def Barrier(self) -> None: ...
     def bcast(self, value: Any, root: int = 0) -> Any: ...
     def allgather(self, value: Any) -> list[Any]: ...
+    def Allreduce(self, sent: Any, received: Any) -> None: ...
     def Alltoall(self, sent: Any, received: Any) -> None: ...
     def Alltoallv(self, sent: Any, received: Any) -> None: ...
     def Allgatherv(self, sent: Any, received: Any) -> None: ...
@@ -58,6 +60,14 @@ def gathered(comm: Communicator | None, value: Any) -> list:
 
 def agree(comm: Communicator | None, failure: Any = None) -> None:
     """Raise on every rank the failure of the lowest rank that has one; return if none has."""
-    failures = [found for found in gathered(comm, failure) if found is not None]
-    if failures:
-        raise failures[0]
+    if _any(comm, failure is not None):
+        raise next(found for found in gathered(comm, failure) if found is not None)
+
+
+def _any(comm: Communicator | None, flag: bool) -> bool:
+    """Return whether a flag is set on any rank, by one reduction: objects take two messages and their pickling."""
+    if not is_parallel(comm):
+        return flag
+    mine, count = array("i", [flag]), array("i", [0])
+    comm.Allreduce(mine, count)
+    return count[0] > 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.errors import EngineError
+from hpcchain.parallel.agreement import agree
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
@@ -187,6 +188,4 @@ def _not_once(place: np.ndarray, low: int, high: int) -> Any:
 
 def _agree(comm: Communicator, problem: str | None) -> None:
     """Raise the first rank's problem on every rank."""
-    problems = [text for text in comm.allgather(problem) if text]
-    if problems:
-        raise EngineError(problems[0])
+    agree(comm, EngineError(problem) if problem else None)

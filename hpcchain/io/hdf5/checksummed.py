@@ -53,10 +53,12 @@ def put_tables(
         for name in tables
     }
     for low, high in parallel_slabs.stretches(count, comm, blocks):
+        written = []
         for name, part in rows_of(low, high).items():
             stored = np.asarray(part, types[name])
-            slabs.write_at(made[name], (low, *[0] * (stored.ndim - 1)), stored, comm)
-            slabs.write_at(sums[name], (low // parallel_slabs.BLOCK,), slabs.block_sums(stored), comm)
+            written.append((made[name], (low, *[0] * (stored.ndim - 1)), stored))
+            written.append((sums[name], (low // parallel_slabs.BLOCK,), slabs.block_sums(stored)))
+        slabs.write_all(written, comm)
 
 
 def get_slab(

@@ -38,17 +38,33 @@ def write_at(dataset: h5py.Dataset, start: tuple, part: np.ndarray, comm: Commun
     DataError
         On every rank, when the write fails on one.
     """
-    if dataset.size == 0:
-        return
-    part = np.ascontiguousarray(part, dtype=dataset.dtype)
+    write_all([(dataset, start, part)], comm)
+
+
+def write_all(parts: list, comm: Communicator | None) -> None:
+    """Write this rank's parts of some datasets, (dataset, start, part) each, as `write_at`; collective.
+
+    The ranks agree once, behind the last one: that takes longer than to write a small part.
+
+    Raises
+    ------
+    DataError
+        On every rank, when a write fails on one, which then leaves out those that follow.
+    """
     failure = None
     try:
-        with translated(dataset.file.filename, f"writing {dataset.name} (is there room on the disk?)"):
-            memory, space = _selection(dataset, start, part.shape)
-            dataset.id.write(memory, space, _buffer(part))
+        for dataset, start, part in parts:
+            if dataset.size:
+                _write(dataset, start, np.ascontiguousarray(part, dtype=dataset.dtype))
     except DataError as error:
         failure = error
     agree(comm, failure)
+
+
+def _write(dataset: h5py.Dataset, start: tuple, part: np.ndarray) -> None:
+    with translated(dataset.file.filename, f"writing {dataset.name} (is there room on the disk?)"):
+        memory, space = _selection(dataset, start, part.shape)
+        dataset.id.write(memory, space, _buffer(part))
 
 
 def read_at(dataset: h5py.Dataset, start: tuple, shape: tuple, comm: Communicator | None) -> np.ndarray:
@@ -70,9 +86,15 @@ def put_slab(
     parent: h5py.File | h5py.Group, name: str, rows: int, part: np.ndarray, comm: Communicator | None
 ) -> h5py.Dataset:
     """Create a dataset of `rows` rows and write this rank's slab of it."""
-    dataset = create(parent, name, (rows, *part.shape[1:]), part.dtype)
-    write_at(dataset, (policy.slab(rows, comm)[0], *[0] * (part.ndim - 1)), part, comm)
-    return dataset
+    return put_slabs(parent, rows, {name: part}, comm)[name]
+
+
+def put_slabs(parent: h5py.File | h5py.Group, rows: int, parts: dict, comm: Communicator | None) -> dict:
+    """Create datasets of `rows` rows, write this rank's slab of each, name -> part, and return them by name."""
+    made = {name: create(parent, name, (rows, *part.shape[1:]), part.dtype) for name, part in parts.items()}
+    first = policy.slab(rows, comm)[0]
+    write_all([(made[name], (first, *[0] * (part.ndim - 1)), part) for name, part in parts.items()], comm)
+    return made
 
 
 def put(parent: h5py.File, name: Any, array: Any, comm: Communicator | None) -> h5py.Dataset:

@@ -80,10 +80,12 @@ def write_table(group: h5py.Group, first: int, table: np.ndarray, comm: Communic
     """Write this rank's events behind those of lower ranks, the first of all at row `first`; return the total."""
     counts = gathered(comm, len(table))
     start = first + sum(counts[: rank_of(comm)])
+    parts = []
     for name in kind_of(group).names:
         dataset = group[name]
         part = table[name] if name in table.dtype.names else np.zeros((len(table), *dataset.shape[1:]))
-        slabs.write_at(dataset, (start, *[0] * (dataset.ndim - 1)), part, comm)
+        parts.append((dataset, (start, *[0] * (dataset.ndim - 1)), part))
+    slabs.write_all(parts, comm)
     return sum(counts)
 
 

@@ -126,8 +126,8 @@ class PartWriter:
         slabs = parallel_slabs.sorted_slabs(self._comm, self._beads, ids, arrays)
         if orientation is not None:
             slabs["orientation"] = orientation
-        for name, part in slabs.items():
-            slabs_module.put_slab(self._file, f"frames/{len(self._times):08d}/{name}", self._beads, part, self._comm)
+        group = self._file.create_group(f"frames/{len(self._times):08d}")
+        slabs_module.put_slabs(group, self._beads, slabs, self._comm)
         self._times.append((int(step), float(time)))
         self.counters["frames"] += 1
 
@@ -174,7 +174,8 @@ class PartWriter:
         files.put_json(self._file, "head", self._head, self._comm)
         file, self._file = self._file, None
         files.close(file, self.path, self._comm)
-        seal.seal(atomic.temporary(self.path), self._comm)
+        with atomic.flushing(self.path, self._comm):
+            seal.seal(atomic.temporary(self.path), self._comm)
         atomic.publish(self.path, self._comm)
         digest = root_does(self._comm, self.path, "reading", lambda: seal.digest_in(self.path))
         self.counters["part_seal"] = digest

@@ -75,9 +75,9 @@ def write_clock(file: h5py.File, steps: np.ndarray, times: np.ndarray, comm: Com
 
 def write_frame(file: h5py.File, number: int, slabs: dict, comm: Communicator | None) -> None:
     """Write this rank's slab of one frame: dict of name -> (n, 3), or (n, 4) of orientations."""
-    for name, part in slabs.items():
-        dataset = file[f"{GROUP}/{name}/value"]
-        slabs_module.write_at(dataset, (number, parallel_slabs.slab(dataset.shape[1], comm)[0], 0), part[None], comm)
+    tables = {name: file[f"{GROUP}/{name}/value"] for name in slabs}
+    first = {name: (number, parallel_slabs.slab(table.shape[1], comm)[0], 0) for name, table in tables.items()}
+    slabs_module.write_all([(tables[name], first[name], part[None]) for name, part in slabs.items()], comm)
 
 
 def _write_h5md(file: h5py.File) -> None:
@@ -133,8 +133,7 @@ def _write_beads(
         "diameter": topology.prototypes.diameter[like],
         "molecule": topology.molecule_of(ids).astype(np.int64),
     }
-    for name, part in own.items():
-        slabs_module.put_slab(group, name, topology.beads, part, comm)
+    slabs_module.put_slabs(group, topology.beads, own, comm)
     files.put_json(file, "parameters/species_names", names, comm)
 
 

@@ -57,6 +57,9 @@ class Several:
     def allgather(self, value):
         return [value] * 3
 
+    def Allreduce(self, sent, received):
+        received[0] = 3 * sent[0]
+
 
 def test_several_ranks_need_a_parallel_h5py(monkeypatch):
     files.require_parallel(Several())
