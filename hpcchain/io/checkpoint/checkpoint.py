@@ -374,16 +374,17 @@ def read_time(path: Path, comm: Communicator | None = None) -> float:
     return read_progress(path, comm)[0]
 
 
-def read_extent(path: Path | str) -> tuple[int, float]:
-    """Return (beads, time) of a checkpoint or start file as it says without proof; (0, 0.0) where it does not say.
+def read_extent(path: Path | str) -> tuple[int, float, str]:
+    """Return (beads, time, config_toml) of a checkpoint or start file as it says without proof; (0, 0.0, "") if not.
 
     Nothing of what follows the number of beads is read, not even the seal: whoever reads the file will check it.
     """
     try:
         with files.reading(path, "checkpoint", checked=False) as file:
-            return len(files.dataset_of(file, "topology/mass")), float(files.get(file, "time")[0])
+            beads, time = len(files.dataset_of(file, "topology/mass")), float(files.get(file, "time")[0])
+            return beads, time, files.get_text(file, "config_toml")
     except (*FAILURES, HpcchainError):
-        return 0, 0.0
+        return 0, 0.0, ""
 
 
 def read_progress(path: Path, comm: Communicator | None = None) -> tuple[float, dict]:

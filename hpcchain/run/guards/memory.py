@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from hpcchain import machine
 from hpcchain.config.packing import bead_volume
-from hpcchain.errors import ConfigError
+from hpcchain.errors import ConfigError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_extent
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.topology import build_composition
 from hpcchain.parallel.agreement import agree
+from hpcchain.run.starts.own_input import config_of_text
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -47,6 +48,9 @@ BYTES_WHOLE = 900
 LARGE, BYTES_OF_LARGE = 1_000, 4_000
 """Beads from which on a molecule is large, and what each of these takes beyond others."""
 
+BYTES_OF_PARTS = 1_700
+"""Of each bead where long chains move in stretches, beyond others: the segments of parts, which files have, too."""
+
 BYTES_CLOSED = 40
 """Of each pair of beads of a ring, or of a graph with rings, while its conformation is made."""
 
@@ -67,8 +71,10 @@ class Extent:
         Beads of the largest molecule with rings whose conformation is to be made.
     volume : float
         Of the spheres of all beads, 0 where only a file knows it [length^3].
+    parts : bool
+        Whether long chains move in stretches.
     alone : bool
-        Whether one rank may have all beads, however many there are: long chains move in stretches.
+        Whether one rank may have all beads, however many there are, as it may where chains move in stretches.
     """
 
     beads: int
@@ -78,13 +84,17 @@ class Extent:
     largest: int = 0
     closed: int = 0
     volume: float = 0.0
+    parts: bool = False
     alone: bool = False
 
     def own(self, ranks: int) -> int:
         """Return what a rank needs for the beads that it owns, of so many ranks [byte]."""
         ranks = 1 if self.alone else ranks
         each = BYTES_ALONE if ranks == 1 else BYTES_AMONG
-        each += BYTES_OF_LARGE if self.largest >= LARGE else 0
+        if self.parts:
+            each += BYTES_OF_PARTS
+        elif self.largest >= LARGE:
+            each += BYTES_OF_LARGE
         own = max(-(-self.beads // ranks), min(self.largest, self.beads))
         return each * (own + min(self._ghosts(own), self.beads - own))
 
@@ -112,18 +122,33 @@ def extent_of(config: Config) -> Extent:
     kinds, method = config.molecules, config.initial.method
     beads, whole = config.beads, method != "file"
     if method == "file":
-        found, time = read_extent(config.initial.file)
+        found, time, _ = read_extent(config.initial.file)
         beads, whole = max(beads, found), time > 0.0
     closed = [kind.beads for kind in kinds if method == "grow" and kind.beads > 1 and kind.bond_count >= kind.beads]
+    return _extent(config, beads, whole, max(closed, default=0))
+
+
+def resumed_extent(path: Path) -> Extent:
+    """Return the Extent of a run that goes on from a checkpoint, as far as this can be read; it is checked later."""
+    beads, _, text = read_extent(path)
+    try:
+        return _extent(config_of_text(text, path), beads, whole=False)
+    except HpcchainError:
+        return Extent(beads, 0, 0, whole=False)
+
+
+def _extent(config: Config, beads: int, whole: bool, closed: int = 0) -> Extent:
+    kinds, parts = config.molecules, moves_parts(config)
     return Extent(
         beads=beads,
         bonds=sum(kind.count * kind.bond_count for kind in kinds),
         molecules=sum(kind.count for kind in kinds),
         whole=whole,
         largest=max((kind.beads for kind in kinds), default=0),
-        closed=max(closed, default=0),
+        closed=closed,
         volume=bead_volume(kinds),
-        alone=moves_parts(config) and config.run.sectors == "auto",
+        parts=parts,
+        alone=parts and config.run.sectors == "auto",
     )
 
 
@@ -148,8 +173,8 @@ def require_memory_for(config: Config, comm: Single | World, mpi: Communicator |
 
 def require_memory_to_resume(path: Path, comm: Single | World, mpi: Communicator | None) -> None:
     """Raise ConfigError on every rank where the run of a checkpoint does not fit on the ranks' nodes; collective."""
-    beads, _ = root_does(mpi, path, "measuring it", lambda: read_extent(path))
-    require_memory(Extent(beads, 0, 0, whole=False), comm, mpi, str(path), "use more nodes")
+    extent = root_does(mpi, path, "measuring it", lambda: resumed_extent(path))
+    require_memory(extent, comm, mpi, str(path), "use more nodes")
 
 
 def short_of_memory(need: int) -> tuple[str, Bound]:

@@ -5,9 +5,11 @@ import resource
 import types
 from pathlib import Path
 
+import h5py
 import pytest
 
 from hpcchain import machine
+from hpcchain.api import build
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import read_extent
@@ -170,7 +172,11 @@ def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
         (20_000, 1, {"whole": True, "largest": 20_000}, 187e6),
         (20_001, 1, {"whole": True, "largest": 20_001}, 225e6),
         (3_000, 1, {"whole": True, "largest": 3_000, "closed": 3_000}, 393e6),
-        (10**5, 1, {"whole": True, "largest": 200, "alone": True}, 377e6),
+        (10**5, 1, {"whole": True, "largest": 200, "parts": True, "alone": True}, 377e6),
+        (768_000, 1, {"whole": False, "largest": 200, "parts": True, "alone": True}, 2.33e9),
+        (768_000, 2, {"whole": False, "largest": 200, "parts": True}, 2.32e9),
+        (768_000, 2, {"whole": False, "largest": 200, "parts": True, "alone": True}, 2.68e9),  # resumed
+        (480_000, 1, {"whole": False, "largest": 1000, "parts": True, "alone": True}, 1.54e9),
     ],
 )
 def test_estimates_are_above_what_runs_took_but_not_far(beads, ranks, options, measured):
@@ -208,7 +214,20 @@ def test_who_has_the_beads_follows_from_what_is_divided(tmp_path, beads, more, a
     path.write_text(text)
     assert memory.extent_of(load_config(path)).alone is alone
     path.write_text(text.replace("[run]", '[run]\nsectors = "all"'))
-    assert not memory.extent_of(load_config(path)).alone
+    extent = memory.extent_of(load_config(path))
+    assert not extent.alone and extent.parts is alone
+
+
+def test_a_run_that_goes_on_is_taken_to_need_what_its_input_says(tmp_path):
+    """What is no input of ours is refused later, by whoever reads the file."""
+    text = INPUT.format(size=20.0, beads=100, count=1) + "[propagator]\nstretches = true\n"
+    (tmp_path / "in.toml").write_text(text)
+    assert build(tmp_path / "in.toml", tmp_path / "c.h5") == 0
+    extent = memory.resumed_extent(tmp_path / "c.h5")
+    assert (extent.beads, extent.largest, extent.parts, extent.alone, extent.whole) == (100, 100, True, True, False)
+    with h5py.File(tmp_path / "c.h5", "r+") as file:
+        file["config_toml"][...] = ord("[")
+    assert memory.resumed_extent(tmp_path / "c.h5") == memory.Extent(100, 0, 0, whole=False)
 
 
 INPUT = """
@@ -282,7 +301,7 @@ def test_runs_that_fit_begin_go_on_and_are_refused_a_smaller_job(run_hpcchain, t
     (tmp_path / "in.toml").write_text(INPUT.format(size=30.0, beads=8, count=100))
     assert run_hpcchain(["run", "in.toml"], SLURM_MEM_PER_NODE="300").returncode == 0
     checkpoint = max((tmp_path / "out/checkpoints").iterdir())
-    assert read_extent(checkpoint) == (800, 0.01)
+    assert read_extent(checkpoint)[:2] == (800, 0.01)
     done = run_hpcchain(["resume", "out", "--until", "0.02"], SLURM_MEM_PER_NODE="100")
     assert done.returncode == 78 and "800 beads" in done.stderr and str(checkpoint.name) in done.stderr
     assert run_hpcchain(["resume", "out", "--until", "0.02"], SLURM_MEM_PER_NODE="300").returncode == 0
@@ -294,7 +313,7 @@ def test_a_start_file_says_how_many_beads_it_has(run_hpcchain, tmp_path):
     initial = types.SimpleNamespace(method="file", file=str(tmp_path / "start.h5"))
     extent = memory.extent_of(types.SimpleNamespace(molecules=(), beads=0, initial=initial))
     assert (extent.beads, extent.whole) == (800, False)
-    assert read_extent(tmp_path / "in.toml") == read_extent(tmp_path / "none.h5") == (0, 0.0)
+    assert read_extent(tmp_path / "in.toml") == read_extent(tmp_path / "none.h5") == (0, 0.0, "")
 
 
 def test_rings_need_the_square_of_their_beads_to_be_grown(tmp_path):
