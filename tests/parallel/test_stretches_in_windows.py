@@ -46,9 +46,10 @@ def test_any_ranks_windows_and_sectors(seed):
     require_same(one, in_stages(system, stages), f"seed {seed}, in {stages}")
 
 
-@pytest.mark.parametrize("name", ["everything", pytest.param("a bath", marks=pytest.mark.long), "rough, with wells"])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["everything", "a bath", "rough, with wells"])
 def test_any_laws(name):
-    """Walls, wells, spins, draws, gravity and what moves, beside one another."""
+    """Walls, wells, spins, draws, gravity and what moves, beside one another; kernels take two minutes to compile."""
     system, end = in_parts(CASES[name](1)), 0.5
     one = serial(system, end)
     assert len(one.events) > 30
