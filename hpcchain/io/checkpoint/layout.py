@@ -99,7 +99,10 @@ def check_system(path: Path | str, system: System, time: float, ids: np.ndarray 
 
 
 def part_problem(system: System, time: float, held: np.ndarray) -> str:
-    """Return what is wrong with molecules `held` of a system that has a Composition, or None; see `check_system`."""
+    """Return what is wrong with molecules `held` of a system that has a Composition, or None; see `check_system`.
+
+    They follow one another.
+    """
     composition, ids = system.topology, system.topology.beads_of(held)
     problem = system_problem(system, composition.prototypes, time) or sound.fields_problem(system.state, ids)
     problem = problem or sound.extra_problem(system, time, ids)

@@ -55,7 +55,7 @@ def write_all(parts: list, comm: Communicator | None) -> None:
     try:
         for dataset, start, part in parts:
             if dataset.size:
-                _write(dataset, start, np.ascontiguousarray(part, dtype=dataset.dtype))
+                _write(dataset, start, part)
     except DataError as error:
         failure = error
     agree(comm, failure)
@@ -63,6 +63,7 @@ def write_all(parts: list, comm: Communicator | None) -> None:
 
 def _write(dataset: h5py.Dataset, start: tuple, part: np.ndarray) -> None:
     with translated(dataset.file.filename, f"writing {dataset.name} (is there room on the disk?)"):
+        part = np.ascontiguousarray(part, dtype=dataset.dtype)
         memory, space = _selection(dataset, start, part.shape)
         dataset.id.write(memory, space, _buffer(part))
 
