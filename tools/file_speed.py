@@ -89,7 +89,7 @@ def main():
         "read": (lambda: read_part(ours, comm), lambda: read_plainly(comm, plain, length)),
     }
     best = {}
-    for _ in range(args.repeat):
+    for _ in range(max(args.repeat, 1)):
         for name, actions in rows.items():
             taken = [seconds(comm, action) for action in actions]
             best[name] = [min(pair) for pair in zip(taken, best.get(name, taken), strict=True)]

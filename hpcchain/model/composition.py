@@ -94,7 +94,7 @@ class Composition:
         start = self.first_bead_of(molecules) - (np.cumsum(size) - size)
         return np.arange(int(size.sum())) + np.repeat(start, size)
 
-    def stretch_of(self, molecules: np.ndarray) -> tuple[int, int]:
+    def bead_range(self, molecules: np.ndarray) -> tuple[int, int]:
         """Return the first bead of molecules that follow one another, and the one behind their last; (0, 0) of none."""
         if len(molecules) == 0:
             return 0, 0

@@ -104,7 +104,7 @@ def pick(comm: Communicator | None, rows: int, ids: np.ndarray, slabs: dict) -> 
     return {name: array[ids] for name, array in slabs.items()}
 
 
-def stretch_from(comm: Communicator | None, rows: int, low: int, high: int, slabs: dict) -> dict:
+def range_from(comm: Communicator | None, rows: int, low: int, high: int, slabs: dict) -> dict:
     """Return rows low ... high - 1, a range of each rank's own, from all ranks' slabs; what a rank has is not sent."""
     return range_from_slabs(comm, bounds(rows, comm), low, high, slabs) if is_parallel(comm) else slabs
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import h5py
 import numpy as np
 
+from hpcchain.config.bounds import require_bytes
 from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint import orientations
@@ -245,7 +246,7 @@ def read_part(path: Path | str, comm: Communicator | None) -> Checkpoint:
         low, high = parallel_slabs.slab(composition.beads, comm)
         names = composition.beginning_in(low, high)
         slabs = _state_slabs(file, composition.beads, comm)
-        state = State(**parallel_slabs.stretch_from(comm, composition.beads, *composition.stretch_of(names), slabs))
+        state = State(**parallel_slabs.range_from(comm, composition.beads, *composition.bead_range(names), slabs))
         found = _read_rest(file, composition, state, names, comm)
         with together(comm, path, "checking"):
             problem = part_problem(found.system, found.time, names)
@@ -374,17 +375,29 @@ def read_time(path: Path, comm: Communicator | None = None) -> float:
     return read_progress(path, comm)[0]
 
 
-def read_extent(path: Path | str) -> tuple[int, float, str]:
-    """Return (beads, time, config_toml) of a checkpoint or start file as it says without proof; (0, 0.0, "") if not.
+def read_extent(path: Path | str) -> tuple[int, float]:
+    """Return (beads, time) of a checkpoint or start file as it says without proof; (0, 0.0) where it does not say.
 
     Nothing of what follows the number of beads is read, not even the seal: whoever reads the file will check it.
     """
     try:
         with files.reading(path, "checkpoint", checked=False) as file:
-            beads, time = len(files.dataset_of(file, "topology/mass")), float(files.get(file, "time")[0])
-            return beads, time, files.get_text(file, "config_toml")
+            return len(files.dataset_of(file, "topology/mass")), float(files.get(file, "time")[0])
     except (*FAILURES, HpcchainError):
-        return 0, 0.0, ""
+        return 0, 0.0
+
+
+def read_input(path: Path | str) -> str:
+    """Return the input in a checkpoint or start file without proof, as `read_extent`; "" where there is none to read.
+
+    Not even a damaged file makes this read more than an input may hold.
+    """
+    try:
+        with files.reading(path, "checkpoint", checked=False) as file:
+            require_bytes(files.dataset_of(file, "config_toml").nbytes, "config_toml", stored=True)
+            return files.get_text(file, "config_toml")
+    except (*FAILURES, HpcchainError):
+        return ""
 
 
 def read_progress(path: Path, comm: Communicator | None = None) -> tuple[float, dict]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from hpcchain import machine
 from hpcchain.config.packing import bead_volume
 from hpcchain.errors import ConfigError, HpcchainError
-from hpcchain.io.checkpoint.checkpoint import read_extent
+from hpcchain.io.checkpoint.checkpoint import read_extent, read_input
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.starts.start import physics_with
@@ -122,7 +122,7 @@ def extent_of(config: Config) -> Extent:
     kinds, method = config.molecules, config.initial.method
     beads, whole = config.beads, method != "file"
     if method == "file":
-        found, time, _ = read_extent(config.initial.file)
+        found, time = read_extent(config.initial.file)
         beads, whole = max(beads, found), time > 0.0
     closed = [kind.beads for kind in kinds if method == "grow" and kind.beads > 1 and kind.bond_count >= kind.beads]
     return _extent(config, beads, whole, max(closed, default=0))
@@ -130,9 +130,9 @@ def extent_of(config: Config) -> Extent:
 
 def resumed_extent(path: Path) -> Extent:
     """Return the Extent of a run that goes on from a checkpoint, as far as this can be read; it is checked later."""
-    beads, _, text = read_extent(path)
+    beads, _ = read_extent(path)
     try:
-        return _extent(config_of_text(text, path), beads, whole=False)
+        return _extent(config_of_text(read_input(path), path), beads, whole=False)
     except HpcchainError:
         return Extent(beads, 0, 0, whole=False)
 
