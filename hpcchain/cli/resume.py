@@ -1,8 +1,17 @@
 """`hpcchain resume`: continue a run from a checkpoint, to the bits of one that was never stopped."""
 
+from __future__ import annotations
+
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpcchain.cli.options import add_command, add_limits, add_until
+from hpcchain.cli.ranks import on_ranks_that_pay
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
+    from hpcchain.parallel.comm import Single, World
 
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
@@ -19,14 +28,23 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Continue the run on all ranks; return the exit code."""
-    from hpcchain import api
+    """Continue the run on the ranks that pay; return the exit code."""
 
-    return api.resume(
-        args.source,
-        until=args.until,
-        output=args.output,
-        comm=args.comm,
-        wall_limit=args.wall_limit,
-        silence=args.silence,
-    )
+    def known() -> Config | None:
+        from hpcchain.run.alone import stored_input
+
+        return stored_input(Path(args.source))
+
+    def action(comm: Single | World) -> int:
+        from hpcchain import api
+
+        return api.resume(
+            args.source,
+            until=args.until,
+            output=args.output,
+            comm=comm,
+            wall_limit=args.wall_limit,
+            silence=args.silence,
+        )
+
+    return on_ranks_that_pay(args.comm, known, action)

@@ -1,8 +1,16 @@
 """`hpcchain run`: from an input file to trajectories and checkpoints."""
 
+from __future__ import annotations
+
 import argparse
+from typing import TYPE_CHECKING
 
 from hpcchain.cli.options import add_command, add_limits, add_set, add_until
+from hpcchain.cli.ranks import on_ranks_that_pay
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
+    from hpcchain.parallel.comm import Single, World
 
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
@@ -21,16 +29,25 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Run the input on all ranks; return the exit code."""
-    from hpcchain import api
+    """Run the input on the ranks that pay; return the exit code."""
 
-    return api.run(
-        args.input,
-        output=args.output,
-        until=args.until,
-        overrides=args.overrides,
-        resume=args.resume,
-        comm=args.comm,
-        wall_limit=args.wall_limit,
-        silence=args.silence,
-    )
+    def known() -> Config | None:
+        from hpcchain.run.alone import given_input
+
+        return given_input(args.input, args.overrides)
+
+    def action(comm: Single | World) -> int:
+        from hpcchain import api
+
+        return api.run(
+            args.input,
+            output=args.output,
+            until=args.until,
+            overrides=args.overrides,
+            resume=args.resume,
+            comm=comm,
+            wall_limit=args.wall_limit,
+            silence=args.silence,
+        )
+
+    return on_ranks_that_pay(args.comm, known, action)

@@ -12,7 +12,6 @@ checkpoint to a run that goes on from it on other ranks: the bits are the same.
 
 from __future__ import annotations
 
-import pickle
 import time as clock
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import complete, widened
+from hpcchain.parallel.agreement import sendable
 from hpcchain.parallel.ghosts.molecules import WIDTH, pack, taken, unpack
 from hpcchain.parallel.patience import nap
 from hpcchain.sector.core import event_row
@@ -331,12 +330,3 @@ class ActiveRanksWithEnergies(ActiveRanksEngine):
     def energies(self) -> np.ndarray:
         """Return (n, 2) potential energies and virials of the beads `ids`."""
         return np.zeros((0, 2)) if self.engine is None else self.engine.energies()
-
-
-def sendable(failure: BaseException) -> BaseException:
-    """Return a failure as other ranks can have it: itself, or one that says the same."""
-    try:
-        pickle.loads(pickle.dumps(failure))
-    except Exception:  # noqa: BLE001  # whatever an exception's own arguments do
-        return EngineError(f"{type(failure).__name__}: {failure}")
-    return failure

@@ -5,11 +5,11 @@ A communicator is an mpi4py object, or None for a serial run.
 
 from __future__ import annotations
 
+import pickle
 from array import array
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    pass
+from hpcchain.errors import EngineError
 
 
 class Communicator(Protocol):
@@ -71,3 +71,12 @@ def _any(comm: Communicator | None, flag: bool) -> bool:
     mine, count = array("i", [flag]), array("i", [0])
     comm.Allreduce(mine, count)
     return count[0] > 0
+
+
+def sendable(failure: BaseException) -> BaseException:
+    """Return a failure as other ranks can have it: itself, or one that says the same."""
+    try:
+        pickle.loads(pickle.dumps(failure))
+    except Exception:  # noqa: BLE001  # whatever an exception's own arguments do
+        return EngineError(f"{type(failure).__name__}: {failure}")
+    return failure

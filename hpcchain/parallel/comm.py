@@ -38,10 +38,13 @@ class Single:
         What h5py's parallel driver takes; there is none.
     activity : Activity
         Says whom this rank waits for.
+    started : int
+        How many ranks there are: more than `size` where others sleep while this one works (`standby`).
     """
 
     rank = 0
     size = 1
+    started = 1
     exchange: Any = None
     mpi: Any = None
 
@@ -109,7 +112,7 @@ class World(Single):
         super().__init__()
         self.mpi = mpi
         self.rank = mpi.Get_rank()
-        self.size = mpi.Get_size()
+        self.size = self.started = mpi.Get_size()
         self._last_words = mpi.Dup()
 
     @cached_property

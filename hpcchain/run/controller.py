@@ -263,6 +263,8 @@ class Run:
         """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
         self.totals.gather()
         windows = self.engine.window_report()
+        if self.comm.started > self.comm.size:
+            windows = windows | {"ranks_at_work": self.comm.size}
         if any(physics.propagator == "variational" for physics in self.system.physics.every()):
             windows = windows | {"contacts_without_root": self.totals.no_roots}
         if any(PROPAGATORS[physics.propagator].stepped for physics in self.system.physics.every()):

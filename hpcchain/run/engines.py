@@ -105,14 +105,20 @@ def ranks_for(system: System, config: Config, ranks: int) -> tuple[int, bool]:
     Sectors that the input asks for are one for each rank with molecules. Where they are more than there are ranks, they
     are not heeded: a run may go on, on other ranks.
     """
+    return ranks_of_work(work_of(system), config, ranks, bool(system.physics.steps))
+
+
+def ranks_of_work(work: Work, config: Config, ranks: int, stepped: bool) -> tuple[int, bool]:
+    """Return what `ranks_for` does of a system's Work; `stepped`: the engine of steps moves it."""
     sectors = config.run.sectors
     if sectors == "all":
         return ranks, True
     if sectors != "auto" and math.prod(sectors) <= ranks:
         return math.prod(sectors), True
-    if system.physics.steps:
-        return max(min(work_of(system).beads // LEAST_BEADS, ranks), 1), True
-    return work_of(system).best(ranks), False
+    if stepped:
+        return max(min(work.beads // LEAST_BEADS, ranks), 1), True
+    best = work.best(ranks)
+    return best, not work.others(best, ranks)
 
 
 def work_of(system: System) -> Work:
@@ -151,26 +157,27 @@ def tell_of_ranks(system: System, config: Config, comm: Single | World, engine: 
     if comm.rank > 0:
         return
     ranks, beads, sectors = ranks_at_work(engine, comm), work_of(system).beads, config.run.sectors
-    if not isinstance(sectors, str) and math.prod(sectors) > comm.size:
+    started = comm.started
+    if not isinstance(sectors, str) and math.prod(sectors) > started:
         LOG.warning(
-            'run.sectors = %s does not fit %s; sectors are chosen as with "auto"', list(sectors), in_words(comm.size)
+            'run.sectors = %s does not fit %s; sectors are chosen as with "auto"', list(sectors), in_words(started)
         )
-    fits = ranks_for(system, replace(config, run=replace(config.run, sectors="auto")), comm.size)[0]
-    if ranks < comm.size:
+    fits = ranks_for(system, replace(config, run=replace(config.run, sectors="auto")), started)[0]
+    if ranks < started:
         LOG.info(
             "%d of %d ranks have the %d beads, the others sleep; %s would be as fast",
             ranks,
-            comm.size,
+            started,
             beads,
             in_words(ranks),
         )
-    elif fits < comm.size:
+    elif fits < started:
         LOG.warning(
             "%d ranks outnumber the work: %d beads are %d for each, and ghosts and messages cost more than a rank "
             "gains; %s would do, with the same results",
-            comm.size,
+            started,
             beads,
-            beads // comm.size,
+            beads // started,
             in_words(fits),
         )
 

@@ -6,7 +6,7 @@ from tests.support.run_folders import EVERY, command, difference, resume_here, r
 
 TABLES = {
     "box": {"size": [9.0, 9.0, 9.0]},
-    "run": {"end_time": 0.4, "sectors": "auto"},
+    "run": {"end_time": 0.4, "sectors": [2, 1, 1]},
     "output": {"events": True, "frame_every": 0.1, "report_every": 0.1, "checkpoint_every": 0.2},
 }
 LAWS = {
@@ -29,10 +29,10 @@ LAWS = {
 def test_files_are_those_of_one_rank(tmp_path, law):
     path = write_input(tmp_path / "in.toml", TABLES | LAWS[law])
     alone = run_here(path, tmp_path / "a")
-    said = command(["run", path, "--output", tmp_path / "b", "--until", 0.2], tmp_path, ranks=2)
-    assert "1 of 2 ranks have" in said
+    said = command(["run", path, "--output", tmp_path / "b", "--until", 0.2], tmp_path, ranks=3)
+    assert "2 of 3 ranks have" in said
     resume_here(tmp_path / "b", until=0.4)
     assert difference(alone, tmp_path / "b", EVERY) is None
     resume_here(alone, until=0.5)
-    command(["resume", tmp_path / "b", "--until", 0.5], tmp_path, ranks=2)
+    command(["resume", tmp_path / "b", "--until", 0.5], tmp_path, ranks=3)
     assert difference(alone, tmp_path / "b", EVERY) is None

@@ -123,6 +123,12 @@ class Work:
             found = number if self.microseconds(number) < least * self.microseconds(found) else found
         return found
 
+    def others(self, present: int, ranks: int) -> set[int]:
+        """Return the numbers of at most so many ranks that are worth a trial beside the present one."""
+        others = {min(2 * present, ranks, self.molecules), max(present // 2, 1)} - {present}
+        limit = HOPE * self.microseconds(present)
+        return {number for number in others if self.microseconds(number) < limit}
+
 
 class Choice:
     """Says, on the root, how many ranks have molecules: now and then half or twice as many are tried for a while.
@@ -183,14 +189,12 @@ class Choice:
 
     def _trial(self, ranks: int, pace: float) -> int:
         """Return a number to be tried, the present one where there is none."""
-        now, present = self._clock(), self._work.microseconds(ranks)
-        others = {min(2 * ranks, self._all, self._work.molecules), max(ranks // 2, 1)} - {ranks}
-        costs = {n: self._work.microseconds(n) for n in others if now >= self._wait.get(n, (0.0, LOOK))[0]}
-        costs = {n: cost for n, cost in costs.items() if cost < HOPE * present}
-        if not costs:
+        now, others = self._clock(), self._work.others(ranks, self._all)
+        others = {number for number in others if now >= self._wait.get(number, (0.0, LOOK))[0]}
+        if not others:
             return ranks
         self._before = ranks, pace
-        return min(costs, key=lambda n: costs[n])
+        return min(others, key=self._work.microseconds)
 
     def _verdict(self, ranks: int, pace: float) -> int:
         """Return the better of the number tried and the one before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from typing import Any
 
 from hpcchain.errors import EXIT_RESUBMIT, HpcchainError
@@ -23,14 +24,48 @@ class Signals:
 
     Attributes
     ----------
-    stop, save : bool
-        Whether a stop, or a checkpoint in passing, has been asked for.
+    saves : int
+        How often a checkpoint in passing has been asked for, of this rank or, as far as it knows, of any.
+    listen : callable, optional
+        Called with this before each look: takes in what others tell of their signals (`pass_on`).
     """
 
     def __init__(self) -> None:
-        self.stop = False
-        self.save = False
+        self._stop = False
+        self._save = False
+        self.saves = 0
+        self.listen: Callable[[Any], None] | None = None
         self._before = {}
+
+    @property
+    def stop(self) -> bool:
+        """Whether to stop with a checkpoint."""
+        self._look()
+        return self._stop
+
+    @stop.setter
+    def stop(self, asked: bool) -> None:
+        self._stop = asked
+
+    @property
+    def save(self) -> bool:
+        """Whether to write a checkpoint in passing."""
+        self._look()
+        return self._save
+
+    @save.setter
+    def save(self, asked: bool) -> None:
+        self._save = asked
+
+    def _look(self) -> None:
+        if self.listen is not None:
+            self.listen(self)
+
+    def pass_on(self, stop: bool, saves: int) -> None:
+        """Heed another rank's signals, of which this one may have had the same: launchers send them to all."""
+        self._stop |= stop
+        self._save |= saves > self.saves
+        self.saves = max(self.saves, saves)
 
     def __enter__(self) -> Signals:
         self._watch(STOP, self._on_stop)
@@ -38,8 +73,10 @@ class Signals:
         for handler in self._before.values():
             earlier = getattr(handler, "__self__", None)
             if isinstance(earlier, Signals):
-                self.stop |= earlier.stop
-                self.save |= earlier.save
+                self._stop |= earlier.stop
+                self._save |= earlier.save
+                self.saves = max(self.saves, earlier.saves)
+                self.listen = self.listen or earlier.listen
         return self
 
     def _watch(self, names: tuple, action: Any) -> None:
@@ -52,10 +89,11 @@ class Signals:
             signal.signal(number, handler)
 
     def _on_stop(self, *_: Any) -> None:
-        self.stop = True
+        self._stop = True
 
     def _on_save(self, *_: Any) -> None:
-        self.save = True
+        self._save = True
+        self.saves += 1
 
 
 def remember_from_the_start(argv: list) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hpcchain.parallel.comm import Single
+from hpcchain.parallel.decomposition import worth
 from hpcchain.run import engines
 from hpcchain.run.engines import engine_for
 from tests.support.gases import MIXTURE, gas
@@ -30,7 +31,7 @@ class Part:
 
 
 SMALL = gas(MIXTURE[:6])
-FOUR = SimpleNamespace(size=4, rank=0)
+FOUR = SimpleNamespace(size=4, started=4, rank=0)
 FOUR.exchange = FOUR  # what engines talk through
 SYSTEM = SMALL
 
@@ -79,8 +80,8 @@ def test_while_a_start_grows_contacts_are_not_logged():
         ([2, 2, 1], 4, (4, True)),
         ([3, 1, 1], 4, (3, True)),
         ([1, 1, 1], 4, (1, True)),
-        ([5, 1, 1], 4, (1, False)),
-        ("auto", 4, (1, False)),
+        ([5, 1, 1], 4, (1, True)),
+        ("auto", 4, (1, True)),
     ],
 )
 def test_sectors_say_how_many_ranks_have_molecules(sectors, ranks, found):
@@ -88,7 +89,13 @@ def test_sectors_say_how_many_ranks_have_molecules(sectors, ranks, found):
     assert engines.ranks_for(SMALL, config(sectors=sectors), ranks) == found
 
 
+def test_where_two_ranks_may_pay_it_stays_open(monkeypatch):
+    monkeypatch.setattr(worth, "HOPE", 1e9)
+    assert engines.ranks_for(SMALL, config(), 4) == (1, False)
+
+
 def test_more_ranks_than_sectors_share_an_engine(monkeypatch):
+    monkeypatch.setattr(worth, "HOPE", 1e9)
     made = []
     seam = SimpleNamespace(ActiveRanksEngine=lambda *given: made.append(given), ActiveRanksWithEnergies=None)
     monkeypatch.setitem(sys.modules, "hpcchain.parallel.active_ranks", seam)
@@ -139,7 +146,7 @@ def test_steps_have_their_own_engine(monkeypatch):
 def test_what_is_told_of_ranks_is_told_once(caplog, sectors, size, at_work, said):
     caplog.set_level(logging.INFO, logger="hpcchain.run")
     for rank in range(size):
-        comm, engine = SimpleNamespace(rank=rank, size=size), SimpleNamespace(ranks=at_work)
+        comm, engine = SimpleNamespace(rank=rank, size=size, started=size), SimpleNamespace(ranks=at_work)
         engines.tell_of_ranks(SMALL, config(sectors=sectors), comm, engine)
     lines = [(record.levelno, record.getMessage().split(", and ghosts")[0]) for record in caplog.records]
     assert lines == ([said] if said else [])

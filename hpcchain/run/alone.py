@@ -1,0 +1,75 @@
+"""Whether one rank carries a whole run, its files included: it does where no other number of ranks may ever pay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hpcchain.config import load_config
+from hpcchain.errors import HpcchainError
+from hpcchain.io.checkpoint.checkpoint import read_input
+from hpcchain.io.checkpoint.store import list_checkpoints
+from hpcchain.io.hdf5.collective import FAILURES
+from hpcchain.io.hdf5.files import library
+from hpcchain.model.molecules.long_chains import divided_classes
+from hpcchain.model.starts.start import physics_with
+from hpcchain.model.topology import build_box, build_composition
+from hpcchain.parallel.decomposition.worth import Work
+from hpcchain.run import folder as folders
+from hpcchain.run.engines import ranks_of_work
+from hpcchain.run.starts.growth_file import input_of
+from hpcchain.run.starts.own_input import config_of_text
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
+
+FEW = 250_000
+"""Beads up to which the root writes files as fast as all ranks together, or in less than a second."""
+
+
+def one_does(config: Config | None, ranks: int) -> bool:
+    """Whether one of some ranks has all molecules of an input from the beginning to the end, and they are few.
+
+    A start grows by events, and with long chains as wholes: that has to be one rank's work, too. Where files cannot be
+    written by several ranks, all are told so at once, whoever would have written them.
+    """
+    described = None if config is None else _with_molecules(config)
+    if described is None or described.beads > FEW or not library()[1]:
+        return False
+    composition, box = build_composition(described), build_box(described)
+    divided = divided_classes(composition, physics_with(config, 1.0)) if described is config else ()
+    kinds = {False, bool(any(divided))}
+    works = [Work.of(composition, box, divided if in_parts else ()) for in_parts in kinds]
+    stepped = [False, True] if config.steps is not None else [False]
+    return all(ranks_of_work(work, config, ranks, moved) == (1, True) for work in works for moved in stepped)
+
+
+def _with_molecules(config: Config) -> Config | None:
+    """Return the input that says which molecules there are: of a start file the one in it, None where none does."""
+    if config.initial.method == "file":
+        config = stored_input(Path(config.initial.file))
+    return config if config is not None and config.molecules and config.initial.method != "file" else None
+
+
+def given_input(path: Path | str, overrides: list | tuple) -> Config | None:
+    """Return the input in a file with overrides, None where something is wrong with it."""
+    try:
+        return load_config(path, overrides)
+    except (HpcchainError, *FAILURES):
+        return None
+
+
+def stored_input(source: Path) -> Config | None:
+    """Return the input in a checkpoint, or that of a run's folder, as far as it can be read; else None."""
+    try:
+        if not source.is_dir():
+            return _stored(source)
+        found = list_checkpoints(source / folders.CHECKPOINTS)
+        return _stored(found[0][1]) if found else input_of(source, None)
+    except (HpcchainError, *FAILURES):
+        return None
+
+
+def _stored(path: Path | str) -> Config | None:
+    stored = read_input(path)
+    return config_of_text(stored, path) if stored else None

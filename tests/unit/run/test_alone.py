@@ -1,0 +1,75 @@
+"""When one rank carries a whole run by itself."""
+
+import pytest
+
+from hpcchain.config import load_config
+from hpcchain.run import alone
+from hpcchain.run.alone import given_input, one_does, stored_input
+from tests.support.run_folders import run_here, write_input
+
+SMALL = {
+    "box": {"size": [9.0, 9.0, 9.0]},
+    "molecule": [{"kind": "chain", "beads": 4, "count": 20}],
+    "run": {"end_time": 0.1, "sectors": "auto"},
+    "output": {"checkpoint_every": 0.1},
+}
+LARGE = {"box": {"size": [70.0, 70.0, 70.0]}, "molecule": [{"kind": "chain", "beads": 10, "count": 20000}]}
+STEPS = {"run": {"end_time": 0.1, "sectors": "auto", "engine": "steps"}, "steps": {"step": 0.01}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "found"),
+    [
+        ({}, True),
+        (LARGE, False),
+        ({"run": {"end_time": 0.1, "sectors": "all"}}, False),
+        ({"run": {"end_time": 0.1, "sectors": [2, 1, 1]}}, False),
+        ({"run": {"end_time": 0.1, "sectors": [1, 1, 1]}}, True),
+        (STEPS, True),
+        (LARGE | STEPS, False),
+    ],
+)
+def test_few_molecules_are_one_ranks_work(tmp_path, changed, found):
+    config = load_config(write_input(tmp_path / "in.toml", SMALL | changed))
+    assert one_does(config, 4) is found
+
+
+def test_long_chains_in_stretches_have_to_grow_first(tmp_path):
+    """Their motion is one rank's work, but that of as many beads in whole chains may not be."""
+    chains = {"molecule": [{"kind": "chain", "beads": 100, "count": 2000}], "propagator": {"stretches": True}}
+    config = load_config(write_input(tmp_path / "in.toml", SMALL | LARGE | chains))
+    assert not one_does(config, 4)
+    assert one_does(load_config(tmp_path / "in.toml", ["box.size=[30.0, 30.0, 30.0]", "molecule.0.count=2"]), 4)
+
+
+def test_where_two_ranks_may_pay_later_all_take_part(tmp_path, monkeypatch):
+    config = load_config(write_input(tmp_path / "in.toml", SMALL))
+    monkeypatch.setattr("hpcchain.parallel.decomposition.worth.HOPE", 1e9)
+    assert not one_does(config, 4)
+
+
+def test_many_beads_are_written_by_all_ranks(tmp_path, monkeypatch):
+    config = load_config(write_input(tmp_path / "in.toml", SMALL))
+    monkeypatch.setattr(alone, "FEW", 79)
+    assert not one_does(config, 4)
+
+
+def test_files_say_what_a_run_goes_on_with(tmp_path):
+    path = write_input(tmp_path / "in.toml", SMALL)
+    folder = run_here(path, tmp_path / "a")
+    newest = next(iter((folder / "checkpoints").iterdir()))
+    for source in (folder, newest):
+        assert one_does(stored_input(source), 4)
+    start = {"initial": {"method": "file", "file": str(newest)}}
+    config = load_config(write_input(tmp_path / "b.toml", SMALL | start | {"molecule": []}))
+    assert one_does(config, 4)
+    newest.write_bytes(b"nothing")
+    assert not one_does(config, 4)
+
+
+def test_what_cannot_be_read_is_for_all_to_say(tmp_path):
+    (tmp_path / "in.toml").write_text("[box]\nsize = 1")
+    for known in (given_input(tmp_path / "in.toml", ()), given_input(tmp_path / "none.toml", ()), None):
+        assert known is None and not one_does(known, 4)
+    for source in (tmp_path, tmp_path / "none.h5", tmp_path / "in.toml"):
+        assert stored_input(source) is None
