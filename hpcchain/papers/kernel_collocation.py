@@ -14,10 +14,17 @@ ACCURACY = 1e-15  # of the stages, relative
 
 
 @kernel
+def _solved(gs, state, npad, im, span, tables, ws, fac):
+    """Solve the stages over a span from the state; return the solver's status. All arrays are this molecule's alone."""
+    first = np.int64(0)  # not a literal, for which all solvers would be compiled once more
+    return collocation_state(gs, first, state, first, npad, im, first, span, ACCURACY, tables, ws, first, fac, first)
+
+
+@kernel
 def _interval(gs, state, npad, im, span, tables, ws, fac):
     """Solve the stages over a span from the state; return the solver's status. PAPER's end is the last stage."""
     reach = span * tables.node[-1] if tables.variant == PAPER else span
-    return collocation_state(gs, 0, state, 0, npad, im, 0, reach, ACCURACY, tables, ws, 0, fac, 0)
+    return _solved(gs, state, npad, im, reach, tables, ws, fac)
 
 
 @kernel
@@ -66,7 +73,7 @@ def _to_interval(gs, state, npad, im, pairs, diameter, span, constants, begin, s
 @kernel
 def _gap_after(gs, state, npad, im, pair, diameter, tables, time, ws, fac):
     """Return the gap of a pair after a time, by a solution over it; NaN when there is none."""
-    if collocation_state(gs, 0, state, 0, npad, im, 0, time, ACCURACY, tables, ws, 0, fac, 0) != SOLVED:
+    if _solved(gs, state, npad, im, time, tables, ws, fac) != SOLVED:
         return np.nan
     return overlap(ws, END, npad, pair, diameter)[1]
 
@@ -162,7 +169,7 @@ def collocate(
             if contacts == ROOT:
                 reach, which = _first_root(gs, state, npad, im, pairs, diameter, reach, tables, ws, fac, scratch)
                 if which >= 0:
-                    collocation_state(gs, 0, state, 0, npad, im, 0, reach, ACCURACY, tables, ws, 0, fac, 0)
+                    _solved(gs, state, npad, im, reach, tables, ws, fac)
             elif _stage_overlap(ws, npad, s, pairs, diameter)[1] >= 0:
                 reach, which = _to_interval(gs, state, npad, im, pairs, diameter, tau, constants, begin, s, ws, fac)
                 if not reach >= 0.0:

@@ -72,10 +72,7 @@ def ended(tmp_path, body, sectors):
     return done, tmp_path / "out"
 
 
-either = pytest.mark.parametrize(("sectors", "at_work"), [([2, 1, 1], 2), ("auto", 1)])
-
-
-@either
+@pytest.mark.parametrize(("sectors", "at_work"), [([2, 1, 1], 2), ("auto", 1)])
 def test_a_signal_to_one_that_sleeps_stops_all_with_a_checkpoint(tmp_path, sectors, at_work):
     done, folder = ended(tmp_path, "__import__('signal').raise_signal(10)", sectors)
     assert done.returncode == 75, done.stderr
@@ -100,17 +97,15 @@ def test_a_signal_to_one_that_sleeps_asks_for_one_checkpoint(tmp_path):
     assert goes_on(folder, tmp_path)
 
 
-@either
-def test_a_failure_of_one_that_sleeps_ends_all(tmp_path, sectors, at_work):
-    done, folder = ended(tmp_path, "raise EngineError('its disk is full')", sectors)
+def test_a_failure_of_one_that_sleeps_ends_all(tmp_path):
+    done, folder = ended(tmp_path, "raise EngineError('its disk is full')", "auto")
     assert done.returncode == 70
     assert messages(done.stderr) == ["hpcchain: its disk is full"] and "Traceback" not in done.stderr
     assert goes_on(folder, tmp_path)
 
 
-@either
-def test_one_that_sleeps_is_killed(tmp_path, sectors, at_work):
-    done, folder = ended(tmp_path, "__import__('os').kill(__import__('os').getpid(), 9)", sectors)
+def test_one_that_sleeps_is_killed(tmp_path):
+    done, folder = ended(tmp_path, "__import__('os').kill(__import__('os').getpid(), 9)", "auto")
     assert done.returncode != 0
     assert goes_on(folder, tmp_path)
 

@@ -25,7 +25,9 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    "law", ["spins", "more within a step than tables begin with", pytest.param("draws", marks=pytest.mark.long)]
+)
 def test_files_are_those_of_one_rank(tmp_path, law):
     path = write_input(tmp_path / "in.toml", TABLES | LAWS[law])
     alone = run_here(path, tmp_path / "a")

@@ -90,7 +90,7 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
     and not which search found it, decides whether contacts are resolved together.
     """
     core = members
-    highest = ANY_MOLECULE
+    highest = np.int64(ANY_MOLECULE)  # of the type that it may become: another would be compiled for itself
     count = -1
     while count < 0:
         if s.extended is not None and s.par[L.INSTANT_RULE] != L.JOINT:
@@ -119,7 +119,7 @@ def _touching(s, core, highest, ticks, remainder):
     par, mol, group, offset = s.par, s.mol, s.group, s.offset
     scale = par[L.GROWTH] + par[L.GROWTH_RATE] * (ticks * par[L.TICK] + remainder)
     members = core
-    count = 0
+    count = np.int64(0)
     close = s.stepper is None
     for g in range(core):
         m = group[g]

@@ -1,4 +1,7 @@
-"""Stretches of long chains under laws beyond smooth hard beads, against the same chains moved as wholes."""
+"""Stretches of long chains under laws beyond smooth hard beads, against the same chains moved as wholes.
+
+Their kernels take minutes to compile, and no other test has them: with --long.
+"""
 
 from dataclasses import replace
 
@@ -92,6 +95,7 @@ CASES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_events_are_those_of_whole_chains(name):
     """The same beads meet, cross and turn back, in the same order, at times that round-off alone tells apart."""
@@ -121,6 +125,7 @@ def test_events_are_those_of_whole_chains(name):
     assert ("rough" in name) == bool(np.any(spins[0]))
 
 
+@pytest.mark.long
 def test_events_of_all_sorts_have_been_compared():
     """What the cases are for: chains meet walls, one another's steps from both sides, and each other."""
     kinds = {name: serial(in_parts(make(1)), 1.2).events for name, make in CASES.items()}
@@ -131,6 +136,7 @@ def test_events_of_all_sorts_have_been_compared():
     assert {-3, -2} <= {*warmed["bead"].min(axis=1).tolist()} and L.DRAW_KIND in warmed["kind"]
 
 
+@pytest.mark.long
 def test_energy_with_wells_and_gravity_stays():
     """Kinetic, of the wells, and of the height: walls at rest that give all back."""
     plain = crowd(2, boundary=(PERIODIC, PERIODIC, WALL))
@@ -149,6 +155,7 @@ def test_energy_with_wells_and_gravity_stays():
     assert energy(6.0) == pytest.approx(first, rel=1e-13)
 
 
+@pytest.mark.long
 def test_what_falls_freely_moves_as_without_gravity():
     """In the frame that falls with it; the centre of mass that is carried along is that of the beads."""
     system = crowd(3, singles=0)
@@ -168,6 +175,7 @@ def test_what_falls_freely_moves_as_without_gravity():
     assert engines[1].virial == pytest.approx(engines[0].virial, abs=1e-9 * SIDE * len(told) / engines[0].quantum)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["a shaft", "everything", "a bath", "rough, with wells"])
 def test_runs_go_on_from_checkpoints_to_the_same_bits(name, tmp_path):
     system = in_parts(CASES[name](4))
@@ -214,6 +222,7 @@ def test_chains_with_limits_of_their_own_move_as_wholes():
     assert is_divided(limited.topology, 0, limited.physics)
 
 
+@pytest.mark.long
 def test_a_thermostat_draws_what_it_draws_for_whole_chains():
     """Chains of parts and whole ones have the same mean energy, and the same draws, over many."""
     system = with_extended(crowd(8, singles=5), thermostat={"temperature": 1.5, "rate": 20.0}, seed=3)
@@ -228,6 +237,7 @@ def test_a_thermostat_draws_what_it_draws_for_whole_chains():
     np.testing.assert_array_equal(*ends)
 
 
+@pytest.mark.long
 def test_perfectly_rough_chains_keep_energy_and_momentum():
     """Contacts turn the slip of surfaces round: kinetic energy and that of spins stay together."""
     plain = crowd(9)
@@ -250,6 +260,7 @@ def test_perfectly_rough_chains_keep_energy_and_momentum():
     np.testing.assert_allclose(total, momentum, rtol=0, atol=1e-12)
 
 
+@pytest.mark.long
 def test_what_rubs_along_a_flat_chain_is_felt_far_away():
     """A bead that meets it right across its plane moves one bead that way, and many along it: none of that is lost."""
     n, step = 160, np.array([[np.cos(0.25), np.sin(0.25), 0.0], [np.cos(0.25), -np.sin(0.25), 0.0]])
