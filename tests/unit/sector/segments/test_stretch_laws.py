@@ -201,6 +201,7 @@ def whole_state(engine):
     return replace(state, **{field: getattr(state, field)[order] for field in State.ARRAYS})
 
 
+@pytest.mark.long
 def test_a_chain_pulled_through_its_own_well_is_moved_as_a_whole():
     """A bead that flies along a straight chain crosses wells; none of the impulse is lost at parts' ends."""
     system = wells(line(120, [([7.0, 20.0, 20.0], [1.0, 0.0, 0.0])]))
