@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 TAG, DELIVERY, NOTE = 7, 8, 9
+FEW_NOTES = 16
 
 
 class Exchange:
@@ -38,6 +39,7 @@ class Exchange:
         self.activity = activity or Activity()
         self._parts: dict[int, Exchange | None] = {self.size: self}
         self._notes: list[Any] = []
+        self._most_notes = FEW_NOTES
 
     def part(self, ranks: int) -> Exchange | None:
         """Return the Exchange of the first so many ranks, None on the others; collective, the first time of a number.
@@ -51,8 +53,13 @@ class Exchange:
         return self._parts[ranks]
 
     def tell(self, rank: int, note: Any) -> None:
-        """Send a short object that the other finds when it looks (`heard`); nobody waits."""
-        self._notes = [request for request in self._notes if not request.Test()]
+        """Send a short object that the other finds when it looks (`heard`); nobody waits.
+
+        Those sent before are looked through now and then, not each time: thousands may sleep.
+        """
+        if len(self._notes) > self._most_notes:
+            self._notes = [request for request in self._notes if not request.Test()]
+            self._most_notes = 2 * len(self._notes) + FEW_NOTES
         self._notes.append(self._mpi.isend(note, rank, NOTE))
 
     def heard(self, rank: int | None = None) -> Any:
