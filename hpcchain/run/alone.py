@@ -52,7 +52,9 @@ def _with_molecules(config: Config) -> Config | None:
 
 
 def given_input(path: Path | str, overrides: list | tuple) -> Config | None:
-    """Return the input in a file with overrides, None where something is wrong with it."""
+    """Return the input in a file with overrides, None where something is wrong with it, or it can be read but once."""
+    if not Path(path).is_file():  # a pipe is left to the run
+        return None
     try:
         return load_config(path, overrides)
     except (HpcchainError, *FAILURES):

@@ -1,5 +1,7 @@
 """When one rank carries a whole run by itself."""
 
+import os
+
 import pytest
 
 from hpcchain.config import load_config
@@ -65,6 +67,12 @@ def test_files_say_what_a_run_goes_on_with(tmp_path):
     assert one_does(config, 4)
     newest.write_bytes(b"nothing")
     assert not one_does(config, 4)
+
+
+def test_a_pipe_is_left_to_the_run(tmp_path):
+    """Who reads it takes away what is in it; nobody writes here, so that reading would not end."""
+    os.mkfifo(tmp_path / "pipe")
+    assert given_input(tmp_path / "pipe", ()) is None
 
 
 def test_what_cannot_be_read_is_for_all_to_say(tmp_path):
