@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -106,3 +107,10 @@ def remember_from_the_start(argv: list) -> None:
         early = Signals()
         early._watch(tuple(name for name in STOP if name != "SIGINT"), early._on_stop)
         early._watch(SAVE, early._on_save)
+        atexit.register(_ignore)
+
+
+def _ignore() -> None:
+    """Ignore what has been remembered: all is done, and Python, as it ends, would let signals kill it."""
+    for name in (*STOP, *SAVE):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)

@@ -86,6 +86,25 @@ def test_signals_are_remembered_and_given_back():
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+AT_THE_VERY_END = """
+import os, signal
+from hpcchain.run.guards.signals import remember_from_the_start
+
+class Last:
+    def __del__(self, kill=os.kill, process=os.getpid(), number=signal.SIGUSR1):
+        kill(process, number)
+
+remember_from_the_start(["run"])
+last = Last()
+"""
+
+
+def test_a_signal_at_the_very_end_changes_nothing():
+    """Python gives signals back to the system before it is gone; a run that is over would be called failed."""
+    done = subprocess.run([sys.executable, "-c", AT_THE_VERY_END], check=False)
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize(("mine", "still"), [(False, False), (True, True)])
 def test_a_signal_that_comes_while_it_is_heeded(mine, still):
     """On a rank that had it already it is another one; on another rank it is the launcher's copy, passed on late."""
