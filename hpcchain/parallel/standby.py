@@ -112,6 +112,7 @@ class _Ear:
         self._exchange, self._beat = exchange, clock.monotonic()
 
     def __call__(self, signals: Heeds) -> None:
+        self._exchange.activity.note()  # no call that waits for others does
         while (told := self._exchange.heard()) is not None:
             if isinstance(told, BaseException):
                 raise told

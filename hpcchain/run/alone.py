@@ -67,7 +67,9 @@ def stored_input(source: Path) -> Config | None:
         if not source.is_dir():
             return _stored(source)
         found = list_checkpoints(source / folders.CHECKPOINTS)
-        return _stored(found[0][1]) if found else input_of(source, None)
+        if not found:
+            return input_of(source, None)
+        return next(filter(None, (stored_input(path) for _, path in found)), None)  # the newest may be damaged
     except (HpcchainError, *FAILURES):
         return None
 

@@ -13,6 +13,7 @@ from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.parts import COUNTED
 from hpcchain.io.output.recoverable_output import advice, recoverable_counts
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
+from hpcchain.parallel.agreement import rank_of
 from hpcchain.run.folder import CHECKPOINTS
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def newest(folder: Path, output: Output, mpi: Communicator | None, required: boo
             f"{folder}: no checkpoint to go on from in its folder {CHECKPOINTS}: there is none; "
             "start anew with 'hpcchain run' and another --output"
         )
-    for _, why in refused:
+    for _, why in refused if rank_of(mpi) == 0 else ():
         LOG.warning("passed over: %s", why)
     return path
 

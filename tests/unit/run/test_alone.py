@@ -1,12 +1,16 @@
 """When one rank carries a whole run by itself."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
 from hpcchain.config import load_config
+from hpcchain.parallel import standby
+from hpcchain.parallel.activity import Activity
 from hpcchain.run import alone
 from hpcchain.run.alone import given_input, one_does, stored_input
+from hpcchain.run.guards.signals import Signals
 from tests.support.run_folders import run_here, write_input
 
 SMALL = {
@@ -65,8 +69,20 @@ def test_files_say_what_a_run_goes_on_with(tmp_path):
     start = {"initial": {"method": "file", "file": str(newest)}}
     config = load_config(write_input(tmp_path / "b.toml", SMALL | start | {"molecule": []}))
     assert one_does(config, 4)
+    (folder / "checkpoints" / "ckpt-000000009.000000000000.h5").write_bytes(b"nothing")
+    assert one_does(stored_input(folder), 4)  # the newest is damaged
     newest.write_bytes(b"nothing")
     assert not one_does(config, 4)
+
+
+def test_the_root_that_works_by_itself_gives_signs_of_life():
+    """None of its calls waits for other ranks, so the watchdog would think that nothing moves."""
+    exchange = SimpleNamespace(activity=Activity(), heard=lambda: None)
+    signals = Signals()
+    signals.listen = standby._Ear(exchange)
+    before = exchange.activity.signs
+    assert not signals.stop and not signals.save
+    assert exchange.activity.signs == before + 2
 
 
 def test_a_pipe_is_left_to_the_run(tmp_path):
