@@ -25,7 +25,7 @@ from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import complete, widened
 from hpcchain.parallel.agreement import sendable
 from hpcchain.parallel.ghosts.molecules import WIDTH, pack, taken, unpack
-from hpcchain.parallel.patience import nap
+from hpcchain.parallel.patience import BEAT, nap
 from hpcchain.sector.core import event_row
 from hpcchain.sector.interface import added
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from hpcchain.parallel.decomposition.worth import Choice
     from hpcchain.parallel.exchange import Exchange
 
-BEAT = 1.0  # wall seconds between two signs of life that the root gives to those who sleep
 GREATEST = tuple(name for name, summed in zip(L.COUNTERS, L.SUMMED, strict=True) if not summed)
 
 

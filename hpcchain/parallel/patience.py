@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 LEAST_SLEEP, MOST_SLEEP = 5e-5, 0.02  # wall seconds between two looks
+BEAT = 1.0  # wall seconds between two signs of life that the root gives to those who sleep
 SLEEP = 0.01  # part of the time waited so far that a rank sleeps until it looks again
 
 

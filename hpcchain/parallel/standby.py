@@ -1,7 +1,7 @@
 """Ranks that stand by: the root carries a whole run by itself, its files and its end included, while the others sleep.
 
-Who sleeps passes signals on to the root, and ends as the root ends: with what it returns, or with its failure. Nothing
-else is asked of it, so it has not loaded what a run needs.
+Who sleeps passes signals on to the root, and ends as the root ends: with what it returns, or with its failure. Where
+ranks outnumber a node's processors, those that sleep have not loaded what a run needs.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hpcchain.parallel.agreement import sendable
 from hpcchain.parallel.comm import Single
-from hpcchain.parallel.patience import nap
+from hpcchain.parallel.patience import BEAT, nap
 
 if TYPE_CHECKING:
     from hpcchain.parallel.comm import World
     from hpcchain.parallel.exchange import Exchange
-
-BEAT = 1.0
-"""Wall seconds between two signs of life that the root gives to those who sleep."""
 
 JOIN = "join"
 """What the root tells those who are to take part after all."""
