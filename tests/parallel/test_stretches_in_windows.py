@@ -108,7 +108,7 @@ def test_much_is_done_again(seed):
 
 
 def test_contacts_at_one_instant():
-    """Copies and mirror images of one chain, on different ranks, meet themselves at the same times."""
+    """Copies and mirror images of one chain, on different ranks, meet themselves at the same times, but for rounding."""
     plain = crowd(6, (101,), singles=0)
     place = np.round(plain.state.position * 64.0) / 64.0  # so that shifting and turning round do not round
     molecules = []
@@ -118,8 +118,8 @@ def test_contacts_at_one_instant():
         molecules.append((chain_bonds(101), turned + [0.0, 0.0, 16.0 * len(molecules)], velocity, plain.topology.mass))
     system, end = in_parts(make_system(molecules, (32.0, 16.0, 64.0), (PERIODIC,) * 3, diameter=0.9)), 1.0
     one = serial(system, end)
-    times, counts = np.unique(one.events["time"], return_counts=True)
-    assert len(times) > 20 and counts.max() > 1
+    times = one.events["time"]
+    assert len(times) > 20 and np.sum(np.diff(times) < 1e-13) > len(times) / 3
     for ranks, window in ((2, None), (2, 0.2), (3, 0.05)):
         require_same(one, parallel(system, end, ranks, window=window), f"{ranks} ranks, window {window}")
 
