@@ -125,8 +125,8 @@ class Ties(NamedTuple):
 
     Attributes
     ----------
-    group, offset : (MOST_MEMBERS,) int64 arrays
-        Molecules that take part, and where each is in the workspace.
+    offset : (MOST_MEMBERS,) int64 array
+        Where each molecule that takes part is in the workspace.
     members, count : int
         Numbers of molecules and of contacts.
     contacts : (MOST_TIES, 4) int64 array
@@ -137,7 +137,6 @@ class Ties(NamedTuple):
         Rates of the contact distances [length / time].
     """
 
-    group: np.ndarray
     offset: np.ndarray
     members: int
     contacts: np.ndarray
@@ -147,7 +146,7 @@ class Ties(NamedTuple):
 
 
 @outlined
-def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, impulses, projection_loss, stepper):
+def tied_impulses(work, member, graph, ties, e, impulse_response, matrix, impulses, projection_loss, stepper):
     """Apply the impulses of several contacts at one instant, one multiplier each; they are left in `impulses`.
 
     All approach, or rest on one another; rates of those that rest count as 0. One whose beads the others part anyway
@@ -155,6 +154,8 @@ def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, impulses,
 
     Parameters
     ----------
+    member : rows as of `mol`
+        Of the molecules that take part.
     ties : Ties
     e : (MOST_TIES,) float64 array
         Coefficient of restitution of each contact.
@@ -169,11 +170,11 @@ def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, impulses,
         0, or 1 when nothing parts all of them, as where growing beads are wedged between walls: then the velocities
         are as before, and the contacts have to be taken one by one.
     """
-    group, offset, members, contacts, normals, growths, count = ties
+    offset, members, contacts, normals, growths, count = ties
     stride = 0
     for g in range(members):
-        stride = max(stride, mol[group[g], L.MOL_TILES] * W.ROW)
-    _responses(work, mol, graph, ties, stride, impulse_response, stepper)
+        stride = max(stride, member[g, L.MOL_TILES] * W.ROW)
+    _responses(work, member, graph, ties, stride, impulse_response, stepper)
     for k in range(count):
         p = bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
         q = (
@@ -191,7 +192,7 @@ def tied_impulses(work, mol, graph, ties, e, impulse_response, matrix, impulses,
     for k in range(count):
         for g in range(members):
             at = _response_of(contacts, stride, k, g)
-            for t in range(mol[group[g], L.MOL_TILES]):
+            for t in range(member[g, L.MOL_TILES]):
                 for x in range(W.ROW):
                     response = impulse_response[at + t * W.ROW + x] if at >= 0 else 0.0
                     work[offset[g] + t * W.TILE + W.COEF + W.ROW + x] += impulses[k] * response
@@ -207,9 +208,9 @@ def _response_of(contacts, stride, k, g):
 
 
 @kernel
-def _responses(work, mol, graph, ties, stride, impulse_response, stepper):
+def _responses(work, member, graph, ties, stride, impulse_response, stepper):
     """Write the velocities that a unit impulse at each contact gives to its one or two members, in rows of `stride`."""
-    group, offset, members, contacts, normals, growths, count = ties
+    offset, members, contacts, normals, growths, count = ties
     for k in range(count):
         for x in range(2 * stride):
             impulse_response[2 * k * stride + x] = 0.0
@@ -222,8 +223,8 @@ def _responses(work, mol, graph, ties, stride, impulse_response, stepper):
             kick(
                 work,
                 offset[g],
-                mol,
-                group[g],
+                member,
+                g,
                 graph,
                 contacts[k, L.MEMBER_BEAD + L.SIDE * side],
                 normals[k, 0],
@@ -231,7 +232,7 @@ def _responses(work, mol, graph, ties, stride, impulse_response, stepper):
                 normals[k, 2],
                 stepper,
             )
-            for t in range(mol[group[g], L.MOL_TILES]):
+            for t in range(member[g, L.MOL_TILES]):
                 for x in range(W.ROW):
                     impulse_response[at + t * W.ROW + x] += sign * work[offset[g] + t * W.TILE + W.KICK + x]
 
@@ -239,7 +240,7 @@ def _responses(work, mol, graph, ties, stride, impulse_response, stepper):
 @kernel
 def _row_of_equations(ties, stride, impulse_response, k, matrix):
     """Write row k of `matrix`: the rates at which a unit impulse at each contact opens contact k."""
-    group, offset, members, contacts, normals, growths, count = ties
+    offset, members, contacts, normals, growths, count = ties
     for other in range(count):
         total = 0.0
         for side in range(2):

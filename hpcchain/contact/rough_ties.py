@@ -92,7 +92,7 @@ def _kick_side(s, k, side, x, y, z):
     """Write what a unit impulse along (x, y, z) on one side of contact k does to its molecule (KICK rows)."""
     g = s.contacts[k, L.MEMBER + L.SIDE * side]
     bead = s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]
-    kick(s.work, s.offset[g], s.mol, s.group[g], s.graph, bead, x, y, z, s.stepper)
+    kick(s.work, s.offset[g], s.member, g, s.graph, bead, x, y, z, s.stepper)
 
 
 @kernel
@@ -311,7 +311,7 @@ def _apply(s, row, factor):
         g = s.contacts[k, L.MEMBER + L.SIDE * side]
         if g >= 0:
             _kick_side(s, k, side, x, y, z)
-            push(s.work, s.offset[g], s.mol[s.group[g], L.MOL_TILES], impulse if side == 0 else -impulse)
+            push(s.work, s.offset[g], s.member[g, L.MOL_TILES], impulse if side == 0 else -impulse)
     if d == 0:
         s.impulses[k] += impulse
         return

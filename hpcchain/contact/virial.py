@@ -43,55 +43,68 @@ def centre_of_mass(work, offset, tiles, c):
     return moment / total if total > 0.0 else work[offset + W.COEF + W.LANES * c]
 
 
+@inlined
+def _centre(s, g, c):
+    """Return component c of the centre of mass of an event's member g."""
+    return centre_of_mass(s.work, s.offset[g], s.member[g, L.MOL_TILES], c)
+
+
 @kernel
-def _lever(s, oa, ob, ma, mb, p, q, n, r, c):
+def _lever(s, a, b, p, q, n, r, c):
     """Return component c of the vector between the centres of mass of the images that touch.
 
     Inside one molecule only a contact with an image has one.
     """
     shift = r * n[c] - (s.work[p + W.COEF + W.LANES * c] - s.work[q + W.COEF + W.LANES * c])
-    if ma != mb:
-        return shift + (
-            centre_of_mass(s.work, oa, s.mol[ma, L.MOL_TILES], c)
-            - centre_of_mass(s.work, ob, s.mol[mb, L.MOL_TILES], c)
-        )
+    if a != b:
+        return shift + (_centre(s, a, c) - _centre(s, b, c))
     if abs(shift) < 0.5 * s.par[L.SIZE + c] or s.par[L.SIZE + c] == 0.0:
         return 0.0
     return shift
 
 
 @kernel
-def virial(s, oa, ob, ma, mb, p, q, n, r, impulse):
-    """Return the contact's part of the molecular virial, and write its tensor's [mass length^2 / time]."""
-    lx = _lever(s, oa, ob, ma, mb, p, q, n, r, 0)
-    ly = _lever(s, oa, ob, ma, mb, p, q, n, r, 1)
-    lz = _lever(s, oa, ob, ma, mb, p, q, n, r, 2)
+def virial(s, a, b, p, q, n, r, impulse):
+    """Return a contact's part of the molecular virial, and write its tensor's [mass length^2 / time].
+
+    Parameters
+    ----------
+    a, b : int
+        Members of the event that touch, one for a contact within a molecule.
+    p, q : int
+        Offsets of the beads in the workspace.
+    n : (3,) float64 array
+        Unit normal, from the second to the first.
+    r, impulse : float
+        Their distance [length]; impulse along the normal.
+    """
+    lx = _lever(s, a, b, p, q, n, r, 0)
+    ly = _lever(s, a, b, p, q, n, r, 1)
+    lz = _lever(s, a, b, p, q, n, r, 2)
     set_tensor(s.virial_tensor, impulse * n[0], impulse * n[1], impulse * n[2], lx, ly, lz)
     return impulse * n[0] * lx + impulse * n[1] * ly + impulse * n[2] * lz
 
 
 @kernel
-def _tangential_lever(s, oa, ob, ma, mb, p, q, n, r, c):
+def _tangential_lever(s, a, b, p, q, n, r, c):
     """Return what `_lever` does, summed as runs with spins always have."""
     apart = r * n[c] - (s.work[p + W.COEF + W.LANES * c] - s.work[q + W.COEF + W.LANES * c])
-    if ma != mb:
-        apart += centre_of_mass(s.work, oa, s.mol[ma, L.MOL_TILES], c)
-        apart -= centre_of_mass(s.work, ob, s.mol[mb, L.MOL_TILES], c)
+    if a != b:
+        apart += _centre(s, a, c)
+        apart -= _centre(s, b, c)
     elif abs(apart) < 0.5 * s.par[L.SIZE + c] or s.par[L.SIZE + c] == 0.0:
         apart = 0.0
     return apart
 
 
 @kernel
-def tangential_virial(s, oa, ob, i, other, p, q, n, r, extended):
-    """Return what the tangential part of the impulse, on bead i, adds to `virial`; 0 in runs without spins."""
+def tangential_virial(s, a, b, p, q, n, r, extended):
+    """Return what the tangential part of the impulse, on the first bead, adds to `virial`; 0 in runs without spins."""
     if extended is None:
         return 0.0
-    ma = s.segment[i, L.MOLECULE]
-    mb = s.segment[other, L.MOLECULE]
-    lx = _tangential_lever(s, oa, ob, ma, mb, p, q, n, r, 0)
-    ly = _tangential_lever(s, oa, ob, ma, mb, p, q, n, r, 1)
-    lz = _tangential_lever(s, oa, ob, ma, mb, p, q, n, r, 2)
+    lx = _tangential_lever(s, a, b, p, q, n, r, 0)
+    ly = _tangential_lever(s, a, b, p, q, n, r, 1)
+    lz = _tangential_lever(s, a, b, p, q, n, r, 2)
     t = s.tangential
     add_tensor(s.virial_tensor, t[0], t[1], t[2], lx, ly, lz)
     return t[0] * lx + t[1] * ly + t[2] * lz

@@ -76,6 +76,8 @@ log               18 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6
                               LOG_TENSOR on, of pairs, parts of the virial's tensor (`virial_tensor`), in quanta
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
+member            16 int64    like `mol`, of the members of an event that are in the workspace: long chains are whole
+                              (`members`); `member_own` and `mol_class`, which has classes of whole chains, too
 tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code), as
                               `drifted_pairs` has
 owner_history     flat        owners' entries of ghosts' segments (`ghost_messages`); `owner_history_at`: where, by
@@ -99,6 +101,7 @@ extra             flat rows   in runs that are `extended`, beside each row of `s
 walls             10 float64  sides of the box and walls with shapes: columns WALL_… below
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
 block             4 int32     per molecule, where long chains have segments of stretches: columns BLOCK_… below
+whole_class       int64       of those, per class of parts: where in `mol_class` their whole chain's is, else -1
 centre            9 float64   per such chain: its centre of mass, like a bead's start, and CENTRE_MASS
 centre_change     8 float64   per molecule row, closed ones too, in windows of such runs: what the event that began its
                               segment is to do to its chain's centre: CHANGE_SORT (UNCHANGED, PUSHED, PLACED), and
@@ -431,6 +434,7 @@ FIELDS = {
     "count": "i8",
     "log": f"f8 {LOG_COLUMNS}",
     "group": "i8",
+    "member_own": f"i4 {OWN_COLUMNS}",
     "offset": "i8",
     "contacts": "i8 4",
     "tied": "i8 2",
@@ -460,11 +464,12 @@ FIELDS = {
     "limited_row": "i8",
     "limits": "f8 3",
     "block": "i4 4",
+    "whole_class": "i8",
     "centre": f"f8 {CENTRE_MASS + 1}",
     "centre_change": f"f8 {CHANGE_COLUMNS}",
     "arms": f"f8 {ARM_COLUMNS}",
 }
-JOINED = {"mol": ("mol_own", "mol_class")}
+JOINED = {"mol": ("mol_own", "mol_class"), "member": ("member_own", "mol_class")}
 Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended", "stretched"), JOINED)
 
 (

@@ -23,9 +23,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.model.molecules.bodies import body_length, body_positions, is_thin
 from hpcchain.model.molecules.equal_shapes import groups_of
-from hpcchain.model.molecules.long_chains import asks_for_stretches, divides_any
+from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.molecules.rods import rod_positions
-from hpcchain.model.physics.extended import is_extended, laws_without_stretches, tables_of
+from hpcchain.model.physics.extended import is_extended, tables_of
 from hpcchain.model.physics.step_potentials import inside_is_sound, limits_problem, potentials_problem
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.overlap import wall_overlap
@@ -148,8 +148,7 @@ def extended_problem(system: System) -> str | None:
         problem = KNOWN[name](value, system.topology) if name in KNOWN else None
         if problem:
             return f"physics: {name}: {problem}"
-    others = laws_without_stretches(extended) if asks_for_stretches(system.physics) else []
-    return f"physics: stretches: do not go with {', '.join(others)}" if others else None
+    return None
 
 
 def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | None:

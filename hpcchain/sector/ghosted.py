@@ -22,6 +22,7 @@ from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.model.system import State
 from hpcchain.sector.core import Core, with_vacant
 from hpcchain.sector.events import loop
+from hpcchain.sector.events.refresh import set_back
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.segments.chain_centre import settle_centres
 from hpcchain.sector.setup import initialise
@@ -419,7 +420,7 @@ class GhostedSector:
         WindowBroken
         """
         try:
-            full = loop.set_back(self.sector, self.base)
+            full = set_back(self.sector, self.base)
         except ZeroDivisionError as reason:
             raise WindowBroken(loop.NOT_A_NUMBER) from reason
         if full:

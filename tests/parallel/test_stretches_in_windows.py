@@ -16,10 +16,13 @@ from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.setup.blocks import Blocks, whole_chains
 from hpcchain.sector.setup.vacancies import LEAST_VACANT, Vacancies
 from tests.property.test_random_ranks import options
+from tests.support.extended import with_extended
 from tests.support.identity import DRAWS, dealt, in_stages, parallel, require_same, serial
 from tests.support.kernel_tools import chain_bonds, make_system
 from tests.support.long_chains import crowd, far, in_parts
+from tests.support.long_ties import exchanged, packed
 from tests.unit.sector.segments.test_stretch_laws import CASES
+from tests.unit.sector.segments.test_stretch_ties import CASES as TIED
 
 CONTACT_TIME = 0.02
 LONG_ONES, SHORT_ONES = (101, 130, 160, 240), (16, 18, 21, 30)  # some as long as parts, whose closed rows they share
@@ -108,7 +111,7 @@ def test_much_is_done_again(seed):
 
 
 def test_contacts_at_one_instant():
-    """Copies and mirror images of one chain, on different ranks, meet themselves at the same times, but for rounding."""
+    """Copies and mirror images of one chain, on different ranks, meet themselves at times that rounding tells apart."""
     plain = crowd(6, (101,), singles=0)
     place = np.round(plain.state.position * 64.0) / 64.0  # so that shifting and turning round do not round
     molecules = []
@@ -122,6 +125,36 @@ def test_contacts_at_one_instant():
     assert len(times) > 20 and np.sum(np.diff(times) < 1e-13) > len(times) / 3
     for ranks, window in ((2, None), (2, 0.2), (3, 0.05)):
         require_same(one, parallel(system, end, ranks, window=window), f"{ranks} ranks, window {window}")
+
+
+@pytest.mark.parametrize("name", ["flat", "mirrored", "a cradle"])
+def test_what_touches_at_one_instant_is_parted_together(name):
+    """Contacts of one chain at one instant, on several ranks, and across their borders when axes are exchanged."""
+    system, end, least = TIED[name]
+    for one in (in_parts(system), in_parts(exchanged(system))):
+        alone = serial(one, end)
+        assert len(alone.events) > 0.5 * least
+        for ranks, window in ((2, None), (3, 0.05), (4, 0.3), (5, 0.02)):
+            require_same(alone, parallel(one, end, ranks, window=window), f"{name}, {ranks} ranks, window {window}")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_all_touch_at_the_start(seed):
+    system = in_parts(packed(seed))
+    one = serial(system, 1.0)
+    assert np.sum(one.events["time"] < 1e-9) > 100
+    for ranks, window in ((2, None), (3, 0.05), (2 + seed, 0.3)):
+        require_same(one, parallel(system, 1.0, ranks, window=window), f"{seed}, {ranks} ranks, window {window}")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize("rule", ["generalised", "moreau"])
+def test_rules_for_all_that_hang_together(seed, rule):
+    system = in_parts(with_extended(packed(seed), simultaneous=rule))
+    one = serial(system, 1.0)
+    for ranks, window in ((2, None), (3, 0.05), (2 + seed, 0.3)):
+        require_same(one, parallel(system, 1.0, ranks, window=window), f"{rule} {seed}, {ranks} ranks")
 
 
 def test_parts_of_a_chain_stay_together():

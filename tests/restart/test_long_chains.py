@@ -124,7 +124,6 @@ def test_another_run_starts_from_its_beads(whole, tmp_path):
 @pytest.mark.parametrize(
     "setting, word",
     [
-        ({"contact": {"simultaneous": "moreau"}}, "propagator.stretches"),
         ({"propagator": {"stretches": True, "name": "collocation", "step": 0.1}}, "propagator.stretches"),
         ({"propagator": {"stretches": 1}}, "propagator.stretches"),
     ],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpcchain.config.keys.values import Wrong
-from hpcchain.model.physics import extended
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -23,9 +22,5 @@ def check_stretches(config: Config) -> None:
     asking = [where for where, one in [("propagator", config.propagator), *own] if one.stretches]
     if not asking:
         return
-    key = f"{asking[0]}.stretches"
     if config.run.engine != "events":
-        raise Wrong(f'{key}: means nothing for run.engine "{config.run.engine}"; remove it')
-    others = extended.laws_without_stretches(extended.settings(config))
-    if others:
-        raise Wrong(f"{key}: does not go with {', '.join(others)}; remove it")
+        raise Wrong(f'{asking[0]}.stretches: means nothing for run.engine "{config.run.engine}"; remove it')

@@ -243,11 +243,6 @@ def while_growing(extended: dict) -> dict:
     return found | ({"walls": walls} if walls else {})
 
 
-def laws_without_stretches(extended: dict) -> list[str]:
-    """Return what a run has that is not done of stretches, of `Physics.extended`: names in order."""
-    return [name for name in ("simultaneous",) if name in extended]
-
-
 def is_extended(physics: Physics) -> bool:
     """Return whether a run with these constants has more than smooth hard beads."""
     return bool(physics.extended)

@@ -16,17 +16,21 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import set_struck
-from hpcchain.layout.segment_parts import is_part, radius_of
+from hpcchain.layout.segment_parts import is_part, member_of, radius_of
 from hpcchain.sector.events.crossing import cross, is_step, note_kind
-from hpcchain.sector.events.simultaneous import bring, gather_ties, join, kinetic_energy, rewind_touching
+from hpcchain.sector.events.members import bring, join, kinetic_energy
+from hpcchain.sector.events.simultaneous import gather_ties, rewind_touching
 from hpcchain.sector.segments.falling import work_of_fixed
 from hpcchain.sector.segments.new_segment import new_segment, two_segments
+from hpcchain.sector.segments.stretch import begin_all, last_row
+from hpcchain.sector.speculation.beside import request_ahead
 from hpcchain.sector.speculation.rollback import roll_back, save_segment
 
 PACE_MEMORY = 0.2
 PACE_RATIO = 2.0
 # Of a part of a long chain: its segments end early because those beside it do, too, so they are to be longer.
 PART_RATIO = 3.2
+BACK = -1  # in place of a number of molecules: parts of long chains have to go back first (`speculation.beside`)
 
 
 @kernel
@@ -131,8 +135,8 @@ def record(s, log_rows, time, i, partner, impulse, moment, work, heat):
 
 
 @kernel
-def _log_contact(s, time, i, other, p, q, oa, ob, impulse, heat, log_rows):
-    """Mark a contact's beads, count and log it."""
+def _log_contact(s, time, i, other, p, q, a, b, impulse, heat, log_rows):
+    """Mark a contact's beads, count and log it; a, b: the event's members that they are of."""
     set_struck(s.segment, i, 1)
     begin_contact(s.par, s.segment, i)
     moment = 0.0
@@ -144,10 +148,8 @@ def _log_contact(s, time, i, other, p, q, oa, ob, impulse, heat, log_rows):
         r = separation(s.par, s.work, p, q, n)
         set_struck(s.segment, other, 1)
         begin_contact(s.par, s.segment, other)
-        ma = s.segment[i, L.MOLECULE]
-        mb = s.segment[other, L.MOLECULE]
-        moment = virial(s, oa, ob, ma, mb, p, q, n, r, impulse)
-        moment += tangential_virial(s, oa, ob, i, other, p, q, n, r, s.extended)
+        moment = virial(s, a, b, p, q, n, r, impulse)
+        moment += tangential_virial(s, a, b, p, q, n, r, s.extended)
         if s.extended is not None:
             work = work_of_fixed(s, i, other, n[0], n[1], n[2], impulse)
             work += work_of_fixed(s, i, other, s.tangential[0], s.tangential[1], s.tangential[2], 1.0)
@@ -186,13 +188,16 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
     -------
     int
         How many molecules took part; 0 when nothing was done: contacts of two single beads alone are left to `monomer`,
-        so that one code does them all.
+        so that one code does them all, and those of long chains to `stretch_event`. BACK where something goes back.
     """
     mol, group, offset = s.mol, s.group, s.offset
     if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
         i, partner = partner, i
-    ma = s.segment[i, L.MOLECULE]
-    mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
+    ma = member_of(s, s.segment[i, L.MOLECULE])
+    mb = member_of(s, s.segment[partner, L.MOLECULE]) if partner >= 0 else -1
+    s.group[0], s.group[1] = ma, mb
+    if _have_gone_beyond(s, i, partner, 0, 1 if mb < 0 else 2, ticks, remainder, depth):
+        return BACK
     _, members, projection_loss = join(s, group, offset, np.int64(0), ma, ticks, remainder)
     if mb >= 0:
         _, members, more = join(s, group, offset, members, mb, ticks, remainder)
@@ -209,11 +214,15 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
         if s.extended is not None and is_straggler and s.par[L.INSTANT_RULE] != L.JOINT:
             while _set_touching_back(s, i, partner, members, ticks, remainder, depth) != 0:
                 found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
+    if _have_gone_beyond(s, i, partner, core, members, ticks, remainder, depth):
+        return BACK
     if s.par[L.LAW] != 0.0:
         for k in range(members):
-            keep_velocities(s.work, offset[k], mol[group[k], L.MOL_TILES])
+            keep_velocities(s.work, offset[k], s.member[k, L.MOL_TILES])
     if found > 1 and others and _part_together(s, members, found, ticks, remainder):
         _finish_together(s, log_rows, members, found, ticks, remainder)
+    elif _is_long(s, ma) or (mb >= 0 and _is_long(s, mb)):
+        return 0
     elif mol[ma, L.MOL_SOLVER] == L.BALLISTIC and (mb < 0 or mol[mb, L.MOL_SOLVER] == L.BALLISTIC):
         return 0
     else:
@@ -225,12 +234,37 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
     return members
 
 
+@inlined
+def _is_long(s, m):
+    """Whether member m is a long chain that has parts."""
+    if s.stretched is not None:
+        return is_part(s, m)
+    return False
+
+
+@kernel
+def _have_gone_beyond(s, i, partner, low, high, ticks, remainder, depth):
+    """Whether parts of the long chains among members `low` to `high` have begun segments after a contact of bead i.
+
+    That can be in a window; they are asked to go back.
+    """
+    found = False
+    if s.stretched is not None:
+        if s.scalars[L.SCALAR_WINDOWED] != 0:
+            lower, higher = s.bead_id[i], s.bead_id[partner] if partner >= 0 else np.int64(partner)
+            for k in range(low, high):
+                m = s.group[k]
+                if is_part(s, m):
+                    found = request_ahead(s, m, last_row(s, m), ticks, remainder, depth, lower, higher) or found
+    return found
+
+
 @kernel
 def _set_touching_back(s, i, partner, members, ticks, remainder, depth):
     """Set back those that touch the first members of the group but have been carried past this event; how many."""
     lower = s.bead_id[i]
     higher = s.bead_id[partner] if partner >= 0 else partner
-    count = rewind_touching(s, s.group, s.offset, members, ticks, remainder, depth, lower, higher)
+    count = rewind_touching(s, s.offset, members, ticks, remainder, depth, lower, higher)
     roll_back(s)
     return count
 
@@ -238,13 +272,12 @@ def _set_touching_back(s, i, partner, members, ticks, remainder, depth):
 @inlined
 def _part_together(s, members, found, ticks, remainder):
     """Apply the impulses of several contacts at one instant; return whether there are any that part all of them."""
-    ties = Ties(s.group, s.offset, members, s.contacts, s.normals, s.growths, found)
+    ties = Ties(s.offset, members, s.contacts, s.normals, s.growths, found)
     restitutions_of_tied(s, found, ticks, remainder, s.extended)
     e = s.matrix[L.RESTITUTION_ROW]
     lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, remainder)
-    return (
-        tied_impulses(s.work, s.mol, s.graph, ties, e, s.impulse_response, s.matrix, s.impulses, lost, s.stepper) == 0
-    )
+    scratch, matrix, impulses = s.impulse_response, s.matrix, s.impulses
+    return tied_impulses(s.work, s.member, s.graph, ties, e, scratch, matrix, impulses, lost, s.stepper) == 0
 
 
 @inlined
@@ -255,7 +288,7 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
     _keep_used(group, members, contacts, found)
     for k in range(members):
         if group[k] >= 0:
-            close(s, group[k], ticks, remainder)
+            _close_member(s, group[k], ticks, remainder)
     rough = any_rough(s, found, s.extended)
     if s.extended is not None and rough:
         rub_together(s, found)
@@ -266,28 +299,47 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
             _mark_graze(s, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD])
             continue
         impulses[k] *= kappa if kappa > 0.0 else 1.0
-        oa = offset[contacts[k, L.MEMBER]]
-        ob = offset[contacts[k, L.OTHER_MEMBER]] if contacts[k, L.OTHER_MEMBER] >= 0 else -1
-        p = bead_offset(oa, contacts[k, L.MEMBER_BEAD])
-        q = bead_offset(ob, contacts[k, L.OTHER_BEAD]) if ob >= 0 else -1
+        a, b = contacts[k, L.MEMBER], contacts[k, L.OTHER_MEMBER]
+        p = bead_offset(offset[a], contacts[k, L.MEMBER_BEAD])
+        q = bead_offset(offset[b], contacts[k, L.OTHER_BEAD]) if b >= 0 else -1
         if s.extended is not None and rough:
             tangential_impulse(s, k)
-        _log_contact(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, oa, ob, impulses[k], 0.0, log_rows)
+        _log_contact(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, a, b, impulses[k], 0.0, log_rows)
         if kappa == 0.0:
             _note_rootless(s, log_rows)
+
+
+@kernel
+def _close_member(s, m, ticks, remainder):
+    """End the present segments of member m."""
+    close(s, m, ticks, remainder)
+    if s.stretched is not None:
+        for r in range(m + 1, last_row(s, m) + 1):
+            close(s, r, ticks, remainder)
 
 
 @inlined
 def _new_segments(s, group, offset, members, ticks, remainder, depth):
     """Start new segments of all of a group; those of two chains are made together."""
     if members == 2 and min(group[0], group[1]) >= 0 and s.mol[group[0], L.MOL_SOLVER] == L.CHAIN:
-        if s.mol[group[1], L.MOL_SOLVER] == L.CHAIN:
+        if s.mol[group[1], L.MOL_SOLVER] == L.CHAIN and not (_is_long(s, group[0]) or _is_long(s, group[1])):
             two_segments(s, offset[0], group[0], offset[1], group[1], ticks, remainder, depth)
             return
     for k in range(members):
         if group[k] >= 0:
-            s.scalars[L.SCALAR_SERIAL] += 1
-            new_segment(s, offset[k], group[k], ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)
+            _new_segment(s, offset[k], k, ticks, remainder, depth)
+
+
+@kernel
+def _new_segment(s, offset, k, ticks, remainder, depth):
+    """Start the new segment of member k, or those of all its parts."""
+    m = s.group[k]
+    if s.stretched is not None:
+        if is_part(s, m):
+            begin_all(s, offset, s.member[k, L.MOL_TILES], m, last_row(s, m), ticks, remainder, depth)
+            return
+    s.scalars[L.SCALAR_SERIAL] += 1
+    new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)
 
 
 @kernel
@@ -356,7 +408,7 @@ def _cross(s, log_rows, time, i, other, members, extended):
         q = bead_offset(ob, other - s.mol[mb, L.MOL_FIRST])
         n = s.normals[L.CONTACT_NORMAL]
         r = separation(s.par, s.work, p, q, n)
-        moment = virial(s, oa, ob, ma, mb, p, q, n, r, impulse)
+        moment = virial(s, 0, members - 1, p, q, n, r, impulse)
         record(s, log_rows, time, i, other, impulse, moment, work_of_fixed(s, i, other, n[0], n[1], n[2], impulse), 0.0)
         note_kind(s, log_rows, kind, extended)
 
@@ -426,8 +478,8 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
             partner,
             p,
             q,
-            oa,
-            ob,
+            0,
+            members - 1,
             impulse * kappa if kappa > 0.0 else impulse,
             heat,
             log_rows,

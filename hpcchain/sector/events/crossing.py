@@ -16,7 +16,7 @@ from hpcchain.contact.virial import set_tensor
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import set_struck
-from hpcchain.layout.segment_parts import radius_of
+from hpcchain.layout.segment_parts import member_of, radius_of
 from hpcchain.propagators.interface import kick, push
 from hpcchain.sector.search.step_time import borders, limit_of_pair, set_level
 from hpcchain.sector.segments.monomer import bounce
@@ -90,8 +90,8 @@ def is_step(s, i, j, oa, ob, extended):
     """Whether a contact of beads i and j, whose molecules are in the workspace at oa and ob, is of no hard surfaces."""
     if extended is not None:
         if j >= 0:
-            p = bead_offset(oa, i - s.mol[s.segment[i, L.MOLECULE], L.MOL_FIRST])
-            q = bead_offset(ob, j - s.mol[s.segment[j, L.MOLECULE], L.MOL_FIRST])
+            p = bead_offset(oa, i - s.mol[member_of(s, s.segment[i, L.MOLECULE]), L.MOL_FIRST])
+            q = bead_offset(ob, j - s.mol[member_of(s, s.segment[j, L.MOLECULE]), L.MOL_FIRST])
             return distance_met(s, i, j, separation(s.par, s.work, p, q, s.normals[L.CONTACT_NORMAL]), extended) != HARD
     return False
 

@@ -8,7 +8,7 @@ from hpcchain.contact.coefficients import restitution_of
 from hpcchain.contact.rough import meet_rough, tangential_of
 from hpcchain.contact.tc_model import begin_contact, pass_time
 from hpcchain.contact.walls import wall_velocity
-from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.event_bits import event_depth, partner_of
@@ -16,17 +16,17 @@ from hpcchain.layout.segment_bits import set_struck
 from hpcchain.layout.segment_parts import is_part, serial_of
 from hpcchain.layout.state_bounds import MOST_DEPTH
 from hpcchain.propagators.interface import load, prepare
-from hpcchain.sector.events.contact_event import contact_event, learn_pace, record
+from hpcchain.sector.events.contact_event import BACK, contact_event, learn_pace, record
 from hpcchain.sector.events.crossing import is_full, note_kind, part_free
 from hpcchain.sector.events.crowded import crowded_at
 from hpcchain.sector.events.redraw import redraw
+from hpcchain.sector.events.refresh import refresh, refresh_members, refresh_touched, set_back
+from hpcchain.sector.events.signs import sign_members
 from hpcchain.sector.events.simultaneous import counts_resting
-from hpcchain.sector.events.stretch_event import NOWHERE, end_stretch, stretch_contact
-from hpcchain.sector.events.stretch_redraw import redraw_chain
-from hpcchain.sector.events.stretch_signs import sign_end, sign_redraw, sign_stretches
+from hpcchain.sector.events.stretch_event import TIED
+from hpcchain.sector.events.stretch_steps import carry_on_stretch, meet_stretch
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
 from hpcchain.sector.search.broad_phase import store_path
-from hpcchain.sector.search.earliest_event import outside_shell
 from hpcchain.sector.search.prefetch import BEAD, ask_first, choose_next, prefetch
 from hpcchain.sector.segments.falling import inverse_mass, work_of_fixed
 from hpcchain.sector.segments.monomer import meet_wall, move_straight, rebound, set_bounds
@@ -34,16 +34,12 @@ from hpcchain.sector.segments.new_segment import (
     make_own_series,
     new_segment,
     renew_list,
-    renew_lists,
     schedule_molecule,
-    search_beads,
-    search_molecule,
     search_range,
 )
-from hpcchain.sector.speculation.beside import ask_back_beside
 from hpcchain.sector.speculation.ghost_messages import match_with_owner, replay
 from hpcchain.sector.speculation.request import request_rollback
-from hpcchain.sector.speculation.rollback import closed_with_serial, roll_back, save_segment, sign_event
+from hpcchain.sector.speculation.rollback import closed_with_serial, roll_back, save_segment
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON, TABLE_FULL = range(9)
 MOST_BACKS = 10000
@@ -170,58 +166,6 @@ def _ask_for_neighbours(s, i):
 
 
 @inlined
-def _refresh(s, m, base):
-    """Renew lists, search and queue a molecule that has a new segment; return 0 or an error."""
-    status = 0
-    if s.extended is not None or s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
-        status = renew_lists(s, m)
-    else:
-        s.origin_time[s.mol[m, L.MOL_FIRST]] = -1.0
-    if status == 0:
-        search_molecule(s, m)
-        schedule_molecule(s, m, base)
-    return status
-
-
-@outlined
-def refresh_touched(s, base):
-    """Renew lists, search and queue all molecules that a rollback has set back; return 0 or an error.
-
-    Searches look only from where a molecule was set back to: events before that have been found already.
-    """
-    status = 0
-    now, now_rem = s.par[L.NOW], s.par[L.NOW_REM]
-    for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
-        s.window_molecule[s.rolled_back[k], L.WINDOW_TARGET] = -1
-    for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
-        m = s.rolled_back[k]
-        ticks = s.rolled_back_to[m, L.OPENED_TICKS]
-        remainder = s.rolled_back_to[m, L.OPENED_REM]
-        s.par[L.NOW] = ticks
-        s.par[L.NOW_REM] = remainder
-        for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-            s.origin_time[i] = -1.0
-            dt = max(
-                time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK]), 0.0
-            )
-            if status == 0 and s.lists[i, L.OWNERSHIP] != L.DORMANT and outside_shell(s, i, dt):
-                status = renew_list(s, i, dt)
-        if status == 0:
-            search_molecule(s, m)
-            schedule_molecule(s, m, base)
-    s.scalars[L.SCALAR_ROLLED_BACK] = 0
-    s.par[L.NOW], s.par[L.NOW_REM] = now, now_rem  # the event at hand may ask for more searches
-    return status
-
-
-@kernel
-def set_back(s, base):
-    """Roll back all that was requested, list and search anew what that changed; return 0 or an error."""
-    roll_back(s)
-    return refresh_touched(s, base)
-
-
-@inlined
 def _go_back(s, holder, partner, ticks, remainder, depth, base):
     """Reopen the closed segment that an event is with, and undo what came after it; -1 if the event does not happen."""
     m = s.segment[partner, L.MOLECULE]
@@ -320,11 +264,11 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
                 if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
                     return LOG_FULL
             if s.stretched is not None and is_part(s, m):
-                if _carry_on_stretch(s, m, holder, ticks, remainder, base, log_rows):
+                if carry_on_stretch(s, m, holder, ticks, remainder, base, log_rows):
                     return LIST_FULL
                 continue
             _carry_on(s, m, holder, ticks, remainder, log_rows)
-            if _refresh(s, m, base):
+            if refresh(s, m, base):
                 return LIST_FULL
             continue
         partner = partner_of(s.next_event, holder)
@@ -395,68 +339,10 @@ def _carry_on(s, m, holder, ticks, remainder, log_rows):
         match_with_owner(s, m)
 
 
-@kernel
-def _refresh_rows(s, low, high, base):
-    """Do what `_refresh` does for the rows from `low` to `high`: parts of a long chain, or a molecule without parts."""
-    for m in range(low, high + 1):
-        if renew_lists(s, m):
-            return LIST_FULL
-    first = s.mol[low, L.MOL_FIRST]
-    search_beads(s, first, s.mol[high, L.MOL_FIRST] + s.mol[high, L.MOL_BEADS] - first)
-    for m in range(low, high + 1):
-        schedule_molecule(s, m, base)
-    return 0
-
-
-@kernel
-def _carry_on_stretch(s, m, holder, ticks, remainder, base, log_rows):
-    """Start the next segments of a part of a long chain that nothing here has hit; return 0 or an error."""
-    if holder == L.BY_HISTORY:
-        replay(s, m)
-        ask_back_beside(s, m)
-        if s.scalars[L.SCALAR_ROLLED_BACK] != 0 and set_back(s, base):
-            return LIST_FULL
-        return _refresh_rows(s, m, m, base)
-    logged, low, high = s.count[L.N_LOGGED], m, NOWHERE
-    drawn = False
-    if s.extended is not None:
-        drawn = holder == L.BY_THERMOSTAT
-        if drawn:
-            high = redraw_chain(s, m, ticks, remainder, log_rows)
-    if not drawn:
-        low, high = end_stretch(s, m, ticks, remainder)
-    if high < 0:
-        return set_back(s, base)
-    s.count[L.N_SEGMENT_ENDS] += 0 if drawn else 1
-    if s.scalars[L.SCALAR_WINDOWED] != 0:
-        if drawn:
-            sign_redraw(s, m, high, logged)
-        else:
-            sign_end(s, m, low, high)
-    return _refresh_rows(s, low, high, base)
-
-
-@kernel
-def _meet_stretch(s, holder, partner, ticks, remainder, depth, base, log_rows):
-    """Carry out a contact in which a long chain takes part, and renew all that it changes; 0 or an error."""
-    logged = s.count[L.N_LOGGED]
-    low, high, first, last = stretch_contact(s, log_rows, holder, partner, ticks, remainder, depth)
-    if high < 0:
-        return set_back(s, base)
-    if s.scalars[L.SCALAR_WINDOWED] != 0:
-        sign_stretches(s, holder, partner, low, high, first, last, logged)
-    status = _refresh_rows(s, low, high, base)
-    if status == 0 and first >= 0:
-        status = _refresh_rows(s, first, last, base)
-    return status
-
-
 @inlined
 def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, windowed, is_straggler):
     """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
-    if s.stretched is not None and (is_part(s, m) or (other >= 0 and is_part(s, other))):
-        return _meet_stretch(s, holder, partner, ticks, remainder, depth, base, log_rows)
     logged = s.count[L.N_LOGGED]
     lower = higher = np.int64(0)
     if windowed:
@@ -466,24 +352,30 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
         crowded or s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED)
     )
     crowded = crowded or counts_resting(s)
+    if s.stretched is not None and (is_part(s, m) or (other >= 0 and is_part(s, other))):
+        status = meet_stretch(s, holder, partner, ticks, remainder, depth, base, log_rows, crowded, is_straggler)
+        if status != TIED:
+            return status
     free = s.mol[m, L.MOL_SOLVER] == L.BALLISTIC and (other < 0 or s.mol[other, L.MOL_SOLVER] == L.BALLISTIC)
     if free:
         _ask_for_neighbours(s, holder)
         if partner >= 0:
             _ask_for_neighbours(s, partner)
-    members = 0
+    members = np.int64(0)
     if crowded or not free:
         members = contact_event(s, log_rows, holder, partner, crowded, is_straggler, ticks, remainder, depth)
+    if s.stretched is not None:
+        if members == BACK:
+            return set_back(s, base)
+        if members == 0 and not free:
+            crowded = False
+            return meet_stretch(s, holder, partner, ticks, remainder, depth, base, log_rows, crowded, is_straggler)
     free = members == 0
     if free:
         _meet_free(s, holder, partner, ticks, remainder, depth, log_rows)
-        members = 1 if other < 0 else 2
+        members = np.int64(1 if other < 0 else 2)
     if windowed:
-        event = s.scalars[L.SCALAR_EVENT] = s.scalars[L.SCALAR_EVENT] + 1
-        sign_event(s.window_event, s.window_molecule, s.group, s.count, event, members, lower, higher, logged)
-        for k in range(members):
-            if s.group[k] >= 0 and s.mol[s.group[k], L.MOL_OWNERSHIP] != L.OWNED:
-                match_with_owner(s, s.group[k])
+        sign_members(s, members, lower, higher, logged)
     if free:
         s.origin_time[holder] = -1.0
         _search_one(s, holder)
@@ -492,8 +384,6 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
             s.origin_time[partner] = -1.0
             _search_one(s, partner)
             schedule_molecule(s, other, base)
-    else:
-        for k in range(members):
-            if s.group[k] >= 0 and _refresh(s, s.group[k], base):
-                return LIST_FULL
+    elif refresh_members(s, members, base):
+        return LIST_FULL
     return refresh_touched(s, base) if s.scalars[L.SCALAR_ROLLED_BACK] != 0 else 0

@@ -15,7 +15,7 @@ from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import set_struck, start_depth
 from hpcchain.propagators.interface import load, prepare, project
 from hpcchain.sector.events.contact_event import learn_pace
-from hpcchain.sector.events.simultaneous import kinetic_energy
+from hpcchain.sector.events.members import kinetic_energy
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.segments.falling import inverse_mass
 from hpcchain.sector.segments.monomer import move_straight, set_bounds

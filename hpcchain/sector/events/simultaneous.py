@@ -4,16 +4,13 @@ import numpy as np
 
 from hpcchain.contact.impulse import approach, bead_offset, separation
 from hpcchain.contact.pair import NOISE, curve
-from hpcchain.contact.variational_law import takes_law
 from hpcchain.contact.walls import gap_of, normal_of, place_of_side
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
-from hpcchain.layout.segment_bits import struck
-from hpcchain.layout.segment_parts import is_part, radius_of
-from hpcchain.propagators.interface import iterations, load, note_iterations, project
-from hpcchain.propagators.steps.step_molecule import steps_excess
+from hpcchain.layout.segment_parts import member_of, radius_of
+from hpcchain.sector.events.members import index_in, join, last_number, number_of, sort_members
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_reach
 from hpcchain.sector.search.joined import joined
@@ -22,58 +19,6 @@ from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.speculation.request import request_rollback
 
 ANY_MOLECULE = 2**62
-
-
-@outlined
-def bring(s, offset, m, ticks, remainder):
-    """Bring molecule m to a time in the workspace and onto its bonds; return the energy that this took (`project`)."""
-    first = s.mol[m, L.MOL_FIRST]
-    make_own_series(s, m)
-    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
-    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
-    if dt != 0.0:
-        note_iterations(s.count, L.N_NODES, iterations(s.work, offset, s.mol, m, s.graph, s.stepper))
-    if s.par[L.LAW] != 0.0 and takes_law(s.table, s.mol, m) and _struck(s.segment, first, s.mol[m, L.MOL_BEADS]):
-        excess = steps_excess(offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH])
-        s.work[excess] = s.step_energy[m] - kinetic_energy(s.work, offset, s.mol[m, L.MOL_TILES])
-    return project(s.work, offset, s.mol, m, s.graph, s.stepper)
-
-
-@kernel
-def _struck(segment, first, n):
-    """Whether a contact began these beads' segment: then that contact's law has set the energy of its step."""
-    for i in range(first, first + n):
-        if struck(segment, i) != 0:
-            return True
-    return False
-
-
-@kernel
-def kinetic_energy(work, offset, tiles):
-    """Return the kinetic energy of the molecule in the workspace at `offset` [mass length^2 / time^2]."""
-    energy = 0.0
-    for t in range(tiles):
-        w = offset + t * W.TILE
-        for k in range(W.ROW):
-            if work[w + W.INVM + k % W.LANES] > 0.0:
-                energy += 0.5 * work[w + W.COEF + W.ROW + k] ** 2 / work[w + W.INVM + k % W.LANES]
-    return energy
-
-
-@kernel
-def join(s, group, offset, members, m, ticks, remainder):
-    """Bring molecule m into the group of an event; return its member number, the number of members and `bring`'s."""
-    for g in range(members):
-        if group[g] == m:
-            return g, members, 0.0
-    if members == L.MOST_MEMBERS:
-        return -1, members, 0.0
-    if members:
-        offset[members] = offset[members - 1] + s.mol[group[members - 1], L.MOL_WORKSPACE]
-    else:
-        offset[0] = 0
-    group[members] = m
-    return members, members + 1, bring(s, offset[members], m, ticks, remainder)
 
 
 @outlined
@@ -104,9 +49,17 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
             beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
         )
         others = others or ((s.impulses[k] != 0.0 or counts_resting(s)) and not main)
-    _sort_members(s, core, members, count)
+    sort_members(s, core, members, count)
     _sort_ties(s.bead_id, s.contacts, beads, s.normals, s.growths, s.impulses, count)
     return count, members, others
+
+
+@inlined
+def reaches_to(s, i, back):
+    """Write to `found` the beads that bead i may touch, if asked for also those that did not long ago; how many."""
+    if s.stepper is None:  # where segments begin just where those before them end (`looking_back`)
+        return within_reach(s, i, looking_back(s) if back else 0.0, 0)
+    return all_listed(s, i, 0)
 
 
 @kernel
@@ -120,35 +73,31 @@ def _touching(s, core, highest, ticks, remainder):
     scale = par[L.GROWTH] + par[L.GROWTH_RATE] * (ticks * par[L.TICK] + remainder)
     members = core
     count = np.int64(0)
-    close = s.stepper is None
     for g in range(core):
-        m = group[g]
-        start = mol[m, L.MOL_FIRST]
-        for b in range(mol[m, L.MOL_BEADS]):
+        start = s.member[g, L.MOL_FIRST]
+        for b in range(s.member[g, L.MOL_BEADS]):
             i = start + b
             p = bead_offset(offset[g], b)
-            for e in range(within_reach(s, i, 0.0, 0) if close else all_listed(s, i, 0)):
+            for e in range(reaches_to(s, i, False)):
                 j = s.found[e]
                 sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
-                mj = s.segment[j, L.MOLECULE]
-                if s.stretched is not None and is_part(s, mj):
-                    continue
+                mj = member_of(s, s.segment[j, L.MOLECULE])
                 inner = mj == group[0] or (core > 1 and mj == group[1])
                 if inner and s.bead_id[j] < s.bead_id[i]:
                     continue
                 if not inner and (
-                    _number(s, mj) > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)
+                    number_of(s, mj) > highest or not near(s, s.work, p, j, sigma * scale, ticks, remainder)
                 ):
                     continue
                 h, members, _ = join(s, group, offset, members, mj, ticks, remainder)
                 if h < 0:
-                    return -1, core, _last_number(s, core, members, mj) - 1
+                    return -1, core, last_number(s, core, members, mj) - 1
                 q = bead_offset(offset[h], j - mol[mj, L.MOL_FIRST])
                 if _direct_bond(s, p, q, i, j):
                     continue
                 count = _pair_tie(s, p, q, g, b, h, j - mol[mj, L.MOL_FIRST], i, j, sigma, scale, count)
             if par[L.WALLS] != 0.0:
-                count = _wall_ties(s, p, g, b, i, scale, count)
+                count = wall_ties(s, p, g, b, i, scale, count)
     return count, members, highest
 
 
@@ -191,27 +140,24 @@ def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, rem
     """List the contacts of member g but those with members that are done; return what the loop goes on with."""
     mol, group, offset = s.mol, s.group, s.offset
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
-    start = mol[group[g], L.MOL_FIRST]
-    close = s.stepper is None
-    for b in range(mol[group[g], L.MOL_BEADS]):
+    start = s.member[g, L.MOL_FIRST]
+    for b in range(s.member[g, L.MOL_BEADS]):
         i = start + b
         p = bead_offset(offset[g], b)
-        for e in range(within_reach(s, i, 0.0, 0) if close else all_listed(s, i, 0)):
+        for e in range(reaches_to(s, i, False)):
             j = s.found[e]
-            m = s.segment[j, L.MOLECULE]
-            if s.stretched is not None and is_part(s, m):
-                continue
+            m = member_of(s, s.segment[j, L.MOLECULE])
             sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
-            h = _index_in(group, members, m)
+            h = index_in(group, members, m)
             if h == g and s.bead_id[j] < s.bead_id[i]:
                 continue
             if h >= 0 and h != g and (done >> h) & 1:
                 continue
-            if h < 0 and (_number(s, m) > highest or not _near(s, s.work, p, j, sigma * scale, ticks, remainder)):
+            if h < 0 and (number_of(s, m) > highest or not near(s, s.work, p, j, sigma * scale, ticks, remainder)):
                 continue
             h, members, _ = join(s, group, offset, members, m, ticks, remainder)
             if h < 0:
-                return np.int64(-1), core, reached, _last_number(s, core, members, m) - 1
+                return np.int64(-1), core, reached, last_number(s, core, members, m) - 1
             other = j - mol[m, L.MOL_FIRST]
             q = bead_offset(offset[h], other)
             if _direct_bond(s, p, q, i, j):
@@ -222,54 +168,12 @@ def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, rem
             if s.tied[row, L.FIRST_BEAD] >= 0:
                 reached |= np.int64(1) << h
         if s.par[L.WALLS] != 0.0:
-            count = _wall_ties(s, p, g, b, i, scale, count)
+            count = wall_ties(s, p, g, b, i, scale, count)
     return count, members, reached, highest
 
 
 @kernel
-def _index_in(group, members, m):
-    """Return which of the first members of a group molecule m is, -1 if none."""
-    for g in range(members):
-        if group[g] == m:
-            return g
-    return -1
-
-
-@inlined
-def _number(s, m):
-    """Return the number that orders molecules wherever they are held: the global id of molecule m's first bead."""
-    return s.bead_id[s.mol[m, L.MOL_FIRST]]
-
-
-@kernel
-def _last_number(s, core, members, m):
-    """Return the highest number of the members that are not the event's own, and of molecule m."""
-    number = _number(s, m)
-    for g in range(core, members):
-        number = max(number, _number(s, s.group[g]))
-    return number
-
-
-@kernel
-def _sort_members(s, core, members, count):
-    """Order the members that are not the event's own by their numbers, so that sums do not depend on list order."""
-    group, offset, contacts = s.group, s.offset, s.contacts
-    for k in range(core + 1, members):
-        at = k
-        while at > core and _number(s, group[at]) < _number(s, group[at - 1]):
-            group[at], group[at - 1] = group[at - 1], group[at]
-            offset[at], offset[at - 1] = offset[at - 1], offset[at]
-            for c in range(count):
-                for side in range(0, 4, 2):
-                    if contacts[c, side] == at:
-                        contacts[c, side] = at - 1
-                    elif contacts[c, side] == at - 1:
-                        contacts[c, side] = at
-            at -= 1
-
-
-@kernel
-def rewind_touching(s, group, offset, members, ticks, remainder, depth, lower, higher):
+def rewind_touching(s, offset, members, ticks, remainder, depth, lower, higher):
     """Request a rollback of those that touch the event's molecules now but have been carried on since.
 
     The event's key is (ticks, remainder, depth, lower, higher). Events of one instant, too, may have been carried out
@@ -277,13 +181,11 @@ def rewind_touching(s, group, offset, members, ticks, remainder, depth, lower, h
     """
     requests = 0
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
-    close = s.stepper is None  # where segments begin just where those before them end (`looking_back`)
-    back = looking_back(s)
     for g in range(members):
-        start = s.mol[group[g], L.MOL_FIRST]
-        for b in range(s.mol[group[g], L.MOL_BEADS]):
+        start = s.member[g, L.MOL_FIRST]
+        for b in range(s.member[g, L.MOL_BEADS]):
             i = start + b
-            for e in range(within_reach(s, i, back, 0) if close else all_listed(s, i, 0)):
+            for e in range(reaches_to(s, i, True)):
                 j = s.found[e]
                 m = s.segment[j, L.MOLECULE]
                 h = m
@@ -293,14 +195,14 @@ def rewind_touching(s, group, offset, members, ticks, remainder, depth, lower, h
                     continue
                 r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
                 far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
-                if _near(s, s.work, bead_offset(offset[g], b), r, far, ticks, remainder):
+                if near(s, s.work, bead_offset(offset[g], b), r, far, ticks, remainder):
                     request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
                     requests += 1
     return requests
 
 
 @outlined
-def _near(s, work, p, j, distance, ticks, remainder):
+def near(s, work, p, j, distance, ticks, remainder):
     """Whether a bead, read off its segment in row j, touches the bead at offset p."""
     dt = time_span(ticks, remainder, s.starts[j, L.START_TICKS], s.starts[j, L.START_REM], s.par[L.TICK])
     if dt < 0.0:
@@ -379,7 +281,7 @@ def _one_more(s, count):
 
 
 @kernel
-def _wall_ties(s, p, g, b, i, scale, count):
+def wall_ties(s, p, g, b, i, scale, count):
     """Note the contacts of bead i, of member g, with walls; return the number of contacts."""
     for axis in range(3):
         for wall in range(2):

@@ -1,7 +1,7 @@
 """Contacts and segment ends of long chains, of which stretches alone are moved (`segments.stretch`).
 
 A side of a contact is a stretch of a long chain, another molecule as a whole, or a wall; what becomes of them is in
-`stretch_law`. Contacts at one instant in which a long chain takes part are carried out one by one.
+`stretch_law`. Where others touch at the same instant, `contact_event` has the whole chains.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from hpcchain.layout.segment_bits import set_struck
 from hpcchain.layout.segment_parts import is_part
 from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series
 from hpcchain.sector.events.contact_event import close
-from hpcchain.sector.events.simultaneous import bring
+from hpcchain.sector.events.crossing import HARD
+from hpcchain.sector.events.members import bring
 from hpcchain.sector.events.stretch_law import go_apart, impulse_of, met, normal_of_sides, note_contact
 from hpcchain.sector.events.stretch_reach import (
     Side,
-    felt_across,
     is_as_wide,
     kick_both,
     loosened,
@@ -26,6 +26,7 @@ from hpcchain.sector.events.stretch_reach import (
     reached,
 )
 from hpcchain.sector.events.stretch_rough import push_across, pushes_across
+from hpcchain.sector.events.stretch_ties import ALONE, TOUCHED, look_about
 from hpcchain.sector.segments.new_segment import new_segment
 from hpcchain.sector.segments.stretch import (
     SOON_AT_CONTACT,
@@ -39,7 +40,7 @@ from hpcchain.sector.segments.stretch import (
 )
 from hpcchain.sector.speculation.beside import request_ahead
 
-NOWHERE = np.int64(-1)
+NOWHERE, TIED = np.int64(-1), np.int64(-2)
 BEYOND = -1.0  # in place of an inverse effective mass
 
 
@@ -146,9 +147,9 @@ def _begin_side(s, side, ticks, remainder, depth):
 def _brought(s, i, partner, ticks, remainder, depth):
     """Bring the sides of a contact to its time, as wide as its impulse reaches.
 
-    KICK is that of a unit impulse along the normal, unless they go apart, or what they do pushes across it, too. How
-    far it reaches is tried: where it is felt beyond an end a part more is taken in, and at both ends of a stretch that
-    is too straight. A side that stays as it was is not loaded again.
+    KICK is that of a unit impulse along the normal, unless they go apart. Where it would be felt beyond an end a part
+    more is taken in, and at both ends of a stretch that is too straight. A side that stays as it was is not loaded
+    again.
 
     Returns
     -------
@@ -183,34 +184,36 @@ def _brought(s, i, partner, ticks, remainder, depth):
         elif not (loaded and is_as_wide(b, other)):
             b = _loaded(s, b, partner, middle, ticks, remainder)
         loaded, tried, other = True, a, b
-        a = loosened(s, a)
+        a = reached(s, a, b.bead if one else a.bead)
         if not one:
-            b = loosened(s, b)
-        if not (is_as_wide(a, tried) and is_as_wide(b, other)):
-            continue
-        rate, distance = normal_of_sides(s, i, partner, a, b)
-        border = met(s, i, partner, distance, s.extended)
-        if go_apart(border, rate):
-            break
-        mass, ends = kick_both(s, a, b, one, n[0], n[1], n[2])
-        if pushes_across(s, i, partner, border, s.extended):
-            ends = felt_across(s, a, b, one, n, ends)
-        a = reached(s, a, mass, ends.before, ends.behind)
-        if not one:
-            b = reached(s, b, mass, ends.first, ends.last)
+            b = reached(s, b, b.bead)
         if is_as_wide(a, tried) and is_as_wide(b, other):
             break
+    a, b = tried, other
+    rate, distance = normal_of_sides(s, i, partner, a, b)
+    if not go_apart(met(s, i, partner, distance, s.extended), rate):
+        mass = kick_both(s, a, b, one, n[0], n[1], n[2])
     return a, b, one, rate, distance, mass
 
 
+@inlined
+def _meets_alone(s, partner, extended):
+    """Whether a contact with this partner is done by itself, whatever else is due: with a thermal wall."""
+    if extended is not None:
+        return partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0
+    return False
+
+
 @outlined
-def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
+def stretch_contact(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth):
     """Carry out a contact in which a long chain takes part; all that it moves get new segments.
 
     Parameters
     ----------
     i, partner : int
         Bead, and other bead or wall code.
+    crowded, is_straggler : bool
+        As in `contact_event`.
     ticks, remainder, depth : float, float, int
         Key of the event.
 
@@ -218,20 +221,26 @@ def stretch_contact(s, log_rows, i, partner, ticks, remainder, depth):
     -------
     low, high, first, last : int
         The rows with new segments: from `low` to `high`, and from `first` to `last`; NOWHERE where there are no
-        others, and all where parts have to go back first (`speculation.beside`).
+        others, and all where parts have to go back first (`speculation.beside`); TIED where others touch as well, and
+        nothing was done.
     """
     if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
         i, partner = partner, i
     a, b, one, rate, distance, mass = _brought(s, i, partner, ticks, remainder, depth)
     if mass == BEYOND:
         return NOWHERE, NOWHERE, NOWHERE, NOWHERE
+    border = met(s, i, partner, distance, s.extended)
+    if crowded and border == HARD and not _meets_alone(s, partner, s.extended):
+        lower, higher = ids_of(s, i, partner)
+        about = look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher, is_straggler)
+        if about != ALONE:
+            return TIED if about == TOUCHED else NOWHERE, NOWHERE, NOWHERE, NOWHERE
     _close_side(s, a, ticks, remainder)
     if not one:
         _close_side(s, b, ticks, remainder)
     set_struck(s.segment, i, 1)
     if partner >= 0:
         set_struck(s.segment, partner, 1)
-    border = met(s, i, partner, distance, s.extended)
     if go_apart(border, rate):
         s.count[L.N_GRAZES] += 1
     elif pushes_across(s, i, partner, border, s.extended):

@@ -5,15 +5,16 @@ from collections import namedtuple
 import numpy as np
 
 from hpcchain.contact.impulse import bead_offset
-from hpcchain.contact.thermal import tangents
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.interface import kick, push
 from hpcchain.propagators.taylor.chain import chain_kick
 
-# Of a unit impulse's change of the struck bead's velocity: what is less need not be told, a tenth of what rounds off.
+# What need not be told, of what happens to the struck bead: a tenth of what rounds off.
 CUT = 1e-17
+# What a bond hands on at least of a pull, while its angle to the next changes: at a right angle it is nothing.
+LEAST_SHARE = 0.05
 # Least share of its diagonal that the last pivot of T may have. Two beads that move as they are given leave a straight
 # stretch between them no way to go: there the share is 0, in coils of thermal chains it is above a third.
 TAUT = 1e-3
@@ -21,8 +22,6 @@ TAUT = 1e-3
 # the stretch, where it begins in the workspace, how many tiles it has, how many of them are of beads before and behind
 # it, which bead of the workspace is struck, and how long its new segments are to be.
 Side = namedtuple("Side", "row part low high offset tiles before behind bead length")
-# What is `felt` at the ends of both sides, of one stretch at those of the first.
-Ends = namedtuple("Ends", "before behind first last")
 
 
 @kernel
@@ -45,23 +44,46 @@ def _last_bond(side):
 
 
 @kernel
-def felt(s, side):
-    """Return how the unit impulse that was tried last on a stretch would change the beads beside it, if it could.
+def _handed_on(s, side, low, high):
+    """Return what bonds `low` to `high` of a stretch in the workspace hand on of a pull at the bond next to them.
 
-    These are the squares of the changes of velocity of the bead before it and of the one behind: by what the bonds to
-    them pull, which are held by beads of inverse mass 0 here.
+    Of T's factors it is the product of the multipliers: of whatever acts there, contacts as well as what spins pull.
     """
-    before, behind = 0.0, 0.0
-    if side.before != 0:
-        m = np.int64(s.block[side.low, L.BLOCK_BEFORE])
-        p = side.offset + W.LANES - 1
-        pull = s.work[p + W.RHS] * _inverse_mass(s, m, s.mol[m, L.MOL_BEADS] - 1)
-        before = pull * pull * _square(s, p)
-    if side.behind != 0:
-        p = _last_bond(side)
-        pull = s.work[p + W.RHS] * _inverse_mass(s, np.int64(s.block[side.high, L.BLOCK_BEHIND]), np.int64(0))
-        behind = pull * pull * _square(s, p)
-    return before, behind
+    share = 1.0
+    for bond in range(low, high + 1):
+        share *= max(abs(s.work[bead_offset(side.offset, bond) + W.FORWARD]), LEAST_SHARE)
+    return share
+
+
+@kernel
+def _felt_before(s, side, bead):
+    """Return the most that the bead before a stretch would be moved by what moves a struck one of it by 1."""
+    m = np.int64(s.block[side.low, L.BLOCK_BEFORE])
+    own = s.work[bead_offset(side.offset, bead) + W.INVM]
+    return _handed_on(s, side, W.LANES, bead - 1) * _inverse_mass(s, m, s.mol[m, L.MOL_BEADS] - 1) / own
+
+
+@kernel
+def _felt_behind(s, side, bead):
+    """Return the same of the bead behind it."""
+    own = s.work[bead_offset(side.offset, bead) + W.INVM]
+    share = _handed_on(s, side, bead + 1, (side.tiles - 1) * W.LANES - 1)
+    return share * _inverse_mass(s, np.int64(s.block[side.high, L.BLOCK_BEHIND]), np.int64(0)) / own
+
+
+@kernel
+def reached(s, side, bead):
+    """Return a side as it was loaded, wider by a part at each end where what happens is felt, or if it is too straight.
+
+    What happens to its bead, and to another `bead` of the workspace, may be anything: an impulse right across a
+    straight chain moves no other bead, but then all of the chain is pulled.
+    """
+    if not side.part:
+        return side
+    taut = _is_taut(s, side)
+    before = taut or (side.before != 0 and max(_felt_before(s, side, side.bead), _felt_before(s, side, bead)) > CUT)
+    behind = taut or (side.behind != 0 and max(_felt_behind(s, side, side.bead), _felt_behind(s, side, bead)) > CUT)
+    return _wider(s, side, before, behind)
 
 
 @kernel
@@ -78,48 +100,28 @@ def kick_side(s, side, x, y, z):
 def _kick_inside(s, a, b, x, y, z):
     """Do what `kick_both` does for two beads of one stretch."""
     kick_side(s, b, x, y, z)
-    before, behind = felt(s, b)
     for t in range(a.tiles):
         for k in range(W.ROW):
             s.impulse_response[t * W.ROW + k] = s.work[a.offset + t * W.TILE + W.KICK + k]
     kick_side(s, a, x, y, z)
-    first, last = felt(s, a)
     for t in range(a.tiles):
         for k in range(W.ROW):
             s.work[a.offset + t * W.TILE + W.KICK + k] -= s.impulse_response[t * W.ROW + k]
     p, q = bead_offset(a.offset, a.bead) + W.KICK, bead_offset(a.offset, b.bead) + W.KICK
     mass = x * (s.work[p] - s.work[q])
     mass += y * (s.work[p + W.LANES] - s.work[q + W.LANES])
-    mass += z * (s.work[p + 2 * W.LANES] - s.work[q + 2 * W.LANES])
-    return mass, Ends(max(before, first), max(behind, last), 0.0, 0.0)
+    return mass + z * (s.work[p + 2 * W.LANES] - s.work[q + 2 * W.LANES])
 
 
 @kernel
 def kick_both(s, a, b, one, x, y, z):
     """Fill KICK of both sides for unit impulses on their beads, of one stretch for one and its opposite.
 
-    Returns the inverse effective mass and the Ends.
+    Returns the inverse effective mass.
     """
     if one:
         return _kick_inside(s, a, b, x, y, z)
-    mass = kick_side(s, a, x, y, z) + kick_side(s, b, x, y, z)
-    before, behind = felt(s, a)
-    first, last = felt(s, b)
-    return mass, Ends(before, behind, first, last)
-
-
-@kernel
-def felt_across(s, a, b, one, n, ends):
-    """Return the Ends of unit impulses in two directions across n, or those that are given where that is more."""
-    tx, ty, tz, bx, by, bz = tangents(n[0], n[1], n[2])
-    _, tried = kick_both(s, a, b, one, tx, ty, tz)
-    _, other = kick_both(s, a, b, one, bx, by, bz)
-    return Ends(
-        max(ends.before, tried.before, other.before),
-        max(ends.behind, tried.behind, other.behind),
-        max(ends.first, tried.first, other.first),
-        max(ends.last, tried.last, other.last),
-    )
+    return kick_side(s, a, x, y, z) + kick_side(s, b, x, y, z)
 
 
 @kernel
@@ -131,20 +133,19 @@ def push_sides(s, a, b, one, impulse):
 
 
 @kernel
-def reached(s, side, mass, before, behind):
-    """Return a side, wider by a part at each end where what is `felt` is more than need not be told."""
-    least = CUT * CUT * mass * mass
-    return _wider(s, side, before > least, behind > least)
+def _is_taut(s, side):
+    """Whether a side is too straight to be held at both ends."""
+    if side.before == 0 or side.behind == 0:
+        return False
+    p = _last_bond(side)
+    share = s.work[p + W.PIVOT] * s.work[p + W.INVM] * _square(s, p)
+    return not share < 1.0 / TAUT  # what is not a number, too
 
 
 @kernel
 def loosened(s, side):
     """Return a side, wider by a part at each end if it is too straight to be held at both."""
-    if side.before == 0 or side.behind == 0:
-        return side
-    p = _last_bond(side)
-    share = s.work[p + W.PIVOT] * s.work[p + W.INVM] * _square(s, p)
-    taut = not share < 1.0 / TAUT  # what is not a number, too
+    taut = _is_taut(s, side)
     return _wider(s, side, taut, taut)
 
 

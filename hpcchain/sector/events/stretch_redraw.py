@@ -6,17 +6,17 @@ The first part has the chain's clock, and all parts get new segments. The beads'
 import numpy as np
 
 from hpcchain.contact.thermal import set_next_redraw
-from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.jit.decorators import outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import start_depth
 from hpcchain.propagators.taylor.chain import chain_prepare
 from hpcchain.sector.events.contact_event import close
+from hpcchain.sector.events.members import kinetic_energy
 from hpcchain.sector.events.redraw import draw_velocities, record_draw
-from hpcchain.sector.events.simultaneous import kinetic_energy
 from hpcchain.sector.events.stretch_event import NOWHERE
-from hpcchain.sector.segments.stretch import begin_all, load_stretch
+from hpcchain.sector.segments.stretch import begin_all, last_row, load_stretch
 from hpcchain.sector.speculation.beside import request_ahead
 
 
@@ -29,7 +29,7 @@ def redraw_chain(s, m, ticks, remainder, log_rows):
     first, beads = s.mol[m, L.MOL_FIRST], np.int64(0)
     dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
     depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
-    last = _last(s, m)
+    last = last_row(s, m)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         if request_ahead(s, m, last, ticks, remainder, depth, s.bead_id[first], np.int64(L.REDRAW)):
             return NOWHERE
@@ -48,11 +48,3 @@ def redraw_chain(s, m, ticks, remainder, log_rows):
     begin_all(s, offset, tiles, m, last, ticks, remainder, depth)
     record_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
     return last
-
-
-@kernel
-def _last(s, m):
-    """Return the last row of the chain that begins with row m."""
-    while s.block[m, L.BLOCK_BEHIND] >= 0:
-        m = np.int64(s.block[m, L.BLOCK_BEHIND])
-    return m

@@ -24,7 +24,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.sector.events.crossing import HARD
-from hpcchain.sector.events.simultaneous import kinetic_energy
+from hpcchain.sector.events.members import kinetic_energy
 from hpcchain.sector.events.stretch_law import note_contact, note_heat
 from hpcchain.sector.events.stretch_reach import kick_both, push_sides
 

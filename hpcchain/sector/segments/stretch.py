@@ -49,6 +49,14 @@ def rows_about(s, m, i):
 
 
 @kernel
+def last_row(s, m):
+    """Return the last row of the chain that row m is of."""
+    while s.block[m, L.BLOCK_BEHIND] >= 0:
+        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+    return m
+
+
+@kernel
 def _left(s, m, ticks, remainder):
     """Return how much longer than until a time the segment of row m lasts [time]."""
     end, rest = segment_end(s, m)

@@ -9,7 +9,7 @@ import numpy as np
 from hpcchain.contact.coefficients import pair_coefficients
 from hpcchain.contact.rough_ties import SCRATCH
 from hpcchain.contact.tc_model import contact_rate
-from hpcchain.jit.shared_rows import SharedRows
+from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.event_bits import PARTNER_BITS
@@ -302,6 +302,7 @@ def block_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
     Of `arms` and `centre_change` they are as small as can be: windows ask for more.
     """
     none = {"centre_change": np.zeros((0, L.CHANGE_COLUMNS)), "arms": np.zeros((1, L.ARM_COLUMNS))}
+    none["whole_class"] = classes.whole_class
     if classes.blocks is None:
         return none | {"block": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
     return none | classes.blocks.arrays(sequence)
@@ -409,6 +410,7 @@ def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict
         "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_WORKSPACE].max(initial=0))),
         "impulse_response": np.zeros(response_size(int(tiles(most)), rough)),
         "group": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
+        "member_own": np.zeros((L.MOST_MEMBERS, OWN_COLUMNS), dtype=np.int32),
         "offset": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "contacts": np.zeros((contacts, 4), dtype=np.int64),
         "tied": np.zeros((contacts, 2), dtype=np.int64),

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
+from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import Composition, composition_of, running_sum
 from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
-from hpcchain.model.physics.extended import laws_without_stretches
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 if TYPE_CHECKING:
@@ -21,19 +20,8 @@ if TYPE_CHECKING:
 
 
 def blocks_of(system: System) -> Blocks | None:
-    """Return the Blocks of a system that has any long chain to be divided, else None.
-
-    Raises
-    ------
-    EngineError
-        Where it has one, and laws that are not done of stretches.
-    """
-    if not divides_any(system.topology, system.physics):
-        return None
-    others = laws_without_stretches(system.physics.extended)
-    if others:
-        raise EngineError(f"segments of stretches do not go with {', '.join(others)}")
-    return Blocks(system)
+    """Return the Blocks of a system that has any long chain to be divided, else None."""
+    return Blocks(system) if divides_any(system.topology, system.physics) else None
 
 
 def whole_chains(block: np.ndarray, rows: np.ndarray, molecules: int) -> np.ndarray:
@@ -101,9 +89,21 @@ class Blocks:
                 classes.table[last + W.LANES] = 1.0 / whole.inertia[bead + n]
                 classes.table[last + W.TABLE_MASK + W.LANES - 1] = 1.0
                 classes.table[last + W.TABLE_LEN2 + W.LANES - 1] = whole.bond_length[bond + n - 1] ** 2
-        needed = 2 * (self.longest // W.LANES + 3) * W.TILE // L.MOST_MEMBERS
-        classes.rows[:, L.MOL_WORKSPACE] = np.maximum(classes.rows[:, L.MOL_WORKSPACE], -(-needed // W.TILE) * W.TILE)
+        needed = (tiles(self.longest) + 2) * W.TILE
+        classes.rows[:, L.MOL_WORKSPACE] = np.maximum(classes.rows[:, L.MOL_WORKSPACE], needed)
+        self._add_whole_chains(classes)
         return classes
+
+    def _add_whole_chains(self, classes: MoleculeClasses) -> None:
+        """Add the classes of the chains themselves, as which they take part in what many touch in at one instant."""
+        divided_ones = np.flatnonzero(self.parts > 1)
+        whole = classes.rows[self.first_class[divided_ones]]
+        for k, (row, c) in enumerate(zip(whole, divided_ones, strict=True)):
+            n = int(np.sum(self.sizes[c]))
+            row[L.MOL_BEADS], row[L.MOL_TILES], row[L.MOL_BONDS] = n, tiles(n), n - 1
+            row[L.MOL_WORKSPACE] = tiles(n) * W.TILE
+            classes.whole_class[slice(*self.first_class[c : c + 2])] = len(classes.rows) + k
+        classes.whole_rows = whole
 
     def sizes_of_parts(self) -> np.ndarray:
         """Return the numbers of beads that parts of divided chains have."""

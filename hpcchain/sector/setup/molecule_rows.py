@@ -21,7 +21,7 @@ MOST_COUNTED = 1 << 30  # half of what a column can hold, so that counts may gro
 def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray, head: int = 0) -> tuple[SharedRows, int]:
     """Return the `mol` table of these molecules, and the length of `series`, which begins with `head` floats."""
     own = aligned_zeros((len(sequence), OWN_COLUMNS), np.int32)
-    mol = SharedRows(own, np.ascontiguousarray(classes.rows[:, OWN_COLUMNS:]))
+    mol = SharedRows(own, np.ascontiguousarray(np.vstack([classes.rows, classes.whole_rows])[:, OWN_COLUMNS:]))
     mol[:, L.MOL_CLASS] = classes.composition.class_of(sequence)
     beads = mol[:, L.MOL_BEADS]
     mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcchain.errors import EngineError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import is_divided
@@ -281,8 +280,3 @@ def test_what_rubs_along_a_flat_chain_is_felt_far_away():
     np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-11)
     np.testing.assert_allclose(plain.topology.mass @ found[1], [0.5, 0.3, -1.0], rtol=0, atol=1e-13)
     assert np.abs(found[1][:n, 0]).max() > 0.01
-
-
-def test_what_is_not_done_of_stretches_is_refused():
-    with pytest.raises(EngineError, match="stretches do not go with simultaneous"):
-        Engine(in_parts(with_extended(crowd(6), simultaneous="moreau")))

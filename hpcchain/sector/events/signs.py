@@ -1,10 +1,12 @@
-"""Which event began the segments of a stretch: noted in windows, so that others know it, and it can be undone."""
+"""Which event began new segments, of stretches too: noted in windows, so that others know it, and it can be undone."""
 
 import numpy as np
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_parts import is_part
 from hpcchain.sector.events.stretch_event import ids_of
+from hpcchain.sector.segments.stretch import last_row
 from hpcchain.sector.speculation.ghost_messages import match_with_owner
 from hpcchain.sector.speculation.rollback import sign_event
 
@@ -25,6 +27,22 @@ def _new_event(s, members, lower, higher, logged):
     event = s.scalars[L.SCALAR_EVENT] = s.scalars[L.SCALAR_EVENT] + 1
     sign_event(s.window_event, s.window_molecule, s.group, s.count, event, members, lower, higher, logged)
     return event
+
+
+@kernel
+def sign_members(s, members, lower, higher, logged):
+    """Sign an event of the first members of the group, those below 0 left out; `logged`: contacts before it."""
+    event = _new_event(s, members, lower, higher, logged)
+    for k in range(members):
+        m = s.group[k]
+        if m < 0:
+            continue
+        if s.stretched is not None:
+            if is_part(s, m):
+                _sign_rows(s, m, last_row(s, m), event, lower, higher)
+                continue
+        if s.mol[m, L.MOL_OWNERSHIP] != L.OWNED:
+            match_with_owner(s, m)
 
 
 @kernel

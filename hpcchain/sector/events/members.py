@@ -1,0 +1,131 @@
+"""The members of an event: molecules that are brought to its time in the workspace, long chains with all their parts.
+
+A member goes by its row in `mol`, a long chain by that of its first part (`member_of`). What it is as a whole stands in
+`member`, in the order of `group`.
+"""
+
+from hpcchain.contact.variational_law import takes_law
+from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.layout.clock import time_span
+from hpcchain.layout.segment_bits import struck
+from hpcchain.layout.segment_parts import is_part
+from hpcchain.propagators.interface import iterations, load, note_iterations, project
+from hpcchain.propagators.steps.step_molecule import steps_excess
+from hpcchain.sector.segments.new_segment import make_own_series
+from hpcchain.sector.segments.stretch import last_row, load_stretch
+
+
+@outlined
+def bring(s, offset, m, ticks, remainder):
+    """Bring member m to a time in the workspace and onto its bonds; return the energy that this took (`project`).
+
+    A long chain comes with all its parts; m is the row of its first one.
+    """
+    if s.stretched is not None:
+        if is_part(s, m):
+            load_stretch(s, offset, m, last_row(s, m), m, ticks, remainder)
+            return 0.0
+    first = s.mol[m, L.MOL_FIRST]
+    make_own_series(s, m)
+    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
+    if dt != 0.0:
+        note_iterations(s.count, L.N_NODES, iterations(s.work, offset, s.mol, m, s.graph, s.stepper))
+    if s.par[L.LAW] != 0.0 and takes_law(s.table, s.mol, m) and _struck(s.segment, first, s.mol[m, L.MOL_BEADS]):
+        excess = steps_excess(offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH])
+        s.work[excess] = s.step_energy[m] - kinetic_energy(s.work, offset, s.mol[m, L.MOL_TILES])
+    return project(s.work, offset, s.mol, m, s.graph, s.stepper)
+
+
+@kernel
+def _struck(segment, first, n):
+    """Whether a contact began these beads' segment: then that contact's law has set the energy of its step."""
+    for i in range(first, first + n):
+        if struck(segment, i) != 0:
+            return True
+    return False
+
+
+@kernel
+def kinetic_energy(work, offset, tiles):
+    """Return the kinetic energy of the molecule in the workspace at `offset` [mass length^2 / time^2]."""
+    energy = 0.0
+    for t in range(tiles):
+        w = offset + t * W.TILE
+        for k in range(W.ROW):
+            if work[w + W.INVM + k % W.LANES] > 0.0:
+                energy += 0.5 * work[w + W.COEF + W.ROW + k] ** 2 / work[w + W.INVM + k % W.LANES]
+    return energy
+
+
+@inlined
+def _class_of(s, m):
+    """Return where in `mol_class` member m's class is."""
+    if s.stretched is not None:
+        if is_part(s, m):
+            return s.whole_class[s.mol[m, L.MOL_CLASS]]
+    return s.mol[m, L.MOL_CLASS]
+
+
+@kernel
+def join(s, group, offset, members, m, ticks, remainder):
+    """Bring m (`member_of`) into the group of an event; return its member number, how many there are, and `bring`'s."""
+    for g in range(members):
+        if group[g] == m:
+            return g, members, 0.0
+    if members == L.MOST_MEMBERS:
+        return -1, members, 0.0
+    if members:
+        offset[members] = offset[members - 1] + s.member[members - 1, L.MOL_WORKSPACE]
+    else:
+        offset[0] = 0
+    group[members] = m
+    s.member[members, L.MOL_FIRST] = s.mol[m, L.MOL_FIRST]
+    s.member[members, L.MOL_CLASS] = _class_of(s, m)
+    return members, members + 1, bring(s, offset[members], m, ticks, remainder)
+
+
+@kernel
+def index_in(group, members, m):
+    """Return which of the first members of a group m is, -1 if none."""
+    for g in range(members):
+        if group[g] == m:
+            return g
+    return -1
+
+
+@inlined
+def number_of(s, m):
+    """Return the number that orders molecules wherever they are held: the global id of member m's first bead."""
+    return s.bead_id[s.mol[m, L.MOL_FIRST]]
+
+
+@kernel
+def last_number(s, core, members, m):
+    """Return the highest number of the members that are not the event's own, and of m."""
+    number = number_of(s, m)
+    for g in range(core, members):
+        number = max(number, number_of(s, s.group[g]))
+    return number
+
+
+@kernel
+def sort_members(s, core, members, count):
+    """Order the members that are not the event's own by their numbers, so that sums do not depend on list order."""
+    group, offset, contacts = s.group, s.offset, s.contacts
+    for k in range(core + 1, members):
+        at = k
+        while at > core and number_of(s, group[at]) < number_of(s, group[at - 1]):
+            group[at], group[at - 1] = group[at - 1], group[at]
+            offset[at], offset[at - 1] = offset[at - 1], offset[at]
+            for c in range(L.MOL_FIRST, L.MOL_CLASS + 1):
+                s.member[at, c], s.member[at - 1, c] = s.member[at - 1, c], s.member[at, c]
+            for c in range(count):
+                for side in range(0, 4, 2):
+                    if contacts[c, side] == at:
+                        contacts[c, side] = at - 1
+                    elif contacts[c, side] == at - 1:
+                        contacts[c, side] = at
+            at -= 1

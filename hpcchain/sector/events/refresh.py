@@ -1,0 +1,98 @@
+"""After an event: renew lists, search and queue what has new segments, and what a rollback has set back."""
+
+from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import time_span
+from hpcchain.layout.segment_parts import is_part
+from hpcchain.sector.search.earliest_event import outside_shell
+from hpcchain.sector.segments.new_segment import (
+    renew_list,
+    renew_lists,
+    schedule_molecule,
+    search_beads,
+    search_molecule,
+)
+from hpcchain.sector.segments.stretch import last_row
+from hpcchain.sector.speculation.rollback import roll_back
+
+
+@inlined
+def refresh(s, m, base):
+    """Renew lists, search and queue a molecule that has a new segment; return 0 or an error."""
+    status = 0
+    if s.extended is not None or s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
+        status = renew_lists(s, m)
+    else:
+        s.origin_time[s.mol[m, L.MOL_FIRST]] = -1.0
+    if status == 0:
+        search_molecule(s, m)
+        schedule_molecule(s, m, base)
+    return status
+
+
+@kernel
+def refresh_rows(s, low, high, base):
+    """Do what `refresh` does for the rows from `low` to `high`: parts of a long chain, or a molecule without parts."""
+    for m in range(low, high + 1):
+        if renew_lists(s, m):
+            return 1
+    first = s.mol[low, L.MOL_FIRST]
+    search_beads(s, first, s.mol[high, L.MOL_FIRST] + s.mol[high, L.MOL_BEADS] - first)
+    for m in range(low, high + 1):
+        schedule_molecule(s, m, base)
+    return 0
+
+
+@kernel
+def refresh_members(s, members, base):
+    """Do what `refresh` does for the first members of the event's group that took part."""
+    for k in range(members):
+        m = s.group[k]
+        if m < 0:
+            continue
+        long = False
+        if s.stretched is not None:
+            long = is_part(s, m)
+            if long and refresh_rows(s, m, last_row(s, m), base):
+                return 1
+        if not long and refresh(s, m, base):
+            return 1
+    return 0
+
+
+@outlined
+def refresh_touched(s, base):
+    """Renew lists, search and queue all molecules that a rollback has set back; return 0 or an error.
+
+    Searches look only from where a molecule was set back to: events before that have been found already.
+    """
+    status = 0
+    now, now_rem = s.par[L.NOW], s.par[L.NOW_REM]
+    for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
+        s.window_molecule[s.rolled_back[k], L.WINDOW_TARGET] = -1
+    for k in range(s.scalars[L.SCALAR_ROLLED_BACK]):
+        m = s.rolled_back[k]
+        ticks = s.rolled_back_to[m, L.OPENED_TICKS]
+        remainder = s.rolled_back_to[m, L.OPENED_REM]
+        s.par[L.NOW] = ticks
+        s.par[L.NOW_REM] = remainder
+        for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
+            s.origin_time[i] = -1.0
+            dt = max(
+                time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK]), 0.0
+            )
+            if status == 0 and s.lists[i, L.OWNERSHIP] != L.DORMANT and outside_shell(s, i, dt):
+                status = renew_list(s, i, dt)
+        if status == 0:
+            search_molecule(s, m)
+            schedule_molecule(s, m, base)
+    s.scalars[L.SCALAR_ROLLED_BACK] = 0
+    s.par[L.NOW], s.par[L.NOW_REM] = now, now_rem  # the event at hand may ask for more searches
+    return status
+
+
+@kernel
+def set_back(s, base):
+    """Roll back all that was requested, list and search anew what that changed; return 0 or an error."""
+    roll_back(s)
+    return refresh_touched(s, base)
