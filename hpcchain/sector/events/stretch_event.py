@@ -164,7 +164,7 @@ def _brought(s, i, partner, ticks, remainder, depth):
     lower, higher = ids_of(s, i, partner)
     a, b = _side_of(s, i), _side_of(s, partner)
     tried, other = a, b
-    begin, middle = np.int64(0), np.int64(len(s.work) // (2 * W.TILE) * W.TILE)
+    begin, middle = np.int64(0), np.int64(len(s.work) // (L.MOST_MEMBERS + 1))  # a whole chain has room in either
     loaded, mass = False, 0.0
     while True:
         a = _widened(s, a, ticks, remainder, SOON_AT_CONTACT)

@@ -82,8 +82,9 @@ def test_neighbours_on_a_lattice_part_as_of_whole_chains(seed):
 @pytest.mark.parametrize("rule", ["generalised", "moreau"])
 def test_rules_for_all_that_hang_together(rule):
     """Kernels take minutes to compile."""
-    for system, end, least in (CASES["a cradle"], CASES["flat"]):
-        require_the_same(with_extended(system, simultaneous=rule), end, 0.5 * least)
+    for name, least in (("a cradle", 5), ("flat", 70)):
+        system, end, _ = CASES[name]
+        require_the_same(with_extended(system, simultaneous=rule), end, least)
 
 
 @pytest.mark.parametrize("bead", [3, 20, 60, 117])
