@@ -11,8 +11,8 @@ from hpcchain.layout import workspace as W
 from hpcchain.propagators.interface import kick, push
 from hpcchain.propagators.taylor.chain import chain_kick
 
-# What need not be told, of what happens to the struck bead: a third of what rounds off.
-CUT = 3e-17
+# What need not be told, of the most that what happens to the struck bead may do: it rounds off.
+CUT = 1e-16
 # What a bond hands on at least of a pull, while its angle to the next changes: at a right angle it is nothing.
 LEAST_SHARE = 0.05
 # Least share of its diagonal that the last pivot of T may have. Two beads that move as they are given leave a straight
