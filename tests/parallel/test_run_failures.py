@@ -88,6 +88,35 @@ def goes_on(folder, place):
     return difference(folder, place / "whole", ("trajectory", "events")) is None and leftovers(folder) == []
 
 
+INTERRUPTED = """
+import sys
+from mpi4py import MPI
+from hpcchain import __main__ as program
+from hpcchain.cli import main as commands
+
+def interrupted():
+    raise KeyboardInterrupt
+
+if MPI.COMM_WORLD.rank == 1:
+    commands.main = interrupted
+sys.exit(program.main())
+"""
+
+
+def test_an_interrupt_to_one_rank_that_starts_ends_all(tmp_path):
+    """MPI is there already, and the other rank waits for this one."""
+    write_input(tmp_path / "in.toml", TABLES)
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    begin = time.monotonic()
+    done = run_python(
+        [script, "run", "in.toml", "--output", "out"], tmp_path, 2, timeout=2 * SOON, PYTHONPATH=str(ROOT)
+    )
+    assert time.monotonic() - begin < SOON
+    assert done.returncode == 130 and messages(done.stderr) == ["hpcchain: interrupted before it began"]
+    assert "Traceback" not in done.stderr
+
+
 def test_an_engine_that_fails_on_one_rank(tmp_path):
     done, folder = fails(tmp_path, [1], 'raise EngineError("bead 7 at time 0.3")')
     assert done.returncode == 70
