@@ -127,7 +127,7 @@ def test_contacts_at_one_instant():
         require_same(one, parallel(system, end, ranks, window=window), f"{ranks} ranks, window {window}")
 
 
-@pytest.mark.parametrize("name", ["flat", "mirrored", "a cradle"])
+@pytest.mark.parametrize("name", ["flat", "mirrored", "a cradle", "a stack"])
 def test_what_touches_at_one_instant_is_parted_together(name):
     """Contacts of one chain at one instant, on several ranks, and across their borders when axes are exchanged."""
     system, end, least = TIED[name]

@@ -104,3 +104,11 @@ def packed(seed, **settings):
     boundary = (PERIODIC, PERIODIC, WALL) if seed % 2 else (PERIODIC,) * 3
     box = (16.0, 14.0, layer + 6.0)
     return make_system(molecules, box, boundary, (0.0,) * 3, diameter=1.0, **settings)
+
+
+def stack(chains=8, n=101, gap=0.9, **settings):
+    """Return straight chains that lie on one another, with beads between two of them, and land on a floor together."""
+    molecules = [straight(n, [10.0, 10.0, 2.0 + gap * k], [0.0, 0.0, -1.0]) for k in range(chains)]
+    molecules.append(single([30.5, 10.9, 2.45], [0.0, -0.5, -1.0]))
+    boundary = (PERIODIC, PERIODIC, WALL)
+    return make_system(molecules, (n + 40.0, 20.0, 24.0), boundary, (0.0,) * 3, diameter=0.9, **settings)

@@ -105,6 +105,12 @@ class Blocks:
             classes.whole_class[slice(*self.first_class[c : c + 2])] = len(classes.rows) + k
         classes.whole_rows = whole
 
+    def most_parts(self) -> int:
+        """Return how many parts one event gives new segments to at most: those of MOST_MEMBERS chains, the longest."""
+        cut = self.parts > 1
+        chains = np.repeat(self.parts[cut], np.minimum(self.whole.copies[cut], L.MOST_MEMBERS))
+        return int(np.sort(chains)[-L.MOST_MEMBERS :].sum())
+
     def sizes_of_parts(self) -> np.ndarray:
         """Return the numbers of beads that parts of divided chains have."""
         return np.unique(np.concatenate([sizes for sizes in self.sizes if len(sizes) > 1]))

@@ -99,7 +99,7 @@ class MoleculeClasses:
         """Return how many molecules, and parts of long chains, of each size an event gives new segments to at most."""
         most = np.full(len(self.sizes), L.MOST_MEMBERS)
         if self.blocks is not None:
-            most[np.searchsorted(self.sizes, self.blocks.sizes_of_parts())] += 2 * int(self.blocks.parts.max())
+            most[np.searchsorted(self.sizes, self.blocks.sizes_of_parts())] += self.blocks.most_parts()
         return most
 
     def grouped(self, molecules: np.ndarray, first_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+from hpcchain.model.system import PERIODIC
 from hpcchain.sector.serial import Engine
+from hpcchain.sector.setup.blocks import Blocks
 from tests.support.extended import with_extended
+from tests.support.kernel_tools import chain_bonds, make_system
 from tests.support.long_chains import in_parts, line
-from tests.support.long_ties import cradle, flat, mirrored, packed
+from tests.support.long_ties import cradle, flat, mirrored, packed, stack
 
 CASES = {
     "flat": (flat(), 6.0, 150),
@@ -14,6 +17,7 @@ CASES = {
     "mirrored": (mirrored(), 4.0, 30),
     "mirrored, with losses": (mirrored(5, restitution=0.95), 5.0, 30),
     "a cradle": (cradle(), 3.0, 100),
+    "a stack": (stack(4), 1.6, 400),
 }
 
 ROUNDING = 1e-12
@@ -85,6 +89,18 @@ def test_rules_for_all_that_hang_together(rule):
     for name, least in (("a cradle", 5), ("flat", 70)):
         system, end, _ = CASES[name]
         require_the_same(with_extended(system, simultaneous=rule), end, least)
+
+
+@pytest.mark.parametrize("chains, most", [(1, 8), (3, 8 + 3 * 6), (40, 8 + 11 * 6)])
+def test_there_is_room_for_the_parts_of_as_many_chains_as_one_event_may_take(chains, most):
+    """Twelve, the longest that there are."""
+    lengths = (130,) + (101,) * chains if chains > 1 else (130,)
+    x = np.arange(130)[:, None] * [1.0, 0.0, 0.0] + [5.0, 5.0, 5.0]
+    molecules = [
+        (chain_bonds(n), x[:n] + [0.0, 2.0 * k, 0.0], np.zeros((n, 3)), np.ones(n)) for k, n in enumerate(lengths)
+    ]
+    system = make_system(molecules, (200.0, 120.0, 20.0), (PERIODIC,) * 3, diameter=0.9)
+    assert Blocks(in_parts(system)).most_parts() == most
 
 
 @pytest.mark.parametrize("bead", [3, 20, 60, 117])
