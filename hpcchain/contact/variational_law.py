@@ -70,11 +70,13 @@ def _straight_energy(work, offset, tiles, kappa):
 
 
 @outlined
-def discrete_share(work, mol, table, graph, group, offset, members, ticks, remainder, tick):
+def discrete_share(work, member, table, graph, group, offset, members, ticks, remainder, tick):
     """Turn the velocities after exact impulses into those of the law; return kappa, 0 where it has no root.
 
     Parameters
     ----------
+    member : rows as of `mol`
+        Of the molecules in `group`.
     group, offset : int64 arrays
         Molecules that take part (below 0: none) and where each is in the workspace, velocities before in KEPT.
     members : int
@@ -83,30 +85,28 @@ def discrete_share(work, mol, table, graph, group, offset, members, ticks, remai
     """
     wanted = 0.0
     for g in range(members):
-        m = group[g]
-        if m >= 0:
-            energy, slope = _straight_energy(work, offset[g], mol[m, L.MOL_TILES], 1.0)
+        if group[g] >= 0:
+            energy, slope = _straight_energy(work, offset[g], member[g, L.MOL_TILES], 1.0)
             wanted += energy
-            if takes_law(table, mol, m):
-                wanted += work[steps_excess(offset[g], mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])]
+            if takes_law(table, member, g):
+                wanted += work[steps_excess(offset[g], member[g, L.MOL_TILES], graph, member[g, L.MOL_GRAPH])]
     kappa = 1.0
     last = 1.0
     for iteration in range(MOST_NEWTON):
         excess = -wanted
         slope = 0.0
         for g in range(members):
-            m = group[g]
-            if m >= 0 and takes_law(table, mol, m):
-                tau = to_grid(ticks, remainder, tick, table[mol[m, L.MOL_TABLE] + L.STEP_AT])
+            if group[g] >= 0 and takes_law(table, member, g):
+                tau = to_grid(ticks, remainder, tick, table[member[g, L.MOL_TABLE] + L.STEP_AT])
                 status, e, s = steps_energy(
-                    work, offset[g], mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], tau, kappa
+                    work, offset[g], member[g, L.MOL_TILES], graph, member[g, L.MOL_GRAPH], tau, kappa
                 )
                 if status != 0:
                     return 0.0
                 excess += e
                 slope += s
-            elif m >= 0:
-                e, s = _straight_energy(work, offset[g], mol[m, L.MOL_TILES], kappa)
+            elif group[g] >= 0:
+                e, s = _straight_energy(work, offset[g], member[g, L.MOL_TILES], kappa)
                 excess += e
                 slope += s
         if not slope > 0.0:
@@ -120,7 +120,7 @@ def discrete_share(work, mol, table, graph, group, offset, members, ticks, remai
             return 0.0
     for g in range(members):
         if group[g] >= 0:
-            _share(work, offset[g], mol[group[g], L.MOL_TILES], kappa)
+            _share(work, offset[g], member[g, L.MOL_TILES], kappa)
     return kappa
 
 

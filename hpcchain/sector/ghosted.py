@@ -307,7 +307,12 @@ class GhostedSector:
             return -1
         members = events[:, L.EVENT_MEMBERS : L.EVENT_MEMBERS + L.MOST_MEMBERS]
         contacts = np.bincount(members[np.arange(L.MOST_MEMBERS) < events[:, : L.EVENT_MEMBERS]], minlength=len(s.mol))
-        violation = contacts - MOST_EVENTS - EVENTS_PER_BEAD * s.mol[: len(contacts), L.MOL_BEADS]
+        beads = s.mol[: len(contacts), L.MOL_BEADS]
+        if self.classes.blocks is not None:  # the first part of a long chain stands for all of it
+            beads = np.maximum(
+                beads, np.where(s.block[: len(contacts), L.BLOCK_PLACE] == 0, self.classes.blocks.longest, 0)
+            )
+        violation = contacts - MOST_EVENTS - EVENTS_PER_BEAD * beads
         m = int(np.argmax(violation))
         return int(self.ids[s.mol[m, L.MOL_FIRST]]) if violation[m] > 0 else -1
 

@@ -378,7 +378,7 @@ def _law(s, group, offset, members, ticks, remainder, stepper):
     if stepper is not None:
         if s.par[L.LAW] != 0.0 and any_takes_law(s.table, s.mol, group, members):
             return discrete_share(
-                s.work, s.mol, s.table, s.graph, group, offset, members, ticks, remainder, s.par[L.TICK]
+                s.work, s.member, s.table, s.graph, group, offset, members, ticks, remainder, s.par[L.TICK]
             )
     return 1.0
 

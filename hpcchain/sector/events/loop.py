@@ -369,7 +369,10 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
             return set_back(s, base)
         if members == 0 and not free:
             crowded = False
-            return meet_stretch(s, holder, partner, ticks, remainder, depth, base, log_rows, crowded, is_straggler)
+            status = meet_stretch(s, holder, partner, ticks, remainder, depth, base, log_rows, crowded, is_straggler)
+            if status != 0 or s.scalars[L.SCALAR_ROLLED_BACK] == 0:
+                return status
+            return refresh_touched(s, base)  # what `contact_event` has set back before it left this one alone
     free = members == 0
     if free:
         _meet_free(s, holder, partner, ticks, remainder, depth, log_rows)

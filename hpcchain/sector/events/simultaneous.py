@@ -29,7 +29,8 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
     Touching within SIMULTANEOUS_GAP and approaching counts; by the rule MOREAU, resting on one another does, too. A
     third molecule in contact with either joins the group; its own further contacts do not, but by the rules GENERALISED
     and MOREAU, which take all that hangs together. Of more than MOST_MEMBERS molecules or MOST_TIES contacts those of
-    the lowest ids are taken, and the others' events come after. Returns the numbers of contacts and of members, and
+    the lowest ids are taken, and the others' events come after; where the event's own is not among them it is done
+    alone. Returns the numbers of contacts and of members, and
     whether any contact but the event's own (i_main, j_main) closes within half of SIMULTANEOUS, or by MOREAU is there
     at all. That depends on the molecules alone: every search that meets such a contact finds it due. So the contact,
     and not which search found it, decides whether contacts are resolved together.
@@ -44,14 +45,16 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
             count, members, highest = _touching(s, core, highest, ticks, remainder)
     beads = s.tied
     others = False
+    own = count < L.MOST_TIES  # where there is no room for all, the event's own contact may have none
     for k in range(count):
         main = (beads[k, L.FIRST_BEAD] == i_main and beads[k, L.SECOND_BEAD] == j_main) or (
             beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
         )
+        own = own or main
         others = others or ((s.impulses[k] != 0.0 or counts_resting(s)) and not main)
     sort_members(s, core, members, count)
     _sort_ties(s.bead_id, s.contacts, beads, s.normals, s.growths, s.impulses, count)
-    return count, members, others
+    return count, members, others and own
 
 
 @inlined

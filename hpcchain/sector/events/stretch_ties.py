@@ -9,7 +9,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_parts import radius_of
-from hpcchain.sector.events.simultaneous import near, reaches_to, wall_ties
+from hpcchain.sector.events.simultaneous import counts_resting, near, reaches_to, wall_ties
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.joined import joined
 from hpcchain.sector.speculation.request import request_rollback
@@ -65,7 +65,7 @@ def _about_side(s, main, partner, side, ticks, remainder, depth, lower, higher, 
                     found = TOUCHED
         if s.par[L.WALLS] != 0.0 and found == ALONE:
             for k in range(WALL_ROW, wall_ties(s, p, 0, 0, i, scale, WALL_ROW)):
-                if i != main or s.tied[k, L.SECOND_BEAD] != partner:
+                if (i != main or s.tied[k, L.SECOND_BEAD] != partner) and (s.impulses[k] != 0.0 or counts_resting(s)):
                     found = TOUCHED
     return found
 
