@@ -76,8 +76,7 @@ log               18 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6
                               LOG_TENSOR on, of pairs, parts of the virial's tensor (`virial_tensor`), in quanta
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
-member            16 int64    like `mol`, of the members of an event that are in the workspace: long chains are whole
-                              (`members`); `member_own` and `mol_class`, which has classes of whole chains, too
+member            16 int64    like `mol`, of an event's members (`members`), with `member_own`: long chains are whole
 tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code), as
                               `drifted_pairs` has
 owner_history     flat        owners' entries of ghosts' segments (`ghost_messages`); `owner_history_at`: where, by
@@ -101,7 +100,7 @@ extra             flat rows   in runs that are `extended`, beside each row of `s
 walls             10 float64  sides of the box and walls with shapes: columns WALL_… below
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
 block             4 int32     per molecule, where long chains have segments of stretches: columns BLOCK_… below
-whole_class       int64       of those, per class of parts: where in `mol_class` their whole chain's is, else -1
+whole_class       int64       per class of parts of such a chain: where in `mol_class` the chain's own is, else -1
 centre            9 float64   per such chain: its centre of mass, like a bead's start, and CENTRE_MASS
 centre_change     8 float64   per molecule row, closed ones too, in windows of such runs: what the event that began its
                               segment is to do to its chain's centre: CHANGE_SORT (UNCHANGED, PUSHED, PLACED), and
@@ -305,31 +304,17 @@ SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has,
         4,
         7,
         10,
-        13,
-        14,
-        15,
-        16,
+        *range(13, 17),
         18,
-        20,
-        21,
-        22,
-        23,
+        *range(20, 24),
         26,
         29,
-        32,
-        33,
-        34,
+        *range(32, 35),
         36,
         37,
         39,
         40,
-        42,
-        43,
-        44,
-        45,
-        46,
-        47,
-        48,
+        *range(42, 49),
     ),
     *(49, 52, 53, 54, 55, 56),
 )  # GRAVITY: of each axis; FALL: its size

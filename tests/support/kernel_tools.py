@@ -225,8 +225,9 @@ class Bench:
     def tied(self, contacts, normals, growths=None, restitution=1.0, projection_loss=0.0):
         """Apply several contacts ((molecule, bead), (molecule, bead) or None) at once; return status and sizes."""
         rolled_back = sorted({side[0] for pair in contacts for side in pair if side is not None})
-        group, offset = np.zeros((2, MOST_MEMBERS), dtype=np.int64)
-        group[: len(rolled_back)], offset[: len(rolled_back)] = rolled_back, self.offset[rolled_back]
+        offset = np.zeros(MOST_MEMBERS, dtype=np.int64)
+        offset[: len(rolled_back)] = self.offset[rolled_back]
+        member = SharedRows(self.s.mol_own[rolled_back].copy(), self.s.mol_class)
         table = np.full((MOST_TIES, 4), -1, dtype=np.int64)
         for k, (a, b) in enumerate(contacts):
             table[k, :2] = rolled_back.index(a[0]), a[1]
@@ -235,10 +236,10 @@ class Bench:
         n[: len(normals)] = normals
         g[: len(normals)] = 0.0 if growths is None else growths
         sizes = np.zeros(MOST_TIES)
-        ties = impulse_kernels.Ties(group, offset, len(rolled_back), table, n, g, len(contacts))
+        ties = impulse_kernels.Ties(offset, len(rolled_back), table, n, g, len(contacts))
         status = impulse_kernels.tied_impulses(
             self.work,
-            self.s.mol,
+            member,
             self.s.graph,
             ties,
             np.resize(np.asarray(restitution, dtype=float), MOST_TIES),

@@ -18,12 +18,19 @@ from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import set_struck
 from hpcchain.layout.segment_parts import is_part, member_of, radius_of
 from hpcchain.sector.events.crossing import cross, is_step, note_kind
-from hpcchain.sector.events.members import bring, join, kinetic_energy
+from hpcchain.sector.events.members import (
+    GONE_BEYOND,
+    KNOWN,
+    bring,
+    chains_known,
+    is_long,
+    join,
+    kinetic_energy,
+)
 from hpcchain.sector.events.simultaneous import gather_ties, rewind_touching
 from hpcchain.sector.segments.falling import work_of_fixed
 from hpcchain.sector.segments.new_segment import new_segment, two_segments
 from hpcchain.sector.segments.stretch import begin_all, last_row
-from hpcchain.sector.speculation.beside import request_ahead
 from hpcchain.sector.speculation.rollback import roll_back, save_segment
 
 PACE_MEMORY = 0.2
@@ -196,32 +203,24 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
     ma = member_of(s, s.segment[i, L.MOLECULE])
     mb = member_of(s, s.segment[partner, L.MOLECULE]) if partner >= 0 else -1
     s.group[0], s.group[1] = ma, mb
-    if _have_gone_beyond(s, i, partner, 0, 1 if mb < 0 else 2, ticks, remainder, depth):
-        return BACK
-    _, members, projection_loss = join(s, group, offset, np.int64(0), ma, ticks, remainder)
-    if mb >= 0:
-        _, members, more = join(s, group, offset, members, mb, ticks, remainder)
-        projection_loss += more
-    found = 0
-    others = False
-    core = members
-    if s.extended is not None and crowded and partner < 0:
-        crowded = s.walls[-1 - partner, L.WALL_TEMPERATURE] == 0.0  # a thermal wall's contact is done by itself
+    lower, higher = s.bead_id[i], s.bead_id[partner] if partner >= 0 else np.int64(partner)
+    known = chains_known(s, 0, 1 if mb < 0 else 2, ticks, remainder, depth, lower, higher)
+    if known != KNOWN:
+        return BACK if known == GONE_BEYOND else 0
+    members, projection_loss = _join_two(s, ma, mb, ticks, remainder)
+    found, others, core = 0, False, members
     if crowded and not is_step(s, i, partner, offset[0], offset[members - 1], s.extended):
-        if is_straggler:
-            _set_touching_back(s, i, partner, core, ticks, remainder, depth)
-        found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
-        if s.extended is not None and is_straggler and s.par[L.INSTANT_RULE] != L.JOINT:
-            while _set_touching_back(s, i, partner, members, ticks, remainder, depth) != 0:
-                found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
-    if _have_gone_beyond(s, i, partner, core, members, ticks, remainder, depth):
-        return BACK
+        found, members, others = _all_touching(s, i, partner, core, is_straggler, ticks, remainder, depth)
+        known = chains_known(s, core, members, ticks, remainder, depth, lower, higher)
+        if known == GONE_BEYOND:
+            return BACK
+        others = others and known == KNOWN
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, offset[k], s.member[k, L.MOL_TILES])
     if found > 1 and others and _part_together(s, members, found, ticks, remainder):
         _finish_together(s, log_rows, members, found, ticks, remainder)
-    elif _is_long(s, ma) or (mb >= 0 and _is_long(s, mb)):
+    elif is_long(s, ma) or (mb >= 0 and is_long(s, mb)):
         return 0
     elif mol[ma, L.MOL_SOLVER] == L.BALLISTIC and (mb < 0 or mol[mb, L.MOL_SOLVER] == L.BALLISTIC):
         return 0
@@ -235,28 +234,28 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
 
 
 @inlined
-def _is_long(s, m):
-    """Whether member m is a long chain that has parts."""
-    if s.stretched is not None:
-        return is_part(s, m)
-    return False
+def _join_two(s, ma, mb, ticks, remainder):
+    """Bring the two that meet, or the one that meets a wall, into the group; return how many, and `bring`'s energy."""
+    _, members, loss = join(s, s.group, s.offset, np.int64(0), ma, ticks, remainder)
+    if mb >= 0:
+        _, members, more = join(s, s.group, s.offset, members, mb, ticks, remainder)
+        loss += more
+    return members, loss
 
 
 @kernel
-def _have_gone_beyond(s, i, partner, low, high, ticks, remainder, depth):
-    """Whether parts of the long chains among members `low` to `high` have begun segments after a contact of bead i.
-
-    That can be in a window; they are asked to go back.
-    """
-    found = False
-    if s.stretched is not None:
-        if s.scalars[L.SCALAR_WINDOWED] != 0:
-            lower, higher = s.bead_id[i], s.bead_id[partner] if partner >= 0 else np.int64(partner)
-            for k in range(low, high):
-                m = s.group[k]
-                if is_part(s, m):
-                    found = request_ahead(s, m, last_row(s, m), ticks, remainder, depth, lower, higher) or found
-    return found
+def _all_touching(s, i, partner, core, is_straggler, ticks, remainder, depth):
+    """Return what `gather_ties` does, once what touches has been set back that has been carried past this event."""
+    if s.extended is not None and partner < 0:
+        if s.walls[-1 - partner, L.WALL_TEMPERATURE] != 0.0:  # a thermal wall's contact is done by itself
+            return np.int64(0), core, False
+    if is_straggler:
+        _set_touching_back(s, i, partner, core, ticks, remainder, depth)
+    found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
+    if s.extended is not None and is_straggler and s.par[L.INSTANT_RULE] != L.JOINT:
+        while _set_touching_back(s, i, partner, members, ticks, remainder, depth) != 0:
+            found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
+    return found, members, others
 
 
 @kernel
@@ -322,7 +321,7 @@ def _close_member(s, m, ticks, remainder):
 def _new_segments(s, group, offset, members, ticks, remainder, depth):
     """Start new segments of all of a group; those of two chains are made together."""
     if members == 2 and min(group[0], group[1]) >= 0 and s.mol[group[0], L.MOL_SOLVER] == L.CHAIN:
-        if s.mol[group[1], L.MOL_SOLVER] == L.CHAIN and not (_is_long(s, group[0]) or _is_long(s, group[1])):
+        if s.mol[group[1], L.MOL_SOLVER] == L.CHAIN and not (is_long(s, group[0]) or is_long(s, group[1])):
             two_segments(s, offset[0], group[0], offset[1], group[1], ticks, remainder, depth)
             return
     for k in range(members):

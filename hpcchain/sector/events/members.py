@@ -14,7 +14,10 @@ from hpcchain.layout.segment_parts import is_part
 from hpcchain.propagators.interface import iterations, load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
 from hpcchain.sector.segments.new_segment import make_own_series
-from hpcchain.sector.segments.stretch import last_row, load_stretch
+from hpcchain.sector.segments.stretch import any_waits, last_row, load_stretch
+from hpcchain.sector.speculation.beside import request_ahead
+
+KNOWN, GONE_BEYOND, WAITING = range(3)
 
 
 @outlined
@@ -58,6 +61,45 @@ def kinetic_energy(work, offset, tiles):
             if work[w + W.INVM + k % W.LANES] > 0.0:
                 energy += 0.5 * work[w + W.COEF + W.ROW + k] ** 2 / work[w + W.INVM + k % W.LANES]
     return energy
+
+
+@inlined
+def is_long(s, m):
+    """Whether member m is a long chain that has parts."""
+    if s.stretched is not None:
+        return is_part(s, m)
+    return False
+
+
+@kernel
+def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
+    """Return whether all parts of the long chains among members `low` to `high` are known at an event.
+
+    Parameters
+    ----------
+    low, high : int
+        In `group`; the second is not among them.
+    ticks, remainder, depth, lower, higher :
+        Key of the event.
+
+    Returns
+    -------
+    int
+        KNOWN; in windows WAITING, where a ghost's part waits for its owner, who will tell, or GONE_BEYOND, where parts
+        have begun segments after the event: they are asked to go back.
+    """
+    status = KNOWN
+    if s.stretched is not None:
+        if s.scalars[L.SCALAR_WINDOWED] != 0:
+            for k in range(low, high):
+                if is_part(s, s.group[k]) and any_waits(s, s.group[k], last_row(s, s.group[k]), ticks, remainder):
+                    return WAITING
+            for k in range(low, high):
+                m = s.group[k]
+                if is_part(s, m):
+                    if request_ahead(s, m, last_row(s, m), ticks, remainder, depth, lower, higher):
+                        status = GONE_BEYOND
+    return status
 
 
 @inlined

@@ -108,9 +108,24 @@ def _since(s, m, ticks, remainder):
     """
     i = s.mol[m, L.MOL_FIRST]
     dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
-    if s.mol[m, L.MOL_OWNERSHIP] == L.GHOST and dt > OVERDUE * s.timing[m, L.LENGTH]:
-        return s.timing[m, L.LENGTH]
-    return dt
+    return s.timing[m, L.LENGTH] if _waits(s, m, dt) else dt
+
+
+@inlined
+def _waits(s, m, dt):
+    """Whether row m is a ghost's that waits for its owner, so long after its segment began."""
+    return s.mol[m, L.MOL_OWNERSHIP] == L.GHOST and dt > OVERDUE * s.timing[m, L.LENGTH]
+
+
+@kernel
+def any_waits(s, low, high, ticks, remainder):
+    """Whether one of these rows is a ghost's that waits for its owner at a time: where it is then is not known here."""
+    for m in range(low, high + 1):
+        i = s.mol[m, L.MOL_FIRST]
+        dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+        if _waits(s, m, dt):
+            return True
+    return False
 
 
 @kernel
