@@ -309,9 +309,9 @@ class GhostedSector:
         contacts = np.bincount(members[np.arange(L.MOST_MEMBERS) < events[:, : L.EVENT_MEMBERS]], minlength=len(s.mol))
         beads = s.mol[: len(contacts), L.MOL_BEADS]
         if self.classes.blocks is not None:  # the first part of a long chain stands for all of it
-            beads = np.maximum(
-                beads, np.where(s.block[: len(contacts), L.BLOCK_PLACE] == 0, self.classes.blocks.longest, 0)
-            )
+            block = s.block[: len(contacts)]
+            leads = (block[:, L.BLOCK_CHAIN] >= 0) & (block[:, L.BLOCK_PLACE] == 0)
+            beads = np.where(leads, self.classes.blocks.longest, beads)
         violation = contacts - MOST_EVENTS - EVENTS_PER_BEAD * beads
         m = int(np.argmax(violation))
         return int(self.ids[s.mol[m, L.MOL_FIRST]]) if violation[m] > 0 else -1

@@ -5,7 +5,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hpcchain.layout.arrays import EVENT_COLUMNS, EVENT_MEMBERS, MOL_BEADS, MOL_FIRST, SCALAR_EVENT
+from hpcchain.layout.arrays import (
+    BLOCK_CHAIN,
+    BLOCK_PLACE,
+    EVENT_COLUMNS,
+    EVENT_MEMBERS,
+    MOL_BEADS,
+    MOL_FIRST,
+    SCALAR_EVENT,
+)
 from hpcchain.sector.ghosted import EVENTS_PER_BEAD, MOST_EVENTS, GhostedSector
 
 MOLECULES, BEADS = 50, 5
@@ -23,7 +31,9 @@ def after(events):
     scalars[SCALAR_EVENT], mol[:, MOL_BEADS] = len(events), BEADS
     mol[:, MOL_FIRST] = BEADS * np.arange(MOLECULES)
     return SimpleNamespace(
-        sector=SimpleNamespace(window_event=table, scalars=scalars, mol=mol), ids=np.arange(MOLECULES * BEADS)
+        sector=SimpleNamespace(window_event=table, scalars=scalars, mol=mol),
+        ids=np.arange(MOLECULES * BEADS),
+        classes=SimpleNamespace(blocks=None),
     )
 
 
@@ -45,4 +55,16 @@ def test_places_in_the_table_that_no_member_fills_count_for_nobody():
 def test_longer_molecules_may_have_more_contacts():
     ghosted = after([[4, 5]] * (MOST + 1))
     ghosted.sector.mol[4:6, MOL_BEADS] = BEADS + 1
+    assert GhostedSector._rattling(ghosted) == -1
+
+
+def test_the_first_part_of_a_long_chain_stands_for_all_of_it():
+    """Molecules 4 to 9 are the parts of one chain, and 10 is a molecule by itself."""
+    ghosted = after([[4, 10]] * (MOST + 1))
+    ghosted.classes.blocks = SimpleNamespace(longest=6 * BEADS)
+    ghosted.sector.block = np.tile([-1, -1, -1, 0], (MOLECULES, 1))
+    ghosted.sector.block[4:10, BLOCK_CHAIN], ghosted.sector.block[4:10, BLOCK_PLACE] = 0, np.arange(6)
+    assert GhostedSector._rattling(ghosted) == 10 * BEADS
+    ghosted.sector.window_event[:, EVENT_MEMBERS + 1] = 4
+    ghosted.sector.window_event[:, 0] = 1
     assert GhostedSector._rattling(ghosted) == -1
