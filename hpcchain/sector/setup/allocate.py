@@ -301,11 +301,14 @@ def block_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
 
     Of `arms` and `centre_change` they are as small as can be: windows ask for more.
     """
-    none = {"centre_change": np.zeros((0, L.CHANGE_COLUMNS)), "arms": np.zeros((1, L.ARM_COLUMNS))}
-    none["whole_class"] = classes.whole_class
+    common = {
+        "centre_change": np.zeros((0, L.CHANGE_COLUMNS)),
+        "arms": np.zeros((1, L.ARM_COLUMNS)),
+        "whole_class": classes.whole_class,
+    }
     if classes.blocks is None:
-        return none | {"block": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
-    return none | classes.blocks.arrays(sequence)
+        return common | {"block": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
+    return common | classes.blocks.arrays(sequence)
 
 
 def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) -> dict:
