@@ -30,6 +30,7 @@ NEXT, BEAD, THEN = range(PARTS, PARTS + 3)
 LAST, MET, MET_BEFORE = range(PARTS + 3, PARTS + 6)
 PARTNER, ANOTHER = -1, -2  # the partner of its next event, or another molecule; else the bead that is that partner
 AT_ONCE = 4  # beads
+ROWS_IN_LINE = 4  # of `lists`, in a cache line
 COLD_ROWS = 3  # of the queue, from an entry's leaf on: what lies before them is in the cache
 # Beads of a molecule beyond which nobody is asked for, nor for parts of such: what lies in a row for so long comes by
 # itself.
@@ -210,12 +211,13 @@ def ask_for_next(s):
         _ask_for_single_beads(s, m)
         choose_next(s)
     elif b == 0:
-        ask(s.lists, s.mol[m, L.MOL_FIRST])
+        _ask_for_all_beads(s, m)
         s.prefetch_state[BEAD] = 1
     elif b <= s.mol[m, L.MOL_BEADS]:
         _ask_for_beads(s, m, b - 1)
         s.prefetch_state[BEAD] = b + AT_ONCE
     else:
+        _ask_for_lists(s, m, b - 1 - AT_ONCE)
         _ask_for_partner(s, m)
 
 
@@ -317,17 +319,38 @@ def _ask_for_cells(s, i):
 
 
 @inlined
+def _ask_for_all_beads(s, m):
+    """Ask for what tells of molecule m, and of its beads in few lines: lists' beginnings are read a step later."""
+    first = s.mol[m, L.MOL_FIRST]
+    ask(s.running_length, m)
+    if len(s.free_series) > 0:
+        ask(s.series_room, m)
+    ask(s.bead_id, first)
+    ask(s.origin_time, first)
+    for i in range(first, first + s.mol[m, L.MOL_BEADS], ROWS_IN_LINE):
+        ask(s.lists, i)
+
+
+@inlined
 def _ask_for_beads(s, m, b):
-    """Ask for beads of molecule m from number b on."""
+    """Ask for beads of molecule m from number b on, and for the lists of those before."""
     first = s.mol[m, L.MOL_FIRST]
     size = W.curve(s.mol[m, L.MOL_ORDER])
     if b == 0:
-        ask(s.bead_id, first)
         ask(s.swept, first)
         ask(s.origin_fractions, first)
-        ask(s.origin_time, first)
     for k in range(b, min(b + AT_ONCE, s.mol[m, L.MOL_BEADS])):
         _ask_for_bead(s, first + k, W.UNIT * s.mol[m, L.MOL_SERIES] + k * size, size)
+    if b > 0:
+        _ask_for_lists(s, m, b - AT_ONCE)
+
+
+@inlined
+def _ask_for_lists(s, m, b):
+    """Ask for the lists of molecule m's beads from number b on."""
+    first = s.mol[m, L.MOL_FIRST]
+    for i in range(first + b, first + min(b + AT_ONCE, s.mol[m, L.MOL_BEADS])):
+        ask(s.neighbour, np.int64(s.lists[i, L.LIST_FIRST]))
 
 
 @inlined
@@ -357,8 +380,6 @@ def _ask_for_bead(s, i, at, size):
         ask(s.swept, i)
         ask(s.origin_fractions, i)
         ask(s.origin_time, i)
-        ask(s.lists, i + 4)
-    ask(s.neighbour, np.int64(s.lists[i, L.LIST_FIRST]))
 
 
 if config.DISABLE_JIT:
