@@ -29,14 +29,10 @@ from hpcchain.sector.queue.event_order import is_current, next_event_of, next_ti
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.search.prefetch import BEAD, ask_first, choose_next, prefetch
 from hpcchain.sector.segments.falling import inverse_mass, work_of_fixed
+from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.monomer import meet_wall, move_straight, rebound, set_bounds
-from hpcchain.sector.segments.new_segment import (
-    make_own_series,
-    new_segment,
-    renew_list,
-    schedule_molecule,
-    search_range,
-)
+from hpcchain.sector.segments.new_segment import make_own_series, new_segment, schedule_molecule
+from hpcchain.sector.segments.searches import search_range
 from hpcchain.sector.speculation.ghost_messages import match_with_owner, replay
 from hpcchain.sector.speculation.request import request_rollback
 from hpcchain.sector.speculation.rollback import closed_with_serial, roll_back, save_segment

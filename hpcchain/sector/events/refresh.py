@@ -5,13 +5,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_parts import is_part
 from hpcchain.sector.search.earliest_event import outside_shell
-from hpcchain.sector.segments.new_segment import (
-    renew_list,
-    renew_lists,
-    schedule_molecule,
-    search_beads,
-    search_molecule,
-)
+from hpcchain.sector.segments.list_renewal import note_lists, renew_list, renew_lists
+from hpcchain.sector.segments.new_segment import schedule_molecule
+from hpcchain.sector.segments.searches import search_beads, search_both, search_molecule
 from hpcchain.sector.segments.stretch import last_row
 from hpcchain.sector.speculation.rollback import roll_back
 
@@ -21,6 +17,7 @@ def refresh(s, m, base):
     """Renew lists, search and queue a molecule that has a new segment; return 0 or an error."""
     status = 0
     if s.extended is not None or s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
+        note_lists(s, m)
         status = renew_lists(s, m)
     else:
         s.origin_time[s.mol[m, L.MOL_FIRST]] = -1.0
@@ -34,6 +31,7 @@ def refresh(s, m, base):
 def refresh_rows(s, low, high, base):
     """Do what `refresh` does for the rows from `low` to `high`: parts of a long chain, or a molecule without parts."""
     for m in range(low, high + 1):
+        note_lists(s, m)
         if renew_lists(s, m):
             return 1
     first = s.mol[low, L.MOL_FIRST]
@@ -43,9 +41,31 @@ def refresh_rows(s, low, high, base):
     return 0
 
 
+@inlined
+def _is_plain(s, m):
+    """Whether molecule m has several beads, which move by series and are searched in two passes (`search_both`)."""
+    return m >= 0 and s.mol[m, L.MOL_BEADS] > 1
+
+
+@inlined
+def _refresh_two(s, m, k, base):
+    """Do what `refresh` does for two molecules together, so that what one waits for comes while the other is done."""
+    note_lists(s, m)
+    note_lists(s, k)
+    if renew_lists(s, m) or renew_lists(s, k):
+        return 1
+    search_both(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS], s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS])
+    schedule_molecule(s, m, base)
+    schedule_molecule(s, k, base)
+    return 0
+
+
 @kernel
 def refresh_members(s, members, base):
     """Do what `refresh` does for the first members of the event's group that took part."""
+    if s.stretched is None and s.extended is None and members == 2:
+        if _is_plain(s, s.group[0]) and _is_plain(s, s.group[1]):
+            return _refresh_two(s, s.group[0], s.group[1], base)
     for k in range(members):
         m = s.group[k]
         if m < 0:

@@ -91,8 +91,6 @@ def rebuild_list(s, i, x, y, z, t):
     qy = np.int64(s.origin_fractions[i, L.FRACTION_Y])
     qz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
     placed = s.origin_fractions[i, L.CELL] >= 0
-    if placed:
-        _ask_for_both_sides(s, i, x, y, z)
     if place_list_origin(s, i, x, y, z):
         return CELL_FULL
     narrow = min(min(s.cells[L.CELLS_X], s.cells[L.CELLS_Y]), s.cells[L.CELLS_Z]) < 3
@@ -106,16 +104,21 @@ def rebuild_list(s, i, x, y, z, t):
 
 
 @inlined
-def _ask_for_both_sides(s, i, x, y, z):
-    """Ask for the origins of those on bead i's list, and for cells that new ones may come from; see `cells_ahead`.
+def ask_for_renewal(s, i, x, y, z):
+    """Ask for what `rebuild_list` is going to read, which is not in the cache as a rule.
 
-    What is read of both is not in the cache as a rule, and it takes some time to find out which cells they are. Those
-    of single beads have been asked for (`prefetch`).
+    These are the origins of those on bead i's list, cells that new ones may come from (`cells_ahead`), and the bead's
+    entry in its cell. Those of single beads have been asked for (`prefetch`).
     """
+    cell = np.int64(s.origin_fractions[i, L.CELL])
+    if cell < 0:
+        return
     first = np.int64(s.lists[i, L.LIST_FIRST])
     for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
         ask_first(s.origin_fractions, np.int64(s.neighbour[e]))
     if s.bounds[i, L.ACCELERATION] != 0.0:
+        ask_first(s.where, i)
+        ask_first(s.cell_entries, cell * PER_LINE)
         ask_for_cells_ahead(s, i, x, y, z)
 
 

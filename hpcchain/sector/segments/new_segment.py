@@ -1,19 +1,18 @@
-"""Give a molecule a new segment from the state in the workspace, then lists, searches and its entry in the queue."""
+"""Give a molecule a new segment from the state in the workspace, and then its entry in the queue."""
 
 import math
 
 import numpy as np
 
-from hpcchain.contact.pair import curve
 from hpcchain.contact.thermal import next_redraw
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_entry as E
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import earlier
-from hpcchain.layout.event_bits import event_depth, partner_of, tied_with
+from hpcchain.layout.event_bits import event_depth, partner_of
 from hpcchain.layout.segment_bits import series_order, set_order, set_start, start_depth, struck
-from hpcchain.layout.segment_parts import length_of, serial_of, series_error_of
+from hpcchain.layout.segment_parts import serial_of
 from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.propagators.interface import (
     LAST_TERM,
@@ -33,17 +32,10 @@ from hpcchain.propagators.taylor.graph_molecule import web_hanging
 from hpcchain.sector.queue.event_order import next_time_of, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep, sweep_chain
-from hpcchain.sector.search.earliest_event import list_expiry, search_alone, search_awaited, search_bead, surely_listed
-from hpcchain.sector.search.list_place import list_time
-from hpcchain.sector.search.neighbour_lists import rebuild_list
-from hpcchain.sector.search.prefetch import LONG, ask_first, ask_for_list, ask_for_listed, ask_for_next, ask_for_series
 from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
 from hpcchain.sector.segments.series_pool import reserve
 
 REBASE = 0.25
-SOON = 0.5
-NEARER, FARTHER = 2, 4  # beads ahead for which memory is asked: of what is on their lists, and of the lists
-MOST_BEND = 0.25  # of the lists' shell, that a bead may be off the place about which its list is made
 
 
 @kernel
@@ -246,56 +238,6 @@ def make_own_series(s, h):
         make_series(s, h)
 
 
-@inlined
-def renew_list(s, i, dt):
-    """Make bead i's list anew about where it is a time dt after its segment's start; 0 or an error.
-
-    A series is not made for that alone: without one the place is on the straight line, and how far the bead may have
-    bent away from it makes the list so much older. That of a single bead is made about a place before it (`list_time`).
-    """
-    s.count[L.N_RELISTS] += 1
-    m = s.segment[i, L.MOLECULE]
-    dt = list_time(s, i, dt)
-    if s.stepper is None and series_order(s.segment, s.mol[m, L.MOL_FIRST]) == L.UNMADE:
-        bend = 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt + series_error_of(s, m)
-        if s.extended is not None:
-            bend += 0.5 * s.par[L.FALL] * dt * dt
-        if bend <= MOST_BEND * s.par[L.SHELL] and bend < s.bounds[i, L.SPEED] * dt:
-            x = s.starts[i, L.X] + s.starts[i, L.VX] * dt
-            y = s.starts[i, L.Y] + s.starts[i, L.VY] * dt
-            z = s.starts[i, L.Z] + s.starts[i, L.VZ] * dt
-            return rebuild_list(s, i, x, y, z, dt - bend / s.bounds[i, L.SPEED])
-    make_own_series(s, m)
-    x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, dt)
-    return rebuild_list(s, i, x, y, z, dt)
-
-
-@kernel
-def renew_lists(s, m):
-    """Make new lists for those beads of a new segment that would soon leave their shell; 0 or an error.
-
-    Segments last half as long as asked for (`learn_pace`): later than that a list is renewed when it comes to it.
-    """
-    first = s.mol[m, L.MOL_FIRST]
-    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        s.origin_time[i] = -1.0
-        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
-            continue
-        if s.bounds[i, L.ACCELERATION] == 0.0:
-            continue
-        if surely_listed(s, i, length_of(s, i)):
-            s.origin_time[i] = L.LISTED
-            continue
-        if surely_listed(s, i, SOON * length_of(s, i)):
-            continue
-        if list_expiry(s, i) < SOON * length_of(s, i):
-            s.count[L.N_RELISTS] += 1
-            status = rebuild_list(s, i, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], 0.0)
-            if status:
-                return status
-    return 0
-
-
 @kernel
 def _redrawn_before(s, m, ticks, remainder):
     """Return time, depth, higher id and holder of what ends molecule m's segment: its end, or a draw of velocities."""
@@ -399,85 +341,3 @@ def _enqueue(s, m, ticks, remainder, holder, base):
     """Write down who holds molecule m's earliest event, which `next_event_of` tells, and renew its queue entry."""
     s.holder[m] = holder
     queue_update(s, m, (ticks - base) * s.par[L.TICK] + remainder)
-
-
-@kernel
-def search_range(s, first, n):
-    """Search every bead of a range for its earliest event."""
-    for i in range(first, first + n):
-        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
-            continue
-        if i + 1 < first + n:
-            ask_for_listed(s, i + 1)
-        _search(s, i)
-        ask_for_next(s)
-
-
-@inlined
-def _search(s, i):
-    """Search bead i for its earliest event, and make the series that this needs."""
-    while True:  # with one call, whose code is inlined once
-        lacking = search_bead(s, i, s.stepper, s.extended)
-        if lacking < 0:
-            return
-        make_series(s, lacking)
-
-
-@kernel
-def search_molecule(s, m):
-    """Search every bead of molecule m for its earliest event."""
-    search_beads(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS])
-
-
-@kernel
-def search_beads(s, first, n):
-    """Search n beads from `first` on, of one molecule or of parts of one, for their earliest events.
-
-    Most beads of a molecule can touch nothing during its segment: a first pass finds them and is done with them. It
-    also asks for the segments of what the others may touch, which have come when the second pass reads them.
-    """
-    if s.stepper is not None or s.extended is not None or n == 1 or s.par[L.WALLS] != 0.0:
-        search_range(s, first, n)
-        return
-    found = np.int64(0)
-    farther = FARTHER if n <= LONG else 0  # what lies in a row for so long comes by itself
-    nearer = NEARER if n <= LONG else 1
-    for i in range(first, first + min(farther, n)):
-        ask_for_list(s, i)
-    for i in range(first, first + nearer):
-        ask_for_listed(s, i)
-    for i in range(first, first + n):
-        if farther > 0 and i + farther < first + n:
-            ask_for_list(s, i + farther)
-        if i + nearer < first + n:
-            ask_for_listed(s, i + nearer)
-        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
-            continue
-        if found + s.lists[i, L.LIST_LENGTH] + 4 > len(s.found):
-            _search_awaited(s, first, i, found)
-            found = np.int64(0)
-        found = search_alone(s, i, found)
-        ask_for_next(s)
-    _search_awaited(s, first, first + n, found)
-
-
-@inlined
-def _search_awaited(s, first, end, found):
-    """Search the beads from `first` on before `end` that a first pass has left, and make the series that this needs.
-
-    What they may touch are the first entries of `found`, as many as that says: how long their segments last, and where
-    their series begin, is written down with their molecules. Series are read from their ends on.
-    """
-    for e in range(found):
-        m = s.segment[s.found[e], L.MOLECULE]
-        ask_first(s.mol_own, m)
-        ask_first(s.timing, m)
-    for e in range(found):
-        ask_for_series(s, s.found[e])
-    for i in range(first, end):
-        if tied_with(s.next_event, i) == L.AWAITED:
-            while True:
-                lacking = search_awaited(s, i, s.stepper, s.extended)
-                if lacking < 0:
-                    break
-                make_series(s, lacking)

@@ -9,7 +9,8 @@ from hpcchain.layout.segment_parts import is_part
 from hpcchain.propagators.interface import load_start, refresh
 from hpcchain.sector.queue.tournament import queue_build
 from hpcchain.sector.search.neighbour_lists import build_lists
-from hpcchain.sector.segments.new_segment import new_segment, schedule_molecule, search_molecule
+from hpcchain.sector.segments.new_segment import new_segment, schedule_molecule
+from hpcchain.sector.segments.searches import search_molecule
 from hpcchain.sector.segments.stretch import begin_chain, resume_part
 
 

@@ -12,7 +12,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.event_bits import set_event
 from hpcchain.sector.search.broad_phase import sweep
-from hpcchain.sector.segments.new_segment import renew_list, schedule_molecule, search_range
+from hpcchain.sector.segments.list_renewal import renew_list
+from hpcchain.sector.segments.new_segment import schedule_molecule
+from hpcchain.sector.segments.searches import search_range
 
 INFINITE = float("inf")
 

@@ -6,7 +6,7 @@ import pytest
 from hpcchain.layout import arrays as L
 from hpcchain.layout.event_bits import PARTNER_BITS
 from hpcchain.sector.search.earliest_event import search_bead
-from hpcchain.sector.segments.new_segment import search_molecule
+from hpcchain.sector.segments.searches import search_molecule
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
 from tests.support.kernel_tools import events_kept

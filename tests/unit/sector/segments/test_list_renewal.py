@@ -9,7 +9,8 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import series_order, set_order
 from hpcchain.sector.search.earliest_event import list_expiry
 from hpcchain.sector.search.list_place import AHEAD
-from hpcchain.sector.segments.new_segment import make_own_series, renew_list
+from hpcchain.sector.segments.list_renewal import renew_list
+from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.serial import Engine
 from tests.support.gases import gas
 

@@ -1,0 +1,77 @@
+"""Renew the lists of beads that leave their shells, and those of new segments that would soon."""
+
+from hpcchain.contact.pair import curve
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_bits import series_order
+from hpcchain.layout.segment_parts import length_of, series_error_of
+from hpcchain.sector.search.earliest_event import list_expiry, surely_listed
+from hpcchain.sector.search.list_place import list_time
+from hpcchain.sector.search.neighbour_lists import ask_for_renewal, rebuild_list
+from hpcchain.sector.segments.new_segment import make_own_series
+
+SOON = 0.5
+DUE = -3.0  # in `origin_time`, until the list is renewed
+MOST_BEND = 0.25  # of the lists' shell, that a bead may be off the place about which its list is made
+
+
+@inlined
+def renew_list(s, i, dt):
+    """Make bead i's list anew about where it is a time dt after its segment's start; 0 or an error.
+
+    A series is not made for that alone: without one the place is on the straight line, and how far the bead may have
+    bent away from it makes the list so much older. That of a single bead is made about a place before it (`list_time`).
+    """
+    s.count[L.N_RELISTS] += 1
+    m = s.segment[i, L.MOLECULE]
+    dt = list_time(s, i, dt)
+    if s.stepper is None and series_order(s.segment, s.mol[m, L.MOL_FIRST]) == L.UNMADE:
+        bend = 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt + series_error_of(s, m)
+        if s.extended is not None:
+            bend += 0.5 * s.par[L.FALL] * dt * dt
+        if bend <= MOST_BEND * s.par[L.SHELL] and bend < s.bounds[i, L.SPEED] * dt:
+            x = s.starts[i, L.X] + s.starts[i, L.VX] * dt
+            y = s.starts[i, L.Y] + s.starts[i, L.VY] * dt
+            z = s.starts[i, L.Z] + s.starts[i, L.VZ] * dt
+            ask_for_renewal(s, i, x, y, z)
+            return rebuild_list(s, i, x, y, z, dt - bend / s.bounds[i, L.SPEED])
+    make_own_series(s, m)
+    x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, dt)
+    ask_for_renewal(s, i, x, y, z)
+    return rebuild_list(s, i, x, y, z, dt)
+
+
+@kernel
+def note_lists(s, m):
+    """Note which beads of a new segment would soon leave their lists' shells, and ask for what renewing these reads.
+
+    Segments last half as long as asked for (`learn_pace`): later than that a list is renewed when it comes to it.
+    """
+    first = s.mol[m, L.MOL_FIRST]
+    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+        s.origin_time[i] = -1.0
+        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
+            continue
+        if s.bounds[i, L.ACCELERATION] == 0.0:
+            continue
+        if surely_listed(s, i, length_of(s, i)):
+            s.origin_time[i] = L.LISTED
+            continue
+        if surely_listed(s, i, SOON * length_of(s, i)):
+            continue
+        if list_expiry(s, i) < SOON * length_of(s, i):
+            s.origin_time[i] = DUE
+            ask_for_renewal(s, i, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z])
+
+
+@kernel
+def renew_lists(s, m):
+    """Make the new lists that `note_lists` has found to be due; 0 or an error."""
+    first = s.mol[m, L.MOL_FIRST]
+    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+        if s.origin_time[i] == DUE:
+            s.count[L.N_RELISTS] += 1
+            status = rebuild_list(s, i, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], 0.0)
+            if status:
+                return status
+    return 0

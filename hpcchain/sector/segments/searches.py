@@ -1,0 +1,108 @@
+"""Search the beads of molecules that have new segments, and make the series that this needs."""
+
+import numpy as np
+
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout.event_bits import tied_with
+from hpcchain.sector.search.earliest_event import search_alone, search_awaited, search_bead
+from hpcchain.sector.search.prefetch import LONG, ask_first, ask_for_list, ask_for_listed, ask_for_next, ask_for_series
+from hpcchain.sector.segments.new_segment import make_series
+
+NEARER, FARTHER = 2, 4  # beads ahead for which memory is asked: of what is on their lists, and of the lists
+
+
+@kernel
+def search_range(s, first, n):
+    """Search every bead of a range for its earliest event."""
+    for i in range(first, first + n):
+        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
+            continue
+        if i + 1 < first + n:
+            ask_for_listed(s, i + 1)
+        _search(s, i)
+        ask_for_next(s)
+
+
+@inlined
+def _search(s, i):
+    """Search bead i for its earliest event, and make the series that this needs."""
+    while True:  # with one call, whose code is inlined once
+        lacking = search_bead(s, i, s.stepper, s.extended)
+        if lacking < 0:
+            return
+        make_series(s, lacking)
+
+
+@kernel
+def search_molecule(s, m):
+    """Search every bead of molecule m for its earliest event."""
+    search_beads(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS])
+
+
+@kernel
+def search_beads(s, first, n):
+    """Search n beads from `first` on, of one molecule or of parts of one, for their earliest events."""
+    none = np.int64(0)
+    search_both(s, first, n, none, none)
+
+
+@kernel
+def search_both(s, first, n, second, others):
+    """Search n beads from `first` on, and as many others from `second` on, for their earliest events.
+
+    Most beads of a molecule can touch nothing during its segment: a first pass finds them and is done with them. It
+    also asks for the segments of what the others may touch, which have come when the second pass reads them.
+    """
+    if s.stepper is not None or s.extended is not None or n == 1 or others == 1 or s.par[L.WALLS] != 0.0:
+        search_range(s, first, n)
+        search_range(s, second, others)
+        return
+    found = np.int64(0)
+    begin, number = first, n
+    for _ in range(2):
+        farther = FARTHER if number <= LONG else 0  # what lies in a row for so long comes by itself
+        nearer = min(NEARER if number <= LONG else 1, number)
+        for i in range(begin, begin + min(farther, number)):
+            ask_for_list(s, i)
+        for i in range(begin, begin + nearer):
+            ask_for_listed(s, i)
+        for i in range(begin, begin + number):
+            if farther > 0 and i + farther < begin + number:
+                ask_for_list(s, i + farther)
+            if i + nearer < begin + number:
+                ask_for_listed(s, i + nearer)
+            if s.lists[i, L.OWNERSHIP] == L.DORMANT:
+                continue
+            if found + s.lists[i, L.LIST_LENGTH] + 4 > len(s.found):
+                _search_awaited(s, first, n, second, others, found)
+                found = np.int64(0)
+            found = search_alone(s, i, found)
+            ask_for_next(s)
+        begin, number = second, others
+    _search_awaited(s, first, n, second, others, found)
+
+
+@kernel
+def _search_awaited(s, first, n, second, others, found):
+    """Search the beads of `search_both` that its first pass has left, and make the series that this needs.
+
+    What they may touch are the first entries of `found`, as many as that says: how long their segments last, and where
+    their series begin, is written down with their molecules. Series are read from their ends on.
+    """
+    for e in range(found):
+        m = s.segment[s.found[e], L.MOLECULE]
+        ask_first(s.mol_own, m)
+        ask_first(s.timing, m)
+    for e in range(found):
+        ask_for_series(s, s.found[e])
+    begin, number = first, n
+    for _ in range(2):
+        for i in range(begin, begin + number):
+            if tied_with(s.next_event, i) == L.AWAITED:
+                while True:
+                    lacking = search_awaited(s, i, s.stepper, s.extended)
+                    if lacking < 0:
+                        break
+                    make_series(s, lacking)
+        begin, number = second, others
