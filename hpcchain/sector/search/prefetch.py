@@ -115,6 +115,15 @@ def ask_for_listed(s, i):
 
 
 @inlined
+def ask_for_all_listed(s, m):
+    """Ask for what first looks at those on the lists of molecule m read, if it is not long."""
+    first = s.mol[m, L.MOL_FIRST]
+    if s.mol[m, L.MOL_BEADS] <= LONG:
+        for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+            ask_for_listed(s, i)
+
+
+@inlined
 def ask_for_list(s, i):
     """Ask for bead i's list."""
     first = np.int64(s.lists[i, L.LIST_FIRST])
@@ -326,6 +335,7 @@ def _ask_for_all_beads(s, m):
     if len(s.free_series) > 0:
         ask(s.series_room, m)
     ask(s.bead_id, first)
+    ask(s.bead_id, first + s.mol[m, L.MOL_BEADS] - 1)
     ask(s.origin_time, first)
     for i in range(first, first + s.mol[m, L.MOL_BEADS], ROWS_IN_LINE):
         ask(s.lists, i)

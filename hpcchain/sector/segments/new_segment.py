@@ -32,6 +32,7 @@ from hpcchain.propagators.taylor.graph_molecule import web_hanging
 from hpcchain.sector.queue.event_order import next_time_of, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep, sweep_chain
+from hpcchain.sector.search.prefetch import ask_for_all_listed
 from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
 from hpcchain.sector.segments.series_pool import reserve
 
@@ -69,6 +70,7 @@ def new_segment(s, offset, m, ticks, remainder, serial, depth):
     series), so it is a function of its history alone.
     """
     rebase(s, offset, m)
+    ask_for_all_listed(s, m)
     h = asked_length(s, m, ticks, remainder)
     tolerance = s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
     if s.extended is not None and hangs(s, m):
@@ -96,6 +98,8 @@ def two_segments(s, offset, m, p, k, ticks, remainder, depth):
     """Write new segments of two linear chains, m from the workspace at `offset`, k from that at p (`new_segment`)."""
     rebase(s, offset, m)
     rebase(s, p, k)
+    ask_for_all_listed(s, m)
+    ask_for_all_listed(s, k)
     order, h, number, g = expand_two(
         s.work,
         offset,
@@ -294,25 +298,32 @@ def schedule_molecule(s, m, base):
     for i in range(start, start + s.mol[m, L.MOL_BEADS]):
         if earlier(ticks, remainder, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM]):
             continue
-        partner = partner_of(s.next_event, i)
-        if partner == L.NO_EVENT:
+        if partner_of(s.next_event, i) == L.NO_EVENT:
             continue
-        a = s.bead_id[i]
-        b = s.bead_id[partner] if partner >= 0 else partner
-        lo = min(a, b) if partner >= 0 else a
-        hi = max(a, b) if partner >= 0 else b
         d = event_depth(s.next_event, i)
         if ticks == s.event_time[i, L.EVENT_TICKS] and remainder == s.event_time[i, L.EVENT_REM]:
+            if holder >= 0:
+                lower, higher = _ids_of(s, holder)
+            lo, hi = _ids_of(s, i)
             same = holder != L.BY_HISTORY and hi == higher
             if d > depth or (d == depth and (lo > lower or (lo == lower and (hi > higher or same)))):
                 continue
         ticks = s.event_time[i, L.EVENT_TICKS]
         remainder = s.event_time[i, L.EVENT_REM]
         depth = d
-        lower = lo
-        higher = hi
-        holder = i
+        holder = np.int64(i)
     _enqueue(s, m, ticks, remainder, holder, base)
+
+
+@inlined
+def _ids_of(s, i):
+    """Return the lower and the higher id of bead i's event: those of two beads, or its own and the partner's code."""
+    partner = partner_of(s.next_event, i)
+    a = s.bead_id[i]
+    if partner < 0:
+        return a, np.int64(partner)
+    b = s.bead_id[partner]
+    return min(a, b), max(a, b)
 
 
 @kernel

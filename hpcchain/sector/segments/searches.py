@@ -6,7 +6,7 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.event_bits import tied_with
 from hpcchain.sector.search.earliest_event import search_alone, search_awaited, search_bead
-from hpcchain.sector.search.prefetch import LONG, ask_first, ask_for_list, ask_for_listed, ask_for_next, ask_for_series
+from hpcchain.sector.search.prefetch import LONG, ask_first, ask_for_listed, ask_for_next, ask_for_series
 from hpcchain.sector.segments.new_segment import make_series
 
 NEARER, FARTHER = 2, 4  # beads ahead for which memory is asked: of what is on their lists, and of the lists
@@ -61,17 +61,12 @@ def search_both(s, first, n, second, others):
     found = np.int64(0)
     begin, number = first, n
     for _ in range(2):
-        farther = FARTHER if number <= LONG else 0  # what lies in a row for so long comes by itself
-        nearer = min(NEARER if number <= LONG else 1, number)
-        for i in range(begin, begin + min(farther, number)):
-            ask_for_list(s, i)
-        for i in range(begin, begin + nearer):
-            ask_for_listed(s, i)
+        long = number > LONG
+        if long:
+            ask_for_listed(s, begin)
         for i in range(begin, begin + number):
-            if farther > 0 and i + farther < begin + number:
-                ask_for_list(s, i + farther)
-            if i + nearer < begin + number:
-                ask_for_listed(s, i + nearer)
+            if long and i + 1 < begin + number:
+                ask_for_listed(s, i + 1)
             if s.lists[i, L.OWNERSHIP] == L.DORMANT:
                 continue
             if found + s.lists[i, L.LIST_LENGTH] + 4 > len(s.found):
