@@ -204,6 +204,8 @@ def surely_listed(s, i, time):
 def _search_span(s, i, stepper):
     """Return how long after its segment's start bead i's contacts are of interest, and when its list expires [time]."""
     length = length_of(s, i)
+    if stepper is None and s.origin_time[i] == L.LISTED:
+        return length, np.inf
     expiry = list_expiry(s, i)
     limit = min(length, expiry)
     if stepper is not None:
