@@ -5,6 +5,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_parts import is_part
 from hpcchain.sector.search.earliest_event import outside_shell
+from hpcchain.sector.search.prefetch import SHORT
 from hpcchain.sector.segments.list_renewal import note_lists, renew_list, renew_lists
 from hpcchain.sector.segments.new_segment import schedule_molecule
 from hpcchain.sector.segments.searches import search_beads, search_both, search_molecule
@@ -17,8 +18,7 @@ def refresh(s, m, base):
     """Renew lists, search and queue a molecule that has a new segment; return 0 or an error."""
     status = 0
     if s.extended is not None or s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
-        note_lists(s, m)
-        status = renew_lists(s, m)
+        status = renew_lists(s, m, note_lists(s, m))
     else:
         s.origin_time[s.mol[m, L.MOL_FIRST]] = -1.0
     if status == 0:
@@ -31,8 +31,7 @@ def refresh(s, m, base):
 def refresh_rows(s, low, high, base):
     """Do what `refresh` does for the rows from `low` to `high`: parts of a long chain, or a molecule without parts."""
     for m in range(low, high + 1):
-        note_lists(s, m)
-        if renew_lists(s, m):
+        if renew_lists(s, m, note_lists(s, m)):
             return 1
     first = s.mol[low, L.MOL_FIRST]
     search_beads(s, first, s.mol[high, L.MOL_FIRST] + s.mol[high, L.MOL_BEADS] - first)
@@ -42,17 +41,17 @@ def refresh_rows(s, low, high, base):
 
 
 @inlined
-def _is_plain(s, m):
-    """Whether molecule m has several beads, which move by series and are searched in two passes (`search_both`)."""
-    return m >= 0 and s.mol[m, L.MOL_BEADS] > 1
+def _has_some(s, m):
+    """Whether molecule m has several beads, which move by series, and few enough for `search_both`."""
+    return m >= 0 and 1 < s.mol[m, L.MOL_BEADS] <= SHORT
 
 
 @inlined
 def _refresh_two(s, m, k, base):
     """Do what `refresh` does for two molecules together, so that what one waits for comes while the other is done."""
-    note_lists(s, m)
-    note_lists(s, k)
-    if renew_lists(s, m) or renew_lists(s, k):
+    due_of_m = note_lists(s, m)
+    due_of_k = note_lists(s, k)
+    if renew_lists(s, m, due_of_m) or renew_lists(s, k, due_of_k):
         return 1
     search_both(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS], s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS])
     schedule_molecule(s, m, base)
@@ -64,7 +63,7 @@ def _refresh_two(s, m, k, base):
 def refresh_members(s, members, base):
     """Do what `refresh` does for the first members of the event's group that took part."""
     if s.stretched is None and s.extended is None and members == 2:
-        if _is_plain(s, s.group[0]) and _is_plain(s, s.group[1]):
+        if _has_some(s, s.group[0]) and _has_some(s, s.group[1]):
             return _refresh_two(s, s.group[0], s.group[1], base)
     for k in range(members):
         m = s.group[k]

@@ -35,6 +35,7 @@ COLD_ROWS = 3  # of the queue, from an entry's leaf on: what lies before them is
 # Beads of a molecule beyond which nobody is asked for, nor for parts of such: what lies in a row for so long comes by
 # itself.
 LONG = 100
+SHORT = 32  # beads of which all neighbours are asked for at once: of more they would be gone when they are wanted
 
 
 def _ask(context: Any, builder: Any, kind: Any, array: Any, row: Any, lines: int, nearness: int) -> Any:
@@ -116,9 +117,9 @@ def ask_for_listed(s, i):
 
 @inlined
 def ask_for_all_listed(s, m):
-    """Ask for what first looks at those on the lists of molecule m read, if it is not long."""
+    """Ask for what first looks at those on the lists of molecule m read, if these are few."""
     first = s.mol[m, L.MOL_FIRST]
-    if s.mol[m, L.MOL_BEADS] <= LONG:
+    if s.mol[m, L.MOL_BEADS] <= SHORT:
         for i in range(first, first + s.mol[m, L.MOL_BEADS]):
             ask_for_listed(s, i)
 

@@ -43,11 +43,13 @@ def renew_list(s, i, dt):
 
 @kernel
 def note_lists(s, m):
-    """Note which beads of a new segment would soon leave their lists' shells, and ask for what renewing these reads.
+    """Note which beads of a new segment would soon leave their lists' shells; return how many these are.
 
-    Segments last half as long as asked for (`learn_pace`): later than that a list is renewed when it comes to it.
+    What renewing their lists reads is asked for. Segments last half as long as asked for (`learn_pace`): later than
+    that a list is renewed when it comes to it.
     """
     first = s.mol[m, L.MOL_FIRST]
+    due = 0
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         s.origin_time[i] = -1.0
         if s.lists[i, L.OWNERSHIP] == L.DORMANT:
@@ -61,12 +63,16 @@ def note_lists(s, m):
             continue
         if list_expiry(s, i) < SOON * length_of(s, i):
             s.origin_time[i] = DUE
+            due += 1
             ask_for_renewal(s, i, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z])
+    return due
 
 
 @kernel
-def renew_lists(s, m):
-    """Make the new lists that `note_lists` has found to be due; 0 or an error."""
+def renew_lists(s, m, due):
+    """Make the new lists of molecule m that `note_lists` has found to be due, so many; 0 or an error."""
+    if due == 0:
+        return 0
     first = s.mol[m, L.MOL_FIRST]
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         if s.origin_time[i] == DUE:

@@ -6,7 +6,15 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.event_bits import tied_with
 from hpcchain.sector.search.earliest_event import search_alone, search_awaited, search_bead
-from hpcchain.sector.search.prefetch import LONG, ask_first, ask_for_listed, ask_for_next, ask_for_series
+from hpcchain.sector.search.prefetch import (
+    LONG,
+    SHORT,
+    ask_first,
+    ask_for_list,
+    ask_for_listed,
+    ask_for_next,
+    ask_for_series,
+)
 from hpcchain.sector.segments.new_segment import make_series
 
 NEARER, FARTHER = 2, 4  # beads ahead for which memory is asked: of what is on their lists, and of the lists
@@ -37,7 +45,11 @@ def _search(s, i):
 @kernel
 def search_molecule(s, m):
     """Search every bead of molecule m for its earliest event."""
-    search_beads(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS])
+    first, n = s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS]
+    if n == 1:
+        search_range(s, first, n)
+    else:
+        search_beads(s, first, n)
 
 
 @kernel
@@ -61,12 +73,17 @@ def search_both(s, first, n, second, others):
     found = np.int64(0)
     begin, number = first, n
     for _ in range(2):
-        long = number > LONG
-        if long:
-            ask_for_listed(s, begin)
+        farther = FARTHER if SHORT < number <= LONG else 0  # what lies in a row for so long comes by itself
+        nearer = 0 if number <= SHORT else (NEARER if number <= LONG else 1)  # `ask_for_all_listed`
+        for i in range(begin, begin + farther):
+            ask_for_list(s, i)
+        for i in range(begin, begin + nearer):
+            ask_for_listed(s, i)
         for i in range(begin, begin + number):
-            if long and i + 1 < begin + number:
-                ask_for_listed(s, i + 1)
+            if farther > 0 and i + farther < begin + number:
+                ask_for_list(s, i + farther)
+            if nearer > 0 and i + nearer < begin + number:
+                ask_for_listed(s, i + nearer)
             if s.lists[i, L.OWNERSHIP] == L.DORMANT:
                 continue
             if found + s.lists[i, L.LIST_LENGTH] + 4 > len(s.found):
