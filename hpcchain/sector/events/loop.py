@@ -27,7 +27,7 @@ from hpcchain.sector.events.stretch_event import TIED
 from hpcchain.sector.events.stretch_steps import carry_on_stretch, meet_stretch
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
 from hpcchain.sector.search.broad_phase import store_path
-from hpcchain.sector.search.prefetch import BEAD, ask_first, choose_next, prefetch
+from hpcchain.sector.search.prefetch import BEAD, ask_first, ask_for_all_listed, choose_next, prefetch
 from hpcchain.sector.segments.falling import inverse_mass, work_of_fixed
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.monomer import meet_wall, move_straight, rebound, set_bounds
@@ -68,6 +68,7 @@ def _end_segment(s, m, ticks, remainder):
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         set_struck(s.segment, i, 0)
     pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], length)
+    ask_for_all_listed(s, m)
     new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], offset)
 
 

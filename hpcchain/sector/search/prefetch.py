@@ -117,7 +117,10 @@ def ask_for_listed(s, i):
 
 @inlined
 def ask_for_all_listed(s, m):
-    """Ask for what first looks at those on the lists of molecule m read, if these are few."""
+    """Ask for what first looks at those on the lists of molecule m read, if these are few.
+
+    Not for rows of closed segments, which have no lists.
+    """
     first = s.mol[m, L.MOL_FIRST]
     if s.mol[m, L.MOL_BEADS] <= SHORT:
         for i in range(first, first + s.mol[m, L.MOL_BEADS]):

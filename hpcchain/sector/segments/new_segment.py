@@ -32,7 +32,6 @@ from hpcchain.propagators.taylor.graph_molecule import web_hanging
 from hpcchain.sector.queue.event_order import next_time_of, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep, sweep_chain
-from hpcchain.sector.search.prefetch import ask_for_all_listed
 from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
 from hpcchain.sector.segments.series_pool import reserve
 
@@ -70,7 +69,6 @@ def new_segment(s, offset, m, ticks, remainder, serial, depth):
     series), so it is a function of its history alone.
     """
     rebase(s, offset, m)
-    ask_for_all_listed(s, m)
     h = asked_length(s, m, ticks, remainder)
     tolerance = s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
     if s.extended is not None and hangs(s, m):
@@ -98,8 +96,6 @@ def two_segments(s, offset, m, p, k, ticks, remainder, depth):
     """Write new segments of two linear chains, m from the workspace at `offset`, k from that at p (`new_segment`)."""
     rebase(s, offset, m)
     rebase(s, p, k)
-    ask_for_all_listed(s, m)
-    ask_for_all_listed(s, k)
     order, h, number, g = expand_two(
         s.work,
         offset,
