@@ -10,14 +10,13 @@ from hpcchain.sector.search.prefetch import (
     LONG,
     SHORT,
     ask_first,
-    ask_for_list,
     ask_for_listed,
     ask_for_next,
     ask_for_series,
 )
 from hpcchain.sector.segments.new_segment import make_series
 
-NEARER, FARTHER = 2, 4  # beads ahead for which memory is asked: of what is on their lists, and of the lists
+NEARER = 2  # beads ahead, of what is on whose lists memory is asked for
 
 
 @kernel
@@ -73,15 +72,10 @@ def search_both(s, first, n, second, others):
     found = np.int64(0)
     begin, number = first, n
     for _ in range(2):
-        farther = FARTHER if SHORT < number <= LONG else 0  # what lies in a row for so long comes by itself
         nearer = 0 if number <= SHORT else (NEARER if number <= LONG else 1)  # `ask_for_all_listed`
-        for i in range(begin, begin + farther):
-            ask_for_list(s, i)
         for i in range(begin, begin + nearer):
             ask_for_listed(s, i)
         for i in range(begin, begin + number):
-            if farther > 0 and i + farther < begin + number:
-                ask_for_list(s, i + farther)
             if nearer > 0 and i + nearer < begin + number:
                 ask_for_listed(s, i + nearer)
             if s.lists[i, L.OWNERSHIP] == L.DORMANT:
