@@ -174,7 +174,7 @@ def search_alone(s, i, at):
         set_event(s.next_event, i, np.int64(L.NO_EVENT), at, number, np.int64(L.AWAITED))
         return at + number
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
-    if s.origin_time[i] != L.LISTED and not surely_listed(s, i, length_of(s, i)):
+    if s.origin_time[i] != L.LISTED:
         best = _until_expiry(s, i, list_expiry(s, i), best, None)
     _store_event(s, i, best)
     return at

@@ -128,14 +128,6 @@ def ask_for_all_listed(s, m):
 
 
 @inlined
-def ask_for_list(s, i):
-    """Ask for bead i's list."""
-    first = np.int64(s.lists[i, L.LIST_FIRST])
-    ask_first(s.neighbour, first)
-    ask_first(s.neighbour, first + max(s.lists[i, L.LIST_LENGTH] - 1, 0))
-
-
-@inlined
 def ask_for_series(s, i):
     """Ask for the end of bead i's series."""
     end = series_begin(s.mol, s.segment, i) + W.curve(series_order(s.segment, i))
