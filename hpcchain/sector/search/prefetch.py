@@ -356,7 +356,9 @@ def _ask_for_lists(s, m, b):
     """Ask for the lists of molecule m's beads from number b on."""
     first = s.mol[m, L.MOL_FIRST]
     for i in range(first + b, first + min(b + AT_ONCE, s.mol[m, L.MOL_BEADS])):
-        ask(s.neighbour, np.int64(s.lists[i, L.LIST_FIRST]))
+        begin = np.int64(s.lists[i, L.LIST_FIRST])
+        ask(s.neighbour, begin)
+        ask(s.neighbour, begin + s.lists[i, L.LIST_LENGTH])
 
 
 @inlined
