@@ -91,3 +91,14 @@ def test_a_program_that_fails_ends_it_with_what_it_said(peers, tmp_path):
         ["/bin/sh", "-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done"], tmp_path, "it"
     )
     assert 0.0 < spent < 30.0
+
+
+def test_speeds_are_drawn(tool, tmp_path):
+    """Every case and every program is named in the figure, whether or not a case has all programs."""
+    figure = importlib.import_module("peers_figure")
+    rows = [("chains", {"hpcchain": 2e4, "another": 4e4}), ("monomers", {"hpcchain": 1e5})]
+    figure.draw(rows, tmp_path / "speeds.svg", "a machine")
+    text = (tmp_path / "speeds.svg").read_text(encoding="utf-8")
+    for word in ("chains", "monomers", "hpcchain", "another", "a machine"):
+        assert f"<!-- {word}" in text, word
+    assert figure.processor()

@@ -1,0 +1,47 @@
+"""Two trees in turns: both carry the same start on, contact by contact; what is no tree is refused."""
+
+import argparse
+import runpy
+
+import pytest
+
+from tests.support.launching import ROOT
+
+
+@pytest.fixture
+def tool(monkeypatch):
+    """What the program defines, with two small cases; it is not to hand over to another Python here."""
+    monkeypatch.setenv("HPCCHAIN_TOOL_ENVIRONMENT", str(ROOT))
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    found = runpy.run_path(str(ROOT / "tools" / "turns.py"))
+    cases = __import__("bench_cases")
+    monkeypatch.setitem(cases.CASES, "small", (10, 400, 0.1))
+    monkeypatch.setitem(cases.CASES, "copied", (1, 64 * 40, 0.1))
+    monkeypatch.setitem(cases.LARGE, "copied", cases.CASES["copied"])
+    return found
+
+
+@pytest.mark.parametrize("name", ["small", "copied"])
+def test_both_trees_make_the_same_contacts(tool, tmp_path, name):
+    inputs = tool["start_of"](name, ROOT, tmp_path, False)
+    carried, rows = tool["turns"](ROOT, inputs, 200, 3, name)
+    assert carried > 0.0 and len(rows) == 3
+    for old, new in rows:
+        assert old[0] == new[0] > 0
+        assert min(old[1], new[1]) > 0.0
+
+
+def test_the_row_has_quotient_and_speeds(tool, tmp_path, capsys):
+    options = argparse.Namespace(parts=False, launches=1, contacts=100, repeat=2)
+    tool["compare"]("small", ROOT, tmp_path, options)
+    row = [field.strip() for field in capsys.readouterr().out.splitlines()[-1].split("|")[1:-1]]
+    assert row[0] == "small" and len(row) == 4
+    assert float(row[1].split()[0]) > 0.0
+
+
+def test_a_folder_without_the_program_is_refused(tool, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("sys.argv", ["turns", str(tmp_path)])
+    with pytest.raises(SystemExit) as left:
+        tool["main"]()
+    assert left.value.code == 2
+    assert "no checkout" in capsys.readouterr().err

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Compare the speed of two source trees in turns, on one core: a process of each goes on by as much, again and again.
+
+    tools/turns.py OLD [--case NAME ...] [--contacts N] [--repeat R] [--launches L] [--cpu K] [--parts] [--folder DIR]
+
+OLD is another checkout of this project. A case (those of `tools/bench`) starts in both from one file, which OLD makes.
+A turn is N contacts of one tree and the same N of the other, and every second turn begins with the other. So quotients
+stay the same where the machine changes its speed. Processes of one code differ by some percent, each throughout its
+life: so each tree is started L times. Printed are the quotient of speeds, this tree's over OLD's, its median and
+quartiles over all turns, then microseconds by contact, medians, and the best of bead tau per CPU-second.
+
+Kernels of OLD are compiled when they are not in the cache (some minutes: `hpcchain warmup` in OLD does it beforehand).
+With --parts long chains move in stretches here, and as wholes in OLD. With --folder starts are kept there, and found.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import environment  # noqa: F401  # first: it may hand over to the project's own Python
+from bench_cases import CASES, duration_of, input_of
+
+HERE = Path(__file__).resolve().parents[1]
+WORKER = """
+import json, sys, time
+from hpcchain.config import load_config
+try:
+    from hpcchain.run.starts.start_from_file import system_from_file
+except ImportError:  # trees before starts had a folder
+    from hpcchain.run.start_from_file import system_from_file
+from hpcchain.sector.serial import Engine
+engine = Engine(system_from_file(load_config(sys.argv[1])))
+print(len(engine.ids), flush=True)
+for line in sys.stdin:
+    before, began = engine.counters["contacts"], time.process_time()
+    engine.advance(float(line))
+    print(json.dumps([engine.counters["contacts"] - before, time.process_time() - began]), flush=True)
+"""
+
+
+class Tree:
+    """A process that runs a case with the code of a tree.
+
+    Parameters
+    ----------
+    root : path
+        The tree.
+    start : path
+        Input file.
+    """
+
+    def __init__(self, root, start):
+        command = [sys.executable, "-c", WORKER, str(start)]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root, env=environment_of(root))
+        self.beads = int(self._answer())
+
+    def _answer(self):
+        if not (line := self.process.stdout.readline()):
+            raise SystemExit(f"the process of {self.process.args[-1]} has ended: what it said is above")
+        return line
+
+    def advance(self, time):
+        """Go on to a time; return the contacts until then and the CPU seconds that they took."""
+        self.process.stdin.write(f"{time!r}\n")
+        self.process.stdin.flush()
+        return json.loads(self._answer())
+
+    def end(self):
+        """End the process."""
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def environment_of(root):
+    """Return the environment in which a tree's code is found."""
+    return {**os.environ, "PYTHONPATH": str(root)}
+
+
+def start_of(name, old, folder, parts):
+    """Write the start of a case, made by the old tree, and return input files of the old tree and of this one."""
+    text, copies = input_of(name)
+    made = folder / f"{name}.h5"
+    grown = folder / f"{name}.toml"
+    grown.write_text(text, encoding="utf-8")
+    if not made.exists():
+        copy = ["--replicate", *[str(copies)] * 3] if copies > 1 else []
+        command = [sys.executable, "-m", "hpcchain", "build", str(grown), "-o", str(made), *copy]
+        subprocess.run(command, check=True, cwd=old, env=environment_of(old), stdout=subprocess.DEVNULL)
+    whole, _ = input_of(name, copies=copies)
+    inputs = []
+    for key, ending in (("", "old"), ("[propagator]\nstretches = true\n" * parts, "new")):
+        inputs.append(folder / f"{name}.{ending}.toml")
+        inputs[-1].write_text(f'{whole}[initial]\nmethod = "file"\nfile = "{made}"\n{key}', encoding="utf-8")
+    return inputs
+
+
+def turns(old, inputs, contacts, repeat, name):
+    """Start both trees; return beads times the time of a turn, and of each turn the contacts and CPU s of either tree."""
+    trees = [Tree(root, start) for root, start in zip((old, HERE), inputs, strict=True)]
+    duration = duration_of(name, contacts, trees[0].beads)
+    rows = []
+    for k in range(repeat + 1):
+        order = (0, 1) if k % 2 else (1, 0)
+        row = {which: trees[which].advance((k + 1) * duration) for which in order}
+        rows.append([row[0], row[1]])
+    for tree in trees:
+        tree.end()
+    return trees[0].beads * duration, rows[1:]  # in the first, lists and segments' lengths settle
+
+
+def compare(name, old, folder, args):
+    """Measure a case and print its row."""
+    inputs, rows = start_of(name, old, folder, args.parts), []
+    for _ in range(args.launches):
+        carried, found = turns(old, inputs, args.contacts, args.repeat, name)
+        rows += found
+    quotients = [before[1] / now[1] for before, now in rows]
+    low, middle, high = statistics.quantiles(quotients, n=4)
+    micro = [statistics.median(1e6 * row[k][1] / max(row[k][0], 1) for row in rows) for k in (0, 1)]
+    best = [carried / min(row[k][1] for row in rows) for k in (0, 1)]
+    print(
+        f"| {name} | {middle:.3f} ({low:.3f} to {high:.3f}) | {micro[0]:.3g}, {micro[1]:.3g} | "
+        f"{best[0]:.3g}, {best[1]:.3g} |",
+        flush=True,
+    )
+
+
+def main():
+    """Parse the options and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old", type=Path, metavar="OLD")
+    parser.add_argument("--case", nargs="+", choices=sorted(CASES), default=["chains-10-0.3"], metavar="NAME")
+    parser.add_argument("--contacts", type=int, default=20000, help="contacts to aim for in a turn")
+    parser.add_argument("--repeat", type=int, default=6, help="turns of each start")
+    parser.add_argument("--launches", type=int, default=3, help="starts of each tree")
+    parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the core to run on")
+    parser.add_argument("--parts", action="store_true", help="long chains move in stretches in this tree")
+    parser.add_argument("--folder", type=Path, help="where starts are kept")
+    args = parser.parse_args()
+    old = args.old.resolve()
+    if not (old / "hpcchain").is_dir():
+        parser.error(f"{args.old} is no checkout of this project")
+    os.sched_setaffinity(0, {args.cpu})
+    print("| case | new by old speed | µs by contact, old and new | best bead tau / CPU-s, old and new |")
+    print("|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = (args.folder or Path(scratch)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in args.case:
+            compare(name, old, folder, args)
+
+
+if __name__ == "__main__":
+    main()
