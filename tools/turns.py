@@ -101,7 +101,7 @@ def start_of(name, old, folder, parts):
 
 
 def turns(old, inputs, contacts, repeat, name):
-    """Start both trees; return beads times the time of a turn, and of each turn the contacts and CPU s of either tree."""
+    """Start both trees; return beads times time of a turn, and of each turn contacts and CPU seconds of either tree."""
     trees = [Tree(root, start) for root, start in zip((old, HERE), inputs, strict=True)]
     duration = duration_of(name, contacts, trees[0].beads)
     rows = []
