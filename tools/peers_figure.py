@@ -28,7 +28,7 @@ def draw(rows, path, machine):
     axes.grid(axis="x", which="both", linewidth=0.3)
     axes.set(xscale="log", xlabel="beads × τ per second of one core", title=f"{machine}, {datetime.now(UTC):%B %Y}")
     axes.title.set_fontsize("small")
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(path, metadata={"Date": None})
 
 

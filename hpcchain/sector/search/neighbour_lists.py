@@ -103,7 +103,7 @@ def rebuild_list(s, i, x, y, z, t):
     return _renew_whole_list(s, i)
 
 
-@inlined
+@outlined
 def ask_for_renewal(s, i, x, y, z):
     """Ask for what `rebuild_list` is going to read, which is not in the cache as a rule.
 

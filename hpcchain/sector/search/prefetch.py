@@ -8,7 +8,7 @@ from numba import config, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
@@ -115,7 +115,7 @@ def ask_for_listed(s, i):
         ask_first(s.swept, np.int64(s.neighbour[e]))
 
 
-@inlined
+@outlined
 def ask_for_all_listed(s, m):
     """Ask for what first looks at those on the lists of molecule m read, if these are few.
 
