@@ -1,10 +1,11 @@
 """Numba's pipeline as kernels go through it: what it does again and again for one result is done once.
 
 But for indices of arrays, nothing here changes the code that comes out. With some three hundred kernels that call each
-other, numba spends a third of its time on five things: it works out an inlined function afresh at each call of it; it
-copies the function twice, and all its names once for each of its blocks; it compares its flags field by field whenever
-it looks for the type of an operation; it finds that type among a dozen candidates although it found it a moment ago;
-and Python looks through all of its objects for unused ones again and again.
+other, numba spends a third of its time on six things: it works out an inlined function afresh at each call of it; it
+copies the function, what that calls included, twice, and all its names once for each of its blocks; it puts in what is
+called only with an option that is not taken (`KnownOptions`), and drops it again; it compares its flags field by field
+whenever it looks for the type of an operation; it finds that type among a dozen candidates although it found it a
+moment ago; and Python looks through all of its objects for unused ones again and again.
 """
 
 import copy
@@ -16,8 +17,8 @@ from inspect import isbuiltin
 
 from llvmlite.ir import Constant
 from numba.core import types
-from numba.core.analysis import compute_cfg_from_blocks
-from numba.core.compiler import Compiler, Flags
+from numba.core.analysis import dead_branch_prune
+from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import register_pass
 from numba.core.inline_closurecall import InlineWorker
 from numba.core.ir_utils import guard, simplify_CFG
@@ -99,8 +100,15 @@ class Inliner(InlineWorker):
 
     _worked_out = {}
 
+    def __init__(self, state, flags):
+        super().__init__(state.typingctx, state.targetctx, state.locals, state.pipeline, flags)
+        self._compiler_pipeline = _without_inlining
+
     def run_untyped_passes(self, func, enable_ssa=False):
-        """Return numba's form of a function, before types are known; callers copy it."""
+        """Return numba's form of a function, before types are known; callers copy it.
+
+        What it calls is not in it. Numba puts that in first, so what is called n deep is copied n times.
+        """
         if (func, enable_ssa) not in self._worked_out:
             self._worked_out[func, enable_ssa] = super().run_untyped_passes(func, enable_ssa)
         return self._worked_out[func, enable_ssa]
@@ -117,6 +125,13 @@ class Inliner(InlineWorker):
         return result
 
 
+def _without_inlining(state):
+    """Return numba's passes before types are known, but for the one that puts inlined functions in."""
+    manager = DefaultPassBuilder.define_untyped_pipeline(state)
+    manager.passes = [one for one in manager.passes if one[0] is not InlineInlinables]
+    return manager
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class Inline(InlineInlinables):
     """Numba's pass for inlined functions, with an `Inliner`."""
@@ -127,23 +142,33 @@ class Inline(InlineInlinables):
         """Put all inlined functions into a function, and those that they call in turn."""
         # Flags of its own: numba changes them when it works a function out. A kernel's name is made of its flags; it
         # must not depend on what happened to be worked out already.
-        flags = KernelFlags(state.flags)
-        inliner = Inliner(state.typingctx, state.targetctx, state.locals, state.pipeline, flags)
-        blocks, changed = state.func_ir.blocks, False
-        waiting = list(blocks.items())
-        while waiting:
-            _, block = waiting.pop()
-            # What is put in goes, with the rest of the block, into new blocks, which wait in turn.
-            changed |= any(
-                guard(self._do_work, state, waiting, block, index, assign.value, inliner)
-                for index, assign in _calls(block)
-            )
+        inliner = Inliner(state, KernelFlags(state.flags))
+        changed = False
+        while self._put_in_those_called(state, inliner):
+            changed = True
         if changed:
-            for dead in compute_cfg_from_blocks(blocks).dead_nodes():
-                del blocks[dead]
             PostProcessor(state.func_ir).run()
             state.func_ir.blocks = simplify_CFG(state.func_ir.blocks)
         return True
+
+    def _put_in_those_called(self, state, inliner):
+        """Put in the inlined functions that are called, not yet what they call; return whether there were any.
+
+        Branches on options that are not taken are left out first: nothing is put in that would be dropped at the end.
+        """
+        KnownOptions().run_pass(state)
+        dead_branch_prune(state.func_ir, state.args)
+        changed = False
+        waiting = list(state.func_ir.blocks.values())
+        while waiting:
+            block, new = waiting.pop(), []
+            if any(
+                guard(self._do_work, state, new, block, index, assign.value, inliner)
+                for index, assign in _calls(block)
+            ):
+                changed = True
+                waiting.append(new[0][1])  # what follows the call
+        return changed
 
 
 def _calls(block):

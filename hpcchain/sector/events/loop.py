@@ -8,7 +8,7 @@ from hpcchain.contact.coefficients import restitution_of
 from hpcchain.contact.rough import meet_rough, tangential_of
 from hpcchain.contact.tc_model import begin_contact, pass_time
 from hpcchain.contact.walls import wall_velocity
-from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.event_bits import event_depth, partner_of
@@ -32,18 +32,13 @@ from hpcchain.sector.segments.falling import inverse_mass, work_of_fixed
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.monomer import meet_wall, move_straight, rebound, set_bounds
 from hpcchain.sector.segments.new_segment import make_own_series, new_segment, schedule_molecule
-from hpcchain.sector.segments.searches import search_range
+from hpcchain.sector.segments.searches import search_one
 from hpcchain.sector.speculation.ghost_messages import match_with_owner, replay
 from hpcchain.sector.speculation.request import request_rollback
 from hpcchain.sector.speculation.rollback import closed_with_serial, roll_back, save_segment
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON, TABLE_FULL = range(9)
 MOST_BACKS = 10000
-
-
-@inlined
-def _search_one(s, i):
-    search_range(s, i, np.int64(1))
 
 
 @inlined
@@ -162,7 +157,7 @@ def _ask_for_neighbours(s, i):
         ask_first(s.flight, np.int64(s.neighbour[e]))
 
 
-@inlined
+@outlined
 def _go_back(s, holder, partner, ticks, remainder, depth, base):
     """Reopen the closed segment that an event is with, and undo what came after it; -1 if the event does not happen."""
     m = s.segment[partner, L.MOLECULE]
@@ -272,7 +267,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
         if partner == L.RELIST:
             if _renew_list(s, holder, ticks, remainder):
                 return LIST_FULL
-            _search_one(s, holder)
+            search_one(s, holder)
             schedule_molecule(s, m, base)
             continue
         depth = event_depth(s.next_event, holder)
@@ -288,7 +283,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             if status > 0:
                 return LIST_FULL
             if status < 0 or reopens:
-                _search_one(s, holder)
+                search_one(s, holder)
                 schedule_molecule(s, m, base)
             continue
         if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
@@ -378,11 +373,11 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
         sign_members(s, members, lower, higher, logged)
     if free:
         s.origin_time[holder] = -1.0
-        _search_one(s, holder)
+        search_one(s, holder)
         schedule_molecule(s, m, base)
         if other >= 0:
             s.origin_time[partner] = -1.0
-            _search_one(s, partner)
+            search_one(s, partner)
             schedule_molecule(s, other, base)
     elif refresh_members(s, members, base):
         return LIST_FULL

@@ -210,7 +210,7 @@ def _speed(work, offset):
     return math.sqrt(work[p] ** 2 + work[p + W.LANES] ** 2 + work[p + 2 * W.LANES] ** 2)
 
 
-@kernel
+@outlined
 def make_series(s, h):
     """Make the series of the segment in molecule row h, which so far has only its start and bounds.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.event_bits import tied_with
 from hpcchain.sector.search.earliest_event import search_alone, search_awaited, search_bead
@@ -20,15 +20,20 @@ NEARER = 2  # beads ahead, of what is on whose lists memory is asked for
 
 
 @kernel
-def search_range(s, first, n):
-    """Search every bead of a range for its earliest event."""
-    for i in range(first, first + n):
-        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
-            continue
-        if i + 1 < first + n:
-            ask_for_listed(s, i + 1)
+def search_one(s, i):
+    """Search bead i for its earliest event."""
+    if s.lists[i, L.OWNERSHIP] != L.DORMANT:
         _search(s, i)
         ask_for_next(s)
+
+
+@outlined
+def _search_range(s, first, n):
+    """Search every bead of a range for its earliest event."""
+    for i in range(first, first + n):
+        if i + 1 < first + n:
+            ask_for_listed(s, i + 1)
+        search_one(s, i)
 
 
 @inlined
@@ -44,11 +49,7 @@ def _search(s, i):
 @kernel
 def search_molecule(s, m):
     """Search every bead of molecule m for its earliest event."""
-    first, n = s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS]
-    if n == 1:
-        search_range(s, first, n)
-    else:
-        search_beads(s, first, n)
+    search_beads(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS])
 
 
 @kernel
@@ -58,7 +59,7 @@ def search_beads(s, first, n):
     search_both(s, first, n, none, none)
 
 
-@kernel
+@outlined
 def search_both(s, first, n, second, others):
     """Search n beads from `first` on, and as many others from `second` on, for their earliest events.
 
@@ -66,8 +67,8 @@ def search_both(s, first, n, second, others):
     also asks for the segments of what the others may touch, which have come when the second pass reads them.
     """
     if s.stepper is not None or s.extended is not None or n == 1 or others == 1 or s.par[L.WALLS] != 0.0:
-        search_range(s, first, n)
-        search_range(s, second, others)
+        _search_range(s, first, n)
+        _search_range(s, second, others)
         return
     found = np.int64(0)
     begin, number = first, n

@@ -14,7 +14,7 @@ from hpcchain.layout.event_bits import set_event
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import schedule_molecule
-from hpcchain.sector.segments.searches import search_range
+from hpcchain.sector.segments.searches import search_one
 
 INFINITE = float("inf")
 
@@ -58,6 +58,6 @@ def activate(s, beads, ticks, remainder, base):
         if status:
             return status
     for k in range(len(beads)):
-        search_range(s, beads[k], 1)
+        search_one(s, beads[k])
         schedule_molecule(s, s.segment[beads[k], L.MOLECULE], base)
     return 0

@@ -25,7 +25,7 @@ import math
 
 import numpy as np
 
-from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_entry as E
 from hpcchain.layout.id_table import lookup
@@ -428,7 +428,7 @@ def match_with_owner(s, m):
     )
 
 
-@kernel
+@outlined
 def replay(s, m):
     """Write the next segment of ghost m's owner, as yet without a series, over its present one, which is kept."""
     begin = s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from numba import config
+from numba.core.caching import NullCache
 from numba.core.errors import TypingError
 
-from hpcchain.jit.decorators import kernel
+from hpcchain.jit import pipeline
+from hpcchain.jit.decorators import OPTIONS, Kernel, inlined, kernel
 from hpcchain.jit.struct import kernel_struct
 from hpcchain.layout.arrays import FIELDS
 from hpcchain.layout.memory import bead_lines
@@ -52,6 +54,28 @@ def _taken(x, extra):
     return -1.0
 
 
+@inlined
+def _of_extra(x):
+    return _next(x)
+
+
+@inlined
+def _next(x):
+    return x[1]
+
+
+@inlined
+def _first_or_next(s):
+    if s.extra is not None:
+        return _of_extra(s.x)
+    return s.x[0]
+
+
+def first_or_next(s):
+    """Calls, two deep, what calls others only where the option is taken."""
+    return _first_or_next(s)
+
+
 def test_kernels_read_and_write_the_arrays_themselves():
     s, out = pair(), np.zeros(5)
     corners(s, out)
@@ -64,6 +88,22 @@ def test_kernels_read_and_write_the_arrays_themselves():
 
 def test_an_option_that_is_not_taken_leaves_its_branch_out():
     assert taken(pair()) == -1.0 and taken(pair(True)) == 0.5
+
+
+@pytest.mark.skipif(Kernel is None, reason="this numba has not been tried")
+def test_what_only_an_option_that_is_not_taken_calls_is_not_put_in(monkeypatch):
+    put = []
+    work = pipeline.Inliner.inline_ir
+
+    def counted(self, caller_ir, block, i, callee_ir, *others, **named):
+        put.append(callee_ir.func_id.func_name)
+        return work(self, caller_ir, block, i, callee_ir, *others, **named)
+
+    monkeypatch.setattr(pipeline.Inliner, "inline_ir", counted)
+    fresh = Kernel(first_or_next, {"nopython": True, **OPTIONS}, False)
+    fresh._cache = NullCache()
+    assert fresh(pair()) == 0.5 and put == ["_first_or_next"]
+    assert fresh(pair(True)) == 1.5 and put[1:] == ["_first_or_next", "_of_extra", "_next"]
 
 
 @pytest.mark.skipif(config.DISABLE_JIT, reason="plain Python takes any array")
