@@ -163,8 +163,7 @@ class Inline(InlineInlinables):
         while waiting:
             block, new = waiting.pop(), []
             if any(
-                guard(self._do_work, state, new, block, index, assign.value, inliner)
-                for index, assign in _calls(block)
+                guard(self._do_work, state, new, block, index, assign.value, inliner) for index, assign in _calls(block)
             ):
                 changed = True
                 waiting.append(new[0][1])  # what follows the call
