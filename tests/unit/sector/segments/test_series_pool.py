@@ -103,14 +103,16 @@ def test_bits_are_those_with_room_for_the_highest_orders(runs):
     assert [a.tobytes() for a in frame_of(packed, END)] == [a.tobytes() for a in frame_of(roomy, END)]
 
 
+@pytest.mark.parametrize("few", [0, 10**9], ids=["as of many", "as of few"])
 @pytest.mark.parametrize(("spare", "least"), [(10**9, 1), (50, 10**9)], ids=["another array", "the same"])
-def test_series_are_moved_where_the_room_ends_and_no_bit_changes(system, runs, spare, least):
+def test_series_are_moved_where_the_room_ends_and_no_bit_changes(system, runs, few, spare, least):
     """With little to spare blocks are let go, split, and moved many times over, in another array or in the same."""
     moved = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(core, "LEAST_PACKED", 0)
-        patch.setattr(core, "SPARE_SERIES", spare)
-        patch.setattr(core, "LEAST_SPARED", least)
+        patch.setattr(core, "FEW", few)
+        patch.setattr(core, "SPARE_OF_FEW" if few else "SPARE_SERIES", spare)
+        patch.setattr(core, "LEAST_OF_FEW" if few else "LEAST_SPARED", least)
         former = core.Core.pack_series
         patch.setattr(core.Core, "pack_series", lambda self: (moved.append(1), former(self)))
         engine = Engine(system)
