@@ -27,6 +27,12 @@ def wall_velocity(s, code):
 
 
 @inlined
+def is_thermal(s, partner):
+    """Whether a contact's partner is a wall that gives beads new velocities; asked where laws are extended alone."""
+    return partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0
+
+
+@inlined
 def place_of_side(s, number, time):
     """Return where a side of the box is at a time [length]."""
     return s.walls[number, L.WALL_PLACE] + sense_of(number) * s.walls[number, L.WALL_VELOCITY] * time

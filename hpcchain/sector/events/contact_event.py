@@ -10,7 +10,7 @@ from hpcchain.contact.tc_model import begin_contact, own_restitution, pass_time
 from hpcchain.contact.thermal import diffuse, draw_spin
 from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
 from hpcchain.contact.virial import tangential_virial, virial
-from hpcchain.contact.walls import normal_of, wall_velocity
+from hpcchain.contact.walls import is_thermal, normal_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -247,8 +247,8 @@ def _join_two(s, ma, mb, ticks, remainder):
 @kernel
 def _all_touching(s, i, partner, core, is_straggler, ticks, remainder, depth):
     """Return what `gather_ties` does, once what touches has been set back that has been carried past this event."""
-    if s.extended is not None and partner < 0:
-        if s.walls[-1 - partner, L.WALL_TEMPERATURE] != 0.0:  # a thermal wall's contact is done by itself
+    if s.extended is not None:
+        if is_thermal(s, partner):  # whose contact is done by itself
             return np.int64(0), core, False
     if is_straggler:
         _set_touching_back(s, i, partner, core, ticks, remainder, depth)
@@ -457,7 +457,7 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
             e = own_restitution(s, i, partner, e)
     thermal = False
     if s.extended is not None:
-        thermal = partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0
+        thermal = is_thermal(s, partner)
     if s.extended is not None and et != 1.0 and not thermal:
         impulse = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
     elif s.extended is not None and thermal:

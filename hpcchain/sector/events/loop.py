@@ -7,7 +7,7 @@ import numpy as np
 from hpcchain.contact.coefficients import restitution_of
 from hpcchain.contact.rough import meet_rough, tangential_of
 from hpcchain.contact.tc_model import begin_contact, pass_time
-from hpcchain.contact.walls import wall_velocity
+from hpcchain.contact.walls import is_thermal, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
@@ -128,7 +128,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         s.count[L.N_BEAD_SEGMENTS] += 1
     else:
         e = restitution_of(s, i, partner, s.extended)
-        if s.extended is not None and et != 1.0 and s.walls[-1 - partner, L.WALL_TEMPERATURE] == 0.0:
+        if s.extended is not None and et != 1.0 and not is_thermal(s, partner):
             impulse, moment = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
             work = impulse * wall_velocity(s, partner)
         elif s.extended is not None:

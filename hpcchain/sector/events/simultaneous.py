@@ -30,10 +30,10 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
     third molecule in contact with either joins the group; its own further contacts do not, but by the rules GENERALISED
     and MOREAU, which take all that hangs together. Of more than MOST_MEMBERS molecules or MOST_TIES contacts those of
     the lowest ids are taken, and the others' events come after; where the event's own is not among them it is done
-    alone. Returns the numbers of contacts and of members, and
-    whether any contact but the event's own (i_main, j_main) closes within half of SIMULTANEOUS, or by MOREAU is there
-    at all. That depends on the molecules alone: every search that meets such a contact finds it due. So the contact,
-    and not which search found it, decides whether contacts are resolved together.
+    alone. Returns the numbers of contacts and of members, and whether any contact but the event's own (i_main, j_main)
+    closes within half of SIMULTANEOUS, or by MOREAU is there at all. That depends on the molecules alone: every search
+    that meets such a contact finds it due. So the contact, and not which search found it, decides whether contacts are
+    resolved together.
     """
     core = members
     highest = np.int64(ANY_MOLECULE)  # of the type that it may become: another would be compiled for itself

@@ -6,6 +6,7 @@ A side of a contact is a stretch of a long chain, another molecule as a whole, o
 
 import numpy as np
 
+from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -200,7 +201,7 @@ def _brought(s, i, partner, ticks, remainder, depth):
 def _meets_alone(s, partner, extended):
     """Whether a contact with this partner is done by itself, whatever else is due: with a thermal wall."""
     if extended is not None:
-        return partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0
+        return is_thermal(s, partner)
     return False
 
 

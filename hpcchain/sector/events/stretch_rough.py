@@ -20,7 +20,8 @@ from hpcchain.contact.rough import (
 )
 from hpcchain.contact.tc_model import own_restitution
 from hpcchain.contact.thermal import diffuse, draw_spin
-from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.contact.walls import is_thermal
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.sector.events.crossing import HARD
@@ -29,23 +30,18 @@ from hpcchain.sector.events.stretch_law import note_contact, note_heat
 from hpcchain.sector.events.stretch_reach import kick_both, push_sides
 
 
-@inlined
-def _is_thermal(s, partner):
-    return partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0
-
-
 @kernel
 def pushes_across(s, i, partner, border, extended):
     """Whether the impulse of a contact may have a part across its normal; `border` is what was `met`."""
     if extended is not None:
-        return border == HARD and (_is_thermal(s, partner) or tangential_of(s, i, partner, extended) != 1.0)
+        return border == HARD and (is_thermal(s, partner) or tangential_of(s, i, partner, extended) != 1.0)
     return False
 
 
 @outlined
 def push_across(s, log_rows, i, partner, a, b, one, distance, ticks, remainder):
     """Apply the impulse of a contact that pushes across its normal, too, and log it; see `stretch_event`."""
-    if _is_thermal(s, partner):
+    if is_thermal(s, partner):
         _reflect(s, log_rows, i, partner, a, ticks, remainder)
         return
     impulse = _rub(s, a, b, one, i, partner)

@@ -221,8 +221,7 @@ def _amend_list(s, i, number, qx, qy, qz):
             continue
         if not make_room(s, j, s.lists[j, L.LIST_LENGTH] + 1):
             return FULL
-        s.neighbour[np.int64(s.lists[j, L.LIST_FIRST]) + s.lists[j, L.LIST_LENGTH]] = i
-        s.lists[j, L.LIST_LENGTH] += 1
+        _put_on_list(s, j, i)
         s.neighbour[kept] = j
         kept += 1
     s.lists[i, L.LIST_LENGTH] = kept - first

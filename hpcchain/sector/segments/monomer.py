@@ -10,7 +10,7 @@ import numpy as np
 from hpcchain.contact.tc_model import own_restitution
 from hpcchain.contact.thermal import diffuse_single, draw_spin
 from hpcchain.contact.virial import set_tensor
-from hpcchain.contact.walls import normal_of, wall_velocity
+from hpcchain.contact.walls import is_thermal, normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import series_order, set_start
@@ -124,7 +124,7 @@ def meet_wall(s, i, code, e, et):
     un -= radius_of(s.radius, i) * s.par[L.GROWTH_RATE] + velocity
     if un >= 0.0:
         return 0.0, 0.0
-    if s.walls[-1 - code, L.WALL_TEMPERATURE] > 0.0:
+    if is_thermal(s, code):
         impulse, heat = diffuse_single(s, i, code, n, inverse_mass(s, i))
         if et != 1.0:
             heat += draw_spin(s, i, code)

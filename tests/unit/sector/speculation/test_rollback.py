@@ -26,8 +26,8 @@ from hpcchain.layout.segment_bits import series_order, set_order
 from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
-from hpcchain.sector.events import loop
 from hpcchain.sector.search.neighbour_lists import rebuild_list
+from hpcchain.sector.segments.searches import search_molecule
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.speculation.request import request_rollback
 from hpcchain.sector.speculation.rollback import roll_back
@@ -70,7 +70,7 @@ def looked_again(ghosted, m, shift):
     for i in range(first, first + n):
         assert rebuild_list(s, i, *s.starts[i, :3], 0.0) == 0
     s.par[NOW], s.par[NOW + 1] = s.starts[first, 6], s.starts[first, 7]
-    loop.search_range(s, np.int64(first), np.int64(n))
+    search_molecule(s, np.int64(m))
     events = zip(s.event_time.copy(), partners_of(s).tolist(), s.next_event[:, PARTNER_SERIAL].tolist(), strict=True)
     return [*events][first : first + n]
 
