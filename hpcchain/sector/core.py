@@ -24,7 +24,7 @@ from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.list_pool import STEP
 from hpcchain.sector.segments.series_pool import PADDING, close_gaps, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import LEAST_FOUND, build_sector, cell_arrays, spare_entries
+from hpcchain.sector.setup.allocate import LEAST_FOUND, build_sector, cell_arrays, lay_out_lists, spare_entries
 from hpcchain.sector.setup.find_inside import find_inside
 from hpcchain.sector.setup.molecule_rows import countable_images
 from hpcchain.sector.setup.part_state import part_state, put_part_state, unite_images
@@ -244,11 +244,8 @@ class Core:
 
     def resize_lists(self) -> None:
         """Give each bead's neighbour list the room that `capacity` says; the lists are empty then."""
-        lengths = self.capacity[self.state_row]
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        self.sector.lists[:, L.LIST_FIRST] = starts[:-1]
-        self.sector.lists[:, L.LIST_CAPACITY] = lengths
-        self.sector = self.sector._replace(neighbour=aligned_zeros(int(starts[-1]), np.int32))
+        entries = lay_out_lists(self.sector.lists, self.capacity[self.state_row])
+        self.sector = self.sector._replace(neighbour=aligned_zeros(entries, np.int32))
         self.fit_found()
 
     def grow_lists(self) -> None:
