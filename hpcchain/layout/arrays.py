@@ -45,7 +45,7 @@ cells             7 int64     CELLS_X, CELLS_Y, CELLS_Z along the axes, CELL_COU
 slabs             2 float64   scratch, of three layers of cells along each axis: SLAB_SQUARE, SLAB_AHEAD (`cells`)
 mol               16 int64    per molecule: columns MOL_… below; the first, `mol_own` (8 int32), are its own, the
                               others, `mol_class` (8 int64), those of its class (`jit.shared_rows`)
-window_molecule   16 int64    per molecule, in windows: columns WINDOW_… below; without windows there are no rows
+window_molecule   18 int64    per molecule, in windows: columns WINDOW_… below; without windows there are no rows
 timing            2 float64   per molecule: LENGTH of its segment [time], whose end follows from that
                               (`event_order.segment_end`); SERIAL number of the segment
 running_length    float64     per molecule: running mean of its segments' lengths [time]
@@ -229,7 +229,9 @@ WINDOW_OF_SEGMENT = 7  # what is a segment's, and goes with it when it is closed
     WINDOW_TOUCHED,
     WINDOW_ID,
 ) = range(7, 15)
-WINDOW_COLUMNS = 16
+# Rows of 16 would be two cache lines each, and those columns of all that are read most would share half of a cache's
+# sets: two ranks with single beads take 1.15 times as long then.
+WINDOW_COLUMNS = 18
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
 OWNED, GHOST, FULL_GHOST, VACANT, DORMANT = range(5)
 AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3

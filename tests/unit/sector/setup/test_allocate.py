@@ -10,10 +10,19 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.system import PERIODIC, Box
-from hpcchain.sector.setup.allocate import build_sector, folded
+from hpcchain.sector.setup.allocate import build_sector, folded, lay_out_lists
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.morton import space_sequence
 from tests.support.kernel_tools import make_system, partners_of, random_chain
+
+
+def test_lists_follow_one_another_and_none_is_an_even_number_of_cache_lines_long():
+    capacity = np.array([16, 31, 32, 33, 64, 96, 32])
+    lists = np.zeros((len(capacity), 4), dtype=np.int32)
+    end = lay_out_lists(lists, capacity)
+    room = lists[:, L.LIST_CAPACITY]
+    assert np.array_equal(np.append(lists[:, L.LIST_FIRST], end), np.append(0, np.cumsum(room)))
+    assert np.all(room >= capacity) and np.all(room <= capacity + 1) and np.all(4 * room % 128 != 0)
 
 
 def test_every_array_of_beads_has_the_states_row():
