@@ -24,8 +24,9 @@ from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.list_pool import STEP
 from hpcchain.sector.segments.series_pool import PADDING, close_gaps, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import LEAST_FOUND, build_sector, cell_arrays, lay_out_lists, spare_entries
+from hpcchain.sector.setup.allocate import LEAST_FOUND, build_sector, cell_arrays, spare_entries
 from hpcchain.sector.setup.find_inside import find_inside
+from hpcchain.sector.setup.list_room import lay_out_lists
 from hpcchain.sector.setup.molecule_rows import countable_images
 from hpcchain.sector.setup.part_state import part_state, put_part_state, unite_images
 

@@ -26,8 +26,9 @@ from hpcchain.sector.events.refresh import set_back
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.segments.chain_centre import settle_centres
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import cell_arrays, list_capacity
+from hpcchain.sector.setup.allocate import cell_arrays
 from hpcchain.sector.setup.blocks import whole_chains
+from hpcchain.sector.setup.list_room import list_capacity
 from hpcchain.sector.setup.molecules_here import MoleculesHere
 from hpcchain.sector.setup.morton import space_sequence
 from hpcchain.sector.setup.part_state import put_part_state
@@ -408,9 +409,8 @@ class GhostedSector:
         s = self.sector
         most, floats = ghost_messages.longest_history(s, received, self.row_of)
         if most >= s.owner_history_at.shape[1]:
-            wider = np.zeros((len(s.owner_history_at), 2 * most + 2), dtype=np.int64)
-            wider[:, : s.owner_history_at.shape[1]] = s.owner_history_at
-            s = s._replace(owner_history_at=wider)
+            more = 2 * most + 2 - s.owner_history_at.shape[1]
+            s = s._replace(owner_history_at=np.pad(s.owner_history_at, ((0, 0), (0, more))))
         if s.scalars[L.SCALAR_HISTORY] + floats > len(s.owner_history):
             s = s._replace(owner_history=np.concatenate([s.owner_history, np.zeros(len(s.owner_history) + floats)]))
         self.sector = s

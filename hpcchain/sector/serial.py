@@ -17,8 +17,9 @@ from hpcchain.sector.core import Core, Options, energies_of, event_row, event_ro
 from hpcchain.sector.events import loop
 from hpcchain.sector.interface import added
 from hpcchain.sector.queue.event_order import next_time_of
-from hpcchain.sector.setup.allocate import energy_quantum, list_capacity, quanta
+from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.sector.setup.blocks import blocks_of
+from hpcchain.sector.setup.list_room import list_capacity
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.morton import space_sequence
 

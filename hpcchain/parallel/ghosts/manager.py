@@ -33,7 +33,7 @@ from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings, some_of
 from hpcchain.sector.core import Options
 from hpcchain.sector.ghosted import GhostedSector
-from hpcchain.sector.setup.allocate import list_capacity
+from hpcchain.sector.setup.list_room import list_capacity
 from hpcchain.sector.setup.molecules_here import MoleculesHere
 
 if TYPE_CHECKING:
