@@ -19,7 +19,8 @@ from hpcchain.layout.arrays import VACANT, WINDOW_EVENT, WINDOW_HISTORY, WINDOW_
 from hpcchain.parallel import windows
 from hpcchain.parallel.ghosts import manager, surroundings
 from hpcchain.sector import ghosted
-from hpcchain.sector.events import contact_event, loop, simultaneous
+from hpcchain.sector.events import contact_event, loop, signs, simultaneous
+from hpcchain.sector.events.refresh import refresh
 from hpcchain.sector.queue import event_order
 from hpcchain.sector.search import earliest_event, neighbour_lists
 from hpcchain.sector.speculation import ghost_messages, rollback
@@ -37,6 +38,7 @@ MODULES = (
     ghosted,
     earliest_event,
     event_order,
+    signs,
     simultaneous,
 )
 LEAKS = {}
@@ -125,7 +127,7 @@ def anchor(put):
     def finish(old, self):
         for m in np.flatnonzero(self.ownership != VACANT):
             loop._end_segment(self.sector, m, *self.until)
-            loop._refresh(self.sector, m, self.base)
+            refresh(self.sector, m, self.base)
         return old(self)
 
     put(ghosted.GhostedSector, "run", run)
