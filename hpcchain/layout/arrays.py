@@ -229,8 +229,8 @@ WINDOW_OF_SEGMENT = 7  # what is a segment's, and goes with it when it is closed
     WINDOW_TOUCHED,
     WINDOW_ID,
 ) = range(7, 15)
-# A row of 16 columns takes two cache lines, and mostly the first is read: so all rows share half of a cache's sets. Then
-# two ranks of single beads take 1.15 times as long.
+# A row of 16 columns takes two cache lines, and mostly the first is read: so all rows share half of a cache's sets.
+# Then two ranks of single beads take 1.15 times as long.
 WINDOW_COLUMNS = 18
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
 OWNED, GHOST, FULL_GHOST, VACANT, DORMANT = range(5)
