@@ -1,7 +1,8 @@
 """What all tests share: a failing rank ends the run, hypothesis is deterministic, subprocesses start clean.
 
-Tiers: tests without a mark run in seconds; `long` ones take minutes and run only with --long; `mpi` ones run under
-mpirun with --with-mpi. Every test ends by a time limit (pytest-timeout, thread method: the signal method hangs in MPI).
+Tiers: tests without a mark run in seconds; `long` ones take minutes and run only with --long, or a tenth of them with
+--turn; `mpi` ones run under mpirun with --with-mpi. Every test ends by a time limit (pytest-timeout, thread method: the
+signal method hangs in MPI).
 """
 
 import contextlib
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import launching
+from tests.support import launching, long_tests
 
 with contextlib.suppress(ImportError):
     import hypothesis
@@ -28,28 +29,59 @@ with contextlib.suppress(ImportError):
 
 
 def pytest_addoption(parser):
-    """Add --long."""
+    """Add --long, --turn and --note-long."""
     parser.addoption("--long", action="store_true", help="also run the tests that take minutes")
+    turns = range(long_tests.TURNS)
+    parser.addoption("--turn", type=int, choices=turns, metavar="N", help="of these run a tenth: 0 to 9")
+    parser.addoption("--note-long", action="store_true", help="note in tests/long_tests.csv which of them have passed")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Skip long tests unless they are asked for."""
+    """Skip long tests but for those that are asked for."""
     if config.getoption("--long"):
         return
+    turn, entries = config.getoption("--turn"), long_tests.read()
     skip = pytest.mark.skip(reason="takes minutes: run with --long")
     for item in items:
-        if item.get_closest_marker("long"):
+        is_due = turn is not None and long_tests.is_due(item.nodeid, turn, entries)
+        if item.get_closest_marker("long") and not is_due:
             item.add_marker(skip)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
-    """On several ranks, let a failing one end them all."""
+    """On several ranks, let a failing one end them all; one process notes long tests."""
+    is_first = not hasattr(config, "workerinput")
     if config.getoption("--with-mpi", default=False):
         from mpi4py import MPI
 
+        is_first = is_first and MPI.COMM_WORLD.Get_rank() == 0
         if MPI.COMM_WORLD.Get_size() > 1:
             config.pluginmanager.register(AbortOnFailure(MPI.COMM_WORLD), "abort-on-failure")
+    if is_first and config.getoption("--note-long"):
+        config.pluginmanager.register(LongTests(), "long-tests")
+
+
+class LongTests:
+    """Notes which long tests have passed; with workers, this is where their reports come together."""
+
+    def __init__(self):
+        self.seconds, self.passed = {}, set()
+
+    def pytest_runtest_logreport(self, report):
+        """Add up a test's set-up, call and tear-down."""
+        if "long" not in report.keywords:
+            return
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+        if report.when == "call" and report.passed:
+            self.passed.add(report.nodeid)
+        if report.failed:
+            self.passed.discard(report.nodeid)
+
+    def pytest_sessionfinish(self):
+        """Write the list."""
+        passed = {test: self.seconds[test] for test in self.passed}
+        long_tests.write(long_tests.noted(long_tests.read(), passed, long_tests.today()))
 
 
 class AbortOnFailure:

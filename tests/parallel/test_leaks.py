@@ -9,7 +9,6 @@ import pytest
 
 from tests.support.launching import clean_environment
 
-pytestmark = pytest.mark.long  # it is the other tests that this one tests
 PROGRAM = Path(__file__).with_name("leaks.py")
 LEAKS = (
     "a pair that has just collided may collide again",

@@ -1,0 +1,65 @@
+"""No test that takes minutes is forgotten: each has passed within a month, and within the time that one may take."""
+
+from datetime import date, timedelta
+
+import pytest
+
+from tests.support import long_tests
+from tests.support.long_tests import MOST_DAYS, MOST_SECONDS, TURNS, Entry
+
+DAY = date(2030, 1, 1)
+HOW = "python -m pytest --long --note-long"
+
+
+def overdue(entries, tests, day):
+    """Return what is wrong with the list of long tests on a day: test -> words."""
+    found = {test: f"has never passed: {HOW} '{test}'" for test in tests if test not in entries}
+    for test, entry in entries.items():
+        if day - entry.passed > timedelta(MOST_DAYS):
+            found[test] = f"has last passed on {entry.passed}: {HOW} '{test}'"
+        elif entry.seconds > MOST_SECONDS:
+            found[test] = f"takes {entry.seconds:.0f} s: make it shorter"
+    return found
+
+
+def test_each_has_passed_within_a_month(request):
+    """Of those that this run has collected, and of all that are in the list."""
+    tests = [item.nodeid for item in request.session.items if item.get_closest_marker("long")]
+    entries = long_tests.read()
+    assert overdue(entries, tests, long_tests.today()) == {}
+    assert [test for test in entries if not long_tests.is_there(test)] == []
+
+
+def test_what_is_forgotten_is_named():
+    entries = {"a::f": Entry(0, DAY, 10.0), "b::g": Entry(1, DAY, MOST_SECONDS + 1.0)}
+    assert set(overdue(entries, ["a::f", "c::h"], DAY + timedelta(MOST_DAYS))) == {"b::g", "c::h"}
+    assert set(overdue(entries, [], DAY + timedelta(MOST_DAYS + 1))) == {"a::f", "b::g"}
+
+
+def test_turns_take_about_the_same_time_and_have_all_tests_once():
+    entries = long_tests.read()
+    assert {entry.turn for entry in entries.values()} == set(range(TURNS))
+    for test in entries:
+        assert sum(long_tests.is_due(test, turn, entries) for turn in range(TURNS)) == 1
+        assert long_tests.turn_of(test, entries) == entries[test].turn
+
+
+def test_a_new_file_has_the_turn_that_takes_least(monkeypatch):
+    monkeypatch.setattr(long_tests, "is_there", lambda test: test != "gone::f")
+    entries = {f"f{k}::t": Entry(k, DAY, 50.0 - k) for k in range(TURNS)} | {"gone::f": Entry(0, DAY, 1.0)}
+    later = DAY + timedelta(3)
+    found = long_tests.noted(entries, {"new::a": 30.0, "new::b": 5.0, "f2::t": 7.0}, later)
+    assert found["new::a"] == Entry(TURNS - 1, later, 30.0) and found["new::b"].turn == TURNS - 1
+    assert found["f2::t"] == Entry(2, later, 7.0) and found["f3::t"] == entries["f3::t"] and "gone::f" not in found
+    assert long_tests.is_due("never seen::f", 4, entries)
+
+
+def test_the_list_is_read_as_it_was_written(tmp_path):
+    entries = {"tests/a.py::f[x,1]": Entry(3, DAY, 12.5)}
+    long_tests.write(entries, tmp_path / "list.csv")
+    assert long_tests.read(tmp_path / "list.csv") == entries
+
+
+@pytest.mark.parametrize("test", ["tests/unit/test_long_tests.py::test_what_is_forgotten_is_named", "none.py::f"])
+def test_functions_that_are_there_are_found(test):
+    assert long_tests.is_there(test) is ("none" not in test)
