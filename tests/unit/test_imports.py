@@ -25,7 +25,7 @@ FLOORS = (
     ("observe",),
     ("analysis",),
     ("run",),
-    ("api", "simulation"),
+    ("api",),
     ("papers",),
     ("cli", "__main__"),
 )
