@@ -66,12 +66,13 @@ class LongTests:
     """Notes which long tests have passed; with workers, this is where their reports come together."""
 
     def __init__(self):
-        self.seconds, self.passed = {}, set()
+        self.seconds, self.found, self.passed = {}, set(), set()
 
     def pytest_runtest_logreport(self, report):
         """Add up a test's set-up, call and tear-down."""
         if "long" not in report.keywords:
             return
+        self.found.add(report.nodeid)
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
         if report.when == "call" and report.passed:
             self.passed.add(report.nodeid)
@@ -81,7 +82,7 @@ class LongTests:
     def pytest_sessionfinish(self):
         """Write the list."""
         passed = {test: self.seconds[test] for test in self.passed}
-        long_tests.write(long_tests.noted(long_tests.read(), passed, long_tests.today()))
+        long_tests.write(long_tests.noted(long_tests.read(), self.found, passed, long_tests.today()))
 
 
 class AbortOnFailure:

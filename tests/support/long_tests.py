@@ -1,7 +1,8 @@
 """Tests that take minutes: which of them are due today, and when each last passed (tests/long_tests.csv).
 
 A turn is a tenth of the list. `tools/check` runs today's turn, so that ten days have all. Whole files share a turn,
-since what a file sets up is made once. The list is written by runs with --note-long, and committed.
+since what a file sets up is made once. The list is written by runs with --note-long, and committed. A test that has not
+been run yet has the day on which it came into the list, and no seconds.
 """
 
 import csv
@@ -10,18 +11,29 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 FILE = Path(__file__).parents[1] / "long_tests.csv"
-COLUMNS = ("test", "turn", "passed", "seconds")
+COLUMNS = ("test", "turn", "since", "seconds")
 TURNS = 10
+GUESS = 60.0
+"""Seconds that a test is taken to need until it has been run."""
 MOST_DAYS, MOST_SECONDS = 30, 300.0
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A test that takes minutes: its turn, the day on which it last passed, and how long it took [seconds]."""
+    """A test that takes minutes.
+
+    Parameters
+    ----------
+    turn : int
+    since : date
+        When it last passed, or came into the list.
+    seconds : float, optional
+        How long it took; None where it has not passed yet [wall seconds].
+    """
 
     turn: int
-    passed: date
-    seconds: float
+    since: date
+    seconds: float | None = None
 
 
 def read(path=FILE):
@@ -30,7 +42,11 @@ def read(path=FILE):
         return {}
     with path.open(newline="", encoding="utf-8") as lines:
         return {
-            row["test"]: Entry(int(row["turn"]), date.fromisoformat(row["passed"]), float(row["seconds"]))
+            row["test"]: Entry(
+                int(row["turn"]),
+                date.fromisoformat(row["since"]),
+                float(row["seconds"]) if row["seconds"] else None,
+            )
             for row in csv.DictReader(lines)
         }
 
@@ -41,21 +57,27 @@ def write(entries, path=FILE):
         table = csv.writer(lines, lineterminator="\n")
         table.writerow(COLUMNS)
         for test, entry in sorted(entries.items()):
-            table.writerow([test, entry.turn, entry.passed.isoformat(), f"{entry.seconds:.1f}"])
+            seconds = "" if entry.seconds is None else f"{entry.seconds:.1f}"
+            table.writerow([test, entry.turn, entry.since.isoformat(), seconds])
 
 
-def noted(entries, passed, day):
-    """Return the list with tests that have passed on a day, and without those of files or functions that are gone.
+def noted(entries, found, passed, day):
+    """Return the list with tests that are new or have passed on a day, and without those that are gone.
 
     Parameters
     ----------
     entries : dict of str -> Entry
+    found : iterable of str
+        Long tests that were collected.
     passed : dict of str -> float
         Test -> seconds.
     day : date
     """
     kept = {test: one for test, one in entries.items() if is_there(test)}
-    for test, seconds in sorted(passed.items(), key=lambda pair: (-pair[1], pair[0])):
+    for test in sorted(found):
+        if test not in kept:
+            kept[test] = Entry(turn_of(test, kept), day)
+    for test, seconds in sorted(passed.items()):
         kept[test] = Entry(turn_of(test, kept), day, seconds)
     return kept
 
@@ -73,7 +95,7 @@ def turn_of(test, entries):
     for other, entry in entries.items():
         if file_of(other) == file_of(test):
             return entry.turn
-        taken[entry.turn] += entry.seconds
+        taken[entry.turn] += GUESS if entry.seconds is None else entry.seconds
     return taken.index(min(taken))
 
 
