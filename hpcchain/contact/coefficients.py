@@ -18,6 +18,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import in_contact
 from hpcchain.layout.state_bounds import WHOLE_CONTACT
+from hpcchain.model.physics.walls import shapes_of
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
@@ -31,7 +32,7 @@ def pair_coefficients(physics: Physics, names: tuple) -> np.ndarray:
     ConfigError
         Where a pair names a type that no bead has.
     """
-    columns = len(names) + L.WALL_CODES
+    columns = len(names) + L.SIDES + len(shapes_of(physics))
     spin = physics.extended.get("rough", {})
     table = np.zeros((columns, columns, 4))
     table[:, :, L.PAIR_NORMAL] = physics.restitution
@@ -73,11 +74,10 @@ def trait(s, i, which):
 
 @kernel
 def pair_row(s, i, other):
-    """Return the row of `coefficients` of bead i and another, or a wall (below 0); walls with shapes have their own."""
+    """Return the row of `coefficients` of bead i and another, or a wall (below 0)."""
     columns = np.int64(s.par[L.PAIR_COLUMNS])
     first = np.int64(trait(s, i, L.TRAIT_TYPE))
-    wall = columns - L.WALL_CODES + min(-1 - other, L.WALL_CODES - 1)
-    second = np.int64(trait(s, other, L.TRAIT_TYPE)) if other >= 0 else wall
+    second = np.int64(trait(s, other, L.TRAIT_TYPE)) if other >= 0 else columns - len(s.walls) - 1 - other
     return first * columns + second
 
 

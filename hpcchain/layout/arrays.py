@@ -351,7 +351,6 @@ LIMITS = 8
 TRAIT_TYPE, TRAIT_INVERSE_MOMENT = range(2)
 TRAITS = 2
 PAIR_NORMAL, PAIR_TANGENTIAL, PAIR_LEFT = range(3)
-WALL_CODES = 6  # columns of walls behind those of types
 
 # Contacts and molecules that are resolved together at one instant; sets of contacts are bits of an int64.
 MOST_TIES, MOST_MEMBERS = 60, 12

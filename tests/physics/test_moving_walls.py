@@ -83,6 +83,21 @@ def test_a_wall_has_its_own_coefficient():
     assert events["impulse"] == pytest.approx([1.5, 1.0], abs=1e-14)
 
 
+CYLINDER = {"shape": "cylinder", "axis": "z", "center": [0.0, 0.0, 0.0], "radius": 3.0, "restitution": 0.5}
+
+
+@pytest.mark.parametrize("side", ["z+", "z-"])
+def test_a_shape_has_nothing_of_the_coefficients_of_a_side(side):
+    """A ball that has just been hit meets a cylinder: elastic, whatever pairs say of its contacts with sides."""
+    box = OPEN | {"boundary": ["open", "open", "wall"]}
+    balls = [ball([-1.5, 0.0, 0.0], [1.0, 0.0, 0.0], name="A"), ball([0.0, 0.0, 0.0], [0.0, 0.0, 0.0], name="B")]
+    pair = {"types": ["B", side], "restitution": 0.3, "contact_time": 0.0}
+    contact = {"contact_time": 5.0, "pair": [pair]}
+    _, events = run(3.5, box=box, molecule=balls, wall=[CYLINDER], contact=contact)
+    assert events["bead"].tolist() == [[0, 1], [1, -7]]
+    assert events["impulse"] == pytest.approx([1.0, 2.0], abs=1e-13)
+
+
 def test_a_ball_in_a_sphere_meets_it_at_equal_times():
     """On a chord of half length a its contacts are at a (2 k + 1); all flights are chords of equal length."""
     sphere = {"shape": "sphere", "center": [0.0, 0.0, 0.0], "radius": 3.0}
