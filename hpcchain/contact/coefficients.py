@@ -1,5 +1,7 @@
 """Coefficients of contacts by types of beads: e_n, e_t and contact time of each pair, and of each type and wall.
 
+Those of a wall's own go before those of a pair with it.
+
 What is left of a bead's last contact (`contact.tc_model`) is counted in the longest contact time of any pair. A contact
 of a pair whose own time is shorter keeps its energy while more is left than the difference of the two.
 """
@@ -18,7 +20,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import in_contact
 from hpcchain.layout.state_bounds import WHOLE_CONTACT
-from hpcchain.model.physics.walls import shapes_of
+from hpcchain.model.physics.walls import NOT_GIVEN, number_of_wall, shapes_of
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
@@ -46,6 +48,12 @@ def pair_coefficients(physics: Physics, names: tuple) -> np.ndarray:
         for column, value in own.items():
             if value is not None:
                 table[i, j, column] = table[j, i, column] = value
+    for wall in physics.extended.get("walls", ()):
+        column = len(names) + number_of_wall(physics, wall)
+        if wall["restitution"] != NOT_GIVEN:
+            table[:, column, L.PAIR_NORMAL] = wall["restitution"]
+        if "tangential_restitution" in wall:
+            table[:, column, L.PAIR_TANGENTIAL] = wall["tangential_restitution"]
     return table.reshape(-1, 4)
 
 
@@ -98,7 +106,7 @@ def restitution_of(s, i, other, extended):
 def restitutions_of_tied(s, count, ticks, rest, extended):
     """Write e_n of the first `count` contacts of `tied`, which are resolved together, to RESTITUTION_ROW of `matrix`.
 
-    Each has its own, that of its types or its wall; all have 1 where any is to keep its energy (`restitution_at`).
+    Each has its own; all have 1 where any is to keep its energy (`restitution_at`).
     """
     e = s.matrix[L.RESTITUTION_ROW]
     keeps = False
@@ -106,11 +114,8 @@ def restitutions_of_tied(s, count, ticks, rest, extended):
         e[:count] = restitution_at(s.par, s.starts, s.segment, s.tied, count, ticks, rest)
     else:
         for k in range(count):
-            second = s.tied[k, L.SECOND_BEAD]
-            row = pair_row(s, s.tied[k, L.FIRST_BEAD], second)
+            row = pair_row(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD])
             e[k] = s.coefficients[row, L.PAIR_NORMAL]
-            if second < 0 and s.walls[-1 - second, L.WALL_RESTITUTION] >= 0.0:
-                e[k] = s.walls[-1 - second, L.WALL_RESTITUTION]
             for side in range(2):
                 j = s.tied[k, side]
                 if j >= 0 and s.par[L.CONTACT_RATE] != 0.0:

@@ -26,7 +26,6 @@ import numpy as np
 from hpcchain.contact.coefficients import pair_row, trait
 from hpcchain.contact.impulse import inside_impulse
 from hpcchain.contact.pushes import eliminate
-from hpcchain.contact.tc_model import own_restitution
 from hpcchain.contact.turning import turn
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
@@ -42,12 +41,8 @@ ROUGH, SMOOTH, SINGULAR = range(3)
 
 @kernel
 def tangential_of(s, i, other, extended):
-    """Return e_t for bead i and another, or a wall (below 0), which may have its own; in runs without spins 1."""
+    """Return e_t for bead i and another, or a wall (below 0); in runs without spins 1."""
     if extended is not None:
-        if other < 0:
-            own = s.walls[-1 - other, L.WALL_TANGENTIAL]
-            if own <= 1.0:
-                return own
         return s.coefficients[pair_row(s, i, other), L.PAIR_TANGENTIAL]
     return 1.0
 
@@ -138,14 +133,9 @@ def rough_bounce(s, i, j, n, wi, wj, e, et):
 
 @kernel
 def meet_rough(s, i, j, mi, mj, e, et):
-    """Carry out `rough_bounce` of single beads i and j, or of i and a wall; return the impulse and the virial.
-
-    `e` is that of the two types; a wall may have its own.
-    """
+    """Carry out `rough_bounce` of single beads i and j, or of i and a wall; return the impulse and the virial."""
     n = s.normals[L.CONTACT_NORMAL]
     r = free_normal(s, i, j, n)
-    if j < 0:
-        e = own_restitution(s, i, j, e)
     wj = s.table[s.mol[mj, L.MOL_TABLE]] if j >= 0 else 0.0
     impulse = rough_bounce(s, i, j, n, s.table[s.mol[mi, L.MOL_TABLE]], wj, e, et)
     u = s.tangential

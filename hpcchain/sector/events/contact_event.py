@@ -6,7 +6,7 @@ from hpcchain.contact.coefficients import restitution_of, restitutions_of_tied
 from hpcchain.contact.impulse import Ties, bead_offset, separation, single_impulse, tied_impulses
 from hpcchain.contact.rough import any_rough, rough_impulse, tangential_of
 from hpcchain.contact.rough_ties import rub_together, tangential_impulse
-from hpcchain.contact.tc_model import begin_contact, own_restitution, pass_time
+from hpcchain.contact.tc_model import begin_contact, pass_time
 from hpcchain.contact.thermal import diffuse, draw_spin
 from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
 from hpcchain.contact.virial import tangential_virial, virial
@@ -454,7 +454,6 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
             c = p + W.COEF
             normal_of(s, -1 - partner, s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES], n)
             growth += wall_velocity(s, partner)
-            e = own_restitution(s, i, partner, e)
     thermal = False
     if s.extended is not None:
         thermal = is_thermal(s, partner)

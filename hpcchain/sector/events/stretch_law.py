@@ -8,7 +8,7 @@ import numpy as np
 
 from hpcchain.contact.coefficients import restitution_of
 from hpcchain.contact.impulse import approach, bead_offset, separation
-from hpcchain.contact.tc_model import begin_contact, own_restitution
+from hpcchain.contact.tc_model import begin_contact
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel
@@ -80,8 +80,6 @@ def impulse_of(s, i, partner, border, rate, mass, extended):
     if extended is not None:
         if border != HARD:
             return pass_distance(s, i, partner, border, rate, mass)
-        if partner < 0:
-            e = own_restitution(s, i, partner, e)
     return -(1.0 + e) * rate / mass, 0.0
 
 

@@ -18,7 +18,6 @@ from hpcchain.contact.rough import (
     surfaces,
     tangential_of,
 )
-from hpcchain.contact.tc_model import own_restitution
 from hpcchain.contact.thermal import diffuse, draw_spin
 from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import kernel, outlined
@@ -90,8 +89,6 @@ def _rub(s, a, b, one, i, j):
     """
     n, u = s.normals[L.CONTACT_NORMAL], s.impulses
     e = restitution_of(s, i, j, s.extended)
-    if j < 0:
-        e = own_restitution(s, i, j, e)
     q = bead_offset(b.offset, b.bead) if j >= 0 else -1
     if surfaces(s, bead_offset(a.offset, a.bead), q, i, j, n, u) >= 0.0:
         return 0.0

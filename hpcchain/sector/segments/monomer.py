@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.tc_model import own_restitution
 from hpcchain.contact.thermal import diffuse_single, draw_spin
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import is_thermal, normal_of, wall_velocity
@@ -129,7 +128,7 @@ def meet_wall(s, i, code, e, et):
         if et != 1.0:
             heat += draw_spin(s, i, code)
         return impulse, heat
-    change = -(1.0 + own_restitution(s, i, code, e)) * un
+    change = -(1.0 + e) * un
     for c in range(3):
         s.starts[i, L.VX + c] += n[c] * change
     return change / inverse_mass(s, i), 0.0
