@@ -90,16 +90,50 @@ def pair_row(s, i, other):
 
 
 @kernel
+def keeps_energy(s, row, i, other):
+    """Whether bead i and another, or a wall (below 0), whose segments begin now, still are in a contact (`tc_model`).
+
+    `row` is theirs of `coefficients`.
+    """
+    if s.par[L.CONTACT_RATE] == 0.0:
+        return False
+    most = s.coefficients[row, L.PAIR_LEFT]
+    return in_contact(s.segment, i) > most or (other >= 0 and in_contact(s.segment, other) > most)
+
+
+@kernel
 def restitution_of(s, i, other, extended):
     """Return e_n for bead i and another, or a wall (below 0), whose segments begin now (`tc_model.pass_time`)."""
     if extended is not None:
         row = pair_row(s, i, other)
-        if s.par[L.CONTACT_RATE] != 0.0:
-            most = s.coefficients[row, L.PAIR_LEFT]
-            if in_contact(s.segment, i) > most or (other >= 0 and in_contact(s.segment, other) > most):
-                return 1.0
-        return s.coefficients[row, L.PAIR_NORMAL]
+        return 1.0 if keeps_energy(s, row, i, other) else s.coefficients[row, L.PAIR_NORMAL]
     return restitution_now(s.par, s.segment, i, other)
+
+
+@kernel
+def tangential_of(s, i, other, extended):
+    """Return e_t of the same, 1 where they keep their energy; in runs without spins 1."""
+    if extended is not None:
+        row = pair_row(s, i, other)
+        return 1.0 if keeps_energy(s, row, i, other) else s.coefficients[row, L.PAIR_TANGENTIAL]
+    return 1.0
+
+
+@kernel
+def any_rough(s, count, extended):
+    """Whether one of the first `count` contacts of `tied` pushes and makes beads spin; their segments begin now.
+
+    All are smooth where any is to keep its energy, as they have e_n = 1 then (`restitutions_of_tied`).
+    """
+    rough = False
+    if extended is not None:
+        for k in range(count):
+            i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
+            row = pair_row(s, i, j)
+            if keeps_energy(s, row, i, j):
+                return False
+            rough = rough or (s.impulses[k] > 0.0 and s.coefficients[row, L.PAIR_TANGENTIAL] != 1.0)
+    return rough
 
 
 @kernel

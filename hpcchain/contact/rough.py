@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.coefficients import pair_row, trait
+from hpcchain.contact.coefficients import trait
 from hpcchain.contact.impulse import inside_impulse
 from hpcchain.contact.pushes import eliminate
 from hpcchain.contact.turning import turn
@@ -40,27 +40,6 @@ ROUGH, SMOOTH, SINGULAR = range(3)
 
 
 @kernel
-def tangential_of(s, i, other, extended):
-    """Return e_t for bead i and another, or a wall (below 0); in runs without spins 1."""
-    if extended is not None:
-        return s.coefficients[pair_row(s, i, other), L.PAIR_TANGENTIAL]
-    return 1.0
-
-
-@kernel
-def any_rough(s, count, extended):
-    """Whether one of the first `count` contacts of `tied` pushes and makes beads spin."""
-    if extended is not None:
-        for k in range(count):
-            if (
-                s.impulses[k] > 0.0
-                and tangential_of(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], extended) != 1.0
-            ):
-                return True
-    return False
-
-
-@kernel
 def spin_response(s, i):
     """Return R^2 / I of bead i [1 / mass]."""
     return radius_of(s.radius, i) ** 2 * trait(s, i, L.TRAIT_INVERSE_MOMENT)
@@ -71,8 +50,8 @@ def surface_velocity(s, i, n, c, sign):
     """Return component c of -sign R w x n, what bead i's spin adds to the velocity of its surface at the contact."""
     d = (c + 1) % 3
     e = (c + 2) % 3
-    turn = s.extra[i, L.SPIN + d] * n[e] - s.extra[i, L.SPIN + e] * n[d]
-    return -sign * radius_of(s.radius, i) * turn
+    across = s.extra[i, L.SPIN + d] * n[e] - s.extra[i, L.SPIN + e] * n[d]
+    return -sign * radius_of(s.radius, i) * across
 
 
 @kernel

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from hpcchain.contact.coefficients import restitution_of, restitutions_of_tied
+from hpcchain.contact.coefficients import any_rough, restitution_of, restitutions_of_tied, tangential_of
 from hpcchain.contact.impulse import Ties, bead_offset, separation, single_impulse, tied_impulses
-from hpcchain.contact.rough import any_rough, rough_impulse, tangential_of
+from hpcchain.contact.rough import rough_impulse
 from hpcchain.contact.rough_ties import rub_together, tangential_impulse
 from hpcchain.contact.tc_model import begin_contact, pass_time
 from hpcchain.contact.thermal import diffuse, draw_spin
@@ -463,7 +463,7 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
         before = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) + projection_loss
         impulse = diffuse(s, oa, s.mol[ma, L.MOL_TILES], ma, a, i, partner, n)
         heat = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) - before - impulse * wall_velocity(s, partner)
-        if impulse != 0.0 and et != 1.0:
+        if impulse != 0.0:
             heat += draw_spin(s, i, partner)
     else:
         impulse = single_impulse(

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.coefficients import restitution_of
+from hpcchain.contact.coefficients import restitution_of, tangential_of
 from hpcchain.contact.impulse import bead_offset
 from hpcchain.contact.rough import (
     ROUGH,
@@ -16,7 +16,6 @@ from hpcchain.contact.rough import (
     spin_beads,
     spin_response,
     surfaces,
-    tangential_of,
 )
 from hpcchain.contact.thermal import diffuse, draw_spin
 from hpcchain.contact.walls import is_thermal
@@ -63,9 +62,7 @@ def _reflect(s, log_rows, i, wall, a, ticks, remainder):
         return
     for c in range(3):
         change[c] += _momentum(s, a, c)
-    gained = kinetic_energy(s.work, a.offset, a.tiles) - energy
-    if tangential_of(s, i, wall, s.extended) != 1.0:
-        gained += draw_spin(s, i, wall)
+    gained = kinetic_energy(s.work, a.offset, a.tiles) - energy + draw_spin(s, i, wall)
     note_heat(s, log_rows, i, wall, a, change, impulse, gained, ticks, remainder)
 
 

@@ -109,10 +109,8 @@ def bounce(par, starts, radius, table, at_i, at_j, i, j, e, tensor):
 
 
 @kernel
-def meet_wall(s, i, code, e, et):
+def meet_wall(s, i, code, e):
     """Do what `rebound` does for walls of all sorts; return the impulse, 0 for a graze, and the heat that comes in.
-
-    A thermal wall draws spins, too, of beads that are rough against it: e_t is not 1.
 
     In units of mass length / time and mass length^2 / time^2.
     """
@@ -125,9 +123,7 @@ def meet_wall(s, i, code, e, et):
         return 0.0, 0.0
     if is_thermal(s, code):
         impulse, heat = diffuse_single(s, i, code, n, inverse_mass(s, i))
-        if et != 1.0:
-            heat += draw_spin(s, i, code)
-        return impulse, heat
+        return impulse, heat + draw_spin(s, i, code)
     change = -(1.0 + e) * un
     for c in range(3):
         s.starts[i, L.VX + c] += n[c] * change
