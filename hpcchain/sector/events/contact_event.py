@@ -59,7 +59,8 @@ def close(s, m, ticks, remainder):
     save_segment(s, m)
     first = s.mol[m, L.MOL_FIRST]
     length = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
-    learn_pace(s, m, length)
+    if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
+        learn_pace(s, m, length)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         set_struck(s.segment, i, 0)
     pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], length)

@@ -53,6 +53,8 @@ def _end_segment(s, m, ticks, remainder):
         move_straight(s, first, m, length, ticks, remainder, s.scalars[L.SCALAR_SERIAL], 0, 0)
         set_bounds(s, first, m)
         store_path(s, first)
+        s.count[L.N_SEGMENTS] += 1
+        s.count[L.N_BEAD_SEGMENTS] += 1
         return
     make_own_series(s, m)
     offset = np.int64(0)
