@@ -62,11 +62,11 @@ def inside_impulse(work, offset, mol, m, graph, a, b, n, impulse_response, stepp
 
 
 @kernel
-def _impulse(un, restitution, mass, projection_loss):
+def impulse_along(un, restitution, mass, projection_loss):
     """Return p of E(v + p y) = E(v) - (1 - e^2) un^2 / (2 mass) + lost; mass is the inverse effective one."""
     if projection_loss == 0.0:
         return -(1.0 + restitution) * un / mass
-    return (-un + math.sqrt((restitution * un) ** 2 + 2.0 * mass * projection_loss)) / mass
+    return (-un + math.sqrt(max((restitution * un) ** 2 + 2.0 * mass * projection_loss, 0.0))) / mass
 
 
 @kernel
@@ -107,13 +107,13 @@ def single_impulse(
         return 0.0
     if mb == ma:
         mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, impulse_response, stepper)
-        impulse = _impulse(un, restitution, mass, projection_loss)
+        impulse = impulse_along(un, restitution, mass, projection_loss)
         push(work, oa, mol[ma, L.MOL_TILES], impulse)
         return impulse
     mass = kick(work, oa, mol, ma, graph, a, n[0], n[1], n[2], stepper)
     if mb >= 0:
         mass += kick(work, ob, mol, mb, graph, b, n[0], n[1], n[2], stepper)
-    impulse = _impulse(un, restitution, mass, projection_loss)
+    impulse = impulse_along(un, restitution, mass, projection_loss)
     push(work, oa, mol[ma, L.MOL_TILES], impulse)
     if mb >= 0:
         push(work, ob, mol[mb, L.MOL_TILES], -impulse)

@@ -91,7 +91,7 @@ def _rub(s, a, b, one, i, j):
         return 0.0
     _responses(s, a, b, one)
     response = spin_response(s, i) + (spin_response(s, j) if j >= 0 else 0.0)
-    kind = rough_or_smooth(s, n, u, response, e, tangential_of(s, i, j, s.extended), 0.0)
+    kind = rough_or_smooth(s, n, u, response, e, tangential_of(s, i, j, s.extended), a.loss + b.loss)
     if kind == SINGULAR:
         return 0.0
     impulse = u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
