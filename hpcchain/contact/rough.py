@@ -35,7 +35,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_parts import radius_of
 from hpcchain.propagators.interface import kick, push
 
-ROUGH, SMOOTH, SINGULAR = range(3)
+ROUGH, SMOOTH = range(2)
 """What `rough_or_smooth` finds a contact to be."""
 
 
@@ -166,7 +166,8 @@ def rough_or_smooth(s, n, u, c, e, et, projection_loss):
     """Write the impulse of a contact over u, the velocity of its surfaces, from K in the first rows of `matrix`.
 
     Beads never pull. A contact is smooth where a rough one would, and where it would with its slip w turned round: so
-    it is the same contact backwards, and at e_n = 1, e_t = -1 what it does can be undone (docs/theory/impulses.md).
+    it is the same contact backwards, and at e_n = 1, e_t = -1 what it does can be undone (docs/theory/impulses.md). It
+    is, too, where bonds hold the beads so that the equations are singular.
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ def rough_or_smooth(s, n, u, c, e, et, projection_loss):
     Returns
     -------
     int
-        `ROUGH`, `SMOOTH`, or `SINGULAR` where nothing can be solved.
+        `ROUGH` or `SMOOTH`.
     """
     g = s.normals[L.SPARE_NORMAL]
     normal = 0.0
@@ -205,9 +206,9 @@ def rough_or_smooth(s, n, u, c, e, et, projection_loss):
     for d in range(3):
         for f in range(3):
             s.matrix[d, f] += c * ((1.0 if d == f else 0.0) - n[d] * n[f])
-    if eliminate(s.matrix, u, 3):
-        return SINGULAR
-    push_of_rough = u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
+    push_of_rough = 0.0
+    if eliminate(s.matrix, u, 3) == 0:
+        push_of_rough = u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
     push_of_smooth = change / normal
     if 0.0 < push_of_rough < 2.0 * push_of_smooth:
         return ROUGH
@@ -278,8 +279,6 @@ def rough_impulse(s, oa, ob, ma, mb, i, j, n, e, et, projection_loss):
     response = spin_response(s, i) + (spin_response(s, j) if mb >= 0 else 0.0)
     kind = rough_or_smooth(s, n, u, response, e, et, projection_loss)
     s.tangential[:] = 0.0
-    if kind == SINGULAR:
-        return 0.0
     impulse = 0.0
     for c in range(3):
         impulse += u[c] * n[c]

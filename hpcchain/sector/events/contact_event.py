@@ -419,7 +419,7 @@ def _cross(s, log_rows, time, i, other, members, extended):
 
 @outlined
 def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss):
-    """Apply one contact's impulse and log it; a graze that rounds to parting gets none.
+    """Apply one contact's impulse and log it; a graze that rounds to parting gets none, but for `projection_loss`.
 
     Long, since beads and walls have laws of several sorts.
     """
@@ -455,18 +455,18 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
             c = p + W.COEF
             normal_of(s, -1 - partner, s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES], n)
             growth += wall_velocity(s, partner)
-    thermal = False
+    impulse, smooth = 0.0, True
     if s.extended is not None:
-        thermal = is_thermal(s, partner)
-    if s.extended is not None and et != 1.0 and not thermal:
-        impulse = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
-    elif s.extended is not None and thermal:
-        before = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) + projection_loss
-        impulse = diffuse(s, oa, s.mol[ma, L.MOL_TILES], ma, a, i, partner, n)
-        heat = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) - before - impulse * wall_velocity(s, partner)
-        if impulse != 0.0:
-            heat += draw_spin(s, i, partner)
-    else:
+        smooth = et == 1.0 and not is_thermal(s, partner)
+        if is_thermal(s, partner):
+            before = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) + projection_loss
+            impulse = diffuse(s, oa, s.mol[ma, L.MOL_TILES], ma, a, i, partner, n)
+            if impulse != 0.0:
+                heat = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) - before - impulse * wall_velocity(s, partner)
+                heat += draw_spin(s, i, partner)
+        elif not smooth:
+            impulse = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
+    if smooth or (impulse == 0.0 and projection_loss != 0.0):
         impulse = single_impulse(
             s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.impulse_response, projection_loss, s.stepper
         )

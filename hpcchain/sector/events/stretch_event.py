@@ -150,9 +150,9 @@ def _begin_side(s, side, ticks, remainder, depth):
 def _brought(s, i, partner, ticks, remainder, depth):
     """Bring the sides of a contact to its time, as wide as its impulse reaches.
 
-    KICK is that of a unit impulse along the normal, unless they go apart. Where it would be felt beyond an end a part
-    more is taken in, and at both ends of a stretch that is too straight. A side that stays as it was is not loaded
-    again.
+    KICK is that of a unit impulse along the normal, unless they go apart and have nothing to give back. Where it would
+    be felt beyond an end a part more is taken in, and at both ends of a stretch that is too straight. A side that stays
+    as it was is not loaded again.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def _brought(s, i, partner, ticks, remainder, depth):
             break
     a, b = tried, other
     rate, distance = normal_of_sides(s, i, partner, a, b)
-    if not go_apart(met(s, i, partner, distance, s.extended), rate):
+    if a.loss + b.loss != 0.0 or not go_apart(met(s, i, partner, distance, s.extended), rate):
         mass = kick_both(s, a, b, one, n[0], n[1], n[2])
     return a, b, one, rate, distance, mass
 
@@ -244,14 +244,15 @@ def stretch_contact(s, log_rows, i, partner, crowded, is_straggler, ticks, remai
     set_struck(s.segment, i, 1)
     if partner >= 0:
         set_struck(s.segment, partner, 1)
-    if go_apart(border, rate):
-        s.count[L.N_GRAZES] += 1
-    elif pushes_across(s, i, partner, border, s.extended):
+    if not go_apart(border, rate) and pushes_across(s, i, partner, border, s.extended):
         push_across(s, log_rows, i, partner, a, b, one, distance, ticks, remainder)
     else:
         impulse, kind = impulse_of(s, i, partner, border, rate, mass, a.loss + b.loss, s.extended)
-        push_sides(s, a, b, one, impulse)
-        note_contact(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder)
+        if impulse != 0.0:
+            push_sides(s, a, b, one, impulse)
+            note_contact(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder)
+        else:
+            s.count[L.N_GRAZES] += 1
     _begin_side(s, a, ticks, remainder, depth)
     if one or b.row < 0:
         return a.low, a.high, NOWHERE, NOWHERE

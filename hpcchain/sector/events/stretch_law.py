@@ -65,7 +65,7 @@ def go_apart(border, rate):
 
 @kernel
 def impulse_of(s, i, partner, border, rate, mass, loss, extended):
-    """Return the impulse that drives the two apart, and the kind of the event in the log, 0 of a contact.
+    """Return the impulse that drives the two apart, 0 for a graze, and the event's kind in the log, 0 of a contact.
 
     Parameters
     ----------

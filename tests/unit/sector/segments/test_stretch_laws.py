@@ -12,6 +12,7 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import is_divided
 from hpcchain.model.system import OPEN, PERIODIC, WALL, Options, State
+from hpcchain.sector.events.stretch_event import stretch_contact
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough, wall_table, with_extended
 from tests.support.identity import in_stages, serial
@@ -317,3 +318,17 @@ def test_what_bringing_a_molecule_took_is_given_back(e_t):
     before = energy_of(engine, 0.0)
     assert engine.advance(0.7) and engine.counters["contacts"] > 0
     assert energy_of(engine, 0.7) == pytest.approx(before, rel=1e-13)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("e_t", [1.0, -1.0], ids=["smooth", "rough"])
+def test_a_graze_gives_back_what_bringing_a_molecule_took(e_t):
+    system = hit_by_a_trimer(-2.0, propagator="collocation", step=0.3, stages=2)
+    if e_t != 1.0:
+        system = rough(system, np.ones((system.topology.beads, 3)), e_t)
+    engine = Engine(system)
+    before = energy_of(engine, 0.0)
+    chain, trimer = np.argsort(engine.ids)[[50, 100]]
+    low, high, first, last = stretch_contact(engine.sector, 0, chain, trimer, False, False, 0.0, 0.1, 0)
+    assert low < high and first == last
+    assert energy_of(engine, 0.1) == pytest.approx(before, rel=1e-13)
