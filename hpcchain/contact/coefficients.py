@@ -1,5 +1,7 @@
 """Coefficients of contacts by types of beads: e_n, e_t and contact time of each pair, and of each type and wall.
 
+Those of a wall's own go before those of a pair with it.
+
 What is left of a bead's last contact (`contact.tc_model`) is counted in the longest contact time of any pair. A contact
 of a pair whose own time is shorter keeps its energy while more is left than the difference of the two.
 """
@@ -18,6 +20,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import in_contact
 from hpcchain.layout.state_bounds import WHOLE_CONTACT
+from hpcchain.model.physics.walls import NOT_GIVEN, number_of_wall, shapes_of
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
@@ -31,7 +34,7 @@ def pair_coefficients(physics: Physics, names: tuple) -> np.ndarray:
     ConfigError
         Where a pair names a type that no bead has.
     """
-    columns = len(names) + L.WALL_CODES
+    columns = len(names) + L.SIDES + len(shapes_of(physics))
     spin = physics.extended.get("rough", {})
     table = np.zeros((columns, columns, 4))
     table[:, :, L.PAIR_NORMAL] = physics.restitution
@@ -45,6 +48,12 @@ def pair_coefficients(physics: Physics, names: tuple) -> np.ndarray:
         for column, value in own.items():
             if value is not None:
                 table[i, j, column] = table[j, i, column] = value
+    for wall in physics.extended.get("walls", ()):
+        column = len(names) + number_of_wall(physics, wall)
+        if wall["restitution"] != NOT_GIVEN:
+            table[:, column, L.PAIR_NORMAL] = wall["restitution"]
+        if "tangential_restitution" in wall:
+            table[:, column, L.PAIR_TANGENTIAL] = wall["tangential_restitution"]
     return table.reshape(-1, 4)
 
 
@@ -73,12 +82,23 @@ def trait(s, i, which):
 
 @kernel
 def pair_row(s, i, other):
-    """Return the row of `coefficients` of bead i and another, or a wall (below 0); walls with shapes have their own."""
+    """Return the row of `coefficients` of bead i and another, or a wall (below 0)."""
     columns = np.int64(s.par[L.PAIR_COLUMNS])
     first = np.int64(trait(s, i, L.TRAIT_TYPE))
-    wall = columns - L.WALL_CODES + min(-1 - other, L.WALL_CODES - 1)
-    second = np.int64(trait(s, other, L.TRAIT_TYPE)) if other >= 0 else wall
+    second = np.int64(trait(s, other, L.TRAIT_TYPE)) if other >= 0 else columns - len(s.walls) - 1 - other
     return first * columns + second
+
+
+@kernel
+def keeps_energy(s, row, i, other):
+    """Whether bead i and another, or a wall (below 0), whose segments begin now, still are in a contact (`tc_model`).
+
+    `row` is theirs of `coefficients`.
+    """
+    if s.par[L.CONTACT_RATE] == 0.0:
+        return False
+    most = s.coefficients[row, L.PAIR_LEFT]
+    return in_contact(s.segment, i) > most or (other >= 0 and in_contact(s.segment, other) > most)
 
 
 @kernel
@@ -86,19 +106,41 @@ def restitution_of(s, i, other, extended):
     """Return e_n for bead i and another, or a wall (below 0), whose segments begin now (`tc_model.pass_time`)."""
     if extended is not None:
         row = pair_row(s, i, other)
-        if s.par[L.CONTACT_RATE] != 0.0:
-            most = s.coefficients[row, L.PAIR_LEFT]
-            if in_contact(s.segment, i) > most or (other >= 0 and in_contact(s.segment, other) > most):
-                return 1.0
-        return s.coefficients[row, L.PAIR_NORMAL]
+        return 1.0 if keeps_energy(s, row, i, other) else s.coefficients[row, L.PAIR_NORMAL]
     return restitution_now(s.par, s.segment, i, other)
+
+
+@kernel
+def tangential_of(s, i, other, extended):
+    """Return e_t of the same, 1 where they keep their energy; in runs without spins 1."""
+    if extended is not None:
+        row = pair_row(s, i, other)
+        return 1.0 if keeps_energy(s, row, i, other) else s.coefficients[row, L.PAIR_TANGENTIAL]
+    return 1.0
+
+
+@kernel
+def any_rough(s, count, extended):
+    """Whether one of the first `count` contacts of `tied` pushes and makes beads spin; their segments begin now.
+
+    All are smooth where any is to keep its energy, as they have e_n = 1 then (`restitutions_of_tied`).
+    """
+    rough = False
+    if extended is not None:
+        for k in range(count):
+            i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
+            row = pair_row(s, i, j)
+            if keeps_energy(s, row, i, j):
+                return False
+            rough = rough or (s.impulses[k] > 0.0 and s.coefficients[row, L.PAIR_TANGENTIAL] != 1.0)
+    return rough
 
 
 @kernel
 def restitutions_of_tied(s, count, ticks, rest, extended):
     """Write e_n of the first `count` contacts of `tied`, which are resolved together, to RESTITUTION_ROW of `matrix`.
 
-    Each has its own, that of its types or its wall; all have 1 where any is to keep its energy (`restitution_at`).
+    Each has its own; all have 1 where any is to keep its energy (`restitution_at`).
     """
     e = s.matrix[L.RESTITUTION_ROW]
     keeps = False
@@ -106,11 +148,8 @@ def restitutions_of_tied(s, count, ticks, rest, extended):
         e[:count] = restitution_at(s.par, s.starts, s.segment, s.tied, count, ticks, rest)
     else:
         for k in range(count):
-            second = s.tied[k, L.SECOND_BEAD]
-            row = pair_row(s, s.tied[k, L.FIRST_BEAD], second)
+            row = pair_row(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD])
             e[k] = s.coefficients[row, L.PAIR_NORMAL]
-            if second < 0 and s.walls[-1 - second, L.WALL_RESTITUTION] >= 0.0:
-                e[k] = s.walls[-1 - second, L.WALL_RESTITUTION]
             for side in range(2):
                 j = s.tied[k, side]
                 if j >= 0 and s.par[L.CONTACT_RATE] != 0.0:

@@ -62,11 +62,18 @@ def inside_impulse(work, offset, mol, m, graph, a, b, n, impulse_response, stepp
 
 
 @kernel
-def _impulse(un, restitution, mass, projection_loss):
-    """Return p of E(v + p y) = E(v) - (1 - e^2) un^2 / (2 mass) + lost; mass is the inverse effective one."""
+def impulse_along(un, restitution, mass, projection_loss):
+    """Return p of E(v + p y) = E(v) - (1 - e^2) un^2 / (2 mass) + lost; mass is the inverse effective one.
+
+    What parts (a graze) has e = 1, and p = 0 if nothing was lost.
+    """
+    if un >= 0.0:
+        if projection_loss == 0.0:
+            return 0.0
+        return 2.0 * projection_loss / (un + math.sqrt(un * un + 2.0 * mass * projection_loss))
     if projection_loss == 0.0:
         return -(1.0 + restitution) * un / mass
-    return (-un + math.sqrt((restitution * un) ** 2 + 2.0 * mass * projection_loss)) / mass
+    return (-un + math.sqrt(max((restitution * un) ** 2 + 2.0 * mass * projection_loss, 0.0))) / mass
 
 
 @kernel
@@ -75,7 +82,8 @@ def single_impulse(
 ):
     """Apply one contact's impulse to the velocities in the workspace and return it (>= 0) [mass length / time].
 
-    Many parameters, since a contact is two molecules, a bead of each, and what its law needs.
+    A graze that rounds to parting gets none, but for what gives back `projection_loss`. Many parameters, since a
+    contact is two molecules, a bead of each, and what its law needs.
 
     Parameters
     ----------
@@ -103,17 +111,17 @@ def single_impulse(
     p = bead_offset(oa, a)
     q = bead_offset(ob, b) if mb >= 0 else -1
     un = approach(work, p, q, n) - growth
-    if un >= 0.0:
+    if un >= 0.0 and projection_loss == 0.0:
         return 0.0
     if mb == ma:
         mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, impulse_response, stepper)
-        impulse = _impulse(un, restitution, mass, projection_loss)
+        impulse = impulse_along(un, restitution, mass, projection_loss)
         push(work, oa, mol[ma, L.MOL_TILES], impulse)
         return impulse
     mass = kick(work, oa, mol, ma, graph, a, n[0], n[1], n[2], stepper)
     if mb >= 0:
         mass += kick(work, ob, mol, mb, graph, b, n[0], n[1], n[2], stepper)
-    impulse = _impulse(un, restitution, mass, projection_loss)
+    impulse = impulse_along(un, restitution, mass, projection_loss)
     push(work, oa, mol[ma, L.MOL_TILES], impulse)
     if mb >= 0:
         push(work, ob, mol[mb, L.MOL_TILES], -impulse)

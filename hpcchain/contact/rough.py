@@ -23,10 +23,9 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.coefficients import pair_row, trait
+from hpcchain.contact.coefficients import trait
 from hpcchain.contact.impulse import inside_impulse
 from hpcchain.contact.pushes import eliminate
-from hpcchain.contact.tc_model import own_restitution
 from hpcchain.contact.turning import turn
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
@@ -36,33 +35,8 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_parts import radius_of
 from hpcchain.propagators.interface import kick, push
 
-ROUGH, SMOOTH, SINGULAR = range(3)
+ROUGH, SMOOTH = range(2)
 """What `rough_or_smooth` finds a contact to be."""
-
-
-@kernel
-def tangential_of(s, i, other, extended):
-    """Return e_t for bead i and another, or a wall (below 0), which may have its own; in runs without spins 1."""
-    if extended is not None:
-        if other < 0:
-            own = s.walls[-1 - other, L.WALL_TANGENTIAL]
-            if own <= 1.0:
-                return own
-        return s.coefficients[pair_row(s, i, other), L.PAIR_TANGENTIAL]
-    return 1.0
-
-
-@kernel
-def any_rough(s, count, extended):
-    """Whether one of the first `count` contacts of `tied` pushes and makes beads spin."""
-    if extended is not None:
-        for k in range(count):
-            if (
-                s.impulses[k] > 0.0
-                and tangential_of(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], extended) != 1.0
-            ):
-                return True
-    return False
 
 
 @kernel
@@ -76,8 +50,8 @@ def surface_velocity(s, i, n, c, sign):
     """Return component c of -sign R w x n, what bead i's spin adds to the velocity of its surface at the contact."""
     d = (c + 1) % 3
     e = (c + 2) % 3
-    turn = s.extra[i, L.SPIN + d] * n[e] - s.extra[i, L.SPIN + e] * n[d]
-    return -sign * radius_of(s.radius, i) * turn
+    across = s.extra[i, L.SPIN + d] * n[e] - s.extra[i, L.SPIN + e] * n[d]
+    return -sign * radius_of(s.radius, i) * across
 
 
 @kernel
@@ -138,14 +112,9 @@ def rough_bounce(s, i, j, n, wi, wj, e, et):
 
 @kernel
 def meet_rough(s, i, j, mi, mj, e, et):
-    """Carry out `rough_bounce` of single beads i and j, or of i and a wall; return the impulse and the virial.
-
-    `e` is that of the two types; a wall may have its own.
-    """
+    """Carry out `rough_bounce` of single beads i and j, or of i and a wall; return the impulse and the virial."""
     n = s.normals[L.CONTACT_NORMAL]
     r = free_normal(s, i, j, n)
-    if j < 0:
-        e = own_restitution(s, i, j, e)
     wj = s.table[s.mol[mj, L.MOL_TABLE]] if j >= 0 else 0.0
     impulse = rough_bounce(s, i, j, n, s.table[s.mol[mi, L.MOL_TABLE]], wj, e, et)
     u = s.tangential
@@ -197,7 +166,8 @@ def rough_or_smooth(s, n, u, c, e, et, projection_loss):
     """Write the impulse of a contact over u, the velocity of its surfaces, from K in the first rows of `matrix`.
 
     Beads never pull. A contact is smooth where a rough one would, and where it would with its slip w turned round: so
-    it is the same contact backwards, and at e_n = 1, e_t = -1 what it does can be undone (docs/theory/impulses.md).
+    it is the same contact backwards, and at e_n = 1, e_t = -1 what it does can be undone (docs/theory/impulses.md). It
+    is, too, where bonds hold the beads so that the equations are singular.
 
     Parameters
     ----------
@@ -215,7 +185,7 @@ def rough_or_smooth(s, n, u, c, e, et, projection_loss):
     Returns
     -------
     int
-        `ROUGH`, `SMOOTH`, or `SINGULAR` where nothing can be solved.
+        `ROUGH` or `SMOOTH`.
     """
     g = s.normals[L.SPARE_NORMAL]
     normal = 0.0
@@ -236,9 +206,9 @@ def rough_or_smooth(s, n, u, c, e, et, projection_loss):
     for d in range(3):
         for f in range(3):
             s.matrix[d, f] += c * ((1.0 if d == f else 0.0) - n[d] * n[f])
-    if eliminate(s.matrix, u, 3):
-        return SINGULAR
-    push_of_rough = u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
+    push_of_rough = 0.0
+    if eliminate(s.matrix, u, 3) == 0:
+        push_of_rough = u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
     push_of_smooth = change / normal
     if 0.0 < push_of_rough < 2.0 * push_of_smooth:
         return ROUGH
@@ -309,8 +279,6 @@ def rough_impulse(s, oa, ob, ma, mb, i, j, n, e, et, projection_loss):
     response = spin_response(s, i) + (spin_response(s, j) if mb >= 0 else 0.0)
     kind = rough_or_smooth(s, n, u, response, e, et, projection_loss)
     s.tangential[:] = 0.0
-    if kind == SINGULAR:
-        return 0.0
     impulse = 0.0
     for c in range(3):
         impulse += u[c] * n[c]

@@ -12,8 +12,9 @@ no t; where all have e_t = -1 every w is reversed. Where the t would make a cont
 round, it and those of its molecules have no t.
 """
 
+from hpcchain.contact.coefficients import tangential_of
 from hpcchain.contact.impulse import approach, bead_offset
-from hpcchain.contact.rough import spin_response, spin_up, surface_velocity, tangential_of
+from hpcchain.contact.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.thermal import tangents
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L

@@ -55,15 +55,6 @@ def restitution_now(par, segment, i, other):
     return par[L.RESTITUTION]
 
 
-@inlined
-def own_restitution(s, i, code, e):
-    """Return e_n for bead i and a wall: its own, where it has one, and e if not or where a contact lasts."""
-    own = s.walls[-1 - code, L.WALL_RESTITUTION]
-    if own < 0.0 or (s.par[L.CONTACT_RATE] != 0.0 and in_contact(s.segment, i) != 0):
-        return e
-    return own
-
-
 @kernel
 def restitution_at(par, starts, segment, pairs, count, ticks, remainder):
     """Return e_n for the first `count` pairs of beads, or of a bead and a wall (below 0), that meet at one time.

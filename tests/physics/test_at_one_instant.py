@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from hpcchain.cli.template import templates
+from hpcchain.layout import arrays as L
+from hpcchain.model.system import PERIODIC
 from hpcchain.sector.serial import Engine
 from tests.support import twins
 from tests.support.extended import crowd, wall_table, with_extended
@@ -205,6 +207,24 @@ def test_walls_have_their_own_in_corners():
     system = ruled(make_system([bead], (4.0,) * 3, (1, 1, 1)), "joint", walls=walls)
     velocity, _ = after(system, 2.0)
     np.testing.assert_allclose(velocity[0], [-0.25, -0.5, -1.0], atol=1e-15)
+
+
+@pytest.mark.parametrize("gravity", [[0.0, 0.0, 0.0], [0.0, 0.0, -0.5]], ids=["straight", "falling"])
+def test_single_beads_touch_across_an_end_of_a_segment(gravity):
+    """A bead hits two, one just before its segment ends and the other just after: they are at one instant."""
+
+    def system(first, second):
+        beads = [monomer([1.0, 5.0, 5.0], [1.0, 0.0, 0.0]), *(monomer(x, np.zeros(3)) for x in (first, second))]
+        found = make_system(beads, (10.0,) * 3, (PERIODIC,) * 3, (0.0,) * 3)
+        return with_extended(found, gravity=gravity) if any(gravity) else found
+
+    engine = Engine(system([8.0, 8.0, 8.0], [8.0, 2.0, 2.0]))
+    end = float(engine.sector.timing[engine.sector.segment[engine.ids.tolist().index(0), L.MOLECULE], L.LENGTH])
+    assert 1.0 < end < 3.0
+    for apart, ties in ((2e-11, 1), (1e-3, 0)):
+        velocity, engine = after(system([1.8 + end - apart, 5.6, 5.0], [1.8 + end + apart, 4.4, 5.0]), end + 0.1)
+        assert engine.counters["contacts"] == 2 and engine.counters["ties"] == ties
+        assert (abs(velocity[0, 1]) < 1e-10) == bool(ties)
 
 
 def test_a_row_that_touches_in_its_wells():

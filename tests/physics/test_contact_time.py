@@ -7,12 +7,17 @@ reference engine (test_against_brute_force.py).
 import numpy as np
 import pytest
 
+from hpcchain.config.load import config_from_table
+from hpcchain.layout import arrays as L
+from hpcchain.model.starts.start import build_system
+from hpcchain.sector.serial import Engine
 from tests.reference import cases
 from tests.reference.compare import expected
 from tests.reference.engine import event_list, simulate
 from tests.reference.program import run
 from tests.reference.systems import Molecule, System
 from tests.support.run_folders import command, write_input
+from tests.support.whole import frame_of
 
 COLLAPSE = 7 - 4 * np.sqrt(3)
 """Restitution below which a bead between two others brings them to rest (docs/theory/impulses.md)."""
@@ -86,3 +91,47 @@ def test_chains_that_hardly_rebound(tmp_path):
     time, energy = result.observable("kinetic_energy")
     assert len(time) == 31 and np.all(np.diff(energy) <= 1e-12 * energy[0])
     assert 0.01 < energy[-1] / energy[0] < 0.5
+
+
+def rough_energies(molecules):
+    """Return energies of motion and spins, with e_n = 1, e_t = 0 and a long contact time, after 0, 1, ... contacts."""
+    contact = {"tangential_restitution": 0.0, "contact_time": 50.0}
+    start = {"box": {"size": [10.0] * 3}, "initial": {"method": "explicit"}, "run": {"end_time": 4.0}}
+    system = build_system(config_from_table(start | {"molecule": molecules, "contact": contact}, "in"))
+    engine, energies = Engine(system), {}
+    for time in np.linspace(0.0, 4.0, 201):
+        engine.advance(time)
+        spin, velocity = engine.state().extra[:, L.SPIN : L.SPIN + 3], frame_of(engine, time)[1]
+        energy = 0.5 * np.sum(system.topology.mass @ velocity**2 + system.topology.moment @ spin**2)
+        energies.setdefault(engine.counters["contacts"], []).append(energy)
+    return energies, engine.counters["ties"], velocity
+
+
+def ball(*place, speed=0.0):
+    """Return the table of a single bead that moves along x."""
+    return {"kind": "monomer", "positions": [list(place)], "velocities": [[speed, 0.0, 0.0]]}
+
+
+FIRST = ball(1.0, 5.2, 5.0, speed=1.0)
+SECOND = ball(2.4, 5.0, 5.0)
+CHAIN = {"kind": "chain", "beads": 2, "positions": [[2.4, 5.0, 5.0], [2.4, 5.0, 6.0]], "velocities": [[0.0] * 3] * 2}
+
+
+@pytest.mark.parametrize("second", [SECOND, CHAIN], ids=["single", "molecule"])
+def test_a_contact_that_lasts_is_elastic_across_too(second):
+    """Rough beads: only the first of their contacts takes energy from motion and spins."""
+    energies, _, _ = rough_energies([FIRST, second, ball(3.9, 5.1, 5.3)])
+    assert energies[0][0] - energies[1][0] > 1e-3 and max(energies) > 1
+    kept = [energy for count, some in energies.items() if count > 0 for energy in some]
+    assert kept == pytest.approx([kept[0]] * len(kept), abs=1e-13)
+
+
+def test_contacts_at_one_instant_that_last_are_elastic_across_too():
+    """A bead that has just been hit meets two at once, to both sides of its way."""
+    _, _, velocity = rough_energies([FIRST, SECOND])
+    way = velocity[1] / np.linalg.norm(velocity[1])
+    across = np.array([-way[1], way[0], 0.0])
+    met = [ball(*(np.array([2.4, 5.0, 5.0]) + 1.8 * way + side * across).tolist()) for side in (0.6, -0.6)]
+    energies, ties, _ = rough_energies([FIRST, SECOND, *met])
+    assert ties == 1 and energies[0][0] - energies[1][0] > 1e-3 and max(energies) == 3
+    assert energies[3] == pytest.approx([energies[1][0]] * len(energies[3]), abs=1e-13)

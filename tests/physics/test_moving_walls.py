@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.config.load import config_from_table
+from hpcchain.layout.arrays import SIDE_NAMES
 from hpcchain.model.starts.start import build_system
 from hpcchain.sector.serial import Engine
 from tests.support.whole import frame_of
@@ -81,6 +82,63 @@ def test_a_wall_has_its_own_coefficient():
     )
     assert events["time"] == pytest.approx([4.5, 22.5], abs=1e-13)
     assert events["impulse"] == pytest.approx([1.5, 1.0], abs=1e-14)
+
+
+CYLINDER = {"shape": "cylinder", "axis": "z", "center": [0.0, 0.0, 0.0], "radius": 3.0, "restitution": 0.5}
+
+
+@pytest.mark.parametrize("side", ["z+", "z-"])
+def test_a_shape_has_nothing_of_the_coefficients_of_a_side(side):
+    """A ball that has just been hit meets a cylinder: elastic, whatever pairs say of its contacts with sides."""
+    box = OPEN | {"boundary": ["open", "open", "wall"]}
+    balls = [ball([-1.5, 0.0, 0.0], [1.0, 0.0, 0.0], name="A"), ball([0.0, 0.0, 0.0], [0.0, 0.0, 0.0], name="B")]
+    pair = {"types": ["B", side], "restitution": 0.3, "contact_time": 0.0}
+    contact = {"contact_time": 5.0, "pair": [pair]}
+    _, events = run(3.5, box=box, molecule=balls, wall=[CYLINDER], contact=contact)
+    assert events["bead"].tolist() == [[0, 1], [1, -7]]
+    assert events["impulse"] == pytest.approx([1.0, 2.0], abs=1e-13)
+
+
+def falling(*xs):
+    """Return the table of monomers that fall, side by side."""
+    keys = {"count": len(xs), "positions": [[x, 5.0, 3.0] for x in xs], "velocities": [[0.0, 0.0, -1.0]] * len(xs)}
+    return {"name": "A", "kind": "monomer"} | keys
+
+
+LANDING = {"name": "B", "kind": "chain", "beads": 2, "bond_length": 1.2, "velocities": [[0.0] * 3] * 2}
+CORNER = 0.5 + 1.1 / 0.95
+OWN = {"z-": 0.5, "x-": 0.25}
+
+
+@pytest.mark.parametrize("lasts", [False, True])
+@pytest.mark.parametrize(
+    ("upper", "lower", "momentum"),
+    [
+        (falling(5.0), ball([5.0, 5.0, 1.6], [0.0] * 3, name="B"), {(1, -3): 0.95}),
+        (falling(CORNER), ball([CORNER + 0.4, 5.0, 1.6], [-1.0, 0.0, 0.0], name="B"), {(1, -3): 0.95, (1, -1): 1.0}),
+        (
+            falling(4.0, 5.2),
+            LANDING | {"positions": [[4.0, 5.0, 1.6], [5.2, 5.0, 1.6]]},
+            {(2, -3): 0.95, (3, -3): 0.95},
+        ),
+    ],
+    ids=["single", "corner", "molecule"],
+)
+def test_a_wall_has_its_own_coefficient_unless_its_contact_time_lasts(upper, lower, momentum, lasts):
+    """A contact time of another pair alone says nothing of a wall, though the beads have just been hit."""
+    pairs = [{"types": ["A", "A"], "contact_time": 5.0}]
+    pairs += [{"types": ["B", side], "contact_time": 5.0} for side in OWN if lasts]
+    _, events = run(
+        2.0,
+        molecule=[upper, lower],
+        wall=[{"side": side, "restitution": e} for side, e in OWN.items()],
+        contact={"restitution": 0.9, "pair": pairs},
+    )
+    at_walls = {tuple(one["bead"].tolist()): one["impulse"] for one in events if one["kind"] == 1}
+    assert events["kind"][0] == 0 and at_walls.keys() == momentum.keys()
+    for (bead, code), size in momentum.items():
+        e = 1.0 if lasts else OWN[SIDE_NAMES[-1 - code]]
+        assert at_walls[bead, code] == pytest.approx((1.0 + e) * size, abs=1e-9)
 
 
 def test_a_ball_in_a_sphere_meets_it_at_equal_times():

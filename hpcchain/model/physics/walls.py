@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 AXES = ("x", "y", "z")
 NOT_GIVEN = -1.0
-NO_TANGENTIAL = 2.0
-"""Of a wall whose e_t is that of its contacts' types."""
 SORTS = {"sphere": L.SPHERE, "cylinder": L.CYLINDER}
 
 
@@ -61,9 +59,16 @@ def shapes_of(physics: Physics) -> list:
     return [wall for wall in physics.extended.get("walls", ()) if wall["shape"] is not None]
 
 
+def number_of_wall(physics: Physics, wall: dict) -> int:
+    """Return the number of a table of walls: a side's, then those with shapes in their order."""
+    if wall["shape"] is None:
+        return L.SIDE_NAMES.index(wall["side"])
+    return L.SIDES + shapes_of(physics).index(wall)
+
+
 def at_rest(walls: list) -> list:
     """Return tables of walls as they are while a start grows: shapes alone, at rest, that reflect."""
-    still = {"velocity": 0.0, "temperature": 0.0, "restitution": 1.0, "tangential_restitution": NO_TANGENTIAL}
+    still = {"velocity": 0.0, "temperature": 0.0, "restitution": 1.0, "tangential_restitution": 1.0}
     return [wall | still for wall in walls if wall["shape"] is not None]
 
 
@@ -72,26 +77,20 @@ def wall_rows(system: System) -> np.ndarray:
     box, physics = system.box, system.physics
     shapes = shapes_of(physics)
     rows = np.zeros((L.SIDES + len(shapes), L.WALL_COLUMNS))
-    rows[:, L.WALL_RESTITUTION] = NOT_GIVEN
-    rows[:, L.WALL_TANGENTIAL] = NO_TANGENTIAL
     for number in range(L.SIDES):
         axis = number % L.AXES
         rows[number, L.WALL_SORT] = L.PLANE if box.boundary[axis] == WALL else L.NO_WALL
         rows[number, L.WALL_AXIS] = axis
         rows[number, L.WALL_PLACE] = box.origin[axis] + (box.size[axis] if number >= L.AXES else 0.0)
     for wall in physics.extended.get("walls", ()):
-        if wall["shape"] is None:
-            row = rows[L.SIDE_NAMES.index(wall["side"])]
-        else:
-            row = rows[L.SIDES + shapes.index(wall)]
+        row = rows[number_of_wall(physics, wall)]
+        if wall["shape"] is not None:
             row[L.WALL_SORT] = SORTS[wall["shape"]]
             row[L.WALL_AXIS] = AXES.index(wall["axis"]) if wall["axis"] else 0.0
             row[L.WALL_CENTRE : L.WALL_CENTRE + L.AXES] = wall["center"]
             row[L.WALL_PLACE] = wall["radius"]
         row[L.WALL_VELOCITY] = wall["velocity"]
         row[L.WALL_TEMPERATURE] = wall["temperature"]
-        row[L.WALL_RESTITUTION] = wall["restitution"]
-        row[L.WALL_TANGENTIAL] = wall.get("tangential_restitution", NO_TANGENTIAL)
     return rows
 
 

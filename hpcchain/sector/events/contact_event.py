@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from hpcchain.contact.coefficients import restitution_of, restitutions_of_tied
+from hpcchain.contact.coefficients import any_rough, restitution_of, restitutions_of_tied, tangential_of
 from hpcchain.contact.impulse import Ties, bead_offset, separation, single_impulse, tied_impulses
-from hpcchain.contact.rough import any_rough, rough_impulse, tangential_of
+from hpcchain.contact.rough import rough_impulse
 from hpcchain.contact.rough_ties import rub_together, tangential_impulse
-from hpcchain.contact.tc_model import begin_contact, own_restitution, pass_time
+from hpcchain.contact.tc_model import begin_contact, pass_time
 from hpcchain.contact.thermal import diffuse, draw_spin
 from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
 from hpcchain.contact.virial import tangential_virial, virial
@@ -59,7 +59,8 @@ def close(s, m, ticks, remainder):
     save_segment(s, m)
     first = s.mol[m, L.MOL_FIRST]
     length = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
-    learn_pace(s, m, length)
+    if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
+        learn_pace(s, m, length)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         set_struck(s.segment, i, 0)
     pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], length)
@@ -418,7 +419,7 @@ def _cross(s, log_rows, time, i, other, members, extended):
 
 @outlined
 def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss):
-    """Apply one contact's impulse and log it; a graze that rounds to parting gets none.
+    """Apply one contact's impulse and log it; a graze that rounds to parting gets none, but for `projection_loss`.
 
     Long, since beads and walls have laws of several sorts.
     """
@@ -454,19 +455,18 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
             c = p + W.COEF
             normal_of(s, -1 - partner, s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES], n)
             growth += wall_velocity(s, partner)
-            e = own_restitution(s, i, partner, e)
-    thermal = False
+    impulse, smooth = 0.0, True
     if s.extended is not None:
-        thermal = is_thermal(s, partner)
-    if s.extended is not None and et != 1.0 and not thermal:
-        impulse = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
-    elif s.extended is not None and thermal:
-        before = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) + projection_loss
-        impulse = diffuse(s, oa, s.mol[ma, L.MOL_TILES], ma, a, i, partner, n)
-        heat = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) - before - impulse * wall_velocity(s, partner)
-        if impulse != 0.0 and et != 1.0:
-            heat += draw_spin(s, i, partner)
-    else:
+        smooth = et == 1.0 and not is_thermal(s, partner)
+        if is_thermal(s, partner):
+            before = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) + projection_loss
+            impulse = diffuse(s, oa, s.mol[ma, L.MOL_TILES], ma, a, i, partner, n)
+            if impulse != 0.0:
+                heat = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) - before - impulse * wall_velocity(s, partner)
+                heat += draw_spin(s, i, partner)
+        elif not smooth:
+            impulse = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
+    if smooth or (impulse == 0.0 and projection_loss != 0.0):
         impulse = single_impulse(
             s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.impulse_response, projection_loss, s.stepper
         )

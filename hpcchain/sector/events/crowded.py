@@ -32,11 +32,11 @@ def crowded_at(s, i, partner, m, other, ticks, remainder, base):
         ):
             return True
     for k in (m, other):
-        if k >= 0 and s.mol[k, L.MOL_BEADS] > 1:
+        if k >= 0:
             end_ticks, end_remainder = segment_end(s, k)
             if abs(time_span(end_ticks, end_remainder, ticks, remainder, s.par[L.TICK])) < s.par[L.SIMULTANEOUS]:
                 return True  # its next segment, in which others may be due, has not been searched
-            if others_due(
+            if s.mol[k, L.MOL_BEADS] > 1 and others_due(
                 s.par, s.event_time, s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS], ticks, remainder, i, partner
             ):
                 return True

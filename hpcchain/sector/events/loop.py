@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.coefficients import restitution_of
-from hpcchain.contact.rough import meet_rough, tangential_of
+from hpcchain.contact.coefficients import restitution_of, tangential_of
+from hpcchain.contact.rough import meet_rough
 from hpcchain.contact.tc_model import begin_contact, pass_time
 from hpcchain.contact.walls import is_thermal, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
@@ -53,6 +53,8 @@ def _end_segment(s, m, ticks, remainder):
         move_straight(s, first, m, length, ticks, remainder, s.scalars[L.SCALAR_SERIAL], 0, 0)
         set_bounds(s, first, m)
         store_path(s, first)
+        s.count[L.N_SEGMENTS] += 1
+        s.count[L.N_BEAD_SEGMENTS] += 1
         return
     make_own_series(s, m)
     offset = np.int64(0)
@@ -104,7 +106,6 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     s.count[L.N_SEGMENTS] += 1
     s.count[L.N_BEAD_SEGMENTS] += 1
     moment = 0.0
-    et = tangential_of(s, i, partner, s.extended)
     work = 0.0
     heat = 0.0
     kind = 0.0
@@ -119,6 +120,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         s.scalars[L.SCALAR_SERIAL] += 1
         move_straight(s, partner, mj, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
         e = restitution_of(s, i, partner, s.extended)
+        et = tangential_of(s, i, partner, s.extended)
         impulse, moment, kind = part_free(s, i, partner, mi, mj, e, et, s.extended)
         if s.extended is not None:
             work = _work_between(s, i, partner, impulse)
@@ -128,11 +130,12 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         s.count[L.N_BEAD_SEGMENTS] += 1
     else:
         e = restitution_of(s, i, partner, s.extended)
+        et = tangential_of(s, i, partner, s.extended)
         if s.extended is not None and et != 1.0 and not is_thermal(s, partner):
             impulse, moment = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
             work = impulse * wall_velocity(s, partner)
         elif s.extended is not None:
-            impulse, heat = meet_wall(s, i, partner, e, et)
+            impulse, heat = meet_wall(s, i, partner, e)
             work = impulse * wall_velocity(s, partner)
         else:
             impulse = rebound(s.par, s.starts, s.radius, s.table, s.mol[mi, L.MOL_TABLE], i, partner, e)

@@ -66,13 +66,14 @@ def _side_of(s, i):
     """Return the side of bead i, or of the wall with that code, which has not been loaded yet."""
     none = np.int64(0)
     if i < 0:
-        return Side(np.int64(-1), False, none, none, none, none, none, none, none, 0.0)
+        return Side(np.int64(-1), False, none, none, none, none, none, none, none, 0.0, 0.0)
     m = s.segment[i, L.MOLECULE]
     low, high = m, m
     part = is_part(s, m)
     if part:
         low, high = rows_about(s, m, i)
-    return Side(m, part, low, high, none, s.mol[m, L.MOL_TILES], none, none, i - s.mol[m, L.MOL_FIRST], 0.0)
+    bead = i - s.mol[m, L.MOL_FIRST]
+    return Side(m, part, low, high, none, s.mol[m, L.MOL_TILES], none, none, bead, 0.0, 0.0)
 
 
 @kernel
@@ -81,7 +82,7 @@ def _widened(s, side, ticks, remainder, soon):
     if not side.part:
         return side
     low, high, length = widened(s, side.low, side.high, ticks, remainder, soon)
-    return Side(side.row, True, low, high, side.offset, side.tiles, side.before, side.behind, side.bead, length)
+    return Side(side.row, True, low, high, side.offset, side.tiles, side.before, side.behind, side.bead, length, 0.0)
 
 
 @kernel
@@ -98,7 +99,7 @@ def _joined(s, a, b):
     """Return side a with all that b has."""
     low = b.low if s.block[b.low, L.BLOCK_PLACE] < s.block[a.low, L.BLOCK_PLACE] else a.low
     high = b.high if s.block[b.high, L.BLOCK_PLACE] > s.block[a.high, L.BLOCK_PLACE] else a.high
-    return Side(a.row, True, low, high, a.offset, a.tiles, a.before, a.behind, a.bead, a.length)
+    return Side(a.row, True, low, high, a.offset, a.tiles, a.before, a.behind, a.bead, a.length, 0.0)
 
 
 @kernel
@@ -107,11 +108,12 @@ def _loaded(s, side, i, offset, ticks, remainder):
     if side.row < 0:
         return side
     if not side.part:
-        bring(s, offset, side.row, ticks, remainder)
-        return Side(side.row, False, side.low, side.high, offset, side.tiles, side.before, side.behind, side.bead, 0.0)
+        loss = bring(s, offset, side.row, ticks, remainder)
+        low, high, none = side.low, side.high, np.int64(0)
+        return Side(side.row, False, low, high, offset, side.tiles, none, none, side.bead, 0.0, loss)
     tiles, before, behind = load_stretch(s, offset, side.low, side.high, side.row, ticks, remainder)
     bead = lane_of(s, side.low, side.row, i, before)
-    return Side(side.row, True, side.low, side.high, offset, tiles, before, behind, bead, side.length)
+    return Side(side.row, True, side.low, side.high, offset, tiles, before, behind, bead, side.length, 0.0)
 
 
 @kernel
@@ -148,9 +150,9 @@ def _begin_side(s, side, ticks, remainder, depth):
 def _brought(s, i, partner, ticks, remainder, depth):
     """Bring the sides of a contact to its time, as wide as its impulse reaches.
 
-    KICK is that of a unit impulse along the normal, unless they go apart. Where it would be felt beyond an end a part
-    more is taken in, and at both ends of a stretch that is too straight. A side that stays as it was is not loaded
-    again.
+    KICK is that of a unit impulse along the normal, unless they go apart and have nothing to give back. Where it would
+    be felt beyond an end a part more is taken in, and at both ends of a stretch that is too straight. A side that stays
+    as it was is not loaded again.
 
     Returns
     -------
@@ -181,7 +183,7 @@ def _brought(s, i, partner, ticks, remainder, depth):
             a = _loaded(s, a, i, begin, ticks, remainder)
         if one:
             bead = lane_of(s, a.low, b.row, partner, a.before)
-            b = Side(b.row, True, a.low, a.high, a.offset, a.tiles, a.before, a.behind, bead, a.length)
+            b = Side(b.row, True, a.low, a.high, a.offset, a.tiles, a.before, a.behind, bead, a.length, 0.0)
         elif not (loaded and is_as_wide(b, other)):
             b = _loaded(s, b, partner, middle, ticks, remainder)
         loaded, tried, other = True, a, b
@@ -192,7 +194,7 @@ def _brought(s, i, partner, ticks, remainder, depth):
             break
     a, b = tried, other
     rate, distance = normal_of_sides(s, i, partner, a, b)
-    if not go_apart(met(s, i, partner, distance, s.extended), rate):
+    if a.loss + b.loss != 0.0 or not go_apart(met(s, i, partner, distance, s.extended), rate):
         mass = kick_both(s, a, b, one, n[0], n[1], n[2])
     return a, b, one, rate, distance, mass
 
@@ -242,14 +244,15 @@ def stretch_contact(s, log_rows, i, partner, crowded, is_straggler, ticks, remai
     set_struck(s.segment, i, 1)
     if partner >= 0:
         set_struck(s.segment, partner, 1)
-    if go_apart(border, rate):
-        s.count[L.N_GRAZES] += 1
-    elif pushes_across(s, i, partner, border, s.extended):
+    if not go_apart(border, rate) and pushes_across(s, i, partner, border, s.extended):
         push_across(s, log_rows, i, partner, a, b, one, distance, ticks, remainder)
     else:
-        impulse, kind = impulse_of(s, i, partner, border, rate, mass, s.extended)
-        push_sides(s, a, b, one, impulse)
-        note_contact(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder)
+        impulse, kind = impulse_of(s, i, partner, border, rate, mass, a.loss + b.loss, s.extended)
+        if impulse != 0.0:
+            push_sides(s, a, b, one, impulse)
+            note_contact(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder)
+        else:
+            s.count[L.N_GRAZES] += 1
     _begin_side(s, a, ticks, remainder, depth)
     if one or b.row < 0:
         return a.low, a.high, NOWHERE, NOWHERE
@@ -265,7 +268,7 @@ def end_stretch(s, m, ticks, remainder):
     """
     lower, depth = s.bead_id[s.mol[m, L.MOL_FIRST]], np.int64(0)
     side = _side_of(s, s.mol[m, L.MOL_FIRST])
-    side = Side(m, True, m, m, side.offset, side.tiles, side.before, side.behind, side.bead, side.length)
+    side = Side(m, True, m, m, side.offset, side.tiles, side.before, side.behind, side.bead, side.length, 0.0)
     while True:
         side = _widened(s, side, ticks, remainder, SOON_AT_END)
         if _gone_beyond(s, side, ticks, remainder, depth, lower, np.int64(L.SEGMENT_END)):

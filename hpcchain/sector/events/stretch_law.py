@@ -7,8 +7,8 @@ Its law, its impulse, its part of the virial, and what is logged. What that asks
 import numpy as np
 
 from hpcchain.contact.coefficients import restitution_of
-from hpcchain.contact.impulse import approach, bead_offset, separation
-from hpcchain.contact.tc_model import begin_contact, own_restitution
+from hpcchain.contact.impulse import approach, bead_offset, impulse_along, separation
+from hpcchain.contact.tc_model import begin_contact
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel
@@ -64,8 +64,8 @@ def go_apart(border, rate):
 
 
 @kernel
-def impulse_of(s, i, partner, border, rate, mass, extended):
-    """Return the impulse that drives the two apart, and the kind of the event in the log, 0 of a contact.
+def impulse_of(s, i, partner, border, rate, mass, loss, extended):
+    """Return the impulse that drives the two apart, 0 for a graze, and the event's kind in the log, 0 of a contact.
 
     Parameters
     ----------
@@ -73,6 +73,8 @@ def impulse_of(s, i, partner, border, rate, mass, extended):
         What was `met`.
     rate, mass : float
         Of the gap [length / time]; inverse effective mass.
+    loss : float
+        Energy that bringing the two took; contacts of hard surfaces give it back [mass length^2 / time^2].
     extended :
         The sector's option.
     """
@@ -80,9 +82,7 @@ def impulse_of(s, i, partner, border, rate, mass, extended):
     if extended is not None:
         if border != HARD:
             return pass_distance(s, i, partner, border, rate, mass)
-        if partner < 0:
-            e = own_restitution(s, i, partner, e)
-    return -(1.0 + e) * rate / mass, 0.0
+    return impulse_along(rate, e, mass, loss), 0.0
 
 
 @kernel

@@ -20,8 +20,8 @@ LEAST_SHARE = 0.05
 TAUT = 1e-3
 # A side of a contact: its molecule row (-1: a wall), whether that is a part of a long chain, the first and last row of
 # the stretch, where it begins in the workspace, how many tiles it has, how many of them are of beads before and behind
-# it, which bead of the workspace is struck, and how long its new segments are to be.
-Side = namedtuple("Side", "row part low high offset tiles before behind bead length")
+# it, which bead of the workspace is struck, how long its new segments are to be, and the energy that bringing it took.
+Side = namedtuple("Side", "row part low high offset tiles before behind bead length loss")
 
 
 @kernel
@@ -166,5 +166,15 @@ def _wider(s, side, before, behind):
     low = np.int64(s.block[side.low, L.BLOCK_BEFORE]) if before else side.low
     high = np.int64(s.block[side.high, L.BLOCK_BEHIND]) if behind else side.high
     return Side(
-        side.row, side.part, low, high, side.offset, side.tiles, side.before, side.behind, side.bead, side.length
+        side.row,
+        side.part,
+        low,
+        high,
+        side.offset,
+        side.tiles,
+        side.before,
+        side.behind,
+        side.bead,
+        side.length,
+        side.loss,
     )

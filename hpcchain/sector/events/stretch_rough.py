@@ -7,18 +7,15 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.coefficients import restitution_of
+from hpcchain.contact.coefficients import restitution_of, tangential_of
 from hpcchain.contact.impulse import bead_offset
 from hpcchain.contact.rough import (
     ROUGH,
-    SINGULAR,
     rough_or_smooth,
     spin_beads,
     spin_response,
     surfaces,
-    tangential_of,
 )
-from hpcchain.contact.tc_model import own_restitution
 from hpcchain.contact.thermal import diffuse, draw_spin
 from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import kernel, outlined
@@ -64,9 +61,7 @@ def _reflect(s, log_rows, i, wall, a, ticks, remainder):
         return
     for c in range(3):
         change[c] += _momentum(s, a, c)
-    gained = kinetic_energy(s.work, a.offset, a.tiles) - energy
-    if tangential_of(s, i, wall, s.extended) != 1.0:
-        gained += draw_spin(s, i, wall)
+    gained = kinetic_energy(s.work, a.offset, a.tiles) - energy + draw_spin(s, i, wall)
     note_heat(s, log_rows, i, wall, a, change, impulse, gained, ticks, remainder)
 
 
@@ -89,17 +84,16 @@ def _rub(s, a, b, one, i, j):
     Returns its part along the normal, 0 for a graze; `tangential` has the rest.
     """
     n, u = s.normals[L.CONTACT_NORMAL], s.impulses
-    e = restitution_of(s, i, j, s.extended)
-    if j < 0:
-        e = own_restitution(s, i, j, e)
+    e, et = restitution_of(s, i, j, s.extended), tangential_of(s, i, j, s.extended)
+    loss = a.loss + b.loss
     q = bead_offset(b.offset, b.bead) if j >= 0 else -1
     if surfaces(s, bead_offset(a.offset, a.bead), q, i, j, n, u) >= 0.0:
-        return 0.0
+        if loss == 0.0:
+            return 0.0
+        e, et = 1.0, 1.0
     _responses(s, a, b, one)
     response = spin_response(s, i) + (spin_response(s, j) if j >= 0 else 0.0)
-    kind = rough_or_smooth(s, n, u, response, e, tangential_of(s, i, j, s.extended), 0.0)
-    if kind == SINGULAR:
-        return 0.0
+    kind = rough_or_smooth(s, n, u, response, e, et, loss)
     impulse = u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
     strength = math.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
     kick_both(s, a, b, one, u[0] / strength, u[1] / strength, u[2] / strength)

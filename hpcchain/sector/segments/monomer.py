@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.tc_model import own_restitution
 from hpcchain.contact.thermal import diffuse_single, draw_spin
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import is_thermal, normal_of, wall_velocity
@@ -110,10 +109,8 @@ def bounce(par, starts, radius, table, at_i, at_j, i, j, e, tensor):
 
 
 @kernel
-def meet_wall(s, i, code, e, et):
+def meet_wall(s, i, code, e):
     """Do what `rebound` does for walls of all sorts; return the impulse, 0 for a graze, and the heat that comes in.
-
-    A thermal wall draws spins, too, of beads that are rough against it: e_t is not 1.
 
     In units of mass length / time and mass length^2 / time^2.
     """
@@ -126,10 +123,8 @@ def meet_wall(s, i, code, e, et):
         return 0.0, 0.0
     if is_thermal(s, code):
         impulse, heat = diffuse_single(s, i, code, n, inverse_mass(s, i))
-        if et != 1.0:
-            heat += draw_spin(s, i, code)
-        return impulse, heat
-    change = -(1.0 + own_restitution(s, i, code, e)) * un
+        return impulse, heat + draw_spin(s, i, code)
+    change = -(1.0 + e) * un
     for c in range(3):
         s.starts[i, L.VX + c] += n[c] * change
     return change / inverse_mass(s, i), 0.0

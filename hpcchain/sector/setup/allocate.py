@@ -75,7 +75,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.CAP] *= 1.0 - 1e-9
     par[L.RESTITUTION] = physics.restitution
     par[L.CONTACT_RATE] = contact_rate(physics.longest_contact_time)
-    par[L.PAIR_COLUMNS] = len(topology.type_names) + L.WALL_CODES
+    par[L.PAIR_COLUMNS] = len(topology.type_names) + L.SIDES + len(shapes_of(physics))
     par[L.GRAVITY : L.GRAVITY + L.AXES] = gravity_of(physics)
     par[L.FALL] = np.sqrt(np.sum(gravity_of(physics) ** 2))
     par[L.SIMULTANEOUS] = physics.tick * 2.0**-20

@@ -141,6 +141,22 @@ def test_receding_contact_has_no_impulse():
     np.testing.assert_array_equal([bench.velocity(0), bench.velocity(1)], before)
 
 
+@pytest.mark.parametrize("restitution", [1.0, 0.0])
+def test_a_graze_gives_back_what_was_lost_and_leaves_nothing_approaching(restitution):
+    bench = Bench(random_chain(9, 6), random_chain(5, 7))
+    n = unit(bench.velocity(0)[8] - bench.velocity(1)[1])
+    rate = n @ (bench.velocity(0)[8] - bench.velocity(1)[1])
+    energy, momentum = totals(bench)
+    for growth in (0.0, rate):
+        bench.load()
+        assert bench.single((0, 8), (1, 1), n, growth, restitution, projection_loss=1e-3) > 0.0
+        after = n @ (bench.velocity(0)[8] - bench.velocity(1)[1])
+        assert after > rate
+        if growth == 0.0:
+            assert totals(bench)[0] == pytest.approx(energy + 1e-3, rel=1e-12)
+        np.testing.assert_allclose(totals(bench)[1], momentum, atol=1e-12)
+
+
 def test_who_is_first_does_not_matter():
     one, two = random_chain(9, 6), random_chain(5, 7)
     n = unit(two[2][1] - one[2][8])

@@ -124,6 +124,14 @@ def test_energy_that_was_lost_is_given_back(lost):
     assert set(kinds) == {ROUGH, SMOOTH}
 
 
+def test_beads_that_cannot_be_pushed_across_are_smooth():
+    """Held by bonds so that they move along the normal alone, without a spin of their own."""
+    n, u = np.array([0.0, 0.6, 0.8]), np.array([0.4, -0.3, -1.0])
+    impulse, _, kind = law(2.0 * np.outer(n, n), 0.0, n, u, 0.5, -1.0)
+    assert kind == SMOOTH
+    np.testing.assert_allclose(impulse, -1.5 * (u @ n) / 2.0 * n, rtol=1e-15)
+
+
 def test_single_beads_never_pull():
     """The response of single beads is the same along all directions: their slip leaves the normal alone."""
     rng = np.random.default_rng(10)

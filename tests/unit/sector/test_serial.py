@@ -250,6 +250,24 @@ def test_monomers_exchange_their_velocities():
     np.testing.assert_allclose(frame_of(engine, 10.0)[0][:, 0], [2.0, 5.5, 12.0], rtol=1e-15)
 
 
+def test_single_beads_learn_no_length_of_segments():
+    """By themselves, from a molecule that hits them and where several meet at once: nothing asks for it."""
+    places = {-2.0: 1.0, 0.0: 0.0, 2.0: -1.0, 15.0: 0.0}  # and velocities
+    single = [monomer([x, 0.0, 0.0], [v, 0.0, 0.0]) for x, v in places.items()]
+    x, v = np.array([[20.0, 0.0, 0.0], [20.0, 1.0, 0.0]]), np.array([[-1.0, 0.0, 0.0]] * 2)
+    engine, events = run(make_system([*single, (chain_bonds(2), x, v, np.ones(2))]), 4.5)
+    assert engine.counters["ties"] == 1 and events["bead"].tolist() == [[0, 1], [1, 2], [3, 4]]
+    step = state_of(engine).step
+    assert not step[:4].any() and np.all(step[4:] > 0.0)
+
+
+def test_all_segments_are_counted():
+    """Those of single beads that nothing hits, too."""
+    system = make_system([monomer([1.0, 5.0, 5.0], [1.0, 0.0, 0.0])], (10.0,) * 3, (PERIODIC,) * 3, (0.0,) * 3)
+    engine, _ = run(system, 20.0)
+    assert engine.counters["segments"] == engine.counters["bead_segments"] == engine.counters["segment_ends"] + 1 > 5
+
+
 def test_bouncing_between_walls():
     system = make_system([monomer([0, 0, 0], [1.0, 0, 0])], (5.0, 5.0, 5.0), (WALL, OPEN, PERIODIC))
     engine, events = run(system, 11.0)

@@ -5,8 +5,11 @@ import pytest
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import PERIODIC, WALL
-from hpcchain.sector.events.contact_event import others_due, record
+from hpcchain.sector.events.contact_event import contact_event, others_due, record
+from hpcchain.sector.serial import Engine
+from tests.support.extended import rough
 from tests.support.kernel_tools import make_system, plain_sector, random_chain
+from tests.support.whole import state_of
 
 TIME, SIZE = 1.25, 3.0
 
@@ -49,6 +52,35 @@ def test_in_a_window_a_contact_is_logged_and_not_yet_counted(sector):
 def test_without_a_log_contacts_are_counted_alone(sector):
     record(sector, 0, TIME, 1, 3, SIZE, 5.0, 0.0, 0.0)
     assert sector.count[L.N_CONTACTS] == 1 and sector.count[L.N_LOGGED] == 0 and not sector.log.any()
+
+
+def parting(**physics):
+    """Return two trimers of which the beads 2 and 3 fly apart from where they touch."""
+    (bonds, x, v, mass), (_, y, w, other) = random_chain(3, 1), random_chain(3, 2)
+    y = y - y[0] + x[2] + [1.0, 0.0, 0.0]
+    w = w + [v[2, 0] - w[0, 0] + 1.0, 0.0, 0.0]
+    return make_system([(bonds, x, v, mass), (bonds, y, w, other)], **physics)
+
+
+@pytest.mark.parametrize("e_t", [1.0, -1.0], ids=["smooth", "rough"])
+def test_a_graze_keeps_the_energy_of_molecules_moved_by_collocation(e_t):
+    """They are put on their bonds for it; what that takes is given back, and they part."""
+    system = parting(propagator="collocation", step=0.4, stages=2)
+    if e_t != 1.0:
+        system = rough(system, np.full((6, 3), 0.2), e_t)
+    engine = Engine(system)
+    s, i, j = engine.sector, *np.argsort(engine.ids)[2:4]
+    assert contact_event(s, 0, i, j, False, False, 0.0, 0.1, 0) == 2
+    state, top = state_of(engine), system.topology
+    before, after = (0.5 * top.mass @ np.sum(one.velocity**2, axis=1) for one in (system.state, state))
+    if e_t != 1.0:
+        before, after = (
+            energy + 0.5 * top.moment @ np.sum(one.extra[:, L.SPIN : L.SPIN + 3] ** 2, axis=1)
+            for energy, one in ((before, system.state), (after, state))
+        )
+    assert after == pytest.approx(before, rel=1e-14)
+    np.testing.assert_allclose(top.mass @ state.velocity, top.mass @ system.state.velocity, atol=1e-14)
+    assert (state.position[3] - state.position[2]) @ (state.velocity[3] - state.velocity[2]) > 0.0
 
 
 def test_events_of_other_beads_at_one_instant_are_seen(sector):

@@ -11,12 +11,14 @@ import pytest
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import is_divided
-from hpcchain.model.system import OPEN, PERIODIC, WALL, State
+from hpcchain.model.system import OPEN, PERIODIC, WALL, Options, State
+from hpcchain.sector.events.stretch_event import stretch_contact
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough, wall_table, with_extended
 from tests.support.identity import in_stages, serial
 from tests.support.kernel_tools import chain_bonds, make_system
 from tests.support.long_chains import SIDE, crowd, in_parts, line
+from tests.support.twins import project
 
 GRAVITY = [0.3, -0.2, -0.8]
 WELLS = {"distances": [1.2, 1.5], "energies": [-0.6, 0.3]}
@@ -280,3 +282,53 @@ def test_what_rubs_along_a_flat_chain_is_felt_far_away():
     np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-11)
     np.testing.assert_allclose(plain.topology.mass @ found[1], [0.5, 0.3, -1.0], rtol=0, atol=1e-13)
     assert np.abs(found[1][:n, 0]).max() > 0.01
+
+
+def hit_by_a_trimer(speed=2.0, **own):
+    """Return a long chain, divided into parts, and a trimer that falls on its middle, moved as `own` says."""
+    system = line(100, [], velocity=[0.2, 0.1, 0.0], bend=0.25, seed=1)
+    place, velocity, mass = system.state.position, system.state.velocity, system.topology.mass
+    step = np.array([[0.9, 0.3, 0.0], [0.3, 0.9, 0.1]])
+    step /= np.linalg.norm(step, axis=1)[:, None]
+    x = place[50] + [0.0, 1.5, 0.2] + np.vstack([np.zeros(3), np.cumsum(step, axis=0)])
+    v = np.array([[0.0, -speed, 0.0], [0.0, -1.1 * speed, 1.5], [0.4, -0.75 * speed, -1.0]])
+    trimer = (chain_bonds(3), x, project(chain_bonds(3), x, v, np.ones(3)), np.ones(3))
+    found = make_system([(chain_bonds(100), place, velocity, mass), trimer], (140.0, 40.0, 40.0), diameter=0.9)
+    kinds = [{"propagator": "taylor", "options": Options(stretches=True)}, {"options": Options()} | own]
+    return replace(found, physics=replace(found.physics, kinds=kinds))
+
+
+def energy_of(engine, time):
+    """Return the energy of motion and of spins."""
+    topology, spin = engine.system.topology, engine.state().extra
+    velocity = engine.frame(time)[1]
+    order = np.argsort(engine.ids)
+    turning = topology.moment @ np.sum(spin[order, L.SPIN : L.SPIN + 3] ** 2, axis=1) if spin.shape[1] else 0.0
+    return 0.5 * (topology.mass @ np.sum(velocity[order] ** 2, axis=1) + turning)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("e_t", [1.0, -1.0], ids=["smooth", "rough"])
+def test_what_bringing_a_molecule_took_is_given_back(e_t):
+    """Collocation that is put on its bonds for a contact with a chain of parts loses energy, which the impulse has."""
+    system = hit_by_a_trimer(propagator="collocation", step=0.3, stages=2)
+    if e_t != 1.0:
+        system = rough(system, np.ones((system.topology.beads, 3)), e_t)
+    engine = Engine(system)
+    before = energy_of(engine, 0.0)
+    assert engine.advance(0.7) and engine.counters["contacts"] > 0
+    assert energy_of(engine, 0.7) == pytest.approx(before, rel=1e-13)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("e_t", [1.0, -1.0], ids=["smooth", "rough"])
+def test_a_graze_gives_back_what_bringing_a_molecule_took(e_t):
+    system = hit_by_a_trimer(-2.0, propagator="collocation", step=0.3, stages=2)
+    if e_t != 1.0:
+        system = rough(system, np.ones((system.topology.beads, 3)), e_t)
+    engine = Engine(system)
+    before = energy_of(engine, 0.0)
+    chain, trimer = np.argsort(engine.ids)[[50, 100]]
+    low, high, first, last = stretch_contact(engine.sector, 0, chain, trimer, False, False, 0.0, 0.1, 0)
+    assert low < high and first == last
+    assert energy_of(engine, 0.1) == pytest.approx(before, rel=1e-13)
