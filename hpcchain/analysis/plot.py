@@ -41,7 +41,7 @@ def draw_observables(reports: list[Report], path: Path) -> Path | None:
         for report in reports:
             if name in report.series:
                 time, value = report.series[name]
-                panel.plot(time, value, linewidth=0.8, label=report.run)
+                panel.plot(time, value, linewidth=0.8, label=literal(report.run))
                 if report.start > 0.0:
                     panel.axvline(report.start, color="0.6", linewidth=0.8, linestyle=":")
         panel.set_ylabel(name, fontsize="small")
@@ -80,7 +80,7 @@ def draw_curve(panel: Any, curve: Curve, name: str) -> None:
         shown &= (values > 0.0) if axis == "log" else True
     x, y, error = curve.x[shown], curve.value[shown], np.nan_to_num(curve.error[shown])
     low = np.maximum(y - error, 0.5 * y) if curve.scale[1] == "log" else y - error
-    (line,) = panel.plot(x, y, linewidth=1.0, marker="." if len(x) < 40 else "", label=name)
+    (line,) = panel.plot(x, y, linewidth=1.0, marker="." if len(x) < 40 else "", label=literal(name))
     panel.fill_between(x, low, y + error, alpha=0.3, color=line.get_color(), linewidth=0.0)
     if len(x):
         panel.set_xscale(curve.scale[0])
@@ -88,6 +88,11 @@ def draw_curve(panel: Any, curve: Curve, name: str) -> None:
     panel.set_title(curve.figure.replace("_", " "), fontsize="small")
     panel.set_xlabel(f"{curve.x_name} [{curve.x_unit}]" if curve.x_unit else curve.x_name, fontsize="small")
     panel.set_ylabel(f"[{curve.unit}]" if curve.unit else "", fontsize="small")
+
+
+def literal(name: str) -> str:
+    """Return a name as matplotlib shows it letter by letter: $ begins no formula, and a leading _ hides no line."""
+    return (" " if name.startswith("_") else "") + name.replace("$", r"\$")
 
 
 def label(panel: Any, several: bool) -> None:

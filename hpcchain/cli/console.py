@@ -49,6 +49,8 @@ def run(action: Callable, debug: bool = False) -> int:
             report(*describe(error, 0, 1), error, debug)
         return error.exit_code
     logs.configure(comm.rank, comm.size, debug)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names that the terminal has no letters for
     code, message, failure = attempt(action, comm)
     return conclude(comm, code, message, failure, debug)
 

@@ -137,3 +137,39 @@ def test_the_glossary_names_what_is_in_the_code():
     assert len(named) >= 10
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "hpcchain").rglob("*.py"))
     assert [name for name in sorted(named) if not re.search(rf"\b{name}\b", code)] == []
+
+
+MARKER = re.compile(r"( *)(?:[-*+>]|\d{1,9}([.)])|#{1,6})(?: |$)")
+
+
+def markers_inside_paragraphs(page):
+    """Yield lines of a paragraph that Markdown takes for the begin of something else, as of a list.
+
+    A list may follow a colon, or an item of its own indent.
+    """
+    fenced, before, lists = False, "", set()
+    for line in page.splitlines():
+        fenced ^= line.lstrip().startswith("```")
+        found = None if fenced else MARKER.match(line)
+        if found:
+            kind = len(found[1]), found[2]
+            if before and kind not in lists and not before.endswith(":"):
+                yield line
+            lists = {other for other in lists if other[0] <= kind[0]} | {kind}
+        elif not before and line[:1].strip():
+            lists = set()
+        before = "" if fenced else line.strip()
+
+
+def test_no_line_of_a_paragraph_begins_a_list():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    assert len(pages) > 30
+    found = {str(page.relative_to(ROOT)): list(markers_inside_paragraphs(page.read_text())) for page in pages}
+    assert {page: lines for page, lines in found.items() if lines} == {}
+
+
+def test_what_begins_a_list_is_noticed():
+    wrong = "Boltzmann's constant is\n1. Unknown keys\n\n- an item of\n  3) words\n- another\n\nthe sum of 2\n+ 3\n"
+    assert list(markers_inside_paragraphs(wrong)) == ["1. Unknown keys", "  3) words", "+ 3"]
+    right = "Such as:\n- one\n  of two\n- two:\n  1. a\n  2. b\n\n# Title\ntext\n```\ntext\n1. code\n```\n1.5 is more\n"
+    assert list(markers_inside_paragraphs(right)) == []

@@ -184,8 +184,11 @@ def _write_gsd(scene: Scene, out: Path) -> None:
 
 
 def _fill_particles(particles: Any, scene: Scene) -> None:
+    """Set what is the same in every frame; names are in UTF-8, as GSD has them, which its package leaves to us."""
+    plain = all(name.isascii() for name in scene.names)
     particles.N = len(scene.species)
-    particles.types, particles.typeid = scene.names, scene.species
+    particles.types = scene.names if plain else [name.encode() for name in scene.names]
+    particles.typeid = scene.species
     particles.mass, particles.diameter = scene.mass, scene.diameter
 
 

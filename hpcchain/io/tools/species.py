@@ -23,7 +23,7 @@ def bead_types(topology: Topology) -> tuple[np.ndarray, list]:
         Ordered by (type, diameter, mass).
     names : list of str
         The type's name, which is the molecule's unless the input has others; with a number behind it where beads of one
-        type have several diameters or masses.
+        type have several diameters or masses. No two are the same.
     """
     kind = topology.bead_type
     if not len(kind):
@@ -33,7 +33,10 @@ def bead_types(topology: Topology) -> tuple[np.ndarray, list]:
     kinds = types[:, 0].astype(int)
     numbers = [int(np.sum(kinds[:before] == kind)) for before, kind in enumerate(kinds)]
     several = np.bincount(kinds)[kinds] > 1
-    names = [
-        topology.type_names[k] + (f".{n}" if more else "") for k, n, more in zip(kinds, numbers, several, strict=True)
-    ]
+    names: list = []
+    for k, n, more in zip(kinds, numbers, several, strict=True):
+        name = topology.type_names[k] + (f".{n}" if more else "")
+        while more and (name in topology.type_names or name in names):
+            name += "_"
+        names.append(name)
     return species.reshape(-1).astype(np.int32), names

@@ -23,6 +23,7 @@ from hpcchain.model.starts.constraints import NotConverged, bond_vectors, projec
 from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.starts.velocities import maxwell
+from hpcchain.model.starts.wholeness import images_of, made_whole
 from hpcchain.model.system import Options, Physics, State, System
 from hpcchain.model.topology import build_box, build_topology
 
@@ -38,7 +39,8 @@ TOLERANCE = 1e-9
 def build_system(config: Config) -> System:
     """Return the System of an input with an explicit start, positions and velocities on the bonds to round-off.
 
-    Velocities that are not given are Maxwellian, at initial.temperature, the centre of mass at rest.
+    Molecules that periodic sides cut are made whole. Velocities that are not given are Maxwellian, at
+    initial.temperature, the centre of mass at rest.
 
     Parameters
     ----------
@@ -54,6 +56,8 @@ def build_system(config: Config) -> System:
         raise ConfigError(f'{config.source}: initial.method: "{config.initial.method}" is not an explicit start')
     box, topology = build_box(config), build_topology(config)
     position = np.concatenate([kind.positions for kind in config.molecules])
+    known = (f"{config.source}: molecule.positions", box, topology.bonds, position)
+    position = made_whole(*known, images_of(*known, np.where(topology.rigid, topology.bond_length, np.nan)))
     given = config.molecules[0].velocities is not None
     velocity = np.zeros_like(position)
     if given:
@@ -166,7 +170,7 @@ def check_molecules(
     """
     require_tried(source, topology, position, squared)
     _check_bonds(source, topology, position, ids)
-    _check_rates(source, topology, position, velocity, ids, squared)
+    check_rates(source, topology, position, velocity, ids, squared)
     _check_rods(source, topology, position, velocity, ids, squared)
     _check_bodies(source, topology, position, velocity, ids, squared)
     require_independent(source, topology, position, ids)
@@ -234,22 +238,38 @@ def _check_bonds(source: str, topology: Topology, position: np.ndarray, ids: np.
         )
 
 
-def _check_rates(
-    source: str, topology: Topology, position: np.ndarray, velocity: np.ndarray, ids: np.ndarray, typical: float
+def check_rates(
+    source: str,
+    topology: Topology,
+    position: np.ndarray,
+    velocity: np.ndarray,
+    ids: np.ndarray,
+    typical: float,
+    tolerance: float = TOLERANCE,
 ) -> None:
+    """Raise ConfigError where velocities change a bond's length, to a tolerance of their speed; see `check_molecules`.
+
+    `typical` is `squared` there.
+    """
+    rate, excess = stretching(topology, position, velocity, typical, tolerance)
+    if np.any(excess > 0.0):
+        at = np.argmax(excess)
+        i, j = ids[topology.bonds[at]]
+        raise ConfigError(
+            f"{source}: molecule.velocities: the bond of beads {i} and {j} would stretch at {rate[at]:.6g}; velocities "
+            f"must not change a bond's length, to {tolerance:g} of their speed"
+        )
+
+
+def stretching(
+    topology: Topology, position: np.ndarray, velocity: np.ndarray, typical: float, tolerance: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how fast each bond's length changes, and by how much that is beyond a tolerance of its beads' speed."""
     bond = bond_vectors(position, topology.bonds)
     rate = np.abs(np.einsum("bk,bk->b", bond, bond_vectors(velocity, topology.bonds))) / topology.bond_length
     squared = np.einsum("ik,ik->i", velocity, velocity)
     speed = np.sqrt(np.maximum(squared[topology.bonds].max(axis=1), typical))
-    excess = np.where(topology.rigid, rate - TOLERANCE * speed, 0.0)
-    bad = np.flatnonzero(excess > 0.0)
-    if len(bad):
-        at = bad[np.argmax(excess[bad])]
-        i, j = ids[topology.bonds[at]]
-        raise ConfigError(
-            f"{source}: molecule.velocities: the bond of beads {i} and {j} would stretch at {rate[at]:.6g}; velocities "
-            f"must not change a bond's length, to {TOLERANCE:g} of their speed"
-        )
+    return rate, np.where(topology.rigid, rate - tolerance * speed, 0.0)
 
 
 def _check_rods(

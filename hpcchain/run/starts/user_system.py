@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hpcchain.config.keys.schema import SECTIONS, keys_of
 from hpcchain.config.keys.sections import Config
+from hpcchain.config.keys.values import shown
 from hpcchain.config.load import config_from_table
 from hpcchain.errors import ConfigError
-from hpcchain.model.starts.start import build_system
+from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
+from hpcchain.model.starts.start import TOLERANCE, build_system, check_rates, stretching
+from hpcchain.model.starts.wholeness import images_of, made_whole
+from hpcchain.model.system import OPEN, Box
+from hpcchain.model.topology import BOUNDARY, build_topology
+from hpcchain.parallel.launcher import launched
+
+LOG = logging.getLogger("hpcchain.api")
 
 SOURCE = "System.from_arrays"
-DIGITS = 10  # of a measured bond length: molecules that are alike but for rounding are of one kind
+DIGITS = 10  # of a measured bond length
+ALIKE = 1e-5
+"""Relative: numbers of molecules that differ by less are equal but for the rounding of single precision."""
+
+NUMBERS = ("mass", "diameter", "bond_length")
+OF_ALL = ("exclude", "self_contact", "hard", "rigid", "damping", "moment", "distance_limits")
+"""Keys of [[molecule]] that all molecules of arrays may have."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +58,20 @@ class System:
         molecule: ArrayLike | None = None,
         boundary: tuple[str, str, str] = ("periodic", "periodic", "periodic"),
         origin: ArrayLike = (0.0, 0.0, 0.0),
-        **sections: Mapping[str, Any],
+        **sections: Any,
     ) -> System:
         """Return a System of beads at given places.
+
+        Molecules that periodic sides cut are made whole. Neighbours whose bond lengths, diameters and masses differ by
+        less than 1e-5 relative, as single precision makes them, are one kind with the numbers of its first. Positions
+        and velocities are then put on its bonds. The log says where this changes anything beyond 1e-9.
 
         Parameters
         ----------
         position : (N, 3) array
-            Molecules whole; nothing may overlap [length].
+            Bonds must be shorter than half a periodic side; nothing may overlap [length].
         velocity : (N, 3) array, optional
-            No bond may stretch; drawn at initial.temperature when left out [length / time].
+            No bond may stretch, to 1e-5 of the speed; drawn at initial.temperature when left out [length / time].
         bonds : (B, 2) array
             Bead numbers from 0; each bond keeps the length that it has, to 10 digits.
         box : (3,) array
@@ -65,7 +85,9 @@ class System:
         origin : (3,) array
             The box's lower corner [length].
         sections : dicts
-            Of the input's other sections, for example contact={"restitution": 0.9} or initial={"seed": 2}.
+            The input's other sections, for example contact={"restitution": 0.9} or initial={"seed": 2}; those that it
+            may have more than once (wall, potential, contact["pair"]) are lists of dicts. Also keys of [[molecule]],
+            for all molecules: exclude, self_contact, hard, rigid, damping, moment, distance_limits.
 
         Raises
         ------
@@ -75,13 +97,16 @@ class System:
         beads = Beads(position, velocity, bonds, mass, diameter)
         if box is None:
             raise ConfigError(f"{SOURCE}: box: is missing; give three edge lengths")
+        of_all = {name: plain(sections.pop(name)) for name in OF_ALL if name in sections}
         table: dict[str, Any] = {name: section_of(name, section) for name, section in sections.items()}
         size, corner = (numbers_of(name, values) for name, values in (("box", box), ("origin", origin)))
         table["box"] = {"size": size, "origin": corner, "boundary": list(boundary)}
         table["initial"] = {"method": "explicit", **table.get("initial", {})}
         table["run"] = {"end_time": 0.0, **table.get("run", {})}
-        table["molecule"] = beads.kinds(molecule)
-        config = config_from_table(table, SOURCE)
+        walls = np.array([BOUNDARY.get(name, OPEN) for name in boundary], dtype=np.int8)
+        beads.make_whole(Box(np.array(size), np.array(corner), walls))
+        table["molecule"] = [each | of_all for each in beads.kinds(molecule, of_all.get("rigid") is not False)]
+        config = beads.on_bonds(config_from_table(table, SOURCE))
         build_system(config)  # says what is wrong with places and bonds now, not when it is to move
         return cls(config)
 
@@ -122,22 +147,90 @@ class Beads:
             raise ConfigError(f"{SOURCE}: bonds: bead {alone[0]} is bonded to itself; a bond joins two beads")
         self.bonds = self.bonds[np.lexsort(self.bonds.T[::-1])]
         self.mass, self.diameter = column_of("mass", mass, count), column_of("diameter", diameter, count)
+        self._difference = 0.0
 
-    def kinds(self, molecule: Any) -> Any:
-        """Return the [[molecule]] tables: neighbours that are alike are one kind."""
+    def make_whole(self, box: Box) -> None:
+        """Take the nearest images of what bonds join; raises ConfigError where these are not certain."""
+        known = (f"{SOURCE}: position", box, self.bonds, self.position)
+        images = images_of(*known, np.full(len(self.bonds), np.nan))
+        self.position = made_whole(*known, images)
+        cut = self.bonds[images.any(axis=1)]
+        if len(cut):
+            length = np.linalg.norm(bond_vectors(self.position, cut), axis=1)
+            i, j = cut[np.argmax(length)]
+            tell(
+                f"position: {len(cut)} of the bonds reach across periodic sides; molecules are made whole by nearest "
+                f"images, by which the longest of these bonds is {length.max():.6g} (beads {i} and {j})"
+            )
+
+    def kinds(self, molecule: Any, rigid: bool) -> Any:
+        """Return the [[molecule]] tables: neighbours that are alike are one kind; bonds not rigid get a mean."""
         bounds = self._bounds(molecule)
-        ends = self.bonds[:, 0]
+        ends, length = self.bonds[:, 0], np.linalg.norm(bond_vectors(self.position, self.bonds), axis=1)
+        if not rigid and len(length):
+            length[:] = length.mean()
         found = []
         for low, high in zip(bounds[:-1], bounds[1:], strict=True):
-            own = self.bonds[np.searchsorted(ends, low) : np.searchsorted(ends, high)]
+            bonds = slice(np.searchsorted(ends, low), np.searchsorted(ends, high))
+            own = self.bonds[bonds]
             if len(own) and own.max() >= high:
                 raise ConfigError(f"{SOURCE}: molecule: a bond joins beads {own[own[:, 1] >= high][0].tolist()} of two")
-            kind = self._kind(low, high, own)
-            if found and found[-1][0] == kind:
+            kind = self._kind(low, high, own, length[bonds])
+            if found and self._is_alike(found[-1][0], kind):
                 found[-1][2] = high
             else:
                 found.append([kind, low, high])
+        if self._difference > TOLERANCE:
+            tell(
+                f"bonds, diameter, mass: molecules that differ by less than {ALIKE:g} relative, here by up to "
+                f"{self._difference:.2g}, are one kind with the numbers of its first; beads are put on its bonds"
+            )
         return [self._table(*each) for each in found]
+
+    def _is_alike(self, first: dict, other: dict) -> bool:
+        """Return whether two kinds are the same but for rounding; keeps the largest difference of those that are."""
+        if first == other:
+            return True
+        names = [name for name in NUMBERS if name in first]
+        if first | {name: other.get(name) for name in names} != other:
+            return False
+        one, two = (np.concatenate([kind[name] for name in names]) for kind in (first, other))
+        differ = np.abs(two - one)
+        if not np.all(differ <= ALIKE * np.abs(one)):
+            return False
+        self._difference = max(self._difference, float(np.max(differ[differ > 0.0] / np.abs(one[differ > 0.0]))))
+        return True
+
+    def on_bonds(self, config: Config) -> Config:
+        """Return an input with positions and velocities on its bonds, as far as they are farther off than it may have.
+
+        Raises
+        ------
+        ConfigError
+            Where velocities change a bond's length by more than rounding does.
+        """
+        topology, position, velocity = build_topology(config), self.position, self.velocity
+        length = np.linalg.norm(bond_vectors(position, topology.bonds), axis=1)
+        if np.any(np.abs(length / topology.bond_length - 1.0)[topology.rigid] > TOLERANCE):
+            try:
+                position = project_positions(topology, position)
+            except NotConverged as error:
+                raise ConfigError(f"{SOURCE}: position: {error}") from None
+        if velocity is not None:
+            typical = float(np.einsum("ik,ik->i", velocity, velocity).mean())
+            check_rates(SOURCE, topology, self.position, velocity, np.arange(len(position)), typical, ALIKE)
+            if np.any(stretching(topology, position, velocity, typical, TOLERANCE)[1] > 0.0):
+                tell(f"velocity: is made to keep the bonds' lengths, which it does to {ALIKE:g} of the speed")
+                velocity = project_velocities(topology, position, velocity)
+        if position is self.position and velocity is self.velocity:
+            return config
+        molecules, first = [], 0
+        for kind in config.molecules:
+            own = slice(first, first + kind.count * kind.beads)
+            moving = None if velocity is None else velocity[own]
+            molecules.append(replace(kind, positions=position[own], velocities=moving))
+            first = own.stop
+        return replace(config, molecules=tuple(molecules))
 
     def _bounds(self, molecule: int) -> Any:
         """Return where molecules begin, and the end of the last."""
@@ -155,7 +248,7 @@ class Beads:
             raise ConfigError(f"{SOURCE}: molecule: the beads of one molecule do not stand together; sort them")
         return starts
 
-    def _kind(self, low: int, high: int, bonds: np.ndarray) -> Any:
+    def _kind(self, low: int, high: int, bonds: np.ndarray, length: np.ndarray) -> Any:
         """Return the table of one molecule without its places."""
         kind = {"mass": self.mass[low:high].tolist(), "diameter": self.diameter[low:high].tolist()}
         if high - low == 1:
@@ -165,7 +258,6 @@ class Beads:
                 f"{SOURCE}: bonds: do not join beads {low} … {high - 1} to one molecule; sort the beads, so that those "
                 "of each molecule stand together"
             )
-        length = np.sqrt(np.sum((self.position[bonds[:, 1]] - self.position[bonds[:, 0]]) ** 2, axis=1))
         kind |= {"beads": high - low, "bond_length": [float(f"{each:.{DIGITS}g}") for each in length]}
         own = (bonds - low).tolist()
         if own == [[i, i + 1] for i in range(high - low - 1)]:
@@ -177,19 +269,48 @@ class Beads:
         return table if self.velocity is None else {**table, "velocities": self.velocity[low:high].tolist()}
 
 
-def section_of(name: str, section: Any) -> dict[str, Any]:
-    """Return a section of the input as a dict; raises ConfigError where it is none."""
-    if not isinstance(section, Mapping):
+def tell(text: str) -> None:
+    """Say in the log, once and not on every rank, what becomes of arrays."""
+    if launched()[1] == 0:
+        LOG.warning("%s: %s", SOURCE, text)
+
+
+def section_of(name: str, section: Any) -> Any:
+    """Return a section of the input as TOML would have it; raises ConfigError where it is no dict, or list of dicts."""
+    if name in keys_of("molecule") and name not in SECTIONS:
+        raise ConfigError(
+            f"{SOURCE}: {name}: cannot be given for all molecules of arrays; write the input that says the same with "
+            "to_toml() and change it there"
+        )
+    if name in ("wall", "potential", "contact.pair"):
+        if not isinstance(section, (list, tuple)) or not all(isinstance(one, Mapping) for one in section):
+            example = {"wall": "'side': 'z-'", "potential": "'name': 'steps'"}.get(name, "'types': ['A', 'B']")
+            raise ConfigError(f"{SOURCE}: {name}: is {shown(section)}; it is a list of dicts, as [{{{example}, …}}]")
+    elif name in SECTIONS and not isinstance(section, Mapping):
         raise ConfigError(f"{SOURCE}: {name}: is {section!r}; sections are dicts, as contact={{'restitution': 0.9}}")
-    return dict(section)
+    elif name == "contact" and "pair" in section:
+        section_of("contact.pair", section["pair"])
+    return plain(section)
+
+
+def plain(value: Any) -> Any:
+    """Return a value with dicts, lists and numbers of Python for like ones of others."""
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def numbers_of(name: str, values: Any) -> Any:
     """Return values as a list of numbers; raises ConfigError where they are none."""
     try:
-        return np.asarray(values, dtype=np.float64).tolist()
+        found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{SOURCE}: {name}: needs three numbers: {error}") from None
+    if found.shape != (3,):
+        raise ConfigError(f"{SOURCE}: {name}: has the shape {found.shape}; needs three numbers")
+    return found.tolist()
 
 
 def table_of(name: str, values: Any, columns: int, dtype: Any) -> Any:

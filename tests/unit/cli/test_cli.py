@@ -277,6 +277,17 @@ def test_only_the_root_rank_runs_what_is_not_parallel():
     assert dispatch(["info", "missing.h5"], SimpleNamespace(rank=1, size=2)) == 0
 
 
+def test_names_that_the_terminal_has_no_letters_for_are_printed(tmp_path):
+    (tmp_path / "in.toml").write_text(
+        '[box]\nsize = [9, 9, 9]\n[[molecule]]\nname = "鎖"\nkind = "monomer"\ncount = 2\n[run]\nend_time = 1\n',
+        encoding="utf-8",
+    )
+    environment = clean_environment() | {"PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "hpcchain", "check", "in.toml"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and 'name = "\\u9396"' in done.stdout, done.stderr
+
+
 def test_perf_table():
     lines = perf.table({"files": (0.5, 1.0, 1.5), "events": (2.0, 3.0, 3.0)}).splitlines()
     assert lines[0].split() == ["phase", "min", "[s]", "avg", "[s]", "max", "[s]", "share", "max/avg"]

@@ -251,6 +251,24 @@ def test_gsd_has_bonds_types_diameters_and_wrapped_positions(tmp_path, system):
     assert np.allclose(frame.particles.velocity, velocity, atol=1e-6)
 
 
+def test_names_in_any_letters_are_exported(tmp_path, system):
+    hoomd = pytest.importorskip("gsd.hoomd")
+    names = ("Kügelchen", "鎖 $x_=\u00b5$")
+    named = replace(system, topology=replace(system.topology, names=names, type_names=names))
+    folder = run(tmp_path / "a", named)
+    for fmt in ("gsd", "extxyz", "png"):
+        export(folder, fmt, tmp_path / f"out.{fmt}")
+    with hoomd.open(str(tmp_path / "out.gsd")) as file:
+        assert [tuple(frame.particles.types) for frame in file] == [names] * 4
+    head = (tmp_path / "out.extxyz").read_text(encoding="utf-8").splitlines()[1]
+    assert head.endswith(f'Types="H={names[0]},He={names[1]}"')
+
+
+def test_no_two_types_have_one_name(system):
+    topology = replace(system.topology, diameter=np.array([1.0, 1.0, 1.0, 0.5, 1.0, 0.5]), type_names=("B.1", "B"))
+    assert bead_types(topology)[1] == ["B.1", "B.0", "B.1_"]
+
+
 def test_a_checkpoint_is_exported_as_one_frame(tmp_path, system):
     export(checkpoint(tmp_path / "c.h5", system, time=2.5), "extxyz", tmp_path / "out.xyz")
     lines = (tmp_path / "out.xyz").read_text().splitlines()

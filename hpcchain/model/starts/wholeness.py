@@ -1,0 +1,96 @@
+"""Make molecules whole that periodic sides cut, as positions wrapped into the box have them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.errors import ConfigError
+from hpcchain.model.starts.constraints import bond_vectors
+from hpcchain.model.system import PERIODIC
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Box
+
+HALF = 0.5 - 1e-5
+"""Of a periodic side: two images of a bead at this distance or more are told apart by rounding, or not at all."""
+
+
+def images_of(name: str, box: Box, bonds: np.ndarray, position: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Return how many box lengths each bond's second bead is too far, (B, 3) whole numbers.
+
+    A bond that fits its length as it is given, or as well as with the nearest image, is taken so.
+
+    Parameters
+    ----------
+    name : str
+        Where positions come from, for messages.
+    box : Box
+    bonds : (B, 2) int array
+    position : (N, 3) float64 array
+        [length]
+    length : (B,) float64 array
+        NaN where it is not known [length].
+
+    Raises
+    ------
+    ConfigError
+        Where a bond of unknown length is half a periodic side or more, so that it could be either of two.
+    """
+    apart = bond_vectors(position, bonds)
+    period = np.where((box.boundary == PERIODIC) & (box.size > 0.0), box.size, np.inf)
+    images = np.rint(apart / period)
+    nearest = apart - images * box.size
+    given, other = (np.abs(np.linalg.norm(vector, axis=1) - length) for vector in (apart, nearest))
+    wide = np.abs(nearest) >= HALF * period
+    for bond, axis in np.argwhere(wide & np.isnan(length)[:, None])[:1]:
+        i, j = bonds[bond]
+        raise ConfigError(
+            f"{name}: the bond of beads {i} and {j} is {abs(nearest[bond, axis]):.6g} long along axis {'xyz'[axis]}, "
+            f"half the periodic side {box.size[axis]:.6g} or more, so that their nearest images are not certain; "
+            "enlarge the box"
+        )
+    images[given <= other] = 0.0
+    return images
+
+
+def made_whole(name: str, box: Box, bonds: np.ndarray, position: np.ndarray, images: np.ndarray) -> np.ndarray:
+    """Return positions with each bead at the image that its bonds say; the first bead of each molecule stays.
+
+    Parameters
+    ----------
+    name, box, bonds, position :
+        See `images_of`.
+    images : (B, 3) float64 array
+        As `images_of` returns them; positions keep every bit where all are 0.
+
+    Raises
+    ------
+    ConfigError
+        Where bonds close on themselves through a periodic side, so that no molecule is whole.
+    """
+    if not images.any():
+        return position
+    near = defaultdict(list)
+    for (i, j), image in zip(bonds.tolist(), images, strict=True):
+        near[i].append((j, image))
+        near[j].append((i, -image))
+    shift, seen = np.zeros_like(position), set()
+    for first in sorted(near):
+        walk = [] if first in seen else [first]
+        seen.add(first)
+        for bead in walk:
+            for other, image in near[bead]:
+                if other not in seen:
+                    seen.add(other)
+                    walk.append(other)
+                    shift[other] = shift[bead] - image
+    for bond in np.flatnonzero((bond_vectors(shift, bonds) + images).any(axis=1))[:1]:
+        i, j = bonds[bond]
+        raise ConfigError(
+            f"{name}: the bonds of the molecule of beads {i} and {j} close on themselves through a periodic side, so "
+            "that it has no end; leave a bond out, or enlarge the box"
+        )
+    return position + shift * box.size
