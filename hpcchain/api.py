@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
-from hpcchain.errors import EXIT_DONE, ConfigError, DataError, EngineError, UsageError
+from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, DataError, EngineError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
@@ -48,7 +48,16 @@ from hpcchain.run.starts.preconditions import (
     require_time_left,
 )
 from hpcchain.run.starts.replicate import write_copies
-from hpcchain.run.starts.starting import mpi_of, read_input, require_own_potentials, start_system, warn, with_end
+from hpcchain.run.starts.starting import (
+    mpi_of,
+    on_root,
+    read_input,
+    require_own_potentials,
+    start_system,
+    try_own_potentials,
+    warn,
+    with_end,
+)
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -105,6 +114,7 @@ def run(
     comm: Single | World | None = None,
     wall_limit: float | None = None,
     silence: float = 0.0,
+    trust_code: bool = False,
 ) -> int:
     """Run an input file; return the exit code.
 
@@ -126,11 +136,13 @@ def run(
         Stop with a checkpoint before this is used up [wall seconds].
     silence : float
         After so long without a step each rank writes what it is doing; 0: never [wall seconds].
+    trust_code : bool
+        Run potentials' files that other users could have changed.
     """
     limit, comm = WallLimit(wall_limit), comm or Single()
     mpi = mpi_of(comm)
     require_parallel(mpi)
-    config = with_end(read_input(path, overrides, mpi), until)
+    config = with_end(read_input(path, overrides, mpi, trust_code), until)
     warn(config, mpi)
     folder = Path(output if output is not None else config.output.directory)
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
@@ -153,6 +165,7 @@ def resume(
     comm: Single | World | None = None,
     wall_limit: float | None = None,
     silence: float = 0.0,
+    trust_code: bool = False,
 ) -> int:
     """Continue a run from its directory or one of its checkpoints; return the exit code.
 
@@ -170,6 +183,8 @@ def resume(
         Stop with a checkpoint before this is used up [wall seconds].
     silence : float
         After so long without a step each rank writes what it is doing; 0: never [wall seconds].
+    trust_code : bool
+        Run potentials' files that other users could have changed.
     """
     limit, comm = WallLimit(wall_limit), comm or Single()
     source, mpi = Path(source), mpi_of(comm)
@@ -184,6 +199,7 @@ def resume(
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
         growing = input_of(home, mpi) if is_run and not copying else None
         if growing is not None and not has_checkpoints(home, mpi):
+            on_root(mpi, lambda: try_own_potentials(growing, trust_code, home / GROWTH))
             return Simulation.begun(with_end(growing, until), folder, comm, signals, limit).complete()
         earlier = inventory(home, mpi)
         path = newest(source, earlier, mpi, required=True) if is_run else source
@@ -191,6 +207,8 @@ def resume(
         checkpoint = timed_read(path, mpi, limit)
         config = with_end(require_own_input(checkpoint, path, mpi), until)
         require_time_left(config, checkpoint, path)
+        if not is_over(checkpoint, config, earlier, mpi):
+            require_own_potentials(checkpoint.system.physics, mpi, trust_code, path)
         warn(config, mpi, checkpoint.time)
         if copying:
             folders.refuse_occupied(folder, mpi)
@@ -198,11 +216,17 @@ def resume(
         return continued(checkpoint, path, config, folder, earlier, signals, comm, limit)
 
 
-def build(path: Path | str, out: Path | str, overrides: list | tuple = (), comm: Single | World | None = None) -> int:
-    """Write the initial configuration of an input file; return the exit code."""
+def build(
+    path: Path | str,
+    out: Path | str,
+    overrides: list | tuple = (),
+    comm: Single | World | None = None,
+    trust_code: bool = False,
+) -> int:
+    """Write the initial configuration of an input file; return the exit code; `trust_code` as for `run`."""
     mpi = mpi_of(comm)
     require_parallel(mpi)
-    config = read_input(path, overrides, mpi)
+    config = read_input(path, overrides, mpi, trust_code)
     require_free(out, config, mpi)
     require_memory_for(config, comm or Single(), mpi)
     growth = GrowthFile(f"{out}.{GROWTH}", config, mpi)
@@ -220,6 +244,7 @@ def replicate(
     numbers: list | tuple,
     overrides: list | tuple = (),
     comm: Single | World | None = None,
+    trust_code: bool = False,
 ) -> Config:
     """Write a start made of copies of an input's; return the Config that it is the start of, all that it says resolved.
 
@@ -235,10 +260,12 @@ def replicate(
         "key.sub=value".
     comm : Single or World, optional
         One rank without it.
+    trust_code : bool
+        As for `run`.
     """
     comm = comm or Single()
     require_parallel(mpi_of(comm))
-    config = read_input(path, overrides, mpi_of(comm))
+    config = read_input(path, overrides, mpi_of(comm), trust_code)
     large = enlarged(config, numbers, out)
     require_free(out, config, mpi_of(comm))
     require_memory_for(config, comm, mpi_of(comm))
@@ -330,6 +357,11 @@ def timed_read(path: Path, mpi: Communicator | None, limit: WallLimit) -> Checkp
     return checkpoint
 
 
+def is_over(checkpoint: Checkpoint, config: Config, output: Output, mpi: Communicator | None) -> bool:
+    """Return whether a checkpoint is a run's last, with all of its output; collective."""
+    return bool(checkpoint.time == config.run.end_time and is_finished(output, config.run.end_time, mpi))
+
+
 def continued(
     checkpoint: Checkpoint,
     path: Path,
@@ -344,10 +376,9 @@ def continued(
     mpi = mpi_of(comm)
     require_time_left(config, checkpoint, path)
     counters = checkpoint.counters | counted_on(output, checkpoint, path, folder)
-    if checkpoint.time == config.run.end_time and is_finished(output, config.run.end_time, mpi):
+    if is_over(checkpoint, config, output, mpi):
         LOG.info("%s: the run has reached its end time %.6g already; --until extends it", folder, checkpoint.time)
         return EXIT_DONE
-    require_own_potentials(checkpoint.system.physics, mpi)
     require_disk_for(config, checkpoint.system.topology.beads, folder, mpi, checkpoint.time)
     GrowthFile(folder / GROWTH, config, mpi).remove()
     LOG.info("resuming from %s at t %.6g", path, checkpoint.time)
@@ -355,6 +386,8 @@ def continued(
     folders.cut_back(folder, checkpoint.time, counters.get("part", 0), counters["reports"], mpi)
     try:
         run = Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters, limit)
+    except CodeError:
+        raise
     except ConfigError as error:  # what no input of its own allows
         raise DataError(f"{path}: {error}; the file was not made by this program or is damaged") from error
     checkpoint.system = None  # each rank has now what is its own of it

@@ -39,5 +39,15 @@ class EngineError(HpcchainError, RuntimeError):
     exit_code = EXIT_INTERNAL
 
 
+class StepError(EngineError, ConfigError):
+    """The engine of steps cannot go on with this step, these forces or this start; the message says what to change."""
+
+    exit_code = EXIT_CONFIG
+
+
+class CodeError(ConfigError):
+    """A user's own code cannot be run, or not be trusted; the message names its file."""
+
+
 class WindowError(EngineError):
     """The ranks do not agree on what happens in a window however short: contacts follow one another in no time."""

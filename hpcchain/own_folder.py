@@ -1,8 +1,9 @@
-"""Folders that no other user can change, so that what is read from them can be trusted like one's own program.
+"""Folders and files that no other user can change, so that what they hold can be trusted like one's own program.
 
 A folder is safe when it is one's own and closed to others' writing, and when nobody else can put another in its place:
 every folder above it belongs to oneself or to root, and others can write there only under the sticky bit. Links are
-followed above the folder alone, and only those that oneself or root has made.
+followed above the folder alone, and only those that oneself or root has made. A file is safe when it belongs to oneself
+or to root, others cannot write to it, and the folders above it are such; it may be a link of this sort itself.
 """
 
 import contextlib
@@ -10,6 +11,7 @@ import grp
 import os
 import pwd
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 SHUT = 0o700
@@ -62,8 +64,41 @@ def own_folder(base: Path, name: str) -> str:
     return folder
 
 
-def resolved(path: str) -> str:
-    """Return an absolute path without links, its folders made where missing; raises Unsafe for what can be changed."""
+def require_own_file(path: Path | str) -> None:
+    """Raise Unsafe for a file that another user could have changed, or put there; nothing is made.
+
+    Raises
+    ------
+    Unsafe
+    Unusable
+        When it cannot be looked at.
+    """
+    resolved(os.path.join(os.getcwd(), path), found_at, require_own_bytes)
+
+
+def require_own_bytes(path: str, found: os.stat_result) -> None:
+    """Raise Unsafe unless a file belongs to this user or to root, and nobody else can write to it."""
+    if not stat.S_ISREG(found.st_mode):
+        raise Unsafe(path, "is not a plain file", "name a file")
+    if found.st_uid not in trusted():
+        raise Unsafe(path, f"belongs to {named(found.st_uid)}", "look at it and copy it to a folder of your own")
+    if others_can_write(found):
+        raise Unsafe(path, f"can be written to by other users ({mode_of(found)})", f"look at it, and chmod go-w {path}")
+
+
+def resolved(path: str, at: Callable | None = None, ends: Callable | None = None) -> str:
+    """Return an absolute path without links; raises Unsafe for what can be changed.
+
+    Parameters
+    ----------
+    path : str
+        Of a folder, which may be no link; or of something else that may, if `ends` is given.
+    at : callable, optional
+        Returns the status of what stands at a path, of a link the link's own; default: `made`, folders are made.
+    ends : callable, optional
+        (path, status): raises Unsafe for what stands at the path's end; default: as for the folders above it.
+    """
+    at = at or made
     here, pending, links = "/", path.split("/")[::-1], 0
     require_kept("/", os.lstat("/"))
     while pending:
@@ -73,17 +108,25 @@ def resolved(path: str) -> str:
         if part in ("", ".", ".."):
             continue
         below = os.path.join(here, part)
-        found = made(below)
+        found = at(below)
         if not stat.S_ISLNK(found.st_mode):
-            require_kept(below, found)
+            (ends if ends and not pending else require_kept)(below, found)
             here = below
             continue
         links += 1
-        require_own_link(below, found, last=not pending or links > MOST_LINKS)
+        require_own_link(below, found, last=links > MOST_LINKS or not (pending or ends))
         target = os.readlink(below)
         here = "/" if target.startswith("/") else here
         pending += target.split("/")[::-1]
     return here
+
+
+def found_at(path: str) -> os.stat_result:
+    """Return the status of what stands at a path, of a link that of the link itself."""
+    try:
+        return os.lstat(path)
+    except OSError as reason:
+        raise Unusable(path, f"cannot be looked at: {reason.strerror}", "mend that") from None
 
 
 def made(path: str) -> os.stat_result:

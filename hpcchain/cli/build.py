@@ -2,7 +2,7 @@
 
 import argparse
 
-from hpcchain.cli.options import add_command, add_set
+from hpcchain.cli.options import add_command, add_set, add_trust
 
 EPILOG = """\
 A start that is grown is made whole by every rank. For more beads than fit there, grow a smaller periodic box and copy
@@ -35,6 +35,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
         "of the large box",
     )
     add_set(parser)
+    add_trust(parser)
 
 
 def copies(text: str) -> int:
@@ -55,9 +56,10 @@ def execute(args: argparse.Namespace) -> int:
     from hpcchain import api
     from hpcchain.errors import EXIT_DONE
 
+    given = {"overrides": args.overrides, "comm": args.comm, "trust_code": args.trust_code}
     if args.replicate is None:
-        return api.build(args.input, args.out, overrides=args.overrides, comm=args.comm)
-    large = api.replicate(args.input, args.out, args.replicate, overrides=args.overrides, comm=args.comm)
+        return api.build(args.input, args.out, **given)
+    large = api.replicate(args.input, args.out, args.replicate, **given)
     if args.comm.rank == 0:
         print(large.to_toml(), end="")
     return EXIT_DONE

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.cli.options import add_command, add_set
+from hpcchain.cli.options import add_command, add_set, add_trust
 from hpcchain.config.demands.cautions import cautions, frame_bytes
 from hpcchain.machine import size
 
@@ -32,6 +32,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("input", metavar="INPUT.toml, DIR or FILE.h5")
     add_set(parser)
+    add_trust(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -42,7 +43,7 @@ def execute(args: argparse.Namespace) -> int:
     from hpcchain.run.starts.starting import try_own_potentials
 
     config = load_config(args.input, args.overrides)
-    try_own_potentials(config)
+    try_own_potentials(config, args.trust_code)
     lines = estimate(config)
     for line in cautions(config):
         LOG.warning("%s: %s", args.input, line)

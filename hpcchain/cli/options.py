@@ -141,3 +141,13 @@ def add_set(parser: Parser) -> None:
         metavar="KEY.SUB=VALUE",
         help="replace a value of the input file, for example --set run.end_time=10; may be repeated",
     )
+
+
+def add_trust(parser: Parser) -> None:
+    """Add --trust-code to a parser."""
+    parser.add_argument(
+        "--trust-code",
+        action="store_true",
+        help="run the Python files of potentials (potential.file) although other users could have changed them, or the "
+        "checkpoint that names them",
+    )

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpcchain.cli.options import add_command, add_limits, add_until
+from hpcchain.cli.options import add_command, add_limits, add_trust, add_until
 from hpcchain.cli.ranks import on_ranks_that_pay
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     )
     add_until(parser)
     add_limits(parser)
+    add_trust(parser)
     parser.add_argument("--output", metavar="DIR", help="write there instead of the run's own directory")
 
 
@@ -45,6 +46,7 @@ def execute(args: argparse.Namespace) -> int:
             comm=comm,
             wall_limit=args.wall_limit,
             silence=args.silence,
+            trust_code=args.trust_code,
         )
 
     return on_ranks_that_pay(args.comm, known, action)

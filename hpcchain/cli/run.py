@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from hpcchain.cli.options import add_command, add_limits, add_set, add_until
+from hpcchain.cli.options import add_command, add_limits, add_set, add_trust, add_until
 from hpcchain.cli.ranks import on_ranks_that_pay
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
         help="auto: continue from the newest whole checkpoint in the output directory if there is one",
     )
     add_limits(parser)
+    add_trust(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -48,6 +49,7 @@ def execute(args: argparse.Namespace) -> int:
             comm=comm,
             wall_limit=args.wall_limit,
             silence=args.silence,
+            trust_code=args.trust_code,
         )
 
     return on_ranks_that_pay(args.comm, known, action)

@@ -1,6 +1,7 @@
-"""The text of an input file: plain files and pipes, UTF-8 with or without a byte-order mark, never endless."""
+"""The text of files that users name: plain files, of inputs pipes too, UTF-8 with or without a mark, never endless."""
 
 import codecs
+import io
 import os
 import stat
 from pathlib import Path
@@ -21,6 +22,7 @@ KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
     (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISFIFO, "a pipe"),
 )
 
 
@@ -51,7 +53,7 @@ def read_text(path: Path | str) -> str:
 
 
 def read_bytes(path: Path | str) -> bytes:
-    """Return what a file or a pipe holds; not endlessly, and without waiting for a pipe that nobody writes to.
+    """Return what an input file or a pipe holds; not endlessly, and without waiting for a pipe that nobody writes to.
 
     Raises
     ------
@@ -62,22 +64,41 @@ def read_bytes(path: Path | str) -> bytes:
     OSError, ValueError
         When it cannot be opened or read.
     """
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(handle, "rb", buffering=0) as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) and not stat.S_ISFIFO(found.st_mode):
-            kind = next((name for test, name in KINDS if test(found.st_mode)), "no file")
+    with opened(path) as file:
+        found = os.fstat(file.fileno())
+        kind = "" if stat.S_ISFIFO(found.st_mode) else other_kind(found)
+        if kind:
             raise DataError(f"{path}: the input file cannot be read: it is {kind}, not a plain file")
-        os.set_blocking(handle, True)
+        os.set_blocking(file.fileno(), True)
         most = max(found.st_size, MOST_UNSIZED)
-        pieces, count = [], 0
-        while count <= most:
-            piece = file.read(min(2**20, most + 1 - count))
-            if not piece:
-                return b"".join(pieces)
-            pieces.append(piece)
-            count += len(piece)
-    raise ConfigError(f"{path}: holds more than {most} bytes; that is no input")
+        data = read_at_most(file, most + 1)
+    if len(data) > most:
+        raise ConfigError(f"{path}: holds more than {most} bytes; that is no input")
+    return data
+
+
+def opened(path: Path | str) -> io.FileIO:
+    """Return a file, opened for reading without waiting, whatever it is."""
+    return io.FileIO(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), closefd=True)
+
+
+def other_kind(found: os.stat_result) -> str:
+    """Return what something is that is no plain file, by its status; "" for a plain file."""
+    if stat.S_ISREG(found.st_mode):
+        return ""
+    return next((name for test, name in KINDS if test(found.st_mode)), "no file")
+
+
+def read_at_most(file: io.FileIO, most: int) -> bytes:
+    """Return what an open file still holds, up to so many bytes."""
+    pieces, count = [], 0
+    while count < most:
+        piece = file.read(min(2**20, most - count))
+        if not piece:
+            break
+        pieces.append(piece)
+        count += len(piece)
+    return b"".join(pieces)
 
 
 def encoding_of(data: bytes) -> str:

@@ -32,7 +32,15 @@ from hpcchain.run.guards.signals import Signals
 from hpcchain.run.schedule import Schedule
 from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.growth_file import GrowthFile
-from hpcchain.run.starts.starting import mpi_of, read_input, require_walls_apart, start_system, warn
+from hpcchain.run.starts.starting import (
+    mpi_of,
+    on_root,
+    read_input,
+    require_walls_apart,
+    start_system,
+    try_own_potentials,
+    warn,
+)
 from hpcchain.run.starts.user_system import System
 
 if TYPE_CHECKING:
@@ -56,6 +64,8 @@ class Simulation:
         Default: all ranks that mpirun or srun started, else this process alone.
     overrides : iterable of str
         "section.key=value", as --set of the command line.
+    trust_code : bool
+        Run potentials' files that other users could have changed, as --trust-code does.
 
     Examples
     --------
@@ -69,6 +79,7 @@ class Simulation:
         output: str | PathLike[str] | None = None,
         comm: Any = None,
         overrides: Iterable[str] = (),
+        trust_code: bool = False,
     ) -> None:
         ranks = ranks_of(comm)
         mpi = mpi_of(ranks)
@@ -78,8 +89,9 @@ class Simulation:
             if tuple(overrides):
                 raise UsageError("overrides are for input files; give a System its settings when it is made")
             config = source.config
+            on_root(mpi, lambda: try_own_potentials(config, trust_code))
         else:
-            config = read_input(source, overrides, mpi)
+            config = read_input(source, overrides, mpi, trust_code)
         warn(config, mpi)
         self._stack = ExitStack()
         try:

@@ -47,7 +47,8 @@ class Thermostat:
         self.composition, self.seed, self.h = composition, settings["seed"], settings["step"]
         self.name, self.temperature = table.get("name"), table.get("temperature", 0.0)
         prototypes = composition.prototypes
-        own = np.array(settings["damping"])[prototypes.kind]
+        known = settings["damping"] or [0.0] * len(prototypes.names)  # an input may leave its molecules to a start file
+        own = np.array(known)[prototypes.kind]
         friction = table["damping"] if self.name == "langevin" else 0.0
         rate = np.repeat(own + friction, np.diff(prototypes.first_bead))
         rate[prototypes.fixed] = 0.0

@@ -3,11 +3,11 @@
 import hashlib
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 from hpcchain.config.keys.schema import MODULE_KEYS, OPTIONAL_OF_POTENTIAL, POTENTIAL_KEYS, THERMOSTAT_KEYS
 from hpcchain.config.keys.sections import PotentialSection, ThermostatSection
 from hpcchain.config.keys.values import Wrong, shown
+from hpcchain.config.text import opened, other_kind, read_at_most
 from hpcchain.model.physics.step_potentials import steps_problem
 
 LONGEST = 1 << 20
@@ -15,12 +15,17 @@ LONGEST = 1 << 20
 
 
 def content(path: str) -> bytes:
-    """Return the content of a user's file; raises Wrong where it cannot be read."""
+    """Return the content of a user's file; raises Wrong where it is no plain file, or cannot be read."""
     try:
-        with Path(path).open("rb") as file:
-            found = file.read(LONGEST + 1)
-    except OSError as error:
-        raise Wrong(f"{path} cannot be read: {error.strerror}; name a file of Python") from None
+        kind = other_kind(os.stat(path))  # looked at before it is opened: opening a device may do something
+        if not kind:
+            with opened(path) as file:
+                kind = other_kind(os.fstat(file.fileno()))
+                found = b"" if kind else read_at_most(file, LONGEST + 1)
+    except (OSError, ValueError) as error:
+        raise Wrong(f"{path} cannot be read: {getattr(error, 'strerror', error)}; name a file of Python") from None
+    if kind:
+        raise Wrong(f"{path} is {kind}, not a plain file; name a file of Python")
     if len(found) > LONGEST:
         raise Wrong(f"{path} is longer than {LONGEST} bytes; name a file of Python")
     return found

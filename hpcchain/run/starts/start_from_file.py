@@ -12,7 +12,7 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
 from hpcchain.layout import arrays as L
 from hpcchain.model.directors import build_directors, step_of
 from hpcchain.model.molecules.independence import DependentBonds
-from hpcchain.model.physics.extended import first_rows
+from hpcchain.model.physics.extended import complete, first_rows
 from hpcchain.model.physics.spins import draw_orientations, orientations_at
 from hpcchain.model.rotation import unit
 from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
@@ -98,8 +98,8 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     system = replace(found.system, topology=topology)
     require_tried(str(path), topology, system.state.position, float(np.mean(np.sum(system.state.velocity**2, axis=1))))
     fresh = is_fresh(system.state)
-    engine = engine_for(system, config, comm)
-    position, velocity, image = brought_together(comm, topology, engine.ids, engine.frame(found.time))
+    ids, frame, extra = moved_to(found.time, system, config, comm)
+    position, velocity, image = brought_together(comm, topology, ids, frame)
     check_start(str(path), system.box, topology, position, velocity)
     every = np.arange(topology.beads)
     require_within(config, position, topology.prototypes.diameter[topology.prototype_of(every)], every)
@@ -107,24 +107,38 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
         position, velocity = projected(path, topology, position, velocity)
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     state.image[:] = image
-    state.extra = spins_of(found, comm, replace(system, physics=physics), engine)
+    state.extra = spins_of(found, comm, replace(system, physics=physics), ids, extra)
     require_limits(str(path), topology, physics, position, np.arange(topology.beads))
     return System(system.box, topology, state, physics, directors=directors)
 
 
-def spins_of(found: Checkpoint, comm: Single | World, system: System, engine: Any) -> np.ndarray:
+def moved_to(
+    time: float, system: System, config: Config, comm: Single | World
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    """Return ids, (position, velocity, image) and `State.extra` of this rank's beads at a file's time; collective.
+
+    Steps have all beads at one time, and those of a file could run code that the file names: they are not made.
+    """
+    if system.physics.steps:
+        state, ids = system.state, np.arange(*slab(system.topology.beads, comm.mpi if comm.size > 1 else None))
+        extra = complete(state.extra, system.physics, 0)
+        return ids, (state.position[ids], state.velocity[ids], state.image[ids]), extra[ids]
+    engine: Any = engine_for(system, config, comm)
+    return engine.ids, engine.frame(time), engine.state().extra
+
+
+def spins_of(found: Checkpoint, comm: Single | World, system: System, ids: np.ndarray, extra: np.ndarray) -> np.ndarray:
     """Return `State.extra` of a run that starts with the angular velocities of another; no columns if that has none.
 
-    So it does with the other's orientations; if that has none, they are random.
+    So it does with the other's orientations; if that has none, they are random. `ids` and `extra` are this rank's.
     """
     topology, there = system.topology, found.system.physics.extended
     if "rough" not in there:
         return np.zeros((topology.beads, 0))
-    extra = engine.state().extra
     given = {"spin": extra[:, L.SPIN : L.SPIN + 3]}
     if "orientations" in there:
-        given["orientation"] = orientations_at(found.system, extra, engine.ids, found.time)
-    given = slabs.whole(comm.mpi if comm.size > 1 else None, topology.beads, engine.ids, given)
+        given["orientation"] = orientations_at(found.system, extra, ids, found.time)
+    given = slabs.whole(comm.mpi if comm.size > 1 else None, topology.beads, ids, given)
     rows = first_rows(topology.beads)
     rows[:, L.SPIN : L.SPIN + 3] = given["spin"]
     if "orientation" in given:

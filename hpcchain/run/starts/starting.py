@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+import os
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpcchain.config import load_config
@@ -11,9 +14,10 @@ from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.demands.stepping import require_whole
 from hpcchain.config.demands.walls import check_apart
 from hpcchain.config.keys.values import Wrong
-from hpcchain.errors import ConfigError, HpcchainError, UsageError
+from hpcchain.errors import CodeError, HpcchainError, UsageError
 from hpcchain.model.physics.spins import with_spins
 from hpcchain.model.starts.start import build_system
+from hpcchain.own_folder import Unusable, require_own_file
 from hpcchain.parallel.agreement import agree, from_root, rank_of
 from hpcchain.run.progress import Progress
 from hpcchain.run.starts.growth import grown_system
@@ -29,40 +33,88 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("hpcchain.api")
 
 
-def read_input(path: Any, overrides: Any, mpi: Communicator) -> Any:
-    """Return the checked input, or raise what is wrong with it, on every rank as rank 0 reads it; collective."""
-    config, failure = None, None
+def read_input(path: Any, overrides: Any, mpi: Communicator, trust: bool = False) -> Any:
+    """Return the checked input, or raise what is wrong with it, on every rank as rank 0 reads it; collective.
+
+    `trust`: see `try_own_potentials`.
+    """
+
+    def read() -> Config:
+        config = load_config(path, overrides)
+        try_own_potentials(config, trust)
+        return config
+
+    return on_root(mpi, read)
+
+
+def on_root(mpi: Communicator | None, action: Callable) -> Any:
+    """Return on every rank what an action returns on rank 0, or raise what it does there; collective."""
+    found, failure = None, None
     if rank_of(mpi) == 0:
         try:
-            config = load_config(path, overrides)
-            try_own_potentials(config)
+            found = action()
         except HpcchainError as error:
             failure = error
     agree(mpi, failure)
-    return from_root(mpi, config)
+    return from_root(mpi, found)
 
 
-def try_own_potentials(config: Config) -> None:
-    """Raise ConfigError where a user's own potential does not compile or returns nonsense."""
-    if any(one.name == "module" for one in config.potentials):
+def try_own_potentials(config: Config, trust: bool = False, source: Path | str | None = None) -> None:
+    """Raise ConfigError where a user's own potential may not be run, does not compile or returns nonsense.
+
+    Parameters
+    ----------
+    config : Config
+    trust : bool
+        Whether code is run that other users could have changed.
+    source : path, optional
+        The file of this program that holds the input.
+    """
+    modules = [asdict(one) for one in config.potentials if one.name == "module"]
+    if modules:
         from hpcchain.steps.potentials.laws import try_laws  # kernels that other runs need not load
 
-        try_laws(config)
+        require_trusted(modules, trust, source)
+        try_laws(config, modules)
 
 
-def require_own_potentials(physics: Physics, mpi: Communicator) -> None:
-    """Raise ConfigError, on every rank, where a user's own potential is not what a run began with; collective."""
+def require_own_potentials(physics: Physics, mpi: Communicator | None, trust: bool, source: Path | str) -> None:
+    """Raise ConfigError, on every rank, where a user's own potential may not be run, or is another; collective.
+
+    Parameters
+    ----------
+    physics : Physics
+        In a checkpoint.
+    mpi : communicator or None
+    trust, source :
+        See `try_own_potentials`.
+    """
     modules = [one for one in physics.steps.get("potentials", ()) if one["name"] == "module"]
-    failure = None
-    if modules and rank_of(mpi) == 0:
-        from hpcchain.steps.potentials.laws import source_of  # kernels that other runs need not load
 
+    def announce() -> None:
+        from hpcchain.steps.potentials.laws import announced  # kernels that other runs need not load
+
+        require_trusted(modules, trust, source)
+        announced(modules)
+
+    if modules:
+        on_root(mpi, announce)
+
+
+def require_trusted(modules: list, trust: bool, source: Path | str | None = None) -> None:
+    """Raise CodeError for the files of potentials, and for the file that names them, that others could have changed."""
+    files = {one["file"]: "potential.file: " for one in modules if os.path.lexists(one["file"])}
+    if source is not None:
+        files = {str(source): "", **files}
+    for path, key in {} if trust else files.items():
         try:
-            for one in modules:
-                source_of(one)
-        except ConfigError as error:
-            failure = error
-    agree(mpi, failure)
+            require_own_file(path)
+        except Unusable as found:
+            what = f"{key}{found}" if key else f"{found}; it names {modules[0]['file']}"
+            raise CodeError(
+                f"{what}, which is run as Python, with your rights: {found.mend}; or take the risk with --trust-code "
+                "(in Python: trust_code=True)"
+            ) from None
 
 
 def warn(config: Config, mpi: Communicator, begin: float = 0.0) -> None:

@@ -137,14 +137,16 @@ class Interactions:
         """Add what a user's own potentials do; return (row, entry) of a torn bond or (-1, -1)."""
         torn = (-1, -1)
         for k, law in enumerate(self.laws):
-            if law.on == "pair":
-                pairs, box = (self.own, self.neighbour, self.count), (self.size, self.inverse)
-                law.run(position, self.types, pairs, law.acts, law.near, box, force, energy, virial)
-            elif law.on == "bond":
-                found = law.run(position, self.own, self.first, self.partner, self.which, -2 - k, force, energy, virial)
-                torn = torn if torn[0] >= 0 else found
-            else:
-                law.run(position, image, self.own, self.box.size, law.center, force, energy)
+            with law.fails:
+                if law.on == "pair":
+                    pairs, box = (self.own, self.neighbour, self.count), (self.size, self.inverse)
+                    law.run(position, self.types, pairs, law.acts, law.near, box, force, energy, virial)
+                elif law.on == "bond":
+                    bonds = (self.first, self.partner, self.which, -2 - k)
+                    found = law.run(position, self.own, *bonds, force, energy, virial)
+                    torn = torn if torn[0] >= 0 else found
+                else:
+                    law.run(position, image, self.own, self.box.size, law.center, force, energy)
         return torn
 
     def inner_forces(self, position: np.ndarray, image: np.ndarray) -> np.ndarray:
@@ -154,7 +156,8 @@ class Interactions:
             forces.field_forces(position, image, self.own, self.falling, self.box.size, self.constants.field, outer)
         for law in self.laws:
             if law.on == "center":
-                law.run(position, image, self.own, self.box.size, law.center, outer, np.zeros(len(self.own)))
+                with law.fails:
+                    law.run(position, image, self.own, self.box.size, law.center, outer, np.zeros(len(self.own)))
         return self.force - outer
 
     def energies(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

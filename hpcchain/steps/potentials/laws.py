@@ -2,23 +2,25 @@
 
 Nothing of it is trusted. The file's digest is in checkpoints, and a run goes on only with the same content. Rank 0
 reads the file, all ranks compile the same text. Machine code of it is kept in the process alone: numba's cache on disk
-would not see all that the function hangs on. What it returns is tried at some distances before a run begins.
+would not see all that the function hangs on. What it returns is tried at some distances before a run begins. Whatever
+it raises, an exit among it, is a fault of its file. Who may have written that is asked before (`run.starts.starting`).
 """
 
 from __future__ import annotations
 
+import logging
 import math
-from dataclasses import asdict
+import signal
+import threading
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
-from numba.core.errors import NumbaError
 
 from hpcchain.config.demands.potentials import content, digest
 from hpcchain.config.keys.values import Wrong
-from hpcchain.errors import ConfigError
+from hpcchain.errors import CodeError, ConfigError
 from hpcchain.steps.domain import Alone
 from hpcchain.steps.potentials.constants import acts_on
 from hpcchain.steps.potentials.lists import NEAREST
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.steps.potentials.constants import Constants
 
+LOG = logging.getLogger("hpcchain.run")
 TRIED = 16
 """Distances at which a function is tried."""
 SLOPE, STEP = 1e-4, 1e-6
@@ -63,46 +66,86 @@ def source_of(one: dict, comm: Any = None) -> bytes:
     return found
 
 
+class Blame:
+    """Turns whatever a user's code raises inside into a CodeError; an interrupt by a signal stays one.
+
+    Parameters
+    ----------
+    where : str
+        Key and code for the message, and what is wrong.
+    mend : str
+    """
+
+    def __init__(self, where: str, mend: str) -> None:
+        self.where, self.mend = where, mend
+
+    def __enter__(self) -> None:
+        self._interrupted, self._handler = False, None
+        if threading.current_thread() is threading.main_thread():
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                self._handler = signal.signal(signal.SIGINT, self._interrupt)
+
+    def _interrupt(self, *given: Any) -> None:
+        self._interrupted = True
+        signal.default_int_handler(*given)
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+        if self._interrupted:
+            raise KeyboardInterrupt from None
+        if error is not None:
+            raise CodeError(f"{self.where}: {said(error)}; {self.mend}") from None
+
+
 def law_of(one: dict, text: bytes) -> Any:
     """Return the compiled function of a potential, from the text of its file.
 
     Raises
     ------
-    ConfigError
+    CodeError
         Where the text does not run, has no such function, or does not compile to two numbers.
     """
-    where = f"potential.function: {one['function']!r} of {one['file']}"
+    where = named(one)
     module = ModuleType("hpcchain_user_potential")
     module.__file__ = one["file"]
-    try:
+    with Blame(f"potential.file: {one['file']} does not run", "mend it"):
         exec(compile(text, one["file"], "exec"), module.__dict__)  # noqa: S102  # the user asks for it
-    except Exception as error:  # noqa: BLE001  # whatever the user's file raises
-        raise ConfigError(f"potential.file: {one['file']} does not run: {said(error)}; mend it") from None
-    function = getattr(module, one["function"], None)
-    function = getattr(function, "py_func", function)
+        function = getattr(module, one["function"], None)
+        function = getattr(function, "py_func", function)
     if not callable(function):
-        raise ConfigError(f"{where} is not there; name a function of the file")
-    try:
+        raise CodeError(f"{where} is not there; name a function of the file")
+    with Blame(f"{where} does not compile", "it must be a function of one number that numba compiles"):
         law: Any = numba.njit(error_model="numpy")(function)
         law.compile((numba.float64,))
         kind: Any = law.overloads[(numba.float64,)].signature.return_type
-    except (NumbaError, TypeError, ValueError, AssertionError, NotImplementedError) as error:
-        raise ConfigError(
-            f"{where} does not compile: {said(error)}; it must be a function of one number that numba compiles"
-        ) from None
     if kind != numba.types.UniTuple(numba.float64, 2):
-        raise ConfigError(f"{where} returns {kind}; it must return two floats, the energy and its derivative")
+        raise CodeError(f"{where} returns {kind}; it must return two floats, the energy and its derivative")
     return law
 
 
-def said(error: Exception) -> str:
+def named(one: dict) -> str:
+    """Return how messages call the function of a potential."""
+    return f"potential.function: {one['function']!r} of {one['file']}"
+
+
+def fails(one: dict) -> Blame:
+    """Return what calls of a potential's function stand in."""
+    return Blame(f"{named(one)} fails", "it must return a number at every distance")
+
+
+def said(error: BaseException) -> str:
     """Return what an error says, in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {' '.join(lines)[:300]}"
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001  # a class of the user's
+        text = ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f"{type(error).__name__}: {' '.join(lines)[:300]}" if lines else type(error).__name__
 
 
 def try_law(one: dict, law: Callable, scale: float) -> None:
-    """Raise ConfigError where a function returns what is no energy with its derivative.
+    """Raise CodeError where a function returns what is no energy with its derivative.
 
     Parameters
     ----------
@@ -112,20 +155,20 @@ def try_law(one: dict, law: Callable, scale: float) -> None:
     scale : float
         The greatest distance at which it is tried; the least is half of it [length].
     """
-    where = f"potential.function: {one['function']!r} of {one['file']}"
-    wrong = 0
+    where, wrong = named(one), 0
     for r in np.linspace(0.5, 0.999, TRIED) * scale:
-        first, again = law(r), law(r)
-        if first != again and all(map(math.isfinite, first)):
-            raise ConfigError(f"{where} returns {first} and {again} at the same distance {r:g}; it must return one")
-        if not all(map(math.isfinite, first)):
-            raise ConfigError(f"{where} returns {first} at the distance {r:g}; it must return finite numbers")
         step = STEP * r
-        slope = (law(r + step)[0] - law(r - step)[0]) / (2.0 * step)
+        with fails(one):
+            first, again, above, below = law(r), law(r), law(r + step), law(r - step)
+        if first != again and all(map(math.isfinite, first)):
+            raise CodeError(f"{where} returns {first} and {again} at the same distance {r:g}; it must return one")
+        if not all(map(math.isfinite, first)):
+            raise CodeError(f"{where} returns {first} at the distance {r:g}; it must return finite numbers")
+        slope = (above[0] - below[0]) / (2.0 * step)
         size = abs(slope) + abs(first[1]) + 1e-6 * abs(first[0]) / r
         wrong += abs(slope - first[1]) > SLOPE * size + 1e-9 * abs(first[0]) / step
     if wrong > TRIED // 4:
-        raise ConfigError(
+        raise CodeError(
             f"{where} returns {first[1]:g} as the derivative at the distance {r:g}, where the energy's differences say "
             f"{slope:g}; return (energy, derivative of the energy by the distance)"
         )
@@ -145,10 +188,11 @@ class Passes:
     """
 
     def __init__(self, one: dict, law: Callable, names: tuple) -> None:
-        self.on = one["on"]
+        self.on, self.fails = one["on"], fails(one)
         self.acts = acts_on(names, one)
         if self.on == "pair":
-            self.near = (one["cutoff"] ** 2, float(law(one["cutoff"])[0]) if one["shift"] else 0.0)
+            with self.fails:
+                self.near = (one["cutoff"] ** 2, float(law(one["cutoff"])[0]) if one["shift"] else 0.0)
         self.center = np.array(one["center"] or [0.0, 0.0, 0.0])
         self.run = {"pair": pair_pass, "bond": bond_pass, "center": center_pass}[self.on](law)
 
@@ -159,17 +203,31 @@ def passes_of(constants: Constants, comm: Any) -> list:
     return [Passes(one, law_of(one, source_of(one, comm)), names) for one in constants.modules]
 
 
-def try_laws(config: Config) -> None:
-    """Raise ConfigError where a user's function is not there, does not compile, or returns what is no potential."""
-    for one in map(asdict, config.potentials):
-        if one["name"] == "module":
-            lengths = [float(np.mean(kind.bond_length)) for kind in config.molecules if kind.bond_count]
-            scale = {
-                "pair": one["cutoff"],
-                "bond": 1.2 * min(lengths, default=1.0),
-                "center": 0.5 * max(config.box.size),
-            }
-            try_law(one, law_of(one, source_of(one)), scale[one["on"]])
+def announced(modules: list) -> list:
+    """Return the texts of the files of some potentials, after saying which are going to be run; see `source_of`."""
+    texts = [source_of(one) for one in modules]
+    for file, found in dict.fromkeys((one["file"], one["digest"]) for one in modules):
+        LOG.info("running %s as Python (SHA-256 %s)", file, found)
+    return texts
+
+
+def try_laws(config: Config, modules: list) -> None:
+    """Raise CodeError where a user's function is not there, does not compile, or returns what is no potential.
+
+    Parameters
+    ----------
+    config : Config
+    modules : list of dict
+        Its potentials that are a user's own.
+    """
+    lengths = [float(np.mean(kind.bond_length)) for kind in config.molecules if kind.bond_count]
+    for one, text in zip(modules, announced(modules), strict=True):
+        scale = {
+            "pair": one["cutoff"],
+            "bond": 1.2 * min(lengths, default=1.0),
+            "center": 0.5 * max(config.box.size),
+        }
+        try_law(one, law_of(one, text), scale[one["on"]])
 
 
 def pair_pass(law: Callable) -> Any:
