@@ -31,20 +31,25 @@ def extra_tables(system: System, comm: Communicator | None) -> dict:
 
 
 def _own_tables(system: System, comm: Communicator | None) -> dict:
-    """Return what `extra_tables` does of what beads have in an extended run; collective."""
-    rows = system.state.extra
-    if rows.shape[1] == 0:
+    """Return what `extra_tables` does of what beads have in an extended run; collective.
+
+    Whether there are any, ranks with beads say: one that sleeps may have columns where those have none.
+    """
+    tables, rows = tables_of(system.physics), system.state.extra
+    if not tables:
         return {}
     inside = rows[:, L.INSIDE :]
-    known = not np.any(inside == UNKNOWN)
+    known = len(rows) == 0 or (inside.shape[1] > 0 and not np.any(inside == UNKNOWN))
     used = int(np.max(np.sum(inside != 0.0, axis=1), initial=0))
-    every = gathered(comm, (used, known))
-    columns, everyone_knows = max(most for most, _ in every), all(known for _, known in every)
+    every = gathered(comm, (rows.size > 0, used, known))
+    if not any(some for some, *_ in every):
+        return {}
+    columns, everyone_knows = max(most for _, most, _ in every), all(known for *_, known in every)
     rows = widened(rows, L.INSIDE + columns)  # those of a rank without beads are as wide as at the start
     found = {}
-    for one in tables_of(system.physics):
+    for one in tables:
         if one.columns or everyone_knows:
-            array = column(rows, one, max(columns, 1))
+            array = column(widened(rows, one.first + one.columns), one, max(columns, 1))
             found[one.name] = array, (one.dtype, array.shape[1] if array.ndim > 1 else 0)
     return found
 

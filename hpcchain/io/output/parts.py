@@ -11,7 +11,7 @@ import numpy as np
 from hpcchain.errors import DataError, EngineError
 from hpcchain.io.hdf5 import atomic, files, seal
 from hpcchain.io.hdf5 import slabs as slabs_module
-from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.io.output import events
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import gathered
@@ -247,9 +247,10 @@ def sorted_events(head: PartHead, comm: Communicator | None = None) -> np.ndarra
     DataError
         When the part does not hold as many as it says.
     """
-    with files.reading(head.path, "part", checked=False) as file:
+    pieces = []
+    with together(comm, head.path, "reading events"), files.reading(head.path, "part", checked=False) as file:
         batches = [file["events"][name] for name in sorted(file["events"])] if "events" in file else []
-        pieces = [np.empty(0, dtype=events.kind_of(batches[0]) if batches else events.EVENT)]
+        pieces.append(np.empty(0, dtype=events.kind_of(batches[0]) if batches else events.EVENT))
         for batch in batches:
             low, high = parallel_slabs.slab(len(batch["time"]), comm)
             pieces.append(events.read_table(batch, low, high))

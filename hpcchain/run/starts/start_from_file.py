@@ -164,10 +164,14 @@ def fresh_system(config: Config, found: Checkpoint, topology: Any, comm: Single 
     state.image[:] = system.state.image
     state.extra = system.state.extra
     ids = np.arange(len(state.position)) if system.held is None else topology.beads_of(system.held)
-    require_within(config, state.position, topology.prototypes.diameter[topology.prototype_of(ids)], ids)
-    physics = physics_with(config, system.physics.tick)
+    physics, failure = physics_with(config, system.physics.tick), None
     part = topology if system.held is None else topology.part(system.held)
-    require_limits(str(path), part, physics, state.position, ids)
+    try:
+        require_within(config, state.position, topology.prototypes.diameter[topology.prototype_of(ids)], ids)
+        require_limits(str(path), part, physics, state.position, ids)
+    except ConfigError as error:
+        failure = error
+    agree(comm.mpi, failure)
     return replace(system, state=state, physics=physics)
 
 
@@ -208,7 +212,7 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
     require_own_input(found, path, mpi)
     require_same_box(config, path, found.system.box)
     for index, one in enumerate(config.potentials):
-        for name in set(one.types or ()) - set(found.system.topology.names if not config.molecules else one.types):
+        for name in set(one.types or ()) - set(found.system.topology.names) if not config.molecules else ():
             raise ConfigError(
                 f"{config.source}: potential[{index}].types: {name!r} is no type of beads in the start file {path}; "
                 f"types are {', '.join(found.system.topology.names)}"
