@@ -99,7 +99,7 @@ def _touching(s, core, highest, ticks, remainder):
                 if _direct_bond(s, p, q, i, j):
                     continue
                 count = _pair_tie(s, p, q, g, b, h, j - mol[mj, L.MOL_FIRST], i, j, sigma, scale, count)
-            count = _limited_ties(s, p, g, b, i, scale, count)
+            count = limited_ties(s, offset[g], g, b, i, scale, count)
             if par[L.WALLS] != 0.0:
                 count = wall_ties(s, p, g, b, i, scale, count)
     return count, members, highest
@@ -171,7 +171,7 @@ def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, rem
             count = _pair_tie(s, p, q, g, b, h, other, i, j, sigma, scale, count)
             if s.tied[row, L.FIRST_BEAD] >= 0:
                 reached |= np.int64(1) << h
-        count = _limited_ties(s, p, g, b, i, scale, count)
+        count = limited_ties(s, offset[g], g, b, i, scale, count)
         if s.par[L.WALLS] != 0.0:
             count = wall_ties(s, p, g, b, i, scale, count)
     return count, members, reached, highest
@@ -277,19 +277,18 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
 
 
 @kernel
-def _limited_ties(s, p, g, b, i, scale, count):
-    """Note the contacts of bead i, of member g, with beads whose distance is limited, which lists do not have.
+def limited_ties(s, offset, g, b, i, scale, count):
+    """Note the contacts of bead i, b of member g, with beads whose distance is limited, which lists do not have.
 
-    Returns the number of contacts.
+    The member is in the workspace at `offset`. Returns the number of contacts.
     """
     if s.extended is not None:
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             j = np.int64(s.limited[e])
             if s.limits[e, L.ACTS] != 0.0 and s.bead_id[i] < s.bead_id[j]:
-                other = b + j - i
+                p, q = bead_offset(offset, b), bead_offset(offset, b + j - i)
                 sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
-                q = bead_offset(s.offset[g], other)
-                count = _pair_tie(s, p, q, g, b, g, other, i, j, sigma, scale, count)
+                count = _pair_tie(s, p, q, g, b, g, b + j - i, i, j, sigma, scale, count)
     return count
 
 
