@@ -9,13 +9,13 @@ import pytest
 
 from hpcchain.cli.template import templates
 from hpcchain.layout import arrays as L
-from hpcchain.model.system import PERIODIC
+from hpcchain.model.system import OPEN, PERIODIC, WALL
 from hpcchain.sector.serial import Engine
 from tests.support import twins
 from tests.support.extended import crowd, wall_table, with_extended
 from tests.support.gases import monomer, shape
 from tests.support.identity import DRAWS, given, in_stages, parallel, require_same, serial
-from tests.support.kernel_tools import make_system
+from tests.support.kernel_tools import chain_bonds, make_system
 
 
 def ruled(system, rule, **more):
@@ -225,6 +225,35 @@ def test_single_beads_touch_across_an_end_of_a_segment(gravity):
         velocity, engine = after(system([1.8 + end - apart, 5.6, 5.0], [1.8 + end + apart, 4.4, 5.0]), end + 0.1)
         assert engine.counters["contacts"] == 2 and engine.counters["ties"] == ties
         assert (abs(velocity[0, 1]) < 1e-10) == bool(ties)
+
+
+@pytest.mark.parametrize("propagator", ["collocation", "rattle"])
+def test_what_a_series_has_wrong_breaks_no_symmetry(propagator):
+    """A bead between two mirrored molecules, whose series are coarser than what touches at one instant."""
+    x = np.array([[1.65, 0.0, 0.0], [2.45, 0.6, 0.0], [3.41, 0.32, 0.0]])
+    v = np.array([[-1.0, 0.0, 0.0], [-1.2, 0.5, 0.0], [-0.8, -0.7, 0.3]])
+    bonds, mirror = chain_bonds(3), np.array([-1.0, 1.0, 1.0])
+    v = twins.project(bonds, x, v, np.ones(3))
+    pair = [(bonds, x * side, v * side, np.ones(3)) for side in (np.ones(3), mirror)]
+    middle = monomer(np.zeros(3), np.zeros(3))
+    system = make_system([middle, *pair], (30.0,) * 3, (PERIODIC,) * 3, propagator=propagator, step=0.3, stages=2)
+    velocity, engine = after(system, 1.0)
+    assert engine.counters["ties"] == 1 and engine.sector.series_error.max() > 1e-6
+    assert abs(velocity[0, 0]) < 1e-12 < np.abs(velocity[0]).max()
+
+
+@pytest.mark.parametrize("rule", ["joint", "generalised", "moreau"])
+def test_beads_with_a_limited_distance_touch_as_others_do(rule):
+    """A V whose ends land on a wall and meet, all at one instant: limits that are far off change nothing."""
+    x = [3.0, 3.0, 0.5] + np.array([[-0.5, 0.0, 0.0], [0.0, 0.0, np.sqrt(0.75)], [0.5, 0.0, 0.0]])
+    v = np.array([[0.7, 0.0, -1.0], [0.0, 0.0, -0.3], [-0.7, 0.0, -1.0]])
+    v = twins.project(chain_bonds(3), x, v, np.ones(3))
+    system = make_system([(chain_bonds(3), x, v, np.ones(3))], (6.0,) * 3, (OPEN, OPEN, WALL), (0.0,) * 3)
+    limited = ruled(system, rule, distance_limits=[[[2, 0.5, 1.9]]])
+    (velocity, free), (found, engine) = after(ruled(system, rule), 0.1), after(limited, 0.1)
+    np.testing.assert_array_equal(engine.drain_events()["bead"], [[0, -3], [0, 2], [2, -3]])
+    assert engine.counters["ties"] == free.counters["ties"] == 1
+    np.testing.assert_allclose(found, velocity, atol=1e-14)
 
 
 def test_a_row_that_touches_in_its_wells():

@@ -121,11 +121,25 @@ def test_another_run_starts_from_its_beads(whole, tmp_path):
         np.testing.assert_allclose(*places, rtol=0, atol=1e-10)
 
 
+STEPS = {"name": "variational", "step": 0.1}
+
+
+@pytest.mark.parametrize("own", [{"name": "variational", "step": 0.1, "collision": "exact"}, {"name": "collocation"}])
+def test_molecules_beside_them_follow_the_exact_law(tmp_path, own):
+    other = {"kind": "chain", "beads": 3, "count": 1, "propagator": STEPS | own}
+    tables = TABLES | {"molecule": [*TABLES["molecule"], other]}
+    assert load_config(write_input(tmp_path / "in.toml", tables)).propagator.stretches
+
+
 @pytest.mark.parametrize(
     "setting, word",
     [
         ({"propagator": {"stretches": True, "name": "collocation", "step": 0.1}}, "propagator.stretches"),
         ({"propagator": {"stretches": 1}}, "propagator.stretches"),
+        (
+            {"molecule": [*TABLES["molecule"], {"kind": "chain", "beads": 3, "count": 1, "propagator": STEPS}]},
+            r'propagator.stretches: goes with molecule\[\d\].propagator.collision = "exact" alone',
+        ),
     ],
 )
 def test_what_does_not_go_with_them_is_said(tmp_path, setting, word):

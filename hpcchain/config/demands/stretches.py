@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hpcchain.config.demands.capabilities import check_law
 from hpcchain.config.keys.values import Wrong
 
 if TYPE_CHECKING:
@@ -24,3 +25,4 @@ def check_stretches(config: Config) -> None:
         return
     if config.run.engine != "events":
         raise Wrong(f'{asking[0]}.stretches: means nothing for run.engine "{config.run.engine}"; remove it')
+    check_law(config, f"{asking[0]}.stretches")

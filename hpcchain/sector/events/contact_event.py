@@ -367,7 +367,7 @@ def _lost_in_ties(s, group, offset, contacts, found, ticks, remainder):
 
 @kernel
 def _keep_used(group, members, contacts, found):
-    """Set to -1 those members of a group, past the event's own two, that no contact involves."""
+    """Set to -1 those members of a group that no contact involves."""
     for g in range(members):
         used = False
         for k in range(found):

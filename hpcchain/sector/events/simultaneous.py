@@ -9,7 +9,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
-from hpcchain.layout.segment_parts import member_of, radius_of
+from hpcchain.layout.segment_parts import member_of, radius_of, series_error_of
 from hpcchain.sector.events.members import index_in, join, last_number, number_of, sort_members
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_reach
@@ -99,6 +99,7 @@ def _touching(s, core, highest, ticks, remainder):
                 if _direct_bond(s, p, q, i, j):
                     continue
                 count = _pair_tie(s, p, q, g, b, h, j - mol[mj, L.MOL_FIRST], i, j, sigma, scale, count)
+            count = limited_ties(s, offset[g], g, b, i, scale, count)
             if par[L.WALLS] != 0.0:
                 count = wall_ties(s, p, g, b, i, scale, count)
     return count, members, highest
@@ -170,6 +171,7 @@ def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, rem
             count = _pair_tie(s, p, q, g, b, h, other, i, j, sigma, scale, count)
             if s.tied[row, L.FIRST_BEAD] >= 0:
                 reached |= np.int64(1) << h
+        count = limited_ties(s, offset[g], g, b, i, scale, count)
         if s.par[L.WALLS] != 0.0:
             count = wall_ties(s, p, g, b, i, scale, count)
     return count, members, reached, highest
@@ -206,11 +208,11 @@ def rewind_touching(s, offset, members, ticks, remainder, depth, lower, higher):
 
 @outlined
 def near(s, work, p, j, distance, ticks, remainder):
-    """Whether a bead, read off its segment in row j, touches the bead at offset p."""
+    """Whether a bead, read off its segment in row j, touches the bead at offset p, or may, its series being wrong."""
     dt = time_span(ticks, remainder, s.starts[j, L.START_TICKS], s.starts[j, L.START_REM], s.par[L.TICK])
     if dt < 0.0:
         return False
-    far = distance * (1.0 + s.par[L.SIMULTANEOUS_GAP])
+    far = distance * (1.0 + s.par[L.SIMULTANEOUS_GAP]) + series_error_of(s, s.segment[j, L.MOLECULE])
     bend = 0.5 * s.bounds[j, L.ACCELERATION] * dt * dt
     x = s.starts[j, L.X] + s.starts[j, L.VX] * dt
     y = s.starts[j, L.Y] + s.starts[j, L.VY] * dt
@@ -272,6 +274,22 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
     beads[count, L.FIRST_BEAD] = i
     beads[count, L.SECOND_BEAD] = j
     return _one_more(s, count)
+
+
+@kernel
+def limited_ties(s, offset, g, b, i, scale, count):
+    """Note the contacts of bead i, b of member g, with beads whose distance is limited, which lists do not have.
+
+    The member is in the workspace at `offset`. Returns the number of contacts.
+    """
+    if s.extended is not None:
+        for e in range(s.limited_row[i], s.limited_row[i + 1]):
+            j = np.int64(s.limited[e])
+            if s.limits[e, L.ACTS] != 0.0 and s.bead_id[i] < s.bead_id[j]:
+                p, q = bead_offset(offset, b), bead_offset(offset, b + j - i)
+                sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
+                count = _pair_tie(s, p, q, g, b, g, b + j - i, i, j, sigma, scale, count)
+    return count
 
 
 @kernel

@@ -9,13 +9,13 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_parts import radius_of
-from hpcchain.sector.events.simultaneous import counts_resting, near, reaches_to, wall_ties
+from hpcchain.sector.events.simultaneous import counts_resting, limited_ties, near, reaches_to, wall_ties
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.joined import joined
 from hpcchain.sector.speculation.request import request_rollback
 
 ALONE, TOUCHED, GONE_BEYOND = range(3)
-WALL_ROW = 2  # of the rows for contacts: those before it have the normal of the contact at hand, and scratch
+TIES_ROW = 2  # of the rows for contacts: those before it have the normal of the contact at hand, and scratch
 
 
 @outlined
@@ -52,7 +52,8 @@ def _about_side(s, main, partner, side, ticks, remainder, depth, lower, higher, 
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
     first = s.mol[side.low, L.MOL_FIRST]
     for i in range(first, s.mol[side.high, L.MOL_FIRST] + s.mol[side.high, L.MOL_BEADS]):
-        p = bead_offset(side.offset, side.before * W.LANES + i - first)
+        b = side.before * W.LANES + i - first
+        p = bead_offset(side.offset, b)
         for e in range(reaches_to(s, i, is_straggler)):
             j = s.found[e]
             far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
@@ -63,8 +64,11 @@ def _about_side(s, main, partner, side, ticks, remainder, depth, lower, higher, 
             if found == ALONE and not its_own and not joined(s, i, j):
                 if near(s, s.work, p, j, far, ticks, remainder):
                     found = TOUCHED
-        if s.par[L.WALLS] != 0.0 and found == ALONE:
-            for k in range(WALL_ROW, wall_ties(s, p, 0, 0, i, scale, WALL_ROW)):
+        if found == ALONE:
+            ties = limited_ties(s, side.offset, 0, b, i, scale, TIES_ROW)
+            if s.par[L.WALLS] != 0.0:
+                ties = wall_ties(s, p, 0, b, i, scale, ties)
+            for k in range(TIES_ROW, ties):
                 if (i != main or s.tied[k, L.SECOND_BEAD] != partner) and (s.impulses[k] != 0.0 or counts_resting(s)):
                     found = TOUCHED
     return found

@@ -19,6 +19,7 @@ from tests.support.identity import in_stages, serial
 from tests.support.kernel_tools import chain_bonds, make_system
 from tests.support.long_chains import SIDE, crowd, in_parts, line
 from tests.support.twins import project
+from tests.support.whole import frame_of
 
 GRAVITY = [0.3, -0.2, -0.8]
 WELLS = {"distances": [1.2, 1.5], "energies": [-0.6, 0.3]}
@@ -332,3 +333,22 @@ def test_a_graze_gives_back_what_bringing_a_molecule_took(e_t):
     low, high, first, last = stretch_contact(engine.sector, 0, chain, trimer, False, False, 0.0, 0.1, 0)
     assert low < high and first == last
     assert energy_of(engine, 0.1) == pytest.approx(before, rel=1e-13)
+
+
+@pytest.mark.long
+def test_a_molecule_with_limits_meets_a_chain_and_itself_at_one_instant():
+    """A V stands on a chain by one end, and its ends meet: tied as with whole chains, and as without the limits."""
+    chain = line(100, [], bend=0.2, seed=3)
+    place, mass = chain.state.position, chain.topology.mass
+    x = place[50] + [[0.0, 0.9, 0.0], [0.0, 0.9 + np.sqrt(1.0 - 0.45**2), 0.45], [0.0, 0.9, 0.9]]
+    v = project(chain_bonds(3), x, np.array([[0.0, -1.0, 0.7], [0.0, -0.3, 0.0], [0.0, -1.0, -0.7]]), np.ones(3))
+    molecules = [(chain_bonds(100), place, np.zeros((100, 3)), mass), (chain_bonds(3), x, v, np.ones(3))]
+    system = make_system(molecules, (140.0, 40.0, 40.0), diameter=0.9)
+    limited = with_extended(system, distance_limits=[[], [[2, 0.5, 1.8]]])
+    found = []
+    for one in (system, limited, in_parts(limited)):
+        engine = Engine(one)
+        assert engine.advance(0.1) and engine.counters["ties"] == 1
+        found.append(frame_of(engine, 0.1)[1])
+    np.testing.assert_allclose(found[1], found[0], atol=1e-9)
+    np.testing.assert_allclose(found[2], found[0], atol=1e-9)
