@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from hpcchain.steps.contacts.clusters import NONE, Pool, dot
 from hpcchain.steps.contacts.inclusions import EVENT_ROW, Contacts
 from hpcchain.steps.contacts.walls import Walls
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
-from hpcchain.steps.failures import raise_far, raise_worst, require_wide
+from hpcchain.steps.failures import raise_worst, require_wide, wider_skin
 from hpcchain.steps.midpoint import MidpointRule
 from hpcchain.steps.potentials import lists
 from hpcchain.steps.potentials.constants import Constants
@@ -49,7 +50,7 @@ class SteppedEngine(MidpointRule):
     comm : Exchange, optional
         Default: one rank.
     skin : float, optional
-        How much farther than forces neighbour lists look; no effect on results [length].
+        How much farther than forces neighbour lists look, at first; no effect on results [length].
     sectors : sequence of 3 int, optional
         Ranks along each axis; no effect on results.
     log_events : bool
@@ -89,9 +90,9 @@ class SteppedEngine(MidpointRule):
         self.contacts = self._contacts_of(constants, system)
         if self.contacts:
             self.contacts.logs = log_events
-        farthest = max(constants.reach, self.contacts.reach if self.contacts else 0.0)
-        self.skin = 0.0 if farthest == 0.0 else (skin or skin_for(farthest, diameter))
-        reach = farthest + self.skin
+        self.farthest, self.moved = max(constants.reach, self.contacts.reach if self.contacts else 0.0), 0.0
+        self.skin = 0.0 if self.farthest == 0.0 else (skin or skin_for(self.farthest, diameter))
+        reach = self.farthest + self.skin
         require_wide(self.box, reach, constants.apart)
         self.cells = lists.shape_for(self.box, reach, self.composition.beads)
         self.interactions = Interactions(self.box, constants, reach, self.cells, passes_of(constants, self.comm))
@@ -160,7 +161,7 @@ class SteppedEngine(MidpointRule):
 
         Raises
         ------
-        EngineError
+        StepError
             On every rank, when a bond is torn or a force or position is not a number.
         """
         target = round(Fraction(repr(float(time))) / self.step)
@@ -250,24 +251,22 @@ class SteppedEngine(MidpointRule):
         return None
 
     def _move_with_contacts(self) -> np.ndarray:
-        """Move all beads and solve their contacts; return those of own beads at rest; collective.
-
-        Lists that do not reach where beads are predicted to be are made anew before the step, which begins again then.
-        """
-        before, velocity = self._begun()
-        if self._moved_far():
-            self._list_anew(before, velocity)
-            before, velocity = self._begun()
-            if self._moved_far():
-                raise_far(self.time)
-        pairs, done = NONE, []
-        for _ in range(self.contacts.rounds):
+        """Move all beads and solve their contacts; return those of own beads at rest; collective."""
+        before, velocity = self._begun_in_lists()
+        pairs, done, rounds = NONE, [], self.contacts.rounds
+        while rounds > 0:
             self._tell_ghosts()
             known = len(pairs)
             pairs = np.unique(np.concatenate([pairs, self.contacts.find(before, self.position)]), axis=0)
-            if self.comm.maximum(np.array([float(len(pairs) - known)]))[0] == 0.0:
+            more, far = self.comm.maximum(np.array([float(len(pairs) - known), self._thrown()]))
+            if self._are_too_short(far, before, velocity):
+                before, velocity = self._begun_in_lists()
+                pairs, done, rounds = NONE, [], self.contacts.rounds
+                continue
+            if more == 0.0:
                 break
             done = self._solve_contacts(before, velocity, pairs)
+            rounds -= 1
         return self._ended(done)
 
     def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: Any = None) -> list:
@@ -304,11 +303,49 @@ class SteppedEngine(MidpointRule):
         self._wrap()
         return self._listed_after_contacts(resting)
 
-    def _list_anew(self, before: np.ndarray, velocity: np.ndarray) -> None:
-        """Make lists anew at a step's beginning, to which beads go back; collective."""
+    def _begun_in_lists(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `_begun` does, with lists that reach where beads are predicted to be; collective.
+
+        Lists that do not are made anew before the step, which begins again then, and look farther if need be.
+        """
+        before, velocity = self._begun()
+        wider = False
+        while self._moved_far():
+            self._list_anew(before, velocity, wider)
+            before, velocity = self._begun()
+            wider = True
+        return before, velocity
+
+    def _list_anew(self, before: np.ndarray, velocity: np.ndarray, wider: bool) -> None:
+        """Make lists anew at a step's beginning, to which beads go back; collective.
+
+        `wider`: so wide that beads may move as far as one has moved by now.
+        """
+        if wider:
+            constants = self.interactions.constants
+            self.skin = wider_skin(self.time, self.h, self.moved, self.box, self.farthest, constants.apart)
+            reach = self.farthest + self.skin
+            self.cells = lists.shape_for(self.box, reach, self.composition.beads)
+            self.interactions.reach, self.interactions.cells = reach, self.cells
         self.own.position, self.own.velocity = before[self.local], velocity
         self._rebuild()
         self._compute()
+
+    def _thrown(self) -> float:
+        """Return how far an own bead has moved since lists were made, squared [length^2]; 0 if that is no number."""
+        moved = lists.farthest(self.position, self.local, self.reference)
+        return moved if np.isfinite(moved) else 0.0
+
+    def _are_too_short(self, far: float, before: np.ndarray, velocity: np.ndarray) -> bool:
+        """Return whether contacts have thrown a bead of any rank farther than lists look; collective.
+
+        Contacts that it meets there might be missed, so lists are made wider then, for the step to begin again.
+        """
+        if far <= (0.5 * self.skin * (1.0 - ROUNDING)) ** 2:
+            return False
+        self.moved = math.sqrt(far)
+        self._list_anew(before, velocity, wider=True)
+        return True
 
     def _listed_after_contacts(self, resting: np.ndarray) -> np.ndarray:
         """Bring lists or ghosts up to date; return contacts at rest, dealt out anew with molecules; collective.
@@ -373,6 +410,7 @@ class SteppedEngine(MidpointRule):
         self.stale = bool(greatest[2] > 0.0)
         if wrong > 0.0:
             self._fail()
+        self.moved = math.sqrt(moved)
         return self.skin > 0.0 and moved > (0.5 * self.skin * (1.0 - ROUNDING)) ** 2
 
     def _require_sound(self) -> None:

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from hpcchain.errors import ConfigError, EngineError
+from hpcchain.errors import ConfigError, StepError
 from hpcchain.model.system import PERIODIC
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
 
+WIDER, LEAST = 2.5, 2.0 * (1.0 + 1e-6)
+"""How wide a skin is made where a bead moves too far, and how wide at least, in units of what it moves."""
+
 
 def raise_worst(comm: Any, time: float, torn: tuple | None, stuck: tuple | None, bad: np.ndarray) -> NoReturn:
-    """Raise EngineError, on every rank, of what has gone wrong on some; collective.
+    """Raise StepError, on every rank, of what has gone wrong on some; collective.
 
     Parameters
     ----------
@@ -32,38 +35,59 @@ def raise_worst(comm: Any, time: float, torn: tuple | None, stuck: tuple | None,
     stuck_molecules = [one for one in comm.allgather(stuck) if one is not None]
     worst = [bead for bead in comm.allgather(int(bad.min()) if len(bad) else None) if bead is not None]
     if torn_bonds:
-        raise EngineError(
+        raise StepError(
             f"at t {time:.6g} the bond of beads {min(torn_bonds)[0]} and {min(torn_bonds)[1]} is torn: it is as long "
             "as its potential allows, or longer; make steps.step smaller, or start from relaxed bonds"
         )
     if stuck_molecules and not worst:
-        raise EngineError(
+        raise StepError(
             f"at t {time:.6g} the molecule of bead {min(stuck_molecules)[0]} has no next step, as "
             f"{min(stuck_molecules)[1]}; make steps.step smaller"
         )
     bead = f"bead {min(worst)}: its force" if worst else "a position"
-    raise EngineError(f"at t {time:.6g} {bead} is not a number: make steps.step smaller, or start without overlaps")
+    raise StepError(f"at t {time:.6g} {bead} is not a number: make steps.step smaller, or start without overlaps")
 
 
-def raise_far(time: float) -> NoReturn:
-    """Raise EngineError where a bead moves farther in a step than lists look."""
-    raise EngineError(
-        f"at t {time:.6g} a bead moves farther in a step than neighbour lists look: make steps.step smaller, or "
-        "run.list_shell larger"
-    )
+def wider_skin(time: float, step: float, moved: float, box: Box, farthest: float, apart: float) -> float:
+    """Return how much farther than `farthest` lists are to look, so that a bead may move so far in a step [length].
+
+    Parameters
+    ----------
+    time, step : float
+        [time]
+    moved : float
+        How far one has moved [length].
+    box : Box
+    farthest, apart : float
+        How far forces and contacts reach, and how far apart beads are that are left out of lists [length].
+
+    Raises
+    ------
+    StepError
+        Where a periodic side is too short for such lists (`require_wide`).
+    """
+    sides = box.size[box.boundary == PERIODIC]
+    most = min(0.5 * sides.min(initial=np.inf), sides.min(initial=np.inf) - apart) - farthest
+    skin = min(WIDER * moved, most)
+    if skin < LEAST * moved:
+        raise StepError(
+            f"at t {time:.6g} a bead moves {moved:.3g} in a step of steps.step = {step:g}, too far for the periodic "
+            f"side {sides.min():g} of the box: make steps.step smaller, or enlarge the box"
+        )
+    return skin
 
 
 def raise_unsettled(time: float) -> NoReturn:
-    """Raise EngineError where the midpoint rule's forces do not settle."""
-    raise EngineError(
+    """Raise StepError where the midpoint rule's forces do not settle."""
+    raise StepError(
         f'at t {time:.6g} steps.base = "midpoint" finds no step: its forces do not settle; make steps.step smaller, or '
         'use "verlet"'
     )
 
 
 def raise_unsolved(time: float) -> NoReturn:
-    """Raise EngineError where contacts have no solution that was found."""
-    raise EngineError(
+    """Raise StepError where contacts have no solution that was found."""
+    raise StepError(
         f"at t {time:.6g} contacts that hang together have no solution that was found: make steps.step smaller, or "
         "propagator.tolerance, the residual at which they are solved, larger"
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE
-from hpcchain.steps.failures import raise_far, raise_unsettled
+from hpcchain.steps.failures import raise_unsettled
 
 SETTLED, NEARLY = 1e-14, 1e-9
 """Change of velocities, relative to the greatest, at which the midpoint rule is solved; at which it may stand still."""
@@ -26,16 +26,18 @@ class MidpointRule:
 
         Lists that do not reach where beads come to are made anew before the step, which begins again then.
         """
-        done = self._midpoint()
-        if done is None:
-            done = self._midpoint()
-        if done is None:
-            raise_far(self.time)
+        done, wider = None, False
+        while done is None:
+            done = self._midpoint(wider)
+            wider = True
         motion.kick(self.own.velocity, self.force, self.interactions.mass, 0.5 * self.h)
         return self._ended(done)
 
-    def _midpoint(self: Any) -> list | None:
-        """Solve a step of the midpoint rule; return what contacts have done, None when lists were too short for it."""
+    def _midpoint(self: Any, wider: bool) -> list | None:
+        """Solve a step of the midpoint rule; return what contacts have done, None when lists were too short for it.
+
+        They are then made anew; wider ones, if these are new already.
+        """
         before, velocity = self.position.copy(), self.own.velocity.copy()
         pairs, rounds = NONE, self.contacts.rounds if self.contacts else 0
         done = self._settled(before, velocity, pairs)
@@ -48,7 +50,7 @@ class MidpointRule:
                 break
             done = self._settled(before, velocity, pairs)
         if done is None:
-            self._list_anew(before, velocity)
+            self._list_anew(before, velocity, wider)
         return done
 
     def _settled(self: Any, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray) -> list | None:

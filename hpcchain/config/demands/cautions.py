@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hpcchain.config.demands.acting import pairs_that_are_none
 from hpcchain.machine import size
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ OUTPUTS = {"frame_every": "frames", "report_every": "reports", "checkpoint_every
 
 
 def cautions(config: Config, begin: float = 0.0) -> list:
-    """Return lines that name the keys which ask for a million outputs or steps, or for contacts without end.
+    """Return lines that name keys which ask for a million outputs or steps, for contacts without end, or for nothing.
 
     Parameters
     ----------
@@ -26,7 +27,7 @@ def cautions(config: Config, begin: float = 0.0) -> list:
         Where the run goes on from [time].
     """
     span = config.run.end_time - begin
-    lines = without_rebound(config)
+    lines = without_rebound(config) + pairs_that_are_none(config)
     for key, what in OUTPUTS.items():
         count = times(span, getattr(config.output, key))
         if count >= MANY:

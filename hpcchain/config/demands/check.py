@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.config.demands.acting import check_acting
 from hpcchain.config.demands.apart import check_apart
 from hpcchain.config.demands.bodies import apart_in_body, check_body, overlap_in_body
 from hpcchain.config.demands.contacts import check_contact
@@ -80,6 +81,8 @@ def check(config: Config) -> None:
         check_step_potentials(config)
         for index, kind in enumerate(config.molecules):
             check_limits(config, kind, f"molecule[{index}].distance_limits")
+    elif config.molecules:
+        check_acting(config)
     check_stretches(config)
     if config.molecules:
         check_velocities(config)

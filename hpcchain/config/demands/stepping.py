@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.demands.acting import sort_of
 from hpcchain.config.demands.capabilities import check_capabilities
 from hpcchain.config.demands.external import check_external
 from hpcchain.config.demands.walls import check_walls
 from hpcchain.config.keys.values import Wrong
-from hpcchain.model.molecules.bonds import bond_table, type_names
+from hpcchain.model.molecules.bonds import type_names
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection
+    from hpcchain.config.keys.sections import Config, MoleculeSection
 
-PAIRS, BONDS = ("lennard-jones", "wca"), ("harmonic", "fene")
 WHOLE = ("frame_every", "report_every", "checkpoint_every")
 
 
@@ -172,13 +172,6 @@ def check_potentials(config: Config) -> None:
             )
 
 
-def sort_of(one: PotentialSection) -> str:
-    """Return what a potential is of: "pairs", "bonds" or "center"."""
-    if one.name == "module":
-        return {"pair": "pairs", "bond": "bonds"}.get(one.on or "", "center")
-    return "pairs" if one.name in PAIRS else "bonds" if one.name in BONDS else "center"
-
-
 def pairs_of(types: tuple | None, names: list, sort: str) -> list:
     """Return the pairs of types that a potential of a sort is for."""
     if sort == "center":
@@ -186,16 +179,6 @@ def pairs_of(types: tuple | None, names: list, sort: str) -> list:
     if types is not None:
         return [tuple(sorted(types))]
     return [tuple(sorted((a, b))) for i, a in enumerate(names) for b in names[i:]]
-
-
-def bond_without_potential(config: Config, kind: MoleculeSection) -> tuple | None:
-    """Return the types of two bonded beads whose bond no potential holds, None where there is no such bond."""
-    names = np.array(np.broadcast_to(np.array(kind.bead_types, dtype=object), kind.beads))
-    held = [None if one.types is None else set(one.types) for one in config.potentials if sort_of(one) == "bonds"]
-    for first, second in dict.fromkeys((names[i], names[j]) for i, j in bond_table(kind).tolist()):
-        if None not in held and {first, second} not in held:
-            return first, second
-    return None
 
 
 def check_kind(config: Config, kind: MoleculeSection, where: str) -> None:
@@ -206,13 +189,6 @@ def check_kind(config: Config, kind: MoleculeSection, where: str) -> None:
         raise Wrong(f'{where}.propagator: means nothing for run.engine "steps"; remove it')
     if kind.is_line and not kind.rigid:
         raise Wrong(f'{where}.rigid: a rod is rigid; use kind = "chain" for beads that potentials hold together')
-    loose = None if kind.rigid else bond_without_potential(config, kind)
-    if loose is not None:
-        first, second = loose
-        raise Wrong(
-            f'{where}.rigid: no [[potential]] holds the bonds of {first} and {second}; add one of name "harmonic" or '
-            '"fene"'
-        )
     walled = "wall" in config.box.boundary or any(one.shape for one in config.walls)
     if walled and np.any(kind.soft):
         raise Wrong(f'{where}.hard: walls stop only beads with a hard core; use boundary "periodic" or "open"')

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.config.demands.acting import Bonds, check_bonds, longest_of
+from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
 from hpcchain.layout import arrays as L
+from hpcchain.model.composition import composition_of
 from hpcchain.model.directors import build_directors, step_of
 from hpcchain.model.molecules.independence import DependentBonds
 from hpcchain.model.physics.extended import complete, first_rows
@@ -217,7 +220,23 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
                 f"{config.source}: potential[{index}].types: {name!r} is no type of beads in the start file {path}; "
                 f"types are {', '.join(found.system.topology.names)}"
             )
+    if config.steps is not None and not config.molecules:
+        require_acting(config, str(path), found.system.topology)
     return found, agreed_topology(config, path, found.system.topology, mpi)
+
+
+def require_acting(config: Config, path: str, topology: Composition | Topology) -> None:
+    """Raise ConfigError where potentials do not hold the flexible bonds of a file's molecules, or hold nothing else."""
+    kinds, one = [], composition_of(topology).prototypes
+    names = np.array(one.type_names, dtype=object)[one.bead_type]
+    for k in range(one.molecules):
+        rows = slice(one.first_bond[k], one.first_bond[k + 1])
+        longest = longest_of(names[one.bonds[rows, 0]], names[one.bonds[rows, 1]], one.bond_length[rows])
+        kinds.append(Bonds(f"{path}: molecule", bool(one.flexible[k]), longest, not (one.rod[k] or one.body[k])))
+    try:
+        check_bonds(config, kinds)
+    except Wrong as wrong:
+        raise ConfigError(f"{config.source}: {wrong}") from None
 
 
 def directors_from(config: Config, found: Checkpoint, topology: Any, mpi: Communicator | None) -> Directors:

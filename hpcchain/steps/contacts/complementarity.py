@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hpcchain.errors import EngineError
+from hpcchain.errors import StepError
 
 MOST_NEWTON, MOST_SWEEPS, HALVINGS, MOST_LINEAR = 60, 20000, 40, 20
 """Newton steps, sweeps, halvings of a step at most; linear problems at most that a problem is solved by."""
@@ -43,7 +43,7 @@ def linear(matrix: np.ndarray, offset: np.ndarray, solver: str = "newton", toler
 
     Raises
     ------
-    EngineError
+    StepError
         When no solution is found.
     """
     scale = 1.0 / np.sqrt(np.diag(matrix))
@@ -86,7 +86,7 @@ def newton(function: Callable, slope: Callable, x: np.ndarray, tolerance: float)
         if np.abs(residual(x, w)).max() <= max(tolerance, ROUNDING * float((np.abs(a) @ np.abs(x)).max())):
             return x
         x = active_set(a, w - a @ x, 0.1 * tolerance)
-    raise EngineError("contacts that hang together have no solution that was found; make steps.step smaller")
+    raise StepError("contacts that hang together have no solution that was found; make steps.step smaller")
 
 
 def newton_steps(function: Callable, slope: Callable, x: np.ndarray, tolerance: float) -> np.ndarray | None:
@@ -113,7 +113,7 @@ def active_set(a: np.ndarray, b: np.ndarray, tolerance: float) -> np.ndarray:
 
     Raises
     ------
-    EngineError
+    StepError
         When there is no solution.
     """
     x, active = np.zeros(len(b)), list[int]()
@@ -128,7 +128,7 @@ def active_set(a: np.ndarray, b: np.ndarray, tolerance: float) -> np.ndarray:
         for _ in range(2):  # the second time takes out what rounding has left
             change = np.linalg.solve(a[np.ix_(active, active)], (a @ x + b)[active])
             x[active] = np.maximum(x[active] - change, 0.0)
-    raise EngineError("contacts that hang together have no solution that was found; make steps.step smaller")
+    raise StepError("contacts that hang together have no solution that was found; make steps.step smaller")
 
 
 def _activate(a: np.ndarray, x: np.ndarray, active: list, j: int, w: float) -> None:
@@ -154,7 +154,7 @@ def _activate(a: np.ndarray, x: np.ndarray, active: list, j: int, w: float) -> N
         x[gone] = 0.0
 
 
-class Impossible(EngineError):
+class Impossible(StepError):
     """No impulses end the approach of all contacts."""
 
     def __init__(self) -> None:
@@ -194,7 +194,7 @@ def sweeps(function: Callable, slope: Callable, x: np.ndarray, tolerance: float)
             x[k] = max(0.0, x[k] - (a[k] @ x + b[k]) / a[k, k])
         if np.abs(residual(x, a @ x + b)).max() <= tolerance:
             return x
-    raise EngineError('contacts that hang together have no solution after many sweeps; use steps.solver = "newton"')
+    raise StepError('contacts that hang together have no solution after many sweeps; use steps.solver = "newton"')
 
 
 def reflected(
@@ -246,7 +246,7 @@ def reflected(
             impulse = linear(matrix, rates, solver)
             return total + impulse, rates + matrix @ impulse
         if blow == BLOWS and not can_part(matrix):
-            raise EngineError(
+            raise StepError(
                 "beads are wedged in: contacts that hang together leave them no motion that keeps their energy; make "
                 "steps.step smaller, or contact.restitution less than 1"
             )
@@ -258,7 +258,7 @@ def reflected(
             impulse = (1.0 + restitution) * linear(block, rates[chosen], solver)
         total[chosen] += impulse
         rates = rates + matrix[:, chosen] @ impulse
-    raise EngineError("contacts that hang together never cease to approach; make steps.step smaller")
+    raise StepError("contacts that hang together never cease to approach; make steps.step smaller")
 
 
 def can_part(matrix: np.ndarray) -> bool:

@@ -22,7 +22,7 @@ from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, dot, together
 from hpcchain.steps.contacts.inclusions import Contacts
 from hpcchain.steps.engine import SteppedEngine
-from hpcchain.steps.failures import raise_far, raise_unsolved
+from hpcchain.steps.failures import raise_unsolved
 from hpcchain.steps.friction.contact_problem import Law, Problem
 
 if TYPE_CHECKING:
@@ -223,16 +223,18 @@ class ContactEngine(SteppedEngine):
         self.stuck = self.rigid.move(self.position, self.local, velocity, self.h)
 
     def _solve_step(self) -> list:
-        """Move all beads, contacts solved, and return the Outcomes of contacts; collective.
+        """Move all beads, contacts solved, and return the Outcomes of contacts; collective."""
+        done = None
+        while done is None:
+            before, velocity = self._begun_in_lists()
+            done = self._solve_in_lists(before, velocity, self.own.extra.copy())
+        return done
 
-        Lists that do not reach where beads are predicted to be are made anew before the step, which begins again then.
+    def _solve_in_lists(self, before: np.ndarray, velocity: np.ndarray, extra: np.ndarray) -> list | None:
+        """Do what `_solve_step` does with the lists that there are; None when they were too short, and are wider now.
+
+        `extra` is what own beads have besides at the step's beginning.
         """
-        before, velocity = self._begun()
-        if self._moved_far():
-            self._list_anew(before, velocity)
-            before, velocity = self._begun()
-            if self._moved_far():
-                raise_far(self.time)
         pairs, done, settled = NONE, [], True
         law, asked = self.contacts.law, self.physics.tolerance
         after = After(self.own.extra, self.contacts.columns)
@@ -242,7 +244,12 @@ class ContactEngine(SteppedEngine):
             self._tell_ghosts()
             known = len(pairs)
             pairs = together(pairs, self.contacts.find(before, self.position))
-            more, most = self.comm.maximum(np.array([float(len(pairs) - known), float(len(pairs))]))
+            counts = np.array([float(len(pairs) - known), float(len(pairs)), self._thrown()])
+            more, most, far = self.comm.maximum(counts)
+            kept, self.own.extra = self.own.extra, extra
+            if self._are_too_short(far, before, velocity):
+                return None
+            self.own.extra = kept
             if more == 0.0:
                 if settled and (law.tolerance == asked or most == 0.0):
                     after.put(self.own.extra)
@@ -282,7 +289,7 @@ class ContactEngine(SteppedEngine):
 
         Raises
         ------
-        EngineError
+        StepError
             On every rank, where contacts of some have no solution that was found.
         """
         turned = max((one.turned for one in done), default=0.0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.errors import EngineError
+from hpcchain.errors import StepError
 from hpcchain.jit.decorators import kernel
 from hpcchain.steps.potentials.forces import (
     BOND_EPSILON,
@@ -296,7 +296,7 @@ class Metric:
 
         Raises
         ------
-        EngineError
+        StepError
             Where W is not positive, as the step is too long for the potentials.
         """
         parts = [slice(*responses.starts[k : k + 2]) for k in cluster]
@@ -316,7 +316,7 @@ class Metric:
         rates = geometry.rates(pool.velocity, normal)[cluster]
         rates = rates + self.factor * np.einsum("kmc,mc->k", change, pool.extra[rows, :3])
         if not np.all(np.diag(matrix) > 0.0):
-            raise EngineError(
+            raise StepError(
                 'steps.energy: "H2" has no reflections here, as the potentials are too stiff for the step; make '
                 'steps.step smaller or use "H"'
             )

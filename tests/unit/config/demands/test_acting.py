@@ -1,0 +1,157 @@
+"""Potentials and coefficients that can act on nothing, and bonds that FENE tears at once: said with their keys."""
+
+import numpy as np
+import pytest
+
+from hpcchain.config import load_config
+from hpcchain.config.demands.cautions import cautions
+from hpcchain.errors import ConfigError
+from hpcchain.model.starts.start import build_system
+from tests.support.launching import call_hpcchain
+from tests.support.stepped import FENE, LJ, config_of, liquid
+
+RIGID = """
+[box]
+size = [12.0, 12.0, 12.0]
+[[molecule]]
+name = "A"
+kind = "chain"
+beads = 4
+count = 3
+[[molecule]]
+name = "B"
+kind = "monomer"
+count = 3
+[run]
+engine = "steps"
+end_time = 0.02
+[steps]
+step = 0.005
+[output]
+frame_every = 0.01
+report_every = 0.01
+checkpoint_every = 0.01
+"""
+FENE_OF = 'potential = [{name = "fene", stiffness = 30.0, length = 1.5, epsilon = 1.0, sigma = 1.0'
+HARMONIC = 'potential = [{name = "harmonic", stiffness = 30.0, length = 1.0'
+SOFT = ["molecule.0.hard = false", "molecule.1.hard = false"]
+FLEXIBLE = ["molecule.0.rigid = false"]
+WCA = 'potential = [{name = "wca", epsilon = 1.0'
+MISTAKES = [
+    ([FENE_OF + "}]"], "potential[0]: no bond is flexible, so it acts on nothing; set molecule[0].rigid = false"),
+    ([HARMONIC + "}]"], "potential[0]: no bond is flexible, so it acts on nothing; set molecule[0].rigid = false"),
+    ([HARMONIC + ', types = ["A", "B"]}]'], "potential[0]: no bond joins A and B, so it acts on nothing"),
+    (
+        [HARMONIC + ', types = ["A", "A"]}, ' + HARMONIC[13:] + ', types = ["B", "B"]}]', *FLEXIBLE],
+        "potential[1]: no bond joins B and B",
+    ),
+    ([HARMONIC + "}]", "molecule.0.kind = 'rod'"], 'acts on nothing; choose kind = "chain" with rigid = false'),
+    (
+        [FENE_OF + "}]", *FLEXIBLE, "molecule.0.bond_length = 1.5"],
+        "molecule[0].bond_length: 1.5 is not below potential",
+    ),
+    (
+        [FENE_OF + "}]", *FLEXIBLE, "molecule.0.bond_length = [1.0, 1.6, 1.0]"],
+        "molecule[0].bond_length: 1.6 is not below",
+    ),
+    (
+        [WCA + ", sigma = 0.8}]"],
+        "potential[0].sigma: it ends at 0.89797, not beyond the contact distance 1 of hard cores",
+    ),
+    (
+        ['potential = [{name = "lennard-jones", epsilon = 1.0, sigma = 0.5, cutoff = 1.0}]'],
+        "potential[0].cutoff: it ends at 1, not beyond the contact distance 1",
+    ),
+    ([*SOFT, "contact.restitution = 0.9"], "contact.restitution: no bead has a hard core, so it acts on nothing"),
+    (
+        ["molecule.1.hard = false", 'contact = {pair = [{types = ["A", "B"], restitution = 0.5}]}'],
+        "contact.pair[0].types: beads of B have no hard core",
+    ),
+]
+RIGHT = [
+    [FENE_OF + "}]", *FLEXIBLE],
+    [WCA + ", sigma = 0.8}]", *SOFT],
+    [WCA + ", sigma = 0.8}]", "molecule.0.self_contact = false"],
+    [WCA + ", sigma = 0.95}]"],
+    [HARMONIC + "}]", *FLEXIBLE, "molecule.0.bond_length = 1.7"],
+    [*SOFT],
+]
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return the path of an input without potentials."""
+    found = tmp_path / "in.toml"
+    found.write_text(RIGID, encoding="utf-8")
+    return found
+
+
+@pytest.mark.parametrize(("settings", "message"), MISTAKES, ids=[message[:40] for _, message in MISTAKES])
+def test_what_acts_on_nothing_is_named(path, settings, message):
+    with pytest.raises(ConfigError) as caught:
+        load_config(path, settings)
+    assert message in str(caught.value) and str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("settings", RIGHT)
+def test_what_acts_on_something_is_right(path, settings):
+    assert cautions(load_config(path, settings)) == []
+
+
+def test_a_pair_of_which_there_is_none_is_a_caution(path):
+    """A table of all pairs of types may be meant."""
+    tracer = ["molecule.1.count = 1", WCA + ', sigma = 1.0, types = ["B", "B"]}]']
+    assert cautions(load_config(path, tracer)) == ["potential[0] acts on nothing: there is but one bead of type B"]
+    assert cautions(load_config(path, [*tracer, "molecule.1.count = 2"])) == []
+
+
+def stretched(length):
+    """Return the input of a liquid with a chain whose last bond has a length."""
+    tables = liquid(5, beads=10, chains=1)
+    chain = tables["molecule"][-1]["positions"]
+    chain[-1] = (np.array(chain[-2]) + [length, 0.0, 0.0]).tolist()
+    return tables
+
+
+def test_positions_that_tear_a_bond_are_refused_before_a_run():
+    build_system(config_of(stretched(1.499)))
+    last = len(build_system(config_of(stretched(1.4))).state.position) - 1
+    message = (
+        rf"potential\[1\].length: 1.5 is not above the distance 1.[56]\d* of the bonded beads {last - 1} and {last}"
+    )
+    for length in (1.5001, 1.6):
+        with pytest.raises(ConfigError, match=message):
+            build_system(config_of(stretched(length)))
+
+
+def test_a_potential_for_other_types_tears_nothing():
+    other = [
+        LJ,
+        FENE | {"types": ["A", "A"]},
+        {"name": "harmonic", "types": ["C", "C"], "stiffness": 9.0, "length": 1.0},
+    ]
+    tables = stretched(1.6) | {"potential": other}
+    tables["molecule"][0] |= {"kind": "chain", "beads": 2, "count": 1}
+    tables["molecule"][0]["positions"] = tables["molecule"][0]["positions"][:2]
+    with pytest.raises(ConfigError, match=r"potential\[1\].length: 1.5 is not above .* beads 0 and 1 at the start"):
+        build_system(config_of(tables))
+    tables["molecule"][0]["positions"][1] = (np.array(tables["molecule"][0]["positions"][0]) + [1.0, 0, 0]).tolist()
+    build_system(config_of(tables))
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_start_files_whose_bonds_are_torn_or_that_nothing_holds(path, ranks):
+    """The file is sound: the potentials of the new input are not for it."""
+    settings = [word for one in (HARMONIC + "}]", *FLEXIBLE, "molecule.0.bond_length = 1.7") for word in ("--set", one)]
+    assert call_hpcchain(["build", path, "-o", "start.h5", *settings], path.parent).returncode == 0
+    text = RIGID[: RIGID.index("[[molecule]]")] + RIGID[RIGID.index("[run]") :]
+    path.write_text(text + '[initial]\nmethod = "file"\nfile = "start.h5"\n', encoding="utf-8")
+    cases = {
+        FENE_OF + "}]": "potential[0].length: 1.5 is not above the distance 1.7",
+        FENE_OF + ', types = ["B", "B"]}]': ".rigid: no [[potential]] holds the bonds of A and A",
+        "potential = []": ".rigid: no [[potential]] holds the bonds of A and A",
+    }
+    for setting, message in cases.items():
+        for words in (["check", path], ["run", path, "--output", "out"]) if ranks == 1 else (["run", path],):
+            done = call_hpcchain([*words, "--set", setting], path.parent, ranks)
+            assert done.returncode == 78 and message in done.stderr, done.stderr
