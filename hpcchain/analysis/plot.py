@@ -30,23 +30,26 @@ def drawing() -> Any:
 
 
 def draw_observables(reports: list[Report], path: Path) -> Path | None:
-    """Draw every observable over time, one panel each; return the picture's path, None where there are none."""
-    names = list(dict.fromkeys(name for report in reports for name in report.series))
+    """Draw every observable over time, and what decided where a run begins; return the path, None without any."""
+    drawn = [
+        report.series | ({report.decisive[0]: report.decisive[1:]} if report.decisive else {}) for report in reports
+    ]
+    names = list(dict.fromkeys(name for series in drawn for name in series))
     if not names:
         return None
     figure = drawing()
     figure.set_size_inches(7.0, 1.6 * len(names))
     panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
     for panel, name in zip(panels, names, strict=True):
-        for report in reports:
-            if name in report.series:
-                time, value = report.series[name]
-                panel.plot(time, value, linewidth=0.8, label=literal(report.run))
+        for report, series in zip(reports, drawn, strict=True):
+            if name in series:
+                panel.plot(*series[name], linewidth=0.8, label=literal(report.run))
                 if report.start > 0.0:
-                    panel.axvline(report.start, color="0.6", linewidth=0.8, linestyle=":")
-        panel.set_ylabel(name, fontsize="small")
+                    decided = report.decisive is not None and report.decisive[0] == name
+                    panel.axvline(report.start, color="0.6", linewidth=0.8, linestyle="-" if decided else ":")
+        panel.set_ylabel(name.replace(" ", "\n"), fontsize="small")
     label(panels[0], len(reports) > 1)
-    panels[-1].set_xlabel("time")
+    panels[-1].set_xlabel("time (dotted: analysed from here on; drawn through where this series decided it)")
     figure.savefig(path, dpi=120)
     return path
 
@@ -59,7 +62,8 @@ def draw_curves(reports: list[Report], path: Path) -> Path | None:
         return None
     figure = drawing()
     down = math.ceil(len(names) / ACROSS)
-    figure.set_size_inches(4.0 * ACROSS, 3.0 * down)
+    missing = [f"{report.run}: left out: {name}: {why}" for report in reports for name, why in report.missing().items()]
+    figure.set_size_inches(4.0 * ACROSS, 3.0 * down + 0.15 * len(missing))
     panels = figure.subplots(down, ACROSS, squeeze=False).ravel()
     for panel, name in zip(panels, names, strict=False):
         own = [(report, curve) for report, curve in curves if curve.figure == name]
@@ -69,6 +73,7 @@ def draw_curves(reports: list[Report], path: Path) -> Path | None:
         label(panel, len(own) > 1)
     for panel in panels[len(names) :]:
         panel.set_visible(False)
+    figure.supxlabel("\n".join(missing), fontsize="x-small")
     figure.savefig(path, dpi=120)
     return path
 

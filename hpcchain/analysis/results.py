@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.analysis.study import Wanted, study
+from hpcchain.analysis.study import Wanted, evenly_spaced, study
 from hpcchain.analysis.tables import Curve, Report, Value
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.output.events import EVENT, sorted_rows
@@ -119,6 +119,14 @@ class Trajectory:
             self.species, self.molecule = found.species, found.molecule
             self.mass, self.diameter, self.bonds = found.mass, found.diameter, found.bonds
             self.box, self.origin, self.periodic = found.edges, found.origin, found.periodic
+
+    @property
+    def dt(self) -> float:
+        """Time from one frame to the next, of most if not of all [time]; NaN of one frame."""
+        if len(self) < 2:
+            return np.nan
+        even = evenly_spaced(self.time)
+        return float((self.time[even - 1] - self.time[0]) / (even - 1) if even else np.median(np.diff(self.time)))
 
     @property
     def unfinished(self) -> bool:
@@ -233,6 +241,10 @@ class Results:
     def universe(self) -> Any:
         """Return an MDAnalysis Universe with frames, bonds, masses, radii, bead types, and molecules as residues.
 
+        Its `dt` is the usual distance of frames. MDAnalysis takes a box for periodic along all axes or has none; it has
+        none where no axis is periodic. It counts time in memory from 0: of a trajectory that begins later use
+        `transfer_to_memory(time_offset=universe.trajectory.time)`.
+
         Raises
         ------
         UsageError
@@ -255,17 +267,30 @@ class Results:
         )
         first = np.unique(residue, return_index=True)[1]
         for attribute, values in (
+            ("ids", np.arange(1, len(names) + 1)),
             ("names", names),
             ("types", names),
             ("masses", found.mass),
             ("radii", found.diameter / 2.0),
             ("resids", molecules + 1),
+            ("resnums", molecules + 1),
             ("resnames", names[first]),
+            ("molnums", molecules),
+            ("moltypes", names[first]),
         ):
             universe.add_TopologyAttr(attribute, values)
         universe.add_TopologyAttr("bonds", [tuple(bond) for bond in found.bonds.tolist()])
-        universe.load_new(str(found.path), format="H5MD", convert_units=False)
+        dt = {"dt": found.dt} if len(found) > 1 else {}
+        universe.load_new(str(found.path), format="H5MD", convert_units=False, **dt)
+        if not found.periodic.any():
+            universe.trajectory.add_transformations(without_box)
         return universe
+
+
+def without_box(frame: Any) -> Any:
+    """Return a frame of MDAnalysis that has no box."""
+    frame.dimensions = None
+    return frame
 
 
 def tables(frames: Frames, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:

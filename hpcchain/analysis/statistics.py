@@ -19,6 +19,12 @@ BLOCKS = 64
 SHORTEST_LAG = 3
 """An autocorrelation is summed over at least so many lags, whatever its sign (Chodera 2016, as in pymbar)."""
 
+DIFFERENT = 4.0
+"""Errors by which the mean of a start differs from that of the second half: chance does that in few series of 100."""
+
+WELL_KNOWN = 20.0
+"""Effective samples from which on a correlation time is known well enough to tell the error of a mean over a start."""
+
 NO_CHANGE = 1e-9
 """A series that changes by less than this, relative, is constant: what is conserved has no equilibration."""
 
@@ -57,28 +63,59 @@ def is_constant(series: np.ndarray) -> bool:
     return len(series) < 3 or float(np.ptp(series)) <= NO_CHANGE * float(np.max(np.abs(series)))
 
 
-def equilibration(series: np.ndarray, least: int = 2) -> tuple[int, float, float]:
-    """Return (first, g, effective): what is left from `first` on has the greatest number of effective samples.
+def equilibration(series: np.ndarray) -> tuple[int, float]:
+    """Return (first, effective): where a start that differs from the rest of a series ends, 0 where none does.
 
-    The number is that of the samples left over their statistical inefficiency g (Chodera 2016, as in pymbar).
+    It is looked for in the first half. A start differs where its mean is more than DIFFERENT errors from that of the
+    second half. The error takes the start for one sample, unless the second half has so many that their correlation is
+    well known. What differs ends where the series first is within a standard deviation of that mean; of the places
+    from there on the one is taken that leaves the greatest number of effective samples (`most_effective`).
 
     Parameters
     ----------
     series : (n,) float array
         At equal intervals.
-    least : int
-        Samples that are left in any case: of very few, that still drift, the correlation cannot be seen.
+
+    Returns
+    -------
+    first : int
+        At most n // 2.
+    effective : float
+        Effective samples of the second half: its samples over their statistical inefficiency.
     """
-    n = len(series)
+    series = np.asarray(series, dtype=np.float64)
     if is_constant(series):
-        return 0, 1.0, float(n)
-    best = (0, 1.0, 0.0)
-    for first in range(max(n - least, 0) + 1):
-        if n - first <= best[2]:
+        return 0, float(len(series))
+    half = len(series) // 2
+    late, samples = series[half:], np.arange(1.0, half + 1.0)
+    inefficient = inefficiency(late)
+    effective = len(late) / inefficient
+    away = np.cumsum(series[:half]) / samples - late.mean()
+    share = np.minimum(1.0, inefficient / samples) if effective >= WELL_KNOWN else 1.0
+    spread = max(float(late.std()), NO_CHANGE * float(np.abs(series).max()))
+    square = (away / spread) ** 2 / (share + 1.0 / effective)
+    freedom = 2.0 * effective  # of the variance of late: its squares are correlated half as long
+    deviate = np.sqrt(freedom * np.log1p(square / freedom))  # Student's t as a normal deviate (Wallace 1959)
+    worst = int(np.argmax(deviate))
+    if not deviate[worst] > DIFFERENT:
+        return 0, effective
+    near = (series[worst:half] - late.mean()) * np.sign(away[worst]) <= spread
+    return most_effective(series, worst + int(np.argmax(np.append(near, True))), half)[0], effective
+
+
+def most_effective(series: np.ndarray, low: int, high: int) -> tuple[int, float, float]:
+    """Return (first, g, effective): of low ... high the first sample from which on the most effective ones are left.
+
+    Their number is that of the samples left over their statistical inefficiency g (Chodera 2016, as in pymbar).
+    """
+    best = (low, 1.0, 0.0)
+    for first in range(low, high + 1):
+        left = len(series) - first
+        if left <= best[2]:
             break
         g = inefficiency(series[first:])
-        if (n - first) / g > best[2]:
-            best = (first, g, (n - first) / g)
+        if left / g > best[2]:
+            best = (first, g, left / g)
     return best
 
 

@@ -43,8 +43,8 @@ STEADY = ("temperature", "pressure", "potential_energy", "contacts")
 FEWEST_SAMPLES = 20
 """Reports or frames without which the end of equilibration is not looked for."""
 
-LEAST_LEFT = 10
-"""Samples that are left by it in any case."""
+FEW_EFFECTIVE = 5.0
+"""Effective samples in the second half of a series, below which it hardly shows whether it has become steady."""
 
 MOST_SAMPLES = 500
 """Evenly taken of more, to find it."""
@@ -111,7 +111,7 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
     if not output.has("trajectory"):
         names = filter(wanted.has, (*catalogue.STATIC, *catalogue.MOTION))
         report.left_out = dict.fromkeys(names, "there are no frames")
-        begin(report, wanted, [])
+        begin(report, wanted, {})
         require_something(report, np.empty(0))
         observables(report, wanted)
         contacts(report, wanted, output, [], comm)
@@ -119,7 +119,7 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
         with open_frames(output) as frames:
             kinds = kinds_in(frames.fixed)
             report.kinds = [(kind.name, kind.size, len(kind.beads)) for kind in kinds]
-            begin(report, wanted, [] if wanted.start is not None else size_series(frames, kinds, comm))
+            begin(report, wanted, {} if wanted.start is not None else size_series(frames, kinds, comm))
             require_something(report, frames.time)
             observables(report, wanted)
             chosen = np.flatnonzero(frames.time >= report.start)
@@ -151,8 +151,8 @@ def split_vectors(reports: dict) -> dict:
     return series
 
 
-def size_series(frames: Frames, kinds: list[Kind], comm: Communicator | None) -> list:
-    """Return (time, value) of the mean squared sizes of each kind, of evenly taken frames; collective."""
+def size_series(frames: Frames, kinds: list[Kind], comm: Communicator | None) -> dict:
+    """Return name -> (time, value) of the root mean square sizes of each kind, of evenly taken frames; collective."""
     every = np.arange(0, len(frames), -(-len(frames) // MOST_SAMPLES) or 1)
     bounds = split(len(every))
     sizes = [Sizes(kind) for kind in kinds if kind.size > 1]
@@ -166,10 +166,12 @@ def size_series(frames: Frames, kinds: list[Kind], comm: Communicator | None) ->
         return rows
 
     rows = [row for block in shared(comm, len(bounds) - 1, of_block) for row in block]
-    return [(frames.time[every], np.array(column)) for column in zip(*rows, strict=True)]
+    names = [f"{name} {size.kind.name}" for size in sizes for name in ("radius_of_gyration", "end_to_end")]
+    columns = zip(*rows, strict=True)
+    return {name: (frames.time[every], np.sqrt(column)) for name, column in zip(names, columns, strict=False)}
 
 
-def begin(report: Report, wanted: Wanted, sizes: list) -> None:
+def begin(report: Report, wanted: Wanted, sizes: dict) -> None:
     """Set from when on a run is analysed: as asked for, or where its observables and sizes have become steady.
 
     The latest of the ends of equilibration that they have, each for itself, is taken.
@@ -177,16 +179,20 @@ def begin(report: Report, wanted: Wanted, sizes: list) -> None:
     if wanted.start is not None:
         report.start, report.found_by = wanted.start, "option"
         return
-    series = [pair for name, pair in report.series.items() if name in STEADY] + sizes
     report.start, report.found_by = 0.0, "all"
-    for time, value in series:
+    for name, (time, value) in (
+        {name: report.series[name] for name in STEADY if name in report.series} | sizes
+    ).items():
         known = np.isfinite(value)
         time, value = time[known], value[known]
         if len(value) >= FEWEST_SAMPLES:
             thin = slice(None, None, -(-len(value) // MOST_SAMPLES))
-            first, _, _ = equilibration(value[thin], LEAST_LEFT)
-            report.start = max(report.start, float(time[thin][first]) if first else 0.0)
+            first, effective = equilibration(value[thin])
             report.found_by = "equilibration"
+            if first and time[thin][first] > report.start:
+                report.start, report.decisive = float(time[thin][first]), (name, time, value)
+            if effective < FEW_EFFECTIVE:
+                report.slow.append(name)
 
 
 def require_something(report: Report, times: np.ndarray) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 FORMAT = 1
 """Of the JSON: changes when a name changes its meaning or goes."""
 
-COLUMNS = ("run", "figure", "molecules", "x_name", "x", "value", "error", "unit")
+COLUMNS = ("run", "figure", "molecules", "x_name", "x", "value", "error", "unit", "left_out")
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Value:
         In the input's units; "" of a pure number.
     samples : int
         Reports that an observable is the mean of; 0 of other figures.
+    why : str
+        Why there is no number; "" where there is one.
     """
 
     figure: str
@@ -40,6 +42,7 @@ class Value:
     error: float
     unit: str = ""
     samples: int = 0
+    why: str = ""
 
     def as_json(self) -> dict:
         """Return it as JSON knows it."""
@@ -101,6 +104,10 @@ class Report:
     found_by : str
         "option", where the start was given; "equilibration", where it was found; "all", where too little is there to
         find it.
+    decisive : (name, time, value), optional
+        The series whose end of equilibration the start is; None where nothing was left out.
+    slow : list of str
+        Series with too few effective samples to show such an end.
     frames : int
         Frames analysed.
     times : (float, float)
@@ -119,6 +126,8 @@ class Report:
     run: str
     start: float = 0.0
     found_by: str = "option"
+    decisive: Any = None
+    slow: list[str] = field(default_factory=list)
     frames: int = 0
     times: tuple[float, float] = (math.nan, math.nan)
     values: list[Value] = field(default_factory=list)
@@ -136,18 +145,23 @@ class Report:
         """Return the Curve of a figure, None where there is none."""
         return next((c for c in self.curves if (c.figure, c.molecules) == (figure, molecules)), None)
 
+    def missing(self) -> dict[str, str]:
+        """Return what could not be found and why: families, and numbers of those that were."""
+        return self.left_out | {f"{v.figure} {v.molecules}".rstrip(): v.why for v in self.values if v.why}
+
     def as_json(self) -> dict:
         """Return it as JSON knows it."""
         return {
             "run": self.run,
             "from": finite(self.start),
             "from_found_by": self.found_by,
+            "from_series": self.decisive[0] if self.decisive else None,
             "frames": self.frames,
             "times": [finite(time) for time in self.times],
             "molecules": [dict(zip(("name", "beads", "count"), kind, strict=True)) for kind in self.kinds],
             "values": [value.as_json() for value in self.values],
             "curves": [curve.as_json() for curve in self.curves],
-            "left_out": self.left_out,
+            "left_out": self.missing(),
         }
 
 
@@ -163,18 +177,20 @@ def json_of(reports: list[Report], version: str) -> str:
 
 
 def csv_of(reports: list[Report]) -> str:
-    """Return the reports of runs as one tidy CSV table: a line a number, or a point of a curve; see COLUMNS."""
+    """Return the reports of runs as one tidy CSV table: a line a number, a point of a curve, or what was left out."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for report in reports:
         for value in report.values:
             numbers = digits(value.value), digits(value.error)
-            writer.writerow([report.run, value.figure, value.molecules, "", "", *numbers, value.unit])
+            writer.writerow([report.run, value.figure, value.molecules, "", "", *numbers, value.unit, value.why])
         for curve in report.curves:
             names = [report.run, curve.figure, curve.molecules, curve.x_name]
             for point in zip(curve.x, curve.value, curve.error, strict=True):
-                writer.writerow([*names, *map(digits, point), curve.unit])
+                writer.writerow([*names, *map(digits, point), curve.unit, ""])
+        for name, why in report.left_out.items():
+            writer.writerow([report.run, name, "", "", "", "", "", "", why])
     return text.getvalue().rstrip("\n")
 
 

@@ -26,7 +26,11 @@ between two beads as many bonds apart as there are)"""
 IN_SIZES = ("radius_of_gyration", "end_to_end", "end_correlation_time")
 """Numbers that the table of sizes has."""
 
-FOUND_BY = {"option": "as asked for", "equilibration": "where equilibration ends", "all": "all that there is"}
+FOUND_BY = {
+    "option": "as asked for",
+    "equilibration": "since no series starts differently",
+    "all": "all that there is",
+}
 
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
@@ -94,7 +98,7 @@ def execute(args: argparse.Namespace) -> int:
     pictures = drawn(args, reports, mpi) if args.plot else []
     if args.comm.rank == 0:
         for report in reports:
-            warn_of_start(report)
+            warn_of_slow_series(report)
             warn_of_short_runs(report)
         if args.json:
             print(json_of(reports, hpcchain.__version__))
@@ -206,23 +210,22 @@ def unit_of(value: Value) -> str:
 def notes(report: Report) -> str:
     """Return what was analysed of a run, which curves there are besides, and what was left out and why."""
     curves = list(dict.fromkeys(curve.figure for curve in report.curves))
-    lines = [f"{report.run}: from time {report.start:.6g}, {FOUND_BY[report.found_by]}; {report.frames} frames"]
+    why = f"where {report.decisive[0]} has become steady" if report.decisive else FOUND_BY[report.found_by]
+    lines = [f"{report.run}: from time {report.start:.6g}, {why}; {report.frames} frames"]
     if curves:
         lines.append(f"curves (with --json, --csv or --plot): {', '.join(curves)}")
-    lines += [f"left out: {name}: {why}" for name, why in report.left_out.items()]
+    lines += [f"left out: {name}: {why}" for name, why in report.missing().items()]
     return "\n".join(lines)
 
 
-def warn_of_start(report: Report) -> None:
-    """Warn where most of a run came before the end of equilibration."""
-    ends = [time[-1] for time, _ in report.series.values() if len(time)] + [report.times[1]]
-    last = max((end for end in ends if math.isfinite(end)), default=math.nan)
-    if report.found_by == "equilibration" and report.start > 0.5 * last:
+def warn_of_slow_series(report: Report) -> None:
+    """Warn of series that cannot show whether equilibration has ended."""
+    if report.slow:
         LOG.warning(
-            "%s: equilibration ends only at time %.6g of %.6g: less than half is left; make the run longer",
+            "%s: too few independent samples of %s to show whether equilibration has ended; make the run longer, or "
+            "compare runs from different starts",
             report.run,
-            report.start,
-            last,
+            ", ".join(report.slow),
         )
 
 

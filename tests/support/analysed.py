@@ -11,8 +11,19 @@ from hpcchain.model.system import PERIODIC, Box
 from tests.support.io_samples import chains, system_of
 
 
-def write_run(folder, lengths, position, velocity=None, edge=50.0, events=None, reports=None, times=None, image=None):
-    """Write a finished run of chains in a periodic cube; return its folder.
+def write_run(
+    folder,
+    lengths,
+    position,
+    velocity=None,
+    edge=50.0,
+    events=None,
+    reports=None,
+    times=None,
+    image=None,
+    boundary=PERIODIC,
+):
+    """Write a finished run of chains in a cube; return its folder.
 
     Parameters
     ----------
@@ -26,7 +37,7 @@ def write_run(folder, lengths, position, velocity=None, edge=50.0, events=None, 
     times, image : arrays, optional
         0, 1, ... and 0 without them.
     """
-    box = Box(np.full(3, edge), np.zeros(3), np.full(3, PERIODIC, dtype=np.int8))
+    box = Box(np.full(3, edge), np.zeros(3), np.full(3, boundary, dtype=np.int8))
     system = replace(system_of([2]), topology=chains(lengths), box=box, state=None)
     (folder / "parts").mkdir(parents=True)
     writer = PartWriter(folder / "parts", 0, None, system.topology, log_events=events is not None)

@@ -19,6 +19,8 @@ INNER = 5
 """Beads in the middle of a chain that g1 and g2 are of."""
 WINDOW = 0.1, 0.5
 """Lags between which D is fitted, as parts of the time analysed."""
+NEAR, SURE = 0.1, 0.15
+"""Motion is diffusive where the exponent is 1 within so much or two errors, and its error is no greater than that."""
 
 
 class Displacement:
@@ -58,14 +60,31 @@ class Displacement:
                     Curve(name, self.kind.name, AREA, "lag", TIME, lag[later], y[later], e[later], ("log", "log"))
                 )
         window = (lag >= WINDOW[0] * lag[-1]) & (lag <= WINDOW[1] * lag[-1])
-        if window.sum() >= 2:
-            fit, doubt = sums.estimate(lambda x: diffusion(lag[window], rows(x, 3)[2][window]))
-            names = (("diffusion", "length^2 / time"), ("diffusion_exponent", ""))
-            found += [
-                Value(name, self.kind.name, float(v), float(e), unit)
-                for (name, unit), v, e in zip(names, fit, doubt, strict=True)
-            ]
-        return found
+        if window.sum() < 2:
+            why = "fewer than two lags from 0.1 to 0.5 of the time analysed: more frames are needed"
+            return [*found, Value("diffusion", self.kind.name, np.nan, np.nan, "length^2 / time", why=why)]
+        fit, doubt = sums.estimate(lambda x: diffusion(lag[window], rows(x, 3)[2][window]))
+        why = not_diffusive(float(fit[1]), float(doubt[1]), lag[window])
+        if why:
+            fit[0] = doubt[0] = np.nan
+        return [
+            *found,
+            Value("diffusion", self.kind.name, float(fit[0]), float(doubt[0]), "length^2 / time", why=why),
+            Value("diffusion_exponent", self.kind.name, float(fit[1]), float(doubt[1])),
+        ]
+
+
+def not_diffusive(exponent: float, error: float, lag: np.ndarray) -> str:
+    """Return why mean squared displacements of such an exponent at these lags give no D; "" where they do."""
+    if np.isnan(exponent):
+        return f"g3 does not grow from lag {lag[0]:.4g} to {lag[-1]:.4g}"
+    doubt = "unknown" if np.isnan(error) else f"{error:.2g}"
+    there = f"g3 grows as t^{exponent:.2f} from lag {lag[0]:.4g} to {lag[-1]:.4g}, error {doubt}"
+    if abs(exponent - 1.0) > max(NEAR, 2.0 * np.nan_to_num(error)):
+        return f"{there}; in diffusion it is t^1: make the run longer"
+    if not error <= SURE:
+        return f"{there}: too uncertain to be diffusion; more molecules or a longer run are needed"
+    return ""
 
 
 def diffusion(lag: np.ndarray, square: np.ndarray) -> np.ndarray:

@@ -173,6 +173,8 @@ def _write_gsd(scene: Scene, out: Path) -> None:
             frame.configuration.step = int(step)
             frame.configuration.box = [*scene.size, 0.0, 0.0, 0.0]
             frame.log["time"] = np.array([time])
+            if not len(file):  # readers take it of all frames
+                frame.log["particles/molecule"] = scene.molecule.astype(np.uint32) + 1
             _fill_particles(frame.particles, scene)
             frame.particles.position, frame.particles.velocity = wrapped, velocity
             frame.particles.image = image + moved
@@ -213,6 +215,7 @@ def _write_extxyz(scene: Scene, out: Path) -> None:
 
     Species are chemical elements, since readers such as ASE take no others: the head's Types says which stand for
     which beads. Orientations have their scalar part last, which is how OVITO takes them, after which columns are named.
+    For ASE, which finds masses and velocities under these names alone, masses and momenta stand there, too.
     """
     size = scene.size
     lattice = " ".join(_digits(value) for value in np.diag(size).ravel())
@@ -221,9 +224,11 @@ def _write_extxyz(scene: Scene, out: Path) -> None:
     labels = elements_for(scene.names)
     types = ",".join(f"{label}={name}" for label, name in zip(labels, scene.names, strict=True))
     types = types.replace("\\", "_").replace('"', "_")
-    more = "" if scene.moment is None else ":orientation:R:4:angular_velocity:R:3"
+    more = "" if scene.moment is None else ":orientation:R:4:omega:R:3"
+    more += ":id:I:1:molecule:I:1:map_shift:I:3:masses:R:1:momenta:R:3"
+    ids = np.arange(1, len(scene.species) + 1)
     with open(out, "w", encoding="utf-8") as file:
-        for step, time, position, velocity, _, orientation, spins in scene.frames:
+        for step, time, position, velocity, image, orientation, spins in scene.frames:
             file.write(f"{len(position)}\n")
             file.write(
                 f'Lattice="{lattice}" Origin="{origin}" pbc="{periodic}" '
@@ -233,9 +238,10 @@ def _write_extxyz(scene: Scene, out: Path) -> None:
             columns = [position, velocity, scene.mass, scene.diameter / 2.0]
             if orientation is not None:
                 columns += [np.roll(orientation, -1, axis=1), spins]
-            table = np.column_stack(columns)
-            for kind, row in zip(scene.species, table, strict=True):
-                file.write(f"{labels[kind]} {' '.join(map(_digits, row))}\n")
+            columns += [ids, scene.molecule + 1, image, scene.mass, scene.mass[:, None] * velocity]
+            rows = (np.reshape(column, (len(ids), -1)).tolist() for column in columns)
+            for kind, *row in zip(scene.species, *rows, strict=True):
+                file.write(f"{labels[kind]} {' '.join(str(number) for part in row for number in part)}\n")
 
 
 def elements_for(names: Any) -> list:

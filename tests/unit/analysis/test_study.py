@@ -45,6 +45,57 @@ def test_the_end_of_equilibration_is_found_unless_a_time_is_given(folder):
     assert given.value("pressure").value > 2.0
 
 
+def test_the_series_that_decided_is_named(folder, tmp_path, capsys, monkeypatch):
+    """In the table, in JSON and in the picture, where sizes have no panel unless one of them decided."""
+    pytest.importorskip("matplotlib")
+    position = free_chains(7, FRAMES, CHAINS, BEADS)
+    position[:5] *= 2.0
+    sizes = write_run(tmp_path / "out", [BEADS] * CHAINS, position.reshape(FRAMES, -1, 3))
+    panels = []
+    monkeypatch.setattr("matplotlib.axes.Axes.set_ylabel", lambda panel, text, **_: panels.append(text))
+    for run, name in ((folder, "pressure"), (sizes, "radius_of_gyration A")):
+        assert study(run, Wanted()).decisive[0] == name
+        assert main(["analyze", str(run), "--figures", "observables", "--plot", "--output", str(tmp_path)]) == 0
+        assert f"where {name} has become steady" in capsys.readouterr().out
+        assert main(["analyze", str(run), "--figures", "observables", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["runs"][0]["from_series"] == name
+    assert panels[-2:] == ["temperature", "radius_of_gyration\nA"]
+
+
+def slow_chains(seed, frames, chains, time):
+    """Return (frames, 2 chains, 3) dimers whose centres walk at random, D = .01, and whose lengths change slowly."""
+    rng, decay = np.random.default_rng(seed), np.exp(-1.0 / time)
+    centre = np.cumsum(rng.normal(size=(frames, chains, 3)) * 0.02**0.5, axis=0)
+    length = rng.normal(size=(frames, chains)) * np.sqrt(1.0 - decay**2)
+    length[0] = rng.normal(size=chains)
+    for k in range(1, frames):
+        length[k] += decay * length[k - 1]
+    half = np.zeros((frames, chains, 3))
+    half[..., 0] = 0.5 * (2.0 + 0.3 * length)
+    return np.stack([centre - half, centre + half], axis=2).reshape(frames, -1, 3)
+
+
+def test_slow_sizes_do_not_shorten_steady_runs(tmp_path):
+    """Sizes of correlation times of an eighth of the run: all is analysed, and D of six seeds agrees in its errors."""
+    runs = [write_run(tmp_path / str(seed), [2] * 20, slow_chains(seed, 200, 20, 25.0), edge=1e4) for seed in range(6)]
+    found = [study(run, Wanted(None, ("displacement",))) for run in runs]
+    assert [report.start for report in found] == [0.0] * 6
+    assert {report.found_by for report in found} == {"equilibration"} and any(report.slow for report in found)
+    values = [report.value("diffusion", "A") for report in found]
+    pulls = [(value.value - 0.01) / value.error for value in values]
+    assert np.std([value.value for value in values]) < 2.0 * np.mean([value.error for value in values])
+    assert max(map(abs, pulls)) < 4.0 and np.mean(np.square(pulls)) < 3.0
+
+
+def test_a_slow_series_warns(tmp_path, capsys):
+    growing = free_chains(1, 1, CHAINS, BEADS).reshape(1, -1, 3) * np.linspace(1.0, 2.0, 30)[:, None, None]
+    run = write_run(tmp_path / "out", [BEADS] * CHAINS, growing)
+    assert main(["analyze", str(run), "--figures", "observables"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.count("too few independent samples of radius_of_gyration A, end_to_end A") == 1
+    assert "since no series starts differently" in captured.out
+
+
 def test_few_samples_are_all_taken(tmp_path):
     report = study(write_run(tmp_path, [2], np.random.default_rng(1).normal(size=(5, 2, 3))), Wanted())
     assert (report.start, report.found_by) == (0.0, "all")
@@ -64,7 +115,7 @@ def test_json_has_all_figures_and_stable_names(folder, capsys):
     whole = json.loads(capsys.readouterr().out)
     assert set(whole) == {"format", "program", "runs"} and whole["format"] == 1 and len(whole["runs"]) == 2
     run = whole["runs"][0]
-    assert set(run) == {"run", "from", "from_found_by", "frames", "times", "molecules", "values", "curves", "left_out"}
+    assert set(run) == set("run from from_found_by from_series frames times molecules values curves left_out".split())
     assert run["molecules"] == [{"name": "A", "beads": BEADS, "count": CHAINS}]
     assert all(set(value) == {"figure", "molecules", "value", "error", "unit"} for value in run["values"])
     for curve in run["curves"]:
@@ -81,7 +132,7 @@ def test_json_has_all_figures_and_stable_names(folder, capsys):
         "contacts_by_bead",
         "internal_distances",
     } <= {curve["figure"] for curve in run["curves"]}
-    assert run["left_out"] == {}
+    assert set(run["left_out"]) == {"diffusion A"}
 
 
 def test_csv_is_one_tidy_table_of_the_same(folder, capsys):

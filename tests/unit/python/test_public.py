@@ -11,7 +11,9 @@ from hpcchain import api
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, UsageError
 from hpcchain.io.tools.compare import compare
+from hpcchain.model.system import OPEN
 from hpcchain.parallel.comm import Single
+from tests.support.analysed import write_run
 from tests.support.launching import run_python
 from tests.support.unfinished import FRAMES, PARTS, run_folder
 
@@ -107,6 +109,36 @@ def test_a_universe_has_bonds_masses_and_molecules(place):
     assert universe.atoms.masses[:4].tolist() == [2.0] * 4 and universe.residues.resnames[0] == "dumbbell"
     universe.trajectory[4]
     np.testing.assert_allclose(universe.atoms.positions, found.trajectory.position[4], rtol=1e-5, atol=1e-5)
+
+
+def test_a_universe_has_the_times_of_the_frames(place, tmp_path):
+    """In the file and in memory; of a run that begins later, and whose last frame is off the raster."""
+    pytest.importorskip("MDAnalysis")
+    found = hpcchain.read(place / "out")
+    universe = found.universe()
+    assert universe.trajectory.dt == found.trajectory.dt == 0.5 and universe.trajectory.totaltime == 2.0
+    universe.transfer_to_memory()
+    assert [frame.time for frame in universe.trajectory] == found.trajectory.time.tolist()
+    universe.trajectory[4]
+    np.testing.assert_allclose(universe.atoms.velocities, found.trajectory.velocity[4], rtol=1e-6)
+    times = 3.0 + np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.43])
+    later = hpcchain.read(write_run(tmp_path / "later", [2, 2], np.ones((6, 4, 3)), times=times)).universe()
+    assert later.trajectory.dt == pytest.approx(0.1) and [frame.time for frame in later.trajectory] == times.tolist()
+    later.transfer_to_memory(stop=5, time_offset=later.trajectory[0].time)
+    assert [frame.time for frame in later.trajectory] == pytest.approx(times[:5])
+
+
+def test_a_universe_has_all_that_is_known_of_molecules(place, tmp_path):
+    pytest.importorskip("MDAnalysis")
+    universe = hpcchain.read(place / "out").universe()
+    beads = universe.atoms
+    assert beads.ids.tolist() == list(range(1, 57)) and beads.molnums[[0, 2, 3]].tolist() == [0, 0, 1]
+    assert beads.moltypes[0] == "dumbbell" and beads.resnums[-1] == 32 and len(beads.fragments) == 32
+    assert universe.dimensions[3:].tolist() == [90.0] * 3
+    free = hpcchain.read(write_run(tmp_path / "free", [2, 2], np.ones((2, 4, 3)), boundary=OPEN)).universe()
+    assert free.dimensions is None and all(frame.dimensions is None for frame in free.trajectory)
+    single = hpcchain.read(write_run(tmp_path / "single", [2], np.ones((1, 2, 3)))).universe()
+    assert len(single.trajectory) == 1
 
 
 def test_what_is_not_there_is_named(tmp_path):

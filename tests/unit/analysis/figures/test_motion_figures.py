@@ -1,10 +1,16 @@
 """Figures of motion against exact cases: free flight, random walks, chains of known modes; evenly spaced frames."""
 
+import csv
+import io
+import json
+
 import numpy as np
 import pytest
 
 from hpcchain.analysis.correlate import autocorrelation, lags_of, square_displacement
+from hpcchain.analysis.figures.displacement import not_diffusive
 from hpcchain.analysis.study import Wanted, evenly_spaced, study
+from hpcchain.cli.main import main
 from tests.support.analysed import free_chains, write_run
 
 
@@ -50,6 +56,7 @@ def test_free_flight_and_wrapping(tmp_path):
     assert g1.value == pytest.approx(g3.value, rel=1e-9)
     assert g2.value == pytest.approx(0.0, abs=1e-9)
     assert report.value("diffusion_exponent", "A").value == pytest.approx(2.0)
+    assert np.isnan(report.value("diffusion", "A").value) and "t^2.00" in report.missing()["diffusion A"]
     assert report.curve("velocity_correlation_centre", "A").value == pytest.approx(1.0)
     assert report.value("velocity_square_bead", "A").value == pytest.approx(square)
     assert report.curve("end_correlation", "A").value == pytest.approx(1.0)
@@ -68,6 +75,46 @@ def test_a_random_walk_diffuses(tmp_path):
     early = g3.x <= 10.0
     assert np.all(np.abs(g3.value - 6.0 * constant * g3.x)[early] < 4.5 * g3.error[early])
     assert report.curve("g1", "A") is None
+
+
+@pytest.mark.parametrize(
+    ("exponent", "error", "told"),
+    [
+        (1.0, 0.05, ""),
+        (1.09, 0.02, ""),
+        (0.85, 0.08, ""),
+        (1.6, 0.1, "g3 grows as t^1.60 from lag 1 to 5, error 0.1; in diffusion it is t^1: make the run longer"),
+        (0.8, 0.05, "t^0.80"),
+        (1.3, 0.3, "too uncertain"),
+        (1.0, np.nan, "too uncertain"),
+        (1.5, np.nan, "make the run longer"),
+        (np.nan, np.nan, "does not grow"),
+    ],
+)
+def test_only_diffusion_has_a_coefficient(exponent, error, told):
+    why = not_diffusive(exponent, error, np.array([1.0, 2.0, 5.0]))
+    assert told in why and bool(told) == bool(why)
+
+
+def test_why_there_is_no_coefficient_is_said_everywhere(tmp_path, capsys, monkeypatch):
+    """Molecules that are caught in cages and do not get farther: in the table, in JSON, CSV and the picture."""
+    pytest.importorskip("matplotlib")
+    caged = np.random.default_rng(4).normal(size=(60, 30, 3))
+    folder, why = write_run(tmp_path / "out", [1] * 30, caged), "in diffusion it is t^1: make the run longer"
+    texts = []
+    monkeypatch.setattr("matplotlib.figure.Figure.supxlabel", lambda figure, text, **_: texts.append(text))
+    words = ["analyze", str(folder), "--from", "0", "--figures", "displacement"]
+    assert main([*words, "--plot"]) == 0 and "left out: diffusion A: g3 grows as t^" in texts[0] and why in texts[0]
+    table = capsys.readouterr().out
+    assert "left out: diffusion A: g3 grows as t^" in table and why in table
+    assert [line.split()[2:4] for line in table.splitlines() if line.startswith("diffusion ")] == [["-", "-"]]
+    assert main([*words, "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert why in run["left_out"]["diffusion A"]
+    assert [value["value"] for value in run["values"] if value["figure"] == "diffusion"] == [None]
+    assert main([*words, "--csv"]) == 0
+    (row,) = [row for row in csv.DictReader(io.StringIO(capsys.readouterr().out)) if row["figure"] == "diffusion"]
+    assert row["value"] == "" and why in row["left_out"]
 
 
 def test_rouse_modes_of_freely_jointed_chains(tmp_path):

@@ -233,9 +233,9 @@ def test_extended_xyz_has_the_scalar_part_last(tmp_path):
     path, written, turning = run(tmp_path / "a", spinning_system())
     export(path, "extxyz", tmp_path / "out.xyz")
     lines = (tmp_path / "out.xyz").read_text().splitlines()
-    assert "radius:R:1:orientation:R:4:angular_velocity:R:3 Time=0.5" in lines[BEADS + 3]
+    assert "radius:R:1:orientation:R:4:omega:R:3:id:I:1:" in lines[BEADS + 3]
     row = [float(word) for word in lines[BEADS + 4 + 4].split()[1:]]
-    assert row[8:12] == [*written[1][4][1:], written[1][4][0]] and row[12:] == turning.velocity[4].tolist()
+    assert row[8:12] == [*written[1][4][1:], written[1][4][0]] and row[12:15] == turning.velocity[4].tolist()
 
 
 def test_a_checkpoint_is_exported_with_the_orientation_of_its_time(tmp_path):

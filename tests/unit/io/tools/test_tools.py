@@ -202,6 +202,9 @@ def test_extxyz_has_every_digit(tmp_path, system):
     position, velocity, _ = frame_of(BEADS, 1)
     assert np.array_equal(np.array([row[1:4] for row in table], dtype=float), position)
     assert np.array_equal(np.array([row[4:7] for row in table], dtype=float), velocity)
+    assert "radius:R:1:id:I:1:molecule:I:1:map_shift:I:3:masses:R:1:momenta:R:3 " in head
+    assert [row[9:11] for row in table] == [["1", "1"], ["2", "1"], *([str(n), "2"] for n in range(3, 7))]
+    assert [list(map(int, row[11:14])) for row in table] == frame_of(BEADS, 1)[2].tolist()
 
 
 def test_extxyz_opens_in_ase(tmp_path, system):
@@ -211,6 +214,8 @@ def test_extxyz_opens_in_ase(tmp_path, system):
     position, velocity, _ = frame_of(BEADS, 1)
     assert len(frames) == 4 and frames[1].info["Time"] == 0.5 and frames[1].info["Types"] == "H=A,He=B"
     assert np.array_equal(frames[1].positions, position) and np.array_equal(frames[1].arrays["velo"], velocity)
+    assert np.array_equal(frames[1].get_masses(), system.topology.mass)
+    assert np.allclose(frames[1].get_velocities(), velocity, rtol=1e-15)
     assert frames[1].cell.lengths().tolist() == [7.0, 8.0, 9.1] and frames[1].pbc.tolist() == [True, False, False]
 
 
@@ -238,7 +243,9 @@ def test_gsd_has_bonds_types_diameters_and_wrapped_positions(tmp_path, system):
     position, velocity, image = frame_of(BEADS, 2)
     size, origin = system.box.size, system.box.origin
     assert frame.configuration.box[:3].tolist() == np.float32(size).tolist()
-    assert frame.log["time"][0] == 1.0
+    assert frame.log["time"][0] == 1.0 and frame.configuration.step == 2
+    assert frame.log["particles/molecule"].tolist() == [1, 1, 2, 2, 2, 2]
+    assert np.array_equal(frame.particles.mass, np.float32(system.topology.mass))
     assert frame.bonds.group.tolist() == system.topology.bonds.tolist()
     assert frame.particles.types == ["A", "B"]
     assert frame.particles.typeid.tolist() == [0, 0, 1, 1, 1, 1]
