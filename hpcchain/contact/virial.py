@@ -86,25 +86,13 @@ def virial(s, a, b, p, q, n, r, impulse):
 
 
 @kernel
-def _tangential_lever(s, a, b, p, q, n, r, c):
-    """Return what `_lever` does, summed as runs with spins always have."""
-    apart = r * n[c] - (s.work[p + W.COEF + W.LANES * c] - s.work[q + W.COEF + W.LANES * c])
-    if a != b:
-        apart += _centre(s, a, c)
-        apart -= _centre(s, b, c)
-    elif abs(apart) < 0.5 * s.par[L.SIZE + c] or s.par[L.SIZE + c] == 0.0:
-        apart = 0.0
-    return apart
-
-
-@kernel
 def tangential_virial(s, a, b, p, q, n, r, extended):
     """Return what the tangential part of the impulse, on the first bead, adds to `virial`; 0 in runs without spins."""
     if extended is None:
         return 0.0
-    lx = _tangential_lever(s, a, b, p, q, n, r, 0)
-    ly = _tangential_lever(s, a, b, p, q, n, r, 1)
-    lz = _tangential_lever(s, a, b, p, q, n, r, 2)
+    lx = _lever(s, a, b, p, q, n, r, 0)
+    ly = _lever(s, a, b, p, q, n, r, 1)
+    lz = _lever(s, a, b, p, q, n, r, 2)
     t = s.tangential
     add_tensor(s.virial_tensor, t[0], t[1], t[2], lx, ly, lz)
     return t[0] * lx + t[1] * ly + t[2] * lz

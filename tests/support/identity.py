@@ -156,6 +156,8 @@ def first_difference(one, other):
         return f"contact {differ[0]}: {one.events[differ[0]]} and {other.events[differ[0]]}"
     if len(one.events) != len(other.events):
         return f"{len(one.events)} and {len(other.events)} contacts"
+    if bits([one.events]) != bits([other.events]):
+        return "signs of zeros differ in the contacts"
     if bits(one.frame) != bits(other.frame):
         return "the last frames differ"
     for name, a, b in zip(State.ARRAYS, states(one.state), states(other.state), strict=True):

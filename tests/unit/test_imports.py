@@ -168,3 +168,33 @@ def is_sector(node):
         "mol",
         "timing",
     }
+
+
+def shadowed(tree):
+    """Return the names that a module imports and one of its functions takes for something else."""
+    imported = {
+        (alias.asname or alias.name).partition(".")[0]
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    taken = {
+        node.arg if isinstance(node, ast.arg) else node.id
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.Lambda)
+        for node in ast.walk(function)
+        if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    }
+    return sorted(imported & taken)
+
+
+def test_no_function_gives_an_imported_name_another_sense():
+    for text, expected in (
+        ("import time\ndef f():\n    time = 1\n", ["time"]),
+        ("from a import b as c\ndef f(x):\n    return [c for c in x]\n", ["c"]),
+        ("from a import b\ndef f(b): pass\n", ["b"]),
+        ("import time\ndef f(t):\n    return time.time()\ntimes = f\n", []),
+    ):
+        assert shadowed(ast.parse(text)) == expected, text
+    found = {name: shadowed(ast.parse(path.read_text(encoding="utf-8"))) for name, path in files().items()}
+    assert {name: names for name, names in found.items() if names} == {}

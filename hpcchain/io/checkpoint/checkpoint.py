@@ -363,8 +363,8 @@ def read_perf(path: Path) -> dict:
     """Return where a run's time went until a checkpoint: dict of phase -> (min, avg, max) wall seconds over ranks."""
     with files.reading(path, "checkpoint") as file:
         found = files.get_json(file, "perf")
-        slabs_module = found.values() if isinstance(found, dict) else [None]
-        numbers = [x for row in slabs_module for x in (row if isinstance(row, list) and len(row) == 3 else [None])]
+        rows = found.values() if isinstance(found, dict) else [None]
+        numbers = [x for row in rows for x in (row if isinstance(row, list) and len(row) == 3 else [None])]
         if not all(type(x) in (int, float) for x in numbers):
             raise wrong_contents(path, "perf: is no table of three numbers each")
         return {phase: tuple(row) for phase, row in found.items()}

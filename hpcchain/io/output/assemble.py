@@ -101,8 +101,7 @@ def _plans(run_dir: Path, heads: list, counters: dict, comm: Communicator | None
     link = heads[0].after if heads else counters.get("part_seal")
     first = heads[0].path.name if heads else "the next part"
     return [
-        _plan(run_dir / f"{kind}.h5", kind, base[slabs_module], link, heads, first, comm)
-        for kind, slabs_module in FILES.items()
+        _plan(run_dir / f"{kind}.h5", kind, base[counted], link, heads, first, comm) for kind, counted in FILES.items()
     ]
 
 

@@ -272,13 +272,13 @@ def _clock(head: PartHead) -> tuple[np.ndarray, np.ndarray]:
     """Return the steps and times of a part's frames."""
     with _part_or_joined(head, "trajectory") as (file, first):
         if first is None:
-            step, time = file["frame_step"][()], file["frame_time"][()]
+            steps, times = file["frame_step"][()], file["frame_time"][()]
         else:
             clock = (files.get(file, f"{GROUP}/position/{name}") for name in ("step", "time"))
-            step, time = (values[first : first + head.count("frames")] for values in clock)
-    if len(time) != head.count("frames") or len(step) != len(time):
+            steps, times = (values[first : first + head.count("frames")] for values in clock)
+    if len(times) != head.count("frames") or len(steps) != len(times):
         raise DataError(f"{head.path}: does not hold the {head.count('frames')} frames that it counts")
-    return step, time
+    return steps, times
 
 
 def beads_of(output: RunOutput) -> Trajectory:

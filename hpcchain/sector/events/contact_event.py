@@ -137,8 +137,8 @@ def record(s, log_rows, time, i, partner, impulse, moment, work, heat):
     row[L.LOG_STATUS] = L.VALID
     row[L.LOG_MOLECULE] = s.segment[partner if 0 <= gid_b < gid_a else i, L.MOLECULE]
     if s.extended is not None:
-        for c in range(3):
-            row[L.LOG_TANGENTIAL + c] = -s.tangential[c] if 0 <= gid_b < gid_a else s.tangential[c]
+        for c in range(3):  # 0.0 has one sign, whichever bead came first
+            row[L.LOG_TANGENTIAL + c] = 0.0 - s.tangential[c] if 0 <= gid_b < gid_a else s.tangential[c] + 0.0
     forget_tangential(s, s.extended)
     s.count[L.N_LOGGED] += 1
 
