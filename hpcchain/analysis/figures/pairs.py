@@ -20,8 +20,10 @@ REACH = 4.0
 BEADS = 1_000_000
 """Beads times frames that are enough."""
 FEWEST = 10
-AT_ONCE = 1 << 20
-"""Pairs whose distances are found at once."""
+AT_ONCE = 1 << 14
+"""Pairs whose distances are found at once: their tables stay in a cache."""
+PAYS = 3
+"""Cells pay where they leave out so many times as many pairs as they look at."""
 
 
 def enough(beads: int) -> int:
@@ -64,7 +66,7 @@ class PairDistribution:
 def close_pairs(position: np.ndarray, box: np.ndarray, reach: float) -> Iterator[tuple]:
     """Yield (i, j, distance) arrays of the pairs of a periodic box that are nearer than `reach`, each pair once.
 
-    Beads are sorted into cells at least half the reach wide.
+    In boxes of some reaches all pairs are looked at; in larger ones beads are sorted into cells half a reach wide.
 
     Parameters
     ----------
@@ -77,37 +79,74 @@ def close_pairs(position: np.ndarray, box: np.ndarray, reach: float) -> Iterator
     number = np.minimum(np.maximum((2.0 * box / reach).astype(np.int64), 1), 256)
     depth = np.where(number >= 5, 2, 0)
     number = np.where(number >= 5, number, 1)
-    layers = np.minimum((np.mod(position / box, 1.0) * number).astype(np.int64), number - 1)
-    cell = (layers[:, 0] * number[1] + layers[:, 1]) * number[2] + layers[:, 2]
+    cells = number.prod() >= PAYS * (2 * depth + 1).prod()
+    yield from _by_cells(position, box, reach, number, depth) if cells else _of_all(position, box, reach)
+
+
+def _of_all(position: np.ndarray, box: np.ndarray, reach: float) -> Iterator[tuple]:
+    beads, along = len(position), np.ascontiguousarray((position / box).T)
+    for low in range(0, beads, max(AT_ONCE // beads, 1)):
+        high = min(low + max(AT_ONCE // beads, 1), beads)
+        square = np.zeros((high - low, beads - low))
+        for axis in range(3):
+            away = along[axis, low:high, None] - along[axis, low:]
+            away -= np.rint(away)
+            away *= box[axis]
+            away *= away
+            square += away
+        rows, columns = np.divmod(np.flatnonzero(square.ravel() < reach * reach), beads - low)
+        once = columns > rows
+        rows, columns = rows[once], columns[once]
+        yield low + rows, low + columns, np.sqrt(square[rows, columns])
+
+
+def _by_cells(
+    position: np.ndarray, box: np.ndarray, reach: float, number: np.ndarray, depth: np.ndarray
+) -> Iterator[tuple]:
+    """Yield the pairs by `number` cells along each axis, of which `depth` on either side are looked at; 0: of one."""
+    inside = np.mod(position / box, 1.0)
+    layers = np.minimum((inside * number).astype(np.int64), number - 1)
+    cell = number_of(layers, number)
     sequence = np.argsort(cell, kind="stable")
     count = np.bincount(cell, minlength=int(number.prod()))
     first = np.cumsum(count) - count
-    sorted_layers = layers[sequence]
+    layers, place = layers[sequence], (inside * box)[sequence]
+    along = np.ascontiguousarray(place.T)
     for shift in np.ndindex(*(2 * depth + 1)):
         offset = np.array(shift) - depth
         if tuple(offset) < (0, 0, 0):
             continue
-        to = np.mod(sorted_layers + offset, number)
-        other = (to[:, 0] * number[1] + to[:, 1]) * number[2] + to[:, 2]
-        for rows, columns in _expanded(count[other], first[other]):
-            if not offset.any():
-                rows, columns = rows[columns > rows], columns[columns > rows]
-            i, j = sequence[rows], sequence[columns]
-            away = position[i] - position[j]
-            away -= box * np.rint(away / box)
-            distance = np.sqrt(np.einsum("ij,ij->i", away, away))
-            near = distance < reach
-            yield i[near], j[near], distance[near]
+        to = layers + offset
+        image = to // number
+        other = number_of(to - image * number, number)
+        begin, end = first[other], first[other] + count[other]
+        if not offset.any():
+            begin = np.arange(1, len(place) + 1)  # each pair of one cell once
+        seen = np.ascontiguousarray((place - image * box).T)  # from the other cell
+        for low, high, own, columns in _expanded(end - begin, begin):
+            square = np.zeros(len(columns))
+            for axis in range(3):
+                away = np.repeat(seen[axis, low:high], own) - along[axis].take(columns)
+                if not depth[axis]:
+                    away -= box[axis] * np.rint(away / box[axis])
+                square += away * away
+            near = np.flatnonzero(square < reach * reach)
+            rows = np.repeat(np.arange(low, high), own)[near]
+            yield sequence[rows], sequence[columns[near]], np.sqrt(square[near])
 
 
-def _expanded(count: np.ndarray, first: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield (row, first[row] ... first[row] + count[row] - 1) for all rows, a bounded number at a time."""
+def number_of(layers: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Return the number of the cell in layers (..., 3) along three axes that have so many each."""
+    return (layers[..., 0] * number[1] + layers[..., 1]) * number[2] + layers[..., 2]
+
+
+def _expanded(count: np.ndarray, first: np.ndarray) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+    """Yield (low, high, counts, first[row] ... first[row] + count[row] - 1) of rows low:high, some at a time."""
     total = np.concatenate([[0], np.cumsum(count)])
     low = 0
     while low < len(count):
         high = max(int(np.searchsorted(total, total[low] + AT_ONCE, side="right")) - 1, low + 1)
         own = count[low:high]
-        rows = np.repeat(np.arange(low, high), own)
-        inside = np.arange(total[high] - total[low]) - np.repeat(total[low:high] - total[low], own)
-        yield rows, first[rows] + inside
+        columns = np.arange(total[high] - total[low]) + np.repeat(first[low:high] - (total[low:high] - total[low]), own)
+        yield low, high, own, columns
         low = high

@@ -164,17 +164,20 @@ def test_a_crystal_scatters_at_its_own_wave_vectors_alone(tmp_path):
     assert np.sum(g.value[first] * shell[first]) == pytest.approx(12.0, rel=0.01)
 
 
-@pytest.mark.parametrize(("edges", "reach"), [((6.0, 6.5, 7.0), 1.0), ((4.0, 20.0, 9.0), 2.0), ((3.0, 3.0, 3.0), 1.5)])
+@pytest.mark.parametrize(
+    ("edges", "reach"),
+    [((6.0, 6.5, 7.0), 1.0), ((4.0, 20.0, 9.0), 2.0), ((3.0, 3.0, 3.0), 1.5), ((5.0, 6.0, 7.0), 2.0)],
+)
 def test_close_pairs_are_all_pairs_that_are_close(edges, reach):
     rng, box = np.random.default_rng(6), np.array(edges)
     position = rng.uniform(-1.0, 2.0, size=(150, 3)) * box
     away = position[:, None] - position[None]
     away -= box * np.rint(away / box)
     exact = {(i, j) for i, j in np.argwhere(np.sqrt(np.sum(away**2, axis=2)) < reach).tolist() if i < j}
-    found = [
-        tuple(sorted(p)) for i, j, _ in close_pairs(position, box, reach) for p in np.stack([i, j], axis=1).tolist()
-    ]
+    pairs = [np.concatenate(column) for column in zip(*close_pairs(position, box, reach), strict=True)]
+    found = [tuple(sorted(pair)) for pair in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True)]
     assert len(found) == len(set(found)) and set(found) == exact and len(exact) > 10
+    assert pairs[2] == pytest.approx(np.sqrt(np.sum(away**2, axis=2))[pairs[0], pairs[1]], rel=1e-12)
 
 
 def test_wave_vectors_are_each_once_and_within_reach():
