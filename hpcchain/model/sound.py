@@ -19,14 +19,14 @@ from hpcchain.config.demands.check import check_box, check_rod
 from hpcchain.config.demands.graph import check_graph
 from hpcchain.config.keys.schema import keys_of
 from hpcchain.config.keys.values import LARGEST, Wrong
-from hpcchain.layout import arrays as L
 from hpcchain.layout.state_bounds import LONGEST_TICKS
 from hpcchain.model.molecules.bodies import body_length, body_positions, is_thin
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.molecules.rods import rod_positions
 from hpcchain.model.physics.extended import is_extended, tables_of
-from hpcchain.model.physics.step_potentials import inside_is_sound, limits_problem, potentials_problem
+from hpcchain.model.physics.step_potentials import limits_problem, potentials_problem
+from hpcchain.model.sound_extra import extra_faults, imbalance
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.system import BEAD_STATE, OPEN, PERIODIC, WALL, Options
@@ -52,6 +52,7 @@ KNOWN = {
 """Of what `Physics.extended` may have: name -> function of the value and the Topology that says what is wrong."""
 LOOKED_AT_ELSEWHERE = ("pairs", "rough", "gravity", "walls", "fixed", "thermostat", "seed")
 """The other names that it may have."""
+MUTUAL = "state/inside: a bead names another that does not name it, or another level of their potential"
 BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
 EPS = np.finfo(np.float64).eps
 STRETCH, LOOSE = 1e-6, 1e-2
@@ -180,11 +181,10 @@ def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | 
         good = np.all((part >= least) & (part <= most), axis=1)
         if not good.all():
             return _at(one.name, int(np.argmin(good)), own, "is out of bounds")
-    if "impulses" in system.physics.extended:
-        return None
-    inside = rows[:, L.INSIDE :]
-    bad = ~inside_is_sound(inside, own, system.topology, system.physics)
-    return _at("inside", int(np.argmax(bad)), own, "names no bead within a step of it") if bad.any() else None
+    found = extra_faults(system, time, own)
+    if found is None and ids is None and imbalance(system, own):
+        return MUTUAL
+    return None if found is None else _at(*found[:2], own, found[2])
 
 
 def topology_problem(box: Box, topology: Topology, molecules: Any = None) -> str | None:

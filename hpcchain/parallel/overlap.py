@@ -8,7 +8,7 @@ import numpy as np
 
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.system import PERIODIC
-from hpcchain.parallel.decomposition.sectors import Bisection
+from hpcchain.parallel.decomposition.sectors import Bisection, brought_in
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -37,26 +37,62 @@ def overlap_on_ranks(
     tolerance : float
         Overlap that does not count, relative to the contact distance.
     """
-    reach = float(composition.prototypes.diameter.max()) * (1.0 + ROUNDING)
+    reach = float(composition.prototypes.diameter.max())
+    ids, place, _, _ = dealt_by_place(
+        comm, box, composition, molecule_ids, position, np.zeros((len(position), 0)), reach
+    )
+    found = None
+    if len(ids):
+        topology = composition.part(np.unique(composition.molecule_of(ids)))
+        pair = bead_overlap(box, topology, place, tolerance)
+        found = pair and (int(ids[pair[0]]), int(ids[pair[1]]), pair[2])
+    return min((pair for pair in comm.allgather(found) if pair is not None), default=None)
+
+
+def dealt_by_place(
+    comm: Exchange,
+    box: Box,
+    composition: Any,
+    molecule_ids: np.ndarray,
+    position: np.ndarray,
+    more: np.ndarray,
+    reach: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return beads in a part of the box, and those of the molecules that reach into its surroundings; collective.
+
+    Parameters
+    ----------
+    comm : Exchange
+    box, composition, molecule_ids, position :
+        As `overlap_on_ranks` takes them.
+    more : (n, w) float64 array
+        What else beads have, the same w on all ranks.
+    reach : float
+        How far the surroundings go [length].
+
+    Returns
+    -------
+    ids : (m,) int64 array
+        Global ids, ascending.
+    position, more : (m, 3), (m, w) float64 arrays
+    home : (m,) bool array
+        Whether a bead is in this rank's part of the box: all within reach of it are here.
+    """
+    reach *= 1.0 + ROUNDING
     points, bead = images(box, position, reach)
     sectors = Bisection(box, points, np.ones(len(points)), comm.size, comm)
     which, rank = sectors.within(points, reach)
     molecule = np.repeat(np.arange(len(molecule_ids)), composition.size_of(molecule_ids))[bead[which]]
+    table = np.column_stack([position, more])
     received = comm.exchange_unknown(
-        {
-            int(to): packed(composition, molecule_ids, position, np.unique(molecule[rank == to]))
-            for to in np.unique(rank)
-        }
+        {int(to): packed(composition, molecule_ids, table, np.unique(molecule[rank == to])) for to in np.unique(rank)}
     )
-    rows = np.concatenate([np.zeros((0, 4)), *(received[source].reshape(-1, 4) for source in sorted(received))])
+    width = 1 + table.shape[1]
+    rows = np.concatenate([np.zeros((0, width)), *(received[source].reshape(-1, width) for source in sorted(received))])
     rows = rows[np.argsort(rows[:, 0])]
-    ids = rows[:, 0].astype(np.int64)
-    found = None
-    if len(ids):
-        topology = composition.part(np.unique(composition.molecule_of(ids)))
-        pair = bead_overlap(box, topology, np.ascontiguousarray(rows[:, 1:]), tolerance)
-        found = pair and (int(ids[pair[0]]), int(ids[pair[1]]), pair[2])
-    return min((pair for pair in comm.allgather(found) if pair is not None), default=None)
+    place = np.ascontiguousarray(rows[:, 1:4])
+    home = sectors.owner(brought_in(box, place)) == comm.rank
+    return rows[:, 0].astype(np.int64), place, rows[:, 4:], home
 
 
 def images(box: Box, position: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
@@ -75,10 +111,10 @@ def images(box: Box, position: np.ndarray, reach: float) -> tuple[np.ndarray, np
     return points, bead
 
 
-def packed(composition: Composition, molecule_ids: np.ndarray, position: np.ndarray, which: np.ndarray) -> np.ndarray:
-    """Return, for a message, the global ids and places of the beads of some of the molecules."""
+def packed(composition: Composition, molecule_ids: np.ndarray, table: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """Return, for a message, the global ids of the beads of some of the molecules, and their rows of a table."""
     size = composition.size_of(molecule_ids)
     mask = np.zeros(len(molecule_ids), dtype=bool)
     mask[which] = True
     at = np.flatnonzero(np.repeat(mask, size))
-    return np.column_stack([composition.beads_of(molecule_ids[which]).astype(float), position[at]]).ravel()
+    return np.column_stack([composition.beads_of(molecule_ids[which]).astype(float), table[at]]).ravel()

@@ -32,6 +32,7 @@ from hpcchain.run.engines import (
     engine_for,
     freedom_of,
     in_slabs,
+    off_level_in,
     overlap_in,
     parts_of_events,
     ranks_at_work,
@@ -179,19 +180,36 @@ class Run:
             self._advance(min(until, self.frames.next, self.reports.next, self.checkpoints.next))
 
     def require_possible(self, path: Path) -> None:
-        """Raise DataError on every rank when beads of the state gone on from, read from a path, lie in one another.
+        """Raise DataError on every rank when the state gone on from, read from a path, is none that a run comes to.
 
-        Steps leave beads in one another by what they move in a step; that is not looked at.
+        Beads lie in one another, are on other levels of their potentials than their distances say, or have another
+        energy than the run had. Steps leave beads in one another by what they move in a step; that is not looked at.
         """
-        if self.system.physics.steps:
-            return
-        pair = overlap_in(self.system, self.comm, self.engine.ids, self.engine.frame(self.time)[0], DEEP)
-        if pair is not None:
-            i, j, distance = pair
+        problem = None
+        if not self.system.physics.steps:
+            place = self.engine.frame(self.time)[0]
+            pair = overlap_in(self.system, self.comm, self.engine.ids, place, DEEP)
+            problem = pair and f"beads {pair[0]} and {pair[1]} are {pair[2]:.6g} apart, deep in one another"
+            if problem is None and self.time > 0.0 and potentials_of(self.system.physics):
+                pair = off_level_in(self.system, self.comm, self.engine, self.time)
+                problem = pair and (
+                    f"state/inside: of bead {pair[0]} does not say within which step of their potential bead {pair[1]} "
+                    f"is, {pair[2]:.6g} away"
+                )
+        problem = problem or self._energy_problem()
+        if problem:
             raise DataError(
-                f"{path}: its state is impossible: at t {self.time:.6g} beads {i} and {j} are "
-                f"{distance:.6g} apart, deep in one another; go on from another checkpoint"
+                f"{path}: its state is impossible: at t {self.time:.6g} {problem}; go on from another checkpoint"
             )
+
+    def _energy_problem(self) -> str | None:
+        """Return that the energy is none that the run comes to, None where it may be, the same on all ranks."""
+        if self.log.energy is None:
+            return None
+        kept, kinetic = self._kept()
+        if not self.energy.impossible(kept, self.log.energy, self._scale(kinetic)):
+            return None
+        return f"the energy is {kept:.6g}, and was {self.log.energy:.6g} at first (counters: energy)"
 
     def _serve(self) -> None:
         """Write what is due now; a checkpoint at the end time is left to `finish`."""
@@ -292,11 +310,13 @@ class Run:
     def _heed_unreported(self) -> None:
         """Look at the energy where no report has, so that no checkpoint of a bad state takes a good one's place."""
         if self.reports.served != self.time:
-            sums = self._sums(self.engine.ids, self.engine.frame(self.time))
-            found = np.concatenate(sums)
-            row = self.observables.measure(found, 0.0, 0.0, 0)
-            kept = total_energy(row) - self.totals.work - self.totals.heat
-            self._heed(*self.comm.bcast((kept, row["kinetic_energy"])))
+            self._heed(*self._kept())
+
+    def _kept(self) -> tuple[float, float]:
+        """Return the energy that elastic motion keeps, and the kinetic energy, the same on all ranks; collective."""
+        sums = self._sums(self.engine.ids, self.engine.frame(self.time))
+        row = self.observables.measure(np.concatenate(sums), 0.0, 0.0, 0)
+        return self.comm.bcast((total_energy(row) - self.totals.work - self.totals.heat, row["kinetic_energy"]))
 
     def _measure(self, sums: np.ndarray) -> dict:
         interval = self.time - (self.reports.served or 0.0)

@@ -12,14 +12,16 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import asks_for_stretches, divided_classes, whole_chains
+from hpcchain.model.physics.extended import widened
 from hpcchain.model.physics.external import draws_momenta
 from hpcchain.model.physics.step_potentials import potentials_of
 from hpcchain.model.starts.constraints import degrees_of_freedom
+from hpcchain.model.starts.levels import reach_of, wrong_level
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
 from hpcchain.parallel import slabs
 from hpcchain.parallel.decomposition.worth import LEAST_BEADS, Choice, Work
-from hpcchain.parallel.overlap import overlap_on_ranks
+from hpcchain.parallel.overlap import dealt_by_place, overlap_on_ranks
 from hpcchain.sector import interface
 from hpcchain.sector.serial import Engine
 
@@ -231,6 +233,37 @@ def overlap_in(system: System, comm: Single | World, ids: np.ndarray, position: 
         return bead_overlap(system.box, composition.whole(), position[sequence], tolerance)
     molecule_ids = np.unique(composition.molecule_of(ids))
     return overlap_on_ranks(comm.exchange, system.box, composition, molecule_ids, position[sequence], tolerance)
+
+
+def off_level_in(system: System, comm: Single | World, engine: interface.Engine, time: float) -> Any:
+    """Return (bead, other, distance) of two beads on another level of their potential than their distance says.
+
+    The same on all ranks; None where there are none; collective.
+
+    Parameters
+    ----------
+    system : System
+        Its topology a Composition.
+    comm : Single or World
+    engine : Engine
+        Of a run that has begun, with potentials that have steps.
+    time : float
+        That it has reached [time].
+    """
+    composition, physics, sequence = system.topology, system.physics, np.argsort(engine.ids)
+    ids, position = engine.ids[sequence], engine.frame(time)[0][sequence]
+    inside = engine.state().extra[sequence, L.INSIDE :]
+    if comm.size == 1:
+        here = np.ones(len(ids), dtype=bool)
+        return wrong_level(system.box, composition.whole(), physics, ids, position, inside, here)
+    inside = widened(inside, max(comm.allgather(inside.shape[1])))
+    own = np.unique(composition.molecule_of(ids)), position, inside
+    ids, *found = dealt_by_place(comm.exchange, system.box, composition, *own, reach_of(physics))
+    off = None
+    if len(ids):
+        topology = composition.part(np.unique(composition.molecule_of(ids)))
+        off = wrong_level(system.box, topology, physics, ids, *found)
+    return min((pair for pair in comm.allgather(off) if pair is not None), default=None)
 
 
 def in_slabs(comm: Single | World, beads: int, ids: np.ndarray, frame: tuple) -> tuple[int, tuple]:

@@ -25,9 +25,9 @@ from hpcchain.io.checkpoint.layout import (
     OPTIONAL,
     STATE,
     TOPOLOGY,
+    check_part,
     check_system,
     check_table,
-    part_problem,
     stored_type,
     wrong_contents,
 )
@@ -37,6 +37,8 @@ from hpcchain.io.hdf5.checksummed import get_slab, get_stretches, put_tables
 from hpcchain.io.hdf5.collective import FAILURES, together, translated
 from hpcchain.io.provenance import collect
 from hpcchain.model.composition import composition_from
+from hpcchain.model.sound import MUTUAL
+from hpcchain.model.sound_extra import imbalance
 from hpcchain.model.system import Box, Physics, State, System, Topology
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import agree, gathered, is_parallel
@@ -249,9 +251,7 @@ def read_part(path: Path | str, comm: Communicator | None) -> Checkpoint:
         state = State(**parallel_slabs.range_from(comm, composition.beads, *composition.bead_range(names), slabs))
         found = _read_rest(file, composition, state, names, comm)
         with together(comm, path, "checking"):
-            problem = part_problem(found.system, found.time, names)
-            if problem:
-                raise wrong_contents(path, problem)
+            check_part(path, found.system, found.time, names)
     return found
 
 
@@ -272,10 +272,13 @@ def read_outline(path: Path | str) -> Checkpoint:
         composition = _read_composition(file, None, OUTLINED)
         none = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
         found = _read_rest(file, composition, none, None, None, OUTLINED)
+        unlike = 0
         for names, state in _molecules_in(file, composition):
-            problem = part_problem(replace(found.system, state=state), found.time, names)
-            if problem:
-                raise wrong_contents(path, problem)
+            part = replace(found.system, state=state)
+            check_part(path, part, found.time, names)
+            unlike += imbalance(part, composition.beads_of(names))
+        if unlike % 2**64:
+            raise wrong_contents(path, MUTUAL)
     return found
 
 
@@ -430,8 +433,8 @@ def _in_use(topology: Composition | Topology, name: str) -> bool:
 
 
 def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) -> None:
-    wrong = not (math.isfinite(time) and time >= 0.0)
-    agree(comm, DataError(f"{path}: a checkpoint at time {time} cannot be written") if wrong else None)
+    good = math.isfinite(time) and time >= 0.0
+    agree(comm, None if good else DataError(f"{path}: a checkpoint at time {time} cannot be written"))
 
 
 def _read_topology(file: h5py.File, comm: Communicator | None) -> Topology:
@@ -492,8 +495,6 @@ def _tables_in(file: h5py.File, group: str, tables: dict) -> list:
 
 
 def _wanted(comm: Communicator | None, count: int, ids: np.ndarray | None, slabs: dict) -> dict:
-    return (
-        parallel_slabs.everywhere(comm, slabs)
-        if ids is None
-        else parallel_slabs.pick(comm, count, np.asarray(ids, np.int64), slabs)
-    )
+    if ids is None:
+        return parallel_slabs.everywhere(comm, slabs)
+    return parallel_slabs.pick(comm, count, np.asarray(ids, np.int64), slabs)

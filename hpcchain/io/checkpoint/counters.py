@@ -48,7 +48,8 @@ COUNTERS = {
 
 NEEDED = {"interval_quanta": "virial_quantum"}
 """Counters that mean something only beside another."""
-MOST = 2**63 - 1
+MOST, MOST_QUANTA = 2**53, 2**200
+"""Counts go on from there, and sums become numbers."""
 
 
 def counters_problem(counters: Any, time: float, beads: int) -> Any:
@@ -62,6 +63,8 @@ def counters_problem(counters: Any, time: float, beads: int) -> Any:
             return f"counters: {NEEDED[name]} is missing"
     if counters.get("freedom", 0) > 3 * beads:
         return f"counters: freedom: {counters['freedom']} is more than {beads} beads have"
+    if counters.get("interval_contacts", 0) > sum(counters.get(name, 0) for name in ("contacts", "wall_contacts")):
+        return f"counters: interval_contacts: {counters['interval_contacts']} are more than all contacts"
     unit = counters.get("virial_quantum", 1.0)
     if abs(counters.get("interval_quanta", 0)) > LARGEST / unit:
         return "counters: interval_quanta: is beyond all numbers"
@@ -73,9 +76,11 @@ def _fits(rule: int, value: Any, time: float) -> bool:
     if rule == WHOLE:
         return type(value) is int and 0 <= value <= MOST
     if rule == QUANTA:
-        return type(value) is int
+        return type(value) is int and abs(value) <= MOST_QUANTA
     if rule in PARTS:
-        return value is None or (isinstance(value, list) and len(value) == PARTS[rule] and all(map(_push, value)))
+        return value is None or (
+            isinstance(value, list) and len(value) == PARTS[rule] and all(_fits(QUANTA, x, time) for x in value)
+        )
     if rule == SEAL:
         return value is None or (isinstance(value, str) and re.fullmatch("([0-9a-f]{64})?", value) is not None)
     if value is None:
@@ -85,7 +90,3 @@ def _fits(rule: int, value: Any, time: float) -> bool:
     if rule == QUANTUM:
         return type(value) is float and value >= 1.0 / LARGEST and math.frexp(value)[0] == 0.5
     return 0.0 <= value <= time if rule == TIME else True
-
-
-def _push(value: int) -> bool:
-    return type(value) is int and abs(value) <= 2**200

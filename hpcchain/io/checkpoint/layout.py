@@ -98,18 +98,19 @@ def check_system(path: Path | str, system: System, time: float, ids: np.ndarray 
         raise wrong_contents(path, problem)
 
 
-def part_problem(system: System, time: float, held: np.ndarray) -> str:
-    """Return what is wrong with molecules `held` of a system that has a Composition, or None; see `check_system`.
+def check_part(path: Path | str, system: System, time: float, held: np.ndarray) -> None:
+    """Raise DataError unless molecules `held` of a system that has a Composition are possible; see `check_system`.
 
     They follow one another.
     """
     composition, ids = system.topology, system.topology.beads_of(held)
     problem = system_problem(system, composition.prototypes, time) or sound.fields_problem(system.state, ids)
     problem = problem or sound.extra_problem(system, time, ids)
-    if problem or len(held) == 0:
-        return problem
-    first = running_sum(composition.size_of(held))
-    return _first_problem(system, first, lambda m: composition.part(held[m]), time, ids[0])
+    if not problem and len(held):
+        first = running_sum(composition.size_of(held))
+        problem = _first_problem(system, first, lambda m: composition.part(held[m]), time, ids[0])
+    if problem:
+        raise wrong_contents(path, problem)
 
 
 def _first_problem(system: System, first: np.ndarray, part_of: Callable, time: float, bead: int) -> str | None:

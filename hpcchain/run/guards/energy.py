@@ -37,8 +37,8 @@ NOTED, REFUSED = 1e-6, 1e-3
 """Relative errors of exact flights that are told, and that end a run."""
 TIMES = 10.0
 """How many times its band a run in steps may be off."""
-ALL = 1.0
-"""Relative error that is told whatever the steps."""
+ALL, WILD = 1.0, 1e6
+"""Relative errors that are told whatever the steps, and that no run comes to."""
 CONTACTS, TIME = 200.0, 20.0
 """Contacts of a bead, and time in tau, after which bands widen."""
 BANDS = {"rattle": 10.0, "variational": 40.0, "index1": 2.0, "paper": 5.0}
@@ -46,11 +46,19 @@ BANDS = {"rattle": 10.0, "variational": 40.0, "index1": 2.0, "paper": 5.0}
 
 def watch_of(system: System, freedom: int) -> Any:
     """Return what watches the energy of a run of a System with so many degrees of freedom."""
-    return SteppedWatch() if system.physics.steps else EnergyWatch(system, freedom)
+    return SteppedWatch(system.physics, freedom) if system.physics.steps else EnergyWatch(system, freedom)
 
 
 class SteppedWatch:
     """Ends a run in steps whose energy is no number; how far it may be off, potentials and step decide."""
+
+    def __init__(self, physics: Physics, freedom: int) -> None:
+        thermostat = physics.steps.get("thermostat") or {}
+        self._warmth = freedom * float(thermostat.get("temperature", 0.0))
+
+    def impossible(self, energy: float, reference: float, scale: float = 0.0) -> bool:
+        """See `EnergyWatch.impossible`."""
+        return not abs(relative_error(energy, reference, max(scale, self._warmth))) <= WILD
 
     def heed(self, time: float, energy: float, *_: Any) -> None:
         """See `EnergyWatch.heed`."""
@@ -116,6 +124,15 @@ class EnergyWatch:
             f"the kinetic energy is {error:+.1e} of itself off what it was at the start, more than the {limit:.1e} "
             f"to be expected: {self._hint()}"
         )
+
+    def impossible(self, energy: float, reference: float, scale: float = 0.0) -> bool:
+        """Return whether no run comes to an energy, work and heat taken out, from that of its first report.
+
+        Contacts that take energy bring none.
+        """
+        off = relative_error(energy, reference, scale)
+        off = abs(off) if self._elastic else off
+        return not off <= (WILD if self._kinds else self._limit(REFUSED))
 
     def _limit(self, usual: float) -> float:
         """Return a relative error for exact flights: the usual one, or one that goes with a coarser tolerance."""
