@@ -104,7 +104,7 @@ def time_in(name: str) -> float:
 
 def cut_log(path: Path, rows: int) -> None:
     """Keep the first rows of a run log that are whole; the file is replaced only when that changes it."""
-    if not path.exists():
+    if not path.is_file():  # a pipe would be waited for
         return
     text = path.read_text(encoding="utf-8", errors="replace")
     kept = "".join([line + "\n" for line in text.splitlines() if is_json(line)][:rows])

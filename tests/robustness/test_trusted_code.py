@@ -2,11 +2,13 @@
 
 import hashlib
 import os
+import shutil
 import signal
 import time
 from dataclasses import replace
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -16,8 +18,10 @@ from hpcchain.errors import CodeError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.growth_state import GrowthState, write_growth
+from hpcchain.io.hdf5 import files, seal
 from tests.support.run_folders import command, start
 
+DATA = Path(__file__).parents[1] / "data" / "format-1"
 OTHER = 54321
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files that belong to another user")
 LAW = """
@@ -226,6 +230,40 @@ def test_what_is_no_plain_file_of_some_length_is_not_read(tmp_path, kind, said):
         os.truncate(os.open(law, os.O_CREAT | os.O_WRONLY), 2**40)
     for name in ("check", "run", "build"):
         assert f"potential[0].file: {law} {said}" in command(COMMANDS[name], tmp_path, code=78)
+
+
+def to_link(file, place):
+    file["time"] = h5py.ExternalLink(str(place / "pipe"), "time")
+
+
+def to_virtual(file, place):
+    layout = h5py.VirtualLayout(shape=(1,), dtype=np.float64)
+    layout[:] = h5py.VirtualSource(str(place / "pipe"), "time", shape=(1,))
+    file.create_virtual_dataset("time", layout)
+
+
+def to_storage(file, place):
+    file.create_dataset("time", (1,), np.float64, external=[(str(place / "pipe"), 0, 8)])
+
+
+@pytest.mark.parametrize("lead", [to_link, to_virtual, to_storage])
+def test_checkpoints_do_not_lead_to_other_files(tmp_path, lead):
+    """Opening a pipe would wait for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    shutil.copy(DATA / "mixed-checkpoint.h5", tmp_path / "c.h5")
+    with h5py.File(tmp_path / "c.h5", "r+") as file:
+        del file["time"]
+        lead(file, tmp_path)
+    seal.seal(tmp_path / "c.h5")
+    (tmp_path / "start.toml").write_text(START.format(file="c.h5"), encoding="utf-8")
+    for words in (["check", "c.h5"], ["info", "c.h5"], ["resume", "c.h5", "--output", "a"], ["run", "start.toml"]):
+        assert "c.h5: time is in another file" in command(words, tmp_path, code=65)
+
+
+def test_stored_texts_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MOST_JSON", 100)
+    said = command(["info", DATA / "mixed-checkpoint.h5"], tmp_path, code=65)
+    assert "has more than 100 bytes" in said
 
 
 def test_devices_are_not_read(tmp_path):

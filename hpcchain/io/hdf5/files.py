@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
+from hpcchain.config.bounds import MOST_BYTES, STORED
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.hdf5 import atomic, seal, unclosable
 from hpcchain.io.hdf5.collective import FAILURES, root_does, together, translated
@@ -25,7 +26,11 @@ FORMAT = {"checkpoint": 1, "part": 2, "trajectory": 2, "observables": 2, "events
 READABLE = {kind: (1, version) for kind, version in FORMAT.items()}
 """Of each kind the oldest and the newest format; the first had no lineage, and no seal but on checkpoints and parts."""
 ALWAYS_SEALED = ("checkpoint", "part", "growth")
+ALWAYS_OWN = ("checkpoint", "growth")
+"""Kinds that are looked through for data in other files each time that they are opened, not only with their seal."""
 MAGIC = "hpcchain"
+MOST_JSON = 1 << 28
+"""Bytes of a stored value at most: some hundred for each kind of molecules, or for each part of a run's output."""
 UNWRITTEN = 1 << 20
 """Bytes that the library may still have to write behind a file's end when it is closed; their room is asked for."""
 
@@ -139,6 +144,8 @@ def reading(
     try:
         with translated(path, "reading"):
             _check_kind(file, path, kind)
+            if checked or kind in ALWAYS_OWN:
+                require_own_data(file, path)
             yield file
     finally:
         file.close()
@@ -170,6 +177,30 @@ def _check_kind(file: h5py.File, path: Path | str, kind: str | None) -> None:
     oldest, newest = READABLE[found]
     if version not in range(oldest, newest + 1):
         raise DataError(f"{path}: has format version {version}; this program reads {oldest} to {newest}")
+
+
+def require_own_data(file: h5py.File, path: Path | str) -> None:
+    """Raise DataError where what a file seems to hold is in another: by a link, a virtual dataset or outer storage.
+
+    Reading such a file would open what its maker has named.
+    """
+
+    def linked(name: bytes, found: Any) -> bytes | None:
+        return None if found.type in (h5py.h5l.TYPE_HARD, h5py.h5l.TYPE_SOFT) else name
+
+    def stored(name: bytes) -> bytes | None:
+        node = h5py.h5o.open(file.id, name)
+        if not isinstance(node, h5py.h5d.DatasetID):
+            return None
+        how = node.get_create_plist()
+        return name if how.get_layout() == h5py.h5d.VIRTUAL or how.get_external_count() else None
+
+    outside = file.id.links.visit(linked, info=True) or h5py.h5o.visit(file.id, stored)
+    if outside:
+        raise DataError(
+            f"{path}: {outside.decode(errors='replace')} is in another file; this program writes no such files, and "
+            "does not follow where they lead"
+        )
 
 
 def set_text(node: h5py.File | h5py.Group, name: str, text: str) -> None:
@@ -206,13 +237,21 @@ def get(parent: h5py.File | h5py.Group, name: str, comm: Communicator | None = N
 
 
 def get_text(parent: h5py.File, name: str, comm: Communicator | None = None) -> str:
-    """Return a stored text."""
+    """Return a stored text of bounded length."""
+    _require_short(parent, name, MOST_BYTES * STORED)
     return get(parent, name, comm).tobytes().decode()
 
 
 def get_json(parent: h5py.File, name: str, comm: Communicator | None = None) -> Any:
-    """Return a stored value."""
+    """Return a stored value of bounded size."""
+    _require_short(parent, name, MOST_JSON)
     return json.loads(get_text(parent, name, comm))
+
+
+def _require_short(parent: h5py.File | h5py.Group, name: str, most: int) -> None:
+    """Raise DataError for a stored text of more than so many bytes."""
+    if dataset_of(parent, name).nbytes > most:
+        raise DataError(f"{parent.file.filename}: {name} has more than {most} bytes; this program writes no such files")
 
 
 def dataset_of(parent: h5py.File | h5py.Group, name: str) -> h5py.Dataset:

@@ -231,6 +231,7 @@ def read_head(path: Path, comm: Communicator | None = None) -> PartHead:
 
     def read() -> PartHead:
         with files.reading(path, "part", checked=False) as file:
+            files.require_own_data(file, path)
             return PartHead(path=Path(path), seal=seal.digest_in(path), **files.get_json(file, "head"))
 
     head = root_does(comm, path, "reading", read)
