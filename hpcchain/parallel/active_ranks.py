@@ -80,7 +80,8 @@ class ActiveRanksEngine:
             "wall_impulse": [0, 0, 0],
         }
         self._rows: list[np.ndarray] = []
-        self._time, self._slept, self._beat = 0.0, 0.0, clock.monotonic()
+        self._time, self._beat = 0.0, clock.monotonic()
+        self._seconds = {"at work": 0.0, "waiting": 0.0, "moving": 0.0, "asleep": 0.0}  # besides those of engines
         self._failure: BaseException | None = None  # of one who slept
         self._call = self._stopped = 0  # calls of `advance`, and the last that one who sleeps has asked to stop
         self.engine: Any = None
@@ -140,13 +141,17 @@ class ActiveRanksEngine:
         begin = clock.perf_counter()
         try:
             reached = self.engine.advance(time, self._asked(pause))
-            ranks, failure = self._agreed(clock.perf_counter() - begin)
+            spent = clock.perf_counter() - begin
+            if not self.engine.seconds:  # its work is not told apart
+                self._seconds["at work"] += spent
+            ranks, failure = self._agreed(spent)
             if failure is not None:
                 raise failure
         except BaseException as failure:
             self._wake(None, failure)
             raise
         self._wake((reached, self.engine.time, ranks), None)
+        self._seconds["waiting"] += clock.perf_counter() - begin - spent
         return reached, ranks
 
     def _agreed(self, seconds: float) -> list:
@@ -206,7 +211,7 @@ class ActiveRanksEngine:
                     called = True
                     self.exchange.tell(0, self._call)
                 nap(begin)
-        self._slept += clock.monotonic() - begin
+        self._seconds["asleep"] += clock.monotonic() - begin
         found, failure = note
         if failure is not None:
             raise failure
@@ -223,13 +228,13 @@ class ActiveRanksEngine:
 
     def _move(self, ranks: int) -> None:
         """Let so many ranks have the molecules from now on; collective."""
-        ids, state = self.ids, self.state()
+        begin, ids, state = clock.perf_counter(), self.ids, self.state()
         if self.engine is not None:
             self._rows.append(self.engine.drain_events())
             self._time = self.engine.time
         self._past = {
             "counters": self.counters,
-            "seconds": self._own_seconds(),
+            "seconds": self._engine_seconds(),
             "virial": self.virial,
             "virial_tensor": self.virial_tensor,
             "work": self.work,
@@ -238,6 +243,7 @@ class ActiveRanksEngine:
         }
         self.engine, self.ranks = None, ranks
         self._begin(self._dealt(ids, state))
+        self._seconds["moving"] += clock.perf_counter() - begin
 
     @property
     def ids(self) -> np.ndarray:
@@ -308,19 +314,23 @@ class ActiveRanksEngine:
             for name, number in own.items()
         }
 
-    def _own_seconds(self) -> dict[str, float]:
-        past, own = self._past["seconds"], getattr(self.engine, "seconds", {})
-        return {name: past.get(name, 0.0) + own.get(name, 0.0) for name in [*past, *(n for n in own if n not in past)]}
+    def _engine_seconds(self) -> dict[str, float]:
+        return summed(self._past["seconds"], {} if self.engine is None else self.engine.seconds)
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Wall seconds of this rank in the parts of the engine's work, and asleep."""
-        return self._own_seconds() | ({"asleep": self._slept} if self._slept > 0.0 else {})
+        """Wall seconds of this rank in each part of `advance`, asleep or moving molecules to other ranks among them."""
+        return summed(self._engine_seconds(), {name: spent for name, spent in self._seconds.items() if spent > 0.0})
 
     def window_report(self) -> dict:
         """Return what the run log says of the ranks' working together, name -> number; collective."""
         report = {} if self.engine is None else self.engine.window_report()
         return report | {"ranks_at_work": self.ranks}
+
+
+def summed(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
+    """Return the sums of numbers of the same name."""
+    return one | {name: one.get(name, 0.0) + number for name, number in other.items()}
 
 
 class ActiveRanksWithEnergies(ActiveRanksEngine):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 COUNTED = ("windows", "passes", "undone", "messages", "floats")
 WORK = ("computing", "packing", "setting_right", "finishing")
-PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping")
+PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping", "steering")
+"""Waiting is for messages and agreement in a window, steering all that the other phases leave."""
 
 
 class WindowStatistics:
@@ -27,7 +28,7 @@ class WindowStatistics:
     counts : dict of str -> int
         COUNTED; floats are those of messages.
     seconds : dict of str -> float
-        PHASES [wall seconds].
+        PHASES; they add up to the time in `whole` [wall seconds].
     processor : float
         Seconds of the processor for a rank's own WORK, whatever else its processor had to do.
     """
@@ -41,10 +42,21 @@ class WindowStatistics:
     def spent(self, phase: str) -> Iterator[None]:
         """Add the time of the body to a phase."""
         start, processor = perf_counter(), thread_time()
-        yield
-        self.seconds[phase] += perf_counter() - start
-        if phase in WORK:
-            self.processor += thread_time() - processor
+        try:
+            yield
+        finally:
+            self.seconds[phase] += perf_counter() - start
+            if phase in WORK:
+                self.processor += thread_time() - processor
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Add to steering what of the body's time is in no other phase."""
+        start, before = perf_counter(), sum(self.seconds.values())
+        try:
+            yield
+        finally:
+            self.seconds["steering"] += perf_counter() - start - (sum(self.seconds.values()) - before)
 
     def sent(self, outgoing: dict) -> None:
         """Count messages, rank -> floats."""

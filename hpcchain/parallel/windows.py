@@ -149,7 +149,11 @@ class WindowedEngine:
         EngineError
             On every rank.
         """
-        target = tuple(map(float, split(time, self.tick)))
+        with self.statistics.whole():
+            return self._advance(tuple(map(float, split(time, self.tick))), pause)
+
+    def _advance(self, target: tuple, pause: Callable | None) -> bool:
+        """Carry window after window up to a target; return whether it was reached."""
         while self.now < target or not self.begun:
             end = min(self._later(self.now, self.window), target)
             begin = perf_counter()
@@ -201,7 +205,8 @@ class WindowedEngine:
                 self.setbacks = 0
             return flags
         if flags[WANTED] > 0.0:
-            self.ghosts.demand(sorted(wanted))
+            with self.statistics.spent("regrouping"):
+                self.ghosts.demand(sorted(wanted))
         self._take_back(flags, end)
         return None
 
@@ -381,6 +386,11 @@ class WindowedEngine:
         """Name -> number of events and operations of this rank so far (int), for reports."""
         counts = self.ghosts.counts()
         return {name: int(counts[i]) for i, name in enumerate(L.COUNTERS)} | self.finished
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Wall seconds of this rank in each part of `advance`; they add up to what it has taken."""
+        return self.statistics.seconds
 
     def window_report(self) -> dict:
         """Return what windows have cost so far, over all ranks, for reports: name -> number; collective.

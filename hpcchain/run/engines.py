@@ -135,13 +135,13 @@ def ranks_at_work(engine: Any, comm: Single | World) -> int:
 
 
 def parts_of_events(engine: Any) -> dict:
-    """Return this rank's wall seconds in the parts of an engine's work, by name for `Timers.table`; none for one rank.
+    """Return this rank's wall seconds in the parts of an engine's work, by name for `Timers.table`; see `Engine`.
 
     Parameters
     ----------
-    engine : Engine or WindowedEngine
+    engine : Engine
     """
-    return {f"events{WITHIN}{part.replace('_', ' ')}": wall for part, wall in getattr(engine, "seconds", {}).items()}
+    return {f"events{WITHIN}{part.replace('_', ' ')}": wall for part, wall in engine.seconds.items()}
 
 
 def chosen(value: Any) -> float | list | tuple[int, int, int] | None:

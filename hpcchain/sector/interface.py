@@ -39,6 +39,9 @@ class Engine(Protocol):
         A time before which all events are done [time].
     counters : dict
         Name -> number of events and operations so far (int).
+    seconds : dict
+        Name -> wall seconds of this rank in a part of `advance` so far; they add up to all of it. Empty where
+        an engine's work is not told apart.
     """
 
     quantum: float
@@ -68,6 +71,9 @@ class Engine(Protocol):
 
     @property
     def counters(self) -> dict[str, int]: ...
+
+    @property
+    def seconds(self) -> dict[str, float]: ...
 
     def advance(self, time: float, pause: Callable[[], bool] | None = None) -> bool:
         """Run to a time [time]; return whether it was reached, and not a true result of `pause` before it."""

@@ -223,6 +223,11 @@ class Engine:
         """Name -> number of events and operations so far (int), for reports."""
         return {name: int(self.sector.count[i]) for i, name in enumerate(L.COUNTERS)}
 
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Wall seconds in parts of `advance`: its work is not told apart."""
+        return {}
+
     def window_report(self) -> dict:
         """Return what the run log says of the ranks' working together, name -> number: nothing for one rank."""
         return {}

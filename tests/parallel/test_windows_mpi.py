@@ -8,11 +8,14 @@ import pytest
 
 from hpcchain import api
 from hpcchain.errors import EXIT_DONE
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_perf
+from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.starts.overlap import bead_overlap
+from hpcchain.observe.timers import WITHIN
 from hpcchain.parallel.comm import Single, World, world
+from hpcchain.parallel.window_statistics import PHASES
 from tests.support.mixtures import mixed_input
 from tests.support.run_folders import difference, leftovers, log_rows, write_input
 
@@ -130,3 +133,19 @@ def overlaps(place, folder):
     pairs = [bead_overlap(system.box, system.topology, position, 1e-10) for position in whole]
     assert len(pairs) > 5
     return [pair for pair in pairs if pair is not None]
+
+
+@pytest.mark.parametrize("sectors", ["all", "auto"])
+def test_the_parts_of_a_run_add_up_to_its_time(place, comm, sectors):
+    """Whether all ranks work in windows, or one has all molecules and the others sleep."""
+    folder = place / f"parts-{sectors}"
+    assert api.run(place / "in.toml", output=folder, overrides=[f"run.sectors={sectors}"], comm=comm) == EXIT_DONE
+    perf = of_root(comm, lambda: read_perf(newest_valid(folder / "checkpoints")[0]))
+    parts = {name.partition(WITHIN)[2]: times for name, times in perf.items() if name.startswith(f"events{WITHIN}")}
+    if sectors == "all":
+        assert set(parts) == {name.replace("_", " ") for name in PHASES}
+        assert parts["waiting"][1] > 0.0 and parts["computing"][0] > 0.0
+    else:
+        assert {"at work", "asleep"} <= set(parts)
+    events, counted = perf["events"][1], sum(average for _, average, _ in parts.values())
+    assert counted <= events and events - counted <= 0.2 + 0.05 * events  # other programs may hold the processor

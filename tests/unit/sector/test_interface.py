@@ -18,7 +18,7 @@ from tests.support.stepped import liquid, system_of
 
 PACKAGE = Path(hpcchain.__file__).parent
 WORDS = {name for name in dir(Interface) if not name.startswith("_")} | set(Interface.__annotations__)
-OPTIONAL = {"seconds", "energies"}  # of engines whose work has parts, or whose beads have potentials (`run.engines`)
+OPTIONAL = {"energies"}  # of engines whose beads have potentials (`run.engines`)
 
 
 def asked_of_engines(path):

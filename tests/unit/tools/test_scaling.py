@@ -54,6 +54,17 @@ def test_a_flat_share_grows_in_height_and_walls_stay(tool):
         tool["copies_for"](2, box(boundary=("wall", "open", "wall")))
 
 
+def test_parts_of_windows_that_are_not_there_are_an_error(tool):
+    perf = {"events": (1.0, 4.0, 5.0)} | {f"events: {name}": (0.0, k, 9.0) for k, name in enumerate(tool["PHASES"])}
+    assert tool["parts_of"](perf, 2, True) == {name: k for k, name in enumerate(tool["PHASES"])}
+    for name in tool["PHASES"]:
+        with pytest.raises(UsageError, match=f"no seconds of {name}; it has events, events: "):
+            tool["parts_of"]({key: times for key, times in perf.items() if key != f"events: {name}"}, 2, True)
+    assert set(tool["parts_of"](perf, 2, False).values()) == {""}
+    alone = tool["parts_of"]({"events": (4.0, 4.0, 4.0)}, 1, False)
+    assert alone.pop("computing") == 4.0 and set(alone.values()) == {0.0}
+
+
 def test_the_start_of_ranks_is_the_share_copied(tool, tmp_path):
     """It is an input of its own, which starts from a file that is there."""
     options = SimpleNamespace(
