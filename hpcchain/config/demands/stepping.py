@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -172,6 +174,72 @@ def check_potentials(config: Config) -> None:
             )
 
 
+def check_stable(config: Config) -> None:
+    """Check that steps are short enough for potentials: longer than 2 / omega none can follow an oscillation."""
+    for index, one in enumerate(config.potentials if config.steps is not None else ()):
+        squared = max((stiffness * slowness for stiffness, slowness in oscillators(config, one)), default=0.0)
+        if squared * config.steps.step**2 > 4.0:
+            raise Wrong(
+                f"steps.step: {config.steps.step:g} is too long for potential[{index}], in which beads oscillate with "
+                f"angular frequency {squared**0.5:.3g}: steps longer than 2 over it, {2.0 / squared**0.5:.3g}, are "
+                f"unstable; make it smaller, a tenth of that or less, or lower potential[{index}]."
+                f"{'stiffness' if one.stiffness else 'epsilon'}"
+            )
+
+
+def oscillators(config: Config, one: PotentialSection) -> Iterator[tuple[float, float]]:
+    """Yield (stiffness [mass / time^2], inverse reduced mass [1 / mass]) of what a potential has oscillate.
+
+    While a start is grown beads come as near as their diameters, where a potential of pairs may be stiffer.
+    """
+    if one.name in PAIRS:
+        light = lightest(config)
+        for a, b in pairs_of(one.types, list(light), "pairs"):
+            if a in light and b in light:
+                apart = 0.5 * (light[a][1] + light[b][1]) if config.initial.method == "grow" else math.inf
+                yield curvature(one, apart), light[a][0] + light[b][0]
+    elif one.name == "center":
+        yield one.stiffness, max((slowness for slowness, _ in lightest(config).values()), default=0.0)
+    elif one.name in BONDS:
+        for kind in (kind for kind in config.molecules if not kind.rigid and kind.bond_count):
+            bonds, names, slowness = bond_table(kind), types_of(kind), slowness_of(kind)
+            for types in dict.fromkeys(map(tuple, names[bonds].tolist())):
+                if one.types is None or set(types) == set(one.types):
+                    of_these = np.all(names[bonds] == np.array(types, dtype=object), axis=1)
+                    yield curvature(one, math.inf), float(slowness[bonds[of_these]].sum(axis=1).max())
+
+
+def curvature(one: PotentialSection, apart: float) -> float:
+    """Return a potential's second derivative at its minimum, or at a smaller distance [mass / time^2]."""
+    stiffness = one.stiffness or 0.0
+    if one.sigma is None:
+        return stiffness
+    inverse = (one.sigma / min(apart, 2.0 ** (1.0 / 6.0) * one.sigma)) ** 6
+    return stiffness + 4.0 * one.epsilon * (156.0 * inverse - 42.0) * inverse ** (4.0 / 3.0) / one.sigma**2
+
+
+def lightest(config: Config) -> dict[str, tuple[float, float]]:
+    """Return of each type of beads the greatest inverse mass [1 / mass] and the least diameter [length]."""
+    found: dict[str, tuple[float, float]] = {}
+    for kind in config.molecules:
+        slowness, diameter, names = slowness_of(kind), np.broadcast_to(kind.diameter, kind.beads), types_of(kind)
+        for name in dict.fromkeys(kind.bead_types):
+            own = names == name
+            other = found.get(name, (0.0, math.inf))
+            found[name] = max(other[0], float(slowness[own].max())), min(other[1], float(diameter[own].min()))
+    return found
+
+
+def types_of(kind: MoleculeSection) -> np.ndarray:
+    """Return the (beads,) types of a kind's beads."""
+    return np.array(np.broadcast_to(np.array(kind.bead_types, dtype=object), kind.beads))
+
+
+def slowness_of(kind: MoleculeSection) -> np.ndarray:
+    """Return the (beads,) inverse masses of a kind's beads, 0 of fixed ones [1 / mass]."""
+    return np.where(kind.pinned, 0.0, 1.0 / np.broadcast_to(np.asarray(kind.mass, dtype=float), kind.beads))
+
+
 def sort_of(one: PotentialSection) -> str:
     """Return what a potential is of: "pairs", "bonds" or "center"."""
     if one.name == "module":
@@ -190,7 +258,7 @@ def pairs_of(types: tuple | None, names: list, sort: str) -> list:
 
 def bond_without_potential(config: Config, kind: MoleculeSection) -> tuple | None:
     """Return the types of two bonded beads whose bond no potential holds, None where there is no such bond."""
-    names = np.array(np.broadcast_to(np.array(kind.bead_types, dtype=object), kind.beads))
+    names = types_of(kind)
     held = [None if one.types is None else set(one.types) for one in config.potentials if sort_of(one) == "bonds"]
     for first, second in dict.fromkeys((names[i], names[j]) for i, j in bond_table(kind).tolist()):
         if None not in held and {first, second} not in held:

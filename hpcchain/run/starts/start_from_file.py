@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.config.demands.units import Beads, check_units
+from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
 from hpcchain.layout import arrays as L
+from hpcchain.model.composition import composition_of
 from hpcchain.model.directors import build_directors, step_of
 from hpcchain.model.molecules.independence import DependentBonds
 from hpcchain.model.physics.extended import first_rows
@@ -199,7 +202,13 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
                 f"{config.source}: potential[{index}].types: {name!r} is no type of beads in the start file {path}; "
                 f"types are {', '.join(found.system.topology.names)}"
             )
-    return found, agreed_topology(config, path, found.system.topology, mpi)
+    topology = agreed_topology(config, path, found.system.topology, mpi)
+    one, thermal = composition_of(topology).prototypes, 32.0 * found.system.physics.tick  # `tick_for`
+    try:
+        check_units(config, Beads(float(one.diameter.min()), float(one.mass.min()), thermal))
+    except Wrong as wrong:
+        raise ConfigError(f"{config.source}: {wrong}") from None
+    return found, topology
 
 
 def directors_from(config: Config, found: Checkpoint, topology: Any, mpi: Communicator | None) -> Directors:

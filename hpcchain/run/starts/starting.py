@@ -35,15 +35,19 @@ def read_input(path: Any, overrides: Any, mpi: Communicator) -> Any:
     if rank_of(mpi) == 0:
         try:
             config = load_config(path, overrides)
-            try_own_potentials(config)
+            try_steps(config)
         except HpcchainError as error:
             failure = error
     agree(mpi, failure)
     return from_root(mpi, config)
 
 
-def try_own_potentials(config: Config) -> None:
-    """Raise ConfigError where a user's own potential does not compile or returns nonsense."""
+def try_steps(config: Config) -> None:
+    """Raise ConfigError where the engine of steps finds no room for its lists, or a user's own potential is wrong."""
+    if config.run.engine == "steps" and config.molecules:
+        from hpcchain.steps.engine import require_room  # kernels that other runs need not load
+
+        require_room(config)
     if any(one.name == "module" for one in config.potentials):
         from hpcchain.steps.potentials.laws import try_laws  # kernels that other runs need not load
 
