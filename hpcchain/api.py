@@ -54,7 +54,7 @@ from hpcchain.run.starts.starting import (
     read_input,
     require_own_potentials,
     start_system,
-    try_own_potentials,
+    try_steps,
     warn,
     with_end,
 )
@@ -199,7 +199,7 @@ def resume(
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
         growing = input_of(home, mpi) if is_run and not copying else None
         if growing is not None and not has_checkpoints(home, mpi):
-            on_root(mpi, lambda: try_own_potentials(growing, trust_code, home / GROWTH))
+            on_root(mpi, lambda: try_steps(growing, trust_code, home / GROWTH))
             return Simulation.begun(with_end(growing, until), folder, comm, signals, limit).complete()
         earlier = inventory(home, mpi)
         path = newest(source, earlier, mpi, required=True) if is_run else source

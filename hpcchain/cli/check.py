@@ -40,10 +40,10 @@ def execute(args: argparse.Namespace) -> int:
     if Path(args.input).is_dir() or Path(args.input).suffix == ".h5":
         return check_files(args.input)
     from hpcchain.config import load_config
-    from hpcchain.run.starts.starting import try_own_potentials
+    from hpcchain.run.starts.starting import try_steps
 
     config = load_config(args.input, args.overrides)
-    try_own_potentials(config, args.trust_code)
+    try_steps(config, args.trust_code)
     lines = estimate(config)
     for line in cautions(config):
         LOG.warning("%s: %s", args.input, line)

@@ -299,7 +299,9 @@ class Run:
 
     def _scale(self, kinetic: float) -> float:
         """Return what errors of the energy are relative to at least: the kinetic one, where others may cancel it."""
-        return kinetic if self.observables.gravity.any() or potentials_of(self.system.physics) else 0.0
+        physics = self.system.physics
+        others = self.observables.gravity.any() or potentials_of(physics) or exchanges_energy(physics)
+        return kinetic if others else 0.0
 
     def _heed(self, energy: Any, kinetic: float) -> None:
         """Tell of an energy that is off, or end the run because of it, on every rank; the energy is the same on all."""

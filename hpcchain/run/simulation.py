@@ -38,7 +38,7 @@ from hpcchain.run.starts.starting import (
     read_input,
     require_walls_apart,
     start_system,
-    try_own_potentials,
+    try_steps,
     warn,
 )
 from hpcchain.run.starts.user_system import System
@@ -89,7 +89,7 @@ class Simulation:
             if tuple(overrides):
                 raise UsageError("overrides are for input files; give a System its settings when it is made")
             config = source.config
-            on_root(mpi, lambda: try_own_potentials(config, trust_code))
+            on_root(mpi, lambda: try_steps(config, trust_code))
         else:
             config = read_input(source, overrides, mpi, trust_code)
         warn(config, mpi)

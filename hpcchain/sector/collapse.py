@@ -9,6 +9,7 @@ import numpy as np
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.state_bounds import MOST_DEPTH
+from hpcchain.model.physics.external import loses_energy
 from hpcchain.sector.queue.event_order import next_time_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 # Segments that each molecule may begin while the clock hardly moves: a cube of 1000 touching beads begins 13 each.
 # Where energy is lost a burst of contacts may pass, so more of them are waited for.
 MOST_SEGMENTS, MOST_LOSING = 2000, 100000
+
+INSTANT = 2.0**-20
+"""Of a tick: what is at one instant (`sector.setup.allocate`)."""
 
 
 class Standstill:
@@ -54,8 +58,37 @@ class Standstill:
         return int(first[m]) if begun > self._most * max(int(np.count_nonzero(busy)), 2) else None
 
 
-def way_out(physics: Physics) -> str:
-    """Return what ends the inelastic collapse of a run with these constants."""
+RESTING = (
+    "what gravity holds on a wall or on other beads would rest, and the engine of events has no rest: it hops ever so "
+    'fast; start it higher, by a hundredth of a diameter or more, or set run.engine = "steps" and steps.integrator = '
+    '"contact", which lets it rest'
+)
+
+
+def falls(physics: Physics) -> bool:
+    """Return whether gravity acts."""
+    return any(physics.extended.get("gravity", ()))
+
+
+def loses(physics: Physics) -> bool:
+    """Return whether contacts take energy, between beads or with walls."""
+    return not physics.is_elastic or loses_energy(physics)
+
+
+def way_out(physics: Physics, apart: float = np.inf) -> str:
+    """Return what ends the inelastic collapse of a run with these constants.
+
+    Parameters
+    ----------
+    physics : Physics
+    apart : float, optional
+        Time from one contact of a bead to the next: within contact.contact_time they keep their energy [time].
+    """
+    if physics.contact_time > apart:
+        kept = (
+            f"contacts keep their energy already, as they come within contact.contact_time = {physics.contact_time:g}"
+        )
+        return f"{kept}; {RESTING if falls(physics) else 'start from positions with larger gaps, or enlarge the box'}"
     if physics.restitution == 0.0:
         return "take a contact.restitution above 0 and a contact.contact_time"
     return f"a {'longer ' if physics.contact_time > 0.0 else ''}contact.contact_time ends that"
@@ -64,7 +97,7 @@ def way_out(physics: Physics) -> str:
 def stuck(physics: Physics, bead: int | None = None, time: float | None = None) -> ConfigError:
     """Return the ConfigError for too many contacts at one instant, of a bead and at a time [time] if they are known."""
     where = f"{'' if bead is None else f'bead {bead}: '}{'' if time is None else f't {time:.6g}: '}"
-    if physics.restitution < 1.0:
+    if loses(physics) and physics.contact_time <= physics.tick * INSTANT:
         return ConfigError(
             f"{where}more than {MOST_DEPTH} contacts at one instant: beads that lose energy are pressed "
             f"together (inelastic collapse); {way_out(physics)}"
@@ -72,4 +105,5 @@ def stuck(physics: Physics, bead: int | None = None, time: float | None = None) 
     return ConfigError(
         f"{where}contacts at one instant have no end: beads are wedged between others or walls, without "
         "room to move; start from positions with gaps, or make box.size larger"
+        + (f"; or {RESTING}" if falls(physics) else "")
     )

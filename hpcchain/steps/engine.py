@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
+from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import PERIODIC, State
+from hpcchain.model.topology import build_box, build_composition
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Pool, dot
@@ -29,6 +32,7 @@ from hpcchain.steps.rigid.molecules import RigidMolecules
 from hpcchain.steps.thermostat import Thermostat
 
 if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
     from hpcchain.model.system import System
 
 ROUNDING = 1e-9
@@ -38,6 +42,34 @@ REBUILDS_BETWEEN_OWNERS = 8
 own beads are, so what has moved on a little costs a few ghosts more."""
 STEPS_BETWEEN_LOOKS = 16
 """Steps after which a run is asked whether it is to stop."""
+
+
+def farthest_and_skin(constants: Constants, skin: float | None = None) -> tuple[float, float]:
+    """Return how far forces and contacts reach, and how much farther lists look [length].
+
+    Parameters
+    ----------
+    constants : Constants
+    skin : float, optional
+        That which is asked for.
+    """
+    prototypes = constants.composition.prototypes
+    hard = np.where(prototypes.soft, 0.0, prototypes.diameter)
+    farthest = max(constants.reach, float(hard.max(initial=0.0)))
+    if farthest == 0.0:
+        return 0.0, 0.0
+    skin = skin or skin_for(farthest, float(np.mean(prototypes.diameter)))
+    return farthest, skin
+
+
+def require_room(config: Config) -> None:
+    """Raise ConfigError where a periodic side of an input's box is too short for its lists."""
+    constants = Constants(build_composition(config), physics_with(config, 1.0).steps)
+    skin = None if config.run.list_shell == "auto" else config.run.list_shell
+    try:
+        require_wide(build_box(config), sum(farthest_and_skin(constants, skin)), constants.apart)
+    except ConfigError as error:
+        raise ConfigError(f"{config.source}: {error}") from None
 
 
 class SteppedEngine(MidpointRule):
@@ -85,13 +117,12 @@ class SteppedEngine(MidpointRule):
         self.rebuilds, self.dragging = 0, 0
         self.stuck: tuple | None = None
         constants = Constants(self.composition, settings)
-        diameter = float(np.mean(self.composition.prototypes.diameter))
         self.rigid = RigidMolecules(self.composition)
         self.contacts = self._contacts_of(constants, system)
         if self.contacts:
             self.contacts.logs = log_events
-        self.farthest, self.moved = max(constants.reach, self.contacts.reach if self.contacts else 0.0), 0.0
-        self.skin = 0.0 if self.farthest == 0.0 else (skin or skin_for(self.farthest, diameter))
+        self.farthest, self.skin = farthest_and_skin(constants, skin)
+        self.moved = 0.0
         reach = self.farthest + self.skin
         require_wide(self.box, reach, constants.apart)
         self.cells = lists.shape_for(self.box, reach, self.composition.beads)

@@ -115,5 +115,6 @@ def require_wide(box: Box, reach: float, apart: float) -> None:
         axis = int(short[0])
         raise ConfigError(
             f"box.size: the periodic side {box.size[axis]:g} along axis {axis} is shorter than twice the reach of the "
-            f"potentials with the neighbour lists' skin, {reach:.6g}; enlarge the box or lower potential.cutoff"
+            f"potentials and contacts with the neighbour lists' skin, {reach:.6g}; enlarge the box, or lower "
+            "potential.cutoff or run.list_shell"
         )

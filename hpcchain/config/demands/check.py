@@ -14,8 +14,9 @@ from hpcchain.config.demands.directors import check_directors, check_own_of_sphe
 from hpcchain.config.demands.fixed import check_fixed
 from hpcchain.config.demands.graph import check_graph
 from hpcchain.config.demands.step_potentials import check_limits, check_step_potentials
-from hpcchain.config.demands.stepping import check_stepping
+from hpcchain.config.demands.stepping import check_stable, check_stepping
 from hpcchain.config.demands.stretches import check_stretches
+from hpcchain.config.demands.units import check_units, thermal_square
 from hpcchain.config.keys.key import MOST_BEADS
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
@@ -91,6 +92,8 @@ def check(config: Config) -> None:
         check_packing(config)
         check_shell(config)
         check_temperature(config)
+        check_units(config)
+        check_stable(config)
 
 
 def check_method(config: Config) -> None:
@@ -275,11 +278,7 @@ def check_temperature(config: Config) -> None:
     """Check that velocities drawn at initial.temperature are such as have been tried."""
     if config.initial.method == "file" or config.molecules[0].velocities is not None:
         return
-    slowness = sum(
-        kind.count * float(np.sum(np.broadcast_to(1.0 / np.array(kind.mass), kind.beads))) for kind in config.molecules
-    )
-    squared = 3.0 * config.initial.temperature * slowness / config.beads
-    why = untried_speed(smallest_diameter(config), squared)
+    why = untried_speed(smallest_diameter(config), thermal_square(config))
     if why is not None:
         raise Wrong(
             f"initial.temperature: {config.initial.temperature:g} gives velocities too far from the diameters: {why}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.keys.values import Wrong
+from hpcchain.config.keys.values import LENGTHS, Wrong
 from hpcchain.model.molecules.bonds import bond_table, type_names
 from hpcchain.model.physics.extended import type_pairs
 from hpcchain.model.physics.step_potentials import CLOSEST, pairs_apart
@@ -77,6 +77,9 @@ def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
     lengths = np.broadcast_to(kind.bond_length, len(bonds))
     diameter = np.broadcast_to(kind.diameter, kind.beads)
     for separation, least, most in kind.distance_limits:
+        why = LENGTHS.wrong(most)
+        if why is not None:
+            raise Wrong(f"{key}: most = {why}")
         pairs = np.array(pairs_apart(kind.beads, bonds, separation)).reshape(-1, 2)
         if not len(pairs):
             raise Wrong(f"{key}: no beads are {separation} bonds apart; remove it")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.demands.acting import sort_of
+from hpcchain.config.demands.acting import BONDS, PAIRS, sort_of, types_of_beads
 from hpcchain.config.demands.capabilities import check_capabilities
 from hpcchain.config.demands.external import check_external
 from hpcchain.config.demands.walls import check_walls
 from hpcchain.config.keys.values import Wrong
-from hpcchain.model.molecules.bonds import type_names
+from hpcchain.model.molecules.bonds import bond_table, type_names
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config, MoleculeSection
+    from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection
 
 WHOLE = ("frame_every", "report_every", "checkpoint_every")
 
@@ -170,6 +172,67 @@ def check_potentials(config: Config) -> None:
             raise Wrong(
                 f"{where}.length: {one.length:g} leaves bonds no room beyond sigma = {one.sigma:g}; lengthen it"
             )
+
+
+def check_stable(config: Config) -> None:
+    """Check that steps are short enough for potentials: longer than 2 / omega none can follow an oscillation."""
+    for index, one in enumerate(config.potentials if config.steps is not None else ()):
+        squared = max((stiffness * slowness for stiffness, slowness in oscillators(config, one)), default=0.0)
+        if squared * config.steps.step**2 > 4.0:
+            raise Wrong(
+                f"steps.step: {config.steps.step:g} is too long for potential[{index}], in which beads oscillate with "
+                f"angular frequency {squared**0.5:.3g}: steps longer than 2 over it, {2.0 / squared**0.5:.3g}, are "
+                f"unstable; make it smaller, a tenth of that or less, or lower potential[{index}]."
+                f"{'stiffness' if one.stiffness else 'epsilon'}"
+            )
+
+
+def oscillators(config: Config, one: PotentialSection) -> Iterator[tuple[float, float]]:
+    """Yield (stiffness [mass / time^2], inverse reduced mass [1 / mass]) of what a potential has oscillate.
+
+    While a start is grown beads come as near as their diameters, where a potential of pairs may be stiffer.
+    """
+    if one.name in PAIRS:
+        light = lightest(config)
+        for a, b in pairs_of(one.types, list(light), "pairs"):
+            if a in light and b in light:
+                apart = 0.5 * (light[a][1] + light[b][1]) if config.initial.method == "grow" else math.inf
+                yield curvature(one, apart), light[a][0] + light[b][0]
+    elif one.name == "center":
+        yield one.stiffness, max((slowness for slowness, _ in lightest(config).values()), default=0.0)
+    elif one.name in BONDS:
+        for kind in (kind for kind in config.molecules if not kind.rigid and kind.bond_count):
+            bonds, names, slowness = bond_table(kind), types_of_beads(kind), slowness_of(kind)
+            for types in dict.fromkeys(map(tuple, names[bonds].tolist())):
+                if one.types is None or set(types) == set(one.types):
+                    of_these = np.all(names[bonds] == np.array(types, dtype=object), axis=1)
+                    yield curvature(one, math.inf), float(slowness[bonds[of_these]].sum(axis=1).max())
+
+
+def curvature(one: PotentialSection, apart: float) -> float:
+    """Return a potential's second derivative at its minimum, or at a smaller distance [mass / time^2]."""
+    stiffness = one.stiffness or 0.0
+    if one.sigma is None:
+        return stiffness
+    inverse = (one.sigma / min(apart, 2.0 ** (1.0 / 6.0) * one.sigma)) ** 6
+    return stiffness + 4.0 * one.epsilon * (156.0 * inverse - 42.0) * inverse ** (4.0 / 3.0) / one.sigma**2
+
+
+def lightest(config: Config) -> dict[str, tuple[float, float]]:
+    """Return of each type of beads the greatest inverse mass [1 / mass] and the least diameter [length]."""
+    found: dict[str, tuple[float, float]] = {}
+    for kind in config.molecules:
+        slowness, diameter, names = slowness_of(kind), np.broadcast_to(kind.diameter, kind.beads), types_of_beads(kind)
+        for name in dict.fromkeys(kind.bead_types):
+            own = names == name
+            other = found.get(name, (0.0, math.inf))
+            found[name] = max(other[0], float(slowness[own].max())), min(other[1], float(diameter[own].min()))
+    return found
+
+
+def slowness_of(kind: MoleculeSection) -> np.ndarray:
+    """Return the (beads,) inverse masses of a kind's beads, 0 of fixed ones [1 / mass]."""
+    return np.where(kind.pinned, 0.0, 1.0 / np.broadcast_to(np.asarray(kind.mass, dtype=float), kind.beads))
 
 
 def pairs_of(types: tuple | None, names: list, sort: str) -> list:

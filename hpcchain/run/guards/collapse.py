@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hpcchain.sector.collapse import way_out
+from hpcchain.sector.collapse import RESTING, falls, loses, way_out
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
@@ -55,24 +55,28 @@ class CollapseWatch:
         self._contacts, self._time = contacts, reached
         if first or found <= MOST_PER_TICK * self._beads * passed / self._physics.tick:
             return None
-        reason = self._reason(passed, wall)
+        reason = self._reason(passed, wall, passed * self._beads / found)
         self._silent = reason is not None
         return reason and f"{found} contacts in {passed:.3g} of time: {reason}"
 
-    def _reason(self, passed: float, wall: float) -> str | None:
-        """Return what so many contacts mean, `passed` [time] having taken `wall` seconds; None if the end is near."""
-        if self._physics.restitution < 1.0:
+    def _reason(self, passed: float, wall: float, apart: float) -> str | None:
+        """Return what so many contacts mean, `passed` [time] having taken `wall` seconds; None if the end is near.
+
+        A bead's are `apart` [time] in the mean.
+        """
+        if loses(self._physics):
             return (
                 "beads that lose energy are pressed together and meet ever more often (inelastic collapse), and "
-                f"the run hardly gets on; {way_out(self._physics)}"
+                f"the run hardly gets on; {way_out(self._physics, apart)}"
             )
         left = (self._end - self._time) * wall / passed if passed > 0.0 else float("inf")
         if left < LONG:
             return None
-        return (
-            "beads rattle in very narrow gaps, between others or walls, and the run hardly gets on: at this pace "
-            f"it takes {spelled(left)} more; larger gaps, or a larger box, are faster"
-        )
+        pace = f"and the run hardly gets on: at this pace it takes {spelled(left)} more"
+        if falls(self._physics):
+            return f"beads lie on a wall or on others, or in very narrow gaps, {pace}; {RESTING}"
+        found = "beads rattle in very narrow gaps, between others or walls"
+        return f"{found}, {pace}; larger gaps, or a larger box, are faster"
 
 
 def spelled(seconds: float) -> str:

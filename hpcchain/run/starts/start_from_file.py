@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.config.demands.acting import Bonds, check_bonds, longest_of
+from hpcchain.config.demands.units import Beads, check_units
 from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
@@ -222,7 +223,13 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
             )
     if config.steps is not None and not config.molecules:
         require_acting(config, str(path), found.system.topology)
-    return found, agreed_topology(config, path, found.system.topology, mpi)
+    topology = agreed_topology(config, path, found.system.topology, mpi)
+    one, thermal = composition_of(topology).prototypes, 32.0 * found.system.physics.tick  # `tick_for`
+    try:
+        check_units(config, Beads(float(one.diameter.min()), float(one.mass.min()), thermal))
+    except Wrong as wrong:
+        raise ConfigError(f"{config.source}: {wrong}") from None
+    return found, topology
 
 
 def require_acting(config: Config, path: str, topology: Composition | Topology) -> None:

@@ -36,12 +36,12 @@ LOG = logging.getLogger("hpcchain.api")
 def read_input(path: Any, overrides: Any, mpi: Communicator, trust: bool = False) -> Any:
     """Return the checked input, or raise what is wrong with it, on every rank as rank 0 reads it; collective.
 
-    `trust`: see `try_own_potentials`.
+    `trust`: see `try_steps`.
     """
 
     def read() -> Config:
         config = load_config(path, overrides)
-        try_own_potentials(config, trust)
+        try_steps(config, trust)
         return config
 
     return on_root(mpi, read)
@@ -59,8 +59,8 @@ def on_root(mpi: Communicator | None, action: Callable) -> Any:
     return from_root(mpi, found)
 
 
-def try_own_potentials(config: Config, trust: bool = False, source: Path | str | None = None) -> None:
-    """Raise ConfigError where a user's own potential may not be run, does not compile or returns nonsense.
+def try_steps(config: Config, trust: bool = False, source: Path | str | None = None) -> None:
+    """Raise ConfigError where the engine of steps finds no room for its lists, or cannot run a user's own potential.
 
     Parameters
     ----------
@@ -70,6 +70,10 @@ def try_own_potentials(config: Config, trust: bool = False, source: Path | str |
     source : path, optional
         The file of this program that holds the input.
     """
+    if config.run.engine == "steps" and config.molecules:
+        from hpcchain.steps.engine import require_room  # kernels that other runs need not load
+
+        require_room(config)
     modules = [asdict(one) for one in config.potentials if one.name == "module"]
     if modules:
         from hpcchain.steps.potentials.laws import try_laws  # kernels that other runs need not load
@@ -87,7 +91,7 @@ def require_own_potentials(physics: Physics, mpi: Communicator | None, trust: bo
         In a checkpoint.
     mpi : communicator or None
     trust, source :
-        See `try_own_potentials`.
+        See `try_steps`.
     """
     modules = [one for one in physics.steps.get("potentials", ()) if one["name"] == "module"]
 

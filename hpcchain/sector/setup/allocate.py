@@ -39,7 +39,7 @@ from hpcchain.sector.setup.molecule_rows import countable_images, molecule_rows
 from hpcchain.sector.setup.window_arrays import window_arrays
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import Box, State, System, Topology
+    from hpcchain.model.system import Box, Physics, State, System, Topology
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 LEAST_FOUND = 32  # cells about a bead, and rests of fours
@@ -123,11 +123,27 @@ def quanta(system: System) -> tuple[float, float]:
     return 2.0 ** (np.floor(np.log2(impulse * length)) - 36.0), 2.0 ** (np.floor(np.log2(impulse)) - 42.0)
 
 
+BROUGHT = 64.0
+"""Of the energy that a wall or thermostat gives a bead, at least, is what counts as a bead's for sums of work."""
+
+
 def energy_quantum(system: System) -> float:
-    """Return the power of two in which work and heat are counted; 2^-48 of a heaviest bead's of its diameter a tick."""
+    """Return the power of two in which work and heat are counted; 2^-48 of a heaviest bead's of its diameter a tick.
+
+    Where walls or a thermostat bring in far more than beads have at the start it follows from that, lest sums overflow.
+    """
     topology = composition_of(system.topology).prototypes
-    energy = float(topology.mass.max()) * (float(topology.diameter.max()) / system.physics.tick) ** 2
+    mass = float(topology.mass.max())
+    energy = mass * (float(topology.diameter.max()) / system.physics.tick) ** 2
+    energy = max(energy, BROUGHT * energy_brought(system.physics, mass))
     return float(2.0 ** (np.floor(np.log2(energy)) - 48.0))
+
+
+def energy_brought(physics: Physics, mass: float) -> float:
+    """Return what a wall or a thermostat gives a bead of a mass at most, in the mean [mass length^2 / time^2]."""
+    walls = physics.extended.get("walls", ())
+    given = [max(wall["temperature"], mass * wall["velocity"] ** 2) for wall in walls]
+    return max([physics.extended.get("thermostat", {}).get("temperature", 0.0), *given])
 
 
 def build_sector(

@@ -9,7 +9,7 @@ from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.papers import inclusion_systems, inclusions
 from hpcchain.papers.inclusions import Method
-from hpcchain.run.starts.starting import try_own_potentials
+from hpcchain.run.starts.starting import try_steps
 from hpcchain.steps.engine import SteppedEngine
 from tests.support.stepped import FENE, LJ, liquid, require_equal, run_on, system_of, toml
 
@@ -149,11 +149,11 @@ def test_a_file_is_found_beside_its_input(tmp_path):
     (tmp_path / "input.toml").write_text(toml(liquid(1, potential=[table, FENE])), encoding="utf-8")
     config = load_config(tmp_path / "input.toml")
     assert config.potentials[0].file == str(tmp_path / "laws.py") and len(config.potentials[0].digest) == 64
-    try_own_potentials(config)
+    try_steps(config)
     table["digest"] = config.potentials[0].digest[::-1]
     (tmp_path / "input.toml").write_text(toml(liquid(1, potential=[table, FENE])), encoding="utf-8")
     with pytest.raises(ConfigError, match="is not what the run began with"):
-        try_own_potentials(load_config(tmp_path / "input.toml"))
+        try_steps(load_config(tmp_path / "input.toml"))
 
 
 @pytest.mark.parametrize(
@@ -169,14 +169,14 @@ def test_a_file_is_found_beside_its_input(tmp_path):
 def test_functions_that_are_no_potentials_are_refused(own, tmp_path, function, message):
     (tmp_path / "input.toml").write_text(toml(liquid(1, potential=[own(function, "pair", cutoff=2.0), FENE])))
     with pytest.raises(ConfigError, match=message):
-        try_own_potentials(load_config(tmp_path / "input.toml"))
+        try_steps(load_config(tmp_path / "input.toml"))
 
 
 def test_a_file_that_does_not_run_is_refused(own, tmp_path):
     (tmp_path / "laws.py").write_text("def pair(r:\n", encoding="utf-8")
     (tmp_path / "input.toml").write_text(toml(liquid(1, potential=[own("pair", "pair", cutoff=2.0), FENE])))
     with pytest.raises(ConfigError, match="laws.py does not run: SyntaxError"):
-        try_own_potentials(load_config(tmp_path / "input.toml"))
+        try_steps(load_config(tmp_path / "input.toml"))
 
 
 def test_lennard_jones_without_a_cutoff():

@@ -1,0 +1,167 @@
+"""Whether the values of keys with units are such as runs have been tried with, seen in the system's own units.
+
+Most lengths, masses and times have the range of their value (`Tried` in `hpcchain.config.keys.values`). All other keys
+are looked at with the least diameter d and the least mass m: a velocity v by d / v, an acceleration g by (d / g)^1/2, a
+temperature or energy T by d (m / T)^1/2, a stiffness k by (m / k)^1/2, a rate by its inverse. A key's meaning says its
+unit in square brackets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.config.keys.schema import KEYS
+from hpcchain.config.keys.values import EDGES, Tried, Wrong
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.key import Key
+    from hpcchain.config.keys.sections import Config
+
+NATURAL_TIMES = Tried("natural times", 1e-6, 1e15)
+MOMENTS = Tried("moments of inertia over mass and diameter squared", 1e-9, 1e9)
+
+FASTEST = 1e-3
+"""Of the thermal time of the start, by which the clock of the engine of events and its sums are set."""
+
+UNIT = re.compile(r"\[((?:1|mass|length|time)\b[^\],]*)\]")
+LEFT = ("initial.temperature", "molecule.velocities")
+"""Keys of the start, which is looked at as a whole: by `check_temperature`, and where velocities are given."""
+
+
+@dataclass(frozen=True)
+class Beads:
+    """Least diameter [length] and mass [mass] of a system, and its thermal time at the start, 0 if unknown [time]."""
+
+    diameter: float
+    mass: float
+    thermal: float
+
+
+def unit_of(key: Key) -> tuple | None:
+    """Return the powers of mass, length and time in a key's unit; None where it has none."""
+    found = UNIT.search(key.meaning)
+    if found is None:
+        return None
+    power = {"mass": 0, "length": 0, "time": 0, "1": 0}
+    for sign, part in zip((1, -1), found[1].split(" / "), strict=False):
+        for name, _, exponent in (factor.partition("^") for factor in part.split()):
+            power[name] += sign * int(exponent or 1)
+    return power["mass"], power["length"], power["time"]
+
+
+@cache
+def derived_keys() -> dict[Key, tuple]:
+    """Return {key: powers of its unit} of those that are looked at here."""
+    units = {key: unit_of(key) for key in KEYS if key.path not in LEFT}
+    return {key: unit for key, unit in units.items() if unit and (unit[2] < 0 or not has_range(key))}
+
+
+def has_range(key: Key) -> bool:
+    """Return whether a key's value has a range of its own."""
+    return getattr(getattr(key.value, "entry", key.value), "tried", None) is not None
+
+
+def check_units(config: Config, beads: Beads | None = None) -> None:
+    """Raise Wrong, with key and reason, where a value has not been tried.
+
+    Parameters
+    ----------
+    config : Config
+    beads : Beads, optional
+        Those of a start file.
+    """
+    beads = beads or beads_of(config)
+    if beads is None:
+        return
+    for where, table in tables_of(config):
+        section = where.partition("[")[0]
+        own = beads
+        if section == "molecule":
+            own = replace(beads, diameter=float(np.min(table.diameter)), mass=float(np.min(table.mass)))
+        for key, unit in derived_keys().items():
+            if key.section == section:
+                value = getattr(table, key.name)
+                numbers = 0.0 if value is None or isinstance(value, str) else np.abs(value)
+                check_value(f"{where}.{key.name}", float(np.max(numbers, initial=0.0)), unit, own, config)
+
+
+def beads_of(config: Config) -> Beads | None:
+    """Return the Beads of an input's molecules, None where it has none."""
+    kinds = config.molecules
+    if not kinds:
+        return None
+    diameter, mass = (min(float(np.min(getattr(kind, name))) for kind in kinds) for name in ("diameter", "mass"))
+    if config.initial.method == "file":
+        return Beads(diameter, mass, 0.0)
+    squared = thermal_square(config)
+    if kinds[0].velocities is not None:
+        squared = float(np.mean(np.sum(np.concatenate([kind.velocities for kind in kinds]) ** 2, axis=1)))
+    if squared == 0.0:  # what is at rest begins to fall
+        squared = float(np.linalg.norm(config.external.gravity)) * diameter
+    return Beads(diameter, mass, diameter / squared**0.5 if squared > 0.0 else 0.0)
+
+
+def thermal_square(config: Config) -> float:
+    """Return the mean square speed of beads at initial.temperature [length^2 / time^2]."""
+    slowness = sum(
+        kind.count * float(np.sum(np.broadcast_to(1.0 / np.array(kind.mass), kind.beads))) for kind in config.molecules
+    )
+    return 3.0 * config.initial.temperature * slowness / config.beads
+
+
+def tables_of(config: Config) -> Iterator[tuple[str, Any]]:
+    """Yield (how messages call it, section) of what has keys that are looked at."""
+    for name in ("external", "initial", "thermostat", "run"):
+        if getattr(config, name) is not None:
+            yield name, getattr(config, name)
+    for name, tables in (("molecule", config.molecules), ("wall", config.walls), ("potential", config.potentials)):
+        yield from ((f"{name}[{index}]", table) for index, table in enumerate(tables))
+
+
+def check_value(where: str, greatest: float, unit: tuple, beads: Beads, config: Config) -> None:
+    """Raise Wrong where the greatest magnitude of a key's value has not been tried.
+
+    Parameters
+    ----------
+    where : str
+        The key.
+    greatest : float
+        0 is left to who reads it.
+    unit : tuple
+        As `unit_of` returns it.
+    beads : Beads
+        By which it is looked at.
+    config : Config
+    """
+    if greatest == 0.0:
+        return
+    mass, length, time = unit
+    reduced = greatest / (beads.mass**mass * beads.diameter**length)
+    if time == 0 and mass == 0:
+        tried, seen = EDGES, greatest
+    elif time == 0:
+        tried, seen = MOMENTS, reduced
+    else:
+        tried, seen = NATURAL_TIMES, reduced ** (1.0 / time)
+    why = tried.wrong(seen)
+    if why is not None:
+        raise Wrong(
+            f"{where}: {greatest:g} does not fit beads of diameter {beads.diameter:g} and mass {beads.mass:g}: {why}"
+        )
+    if time and config.run.engine == "events" and seen < FASTEST * beads.thermal:
+        raise Wrong(
+            f"{where}: {greatest:g} acts within a time of {seen:.3g}, and beads take {beads.thermal:.3g} for a "
+            f"diameter at the start, by which a run's clock is set; they may differ by a factor of {1.0 / FASTEST:g}: "
+            "lower it, or start with faster beads (initial.temperature, molecule.velocities)"
+        )
+    if config.steps is not None and (mass, length) == (0, 1) and seen < config.steps.step:
+        raise Wrong(
+            f"{where}: {greatest:g} moves beads by more than the diameter {beads.diameter:g} in a step of steps.step = "
+            f"{config.steps.step:g}; lower it, or make the step smaller than {seen:.3g}"
+        )
