@@ -20,7 +20,7 @@ from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, DataError, Engine
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
-from hpcchain.io.hdf5.files import require_parallel
+from hpcchain.io.hdf5.files import reading, require_parallel
 from hpcchain.io.output.recoverable_output import inventory, is_finished
 from hpcchain.model.starts.overlap import close_pairs
 from hpcchain.parallel.comm import Single
@@ -193,6 +193,8 @@ def resume(
     is_run = root_does(mpi, source, "looking at it", source.is_dir)
     home = source if is_run else folders.home_of(source)
     if home is None and output is None:
+        with reading(source, "checkpoint", mpi):  # what is none is to be named first
+            pass
         raise UsageError(f"{source}: stands in no run's folder checkpoints; say with --output where to write")
     folder = Path(output) if output is not None else home
     copying = home is None or folder.resolve() != home.resolve()

@@ -84,29 +84,44 @@ def names(text: str) -> tuple[str, ...]:
 
 def execute(args: argparse.Namespace) -> int:
     """Print what is asked for; return the exit code."""
-    import hpcchain
     from hpcchain.analysis.plot import drawing
     from hpcchain.analysis.study import Wanted, study
-    from hpcchain.analysis.tables import csv_of, json_of
 
     if args.plot:
         drawing()
     elif args.output is not None or args.plot_as is not None:
         raise UsageError("--output and --plot-as say where and how to draw: give --plot, too")
     wanted, mpi = Wanted(args.start, args.figures), args.comm.mpi
-    reports = [study(source, wanted, mpi) for source in args.runs]
+    reports: list[Report] = []
+    try:
+        for number, source in enumerate(args.runs, 1):
+            if len(args.runs) > 1:
+                LOG.info("run %d of %d: %s", number, len(args.runs), source)
+            reports.append(study(source, wanted, mpi))
+    except BaseException:  # also Ctrl-C: what was found in earlier runs is not lost
+        if reports:
+            show(args, reports)
+        raise
     pictures = drawn(args, reports, mpi) if args.plot else []
+    show(args, reports)
+    for path in pictures if args.comm.rank == 0 and not (args.json or args.csv) else ():
+        print(f"\nfigure: {path}")
+    return 0
+
+
+def show(args: argparse.Namespace, reports: list[Report]) -> None:
+    """Print what was found, on the root, in the form that is asked for, and warn of what is too short."""
+    import hpcchain
+    from hpcchain.analysis.tables import csv_of, json_of
+
     if args.comm.rank == 0:
         for report in reports:
             warn_of_slow_series(report)
             warn_of_short_runs(report)
         if args.json:
-            print(json_of(reports, hpcchain.__version__))
+            print(json_of(reports, hpcchain.__version__), flush=True)
         else:
-            print(csv_of(reports) if args.csv else text(reports))
-        for path in pictures if not (args.json or args.csv) else ():
-            print(f"\nfigure: {path}")
-    return 0
+            print(csv_of(reports) if args.csv else text(reports), flush=True)
 
 
 def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | None) -> list[Path]:

@@ -17,8 +17,9 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
+OURS = b"hpcchain sealed file", b"\x89HDF\r\n\x1a\n"
+"""What files that hpcchain writes begin with."""
 KINDS = (
-    (stat.S_ISDIR, "a folder"),
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
     (stat.S_ISSOCK, "a socket"),
@@ -43,6 +44,11 @@ def read_text(path: Path | str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(f"{path}: the input file cannot be read: {reason}") from None
+    if data.startswith(OURS):
+        raise ConfigError(
+            f"{path}: is an HDF5 file, not an input; 'hpcchain resume' continues a run from its folder or a "
+            "checkpoint, 'hpcchain info' says what is in a file"
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -64,6 +70,11 @@ def read_bytes(path: Path | str) -> bytes:
     OSError, ValueError
         When it cannot be opened or read.
     """
+    if os.path.isdir(path):
+        raise DataError(
+            f"{path}: the input file cannot be read: it is a folder; name an input file; a run's folder is for "
+            "'hpcchain resume', which continues it, and 'hpcchain analyze'"
+        )
     with opened(path) as file:
         found = os.fstat(file.fileno())
         kind = "" if stat.S_ISFIFO(found.st_mode) else other_kind(found)

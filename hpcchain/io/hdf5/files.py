@@ -172,7 +172,8 @@ def _check_kind(file: h5py.File, path: Path | str, kind: str | None) -> None:
         raise DataError(f"{path}: an HDF5 file, but not one that hpcchain wrote")
     found = text_of(file, "kind")
     if found not in FORMAT or (kind is not None and found != kind):
-        raise DataError(f"{path}: is of kind {found!r} where {kind or 'a file of hpcchain'!r} is needed")
+        more = "; name a run's output directory or one of its checkpoints" if kind == "checkpoint" else ""
+        raise DataError(f"{path}: is of kind {found!r} where {kind or 'a file of hpcchain'!r} is needed{more}")
     version = file.attrs["format"]
     oldest, newest = READABLE[found]
     if version not in range(oldest, newest + 1):

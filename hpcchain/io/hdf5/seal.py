@@ -48,17 +48,27 @@ def check(path: Path | str, comm: Communicator | None = None, needed: bool = Tru
     if not head.startswith(MAGIC):
         if head.startswith(HDF5) and not needed:
             return
-        kind = "file that hpcchain sealed" if needed else "HDF5 file"
-        raise DataError(f"{path}: not a{'' if needed else 'n'} {kind}, or its first bytes are damaged")
+        raise DataError(f"{path}: {foreign(path, head, needed)}")
     if head != _seal_of(path, comm):
         raise DataError(f"{path}: damaged, truncated or changed since it was written (its checksum does not match)")
+
+
+def foreign(path: Path | str, head: bytes, needed: bool) -> str:
+    """Return what a file seems to be whose first bytes are not those of a sealed one, and what to do with it."""
+    wanted = "not a file that hpcchain sealed" if needed else "not an HDF5 file"
+    text = head.decode("utf-8", "ignore")
+    if not head or b"\0" in head or len(text.encode()) < len(head) - 3:  # of text the last letter may be cut
+        return f"{wanted}, or its first bytes are damaged"
+    input_file = "is an input file: 'hpcchain run' runs it, and 'hpcchain check' checks it"
+    kind = input_file if str(path).endswith(".toml") else f"{wanted}, but text"
+    return f"{kind}; name a run's output directory or one of its .h5 files"
 
 
 def digest_in(path: Path) -> str:
     """Return the digest that a sealed file states of itself, as text; not collective, the file is not checked."""
     found = re.search(rb"sha256 of blocks ([0-9a-f]{64})\n", _read_head(path))
     if not found:
-        raise DataError(f"{path}: not a file that hpcchain sealed, or its first bytes are damaged")
+        raise DataError(f"{path}: {foreign(path, _read_head(path), True)}")
     return found.group(1).decode()
 
 

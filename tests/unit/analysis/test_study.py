@@ -185,6 +185,29 @@ def test_a_run_that_goes_on_gives_what_the_joined_one_gives(tmp_path, capsys):
     assert told[0] == told[1] == told[2] and "contacts_by_bead" in told[0]
 
 
+@pytest.mark.parametrize("form", ["table", "--json", "--csv"])
+def test_runs_before_one_that_fails_are_printed(folder, tmp_path, capsys, form, monkeypatch):
+    """A second run that is not there ends the command with its message, Ctrl-C with 130; what was found stands."""
+    words = ["--figures", "observables", *([form] if form != "table" else [])]
+    assert main(["analyze", str(folder), *words]) == 0
+    alone = capsys.readouterr().out
+    assert main(["analyze", str(folder), str(tmp_path / "gone"), str(folder), *words]) == 65
+    captured = capsys.readouterr()
+    assert captured.out == alone and captured.err.count(f"{tmp_path / 'gone'}: no such file") == 1
+    assert "run 2 of 3: " in captured.err and "run 3 of 3" not in captured.err
+    asked = []
+
+    def interrupted(source, *rest):
+        asked.append(source)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return study(source, *rest)
+
+    monkeypatch.setattr("hpcchain.analysis.study.study", interrupted)
+    assert main(["analyze", str(folder), str(folder), *words]) == 130
+    assert capsys.readouterr().out == alone
+
+
 def wrong(capsys, words):
     """Return (exit code, message) of a command that must print nothing and say one line."""
     code = main(["analyze", *map(str, words)])

@@ -112,6 +112,41 @@ def test_compare_info_and_export(capsys, folder):
     assert (folder / "all.xyz").read_text().splitlines().count("6") == 4
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["analyze", "ok.toml"],
+        ["resume", "ok.toml"],
+        ["resume", "ok.toml", "--output", "new"],
+        ["perf", "ok.toml"],
+        ["info", "ok.toml"],
+        ["compare", "ok.toml", "ok.toml"],
+        ["export", "ok.toml", "--to", "extxyz", "-o", "out.xyz"],
+    ],
+)
+def test_an_input_in_place_of_a_run_is_named(tmp_path, capsys, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ok.toml").write_text("# Länge\n[box]\nsize = [5, 5, 5]\n" + "# ä" * 2000, encoding="utf-8")
+    assert main(words) == 65
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith("hpcchain: ok.toml: is an input file: 'hpcchain run' runs it")
+    assert [path.name for path in tmp_path.iterdir()] == ["ok.toml"]
+
+
+def test_other_files_in_place_of_a_run_or_an_input_are_named(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "run.jsonl").write_text('{"time": 0.0}\n')
+    for words, code, told in (
+        (["analyze", "run.jsonl"], 65, "run.jsonl: not an HDF5 file, but text; name a run's output"),
+        (["resume", "trajectory.h5"], 65, "is of kind 'trajectory' where 'checkpoint' is needed; name a run's output"),
+        (["run", "trajectory.h5"], 78, "trajectory.h5: is an HDF5 file, not an input; 'hpcchain resume' continues"),
+        (["run", "."], 65, ".: the input file cannot be read: it is a folder; name an input file; a run's folder is"),
+    ):
+        assert main(words) == code
+        (line,) = capsys.readouterr().err.splitlines()
+        assert told in line
+
+
 def test_vectors_and_tensors_are_split_by_component():
     time = np.arange(4.0)
     series = split_vectors(
