@@ -157,8 +157,10 @@ def check_cores(config: Config) -> None:
     """Check that coefficients of contacts are of beads with hard cores."""
     names = type_names(config.molecules)
     hard = {name for kind in config.molecules for name in types_of_beads(kind)[~np.broadcast_to(kind.soft, kind.beads)]}
-    if names and not hard and config.contact.restitution != 1.0:
-        raise Wrong("contact.restitution: no bead has a hard core, so it acts on nothing; remove it")
+    given = {"restitution": config.contact.restitution != 1.0, "simultaneous": config.contact.simultaneous != "joint"}
+    for key, there in given.items() if names and not hard else ():
+        if there:
+            raise Wrong(f"contact.{key}: no bead has a hard core, so it acts on nothing; remove it")
     for index, one in enumerate(config.contact.pairs):
         soft = [name for name in one.types if name in names and name not in hard]
         if soft:

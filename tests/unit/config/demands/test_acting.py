@@ -63,6 +63,7 @@ MISTAKES = [
         "potential[0].cutoff: it ends at 1, not beyond the contact distance 1",
     ),
     ([*SOFT, "contact.restitution = 0.9"], "contact.restitution: no bead has a hard core, so it acts on nothing"),
+    ([*SOFT, 'contact.simultaneous = "moreau"'], "contact.simultaneous: no bead has a hard core"),
     (
         ["molecule.1.hard = false", 'contact = {pair = [{types = ["A", "B"], restitution = 0.5}]}'],
         "contact.pair[0].types: beads of B have no hard core",

@@ -246,10 +246,7 @@ def test_the_midpoint_rule_is_of_order_two_and_keeps_momentum():
 @pytest.mark.parametrize("base", ["verlet", "midpoint"])
 def test_steps_are_symplectic(base):
     """The derivative J of two steps has J^T S J = S, S the symplectic form."""
-    wells = [
-        {"name": "harmonic", "stiffness": 40.0, "length": 1.0},
-        {"name": "lennard-jones", "epsilon": 1.0, "sigma": 1.0, "cutoff": 3.0},
-    ]
+    wells = [{"name": "lennard-jones", "epsilon": 1.0, "sigma": 1.0, "cutoff": 3.0}]
     system = system_of(liquid(3, beads=2, chains=0, potential=wells, steps={"step": 0.05, "base": base}))
     places = np.array([[3.0, 3.0, 3.0], [3.9, 3.5, 3.2]])
     n, step = 6, 1e-4
