@@ -100,9 +100,9 @@ def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
         narrowest = NARROWEST if config.initial.method == "grow" else CLOSEST
         if most - least < narrowest * most:
             raise Wrong(
-                f"{key}: least = {least:.12g} and most = {most:.12g} are nearer to each other than a part {narrowest:g} "
-                "of them, which no random start finds and runs hardly get on with; widen them, or hold these beads by a "
-                'bond: kind = "graph"'
+                f"{key}: least = {least:.12g} and most = {most:.12g} are nearer to each other than a part "
+                f"{narrowest:g} of them, which no random start finds, and with which runs hardly get on; widen them, or "
+                'hold these beads by a bond: kind = "graph"'
             )
     check_together(kind, lengths, diameter, key)
 
