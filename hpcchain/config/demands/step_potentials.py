@@ -101,7 +101,7 @@ def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
         if most - least < narrowest * most:
             raise Wrong(
                 f"{key}: least = {least:.12g} and most = {most:.12g} are nearer to each other than a part "
-                f"{narrowest:g} of them, which no random start finds, and with which runs hardly get on; widen them, or "
+                f"{narrowest:g} of them, which no random start finds, and runs hardly get on; widen them, or "
                 'hold these beads by a bond: kind = "graph"'
             )
     check_together(kind, lengths, diameter, key)
