@@ -98,7 +98,7 @@ def parse(text: str, name: str, stored: bool = False) -> dict:
 def resolve(table: dict, name: str) -> Config:
     """Return the Config of a TOML table with defaults filled in; raises Wrong with key and reason."""
     top = read_section({key: value for key, value in table.items() if key not in SECTIONS}, "", "")
-    values = {"box": read_named(table, "box")}
+    values = {"box": read_named(spread(table), "box")}
     require_one(values["box"])
     read_otherwise = ("box", "initial", "contact")
     values |= {section: read_named(table, section) for section in SECTION_CLASSES if section not in read_otherwise}
@@ -119,6 +119,17 @@ def resolve(table: dict, name: str) -> Config:
     if "thermostat" in table:
         read["thermostat"] = thermostat(read_named(table, "thermostat"))
     return sections.Config(title=top["title"], molecules=molecules, source=name, **read)
+
+
+def spread(table: dict) -> dict:
+    """Return a TOML table in which one number for box.size, or one word for box.boundary, stands for all three axes."""
+    box = table.get("box", {})
+    if not isinstance(box, dict):
+        return table
+    one = {
+        key: [box[key]] * 3 for key, of in (("size", (int, float)), ("boundary", (str,))) if type(box.get(key)) in of
+    }
+    return table | {"box": box | one}
 
 
 def read_named(table: dict, section: str) -> dict:
@@ -180,16 +191,21 @@ def is_near(name: str, other: str) -> bool:
 
 
 def unknown(name: str, section: str, prefix: str) -> str:
-    """Return the message for a key that does not exist: the nearest one that does, or, where none is near, which do."""
+    """Return the message for a key that does not exist: the nearest one of its table, or, where none is near, its keys.
+
+    A key that another table has by this name is meant wherever it stands.
+    """
     here = {other: prefix + other for other in list(keys_of(section)) + ([] if section else list(SECTIONS))}
     anywhere = {key.name: key.path for key in KEYS} | here
-    local, best = nearest(name, here), nearest(name, anywhere)
-    hint = anywhere[best] if likeness(name, best) > likeness(name, local) + 0.2 else here[local]
+    local, other = nearest(name, here), nearest(name, anywhere)
+    better = likeness(name, other) > likeness(name, local) + 0.2
+    best = other if better and (other == name or not section) else local
     text = name if name.isidentifier() and len(name) <= 60 else shown(name)
-    if not (is_near(name, best) or is_near(name, local)):
+    if not is_near(name, best):
         owner = f"[{section}]" if section else "the input"
-        return f"{prefix}{text}: unknown key; nothing like it is in this program; {owner} has {', '.join(here)}"
-    return f"{prefix}{text}: unknown key; the nearest valid key is {hint}"
+        where = owner if is_near(name, other) else "this program"
+        return f"{prefix}{text}: unknown key; nothing like it is in {where}; {owner} has {', '.join(here)}"
+    return f"{prefix}{text}: unknown key; the nearest valid key is {anywhere[best]}"
 
 
 def check_propagator_keys(given: Any, propagator: str, where: str) -> None:

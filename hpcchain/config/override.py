@@ -23,7 +23,8 @@ def apply(table: dict, override: str) -> None:
     table : dict
         The input's table, changed in place.
     override : str
-        The value is read as TOML; a bare word is taken as text; a whole number in the path counts [[molecule]] from 0.
+        The value is read as TOML; a bare word is taken as text; a whole number in the path counts [[molecule]] from 0,
+        and may be left out where there is one.
 
     Raises
     ------
@@ -61,6 +62,13 @@ def enter(outer: dict | list, part: str, following: str, override: str) -> dict 
         inner = outer.setdefault(part, {})
     if not isinstance(inner, (dict, list)):
         raise ConfigError(f"--set {shown(override)}: {part} is a value, not a section")
+    if isinstance(inner, list) and not following.isdigit() and all(isinstance(one, dict) for one in inner):
+        if len(inner) != 1:
+            raise ConfigError(
+                f"--set {shown(override)}: the input has {len(inner)} tables [[{part}]]; say which, from 0: "
+                f"{part}.0.{following}"
+            )
+        return inner[0]
     return inner
 
 

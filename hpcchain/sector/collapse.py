@@ -10,6 +10,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.state_bounds import MOST_DEPTH
 from hpcchain.model.physics.external import loses_energy
+from hpcchain.model.starts.start import RESTING
 from hpcchain.sector.queue.event_order import next_time_of
 
 if TYPE_CHECKING:
@@ -56,13 +57,6 @@ class Standstill:
             first, L.START_REM
         ] - remainder >= 0.0
         return int(first[m]) if begun > self._most * max(int(np.count_nonzero(busy)), 2) else None
-
-
-RESTING = (
-    "what gravity holds on a wall or on other beads would rest, and the engine of events has no rest: it hops ever so "
-    'fast; start it higher, by a hundredth of a diameter or more, or set run.engine = "steps" and steps.integrator = '
-    '"contact", which lets it rest'
-)
 
 
 def falls(physics: Physics) -> bool:

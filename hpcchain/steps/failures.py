@@ -85,11 +85,12 @@ def raise_unsettled(time: float) -> NoReturn:
     )
 
 
-def raise_unsolved(time: float) -> NoReturn:
-    """Raise StepError where contacts have no solution that was found."""
+def raise_unsolved(time: float, solver: str) -> NoReturn:
+    """Raise StepError where contacts have no solution that a solver has found."""
+    other = 'set steps.solver = "newton", which finds more of them, ' if solver == "gauss-seidel" else ""
     raise StepError(
-        f"at t {time:.6g} contacts that hang together have no solution that was found: make steps.step smaller, or "
-        "propagator.tolerance, the residual at which they are solved, larger"
+        f"at t {time:.6g} contacts that hang together have no solution that was found: {other}make steps.step smaller, "
+        "or propagator.tolerance, the residual at which they are solved, larger"
     )
 
 

@@ -10,6 +10,11 @@ from hpcchain.model.molecules.bonds import bond_table
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection
 
+SHAPE = (
+    'make a shape that stands still of single beads: kind = "monomer", fixed = [0], with a row of positions for each '
+    "(they may overlap)"
+)
+
 
 def check_fixed(config: Config) -> None:
     """Raise Wrong, with key and reason, when fixed beads do not fit their molecules, the engine or gravity."""
@@ -19,6 +24,7 @@ def check_fixed(config: Config) -> None:
             if kind.fixed_velocity is not None:
                 raise Wrong(f"{where}.fixed_velocity: means nothing without {where}.fixed; give that, or remove it")
             continue
+        check_whole(kind, where)
         if config.run.engine != "events":
             check_fixed_in_steps(kind, where)
         check_beads(kind, where)
@@ -26,10 +32,16 @@ def check_fixed(config: Config) -> None:
         raise Wrong("molecule[0].fixed: all beads of all molecules are fixed; leave one that can move")
 
 
-def check_fixed_in_steps(kind: MoleculeSection, where: str) -> None:
-    """Check that the engine of steps can fix beads: none of rods and rigid bodies; only single ones move."""
+def check_whole(kind: MoleculeSection, where: str) -> None:
+    """Check that a kind with fixed beads does not move as a whole."""
     if kind.is_line or kind.is_body:
-        raise Wrong(f"{where}.fixed: beads of kind {kind.kind!r} are not fixed one by one; choose another kind")
+        raise Wrong(
+            f'{where}.fixed: a molecule of kind "{kind.kind}" moves as a whole, and no bead of it can be fixed; {SHAPE}'
+        )
+
+
+def check_fixed_in_steps(kind: MoleculeSection, where: str) -> None:
+    """Check that of fixed beads only single ones move."""
     if kind.fixed_velocity is not None and kind.beads > 1:
         raise Wrong(f'{where}.fixed_velocity: is of single beads; set kind = "monomer", or remove it')
 
@@ -48,4 +60,4 @@ def check_beads(kind: MoleculeSection, where: str) -> None:
     both = bonds[kind.pinned[bonds].all(axis=1)] if len(bonds) else bonds
     if len(both):
         a, b = both[0].tolist()
-        raise Wrong(f"{where}.fixed: beads {a} and {b} are bonded and both fixed; fix one of them")
+        raise Wrong(f"{where}.fixed: beads {a} and {b} are bonded and both fixed; fix one of them, or {SHAPE}")

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 EDGES = 3.0  # of a periodic box, in the greatest distance at which beads act on one another, at least
 
+NARROWEST = 1e-3
+"""Of a distance: how far limits are apart which random starts find."""
+ANGLES = 4001
+"""Of a bond, at which it is looked how near others come."""
+
 
 def check_step_potentials(config: Config) -> None:
     """Check types, that no pair has two potentials, and that distances are beyond contact and within the box."""
@@ -92,3 +97,54 @@ def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
         if separation == 2 and most <= float(np.ptp(lengths)) * (1.0 + CLOSEST):
             raise Wrong(f"{key}: most = {most:g} is nearer than two of the bonds let beads come; enlarge it")
         require_long_sides(config, key, most)
+        narrowest = NARROWEST if config.initial.method == "grow" else CLOSEST
+        if most - least < narrowest * most:
+            raise Wrong(
+                f"{key}: least = {least:.12g} and most = {most:.12g} are nearer to each other than a part "
+                f"{narrowest:g} of them, which no random start finds, and runs hardly get on; widen them, or "
+                'hold these beads by a bond: kind = "graph"'
+            )
+    check_together(kind, lengths, diameter, key)
+
+
+def check_together(kind: MoleculeSection, lengths: np.ndarray, diameter: np.ndarray, key: str) -> None:
+    """Check that beads can keep all limits at once, by triangle inequalities and, of four in a row, by their planes."""
+    limits = {separation: (least, most) for separation, least, most in kind.distance_limits}
+    low, high = {1: float(lengths.min())}, {1: float(lengths.max())}
+    for separation in range(2, max(limits) + 1):
+        parts = [(i, separation - i) for i in range(1, separation)]
+        nearest = max([0.0, *(low[i] - high[j] for i, j in parts)])
+        farthest = min(high[i] + high[j] for i, j in parts)
+        if separation == 3 and low[1] == high[1]:
+            nearest, farthest = four_in_a_row(low[1], max(low[2], high[2] * 1e-9), high[2])
+        if kind.self_contact and separation > kind.exclude:
+            nearest = max(nearest, float(diameter.min()))
+        least, most = limits.get(separation, (0.0, np.inf))
+        if least >= farthest * (1.0 - CLOSEST) or most <= nearest * (1.0 + CLOSEST):
+            raise Wrong(
+                f"{key}: beads {separation} bonds apart are to be {least:g} to {most:g} apart, but bonds and the other "
+                f"limits leave them {nearest:.6g} to {farthest:.6g}; change one of these limits"
+            )
+        low[separation], high[separation] = max(nearest, least), min(farthest, most)
+
+
+def four_in_a_row(bond: float, low: float, high: float) -> tuple[float, float]:
+    """Return between which distances the ends of four beads can be, joined by equal bonds [length].
+
+    They are nearest where all four are in a plane on one side, farthest where on both.
+
+    Parameters
+    ----------
+    bond : float
+    low, high : float
+        Between which each end is from the other inner bead.
+    """
+    first, last = (2.0 * np.arcsin(min(0.5 * reach / bond, 1.0)) for reach in (low, high))
+    angle = np.linspace(first, last, ANGLES)
+    other = np.stack([bond - bond * np.cos(angle), bond * np.sin(angle)])
+    distance, seen = np.hypot(*other), np.arctan2(other[1], other[0])
+    off = np.clip(seen, first, last) - seen
+    squared = bond**2 + distance**2 - 2.0 * bond * distance * np.cos(off)
+    between = 0.5 * bond * (last - first) / (ANGLES - 1)
+    nearest = np.sqrt(np.maximum(squared, 0.0)).min() - between  # less by what it can be between two angles
+    return max(float(nearest), 0.0), float(np.hypot(bond - 2.0 * bond * np.cos(last), 2.0 * bond * np.sin(last)))

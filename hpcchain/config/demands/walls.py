@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
 
 AXES = ("x", "y", "z")
+PROJECTIONS, ROOM = 1000, 1e-3
+"""Most projections on all walls, and by what part of a bead's radius they may still miss one."""
 OF_SHAPES = {"center": ("sphere", "cylinder"), "radius": ("sphere", "cylinder"), "axis": ("cylinder",)}
 
 
@@ -67,6 +69,48 @@ def check_walls(config: Config) -> None:
         else:
             check_shape(config, one, where)
     check_apart(config, config.run.end_time)
+    if config.initial.method == "grow" and config.molecules:
+        check_meeting(config)
+
+
+def check_meeting(config: Config) -> None:
+    """Check that the box and all shapes have a place in common for the largest bead, by projecting a point on each."""
+    radius = 0.5 * max(float(np.max(kind.diameter)) for kind in config.molecules)
+    every = {f"wall[{index}]": one for index, one in enumerate(config.walls) if one.shape is not None}
+    for walls in [*({name: one} for name, one in every.items()), every]:
+        if missed(config, list(walls.values()), radius) > ROOM * radius:
+            names = " and ".join(walls)
+            raise Wrong(
+                f"{names}: {'its shape' if len(walls) == 1 else 'their shapes'} and the box have no room in common for "
+                f"a bead of diameter {2.0 * radius:g}, and none can be placed; move wall.center, or enlarge "
+                "wall.radius or box.size"
+            )
+
+
+def missed(config: Config, walls: list[WallSection], radius: float) -> float:
+    """Return how far a point that comes as near as can be to being inside of all is outside of one at least [length].
+
+    Sides keep what is a `radius` off walls, shapes their whole; all are convex, so projections in turn end in all of
+    them if they have a place in common.
+    """
+    box = config.box
+    low = np.array(box.origin, dtype=float) + radius * (np.array(box.boundary) == "wall")
+    high = np.array(box.origin) + np.array(box.size) - radius * (np.array(box.boundary) == "wall")
+    place = 0.5 * (low + high)
+    for _ in range(PROJECTIONS):
+        worst = 0.0
+        for one in walls:
+            away = (place - np.array(one.center)) * (np.array(AXES) != one.axis)
+            distance = float(np.sqrt(np.sum(away**2)))
+            beyond = distance - (one.radius - radius)
+            if beyond > 0.0:
+                place, worst = place - away * (beyond / distance), max(worst, beyond)
+        inside = np.clip(place, low, high)
+        worst = max(worst, float(np.abs(inside - place).max()))
+        place = inside
+        if worst == 0.0:
+            break
+    return worst
 
 
 def check_side(config: Config, one: WallSection, where: str) -> None:

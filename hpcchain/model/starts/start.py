@@ -10,6 +10,7 @@ import numpy as np
 from hpcchain.config.demands.check import untried_speed
 from hpcchain.config.keys.values import LENGTHS, MASSES, PLACES
 from hpcchain.errors import ConfigError
+from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
 from hpcchain.model.directors import build_directors
 from hpcchain.model.molecules.bodies import body_length, body_positions, body_velocities
@@ -24,7 +25,7 @@ from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.starts.wholeness import images_of, made_whole
-from hpcchain.model.system import Options, Physics, State, System
+from hpcchain.model.system import WALL, Options, Physics, State, System
 from hpcchain.model.topology import build_box, build_topology
 
 if TYPE_CHECKING:
@@ -33,7 +34,15 @@ if TYPE_CHECKING:
     from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.system import Box, Topology
 
+HOP = 1e-5
+"""Of (diameter / gravity)^1/2: beads that hop for less count as at rest."""
 TOLERANCE = 1e-9
+
+RESTING = (
+    "what gravity holds on a wall or on other beads would rest, and the engine of events has no rest: it hops ever so "
+    'fast; start it higher, by a hundredth of a diameter or more, or set run.engine = "steps" and steps.integrator = '
+    '"contact", which lets it rest'
+)
 
 
 def build_system(config: Config) -> System:
@@ -76,6 +85,7 @@ def build_system(config: Config) -> System:
     velocity = moved_along(config, velocity)
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     require_limits(config.source, topology, physics, position, np.arange(topology.beads))
+    require_no_rest(config, box, topology, position, velocity)
     return System(box, topology, state, physics, directors=build_directors(config))
 
 
@@ -125,6 +135,32 @@ def require_within(config: Config, position: np.ndarray, diameter: np.ndarray, i
             f"{config.source}: wall: bead {ids[bead]} reaches {depth[bead, shape]:.6g} beyond the {wall['shape']} of "
             f"radius {wall['radius']:g} about {wall['center']}; move it inside, or enlarge wall.radius"
         )
+
+
+def require_no_rest(config: Config, box: Box, topology: Topology, position: np.ndarray, velocity: np.ndarray) -> None:
+    """Raise ConfigError where gravity holds a single bead on a side of the box: it would hop there without end.
+
+    What counts is how long it takes to fall back, were it thrown up at the speed at which it meets the side.
+    """
+    gravity = np.array(config.external.gravity)
+    if config.run.engine != "events" or not gravity.any():
+        return
+    own = {wall.side: wall for wall in config.walls if wall.side is not None}
+    single = (np.diff(topology.first_bead) == 1)[topology.molecule_of_bead] & ~topology.fixed
+    for number, side in enumerate(L.SIDE_NAMES):
+        axis, up = number % L.AXES, 1.0 if number < L.AXES else -1.0
+        weight, wall = -up * gravity[axis], own.get(side)
+        if box.boundary[axis] != WALL or weight <= 0.0 or (wall is not None and wall.temperature is not None):
+            continue
+        place = box.origin[axis] + (0.0 if up > 0.0 else box.size[axis])
+        gap = np.maximum(up * (position[:, axis] - place) - 0.5 * topology.diameter, 0.0)
+        speed = np.hypot(up * velocity[:, axis] - (0.0 if wall is None else wall.velocity), np.sqrt(2.0 * weight * gap))
+        rests = np.flatnonzero(single & (2.0 * speed / weight < HOP * np.sqrt(topology.diameter / weight)))
+        if len(rests):
+            raise ConfigError(
+                f'{config.source}: molecule.positions: bead {rests[0]} rests on the wall "{side}", where '
+                f"external.gravity holds it; {RESTING}"
+            )
 
 
 def check_start(source: str, box: Box, topology: Any, position: np.ndarray, velocity: np.ndarray) -> None:

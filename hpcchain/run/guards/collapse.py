@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hpcchain.sector.collapse import RESTING, falls, loses, way_out
+from hpcchain.model.starts.start import RESTING
+from hpcchain.sector.collapse import falls, loses, way_out
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics

@@ -257,7 +257,7 @@ class ContactEngine(SteppedEngine):
                 law.tolerance = asked
             done = self._solve_contacts(before, velocity, pairs, after)
             settled = self._has_settled(done)
-        raise_unsolved(self.time)
+        raise_unsolved(self.time, self.contacts.solver)
 
     def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, after: Any = None) -> list:
         """Solve contacts of a step, put beads where it takes them, return the Outcomes found here; collective.
@@ -298,7 +298,7 @@ class ContactEngine(SteppedEngine):
         here = np.nan_to_num(np.array([turned, fastest, wrong]))
         turned, fastest, wrong = self.comm.maximum(here, asleep=True)
         if wrong > 0.0:
-            raise_unsolved(self.time)
+            raise_unsolved(self.time, self.contacts.solver)
         return turned <= self.physics.tolerance * fastest + TURNED * self.contacts.reach / self.h
 
     def state(self) -> State:

@@ -71,7 +71,7 @@ MISTAKES = [
     ("molecule.0.fixed = [0, 0]", "molecule[0].fixed: names a bead twice"),
     ("molecule.0.fixed = [0, 1]", "molecule[0].fixed: beads 0 and 1 are bonded and both fixed"),
     ("molecule.0.fixed = [-1]", "molecule[0].fixed: entry 0: -1 is out of range"),
-    ('molecule.0.kind = "rod"', "molecule.fixed: does not work for molecule[0], kind 'rod'"),
+    ('molecule.0.kind = "rod"', 'molecule[0].fixed: a molecule of kind "rod" moves as a whole'),
     ("molecule.0.fixed_velocity = [1.0, 0.0, 0.0]", "molecule.fixed_velocity: does not work for molecule[0]"),
     ("molecule.1.fixed = []", "molecule[1].fixed_velocity: means nothing without molecule[1].fixed"),
     ('molecule.0.propagator = {name = "rattle", step = 0.1}', "wall.velocity: does not work for molecule[0]"),
@@ -126,3 +126,60 @@ def test_a_later_end_is_refused_where_walls_would_meet(path):
     assert with_end(load_config(path), 20.0).run.end_time == 20.0
     with pytest.raises(UsageError, match=r"until 500: wall\[0\].velocity: the walls of axis z"):
         with_end(load_config(path), 500.0)
+
+
+def grown(shapes, size=8.0, boundary="open", diameter=1.0):
+    """Return the input of a start that is grown within shapes."""
+    walls = "".join(f"[[wall]]\n{one}\n" for one in shapes)
+    return (
+        f"[box]\nsize = {size}\nboundary = '{boundary}'\n[[molecule]]\nkind = 'monomer'\ncount = 4\n"
+        f"diameter = {diameter}\n{walls}[run]\nend_time = 1.0\n"
+    )
+
+
+def sphere(center, radius):
+    """Return the keys of a sphere."""
+    return f"shape = 'sphere'\ncenter = {center}\nradius = {radius}"
+
+
+def cylinder(center, radius, axis):
+    """Return the keys of a cylinder."""
+    return f"shape = 'cylinder'\ncenter = {center}\nradius = {radius}\naxis = '{axis}'"
+
+
+DISJOINT = {
+    "far": ([sphere([400.0, 4.0, 4.0], 3.0)], r"wall\[0\]: its shape"),
+    "just outside": ([sphere([10.6, 4.0, 4.0], 3.0)], r"wall\[0\]: its shape"),
+    "two spheres": ([sphere([2.0, 4.0, 4.0], 2.0), sphere([7.0, 4.0, 4.0], 2.0)], r"wall\[0\] and wall\[1\]: their"),
+    "the second": ([sphere([4.0, 4.0, 4.0], 3.0), cylinder([4.0, 40.0, 4.0], 3.0, "x")], r"wall\[1\]: its shape"),
+    "crossed cylinders": (
+        [cylinder([4.0, 4.0, 1.0], 1.5, "x"), cylinder([4.0, 4.0, 7.0], 1.5, "y")],
+        r"wall\[0\] and wall\[1\]",
+    ),
+    "three": (
+        [sphere([2.0, 2.0, 4.0], 2.6), sphere([6.0, 2.0, 4.0], 2.6), sphere([4.0, 5.5, 4.0], 2.6)],
+        r"wall\[0\] and wall\[1\] and wall\[2\]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DISJOINT)
+def test_shapes_without_room_in_common_are_refused_at_once(tmp_path, name):
+    shapes, message = DISJOINT[name]
+    (tmp_path / "in.toml").write_text(grown(shapes), encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"in.toml: {message}.* no room in common for a bead of diameter 1"):
+        load_config(tmp_path / "in.toml")
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [sphere([10.4, 4.0, 4.0], 3.0)],
+        [sphere([2.0, 4.0, 4.0], 2.0), sphere([4.9, 4.0, 4.0], 2.0)],
+        [sphere([1.0, 1.0, 1.0], 2.0), cylinder([1.0, 3.5, 1.0], 2.0, "x")],
+        [sphere([4.0, 4.0, 4.0], 1e6)],
+    ],
+)
+def test_shapes_with_room_in_common_are_taken(tmp_path, shapes):
+    (tmp_path / "in.toml").write_text(grown(shapes), encoding="utf-8")
+    load_config(tmp_path / "in.toml")

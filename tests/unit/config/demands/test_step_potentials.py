@@ -64,12 +64,40 @@ def test_impossible_potentials_are_refused(tmp_path, changes, words):
         ("[{ separation = 2, least = 0.5, most = 0.9 }]", "most = 0.9 is not beyond the contact distance 1"),
         ("[{ separation = 4, least = 0.5, most = 3.5 }]", "3.5 is more than a third of the periodic side 9"),
         (LIMITS[:-1] + ", { separation = 2, least = 1.0, most = 1.8 }]", "separation 2 stands there twice"),
+        (
+            "[{ separation = 2, least = 1.5, most = 1.5000000001 }]",
+            "are nearer to each other than a part 0.001 of them",
+        ),
+        (  # bonds at more than 143 degrees: the ends of four beads are 2.61 apart at least
+            "[{ separation = 2, least = 1.9, most = 2.0 }, { separation = 3, least = 0.5, most = 1.2 }]",
+            "beads 3 bonds apart are to be 0.5 to 1.2 apart, but bonds and the other limits leave them 2.6",
+        ),
+        (
+            "[{ separation = 2, least = 1.0, most = 1.2 }, { separation = 3, least = 2.1, most = 2.9 }]",
+            "leave them 1 to 1.96977",
+        ),
+        (
+            "[{ separation = 2, least = 1.0, most = 1.2 }, { separation = 4, least = 2.5, most = 2.9 }]",
+            "beads 4 bonds apart are to be 2.5 to 2.9 apart, but bonds and the other limits leave them 1 to 2.4;",
+        ),
     ],
 )
 def test_impossible_limits_are_refused(tmp_path, limits, words):
     with pytest.raises(ConfigError) as caught:
         load_config(written(tmp_path, f"{CHAIN}\ndistance_limits = {limits}", name=None))
     assert words in str(caught.value) and "molecule[0].distance_limits" in str(caught.value)
+
+
+def test_limits_of_bonds_of_several_lengths_are_looked_at_too(tmp_path):
+    limits = "[{ separation = 2, least = 1.0, most = 1.2 }, { separation = 3, least = 2.4, most = 2.9 }]"
+    molecule = f"{CHAIN}\nbond_length = [1.0, 1.1, 1.0, 1.0]\ndistance_limits = {limits}"
+    with pytest.raises(ConfigError, match="beads 3 bonds apart are to be 2.4 to 2.9 apart, .* leave them 1 to 2.3;"):
+        load_config(written(tmp_path, molecule, name=None))
+
+
+def test_limits_of_stiff_chains_are_taken(tmp_path):
+    limits = "[{ separation = 2, least = 1.7, most = 2.0 }, { separation = 3, least = 1.5, most = 2.9 }]"
+    load_config(written(tmp_path, f"{CHAIN}\ndistance_limits = {limits}", name=None))
 
 
 def test_rods_and_other_propagators_have_no_limits(tmp_path):

@@ -1,0 +1,64 @@
+"""--set where only one thing can be meant: one table of a list, three equal sides, one word for three axes."""
+
+import pytest
+
+from hpcchain.config import load_config
+from hpcchain.errors import ConfigError
+
+TEXT = """
+[box]
+size = 8
+boundary = "wall"
+[[molecule]]
+kind = "monomer"
+count = 4
+[[wall]]
+side = "z-"
+[run]
+end_time = 1.0
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "in.toml").write_text(TEXT, encoding="utf-8")
+    return tmp_path / "in.toml"
+
+
+def test_one_number_and_one_word_stand_for_all_axes(path):
+    config = load_config(path)
+    assert config.box.size == (8.0, 8.0, 8.0) and config.box.boundary == ("wall",) * 3
+    config = load_config(path, ["box.size=12.5", "box.boundary=open", "wall.temperature=2", "box.boundary=wall"])
+    assert config.box.size == (12.5,) * 3 and config.box.boundary == ("wall",) * 3
+    assert load_config(path, ["box.size=[9, 8, 7]"]).box.size == (9.0, 8.0, 7.0)
+
+
+def test_the_only_table_of_a_list_needs_no_number(path):
+    config = load_config(path, ["molecule.count=50", "wall.temperature=2.0", "molecule.0.diameter=.5"])
+    assert config.molecules[0].count == 50 and config.walls[0].temperature == 2.0
+    assert config.molecules[0].diameter == 0.5
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("molecule.count=50", r"the input has 2 tables \[\[molecule\]\]; say which, from 0: molecule.0.count"),
+        ("molecule.propagator.name=rattle", r"the input has 2 tables \[\[molecule\]\]"),
+        ("potential.epsilon=1", "potential: is written as"),
+        ("box.size=true", "box.size: True is not a list"),
+        ("box.size=big", "box.size: 'big' is not a list"),
+        ("box.size=-1", "box.size: entry 0: -1 is out of range"),
+        ("box.boundary=wal", "box.boundary: entry 0: 'wal' is unknown; did you mean"),
+        ("box.boundary=3", "box.boundary: 3 is not a list"),
+        (
+            "box.tilt=0",
+            r"box.tilt: unknown key; nothing like it is in \[box\]; \[box\] has size, packing_fraction, origin",
+        ),
+        ("box.temperature=1", "box.temperature: unknown key; the nearest valid key is"),
+        ("run.siez=1", r"run.siez: unknown key; nothing like it .* \[run\] has end_time"),
+    ],
+)
+def test_what_could_mean_several_things_is_refused(path, setting, message):
+    path.write_text(TEXT.replace("[run]", '[[molecule]]\nkind = "monomer"\n[run]'), encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        load_config(path, [setting])
