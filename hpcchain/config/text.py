@@ -16,6 +16,7 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
+HDF5 = b"\x89HDF\r\n\x1a\n"
 KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISCHR, "a device"),
@@ -41,6 +42,10 @@ def read_text(path: Path | str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(f"{path}: the input file cannot be read: {reason}") from None
+    if HDF5 in data[:1024]:  # behind a seal of 512 bytes, if it is of this program
+        raise ConfigError(
+            f"{path}: is an HDF5 file and no input; name the input file, or go on from a checkpoint: hpcchain resume"
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
