@@ -310,7 +310,11 @@ def read(source: str | PathLike[str]) -> Results:
 
     Raises
     ------
+    UsageError
+        When the source is no path.
     DataError
         When there are none, or, when they are asked for, what is missing or damaged.
     """
+    if not isinstance(source, (str, PathLike)):
+        raise UsageError(f"read: {source!r:.100} is no path; give the path of a run's output directory")
     return Results(source)

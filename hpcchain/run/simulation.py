@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from numbers import Real
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hpcchain.config.keys.values import shown
 from hpcchain.errors import UsageError
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.hdf5.files import require_parallel
@@ -81,12 +82,19 @@ class Simulation:
         overrides: Iterable[str] = (),
         trust_code: bool = False,
     ) -> None:
+        if not isinstance(source, System):
+            require_path("source", source, " of an input file, or a System")
+        if output is not None:
+            require_path("output", output, " of a folder")
+        if isinstance(overrides, (str, Mapping)) or not isinstance(overrides, Iterable):
+            raise UsageError(f"Simulation: overrides: is {overrides!r:.100}; give a list of texts, section.key=value")
+        overrides = tuple(map(str, overrides))
         ranks = ranks_of(comm)
         mpi = mpi_of(ranks)
         if output is not None:
             require_parallel(mpi)
         if isinstance(source, System):
-            if tuple(overrides):
+            if overrides:
                 raise UsageError("overrides are for input files; give a System its settings when it is made")
             config = source.config
             on_root(mpi, lambda: try_steps(config, trust_code))
@@ -322,6 +330,12 @@ def begun_run(config: Config, folder: Path, comm: Any, signals: Signals, limit: 
     return Run(comm, config, system, folder, signals, limit=limit), growth
 
 
+def require_path(name: str, value: Any, more: str = "") -> None:
+    """Raise UsageError unless a value is a path; `more` says what may be given besides."""
+    if not isinstance(value, (str, PathLike)):
+        raise UsageError(f"Simulation: {name}: {shown(value)} is no path; give the path{more}")
+
+
 def is_number(value: Any) -> bool:
     """Return whether a value is a finite real number."""
     return isinstance(value, Real) and math.isfinite(value)
@@ -333,4 +347,6 @@ def ranks_of(comm: Any) -> Any:
         return world() if launched()[0] > 1 else Single()
     if isinstance(comm, Single):
         return comm
+    if not hasattr(comm, "Get_size"):
+        raise UsageError(f"Simulation: comm: {shown(comm)} is no communicator; give one of mpi4py, or leave it out")
     return World(comm) if comm.Get_size() > 1 else Single()

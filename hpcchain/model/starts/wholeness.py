@@ -40,7 +40,7 @@ def images_of(name: str, box: Box, bonds: np.ndarray, position: np.ndarray, leng
         Where a bond of unknown length is half a periodic side or more, so that it could be either of two.
     """
     apart = bond_vectors(position, bonds)
-    period = np.where((box.boundary == PERIODIC) & (box.size > 0.0), box.size, np.inf)
+    period = np.where(box.boundary == PERIODIC, box.size, np.inf)
     images = np.rint(apart / period)
     nearest = apart - images * box.size
     given, other = (np.abs(np.linalg.norm(vector, axis=1) - length) for vector in (apart, nearest))

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from hpcchain.config.keys.schema import SECTIONS, keys_of
 from hpcchain.config.keys.sections import Config
-from hpcchain.config.keys.values import shown
-from hpcchain.config.load import config_from_table
+from hpcchain.config.keys.values import LARGEST, Wrong, shown
+from hpcchain.config.load import config_from_table, read_named
 from hpcchain.errors import ConfigError
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.start import TOLERANCE, build_system, check_rates, stretching
 from hpcchain.model.starts.wholeness import images_of, made_whole
-from hpcchain.model.system import OPEN, Box
+from hpcchain.model.system import Box
 from hpcchain.model.topology import BOUNDARY, build_topology
 from hpcchain.parallel.launcher import launched
 
@@ -100,11 +100,10 @@ class System:
         of_all = {name: plain(sections.pop(name)) for name in OF_ALL if name in sections}
         table: dict[str, Any] = {name: section_of(name, section) for name, section in sections.items()}
         size, corner = (numbers_of(name, values) for name, values in (("box", box), ("origin", origin)))
-        table["box"] = {"size": size, "origin": corner, "boundary": list(boundary)}
+        table["box"] = {"size": size, "origin": corner, "boundary": plain(boundary)}
         table["initial"] = {"method": "explicit", **table.get("initial", {})}
         table["run"] = {"end_time": 0.0, **table.get("run", {})}
-        walls = np.array([BOUNDARY.get(name, OPEN) for name in boundary], dtype=np.int8)
-        beads.make_whole(Box(np.array(size), np.array(corner), walls))
+        beads.make_whole(box_of(table))
         table["molecule"] = [each | of_all for each in beads.kinds(molecule, of_all.get("rigid") is not False)]
         config = beads.on_bonds(config_from_table(table, SOURCE))
         build_system(config)  # says what is wrong with places and bonds now, not when it is to move
@@ -296,10 +295,20 @@ def section_of(name: str, section: Any) -> Any:
 def plain(value: Any) -> Any:
     """Return a value with dicts, lists and numbers of Python for like ones of others."""
     if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
+        return {str(name): plain(one) for name, one in value.items()}
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def box_of(table: dict[str, Any]) -> Box:
+    """Return the Box of an input's table; raises ConfigError where it is none."""
+    try:
+        values = read_named(table, "box")
+    except Wrong as wrong:
+        raise ConfigError(f"{SOURCE}: {wrong}") from None
+    kinds = np.array([BOUNDARY[name] for name in values["boundary"]], dtype=np.int8)
+    return Box(np.array(values["size"]), np.array(values["origin"]), kinds)
 
 
 def numbers_of(name: str, values: Any) -> Any:
@@ -325,6 +334,9 @@ def table_of(name: str, values: Any, columns: int, dtype: Any) -> Any:
         raise ConfigError(f"{SOURCE}: {name}: needs whole numbers")
     if found.ndim != 2 or found.shape[1] != columns:
         raise ConfigError(f"{SOURCE}: {name}: has the shape {found.shape}; needs (n, {columns})")
+    if dtype == np.float64 and not np.all(np.abs(found) <= LARGEST):
+        row = int(np.argwhere(~(np.abs(found) <= LARGEST))[0, 0])
+        raise ConfigError(f"{SOURCE}: {name}: row {row} is {found[row].tolist()}; needs numbers up to {LARGEST:g}")
     return found
 
 

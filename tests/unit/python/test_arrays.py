@@ -162,3 +162,24 @@ def test_sections_that_are_lists_can_be_given(tmp_path):
 def test_what_sections_are_is_said(change, message):
     with pytest.raises(ConfigError, match=message):
         hpcchain.System.from_arrays(**(FOLDED | change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"boundary": None},
+        {"boundary": "periodic"},
+        {"boundary": [[], 2, 3]},
+        {"initial": {3: 4}},
+        {"position": None},
+        {"position": np.full((5, 3), np.nan)},
+        {"position": np.full((5, 3), 1e300)},
+        {"box": (np.nan, 5.0, 5.0)},
+        {"box": (np.inf, 5.0, 5.0)},
+        {"exclude": None},
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_wrong_types_and_numbers_are_errors_of_the_input(change):
+    with pytest.raises(ConfigError, match="^System.from_arrays: "):
+        hpcchain.System.from_arrays(**(FOLDED | change))

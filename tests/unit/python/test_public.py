@@ -237,6 +237,36 @@ def test_a_failure_inside_lets_the_folder_go(place):
     assert not (place / "failed" / "run.lock").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"source": None}, "source: None is no path; give the path of an input file, or a System"),
+        ({"source": 3}, "source: 3 is no path"),
+        ({"source": {"box": 1}}, "source: {'box': 1} is no path"),
+        ({"source": np.zeros(3)}, "source: array.* is no path"),
+        ({"output": 3.5}, "output: 3.5 is no path; give the path of a folder"),
+        ({"comm": "world"}, "comm: 'world' is no communicator"),
+        ({"overrides": None}, "overrides: is None; give a list"),
+        ({"overrides": "run.end_time=1"}, "overrides: is 'run.end_time=1'; give a list"),
+        ({"overrides": [3]}, "--set '3': needs the form section.key=value"),
+    ],
+)
+def test_what_is_no_input_is_said(place, options, message):
+    with pytest.raises((UsageError, ConfigError), match=message):
+        hpcchain.Simulation(**({"source": place / "in.toml"} | options))
+
+
+def test_files_that_are_no_input_are_named(place):
+    checkpoint = sorted((place / "out" / "checkpoints").glob("*.h5"))[-1]
+    with pytest.raises(ConfigError, match=f"{checkpoint.name}: is an HDF5 file and no input; .*hpcchain resume"):
+        hpcchain.Simulation(checkpoint)
+    for path, reason in ((place, "Is a directory"), (place / "missing.toml", "No such file")):
+        with pytest.raises(DataError, match=f"{path.name}: the input file cannot be read: {reason}"):
+            hpcchain.Simulation(path)
+    with pytest.raises(UsageError, match="read: None is no path"):
+        hpcchain.read(None)
+
+
 TRIMERS = np.array([[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]] * 3) + [[[1, 1, 1]], [[4, 1, 1]], [[4, 4, 4]]]
 
 
