@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
-from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, DataError, EngineError, UsageError
+from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
@@ -58,6 +56,7 @@ from hpcchain.run.starts.starting import (
     warn,
     with_end,
 )
+from hpcchain.run.warming import warmup as warmup  # one of what commands do
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -67,42 +66,7 @@ if TYPE_CHECKING:
     from hpcchain.parallel.comm import World
 
 LOG = logging.getLogger("hpcchain.api")
-WARMUP = """
-[box]
-size = [12.0, 12.0, 12.0]
-boundary = ["periodic", "periodic", "wall"]
-[[molecule]]
-kind = "chain"
-beads = 4
-count = 12
-[[molecule]]
-kind = "chain"
-beads = 2
-count = 8
-[[molecule]]
-kind = "ring"
-beads = 4
-count = 4
-[[molecule]]
-kind = "monomer"
-count = 40
-[run]
-end_time = 0.2
-[output]
-events = true
-"""
-OF_STEPS = WARMUP.replace("[run]", '[run]\nengine = "steps"').replace("events = true", "report_every = 0.1")
-WARMUPS = (  # runs of events, whose kernels differ (`jit.struct`), and of steps; no two share most of their kernels
-    WARMUP,
-    WARMUP + "[contact]\nrestitution = 0.9\ntangential_restitution = 0.5\n",
-    WARMUP.replace("beads = 4\ncount = 12", "beads = 100\ncount = 1") + "[propagator]\nstretches = true\n",
-    WARMUP + '[propagator]\nname = "collocation"\nstep = 0.05\n',
-    OF_STEPS + "[steps]\nstep = 0.01\n",
-    OF_STEPS
-    + '[steps]\nstep = 0.01\nintegrator = "contact"\n[contact]\nfriction = 0.5\n[propagator]\ntolerance = 1e-6\n',
-)
 WARMUP_ON_RANKS = 0.4
-WARM_SECONDS = 15.0  # within which the runs of the warm-up are over where all is compiled
 
 
 def run(
@@ -279,36 +243,6 @@ def replicate(
     return large
 
 
-def warmup() -> None:
-    """Compile every kernel by runs that use them all, each also on two ranks, in a process for each processor.
-
-    Raises
-    ------
-    EngineError
-        A run ended otherwise than it should, with what it said.
-    """
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        runs = [pool.submit(warm_up_aside, text) for text in WARMUPS]
-        if wait(runs, WARM_SECONDS).not_done:
-            logging.getLogger("hpcchain.compiling").info("compiling for this machine, once: two to three minutes")
-        for one in runs:
-            one.result()
-
-
-def warm_up_aside(text: str) -> None:
-    """Do what `warm_up` does in a process of its own, since one compiler works at a time in each.
-
-    It imports this very package, wherever it was found, and nothing from the present folder.
-    """
-    program = "import sys; from hpcchain import api; api.warm_up(sys.stdin.read())"
-    found = [str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found))}
-    command = [sys.executable, "-P", "-c", program]
-    done = subprocess.run(command, input=text, env=environment, text=True, capture_output=True, check=False)
-    if done.returncode != 0:
-        raise EngineError(f"the warm-up ended with {done.returncode}: {done.stderr.strip()}")
-
-
 def warm_up(text: str) -> None:
     """Compile what the run of an input needs, on one rank and on several."""
     from hpcchain.parallel.thread_ranks import on_ranks
@@ -321,6 +255,11 @@ def warm_up(text: str) -> None:
         config = load_config(path)
         system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
     list(close_pairs(system.box, system.state.position, system.topology.diameter, 1.0))
+    if not system.physics.steps:
+        alone: Any = engine_on(system, config, None, None)
+        if np.isfinite(alone.time) and alone.sector.stretched is None:  # few runs do this, and large ones alone
+            alone.core.pack_series()
+            alone.core.pack_series()
 
     def on_rank(exchange: Any) -> None:
         engine: Any = engine_on(system, config, exchange, None)
@@ -328,6 +267,8 @@ def warm_up(text: str) -> None:
         if not system.physics.steps:
             engine.ghosts.refresh_skins(engine.now, engine.now, engine.window)
         engine.frame(WARMUP_ON_RANKS)
+        if not system.physics.steps:
+            engine.ghosted.undo()
 
     on_ranks(2, on_rank)
 

@@ -15,7 +15,13 @@
 #SBATCH --open-mode=append
 #SBATCH --output=%x-%A-%a.log
 set -uo pipefail
-source "${HPCCHAIN_HOME:-$SLURM_SUBMIT_DIR}/jobs/common.sh"
+common=${HPCCHAIN_HOME:-${SLURM_SUBMIT_DIR:-$PWD}}/jobs/common.sh
+if [ ! -f "$common" ]; then
+    echo "no file $common: submit from the project's folder, or set HPCCHAIN_HOME to it" >&2
+    exit 78
+fi
+source "$common"
+require_words 4 "--array=0-2 jobs/array.sh INPUT.toml OUTPUT KEY VALUE VALUE VALUE" "$@"
 input=$1 output=$2 key=$3
 shift 3
 values=("$@")
@@ -26,6 +32,6 @@ fi
 value=${values[${SLURM_ARRAY_TASK_ID:-0}]}
 folder=$output/$key=$value
 
-warm_nodes || exit
 launcher "$SLURM_NTASKS"
+warm_nodes || exit
 until_done "$folder" "${ranks[@]}" "${hpcchain[@]}" run "$input" --output "$folder" --set "$key=$value" --resume auto

@@ -6,20 +6,41 @@
 #   HPCCHAIN_SCRATCH   folder on the node's own disk for the compile cache (default SLURM_TMPDIR, TMPDIR or /tmp)
 #   HPCCHAIN_VENV, HPCCHAIN_MODULES   see tools/environment.sh
 
-home=${HPCCHAIN_HOME:-$SLURM_SUBMIT_DIR}
-if [ -n "${HPCCHAIN_MODULES:-}" ]; then
-    # shellcheck disable=SC2086  # a list of words
-    module load $HPCCHAIN_MODULES
-fi
-venv=${HPCCHAIN_VENV:-$home/.venv}
-if [ ! -x "$venv/bin/python" ]; then
-    echo "no environment in $venv: submit from the project's folder after tools/setup, or set HPCCHAIN_HOME or HPCCHAIN_VENV" >&2
-    exit 78
-fi
-export PATH=$venv/bin:$PATH
 # What comes before the ranks are started, while nodes are warmed: untrapped it would end the job as a failure.
 early=''
 trap 'early=USR1' USR1
+
+# give_up CODE MESSAGE: end the job with one message.
+give_up() {
+    echo "$2" >&2
+    exit "$1"
+}
+
+# require_words LEAST USAGE WORDS...: end what is no job of Slurm, or was not given so many words, the first an input file.
+require_words() {
+    local least=$1 usage=$2
+    shift 2
+    if [ -z "${SLURM_JOB_ID:-}" ]; then give_up 2 "this is a job script for Slurm: sbatch $usage"; fi
+    if [ $# -lt "$least" ]; then give_up 2 "usage: sbatch $usage"; fi
+    if [ ! -f "$1" ]; then give_up 78 "$1: there is no such input file in $PWD"; fi
+}
+
+# require_program NAME MEND: end the job unless there is such a program.
+require_program() {
+    if ! command -v "$1" >/dev/null; then give_up 78 "no program $1: $2"; fi
+}
+
+home=${HPCCHAIN_HOME:-${SLURM_SUBMIT_DIR:-$PWD}}
+if [ -n "${HPCCHAIN_MODULES:-}" ]; then
+    require_program module "HPCCHAIN_MODULES is set; source the site's set-up of modules first, or unset it"
+    # shellcheck disable=SC2086  # a list of words
+    module load $HPCCHAIN_MODULES || give_up 78 "HPCCHAIN_MODULES: 'module load $HPCCHAIN_MODULES' failed; mend the names"
+fi
+venv=${HPCCHAIN_VENV:-$home/.venv}
+if ! "$venv/bin/python" -P -c 'import hpcchain' 2>/dev/null; then
+    give_up 78 "no hpcchain in $venv: submit from the project's folder after tools/setup, or set HPCCHAIN_HOME or HPCCHAIN_VENV"
+fi
+export PATH=$venv/bin:$PATH
 hpcchain=("$venv/bin/python" -P -m hpcchain) # -P: no module is taken from the folder that the job runs in
 
 # The ranks write their last checkpoint before the job's end; older Slurms do not say when that is.
@@ -32,6 +53,7 @@ fi
 launcher() {
     if [ "${HPCCHAIN_LAUNCHER:-srun}" = mpirun ]; then
         ranks=("${MPIRUN:-mpirun}" -n "$1")
+        require_program "${ranks[0]}" "load the site's MPI (HPCCHAIN_MODULES), or set MPIRUN to its launcher"
     else
         # shellcheck disable=SC2206  # a list of words
         ranks=(srun --ntasks="$1" ${HPCCHAIN_SRUN:-})
@@ -43,8 +65,8 @@ scaling() {
     local what=$1 input=$2 folder=$3 numbers=() n
     shift 3
     for ((n = 1; n <= SLURM_NTASKS; n *= 2)); do numbers+=("$n"); done
-    warm_nodes || exit
     launcher "{ranks}"
+    warm_nodes || exit
     "$venv/bin/python" "$home/tools/scaling" "$what" "$input" --output "$folder" --ranks "${numbers[@]}" \
         --launcher "${ranks[*]}" "$@"
 }
@@ -53,6 +75,7 @@ scaling() {
 # already ('hpcchain warmup' on a login node with the same processor, once) is copied instead of compiled. The cache is
 # made with mode 700; one that is there already and not safe ends the job (78).
 warm_nodes() {
+    require_program srun "add the folder of Slurm's programs to PATH"
     local user_cache=${NUMBA_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/hpcchain}
     local scratch=${HPCCHAIN_SCRATCH:-${SLURM_TMPDIR:-${TMPDIR:-/tmp}}}
     export NUMBA_CACHE_DIR=$scratch/hpcchain-cache-$(id -un)

@@ -16,10 +16,16 @@
 #SBATCH --open-mode=append
 #SBATCH --output=%x-%j.log
 set -uo pipefail
-source "${HPCCHAIN_HOME:-$SLURM_SUBMIT_DIR}/jobs/common.sh"
+common=${HPCCHAIN_HOME:-${SLURM_SUBMIT_DIR:-$PWD}}/jobs/common.sh
+if [ ! -f "$common" ]; then
+    echo "no file $common: submit from the project's folder, or set HPCCHAIN_HOME to it" >&2
+    exit 78
+fi
+source "$common"
+require_words 2 "jobs/run.sh INPUT.toml OUTPUT [further words for 'hpcchain run']" "$@"
 input=$1 folder=$2
 shift 2
 
-warm_nodes || exit
 launcher "$SLURM_NTASKS"
+warm_nodes || exit
 until_done "$folder" "${ranks[@]}" "${hpcchain[@]}" run "$input" --output "$folder" --resume auto "$@"

@@ -15,11 +15,10 @@ safe() { NUMBA_CACHE_DIR=$1 "$python" -P -m hpcchain.jit.cache; }
 folder=$(safe "$node_cache")
 exec 9>>"$folder/.lock" # in a folder that nobody else can write to, and that has no links
 flock 9                 # jobs that share the node take turns
-if [ -e "$folder/.warm" ]; then exit 0; fi
 if [ -d "$source_cache/${folder##*/}" ] && kept=$(safe "$source_cache"); then
-    for part in "$kept"/*/; do
+    for part in "$kept"/*; do
         copy=$folder/$(basename "$part")
-        if [ ! -d "$part" ] || [ -e "$copy" ]; then continue; fi
+        if [ ! -e "$part" ] || [ -e "$copy" ]; then continue; fi
         rm -rf "$folder/.copy"
         cp -R "$part" "$folder/.copy"
         mv -T "$folder/.copy" "$copy"
@@ -27,4 +26,3 @@ if [ -d "$source_cache/${folder##*/}" ] && kept=$(safe "$source_cache"); then
 fi
 unset "${!SLURM_STEP@}" "${!PMI@}" # one process for itself on each node, not a run of several
 echo "$(hostname): $(NUMBA_CACHE_DIR=$node_cache "$@" warmup)"
-touch "$folder/.warm"

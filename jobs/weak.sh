@@ -13,5 +13,11 @@
 #SBATCH --time=01:00:00
 #SBATCH --output=%x-%j.log
 set -uo pipefail
-source "${HPCCHAIN_HOME:-$SLURM_SUBMIT_DIR}/jobs/common.sh"
+common=${HPCCHAIN_HOME:-${SLURM_SUBMIT_DIR:-$PWD}}/jobs/common.sh
+if [ ! -f "$common" ]; then
+    echo "no file $common: submit from the project's folder, or set HPCCHAIN_HOME to it" >&2
+    exit 78
+fi
+source "$common"
+require_words 2 "jobs/weak.sh INPUT.toml OUTPUT [further words for tools/scaling]" "$@"
 scaling weak "$@"

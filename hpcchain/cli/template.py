@@ -1,6 +1,7 @@
 """`hpcchain template`: input files and job scripts to start from."""
 
 import argparse
+import re
 import shlex
 import sys
 from importlib.resources import files
@@ -11,7 +12,7 @@ from hpcchain.errors import UsageError
 
 DEFAULT = "chains"
 JOBS = ("run", "array")
-SOURCED = 'source "${HPCCHAIN_HOME:-$SLURM_SUBMIT_DIR}/jobs/common.sh"\n'
+SOURCED = re.compile(r"common=.*?source \"\$common\"\n", re.DOTALL)
 NODE_PROGRAM = 'bash "$home/jobs/warm_node.sh"'
 """Where the scripts in the project's folder jobs use one another."""
 
@@ -71,7 +72,7 @@ def job_script(name: str) -> Any:
         common.replace(NODE_PROGRAM, 'bash -c "$warm_node" warm_node.sh'),
     ]
     return (
-        script.replace(SOURCED, "".join(inside))
+        SOURCED.sub(lambda _: "".join(inside), script)
         .replace(" From the project's folder", " Submit it")
         .replace(f"jobs/{name}.sh", f"{name}.sh")
     )

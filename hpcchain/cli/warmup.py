@@ -1,22 +1,38 @@
-"""`hpcchain warmup`: fill the compile cache of this node, so that a run's ranks do not each compile."""
+"""`hpcchain warmup`: fill the compile cache of this node, so that runs need not compile."""
 
 import argparse
 import time
-from typing import Any
 
 from hpcchain.cli.options import add_command
 
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
-    add_command(sub, "warmup", execute, "fill this node's compile cache, once before the ranks start")
+    parser = add_command(sub, "warmup", execute, "fill this node's compile cache, once before the ranks start")
+    parser.add_argument("--all", action="store_true", help="also kernels that few runs use")
+    parser.add_argument("--prune", action="store_true", help="first remove the caches of other versions of the program")
 
 
-def execute(_: tuple) -> Any:
+def execute(args: argparse.Namespace) -> int:
     """Compile what is not in the cache; return the exit code."""
-    from hpcchain import api
+    from hpcchain.run import warming
 
     begin = time.perf_counter()
-    api.warmup()
-    print(f"compile cache ready after {time.perf_counter() - begin:.1f} s")
+    if args.prune:
+        report_pruned(warming.prune())
+    if warming.kept(args.all):
+        print(f"the compile cache has all: {warming.kept(args.all)} kernels in {warming.STORE.path}")
+    else:
+        warming.warmup(args.all)
+        print(f"compile cache ready after {time.perf_counter() - begin:.1f} s: {warming.STORE.path}")
+    if not (args.all or warming.kept(every=True)):
+        print(warming.LEFT_OUT)
     return 0
+
+
+def report_pruned(found: list) -> None:
+    """Say which caches of other versions were removed, and which stay."""
+    if not found:
+        print("no caches of other versions are there")
+    for folder, size in found:
+        print(f"{folder}: " + ("stays, since a process uses it" if size is None else f"removed, {size / 1e6:.0f} MB"))

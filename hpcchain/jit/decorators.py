@@ -13,23 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
-from hpcchain.jit import cache
+from hpcchain.jit.store import STORE
 
 if TYPE_CHECKING:
-    from hpcchain.jit.outlined import Kernel
+    from hpcchain.jit.outlined import Kept, Kernel
 
 # Short loops over the lanes of a tile are unrolled before LLVM's loop vectoriser sees them; this packs them again.
 numba.config.SLP_VECTORIZE = True
-# Where numba keeps and finds compiled code, and nowhere else: what other folders it knows, others may have filled.
-numba.config.CACHE_DIR = str(cache.prepared())
+# Where a numba that has not been tried keeps and finds compiled code, and nowhere else: what other folders it knows,
+# others may have filled.
+numba.config.CACHE_DIR = str(STORE.path.parent)
 numba.config.CACHE_LOCATOR_CLASSES = "UserProvidedCacheLocator"
 
 OPTIONS = {"error_model": "numpy", "_nrt": False}
 TRIED = ("0.68.",)  # versions of numba with whose inner parts `hpcchain.jit.outlined` has been tried
 if numba.__version__.startswith(TRIED):
-    from hpcchain.jit.outlined import Kernel
+    from hpcchain.jit.outlined import Kept, Kernel
 else:
-    Kernel = None  # compiling takes longer, and nothing else changes
+    Kernel = None  # compiling takes longer, code is in many files, each process compiles for itself
 
 
 def kernel(function: Callable) -> Any:
@@ -42,11 +43,24 @@ def outlined(function: Callable) -> Any:
     return _compiled(function, True)
 
 
+def inlined(function: Callable) -> Any:
+    """Put a function into those that call it before types are known."""
+    return _usual(function, {"inline": "always", **OPTIONS})
+
+
+def allocating(function: Callable) -> Any:
+    """Compile a function that makes arrays."""
+    return _usual(function, {})
+
+
 def _compiled(function: Callable, own_code: bool) -> Any:
     if numba.config.DISABLE_JIT or Kernel is None:
         return numba.njit(cache=True, **OPTIONS)(function)
     return Kernel(function, {"nopython": True, **OPTIONS}, own_code)
 
 
-inlined = numba.njit(cache=True, inline="always", **OPTIONS)
-allocating = numba.njit(cache=True)
+def _usual(function: Callable, options: dict) -> Any:
+    """Compile a function as numba does by itself."""
+    if numba.config.DISABLE_JIT or Kernel is None:
+        return numba.njit(cache=True, **options)(function)
+    return Kept(function, {"nopython": True, **options})

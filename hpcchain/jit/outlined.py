@@ -12,16 +12,24 @@ kernels that is most of the time of compiling. Here a kernel has two sides:
   numba gives each function is taken out of it.
 """
 
+import os
+import pickle
 from importlib import import_module
+from inspect import getfile
 
+import llvmlite
 import llvmlite.binding as llvm
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+import numba
+from numba.core.caching import _Cache, _hash_source_file
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import compile_result
+from numba.core.compiler import Compiler, CompileResult, compile_result
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+from numba.core.serialize import dumps
 from numba.core.types import Dispatcher
 
 from hpcchain.jit.pipeline import KernelCompiler
+from hpcchain.jit.store import STORE, key_of, place_of
 
 
 class Needed:
@@ -144,22 +152,77 @@ def set_environments(result):
         result.library.codegen.set_env(environment.env_name, environment)
 
 
-class CachedInner(CompileResultCacheImpl):
-    """What is cached of a kernel for its callers, and how it is taken from there."""
+class KernelCache(_Cache):
+    """How a compiled function is kept in the store and taken from there.
+
+    Parameters
+    ----------
+    function : callable
+    """
+
+    def __init__(self, function):
+        self.function, self._flushed = function, False
+
+    @property
+    def cache_path(self):
+        """The store's file."""
+        return str(STORE.path)
+
+    def enable(self):
+        """Take from the store what is there."""
+        self._flushed = False
+
+    def disable(self):
+        """Take nothing from the store."""
+        self._flushed = True
+
+    flush = disable
+
+    def load_overload(self, sig, target_context):
+        """Return a compiled function, or None when it has to be compiled: by this process, others wait for it."""
+        if self._flushed:
+            return None
+        target_context.refresh()
+        key = self._key(sig, target_context.codegen())
+        data = STORE.load(key)
+        if data is None:
+            STORE.missed = True
+            STORE.wait_for(place_of(key))
+            data = STORE.load(key)
+        return None if data is None else self.rebuild(target_context, *pickle.loads(data))
+
+    def save_overload(self, sig, data):
+        """Keep a compiled function, unless its code has addresses of this process."""
+        if not data.library.has_dynamic_globals:
+            STORE.save(self._key(sig, data.codegen), dumps(self.reduce(data)))
+
+    def reduce(self, result):
+        """Return what is kept of a compiled function."""
+        return result._reduce()
+
+    def rebuild(self, target_context, *kept):
+        """Return the compiled function made of what was kept."""
+        return CompileResult._rebuild(target_context, *kept)
+
+    def _key(self, sig, codegen):
+        """Return what decides the code: the function, its file and what it holds, types, versions and processor."""
+        function, path = self.function, getfile(self.function)
+        found = os.stat(path)
+        file = _hash_source_file(path, found.st_mtime, found.st_size)
+        held = dumps(tuple(cell.cell_contents for cell in function.__closure__ or ()))
+        name = type(self).__name__, function.__module__, function.__qualname__, function.__code__.co_firstlineno
+        versions = numba.__version__, llvmlite.__version__, numba.config.BOUNDSCHECK
+        return key_of(*name, file, function.__code__.co_code, held, sig, *versions, *codegen.magic_tuple())
+
+
+class InnerCache(KernelCache):
+    """The same of a kernel for its callers."""
 
     library = InnerLibrary
 
-    def __init__(self, function):
-        super().__init__(function)
-        self.function = function
-
-    def get_filename_base(self, fullname, abiflags):
-        """Return how the files' names begin: beside those of the kernel for Python."""
-        return super().get_filename_base(f"{self.library.__name__}.{fullname}", abiflags)
-
-    def rebuild(self, target_context, payload):
+    def rebuild(self, target_context, *kept):
         """Return the compiled kernel; what it needs is handed on to those that will contain it."""
-        state, fndesc, environment, signature, objectmode, lifted, annotation, reload_init, referenced = payload
+        state, fndesc, environment, signature, objectmode, lifted, annotation, reload_init, referenced = kept
         for bring in reload_init:
             bring()
         library = self.library.restored(target_context.codegen(), state)
@@ -180,33 +243,45 @@ class CachedInner(CompileResultCacheImpl):
         )
 
 
-class CachedOutlined(CachedInner):
-    """The same for an outlined kernel."""
+class OutlinedCache(InnerCache):
+    """The same of an outlined kernel."""
 
     library = OutlinedLibrary
 
-    def rebuild(self, target_context, payload):
+    def rebuild(self, target_context, *kept):
         """Return the compiled kernel."""
-        result = super().rebuild(target_context, payload)
+        result = super().rebuild(target_context, *kept)
         result.library._reload_init.add(Needed(self.function, result.signature.args))
         for environment in result.referenced_envs:
             result.library.codegen.set_env(environment.env_name, environment)
         return result
 
 
-class InnerCache(FunctionCache):
-    """Cache of a kernel for its callers."""
+class Kept(CPUDispatcher):
+    """A function that is compiled where the store has no code of it.
 
-    _impl_class = CachedInner
+    Parameters
+    ----------
+    function : callable
+    options : dict
+        Numba's options.
+    pipeline : type
+        Numba's compiler, or a kind of it.
+    kept : type
+        Its cache.
+    """
+
+    def __init__(self, function, options, pipeline=Compiler, kept=KernelCache):
+        super().__init__(function, targetoptions=options, pipeline_class=pipeline)
+        self._cache = kept(function)
+
+    def compile(self, sig):
+        """Return the function's entry for these types; see numba."""
+        with global_compiler_lock, STORE.releasing():
+            return super().compile(sig)
 
 
-class OutlinedCache(FunctionCache):
-    """Cache of an outlined kernel."""
-
-    _impl_class = CachedOutlined
-
-
-class Inner(CPUDispatcher):
+class Inner(Kept):
     """A kernel as other kernels call it; Python cannot."""
 
     def add_overload(self, result):
@@ -214,7 +289,7 @@ class Inner(CPUDispatcher):
         self.overloads[tuple(result.signature.args)] = result
 
 
-class Kernel(CPUDispatcher):
+class Kernel(Kept):
     """A kernel as Python calls it.
 
     Parameters
@@ -232,12 +307,10 @@ class Kernel(CPUDispatcher):
     """
 
     def __init__(self, function, options, outlined):
-        super().__init__(function, targetoptions=options, pipeline_class=EntryCompiler)
-        self._cache = FunctionCache(function)
+        super().__init__(function, options, EntryCompiler)
         self.inner = Inner(
-            function, targetoptions=options, pipeline_class=OutlinedCompiler if outlined else InnerCompiler
+            function, options, *((OutlinedCompiler, OutlinedCache) if outlined else (InnerCompiler, InnerCache))
         )
-        self.inner._cache = (OutlinedCache if outlined else InnerCache)(function)
 
     @property
     def _numba_type_(self):

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hpcchain.jit.store import STORE, Store
 from hpcchain.sector import sampling
 from hpcchain.sector.events import loop
 from hpcchain.sector.setup import initialise
 
-if TYPE_CHECKING:
-    from hpcchain.jit.outlined import Kernel
-
 LOG = logging.getLogger("hpcchain.compiling")
 KERNELS = (initialise.start, initialise.enlist, initialise.search_all, loop.advance, sampling.frame)
-PACKAGE = "hpcchain."
 POLL_SECONDS = 0.2
 
 
@@ -29,13 +24,12 @@ class CompilingNotice:
     ----------
     kernels : sequence of jitted functions
         The watch ends when all of them are ready.
-    watched : callable, optional
-        Returns the functions of which one that is not in the cache is worth a word; default: all of the program's.
+    store : Store
+        The word is said when a kernel is asked for that is not there.
     """
 
-    def __init__(self, kernels: list | tuple = KERNELS, watched: Callable | None = None) -> None:
-        self._kernels = kernels
-        self._watched = watched or jitted_functions
+    def __init__(self, kernels: list | tuple = KERNELS, store: Store = STORE) -> None:
+        self._kernels, self._store = kernels, store
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="compiling-notice", daemon=True)
 
@@ -50,28 +44,17 @@ class CompilingNotice:
     def _watch(self) -> None:
         begin = None
         while not all(is_ready(kernel) for kernel in self._kernels):
-            if begin is None and any(was_missed(kernel) for kernel in self._watched()):
+            if begin is None and self._store.missed:
                 begin = time.perf_counter()
-                LOG.info("compiling for this machine, once: a minute or two ('hpcchain warmup' does it beforehand)")
+                LOG.info(
+                    "compiling for this machine, once: a minute or two ('hpcchain warmup --all' does it beforehand)"
+                )
             if self._over.wait(POLL_SECONDS):
                 return
         if begin is not None:
             LOG.info("compiled after %.0f s", time.perf_counter() - begin)
 
 
-def jitted_functions() -> list:
-    """Return the jitted functions of all modules of the program that are loaded."""
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith(PACKAGE)]
-    values = [value for module in modules for value in list(vars(module).values()) if not isinstance(value, type)]
-    return [value for value in values if hasattr(value, "signatures")]
-
-
-def is_ready(kernel: Kernel) -> bool:
+def is_ready(kernel: Any) -> bool:
     """Return whether a jitted function has machine code; a plain one always is ready."""
     return bool(getattr(kernel, "signatures", True))
-
-
-def was_missed(kernel: Any) -> bool:
-    """Return whether a jitted function was not found in the compile cache."""
-    stats = getattr(kernel, "stats", None)
-    return stats is not None and sum(stats.cache_misses.values()) > 0

@@ -1,15 +1,10 @@
 """What a run says at its end, and what the warm-up keeps to itself."""
 
 import logging
-import tomllib
 
 import pytest
 
 from hpcchain import api
-from hpcchain.config.load import config_from_table
-from hpcchain.errors import EngineError
-from hpcchain.model.physics.extended import is_extended
-from hpcchain.model.starts.start import physics_with
 from hpcchain.parallel.comm import Single
 
 INPUT = """
@@ -65,21 +60,3 @@ def test_the_warm_up_says_no_done(caplog):
     assert [record.getMessage() for record in caplog.records] == ["heed this", "compiling for this machine"]
     logging.getLogger("hpcchain.run").info("heard again")
     assert caplog.records[-1].getMessage() == "heard again"
-
-
-def test_the_warm_up_has_a_run_of_each_sort_of_kernels():
-    configs = [config_from_table(tomllib.loads(text), "warm-up") for text in api.WARMUPS]
-    events, steps = ([one for one in configs if one.run.engine == engine] for engine in ("events", "steps"))
-    sorts = [(is_extended(physics_with(one, 1e-9)), one.propagator.name, one.propagator.stretches) for one in events]
-    assert sorted(sorts) == [
-        (False, "collocation", False),
-        (False, "taylor", False),
-        (False, "taylor", True),
-        (True, "taylor", False),
-    ]
-    assert sorted(one.steps.integrator for one in steps) == ["contact", "gvi"]
-
-
-def test_a_warm_up_that_fails_says_why():
-    with pytest.raises(EngineError, match=r"(?s)warm-up ended with 1: .*box.size"):
-        api.warm_up_aside(api.WARMUP.replace("12.0, 12.0, 12.0", "1.0, 1.0, 1.0"))

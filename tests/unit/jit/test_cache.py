@@ -247,9 +247,10 @@ def test_a_run_refuses_a_planted_cache_in_one_message(tmp_path, ranks):
 
 
 def test_numba_looks_in_no_other_place(tmp_path):
-    """Where it can write nothing it would go on to a folder of a name that anyone can foresee."""
+    """One that has not been tried, and can write nothing, would go on to a folder of a name that anyone can foresee."""
     code = (
-        "import hpcchain.jit.decorators as k, numba; k.numba.config.CACHE_DIR = '/dev/null/no'\n"
+        "import numba; numba.__version__ = '9.9.0'\n"
+        "import hpcchain.jit.decorators as k; k.numba.config.CACHE_DIR = '/dev/null/no'\n"
         "try: k.allocating(lambda: 1)\nexcept RuntimeError as error: print(error)"
     )
     done = run_python(
@@ -287,20 +288,20 @@ def warm(tmp_path):
 
 
 def test_a_node_is_warmed_in_a_folder_of_its_own(tmp_path):
-    """What the user's cache has is copied, subfolder by subfolder; the second job finds it done."""
-    kept = tmp_path / "home" / cache_module.name() / "sector_0123"
+    """What the user's cache has is copied; a second job does not copy it again."""
+    kept = tmp_path / "home" / cache_module.name()
     kept.mkdir(parents=True)
-    (kept / "loop.nbi").write_bytes(b"index")
+    (kept / "kernels").write_bytes(b"code")
     done = warm(tmp_path)
     assert done.returncode == 0 and done.stdout.endswith(": warmed\n"), done.stderr
     folder = tmp_path / "node" / cache_module.name()
     assert mode(tmp_path / "node") == mode(folder) == 0o700
-    assert (folder / "sector_0123" / "loop.nbi").read_bytes() == b"index" and (folder / ".warm").exists()
-    again = warm(tmp_path)
-    assert (again.returncode, again.stdout) == (0, "")
+    assert (folder / "kernels").read_bytes() == b"code"
+    (folder / "kernels").write_bytes(b"own code")
+    assert warm(tmp_path).returncode == 0 and (folder / "kernels").read_bytes() == b"own code"
 
 
-@pytest.mark.parametrize("spot", ["node", "node/.lock", "own", "own/.lock", "own/.warm", "own/.copy"])
+@pytest.mark.parametrize("spot", ["node", "node/.lock", "own", "own/.lock", "own/kernels", "own/.copy"])
 def test_links_planted_for_a_node_change_nothing(tmp_path, spot):
     own = tmp_path / "node" / cache_module.name()
     path = own / spot[4:] if spot.startswith("own/") else own if spot == "own" else tmp_path / spot

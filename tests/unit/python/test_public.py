@@ -258,7 +258,7 @@ def test_what_is_no_input_is_said(place, options, message):
 
 def test_files_that_are_no_input_are_named(place):
     checkpoint = sorted((place / "out" / "checkpoints").glob("*.h5"))[-1]
-    with pytest.raises(ConfigError, match=f"{checkpoint.name}: is an HDF5 file and no input; .*hpcchain resume"):
+    with pytest.raises(ConfigError, match=f"{checkpoint.name}: is an HDF5 file, not an input; .*hpcchain resume"):
         hpcchain.Simulation(checkpoint)
     for path, reason in ((place, "Is a directory"), (place / "missing.toml", "No such file")):
         with pytest.raises(DataError, match=f"{path.name}: the input file cannot be read: {reason}"):
