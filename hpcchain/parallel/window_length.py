@@ -3,8 +3,10 @@
 Longer windows have ranks meet less often, and redo more. What decides besides is the cache: closed segments are kept to
 the window's end, and where they are more than the cache holds, saving them takes longer than the meetings that are
 spared. The first length goes by their bytes, and by how long the least skins last: longer windows need wider ones, and
-more ghosts. From then on two lengths take turns, now and then, and the better one stays: when all of some pairs say so,
-since other programs disturb single ones. The length has no effect on results.
+more ghosts. Nor does a window last for more than so many renewals of a bead's list, or ends of its segments, since what
+a window has closed is kept, and looked at, until it ends: where beads fly fast together, or far, these are many more
+than contacts. From then on two lengths take turns, now and then, and the better one stays: when all of some pairs say
+so, since other programs disturb single ones. The length has no effect on results.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 MOST, LEAST = 0.8, 0.05  # contacts a molecule in a window
 SAVED_PER_BEAD = 180.0  # bytes saved for each bead of a molecule and each of its contacts
 KEPT = 8e6  # bytes that are best kept in a window of a rank
+RENEWED, RENEWALS = 4000.0, (4.0, 24.0)  # lists that a rank renews in a window at least; how often each one, at most
 RATIO = 1.5  # between two lengths that are compared
 WINDOWS, PAIRS = 12, 3  # of a length at a time, and how many times both have their turn
 SETTLING = 4  # windows after a change that say nothing
@@ -31,11 +34,14 @@ class WindowLength:
     ----------
     contacts : float
         That the next window is to have.
+    renewals : float
+        Of a bead's list that it has at most.
     """
 
     def __init__(self, beads: float) -> None:
         self._best = min(max(KEPT / (SAVED_PER_BEAD * max(beads, 1.0)), LEAST), MOST)
         self.contacts = self._best
+        self.renewals = min(max(RENEWED / max(beads, 1.0), RENEWALS[0]), RENEWALS[1])
         self._first, self._compared = self._best, False
         self._longer, self._rest, self._windows = True, REST, -REST
         self._costs: list[float] = []

@@ -19,6 +19,7 @@ import numpy as np
 from hpcchain.errors import EngineError, WindowError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
+from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance
 from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.ghosts.migration import in_parts
@@ -28,10 +29,10 @@ from hpcchain.sector.collapse import stuck
 from hpcchain.sector.core import energies_of, event_row, event_rows
 from hpcchain.sector.events import loop
 from hpcchain.sector.interface import added
-from hpcchain.sector.serial import default_shell
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.sector.setup.blocks import blocks_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
+from hpcchain.sector.setup.shell import default_shell
 from hpcchain.sector.speculation.window import WindowBroken
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ AHEAD = 8.0  # windows for which molecules get new reference positions beforehan
 LEAST_WINDOW, MOST_WINDOW = 2.0**-24, 2.0**40  # ticks
 MOVE_SECONDS = 4e-6  # that moving sectors is taken to cost a bead until it has been measured: all is chosen anew
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
-WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD, SECONDS, SPEED = range(10)
+WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD, SECONDS, SPEED, PACE = range(11)
 
 
 class WindowedEngine:
@@ -101,8 +102,10 @@ class WindowedEngine:
         self.seen_contacts, self.seen_time, self.seen_whole = 0.0, 0.0, False  # since a length has been chosen
         self.setbacks, self.failed_bead = 0, -1
         self.trouble = self.now
-        shell = default_shell(system) if shell is None else shell
+        self.crossing = 0.25 * float(np.min(system.box.size[system.box.boundary == PERIODIC], initial=np.inf))
         blocks = blocks_of(system)
+        if blocks is not None and shell is None:
+            shell = default_shell(system, np.zeros((0, 3)))
         classes = MoleculeClasses(system) if blocks is None else blocks.classes()
         system = system if blocks is None else in_parts(system, blocks, comm)
         self.system = replace(system, topology=classes.composition, state=None, held=None)
@@ -228,7 +231,7 @@ class WindowedEngine:
 
     def _flags(self, end: tuple, wrong: int, broken: int, wanted: set, pause: Callable | None) -> np.ndarray:
         """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
-        flags = np.zeros(10)
+        flags = np.zeros(11)
         flags[[WRONG, BROKEN, WANTED]] = wrong, broken, len(wanted)
         flags[BEAD] = self.failed_bead + 1  # 0 for none
         flags[PAUSE] = float(pause is not None and bool(pause()))
@@ -241,7 +244,7 @@ class WindowedEngine:
             elif flags[EXCESS] > 0.0:
                 flags[EXCESS] = self.ghosts.violation(self.now, end).max(initial=-np.inf)
         flags[CONTACTS], flags[SECONDS] = self.last_contacts, self.last_seconds
-        flags[SPEED] = self.ghosts.skins.typical
+        flags[SPEED], flags[PACE] = self.ghosts.skins.typical, self.ghosts.skins.usual
         return flags
 
     def _exchange(self) -> dict:
@@ -312,7 +315,7 @@ class WindowedEngine:
 
         Parameters
         ----------
-        flags : (10,) float64 array
+        flags : (11,) float64 array
             What all ranks agreed on in the window that has ended: of its contacts and seconds it does not tell yet.
         length : float
             Of that window [time].
@@ -337,7 +340,8 @@ class WindowedEngine:
     def _choose_length(self, flags: np.ndarray) -> None:
         """Choose the next window's length by the contacts of windows that have been at least half as long together.
 
-        It does not grow where all were cut short: without contacts it would for ever.
+        It does not grow where all were cut short: without contacts it would for ever. Nor is it longer than lists last
+        a few times: where all beads fly fast together, or far between contacts, they are renewed more often than hit.
         """
         self.seen_contacts, self.seen_time = self.seen_contacts + flags[CONTACTS], self.seen_time + self.last_length
         if not self.last_cut:
@@ -352,6 +356,8 @@ class WindowedEngine:
             self.length.begin_with(rate * self.ghosts.skins.easy_window(float(flags[SPEED])))
             wanted = self.length.contacts / rate
         self.window = min(max(wanted, 0.5 * self.window), most * self.window)
+        if flags[PACE] > 0.0:
+            self.window = min(self.window, self.length.renewals * min(self.ghosts.shell, self.crossing) / flags[PACE])
 
     @property
     def ids(self) -> np.ndarray:

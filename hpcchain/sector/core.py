@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,15 @@ from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.list_pool import STEP
 from hpcchain.sector.segments.series_pool import PADDING, close_gaps, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import LEAST_FOUND, build_sector, cell_arrays, spare_entries
+from hpcchain.sector.setup.allocate import (
+    LEAST_FOUND,
+    build_sector,
+    cell_arrays,
+    folded,
+    most_cells,
+    set_shell,
+    spare_entries,
+)
 from hpcchain.sector.setup.find_inside import find_inside
 from hpcchain.sector.setup.list_room import lay_out_lists
 from hpcchain.sector.setup.molecule_rows import countable_images
@@ -105,6 +113,8 @@ class Core:
     batch : EventBudget
     spare_rooms : float
         Room for changes of lists, as a part of what they take when they are made.
+    least_spare : int
+        Entries of it at least: of a dilute system no list may have any when they are made.
     entries : float
         Entries that cells may hold of a bead before they are given more room.
     """
@@ -126,7 +136,7 @@ class Core:
         )
         self.state_row = self.ids if at is None else at
         self.entries = spare_entries(len(self.ids))
-        self.spare_rooms, self.packed = SPARE_ROOMS, False
+        self.spare_rooms, self.least_spare, self.packed = SPARE_ROOMS, LEAST_SPARE, False
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
         require_finite(self)
@@ -206,6 +216,15 @@ class Core:
             self.grow_inside()
         initialise.search_all(self.sector, self.options.base)
 
+    def change_shell(self, system: System, shell: float) -> None:
+        """Make lists of another width of shell, and cells for them; of the system the state is not looked at."""
+        self.options = replace(self.options, shell=shell)
+        cells = set_shell(self.sector.par, system, shell, self.options.cell)
+        cells = folded(cells, system.box, None, most_cells(len(self.ids)))
+        entries = self.entries * self.cell_capacity_factor
+        self.sector = self.sector._replace(**cell_arrays(cells, len(self.ids), entries))
+        self.enlist()
+
     def grow_cells(self) -> None:
         """Give cells, and what is found in them, twice the room; they are empty then."""
         self.cell_capacity_factor *= 2.0
@@ -229,7 +248,7 @@ class Core:
     def fit_rooms(self) -> None:
         """Give lists that have just been made the room behind theirs that is spared for changes, and no more."""
         used = int(self.sector.scalars[L.SCALAR_ROOMS_END])
-        neighbour = aligned_zeros(used + max(int(self.spare_rooms * used), LEAST_SPARE), np.int32)
+        neighbour = aligned_zeros(used + max(int(self.spare_rooms * used), self.least_spare), np.int32)
         neighbour[:used] = self.sector.neighbour[:used]
         self.sector = self.sector._replace(neighbour=neighbour)
 
@@ -254,7 +273,9 @@ class Core:
         if self.sector.scalars[L.SCALAR_FREE_LINE] < 0:
             self.grow_cells()
         if len(self.sector.free_rooms):
-            self.spare_rooms += MORE_ROOMS
+            self.spare_rooms, self.least_spare = self.spare_rooms + MORE_ROOMS, 2 * self.least_spare
+            longest = min(2 * len(self.sector.free_rooms), len(self.ids) // STEP + LEAST_ROOMS)
+            self.sector = self.sector._replace(free_rooms=np.full(longest, -1, dtype=np.int64))
             self.enlist()
             return
         self.capacity = self.capacity + self.capacity // 4 + 4

@@ -28,7 +28,6 @@ from hpcchain.sector.segments.chain_centre import settle_centres
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import cell_arrays
 from hpcchain.sector.setup.blocks import whole_chains
-from hpcchain.sector.setup.list_room import list_capacity
 from hpcchain.sector.setup.molecules_here import MoleculesHere
 from hpcchain.sector.setup.morton import space_sequence
 from hpcchain.sector.setup.part_state import put_part_state
@@ -73,7 +72,7 @@ class GhostedSector:
         Its state is that of the beads of `here` alone, in their order, and is not kept.
     here : MoleculesHere
     capacity : (n,) int64 array
-        Capacities of neighbour lists, for the state's rows.
+        Capacities of neighbour lists, for the state's rows, and behind them for the beads of a molecule of each class.
     options : Options
         See `Core`; the contact log begins with `EVENTS` rows whatever they say.
     closed : (sizes,) int64 array, optional
@@ -127,7 +126,7 @@ class GhostedSector:
             classes,
             replace(system, state=with_vacant(system.state, composition.prototypes.beads)),
             self.molecule_ids,
-            np.concatenate([capacity, list_capacity(composition.prototypes, options.shell, self.beyond)]),
+            capacity,
             replace(options, log_rows=EVENTS),
             at,
             self._prepare,

@@ -22,11 +22,14 @@ from hpcchain.sector.setup.blocks import blocks_of
 from hpcchain.sector.setup.list_room import list_capacity
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.morton import space_sequence
+from hpcchain.sector.setup.shell import default_shell, is_dilute
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import State, System
+    from hpcchain.model.system import State
 
 LOG_ROWS = 65536
+RENEWALS = 16  # of a bead's list, on the average, after which it is seen whether the shell still suits the density
+ANOTHER = 1.25  # times as wide, or narrow, is another shell
 
 
 class Engine:
@@ -77,8 +80,9 @@ class Engine:
         self.virial_tensor = [0] * L.TENSOR_PARTS
         self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
         topology, composition = system.topology, composition_of(system.topology)
+        self.fits_shell, self._seen_renewals = shell is None and is_dilute(system), 0
         options = Options(
-            default_shell(system) if shell is None else shell,
+            default_shell(system, system.state.position[topology.first_bead[:-1]]) if shell is None else shell,
             0.0 if cell is None else cell,
             growth,
             float(system.state.ticks.max(initial=0.0)),
@@ -138,20 +142,37 @@ class Engine:
             if status == loop.LOG_FULL:
                 self._drain()
             elif status == loop.LIST_FULL:
-                self._least_time = max(self._least_time, self._present)
-                self.core.grow_lists()
+                if not self._fit_shell():
+                    self._least_time = max(self._least_time, self._present)
+                    self.core.grow_lists()
             elif status == loop.TABLE_FULL:
                 self.core.grow_inside()
             elif status == loop.HISTORY_FULL:
                 self.core.pack_series()
             elif status != loop.PAUSED:
                 raise self._failure(status)
+            elif self.counters["relists"] - self._seen_renewals > RENEWALS * len(self.ids):
+                self._fit_shell()
             bead = standstill.bead(self.sector)
             if bead is not None:
                 raise stuck(self.system.physics, int(self.ids[bead]), self.time)
             if pause is not None and pause():
                 require_finite(self.core)
                 return False
+
+    def _fit_shell(self) -> bool:
+        """Give the lists another shell where beads have come nearer to one another, or apart; return whether."""
+        self._seen_renewals = self.counters["relists"]
+        if not self.fits_shell:
+            return False
+        s, now = self.sector, self.sector.par[[L.NOW, L.NOW_REM]]
+        position = self.core.frame(*now)[0] if np.isfinite(now).all() else s.starts[:, L.X : L.VX]
+        shell = default_shell(self.system, position[s.mol[:, L.MOL_FIRST]])
+        if 1.0 / ANOTHER < shell / self.core.options.shell < ANOTHER:
+            return False
+        self._least_time = max(self._least_time, self._present)
+        self.core.change_shell(self.system, shell)
+        return True
 
     def _count_sums(self) -> None:
         """Move the kernel's sums to Python's integers, which do not overflow."""
@@ -231,22 +252,3 @@ class Engine:
     def window_report(self) -> dict:
         """Return what the run log says of the ranks' working together, name -> number: nothing for one rank."""
         return {}
-
-
-def default_shell(system: System) -> float:
-    """Return a half width of the neighbour lists' shell that suits the density [length].
-
-    Of single beads' work lists are a greater part, and their flights are longer: they get a wider one. Where beads act
-    on one another beyond contact, events are more and neighbours, too: it is thinner.
-    """
-    composition = composition_of(system.topology)
-    diameter, size = composition.prototypes.diameter, np.diff(composition.prototypes.first_bead)
-    copies = np.repeat(composition.copies, size)
-    fraction = float(np.sum(copies * diameter**3)) * np.pi / 6.0 / system.box.volume
-    mean = float(np.sum(copies * diameter)) / max(composition.beads, 1)
-    single = float(np.sum(composition.copies[size == 1])) / max(composition.beads, 1)
-    volume = 1.0 / max(fraction, 0.03)
-    wider = 0.013 * single * max(volume - 2.2, 0.0)
-    shell = mean * float(np.clip(0.2 + 0.03 * volume + wider, 0.2, 0.6 + 0.6 * single))
-    beyond = beyond_contact(composition.prototypes, system.physics)
-    return shell * mean / (mean + beyond) if beyond > 0.0 else shell

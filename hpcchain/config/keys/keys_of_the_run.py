@@ -25,14 +25,14 @@ RUN_KEYS = (
         "cell_size",
         Number(above=0.0, word="auto"),
         "auto",
-        "edge of the search cells; no effect on results [length]",
+        "edge of the search cells; auto: as far as lists reach; no effect on results [length]",
     ),
     Key(
         "run",
         "list_shell",
         Number(above=0.0, word="auto"),
         "auto",
-        "shell of the neighbour lists; no effect on results [length]",
+        "shell of the neighbour lists; auto: follows diameters and mean distance; no effect on results [length]",
     ),
     Key("steps", "step", TIME, REQUIRED, "length of a step; output and the end come at whole steps [time]"),
     Key(

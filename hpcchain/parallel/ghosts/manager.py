@@ -27,7 +27,7 @@ from hpcchain.model.physics.extended import UNKNOWN, complete, inside_columns
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.parallel.ghosts.lending import Lending
 from hpcchain.parallel.ghosts.migration import Migration, part_of
-from hpcchain.parallel.ghosts.molecules import POSITION_NOW, WIDTH, MoleculeSet, merged, pack, unpack
+from hpcchain.parallel.ghosts.molecules import POSITION_NOW, WIDTH, MoleculeSet, fitting_shell, merged, pack, unpack
 from hpcchain.parallel.ghosts.reach import FINEST
 from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings, some_of
@@ -35,6 +35,7 @@ from hpcchain.sector.core import Options
 from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.setup.list_room import list_capacity
 from hpcchain.sector.setup.molecules_here import MoleculesHere
+from hpcchain.sector.setup.shell import is_dilute, low_density
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
@@ -103,7 +104,7 @@ class GhostManager:
         system: System,
         comm: Exchange,
         classes: MoleculeClasses,
-        shell: float,
+        shell: float | None,
         cell: float,
         growth: tuple,
         sectors: tuple | list | None,
@@ -112,7 +113,8 @@ class GhostManager:
     ) -> None:
         self.comm, self.classes, self.composition = comm, classes, classes.composition
         self.system = replace(system, topology=self.composition, state=None, held=None)
-        self.shell, self.cell, self.growth = shell, cell, growth
+        self.cell, self.growth = cell, growth
+        self.fits_shell = shell is None and is_dilute(system)
         self.base = float(now[0])
         self.rebuilds = self.skin_refreshes = 0
         self.cell_capacity_factor = 1.0
@@ -125,11 +127,12 @@ class GhostManager:
         self.past_counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
         self.beyond = beyond_contact(self.composition.prototypes, system.physics)
         self.contact = float(self.composition.prototypes.diameter.max()) + self.beyond
-        self.capacity = list_capacity(self.composition.prototypes, shell, self.beyond)
         self.skins = Skins(self.composition, self.contact, window)
         self.around = Surroundings(system.box, FINEST * self.contact, comm)
         self.inside = inside_columns(system.physics)
         own = self._with_extra(part_of(system, self.composition, comm))
+        self.shell = fitting_shell(self.system, own, comm) if shell is None else shell
+        self.capacity = list_capacity(self.composition.prototypes, self.shell, self.beyond, low_density(system))
         self.migration = Migration(system.box, self.composition, comm, sectors, own, classes.blocks)
         self.movable = sectors is None
         unknown = self.inside > 0 and bool(np.any(own.state.extra[:, L.INSIDE] == UNKNOWN))
@@ -206,6 +209,8 @@ class GhostManager:
             own = self._with_extra(own)
         if cost is not None:
             self.migration.balance(own, cost)
+        if self.fits_shell:
+            self.shell = fitting_shell(self.system, own, self.comm)
         self._let_go()
         self._choose(self._settled(own), everything)
         machine.return_freed()
@@ -443,7 +448,7 @@ class GhostManager:
     def _build(self, held: MoleculeSet, ownership: np.ndarray, dormant: np.ndarray | None = None) -> None:
         dormant = np.zeros(len(held.position_now), dtype=bool) if dormant is None else dormant
         system = replace(self.system, state=held.state)
-        capacity = self._capacities(self.composition.beads_of(held.molecule_ids))
+        capacity = np.concatenate([self._capacities(self.composition.beads_of(held.molecule_ids)), self.capacity])
         closed = None if self.earlier is None else self.earlier.closed
         here = MoleculesHere(held.molecule_ids, ownership, dormant)
         options = Options(

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.composition import composition_of
 from hpcchain.model.system import BEAD_STATE, State
+from hpcchain.sector.setup.shell import default_shell
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
+    from hpcchain.model.system import System
+    from hpcchain.parallel.exchange import Exchange
 
 COLUMNS = {column.name: max(column.columns, 1) for column in BEAD_STATE}
 POSITION_NOW = 3
@@ -54,6 +58,13 @@ class MoleculeSet:
         """Return the rows that `pack` makes of the beads of some of the molecules."""
         at = self.rows(composition, which)
         return pack(composition.beads_of(self.molecule_ids[which]), taken(self.state, at), self.position_now[at])
+
+
+def fitting_shell(system: System, own: MoleculeSet, comm: Exchange) -> float:
+    """Return the half width of the lists' shell that suits all ranks' molecules, each with its own; collective."""
+    size = composition_of(system.topology).size_of(own.molecule_ids)
+    shell = default_shell(system, own.position_now[np.cumsum(size) - size])
+    return -float(comm.maximum(np.array([-shell]))[0])
 
 
 def taken(state: State, at: np.ndarray) -> State:

@@ -31,12 +31,14 @@ class Skins:
 
     def __init__(self, composition: Composition, contact: float, window: float) -> None:
         self.composition, self.contact, self.window = composition, contact, window
-        self.typical = 0.0
+        self.typical = self.usual = 0.0
         self.wide = {}
 
     def look_at(self, velocity: np.ndarray) -> None:
-        """Take the typical speed from beads' velocities, (n, 3) float64."""
-        self.typical = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1)))) if len(velocity) else 0.0
+        """Take the typical speed, and that which half of the beads exceed, from velocities, (n, 3) float64."""
+        square = np.sum(velocity**2, axis=1)
+        self.typical = float(np.sqrt(np.mean(square))) if len(velocity) else 0.0
+        self.usual = float(np.sqrt(np.median(square))) if len(velocity) else 0.0
 
     def of(self, molecules: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         """Return the skins of molecules: more for fast ones, and for long windows.

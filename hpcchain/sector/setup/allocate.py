@@ -36,6 +36,7 @@ from hpcchain.sector.search.broad_phase import TURN
 from hpcchain.sector.setup.list_room import list_arrays
 from hpcchain.sector.setup.molecule_classes import has_law
 from hpcchain.sector.setup.molecule_rows import countable_images, molecule_rows
+from hpcchain.sector.setup.shell import filled
 from hpcchain.sector.setup.window_arrays import window_arrays
 
 if TYPE_CHECKING:
@@ -48,11 +49,12 @@ FOUND = 4096  # beads that `found` has room for, where there are so many, before
 SPARE_ENTRIES, LEAST_ENTRIES = 0.12, 256
 INSTANT_RULES = {"joint": L.JOINT, "generalised": L.GENERALISED, "moreau": L.MOREAU}
 ORIGIN_ROUNDING = 2.0**-31  # of the box: no list origin is farther from where it should be
+MOST_LAYERS = 1 << 28  # of cells along an edge of the box, whose coordinates have 32 bits
 SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
 
 
 def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (PARAMETERS,) float64 constants that kernels read, and the number of cells per axis."""
+    """Return the (PARAMETERS,) float64 constants that kernels read, and how many cells fit along each axis."""
     box, physics, composition = system.box, system.physics, composition_of(system.topology)
     topology = composition.prototypes
     contact = float(topology.diameter.max())
@@ -67,8 +69,6 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.LOWER_WALL : L.LOWER_WALL + L.AXES] = np.where(wall, box.origin, -np.inf)
     par[L.UPPER_WALL : L.UPPER_WALL + L.AXES] = np.where(wall, box.origin + box.size, np.inf)
     par[L.GROWTH] = 1.0
-    par[L.SHELL] = shell
-    par[L.SAFE_SHELL] = max(shell - ORIGIN_ROUNDING * float(box.size.max()), 0.0)
     par[L.CAP] = np.min(np.where(periodic, 0.5 * box.size - greatest, np.inf)) / 2
     if not np.isfinite(par[L.CAP]):
         par[L.CAP] = float(np.max(box.size))
@@ -85,10 +85,6 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.FIRST_STEP] = physics.tick
     par[L.ORIGIN : L.ORIGIN + L.AXES] = box.origin
     par[L.LAW] = any(has_law(each) for each in physics.every())
-    reach = contact + beyond + 2.0 * shell
-    width = max(reach * (1.0 + 1e-6), cell)
-    most = max(1, int(round((4.0 * composition.beads) ** (1 / 3))) + 1)
-    counts = np.clip(np.floor(box.size / width), 1, most).astype(np.int64)
     par[L.PERIOD : L.PERIOD + L.AXES] = box.size
     par[L.INVERSE_PERIOD : L.INVERSE_PERIOD + L.AXES] = 1.0 / box.size
     par[L.WIDEST] = contact
@@ -108,7 +104,20 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     longest = max(float(reach.max(initial=0.0)), longest_rod(topology), body_length(topology.site))
     par[L.SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
     par[L.ASTRAY] = L.ROUGHNESS * float(box.size.max()) if periodic.all() and not par[L.SMALL_BOX] else np.inf
-    return par, counts
+    return par, set_shell(par, system, shell, cell)
+
+
+def set_shell(par: np.ndarray, system: System, shell: float, cell: float) -> np.ndarray:
+    """Write the lists' shell into the constants; return how many cells fit along each axis, (3,) int64."""
+    par[L.SHELL] = shell
+    par[L.SAFE_SHELL] = max(shell - ORIGIN_ROUNDING * float(system.box.size.max()), 0.0)
+    width = max((par[L.WIDEST] + par[L.BEYOND] + 2.0 * shell) * (1.0 + 1e-6), cell)
+    return np.clip(np.floor(system.box.size / width), 1, MOST_LAYERS).astype(np.int64)
+
+
+def most_cells(beads: int) -> int:
+    """Return how many cells a system of so many beads has at most."""
+    return max(1, int(round((4.0 * beads) ** (1 / 3))) + 1) ** 3
 
 
 def quanta(system: System) -> tuple[float, float]:
@@ -191,8 +200,8 @@ def build_sector(
     mol, size = molecule_rows(classes, sequence, W.CURVE if gravity_of(system.physics).any() else 0)
     starting = at[mol[:, L.MOL_FIRST]]
     mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = countable_images(state.image[starting])
-    if part:  # molecules of others may come from anywhere, but not before all is built anew
-        cells = folded(cells, system.box, state.position[at])
+    # Molecules of others may come from anywhere to a part, but not before all is built anew.
+    cells = folded(cells, system.box, state.position[at] if part else None, most_cells(composition.beads))
     sector = L.Sector(
         par=par,
         mol_own=mol.own,
@@ -429,28 +438,34 @@ def scalar_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict
     }
 
 
-def folded(cells: np.ndarray, box: Box, position: np.ndarray) -> np.ndarray:
+def folded(cells: np.ndarray, box: Box, position: np.ndarray | None, most: float = np.inf) -> np.ndarray:
     """Return (7,) int64 cells as `cell_arrays` takes them, of which beads in a part of the box need only some.
 
     Cells k, k + n, k + 2n, ... along an axis are one, where the n cells per axis divide those of the box's edge; beads
-    are told apart by their places. So memory goes with the part of the box that the beads are in.
+    are told apart by their places. So memory goes with the part of the box that the beads are in, and with how many
+    they are.
 
     Parameters
     ----------
     cells : (3,) int64 array
         Cells per edge of the box.
     box : Box
-    position : (N, 3) float64 array
-        [length]
+    position : (N, 3) float64 array or None
+        None where beads may be anywhere [length].
+    most : float
+        Cells at most.
     """
     few, edge = np.array(cells), np.array(cells)
-    for c, count in enumerate(cells):
+    for c, count in enumerate(cells if position is not None else ()):
         layers = np.unique(np.floor(np.nan_to_num((position[:, c] - box.origin[c]) / box.size[c] % 1.0) * count))
         gap = np.diff(np.append(layers, layers[0] + count)).max() if len(layers) else 0
         turns = int(count // max(count - gap + 1 + 2 * SPARE_LAYERS, 3))
         if turns > 1:
             few[c] = count // turns
             edge[c] = few[c] * turns
+    if np.prod(few.astype(np.float64)) > most:
+        few = np.minimum(few, max(int(filled(few, most) * (1.0 + 1e-9)), 1))
+        edge = few * (edge // few)
     return np.array([*few, 0, *edge], dtype=np.int64)
 
 

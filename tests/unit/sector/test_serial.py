@@ -11,6 +11,7 @@ from hpcchain.sector import core as core_module
 from hpcchain.sector import serial as engine_module
 from hpcchain.sector.queue.event_order import next_time_of
 from hpcchain.sector.serial import Engine
+from hpcchain.sector.setup.shell import default_shell
 from tests.support import twins
 from tests.support.gases import MIXTURE, gas, monomer
 from tests.support.kernel_tools import chain_bonds, make_system, reverse_lists
@@ -367,13 +368,15 @@ def test_not_a_number_is_an_error(bead, next_event):
         Engine(system).advance(2.0, pause=lambda: next(calls) >= 3)
 
 
-@pytest.mark.parametrize(("fraction", "single", "joined"), [(0.45, 0.267, 0.267), (0.1, 0.601, 0.5), (0.01, 1.2, 0.6)])
+@pytest.mark.parametrize(
+    ("fraction", "single", "joined"), [(0.45, 0.267, 0.267), (0.1, 0.601, 0.5), (0.01, 1.731, 0.865)]
+)
 def test_the_shell_suits_density_and_molecules(fraction, single, joined):
     """In diameters, for single beads and for dimers, and for as many of one as of the other between them."""
 
     def shell(kinds, beads):
         pitch = 0.5 * (beads / len(kinds) * np.pi / 6.0 / fraction) ** (1.0 / 3.0)
-        return 2.0 * engine_module.default_shell(gas(kinds, pitch=pitch, diameter=0.5, cells=(len(kinds), 1, 1)))
+        return 2.0 * default_shell(gas(kinds, pitch=pitch, diameter=0.5, cells=(len(kinds), 1, 1)), np.zeros((0, 3)))
 
     assert shell(["monomer"] * 6, 6) == pytest.approx(single, abs=0.001)
     assert shell(["dimer"] * 3, 6) == pytest.approx(joined, abs=0.001)
