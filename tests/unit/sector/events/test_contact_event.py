@@ -62,7 +62,7 @@ def parting(**physics):
     return make_system([(bonds, x, v, mass), (bonds, y, w, other)], **physics)
 
 
-@pytest.mark.parametrize("e_t", [1.0, -1.0], ids=["smooth", "rough"])
+@pytest.mark.parametrize("e_t", [1.0, pytest.param(-1.0, marks=pytest.mark.long)], ids=["smooth", "rough"])
 def test_a_graze_keeps_the_energy_of_molecules_moved_by_collocation(e_t):
     """They are put on their bonds for it; what that takes is given back, and they part."""
     system = parting(propagator="collocation", step=0.4, stages=2)
