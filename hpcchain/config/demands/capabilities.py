@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hpcchain.config.demands.fixed import SHAPE
 from hpcchain.config.keys.values import Wrong
 from hpcchain.propagators.catalogue import PROPAGATORS
 
@@ -144,6 +145,7 @@ def check_cell(config: Config, kind: MoleculeSection, where: str, key: str, work
         return
     good = [other for other in PROPAGATORS if kind_of(kind) in works.get(other, ())]
     what = f"choose propagator.name = {' or '.join(good)}" if good else "leave one of the two out"
+    what += f", or {SHAPE}" if key == "molecule.fixed" and not good else ""
     raise Wrong(f"{key}: does not work for {where}, kind {kind_of(kind)!r}, with propagator {name!r}; {what}")
 
 

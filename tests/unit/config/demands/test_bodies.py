@@ -52,7 +52,7 @@ def read(*args, **keys):
         ({"propagator": {"name": "rattle", "step": 0.1}}, 'propagator.name: rigid bodies have no steps of "rattle"'),
         ({"contact": {"tangential_restitution": 0.5}}, "contact.tangential_restitution: does not work for molecule"),
         ({"contact": {"simultaneous": "moreau"}}, "contact.simultaneous: does not work for molecule"),
-        ({"fixed": [0]}, 'fixed: a molecule of kind "rigid" moves as a whole'),
+        ({"fixed": [0]}, "molecule.fixed: does not work for molecule"),
         ({"directors": True}, "molecule.directors: does not work for molecule"),
         (
             {"box": {"size": [1.2] * 3, "boundary": ["wall"] * 3}, "diameter": 0.5, "count": 1},

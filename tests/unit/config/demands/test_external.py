@@ -71,7 +71,8 @@ MISTAKES = [
     ("molecule.0.fixed = [0, 0]", "molecule[0].fixed: names a bead twice"),
     ("molecule.0.fixed = [0, 1]", "molecule[0].fixed: beads 0 and 1 are bonded and both fixed"),
     ("molecule.0.fixed = [-1]", "molecule[0].fixed: entry 0: -1 is out of range"),
-    ('molecule.0.kind = "rod"', 'molecule[0].fixed: a molecule of kind "rod" moves as a whole'),
+    ('molecule.0.kind = "rod"', "molecule.fixed: does not work for molecule[0], kind 'rod'"),
+    ('molecule.0.kind = "rod"', 'stands still of single beads: kind = "monomer", fixed = [0]'),
     ("molecule.0.fixed_velocity = [1.0, 0.0, 0.0]", "molecule.fixed_velocity: does not work for molecule[0]"),
     ("molecule.1.fixed = []", "molecule[1].fixed_velocity: means nothing without molecule[1].fixed"),
     ('molecule.0.propagator = {name = "rattle", step = 0.1}', "wall.velocity: does not work for molecule[0]"),
@@ -97,7 +98,7 @@ def test_a_right_input_comes_back_the_same(path, tmp_path):
     assert config.walls[0].velocity == 0.1 and config.walls[2].radius == 12.0 and config.molecules[0].fixed == (0,)
 
 
-@pytest.mark.parametrize(("setting", "message"), MISTAKES, ids=[setting for setting, _ in MISTAKES])
+@pytest.mark.parametrize(("setting", "message"), MISTAKES, ids=str)
 def test_each_mistake_gives_one_message_with_its_key(path, setting, message):
     with pytest.raises(ConfigError) as caught:
         load_config(path, [setting])
