@@ -180,7 +180,7 @@ def long_chain_lines(config: Config) -> list:
 
 def memory_lines(extent: Extent) -> list:
     """Return the lines on memory of a run of an Extent."""
-    one, two, many = (size(extent.need(ranks)) for ranks in (1, 2, 16))
+    one, two, many = (size(extent.peak(ranks)) for ranks in (1, 2, 16))
     if extent.alone:
         return [f"memory: at most about {one} on one rank, which may have all beads (propagator.stretches)"]
     lines = [f"memory: at most about {one} on one rank, {two} on each of 2, {many} on each of 16"]

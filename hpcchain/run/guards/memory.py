@@ -2,7 +2,8 @@
 
 What a run needs was measured on runs of 1e3 to 1e6 beads, monomers and chains of 20 at packing fraction .3, on 1 to 4
 ranks: bytes of each process's own at the highest, which is while the start grows or the sectors are set up. The numbers
-below are chosen so that the estimate is 1.1 to 1.8 times that.
+below are chosen so that the estimate is 1.1 to 2 times that. A process has pages of libraries besides, which count for
+what a user sees of it (`peak`), not for what a node must have.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import Single, World
 
-BYTES_PER_RANK = 150_000_000
-"""Of a rank that has no bead: the interpreter, its libraries and the compiled kernels."""
+BYTES_PER_RANK = 180_000_000
+"""Of a rank that has hardly a bead: the interpreter and the compiled kernels, while a start of chains grows."""
+
+BYTES_SHARED = 130_000_000
+"""Of a rank beside its own: pages of libraries, which the ranks of a node share."""
 
 BYTES_ALONE, BYTES_AMONG = 2_000, 2_100
 """Of each bead that a rank has: on one rank; on several, its own and ghosts, with the history of a window."""
@@ -108,8 +112,12 @@ class Extent:
         return (BYTES_WHOLE * self.beads if self.whole else 0) + BYTES_CLOSED * self.closed**2
 
     def need(self, ranks: int) -> int:
-        """Return what a rank needs in all, of so many ranks [byte]."""
+        """Return what a rank needs of its own in all, of so many ranks [byte]."""
         return BYTES_PER_RANK + self.own(ranks) + self.start()
+
+    def peak(self, ranks: int) -> int:
+        """Return the most that a rank has resident, of so many ranks, libraries that it shares among it [byte]."""
+        return self.need(ranks) + BYTES_SHARED
 
 
 def extent_of(config: Config) -> Extent:

@@ -158,6 +158,22 @@ def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
 
 
 @pytest.mark.parametrize(
+    ("beads", "largest", "resident"),
+    [
+        (50, 1, 242.7e6),
+        (1_000, 20, 272.2e6),
+        (50_000, 1, 289e6),
+        (50_000, 20, 317e6),
+        (59_319, 1, 299.7e6),  # an explicit start
+        (200_000, 20, 618e6),  # as far as its start had grown
+    ],
+)
+def test_what_check_says_is_at_most_is_above_the_peak(beads, largest, resident):
+    """VmHWM of runs on one rank, 2026-11-28, chains or monomers at packing fraction .3."""
+    assert 1.0 < memory.Extent(beads, 0, beads, whole=True, largest=largest).peak(1) / resident < 1.7
+
+
+@pytest.mark.parametrize(
     ("beads", "ranks", "options", "measured"),
     [
         (10**3, 1, {"whole": True}, 117e6),
