@@ -357,7 +357,8 @@ class WindowedEngine:
             wanted = self.length.contacts / rate
         self.window = min(max(wanted, 0.5 * self.window), most * self.window)
         if flags[PACE] > 0.0:
-            self.window = min(self.window, self.length.renewals * min(self.ghosts.shell, self.crossing) / flags[PACE])
+            lasting = self.length.renewals * min(self.ghosts.shell, self.crossing) / float(flags[PACE])
+            self.window = min(self.window, lasting)
 
     @property
     def ids(self) -> np.ndarray:

@@ -35,7 +35,7 @@ from hpcchain.sector.core import Options
 from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.setup.list_room import list_capacity
 from hpcchain.sector.setup.molecules_here import MoleculesHere
-from hpcchain.sector.setup.shell import is_dilute, low_density
+from hpcchain.sector.setup.shell import default_shell, is_dilute, low_density
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
@@ -131,7 +131,7 @@ class GhostManager:
         self.around = Surroundings(system.box, FINEST * self.contact, comm)
         self.inside = inside_columns(system.physics)
         own = self._with_extra(part_of(system, self.composition, comm))
-        self.shell = fitting_shell(self.system, own, comm) if shell is None else shell
+        self.shell = default_shell(system, np.zeros((0, 3))) if shell is None else shell
         self.capacity = list_capacity(self.composition.prototypes, self.shell, self.beyond, low_density(system))
         self.migration = Migration(system.box, self.composition, comm, sectors, own, classes.blocks)
         self.movable = sectors is None
@@ -209,8 +209,6 @@ class GhostManager:
             own = self._with_extra(own)
         if cost is not None:
             self.migration.balance(own, cost)
-        if self.fits_shell:
-            self.shell = fitting_shell(self.system, own, self.comm)
         self._let_go()
         self._choose(self._settled(own), everything)
         machine.return_freed()
@@ -390,6 +388,8 @@ class GhostManager:
     def _choose(self, own: MoleculeSet, everything: bool) -> None:
         """Choose ghosts of and for owned molecules, fetch them, and build the ghosted sector."""
         self.everything = everything
+        if self.fits_shell:
+            self.shell = fitting_shell(self.system, own, self.comm)
         self.skins.look_at(own.state.velocity)
         skin = self.skins.of(own.molecule_ids, own.state.velocity)
         size = self.composition.size_of(own.molecule_ids)

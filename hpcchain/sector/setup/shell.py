@@ -38,7 +38,7 @@ def default_shell(system: System, places: np.ndarray) -> float:
     system : System
         Its state is not looked at.
     places : (M, 3) float64 array
-        Where the first beads of some or all molecules are [length].
+        Where the first beads of molecules are, of all of them or of those in a part of the box [length].
     """
     composition = composition_of(system.topology)
     diameter, size = composition.prototypes.diameter, np.diff(composition.prototypes.first_bead)
@@ -97,7 +97,7 @@ def _crowding(box: Box, places: np.ndarray, volume: float) -> float:
     for _ in range(MOST_LOOKS if len(places) > 1 else 0):
         counts = np.maximum(np.floor(box.size / (COARSE * filled(box.size, volume / crowding))), 1.0)
         others = max(_mean_others(part * counts, counts), _mean_others(part * counts + 0.5, counts))
-        found = others * float(np.prod(counts)) / len(places)
+        found = others * float(np.prod(counts)) * volume / box.volume
         if found < CROWDED * crowding:
             break
         crowding = found

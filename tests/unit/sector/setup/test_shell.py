@@ -154,6 +154,12 @@ def test_windows_of_beads_that_fly_fast_together_are_short():
     require_same(serial(system, 0.1), parallel(system, 0.1, 2), "two ranks")
 
 
+def test_a_part_of_the_box_is_no_droplet():
+    """On several ranks, each of which has the molecules of its sector, the shell of a gas is that of one rank."""
+    system = gas(8, 1e-3)
+    assert on_ranks(4, lambda exchange: WindowedEngine(system, exchange).ghosts.shell) == [shell_of(system)] * 4
+
+
 def test_lists_of_wide_shells_take_no_more_room_on_several_ranks():
     def body(exchange):
         return WindowedEngine(gas(6, 1e-4), exchange).ghosted.core.sector.lists[:, L.LIST_CAPACITY].mean()
