@@ -95,6 +95,13 @@ def reserve(path: str, more: int) -> None:
         raise OSError(reason, os.strerror(reason))
 
 
+def require_room(path: str, more: int) -> None:
+    """Raise OSError, as `reserve`, where a file may not become some bytes longer; it stays as long as it is."""
+    size = os.stat(path).st_size
+    reserve(path, more)
+    os.truncate(path, size)
+
+
 def discard(path: Any, comm: Communicator | None = None) -> None:
     """Remove the temporary file of a write that failed; never raises."""
     if rank_of(comm) == 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,7 +40,7 @@ def translated(path: Path | str, doing: str) -> Iterator[None]:
     except HpcchainError:
         raise
     except FAILURES as reason:
-        raise DataError(f"{path}: {doing} failed: {plain(reason)}") from reason
+        raise DataError(f"{path}: {doing} failed: {plain(reason, path)}") from reason
 
 
 @contextmanager
@@ -63,10 +64,23 @@ def root_does(comm: Communicator | None, path: Path | str, doing: str, action: C
     return from_root(comm, result)
 
 
-def plain(reason: Any) -> str:
-    """Return an exception as one line of text: of the library's long ones, the system's error that they are about."""
+def plain(reason: Any, path: Path | str | None = None) -> str:
+    """Return an exception as one line of text: of the library's long ones, the system's error that they are about.
+
+    MPI's files do not say why a write failed; where the disk of `path` is full, that is why.
+    """
     text = " ".join(str(reason).split()) or type(reason).__name__
     number = re.search(r"\berrno = (\d+)", text)
     code = int(number[1]) if number else getattr(reason, "errno", None)
+    if code is None and path is not None and "write failed" in text and _is_full(Path(path).parent):
+        code = number = errno.ENOSPC
     text = os.strerror(code) if number else text if len(text) < 300 else text[:300] + " ..."
     return f"{text}; {FULL[code]}" if code in FULL else text
+
+
+def _is_full(folder: Path) -> bool:
+    """Return whether less than a megabyte is left on the disk of a folder."""
+    try:
+        return shutil.disk_usage(folder).free < 1 << 20
+    except OSError:
+        return False

@@ -63,18 +63,31 @@ def create(temp: Path, kind: str, comm: Communicator | None) -> h5py.File:
         Open on all ranks, with room for a seal. Output files are such as older programs open, too.
     """
     version = "v110" if kind in ALWAYS_SEALED else "v108"
-    options = {"userblock_size": seal.USER_BLOCK, "libver": (version, version)}
-    if is_parallel(comm):
-        options |= {"driver": "mpio", "comm": comm}
+    options = {"userblock_size": seal.USER_BLOCK, "libver": (version, version), "driver": "mpio", "comm": comm}
     file = None
     with together(comm, temp, "creating"):
-        file = h5py.File(temp, "w", **options)
         if is_parallel(comm):
+            file = h5py.File(temp, "w", **options)
             unclosable.hold(file)
+        else:
+            file = _unbuffered(temp, version)
         set_text(file, "program", MAGIC)
         set_text(file, "kind", kind)
         file.attrs["format"] = np.int64(FORMAT[kind])
     return file
+
+
+def _unbuffered(temp: Path, version: str) -> h5py.File:
+    """Create a file of one rank in which small writes reach the disk at once, as those of several do.
+
+    Otherwise they may fail when a dataset is forgotten, where nobody can be told and the library comes to harm.
+    """
+    layout, access = (h5py.h5p.create(kind) for kind in (h5py.h5p.FILE_CREATE, h5py.h5p.FILE_ACCESS))
+    layout.set_userblock(seal.USER_BLOCK)
+    access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
+    access.set_libver_bounds(*[{"v108": h5py.h5f.LIBVER_V18, "v110": h5py.h5f.LIBVER_V110}[version]] * 2)
+    access.set_sieve_buf_size(0)
+    return h5py.File(h5py.h5f.create(os.fsencode(temp), h5py.h5f.ACC_TRUNC, layout, access))
 
 
 @contextmanager
@@ -90,7 +103,7 @@ def writing(path: Path, kind: str, comm: Communicator | None) -> Iterator[h5py.F
                 yield file
         except BaseException:
             if not is_parallel(comm):
-                close(file, path, comm)
+                unclosable.let_go(file)
             raise
         close(file, path, comm)
         with atomic.flushing(path, comm):
@@ -102,7 +115,7 @@ def close(file: h5py.File, path: Path, comm: Communicator | None) -> None:
 
     When one of several ranks cannot write in there, the others wait for it for ever, inside the library. So the root
     first makes sure of the room for all that is still to be written, which closing gives back; without it the file
-    stays open.
+    stays open. So does one rank alone, whose library would crash, and which lets the file go then.
 
     Raises
     ------
@@ -111,6 +124,13 @@ def close(file: h5py.File, path: Path, comm: Communicator | None) -> None:
     """
     if is_parallel(comm):
         root_does(comm, path, "writing", lambda: atomic.reserve(file.filename, UNWRITTEN))
+    else:
+        try:
+            with translated(path, "writing"):
+                atomic.require_room(file.filename, UNWRITTEN)
+        except DataError:
+            unclosable.let_go(file)
+            raise
     with together(comm, path, "closing"):
         file.close()
     unclosable.release(file)

@@ -5,6 +5,7 @@ it tries once more at the very end of the process.
 """
 
 import os
+import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +34,26 @@ def held() -> list[Any]:
 def release(file: Any) -> None:
     """Forget a file that has been closed, if it was held."""
     _held[:] = [other for other in _held if other is not file]
+
+
+def let_go(file: Any) -> None:
+    """Close a file of one rank that is given up: what the library has still to write goes to memory, and is forgotten.
+
+    Otherwise the library crashes when it closes a file that it cannot write to, then or when the process ends. Where
+    files may be no larger for good, memory is no way out, and the file stays open (`leave`).
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if hard != resource.RLIM_INFINITY:
+        hold(file)
+        return
+    spare = os.memfd_create("given-up")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    try:
+        os.dup2(spare, file.id.get_vfd_handle())
+        file.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        os.close(spare)
 
 
 def open_files() -> int:

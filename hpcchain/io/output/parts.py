@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.errors import DataError, EngineError
-from hpcchain.io.hdf5 import atomic, files, seal
+from hpcchain.io.hdf5 import atomic, files, seal, unclosable
 from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.io.output import events
@@ -181,10 +181,10 @@ class PartWriter:
         self.counters["part_seal"] = digest
 
     def abort(self) -> None:
-        """Give the part up and remove its temporary file."""
+        """Give the part up and remove its temporary file, on one rank."""
         if self._file is not None:
             file, self._file = self._file, None
-            files.close(file, self.path, self._comm)
+            unclosable.let_go(file)
         atomic.discard(self.path, self._comm)
 
     def _write_lists(self) -> None:

@@ -6,6 +6,7 @@ import math
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,9 @@ def require_disk_for(
 ) -> None:
     """Raise ConfigError on every rank where the frames of a run do not fit on the disk of its folder; collective.
 
+    They are there twice while they are joined: in parts, and in the file that is made of these and of all earlier
+    frames. A checkpoint takes as much as two frames, and one more is there than are kept.
+
     Parameters
     ----------
     config : Config
@@ -54,16 +58,18 @@ def require_disk_for(
         Stands in for `free_bytes`.
     """
     count = frames_between(config, begin)
-    need = count * frame_bytes(config, beads)
+    earlier = frames_between(replace(config, run=replace(config.run, end_time=begin))) if begin > 0.0 else 0
+    checkpoints = config.output.keep_checkpoints + 1 if begin == 0.0 else 0
+    need = (2 * count + earlier + 2 * checkpoints) * frame_bytes(config, beads)
     there = root_does(mpi, folder, "asking for free disk space", lambda: (free or free_bytes)(folder))
     if there is None or need <= there:
         return
     agree(
         mpi,
         ConfigError(
-            f"{config.source}: output.frame_every: {count} frames of {beads} beads take {size(need)}, and the disk of "
-            f"{folder} has {size(there)} left; write frames less often, end the run earlier (run.end_time), or choose "
-            "an --output on a larger disk"
+            f"{config.source}: output.frame_every: {count} frames of {beads} beads, twice while they are joined, and "
+            f"checkpoints take {size(need)}, and the disk of {folder} has {size(there)} left; write frames less often, "
+            "end the run earlier (run.end_time), or choose an --output on a larger disk"
         ),
     )
 

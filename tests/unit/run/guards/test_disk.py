@@ -29,11 +29,15 @@ def test_frames_are_counted_with_those_at_both_ends(write):
 
 def test_a_disk_too_small_is_named_with_the_key(write, tmp_path):
     config = load_config(write(99.0))
-    need = 100 * 10 * 72
+    frame, checkpoints = 10 * 72, config.output.keep_checkpoints + 1
+    need = (2 * 100 + 2 * checkpoints) * frame
     disk.require_disk_for(config, 10, tmp_path / "out", None, free=lambda folder: need)
-    with pytest.raises(ConfigError, match="in.toml: output.frame_every: 100 frames of 10 beads take 72 kB.*has 71.9"):
-        disk.require_disk_for(config, 10, tmp_path / "out", None, free=lambda folder: 71_900)
-    disk.require_disk_for(config, 10, tmp_path / "out", None, begin=90.0, free=lambda folder: 9 * 720)
+    with pytest.raises(ConfigError, match="in.toml: output.frame_every: 100 frames of 10 beads, twice while.*left"):
+        disk.require_disk_for(config, 10, tmp_path / "out", None, free=lambda folder: need - 1)
+    there = (9 + 100) * frame  # of the 91 earlier frames there is a copy while the 9 new ones are joined to them
+    disk.require_disk_for(config, 10, tmp_path / "out", None, begin=90.0, free=lambda folder: there)
+    with pytest.raises(ConfigError, match="9 frames of 10 beads, twice"):
+        disk.require_disk_for(config, 10, tmp_path / "out", None, begin=90.0, free=lambda folder: there - 1)
 
 
 def test_free_bytes_of_a_folder_that_is_not_there_yet(tmp_path):
@@ -41,7 +45,7 @@ def test_free_bytes_of_a_folder_that_is_not_there_yet(tmp_path):
 
 
 def test_run_and_resume_refuse_before_they_write(write, tmp_path, monkeypatch):
-    monkeypatch.setattr(disk, "free_bytes", lambda folder: 800)
+    monkeypatch.setattr(disk, "free_bytes", lambda folder: 6000)
     with pytest.raises(ConfigError, match="output.frame_every: 6 frames of 10 beads"):
         api.run(write(5.0), output=tmp_path / "out", comm=Single())
     assert not (tmp_path / "out" / "trajectory.h5").exists() and not (tmp_path / "out" / "checkpoints").exists()
