@@ -20,7 +20,6 @@ from hpcchain.analysis.figures.figure import Frame
 from hpcchain.analysis.figures.motion import Slab
 from hpcchain.analysis.figures.sizes import ENDS, SQUARE, Sizes
 from hpcchain.analysis.kinds import kinds_in
-from hpcchain.analysis.sharing import shared
 from hpcchain.analysis.statistics import Sums, equilibration, split
 from hpcchain.analysis.tables import Report, Value
 from hpcchain.errors import DataError, UsageError
@@ -32,6 +31,13 @@ from hpcchain.parallel.agreement import gathered, rank_of, size_of
 if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind
     from hpcchain.io.output.run_output import Frames, RunOutput
+    from hpcchain.parallel.agreement import Communicator
+from collections.abc import Callable, Iterator
+
+from hpcchain.errors import HpcchainError
+from hpcchain.parallel.agreement import agree
+
+if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 NO_FIGURES = ("momentum", "angular_momentum", "spin", "collisional_pressure")
@@ -386,3 +392,23 @@ def refuse_missing(report: Report, wanted: Wanted) -> None:
     for name in wanted.figures or ():
         if name in report.left_out:
             raise DataError(f"{report.run}: {name}: {report.left_out[name]}")
+
+
+def shared(comm: Communicator | None, count: int, work: Callable[[int], Any]) -> Iterator[Any]:
+    """Yield work(0), work(1), ..., work(count - 1) on every rank, each done by one of them; collective.
+
+    Raises
+    ------
+    HpcchainError
+        On every rank, when that of one rank fails.
+    """
+    rank, size = rank_of(comm), size_of(comm)
+    for first in range(0, count, size):
+        result, failure = None, None
+        try:
+            if first + rank < count:
+                result = work(first + rank)
+        except HpcchainError as error:
+            failure = error
+        agree(comm, failure)
+        yield from gathered(comm, result)[: count - first]

@@ -10,7 +10,6 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from hpcchain.cli import logs
 from hpcchain.errors import EXIT_INTERNAL, EXIT_USAGE, HpcchainError
 from hpcchain.parallel import comm as communication
 from hpcchain.parallel.launcher import launched
@@ -18,6 +17,8 @@ from hpcchain.parallel.launcher import launched
 if TYPE_CHECKING:
     from hpcchain.parallel.comm import Single, World
     from hpcchain.run.guards.signals import Stopped
+import logging
+from typing import TextIO
 
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
@@ -48,7 +49,7 @@ def run(action: Callable, debug: bool = False) -> int:
         if launched()[1] == 0:
             report(*describe(error, 0, 1), error, debug)
         return error.exit_code
-    logs.configure(comm.rank, comm.size, debug)
+    configure(comm.rank, comm.size, debug)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # names that the terminal has no letters for
     code, message, failure = attempt(action, comm)
@@ -159,3 +160,43 @@ def exit_code_of(done: SystemExit) -> int:
     if done.code is None:
         return 0
     return done.code if isinstance(done.code, int) else EXIT_USAGE
+
+
+class ConsoleHandler(logging.StreamHandler):
+    """Writes to whatever stderr is at the time, so that a replaced stream is followed."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> TextIO:
+        """The process's present stderr."""
+        return sys.stderr
+
+    def emit(self, record: Any) -> None:
+        """Write a line; a progress bar on the same terminal makes way for it."""
+        bars = sys.modules.get("tqdm")
+        if bars is None:
+            super().emit(record)
+            return
+        with bars.tqdm.external_write_mode(file=self.stream):
+            super().emit(record)
+
+
+def configure(rank: int, size: int, debug: bool = False) -> None:
+    """Send the program's log lines to stderr; a later call replaces an earlier one.
+
+    Parameters
+    ----------
+    rank, size : int
+        Of this process; they are part of every line.
+    debug : bool
+        Show DEBUG lines of every rank.
+    """
+    handler = ConsoleHandler()
+    handler.setFormatter(logging.Formatter(f"%(asctime)s %(name)s {rank}/{size} %(levelname)s %(message)s"))
+    logger = logging.getLogger("hpcchain")
+    for old in [known for known in logger.handlers if isinstance(known, ConsoleHandler)]:
+        logger.removeHandler(old)
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG if debug else logging.INFO if rank == 0 else logging.WARNING)

@@ -44,7 +44,7 @@ def execute(args: argparse.Namespace) -> Any:
 def perform(modules: Any, every: Any, folder: Path, quick: Any) -> Any:
     """Run experiments one after the other, each written as soon as it is done, and the summary page after each."""
     from hpcchain.papers import pages
-    from hpcchain.papers.pictures import drawing, picture
+    from hpcchain.papers.pages import drawing, picture
     from hpcchain.papers.result import check
 
     pages.prepare(folder)

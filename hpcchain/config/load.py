@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from hpcchain.config.bounds import require_bounded, require_small
 from hpcchain.config.demands.check import check
+from hpcchain.config.demands.contacts import read_walls
 from hpcchain.config.demands.potentials import read_potentials, thermostat
-from hpcchain.config.demands.walls import read_walls
 from hpcchain.config.keys import sections
 from hpcchain.config.keys.key import REQUIRED
 from hpcchain.config.keys.schema import KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of

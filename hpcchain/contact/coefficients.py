@@ -17,9 +17,9 @@ from hpcchain.contact.tc_model import left_after, restitution_at, restitution_no
 from hpcchain.errors import ConfigError
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.arrays import WHOLE_CONTACT
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import in_contact
-from hpcchain.layout.state_bounds import WHOLE_CONTACT
 from hpcchain.model.physics.walls import NOT_GIVEN, number_of_wall, shapes_of
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_parts import radius_of
+from hpcchain.layout.segment_bits import radius_of
 from hpcchain.propagators.interface import kick, push
 
 ROUGH, SMOOTH = range(2)

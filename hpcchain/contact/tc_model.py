@@ -12,9 +12,9 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.arrays import WHOLE_CONTACT
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import in_contact, set_in_contact
-from hpcchain.layout.state_bounds import WHOLE_CONTACT
 
 
 def contact_rate(contact_time: float) -> float:

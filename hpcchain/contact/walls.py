@@ -11,7 +11,7 @@ import numpy as np
 from hpcchain.contact.pair import JUST_HIT, LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_parts import length_of
+from hpcchain.layout.segment_bits import length_of
 
 
 @inlined

@@ -487,3 +487,11 @@ COUNTERS = tuple(name[2:].lower() for name in [*globals()] if name.startswith("N
 C = {name: i for i, name in enumerate(COUNTERS)}
 SUMMED = np.array([not name.startswith("most_") for name in COUNTERS])  # the others are greatest values
 OF_SUM, OF_MOST = N_ITERATIONS - N_STEPS, N_MOST_ITERATIONS - N_STEPS  # behind a number of solves: their iterations
+
+
+MOST_DEPTH = 100_000
+"""Events chained at one instant, beyond which a run ends (`sector.events.loop`)."""
+WHOLE_CONTACT = 1 << 24
+"""What is left of a contact when it begins (`contact.tc_model`)."""
+LONGEST_TICKS = 2.0**20
+"""Ticks that a segment lasts at most where its propagator sets no limit (`sector.segments`)."""

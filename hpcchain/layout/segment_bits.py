@@ -1,4 +1,6 @@
-"""START_MARKS of a bead's segment, several numbers in one.
+"""What is kept of segments and of beads' earliest events in few numbers, and what the beads of a molecule share.
+
+START_MARKS of a bead's segment holds several numbers.
 
 They are whether the event that began the segment struck the bead, that event's depth, the order of the polynomial, and
 what was left of the duration of the bead's last contact.
@@ -87,3 +89,75 @@ def series_begin(mol, segment, i):
     """Return where in `series` the coefficients of the segment in row i begin."""
     m = segment[i, L.MOLECULE]
     return W.UNIT * mol[m, L.MOL_SERIES] + (i - mol[m, L.MOL_FIRST]) * W.curve(series_order(segment, i))
+
+
+@inlined
+def radius_of(radius, i):
+    """Return the radius of bead i from a sector's `radius`, which has a single entry where all beads are equal."""
+    return radius[min(i, len(radius) - 1)]
+
+
+@inlined
+def length_of(s, i):
+    """Return the length of the segment in bead row i [time]."""
+    return s.timing[s.segment[i, L.MOLECULE], L.LENGTH]
+
+
+@inlined
+def serial_of(s, i):
+    """Return the serial number of the segment in bead row i."""
+    return np.int64(s.timing[s.segment[i, L.MOLECULE], L.SERIAL])
+
+
+@inlined
+def series_error_of(s, m):
+    """Return how far the series of molecule m's segment may be from the motion at most [length]."""
+    if s.stepper is not None:
+        return s.series_error[m]
+    return 0.0
+
+
+@inlined
+def is_part(s, m):
+    """Whether molecule row m is a part of a long chain (`block`), in a sector where some are."""
+    return s.block[m, L.BLOCK_PLACE] > 0 or s.block[m, L.BLOCK_BEHIND] >= 0
+
+
+@inlined
+def member_of(s, m):
+    """Return the row that stands for molecule row m in an event: of a part of a long chain that of its first part."""
+    if s.stretched is not None:
+        return m - np.int64(s.block[m, L.BLOCK_PLACE])
+    return m
+
+
+PARTNER_BITS = 32  # below them the depth, and below that TIED_BITS
+LOWER = (1 << PARTNER_BITS) - 1
+TIED_BITS = 2
+TIES = (1 << TIED_BITS) - 1
+LEAST_DEPTH = L.REOPENS
+
+
+@inlined
+def partner_of(next_event, i):
+    """Return with what bead i's earliest event is: a bead's row, or a code below 0."""
+    return next_event[i, L.EVENT_BITS] >> PARTNER_BITS
+
+
+@inlined
+def event_depth(next_event, i):
+    """Return the depth of bead i's earliest event, or CANDIDATES while it is AWAITED."""
+    return ((next_event[i, L.EVENT_BITS] & LOWER) >> TIED_BITS) + LEAST_DEPTH
+
+
+@inlined
+def tied_with(next_event, i):
+    """Return whether another of bead i's events follows its earliest within SIMULTANEOUS (0, 1), or AWAITED."""
+    return next_event[i, L.EVENT_BITS] & TIES
+
+
+@inlined
+def set_event(next_event, i, partner, serial, depth, tied):
+    """Write down bead i's earliest event."""
+    next_event[i, L.PARTNER_SERIAL] = serial
+    next_event[i, L.EVENT_BITS] = (partner << PARTNER_BITS) | ((depth - LEAST_DEPTH) << TIED_BITS) | tied

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.config.demands.apart import check_apart
 from hpcchain.config.demands.check import check_box, check_rod
-from hpcchain.config.demands.graph import check_graph
+from hpcchain.config.demands.graph import check_apart, check_graph
 from hpcchain.config.keys.schema import keys_of
 from hpcchain.config.keys.values import LARGEST, Wrong
-from hpcchain.layout.state_bounds import LONGEST_TICKS
+from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.model.molecules.bodies import body_length, body_positions, is_thin
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.long_chains import divides_any

@@ -9,7 +9,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.layout import part_columns as P
 from hpcchain.layout import workspace as W
-from hpcchain.layout.state_bounds import LONGEST_TICKS
+from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.model.clock import split
 from hpcchain.model.molecules.long_chains import at_time
 from hpcchain.model.physics.external import gravity_of

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.layout.state_bounds import MOST_DEPTH, WHOLE_CONTACT
+from hpcchain.layout.arrays import MOST_DEPTH, WHOLE_CONTACT
 
 PERIODIC, WALL, OPEN = 0, 1, 2
 

@@ -1,4 +1,4 @@
-"""Results as files in one folder: CSV, PNG and a page NAME.md per experiment, and summary.md over all pages there."""
+"""Results and pictures in a folder: CSV, PNG and a page NAME.md per experiment, and summary.md over all pages."""
 
 import csv
 from pathlib import Path
@@ -106,4 +106,28 @@ def summarize(folder: Path, names: Any) -> Any:
     texts = [page.read_text(encoding="utf-8") for page in pages if page.is_file()]
     path = folder / SUMMARY
     write_text(path, "\n".join([HEADER, *texts]))
+    return path
+
+
+def drawing() -> Any:
+    """Return an empty matplotlib figure that needs no screen, or None without matplotlib."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        return None
+    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def picture(folder: Path, module: Any, result: Any) -> Any:
+    """Draw an experiment's figure as NAME.png; return its path, or None when it has none or matplotlib is missing."""
+    path = folder / f"{module.NAME}.png"
+    path.unlink(missing_ok=True)
+    figure = drawing() if hasattr(module, "draw") else None
+    if figure is None:
+        return None
+    module.draw(result, figure)
+    figure.savefig(path, dpi=110)
     return path

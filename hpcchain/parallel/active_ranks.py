@@ -23,9 +23,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import complete, widened
+from hpcchain.parallel.activity import BEAT, nap
 from hpcchain.parallel.agreement import sendable
 from hpcchain.parallel.ghosts.molecules import WIDTH, pack, taken, unpack
-from hpcchain.parallel.patience import BEAT, nap
 from hpcchain.sector.core import event_row
 from hpcchain.sector.interface import added
 from hpcchain.sector.setup.allocate import energy_quantum, quanta

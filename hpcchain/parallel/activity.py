@@ -1,8 +1,12 @@
-"""What a rank is doing right now, for a watchdog to tell when nothing moves."""
+"""What a rank is doing right now, for a watchdog to tell when nothing moves, and how it waits at next to no cost."""
+
+from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+import time as clock
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 ALL = "all ranks"
 
@@ -57,3 +61,21 @@ class Activity:
                 yield
             finally:
                 self._asleep = False
+
+
+LEAST_SLEEP, MOST_SLEEP = 5e-5, 0.02  # wall seconds between two looks
+BEAT = 1.0  # wall seconds between two signs of life that the root gives to those who sleep
+SLEEP = 0.01  # part of the time waited so far that a rank sleeps until it looks again
+
+
+def nap(begin: float) -> None:
+    """Sleep until the next look of a rank that has waited since `begin`, on the monotonic clock [wall seconds]."""
+    clock.sleep(min(max(SLEEP * (clock.monotonic() - begin), LEAST_SLEEP), MOST_SLEEP))
+
+
+def found_asleep(look: Callable) -> Any:
+    """Return the first result of `look` that is not None and not false."""
+    begin = clock.monotonic()
+    while not (found := look()):
+        nap(begin)
+    return found

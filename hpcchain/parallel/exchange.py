@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from mpi4py import MPI
 
-from hpcchain.parallel.activity import Activity
-from hpcchain.parallel.patience import found_asleep
+from hpcchain.parallel.activity import Activity, found_asleep
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator

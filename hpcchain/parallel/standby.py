@@ -11,9 +11,9 @@ import time as clock
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from hpcchain.parallel.activity import BEAT, nap
 from hpcchain.parallel.agreement import sendable
 from hpcchain.parallel.comm import Single
-from hpcchain.parallel.patience import BEAT, nap
 
 if TYPE_CHECKING:
     from hpcchain.parallel.comm import World

@@ -8,7 +8,7 @@ import numpy as np
 
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
-from hpcchain.layout.state_bounds import MOST_DEPTH
+from hpcchain.layout.arrays import MOST_DEPTH
 from hpcchain.model.physics.external import loses_energy
 from hpcchain.model.starts.start import RESTING
 from hpcchain.sector.queue.event_order import next_time_of

@@ -18,16 +18,16 @@ from hpcchain.model.physics.extended import INSIDE_COLUMNS, widened
 from hpcchain.model.physics.step_potentials import bead_types, potential_energies, potentials_of
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
-from hpcchain.sector.event_budget import EventBudget
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.cells import CELL_FULL
-from hpcchain.sector.search.list_pool import STEP
+from hpcchain.sector.search.neighbour_lists import STEP
 from hpcchain.sector.segments.series_pool import PADDING, close_gaps, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import (
     LEAST_FOUND,
     build_sector,
     cell_arrays,
+    countable_images,
     folded,
     most_cells,
     set_shell,
@@ -35,12 +35,48 @@ from hpcchain.sector.setup.allocate import (
 )
 from hpcchain.sector.setup.find_inside import find_inside
 from hpcchain.sector.setup.list_room import lay_out_lists
-from hpcchain.sector.setup.molecule_rows import countable_images
 from hpcchain.sector.setup.part_state import part_state, put_part_state, unite_images
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
+from time import perf_counter
+
+LEAST, MOST = 32, 20000
+AIM = 0.1  # seconds
+
+
+class EventBudget:
+    """Follows what events cost; some methods' take a thousand times as long as others'.
+
+    Attributes
+    ----------
+    size : int
+        Events for the next call.
+    """
+
+    def __init__(self) -> None:
+        self.size = 1000
+
+    def run_timed(self, call: Callable, used_up: int) -> int:
+        """Return a call's result, and learn from how long it took.
+
+        Parameters
+        ----------
+        call : callable
+            Takes the number of events.
+        used_up : int
+            Its result when it has carried out all of them.
+        """
+        begin = perf_counter()
+        result = call(self.size)
+        spent = perf_counter() - begin
+        if spent > 2.0 * AIM:
+            self.size = max(int(self.size * AIM / spent), LEAST)
+        elif spent < 0.5 * AIM and result == used_up:
+            self.size = min(2 * self.size, MOST)
+        return result
+
 
 EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
 ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])

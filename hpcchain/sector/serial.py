@@ -21,7 +21,7 @@ from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.sector.setup.blocks import blocks_of
 from hpcchain.sector.setup.list_room import list_capacity
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-from hpcchain.sector.setup.morton import space_sequence
+from hpcchain.sector.setup.molecules_here import space_sequence
 from hpcchain.sector.setup.shell import default_shell, is_dilute
 
 if TYPE_CHECKING:

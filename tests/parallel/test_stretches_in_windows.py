@@ -14,7 +14,7 @@ from hpcchain.parallel.ghosts.migration import in_parts as parts_here
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.setup.blocks import Blocks, whole_chains
-from hpcchain.sector.setup.vacancies import LEAST_VACANT, Vacancies
+from hpcchain.sector.setup.molecules_here import LEAST_VACANT, Vacancies
 from tests.property.test_random_ranks import options
 from tests.support.extended import with_extended
 from tests.support.identity import DRAWS, dealt, in_stages, parallel, require_same, serial

@@ -15,7 +15,7 @@ from hpcchain.io.tools.compare import compare
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
 from hpcchain.parallel.comm import Single, World, world
-from hpcchain.parallel.window_statistics import PHASES
+from hpcchain.parallel.windows import PHASES
 from tests.support.mixtures import mixed_input
 from tests.support.run_folders import difference, leftovers, log_rows, write_input
 

@@ -28,8 +28,15 @@ from hpcchain.layout.arrays import (
     PUSH_ROWS,
     SEGMENT_COLUMNS,
 )
-from hpcchain.layout.event_bits import LEAST_DEPTH, LOWER, PARTNER_BITS, TIED_BITS
-from hpcchain.layout.segment_bits import series_begin, series_order, set_order
+from hpcchain.layout.segment_bits import (
+    LEAST_DEPTH,
+    LOWER,
+    PARTNER_BITS,
+    TIED_BITS,
+    series_begin,
+    series_order,
+    set_order,
+)
 from hpcchain.layout.workspace import COEF, CURVE, FIRST_TERM, HIST, KICK, RHS, ROW, TILE, UNIT
 from hpcchain.model.molecules.bodies import body_sites
 from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology

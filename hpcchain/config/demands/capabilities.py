@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hpcchain.config.demands.fixed import SHAPE
+from hpcchain.config.demands.bodies import SHAPE
 from hpcchain.config.keys.values import Wrong
 from hpcchain.propagators.catalogue import PROPAGATORS
 

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.config.demands.acting import check_acting
-from hpcchain.config.demands.apart import check_apart
-from hpcchain.config.demands.bodies import apart_in_body, check_body, overlap_in_body
+from hpcchain.config.demands.bodies import (
+    apart_in_body,
+    check_body,
+    check_directors,
+    check_fixed,
+    check_own_of_sphere,
+    overlap_in_body,
+)
 from hpcchain.config.demands.contacts import check_contact
-from hpcchain.config.demands.directors import check_directors, check_own_of_sphere
-from hpcchain.config.demands.fixed import check_fixed
-from hpcchain.config.demands.graph import check_graph
-from hpcchain.config.demands.step_potentials import check_limits, check_step_potentials
+from hpcchain.config.demands.graph import check_apart, check_graph
+from hpcchain.config.demands.potentials import check_limits, check_step_potentials
 from hpcchain.config.demands.stepping import check_stable, check_stepping
-from hpcchain.config.demands.stretches import check_stretches
 from hpcchain.config.demands.units import check_units, thermal_square
 from hpcchain.config.keys.key import MOST_BEADS
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
@@ -26,6 +29,12 @@ from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, solver_
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection
+from typing import TYPE_CHECKING
+
+from hpcchain.config.demands.capabilities import check_law
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
 
 # The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
 DENSEST, GROWN_MONOMERS, GROWN_MOLECULES = 0.7405, 0.60, 0.55
@@ -383,3 +392,20 @@ def apart_on_rod(kind: MoleculeSection) -> list:
             taken.append(d)
             end = x + 0.5 * d
     return taken
+
+
+def check_stretches(config: Config) -> None:
+    """Raise Wrong, with key and reason, where stretches do not go with what else the input asks for.
+
+    Parameters
+    ----------
+    config : Config
+        Sound but for that.
+    """
+    own = [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules) if kind.propagator]
+    asking = [where for where, one in [("propagator", config.propagator), *own] if one.stretches]
+    if not asking:
+        return
+    if config.run.engine != "events":
+        raise Wrong(f'{asking[0]}.stretches: means nothing for run.engine "{config.run.engine}"; remove it')
+    check_law(config, f"{asking[0]}.stretches")

@@ -1,14 +1,24 @@
-"""The [[potential]] tables and [thermostat]: which keys each has; the files of users' own potentials."""
+"""The [[potential]] tables and [thermostat]: which keys each has, steps, files of users' own potentials."""
+
+from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hpcchain.config.keys.schema import MODULE_KEYS, OPTIONAL_OF_POTENTIAL, POTENTIAL_KEYS, THERMOSTAT_KEYS
 from hpcchain.config.keys.sections import PotentialSection, ThermostatSection
-from hpcchain.config.keys.values import Wrong, shown
+from hpcchain.config.keys.values import LENGTHS, Wrong, shown
 from hpcchain.config.text import opened, other_kind, read_at_most
-from hpcchain.model.physics.step_potentials import steps_problem
+from hpcchain.model.molecules.bonds import bond_table, type_names
+from hpcchain.model.physics.extended import type_pairs
+from hpcchain.model.physics.step_potentials import CLOSEST, pairs_apart, steps_problem
+
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config, MoleculeSection
 
 LONGEST = 1 << 20
 """Bytes of a user's file at most."""
@@ -108,3 +118,139 @@ def thermostat(values: dict) -> ThermostatSection:
         if values["name"] == name and values[key] is None:
             raise Wrong(f'thermostat.{key}: is missing; "{name}" needs it')
     return ThermostatSection(**values)
+
+
+EDGES = 3.0  # of a periodic box, in the greatest distance at which beads act on one another, at least
+
+NARROWEST = 1e-3
+"""Of a distance: how far limits are apart which random starts find."""
+ANGLES = 4001
+"""Of a bond, at which it is looked how near others come."""
+
+
+def check_step_potentials(config: Config) -> None:
+    """Check types, that no pair has two potentials, and that distances are beyond contact and within the box."""
+    if not config.potentials:
+        return
+    largest = largest_of_types(config)
+    taken = {}
+    for index, one in enumerate(config.potentials):
+        where = f"potential[{index}]"
+        if one.types is None and not largest:
+            raise Wrong(
+                f"{where}.types: is missing, and there is no [[molecule]] to say what types there are; name two"
+            )
+        for name in one.types or ():
+            if largest and name not in largest:
+                raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(largest)}")
+        for pair in type_pairs(one.types, list(largest)):
+            if pair in taken:
+                raise Wrong(f"{where}: pairs of {pair[0]} and {pair[1]} have potential[{taken[pair]}] already")
+            taken[pair] = index
+            contact = 0.5 * (largest[pair[0]] + largest[pair[1]]) if largest else 0.0
+            if one.distances[0] <= contact * (1.0 + CLOSEST):
+                raise Wrong(
+                    f"{where}.distances: {one.distances[0]:g} is not beyond the contact distance {contact:g} of "
+                    f"{pair[0]} and {pair[1]}; enlarge it"
+                )
+        require_long_sides(config, f"{where}.distances", one.distances[-1])
+
+
+def largest_of_types(config: Config) -> dict[str, float]:
+    """Return the largest diameter of each type of beads, in the types' order [length]."""
+    found = dict.fromkeys(type_names(config.molecules), 0.0)
+    for kind in config.molecules:
+        diameter = np.broadcast_to(kind.diameter, kind.beads)
+        names = np.broadcast_to(np.array(kind.bead_types, dtype=object), kind.beads)
+        for name, one in zip(names, diameter, strict=True):
+            found[name] = max(found[name], float(one))
+    return found
+
+
+def require_long_sides(config: Config, key: str, distance: float) -> None:
+    """Raise Wrong where a periodic side is too short for beads that act on one another at a distance."""
+    for axis, (size, boundary) in enumerate(zip(config.box.size, config.box.boundary, strict=True)):
+        if boundary == "periodic" and size < EDGES * distance:
+            raise Wrong(
+                f"{key}: {distance:g} is more than a third of the periodic side {size:g} along axis {axis}; enlarge "
+                "box.size or shorten the distance"
+            )
+
+
+def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
+    """Check that a kind has beads so far apart, and that bonds and beads leave them such distances."""
+    if not kind.distance_limits:
+        return
+    separations = [separation for separation, _, _ in kind.distance_limits]
+    if len(set(separations)) < len(separations):
+        raise Wrong(f"{key}: separation {max(separations, key=separations.count)} stands there twice; give it once")
+    bonds = bond_table(kind)
+    lengths = np.broadcast_to(kind.bond_length, len(bonds))
+    diameter = np.broadcast_to(kind.diameter, kind.beads)
+    for separation, least, most in kind.distance_limits:
+        why = LENGTHS.wrong(most)
+        if why is not None:
+            raise Wrong(f"{key}: most = {why}")
+        pairs = np.array(pairs_apart(kind.beads, bonds, separation)).reshape(-1, 2)
+        if not len(pairs):
+            raise Wrong(f"{key}: no beads are {separation} bonds apart; remove it")
+        farthest = separation * float(lengths.max())
+        if least >= farthest * (1.0 - CLOSEST):
+            raise Wrong(f"{key}: least = {least:g} is farther than {separation} bonds reach, {farthest:g}; lower it")
+        contact = 0.5 * float((diameter[pairs[:, 0]] + diameter[pairs[:, 1]]).max())
+        if kind.self_contact and separation > kind.exclude and most <= contact * (1.0 + CLOSEST):
+            raise Wrong(f"{key}: most = {most:g} is not beyond the contact distance {contact:g}; enlarge it")
+        if separation == 2 and most <= float(np.ptp(lengths)) * (1.0 + CLOSEST):
+            raise Wrong(f"{key}: most = {most:g} is nearer than two of the bonds let beads come; enlarge it")
+        require_long_sides(config, key, most)
+        narrowest = NARROWEST if config.initial.method == "grow" else CLOSEST
+        if most - least < narrowest * most:
+            raise Wrong(
+                f"{key}: least = {least:.12g} and most = {most:.12g} are nearer to each other than a part "
+                f"{narrowest:g} of them, which no random start finds, and runs hardly get on; widen them, or "
+                'hold these beads by a bond: kind = "graph"'
+            )
+    check_together(kind, lengths, diameter, key)
+
+
+def check_together(kind: MoleculeSection, lengths: np.ndarray, diameter: np.ndarray, key: str) -> None:
+    """Check that beads can keep all limits at once, by triangle inequalities and, of four in a row, by their planes."""
+    limits = {separation: (least, most) for separation, least, most in kind.distance_limits}
+    low, high = {1: float(lengths.min())}, {1: float(lengths.max())}
+    for separation in range(2, max(limits) + 1):
+        parts = [(i, separation - i) for i in range(1, separation)]
+        nearest = max([0.0, *(low[i] - high[j] for i, j in parts)])
+        farthest = min(high[i] + high[j] for i, j in parts)
+        if separation == 3 and low[1] == high[1]:
+            nearest, farthest = four_in_a_row(low[1], max(low[2], high[2] * 1e-9), high[2])
+        if kind.self_contact and separation > kind.exclude:
+            nearest = max(nearest, float(diameter.min()))
+        least, most = limits.get(separation, (0.0, np.inf))
+        if least >= farthest * (1.0 - CLOSEST) or most <= nearest * (1.0 + CLOSEST):
+            raise Wrong(
+                f"{key}: beads {separation} bonds apart are to be {least:g} to {most:g} apart, but bonds and the other "
+                f"limits leave them {nearest:.6g} to {farthest:.6g}; change one of these limits"
+            )
+        low[separation], high[separation] = max(nearest, least), min(farthest, most)
+
+
+def four_in_a_row(bond: float, low: float, high: float) -> tuple[float, float]:
+    """Return between which distances the ends of four beads can be, joined by equal bonds [length].
+
+    They are nearest where all four are in a plane on one side, farthest where on both.
+
+    Parameters
+    ----------
+    bond : float
+    low, high : float
+        Between which each end is from the other inner bead.
+    """
+    first, last = (2.0 * np.arcsin(min(0.5 * reach / bond, 1.0)) for reach in (low, high))
+    angle = np.linspace(first, last, ANGLES)
+    other = np.stack([bond - bond * np.cos(angle), bond * np.sin(angle)])
+    distance, seen = np.hypot(*other), np.arctan2(other[1], other[0])
+    off = np.clip(seen, first, last) - seen
+    squared = bond**2 + distance**2 - 2.0 * bond * distance * np.cos(off)
+    between = 0.5 * bond * (last - first) / (ANGLES - 1)
+    nearest = np.sqrt(np.maximum(squared, 0.0)).min() - between  # less by what it can be between two angles
+    return max(float(nearest), 0.0), float(np.hypot(bond - 2.0 * bond * np.cos(last), 2.0 * bond * np.sin(last)))

@@ -11,13 +11,14 @@ import numpy as np
 
 from hpcchain.config.demands.acting import BONDS, PAIRS, sort_of, types_of_beads
 from hpcchain.config.demands.capabilities import check_capabilities
-from hpcchain.config.demands.external import check_external
-from hpcchain.config.demands.walls import check_walls
+from hpcchain.config.demands.contacts import check_walls
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bonds import bond_table, type_names
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection
+if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
 
 WHOLE = ("frame_every", "report_every", "checkpoint_every")
 
@@ -255,3 +256,14 @@ def check_kind(config: Config, kind: MoleculeSection, where: str) -> None:
     walled = "wall" in config.box.boundary or any(one.shape for one in config.walls)
     if walled and np.any(kind.soft):
         raise Wrong(f'{where}.hard: walls stop only beads with a hard core; use boundary "periodic" or "open"')
+
+
+def check_external(config: Config) -> None:
+    """Raise Wrong, with key and reason, when what acts from outside does not fit molecules or one another.
+
+    Parameters
+    ----------
+    config : Config
+        Of the engine of events.
+    """
+    check_walls(config)

@@ -18,7 +18,6 @@ from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.independence import require_independent
 from hpcchain.model.molecules.rods import rod_positions, rod_velocities
 from hpcchain.model.physics import extended
-from hpcchain.model.physics.stepping import stepping
 from hpcchain.model.physics.walls import outside, walls_of
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.system import Box, Topology
+from dataclasses import asdict
+
+from hpcchain.model.physics.extended import coefficients
 
 HOP = 1e-5
 """Of (diameter / gravity)^1/2: beads that hop for less count as at rest."""
@@ -429,3 +431,42 @@ def options(propagator: PropagatorSection) -> Options:
     if propagator.contact_search != "nested":
         found = replace(found, contact_interval=Options.contact_interval, contact_stages=Options.contact_stages)
     return replace(found, rods="steps") if propagator.name == "rattle" else found
+
+
+OF_MODULES = ("file", "function", "on", "digest")
+"""Keys that runs begun before there were modules do not know."""
+
+
+def stepping(config: Any) -> dict:
+    """Return the table of a run's steps, potentials, field and thermostat; {} for the engine of events.
+
+    Parameters
+    ----------
+    config : Config
+        A checked input.
+    """
+    if config.steps is None:
+        return {}
+    reflections = {} if config.contact.simultaneous == "joint" else {"simultaneous": config.contact.simultaneous}
+    friction = {"friction": config.contact.friction} if config.steps.integrator == "contact" else {}
+    own = [coefficients(one, "tangential_restitution", "contact_time") for one in config.contact.pairs]
+    sides = [one for one in config.walls if one.side is not None]
+    walls = {one.side: one.restitution for one in sides if one.restitution is not None}
+    return {
+        **asdict(config.steps),
+        **reflections,
+        **friction,
+        **({"pairs": own} if own else {}),
+        **({"walls": walls} if walls else {}),
+        "potentials": [plain(asdict(one)) for one in config.potentials],
+        "gravity": list(config.external.gravity),
+        "thermostat": None if config.thermostat is None else asdict(config.thermostat),
+        "seed": config.initial.seed,
+        "damping": [kind.damping for kind in config.molecules],
+    }
+
+
+def plain(table: dict) -> dict:
+    """Return a table with lists in place of tuples, without keys of a module where it is of none."""
+    kept = {name: value for name, value in table.items() if value is not None or name not in OF_MODULES}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}

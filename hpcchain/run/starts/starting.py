@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions
+from hpcchain.config.demands.contacts import check_apart
 from hpcchain.config.demands.stepping import require_whole
-from hpcchain.config.demands.walls import check_apart
 from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import CodeError, HpcchainError, UsageError
 from hpcchain.model.physics.spins import with_spins

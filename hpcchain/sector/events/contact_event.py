@@ -15,8 +15,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
-from hpcchain.layout.segment_bits import set_struck
-from hpcchain.layout.segment_parts import is_part, member_of, radius_of
+from hpcchain.layout.segment_bits import is_part, member_of, radius_of, set_struck
 from hpcchain.sector.events.crossing import cross, is_step, note_kind
 from hpcchain.sector.events.members import (
     GONE_BEYOND,

@@ -15,8 +15,7 @@ from hpcchain.contact.step import step_impulse
 from hpcchain.contact.virial import set_tensor
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import set_struck
-from hpcchain.layout.segment_parts import member_of, radius_of
+from hpcchain.layout.segment_bits import member_of, radius_of, set_struck
 from hpcchain.propagators.interface import kick, push
 from hpcchain.sector.search.step_time import borders, limit_of_pair, set_level
 from hpcchain.sector.segments.monomer import bounce

@@ -3,7 +3,7 @@
 from hpcchain.jit.decorators import inlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
-from hpcchain.layout.event_bits import partner_of, tied_with
+from hpcchain.layout.segment_bits import partner_of, tied_with
 from hpcchain.sector.events.contact_event import others_due
 from hpcchain.sector.queue.event_order import segment_end
 from hpcchain.sector.queue.tournament import others_before

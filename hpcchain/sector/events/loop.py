@@ -10,11 +10,9 @@ from hpcchain.contact.tc_model import begin_contact, pass_time
 from hpcchain.contact.walls import is_thermal, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
+from hpcchain.layout.arrays import MOST_DEPTH
 from hpcchain.layout.clock import earlier, time_span
-from hpcchain.layout.event_bits import event_depth, partner_of
-from hpcchain.layout.segment_bits import set_struck
-from hpcchain.layout.segment_parts import is_part, serial_of
-from hpcchain.layout.state_bounds import MOST_DEPTH
+from hpcchain.layout.segment_bits import event_depth, is_part, partner_of, serial_of, set_struck
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import BACK, contact_event, learn_pace, record
 from hpcchain.sector.events.crossing import is_full, note_kind, part_free
@@ -33,8 +31,8 @@ from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.monomer import meet_wall, move_straight, rebound, set_bounds
 from hpcchain.sector.segments.new_segment import make_own_series, new_segment, schedule_molecule
 from hpcchain.sector.segments.searches import search_one
+from hpcchain.sector.speculation.beside import request_rollback
 from hpcchain.sector.speculation.ghost_messages import match_with_owner, replay
-from hpcchain.sector.speculation.request import request_rollback
 from hpcchain.sector.speculation.rollback import closed_with_serial, roll_back, save_segment
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON, TABLE_FULL = range(9)

@@ -9,8 +9,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
-from hpcchain.layout.segment_bits import struck
-from hpcchain.layout.segment_parts import is_part
+from hpcchain.layout.segment_bits import is_part, struck
 from hpcchain.propagators.interface import iterations, load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
 from hpcchain.sector.segments.new_segment import make_own_series

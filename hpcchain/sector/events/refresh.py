@@ -3,7 +3,7 @@
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
-from hpcchain.layout.segment_parts import is_part
+from hpcchain.layout.segment_bits import is_part
 from hpcchain.sector.search.earliest_event import outside_shell
 from hpcchain.sector.search.prefetch import SHORT
 from hpcchain.sector.segments.list_renewal import note_lists, renew_list, renew_lists

@@ -4,7 +4,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_parts import is_part
+from hpcchain.layout.segment_bits import is_part
 from hpcchain.sector.events.stretch_event import ids_of
 from hpcchain.sector.segments.stretch import last_row
 from hpcchain.sector.speculation.ghost_messages import match_with_owner

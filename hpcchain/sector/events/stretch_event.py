@@ -10,8 +10,7 @@ from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import set_struck
-from hpcchain.layout.segment_parts import is_part
+from hpcchain.layout.segment_bits import is_part, set_struck
 from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series
 from hpcchain.sector.events.contact_event import close
 from hpcchain.sector.events.crossing import HARD

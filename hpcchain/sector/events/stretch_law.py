@@ -14,7 +14,7 @@ from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_parts import radius_of
+from hpcchain.layout.segment_bits import radius_of
 from hpcchain.sector.events.contact_event import record
 from hpcchain.sector.events.crossing import HARD, OUTER, distance_met, note_kind, pass_distance
 from hpcchain.sector.events.stretch_reach import of_one_chain

@@ -11,8 +11,7 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_entry as E
 from hpcchain.layout.clock import after, earlier
-from hpcchain.layout.event_bits import event_depth, partner_of
-from hpcchain.layout.segment_bits import start_depth
+from hpcchain.layout.segment_bits import event_depth, partner_of, start_depth
 
 MOST_REOPENED = 4
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.event_bits import event_depth, partner_of
+from hpcchain.layout.segment_bits import event_depth, partner_of
 from hpcchain.sector.queue.event_order import next_event_of, next_time_of
 
 ROW_BITS = 2

@@ -16,7 +16,7 @@ from hpcchain.jit.simd import add, ceiling, div, floor, load, mul, smaller, spla
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import earlier, time_span
-from hpcchain.layout.segment_parts import radius_of, series_error_of
+from hpcchain.layout.segment_bits import radius_of, series_error_of
 from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, put_swept, straight_rows
 
 TURN = 4294967296.0

@@ -9,9 +9,7 @@ from hpcchain.contact.pair import REST, Pair, curved_contact, straight_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, time_span
-from hpcchain.layout.event_bits import event_depth, set_event
-from hpcchain.layout.segment_bits import series_order, start_depth
-from hpcchain.layout.segment_parts import length_of, serial_of
+from hpcchain.layout.segment_bits import event_depth, length_of, serial_of, series_order, set_event, start_depth
 from hpcchain.sector.queue.event_order import (
     begins_after,
     comes_first,
@@ -24,11 +22,12 @@ from hpcchain.sector.queue.event_order import (
 from hpcchain.sector.search.broad_phase import (
     all_listed,
     candidates_straight,
+    flights_apart,
     looking_back,
+    own_flight,
     way_from_origin,
     within_reach,
 )
-from hpcchain.sector.search.broad_phase_by_time import FARTHER, NARROWER, WIDER, candidates_within
 from hpcchain.sector.search.joined import joined
 from hpcchain.sector.search.pair_span import (
     LACKING,
@@ -45,6 +44,56 @@ from hpcchain.sector.search.solved_contact_time import exact_contact
 from hpcchain.sector.search.step_time import step_time
 from hpcchain.sector.search.wall_time import SLACK, shape_time, wall_time
 from hpcchain.sector.segments.falling import falling_expiry, inverse_mass
+
+FARTHER = 4.0
+"""Times the horizon within which a bead has met nothing: how far it is looked for then."""
+WIDER, NARROWER = 1.0 + 2.0**-3, 1.0 - 2.0**-6
+"""What becomes of the horizon for all beads when one has met nothing within it, and when one has: one in nine does not.
+Results do not depend on it."""
+
+
+@outlined
+def candidates_within(s, i, horizon):
+    """Write those of single bead i's list with which it may meet a distance within a horizon to `found`.
+
+    Returns how many. Those are left out with which it is nearer or farther than each distance of the run's potentials,
+    and farther than contact, by more than rounding can make (`broad_phase.candidates_straight`), from where both
+    segments exist to the horizon [time], which counts from bead i's segment's start.
+    """
+    xi, yi, zi, ui, vi, wi, high, low = own_flight(s, i)
+    rough = 4.0 * s.par[L.ASTRAY]
+    touching = (s.par[L.WIDEST] + rough) * (s.par[L.WIDEST] + rough)
+    distances = np.int64(s.potential[len(s.potential) - 1])
+    last = len(s.potential) - 1
+    together = 0.0 if s.scalars[L.SCALAR_WINDOWED] != 0 else np.nan
+    count = np.int64(0)
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
+        j = np.int64(s.neighbour[e])
+        lag, own, rx, ry, rz, ux, uy, uz = flights_apart(s, j, xi, yi, zi, ui, vi, wi, high, low)
+        rr = rx * rx + ry * ry + rz * rz
+        uu = ux * ux + uy * uy + uz * uz
+        ru = rx * ux + ry * uy + rz * uz
+        left = horizon + own
+        end = rr + left * (2.0 * ru + left * uu)
+        turning = rr - ru * ru / uu
+        least = turning if -ru < left * uu else end
+        least = least if ru < 0.0 else rr
+        most = max(rr, end)
+        meets = (least <= touching) & ((ru < 0.0) | (ru * ru <= rough * rough * uu))
+        for k in range(last - distances, last):
+            distance = s.potential[k]
+            meets |= (least <= (distance + rough) * (distance + rough)) & (
+                most >= (distance - rough) * (distance - rough)
+            )
+        unknown = (not rr >= 0.0) | (lag == together)  # a molecule's bead has no such way: its numbers are none
+        s.found[count] = j
+        count += 1 if (meets | unknown) & (not left < 0.0) else 0
+    for e in range(count):
+        prefetch(s.starts, s.found[e])
+        ask_first(s.bead_id, s.found[e])
+    return count
+
 
 EARLY = 2.0**-6
 SURELY = 1.0 - 2.0**-40  # beyond what rounding does to a square

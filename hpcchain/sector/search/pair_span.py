@@ -5,8 +5,7 @@ import numpy as np
 from hpcchain.contact.pair import NOISE
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import same_start, struck
-from hpcchain.layout.segment_parts import length_of, radius_of, series_error_of
+from hpcchain.layout.segment_bits import length_of, radius_of, same_start, series_error_of, struck
 
 LACKING = -1.0
 

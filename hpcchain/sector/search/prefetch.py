@@ -12,9 +12,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
-from hpcchain.layout.event_bits import partner_of
-from hpcchain.layout.segment_bits import series_begin, series_order
-from hpcchain.layout.segment_parts import is_part
+from hpcchain.layout.segment_bits import is_part, partner_of, series_begin, series_order
 from hpcchain.sector.queue.tournament import ROW_BITS, leaf_of, parent
 from hpcchain.sector.search.broad_phase import fraction
 from hpcchain.sector.search.list_place import list_time

@@ -19,7 +19,7 @@ from hpcchain.contact.wall import wall_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_parts import series_error_of
+from hpcchain.layout.segment_bits import series_error_of
 from hpcchain.propagators.collocation.collocation import SOLVED
 from hpcchain.propagators.collocation.collocation_molecule import (
     FALLING,

@@ -10,8 +10,7 @@ from hpcchain.contact.pair import REST, Pair, curved_contact, straight_contact
 from hpcchain.contact.step import curved_exit, straight_exit
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import series_order
-from hpcchain.layout.segment_parts import radius_of
+from hpcchain.layout.segment_bits import radius_of, series_order
 from hpcchain.model.physics.extended import LEVELS
 from hpcchain.model.physics.step_potentials import PAIRS, TYPES
 from hpcchain.sector.search.pair_span import LACKING, common_span, just_hit, least_square, separation_falling

@@ -7,8 +7,7 @@ from hpcchain.contact.wall import wall_contact
 from hpcchain.contact.walls import gap_of, place_of_side, shape_contact
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import struck
-from hpcchain.layout.segment_parts import radius_of, series_error_of
+from hpcchain.layout.segment_bits import radius_of, series_error_of, struck
 from hpcchain.sector.search.solved_contact_time import exact_contact
 
 SLACK = 1.0 + 1e-9

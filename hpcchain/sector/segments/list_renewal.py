@@ -3,8 +3,7 @@
 from hpcchain.contact.pair import curve
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import series_order
-from hpcchain.layout.segment_parts import length_of, series_error_of
+from hpcchain.layout.segment_bits import length_of, series_error_of, series_order
 from hpcchain.sector.search.earliest_event import list_expiry, surely_listed
 from hpcchain.sector.search.list_place import list_time
 from hpcchain.sector.search.neighbour_lists import ask_for_renewal, rebuild_list

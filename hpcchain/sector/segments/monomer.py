@@ -12,9 +12,8 @@ from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import is_thermal, normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import series_order, set_start
-from hpcchain.layout.segment_parts import radius_of
-from hpcchain.layout.state_bounds import LONGEST_TICKS
+from hpcchain.layout.arrays import LONGEST_TICKS
+from hpcchain.layout.segment_bits import radius_of, series_order, set_start
 from hpcchain.sector.segments.falling import falling_length, inverse_mass
 
 REBASE = 0.25

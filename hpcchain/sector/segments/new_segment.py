@@ -9,11 +9,18 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_entry as E
 from hpcchain.layout import workspace as W
+from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.layout.clock import earlier
-from hpcchain.layout.event_bits import event_depth, partner_of
-from hpcchain.layout.segment_bits import series_order, set_order, set_start, start_depth, struck
-from hpcchain.layout.segment_parts import serial_of
-from hpcchain.layout.state_bounds import LONGEST_TICKS
+from hpcchain.layout.segment_bits import (
+    event_depth,
+    partner_of,
+    serial_of,
+    series_order,
+    set_order,
+    set_start,
+    start_depth,
+    struck,
+)
 from hpcchain.propagators.interface import (
     LAST_TERM,
     acceleration_bound,

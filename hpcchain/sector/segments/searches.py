@@ -4,7 +4,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.event_bits import tied_with
+from hpcchain.layout.segment_bits import tied_with
 from hpcchain.sector.search.earliest_event import search_alone, search_awaited, search_bead
 from hpcchain.sector.search.prefetch import (
     LONG,

@@ -18,7 +18,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.free_blocks import first_free, let_go, part_of_longer
+from hpcchain.layout.id_table import first_free, let_go, part_of_longer
 
 LONGER = 3
 PADDING = W.UNIT  # behind all blocks: points are read four floats at a time

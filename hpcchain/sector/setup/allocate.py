@@ -1,4 +1,4 @@
-"""How a sector's arrays (`arrays`) are made from a system: constants, cells, rows of molecules, and room for all."""
+"""How a sector's arrays (`arrays`) are made from a system: constants, cells, molecules, windows, room for all."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from hpcchain.contact.tc_model import contact_rate
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.event_bits import PARTNER_BITS
 from hpcchain.layout.memory import aligned_zeros, bead_lines, event_lines, queue_lines
-from hpcchain.layout.segment_bits import packed_starts
+from hpcchain.layout.segment_bits import PARTNER_BITS, packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.bodies import body_length
@@ -35,12 +34,17 @@ from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.search.broad_phase import TURN
 from hpcchain.sector.setup.list_room import list_arrays
 from hpcchain.sector.setup.molecule_classes import has_law
-from hpcchain.sector.setup.molecule_rows import countable_images, molecule_rows
 from hpcchain.sector.setup.shell import filled
-from hpcchain.sector.setup.window_arrays import window_arrays
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics, State, System, Topology
+    from hpcchain.sector.setup.molecule_classes import MoleculeClasses
+from typing import TYPE_CHECKING
+
+from hpcchain.errors import EngineError
+from hpcchain.layout.memory import extended
+
+if TYPE_CHECKING:
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 LEAST_FOUND = 32  # cells about a bead, and rests of fours
@@ -280,15 +284,15 @@ def radii(prototypes: Topology, like: np.ndarray) -> np.ndarray:
     return 0.5 * (diameter[:1] if diameter.min() == diameter.max() else diameter[like])
 
 
-def first_look_arrays(mol: SharedRows, beads: int, extended: bool) -> dict:
+def first_look_arrays(mol: SharedRows, beads: int, more: bool) -> dict:
     """Return what the first look at neighbours reads of so many beads; what none of these molecules needs has no rows.
 
-    `extended`: whether the run has more than smooth hard beads.
+    `more`: whether the run has more than smooth hard beads.
     """
     single = mol[:, L.MOL_SOLVER] == L.BALLISTIC
-    flights = beads if single.any() or extended else 0
+    flights = beads if single.any() or more else 0
     return {
-        "swept": np.full((0 if single.all() and not extended else beads, 4), L.UNBOUNDED, dtype=np.int32),
+        "swept": np.full((0 if single.all() and not more else beads, 4), L.UNBOUNDED, dtype=np.int32),
         "flight": np.full((flights, 8), np.nan, dtype=np.float32),  # molecules' beads keep it, which tells them apart
     }
 
@@ -499,3 +503,67 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
 def response_size(longest: int, rough: bool) -> int:
     """Return the floats of scratch for velocity changes of both sides of MOST_TIES contacts, and for spins."""
     return max(2 * L.MOST_TIES * longest * 3 * W.LANES, SCRATCH if rough else 0)
+
+
+def window_arrays(beads: int, molecules: int) -> dict:
+    """Return the arrays that windows need for so many beads and molecules; without windows nobody reads them."""
+    rows = aligned_zeros((molecules, L.WINDOW_COLUMNS), np.int64)
+    rows[:, L.WINDOW_PREVIOUS] = rows[:, L.WINDOW_TARGET] = -1
+    rows[:, L.WINDOW_HIGHER] = L.SEGMENT_END
+    rows[:, L.WINDOW_MATCH] = 1
+    return {
+        "window_molecule": rows,
+        "window_timing": np.zeros((molecules, L.WINDOW_TIMING_COLUMNS)),
+        "near_owned": np.zeros(beads, dtype=np.int8),
+        "inside": unplaced(max(molecules, 1)),
+        "touched": np.zeros(max(molecules, 1), dtype=np.int64),
+        "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
+        "rolled_back_to": np.zeros((max(molecules, 1), 2)),
+        "drifted_pairs": np.zeros((4 * beads + 64, 2), dtype=np.int64),
+        "stale_cells": np.zeros(max(beads, 1), dtype=np.int64),
+    }
+
+
+def unplaced(molecules: int) -> np.ndarray:
+    """Return `inside` of molecules of which nothing is known."""
+    inside = aligned_zeros((molecules, L.IN_COLUMNS))
+    inside[:, L.IN_UNTIL], inside[:, L.IN_FAR] = -np.inf, np.inf
+    return inside
+
+
+def with_room(s: Any, more: int) -> np.ndarray:
+    """Return a sector's series with room for `more` floats behind them, which takes no memory before any is made."""
+    if s.scalars[L.SCALAR_SERIAL] == 0 and not s.series.any():
+        return aligned_zeros(len(s.series) + more)
+    return extended(s.series, more)
+
+
+MOST_COUNTED = 1 << 30  # half of what a column can hold, so that counts may grow between two looks at them
+
+
+def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray, head: int = 0) -> tuple[SharedRows, int]:
+    """Return the `mol` table of these molecules, and the length of `series`, which begins with `head` floats."""
+    own = aligned_zeros((len(sequence), OWN_COLUMNS), np.int32)
+    mol = SharedRows(own, np.ascontiguousarray(np.vstack([classes.rows, classes.whole_rows])[:, OWN_COLUMNS:]))
+    mol[:, L.MOL_CLASS] = classes.composition.class_of(sequence)
+    beads = mol[:, L.MOL_BEADS]
+    mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
+    block = np.where(beads > 1, beads * W.CURVE, 0)
+    begin = (np.cumsum(block) - block + head) // W.UNIT
+    if begin.max(initial=0) >= MOST_COUNTED:
+        raise EngineError(f"{len(sequence)} molecules have more series than one rank can address: take more ranks")
+    mol[:, L.MOL_SERIES] = begin
+    return mol, int(block.sum()) + head or W.UNIT
+
+
+def countable_images(image: np.ndarray) -> np.ndarray:
+    """Return image counts, which a molecule's row can hold.
+
+    Raises
+    ------
+    EngineError
+        Where one is MOST_COUNTED or more.
+    """
+    if np.abs(image).max(initial=0) >= MOST_COUNTED:
+        raise EngineError(f"a molecule is {MOST_COUNTED} box lengths or more from image 0: shift its image counts")
+    return image

@@ -4,8 +4,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import start_depth
-from hpcchain.layout.segment_parts import is_part
+from hpcchain.layout.segment_bits import is_part, start_depth
 from hpcchain.propagators.interface import load_start, refresh
 from hpcchain.sector.queue.tournament import queue_build
 from hpcchain.sector.search.neighbour_lists import build_lists

@@ -10,8 +10,7 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import part_columns as P
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import set_order
-from hpcchain.layout.segment_parts import is_part
+from hpcchain.layout.segment_bits import is_part, set_order
 
 
 def part_state(s: Any, beads: np.ndarray) -> np.ndarray:

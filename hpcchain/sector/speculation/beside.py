@@ -10,7 +10,19 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import start_depth
 from hpcchain.sector.queue.event_order import begins_later
-from hpcchain.sector.speculation.request import request_rollback
+
+
+@kernel
+def request_rollback(s, m, number):
+    """Ask for molecule m to be set back to its segment of that number in the window."""
+    if s.window_molecule[m, L.WINDOW_TARGET] < 0:
+        s.rolled_back[s.scalars[L.SCALAR_ROLLED_BACK]] = m
+        s.scalars[L.SCALAR_ROLLED_BACK] += 1
+        s.window_molecule[m, L.WINDOW_TARGET] = number
+        s.rolled_back_to[m, L.OPENED_TICKS] = s.par[L.NOW]
+        s.rolled_back_to[m, L.OPENED_REM] = s.par[L.NOW_REM]
+    else:
+        s.window_molecule[m, L.WINDOW_TARGET] = min(s.window_molecule[m, L.WINDOW_TARGET], number)
 
 
 @kernel

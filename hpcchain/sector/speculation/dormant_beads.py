@@ -10,7 +10,7 @@ import numpy as np
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
-from hpcchain.layout.event_bits import set_event
+from hpcchain.layout.segment_bits import set_event
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import schedule_molecule

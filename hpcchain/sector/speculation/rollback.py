@@ -16,12 +16,10 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
-from hpcchain.layout.segment_bits import series_order, set_order
-from hpcchain.layout.segment_parts import is_part, series_error_of
+from hpcchain.layout.segment_bits import is_part, series_error_of, series_order, set_order
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.prefetch import ask, prefetch
-from hpcchain.sector.speculation.beside import request_beside
-from hpcchain.sector.speculation.request import request_rollback
+from hpcchain.sector.speculation.beside import request_beside, request_rollback
 
 
 @inlined

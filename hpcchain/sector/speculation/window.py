@@ -7,7 +7,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, time_span
-from hpcchain.layout.segment_parts import series_error_of
+from hpcchain.layout.segment_bits import series_error_of
 from hpcchain.sector.search.prefetch import ask, ask_for_molecule
 from hpcchain.sector.speculation.rollback import discard_history, known_from, restore_segment, way
 

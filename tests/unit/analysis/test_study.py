@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from hpcchain.analysis.catalogue import FIGURES
-from hpcchain.analysis.sharing import shared
-from hpcchain.analysis.study import Wanted, study
+from hpcchain.analysis.study import Wanted, shared, study
 from hpcchain.cli.main import main
 from hpcchain.errors import DataError
 from hpcchain.parallel.thread_ranks import on_ranks

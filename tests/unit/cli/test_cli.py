@@ -13,7 +13,7 @@ import pytest
 
 from hpcchain.analysis.study import Wanted, observables
 from hpcchain.analysis.tables import Report
-from hpcchain.cli import analyze, console, logs, perf, template
+from hpcchain.cli import analyze, console, perf, template
 from hpcchain.cli.main import COMMANDS, dispatch, main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, EngineError, HpcchainError, UsageError
@@ -191,19 +191,19 @@ def test_who_speaks_for_all(outcomes, spokesman):
 
 
 def test_log_lines(capsys):
-    logs.configure(0, 4)
-    logs.configure(0, 4)
+    console.configure(0, 4)
+    console.configure(0, 4)
     logger = logging.getLogger("hpcchain.sector")
     logger.info("window %d", 3)
     logger.debug("unseen")
     (line,) = capsys.readouterr().err.splitlines()
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} hpcchain\.sector 0/4 INFO window 3", line)
-    logs.configure(1, 4)
+    console.configure(1, 4)
     logger.info("unseen")
     logger.warning("seen")
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("hpcchain.sector 1/4 WARNING seen")
-    logs.configure(0, 1)
+    console.configure(0, 1)
 
 
 @pytest.mark.parametrize("name", sorted(template.templates()))

@@ -5,8 +5,8 @@ import pytest
 
 from hpcchain.contact import tc_model
 from hpcchain.layout.arrays import CONTACT_RATE, PARAMETERS, RESTITUTION, TICK
+from hpcchain.layout.arrays import WHOLE_CONTACT as CONTACT
 from hpcchain.layout.segment_bits import in_contact, set_in_contact
-from hpcchain.layout.state_bounds import WHOLE_CONTACT as CONTACT
 
 TIME = 0.02
 

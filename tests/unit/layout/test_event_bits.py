@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hpcchain.layout import arrays as L
-from hpcchain.layout.event_bits import event_depth, partner_of, set_event, tied_with
+from hpcchain.layout.arrays import MOST_DEPTH
 from hpcchain.layout.memory import event_lines
-from hpcchain.layout.state_bounds import MOST_DEPTH
+from hpcchain.layout.segment_bits import event_depth, partner_of, set_event, tied_with
 
 PARTNERS = (L.NO_EVENT, L.RELIST, L.REDRAW, L.SEGMENT_END, -40, -1, 0, 1, 2**31 - 1)
 DEPTHS = (L.REOPENS, 0, 1, MOST_DEPTH + 1, 2**29)

@@ -6,7 +6,7 @@ import pytest
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout import segment_bits
 from hpcchain.layout.arrays import MOL_SERIES, UNMADE
-from hpcchain.layout.state_bounds import WHOLE_CONTACT as CONTACT
+from hpcchain.layout.arrays import WHOLE_CONTACT as CONTACT
 from hpcchain.layout.workspace import KMAX, UNIT, curve
 
 DEPTHS, MARKS, MOLECULE = (-1, 0, 1, 100001), 0, 1

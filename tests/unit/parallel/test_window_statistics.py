@@ -5,10 +5,9 @@ from time import perf_counter
 
 import pytest
 
-from hpcchain.parallel import window_statistics
+from hpcchain.parallel import windows
 from hpcchain.parallel.thread_ranks import on_ranks
-from hpcchain.parallel.window_statistics import PHASES, WindowStatistics
-from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.parallel.windows import PHASES, WindowedEngine, WindowStatistics
 from tests.support.gases import MIXTURE, gas
 
 
@@ -30,7 +29,7 @@ def test_the_parts_of_a_two_rank_run_add_up_to_its_time():
 
 def test_steering_is_all_that_other_parts_leave(monkeypatch):
     ticks = itertools.count()
-    monkeypatch.setattr(window_statistics, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(windows, "perf_counter", lambda: float(next(ticks)))
     statistics = WindowStatistics()
     with statistics.whole():
         with statistics.spent("waiting"):

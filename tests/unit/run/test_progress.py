@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from hpcchain.cli.logs import ConsoleHandler
+from hpcchain.cli.console import ConsoleHandler
 from hpcchain.run.progress import LINE_SECONDS, Progress, Speed
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hpcchain.sector.event_budget import LEAST, MOST, EventBudget
+from hpcchain.sector.core import LEAST, MOST, EventBudget
 
 PAUSED, REACHED = 1, 0
 
@@ -27,7 +27,7 @@ CLOCK = [0.0]
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
     """Time passes when the test says so."""
-    monkeypatch.setattr("hpcchain.sector.event_budget.perf_counter", lambda: CLOCK[0])
+    monkeypatch.setattr("hpcchain.sector.core.perf_counter", lambda: CLOCK[0])
 
 
 @pytest.mark.parametrize("seconds", [1e-4, 1e-3, 2.5e-3])

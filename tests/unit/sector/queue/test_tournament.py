@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.layout import arrays as L
-from hpcchain.layout.event_bits import set_event
+from hpcchain.layout.segment_bits import set_event
 from hpcchain.sector.queue.event_order import next_event_of, next_time_of
 from hpcchain.sector.queue.tournament import others_before, queue_build, queue_size, queue_update
 from tests.support.kernel_tools import make_system, plain_sector, random_chain

@@ -5,7 +5,7 @@ import pytest
 
 from hpcchain.layout import arrays as L
 from hpcchain.sector import core
-from hpcchain.sector.search.list_pool import STEP
+from hpcchain.sector.search.neighbour_lists import STEP
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
 from tests.support.kernel_tools import list_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.layout import arrays as L
-from hpcchain.layout.event_bits import PARTNER_BITS
+from hpcchain.layout.segment_bits import PARTNER_BITS
 from hpcchain.sector.search.earliest_event import search_bead
 from hpcchain.sector.segments.searches import search_both, search_molecule
 from hpcchain.sector.serial import Engine

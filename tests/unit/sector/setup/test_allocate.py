@@ -13,7 +13,7 @@ from hpcchain.model.system import PERIODIC, Box
 from hpcchain.sector.setup.allocate import build_sector, folded
 from hpcchain.sector.setup.list_room import lay_out_lists
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-from hpcchain.sector.setup.morton import space_sequence
+from hpcchain.sector.setup.molecules_here import space_sequence
 from tests.support.kernel_tools import make_system, partners_of, random_chain
 
 

@@ -7,7 +7,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_entry as E
 from hpcchain.layout import workspace as W
 from hpcchain.sector.serial import Engine
-from hpcchain.sector.speculation.part_messages import part_size, replay_part, same_part, write_part
+from hpcchain.sector.speculation.ghost_messages import part_size, replay_part, same_part, write_part
 from tests.support.long_chains import crowd, in_parts
 
 ROW = 3

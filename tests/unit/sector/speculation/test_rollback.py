@@ -29,7 +29,7 @@ from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.segments.searches import search_molecule
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.speculation.request import request_rollback
+from hpcchain.sector.speculation.beside import request_rollback
 from hpcchain.sector.speculation.rollback import roll_back
 from tests.support.gases import MIXTURE, gas
 from tests.support.kernel_tools import chain_bonds, partners_of
