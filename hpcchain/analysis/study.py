@@ -6,6 +6,7 @@ Figures of single frames are shared by blocks of frames, figures of motion by gr
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -22,23 +23,17 @@ from hpcchain.analysis.figures.sizes import ENDS, SQUARE, Sizes
 from hpcchain.analysis.kinds import kinds_in
 from hpcchain.analysis.statistics import Sums, equilibration, split
 from hpcchain.analysis.tables import Report, Value
-from hpcchain.errors import DataError, UsageError
+from hpcchain.errors import DataError, HpcchainError, UsageError
 from hpcchain.io.hdf5.collective import together
 from hpcchain.io.output.run_output import event_tables, open_frames, read_reports, run_output
 from hpcchain.observe.averages import mean_and_error
-from hpcchain.parallel.agreement import gathered, rank_of, size_of
+from hpcchain.parallel.agreement import agree, gathered, rank_of, size_of
 
 if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind
     from hpcchain.io.output.run_output import Frames, RunOutput
     from hpcchain.parallel.agreement import Communicator
-from collections.abc import Callable, Iterator
 
-from hpcchain.errors import HpcchainError
-from hpcchain.parallel.agreement import agree
-
-if TYPE_CHECKING:
-    from hpcchain.parallel.agreement import Communicator
 
 NO_FIGURES = ("momentum", "angular_momentum", "spin", "collisional_pressure")
 """Observables whose averages say nothing: they are conserved, drawn at the start, or a part of a figure."""

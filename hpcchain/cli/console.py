@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from hpcchain.errors import EXIT_INTERNAL, EXIT_USAGE, HpcchainError
 from hpcchain.parallel import comm as communication
@@ -17,8 +18,7 @@ from hpcchain.parallel.launcher import launched
 if TYPE_CHECKING:
     from hpcchain.parallel.comm import Single, World
     from hpcchain.run.guards.signals import Stopped
-import logging
-from typing import TextIO
+
 
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE

@@ -9,9 +9,10 @@ and the window is what one rank would have made of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from hpcchain.errors import EngineError, WindowError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.system import PERIODIC
-from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance
+from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
 from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.ghosts.migration import in_parts
 from hpcchain.parallel.window_length import WindowLength
@@ -38,15 +39,7 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Physics, State, System
     from hpcchain.parallel.exchange import Exchange
     from hpcchain.sector.ghosted import GhostedSector
-from collections.abc import Iterator
-from contextlib import contextmanager
-from time import thread_time
-from typing import TYPE_CHECKING
 
-from hpcchain.parallel.decomposition.balance import imbalance
-
-if TYPE_CHECKING:
-    from hpcchain.parallel.exchange import Exchange
 
 MOST_PASSES = 40
 PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,7 @@ from hpcchain.sector.setup.part_state import part_state, put_part_state, unite_i
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-from time import perf_counter
+
 
 LEAST, MOST = 32, 20000
 AIM = 0.1  # seconds

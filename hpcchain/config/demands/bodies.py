@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.config.keys.schema import DIRECTOR_KEYS
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bodies import body_sites, is_thin
-
-if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config, MoleculeSection
-from typing import TYPE_CHECKING
-
-from hpcchain.config.keys.schema import DIRECTOR_KEYS
 from hpcchain.model.molecules.bonds import bond_table
 from hpcchain.propagators.catalogue import SPHERE_PROPAGATORS
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import MoleculeSection, PropagatorSection
+    from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection
+
 
 PROPAGATOR = "taylor"
 """That by whose name bodies fly."""

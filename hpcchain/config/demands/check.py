@@ -15,6 +15,7 @@ from hpcchain.config.demands.bodies import (
     check_own_of_sphere,
     overlap_in_body,
 )
+from hpcchain.config.demands.capabilities import check_law
 from hpcchain.config.demands.contacts import check_contact
 from hpcchain.config.demands.graph import check_apart, check_graph
 from hpcchain.config.demands.potentials import check_limits, check_step_potentials
@@ -29,12 +30,7 @@ from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, solver_
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection
-from typing import TYPE_CHECKING
 
-from hpcchain.config.demands.capabilities import check_law
-
-if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config
 
 # The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
 DENSEST, GROWN_MONOMERS, GROWN_MOLECULES = 0.7405, 0.60, 0.55

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hpcchain.config.keys.values import Wrong
+import numpy as np
+
+from hpcchain.config.keys.sections import WallSection
+from hpcchain.config.keys.values import Wrong, shown
 from hpcchain.layout.arrays import SIDE_NAMES
 from hpcchain.model.molecules.bonds import type_names
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, PairSection
-from collections.abc import Callable
-
-import numpy as np
-
-from hpcchain.config.keys.sections import WallSection
-from hpcchain.config.keys.values import shown
-
-if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config
 
 
 def check_contact(config: Config) -> None:

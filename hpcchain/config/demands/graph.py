@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.config.keys.values import Wrong
+from hpcchain.model.molecules.bonds import bond_table
+from hpcchain.model.molecules.exclusion import adjacency, pairs_within
 from hpcchain.model.molecules.independence import follow_always
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import MoleculeSection
-from hpcchain.model.molecules.bonds import bond_table
-from hpcchain.model.molecules.exclusion import adjacency, pairs_within
 
 
 def check_graph(kind: Any, where: str) -> None:

@@ -17,8 +17,7 @@ from hpcchain.model.molecules.bonds import bond_table, type_names
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection
-if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config
+
 
 WHOLE = ("frame_every", "report_every", "checkpoint_every")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.independence import require_independent
 from hpcchain.model.molecules.rods import rod_positions, rod_velocities
 from hpcchain.model.physics import extended
+from hpcchain.model.physics.extended import coefficients
 from hpcchain.model.physics.walls import outside, walls_of
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
@@ -32,9 +33,7 @@ if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.system import Box, Topology
-from dataclasses import asdict
 
-from hpcchain.model.physics.extended import coefficients
 
 HOP = 1e-5
 """Of (diameter / gravity)^1/2: beads that hop for less count as at rest."""

@@ -9,10 +9,11 @@ import numpy as np
 from hpcchain.contact.coefficients import pair_coefficients
 from hpcchain.contact.rough_ties import SCRATCH
 from hpcchain.contact.tc_model import contact_rate
+from hpcchain.errors import EngineError
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import aligned_zeros, bead_lines, event_lines, queue_lines
+from hpcchain.layout.memory import aligned_zeros, bead_lines, event_lines, extended, queue_lines
 from hpcchain.layout.segment_bits import PARTNER_BITS, packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
@@ -39,13 +40,7 @@ from hpcchain.sector.setup.shell import filled
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics, State, System, Topology
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-from typing import TYPE_CHECKING
 
-from hpcchain.errors import EngineError
-from hpcchain.layout.memory import extended
-
-if TYPE_CHECKING:
-    from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 LEAST_FOUND = 32  # cells about a bead, and rests of fours
 FOUND = 4096  # beads that `found` has room for, where there are so many, before it is given more

@@ -9,7 +9,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
-if TYPE_CHECKING:
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 
