@@ -224,8 +224,7 @@ class Run:
         if self.checkpoints.due(self.time):
             self.checkpoints.serve()
             if self.time < self.end:
-                self._checkpoint()
-                self.recorder.open()
+                self._checkpoint_and_next_part()
 
     def _advance(self, target: float) -> None:
         """Run events up to a time; a signal or the wall clock may stop it earlier.
@@ -359,6 +358,15 @@ class Run:
             self.wall_of_checkpoint = self.timers.wall
         self.limit.saved(self.wall_of_checkpoint - begin)
 
+    def _checkpoint_and_next_part(self) -> None:
+        """Write a checkpoint, join the parts where they have become many, and begin another."""
+        begin = self.timers.wall
+        self._checkpoint()
+        if self.recorder.has_many_parts():
+            self._assemble()
+            self.limit.saved(self.timers.wall - begin)  # the end of the run joins as many, too
+        self.recorder.open()
+
     def _perf(self) -> dict:
         """Return where the time went, over all ranks; collective."""
         return self.timers.table(self.comm, parts_of_events(self.engine))
@@ -378,8 +386,7 @@ class Run:
     def _checkpoint_in_passing(self, asked: bool) -> None:
         """Write a checkpoint and go on; `asked`: a signal to some rank asked for it."""
         mine, self.signals.save = self.signals.save, False
-        self._checkpoint()
-        self.recorder.open()
+        self._checkpoint_and_next_part()
         if asked:
             LOG.info("checkpoint written at t %.6g", self.time)
             self.signals.save = self.signals.save and mine  # else it is the same signal, passed on to this rank late

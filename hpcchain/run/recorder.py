@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.errors import HpcchainError
-from hpcchain.io.output.assemble import assemble
+from hpcchain.io.output.assemble import assemble, is_due
 from hpcchain.io.output.inventory import Inventory
 from hpcchain.io.output.parts import COUNTED, PartWriter
 from hpcchain.layout import arrays as L
@@ -115,6 +115,10 @@ class Recorder:
         """Append a report, a dict of observables."""
         self._part.report(row, self._part.counters["reports"], time)
 
+    def has_many_parts(self) -> bool:
+        """Return whether the closed parts are to be joined before the next is opened, the same on all ranks."""
+        return is_due(self._folder, self._comm)
+
     def assemble(self, provenance: dict) -> None:
         """Bring the output files up to the last closed part, and remove the parts."""
         topology, box = self._system.topology, self._system.box
@@ -124,3 +128,4 @@ class Recorder:
             spin = {"moment_of_inertia": topology.prototypes.moment[like]}
             spin |= {"orientation": None} if "orientations" in self._system.physics.extended else {}
         assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance, spin=spin)
+        self._inventory = Inventory(self._folder, self._comm, self.counters)

@@ -12,6 +12,7 @@ import pytest
 
 from hpcchain.cli.main import main
 from hpcchain.errors import DataError
+from hpcchain.io.output import assemble
 from hpcchain.io.output.parts import part_path
 from hpcchain.run.controller import Run
 from hpcchain.run.recorder import Recorder
@@ -175,6 +176,18 @@ def test_an_earlier_output_file_is_lost_while_a_continued_run_goes_on(tmp_path, 
     (folder / f"{name}.h5").write_bytes(kept)
     resume(folder)
     assert same(folder, whole, ("trajectory", "events"))
+
+
+def test_a_file_joined_in_passing_is_lost(tmp_path, whole, monkeypatch):
+    """It is counted on like the parts that it was made of."""
+    folder, away = tmp_path / "a", tmp_path / "away.h5"
+    with monkeypatch.context() as patch:
+        patch.setattr(assemble, "MANY", 3)
+        said = meddled(folder, lambda f: (f / "trajectory.h5").rename(away), patch)
+    assert "trajectory.h5: missing" in said and checkpoint_times(folder)[0] == 2.0
+    away.rename(folder / "trajectory.h5")
+    resume(folder)
+    assert same(folder, whole)
 
 
 JOINING = {

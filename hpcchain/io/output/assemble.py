@@ -27,6 +27,30 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Box, Topology
     from hpcchain.parallel.agreement import Communicator
 
+MANY, MOST = 16, 128
+"""Parts that are joined while a run goes on once they are as large as the joined files, and however small they are."""
+
+
+def is_due(run_dir: Path, comm: Communicator | None) -> bool:
+    """Return whether the parts of a run that goes on are to be joined; collective, the root looks.
+
+    Joining copies all earlier rows. Of parts as large as these it writes twice their bytes at most: what all such joins
+    write grows as the output does. Smaller ones are joined once in MOST checkpoints, so that the folder stays small.
+    """
+    return root_does(comm, run_dir, "looking at the output", lambda: _is_due(Path(run_dir)))
+
+
+def _is_due(run_dir: Path) -> bool:
+    parts = [path for _, path in list_parts(run_dir / "parts")]
+    if len(parts) < MANY:
+        return False
+    joined = [path for path in (run_dir / f"{kind}.h5" for kind in FILES) if path.is_file()]
+    return len(parts) >= MOST or _bytes(parts) >= _bytes(joined)
+
+
+def _bytes(paths: list) -> int:
+    return sum(path.stat().st_size for path in paths)
+
 
 def assemble(
     run_dir: Path,

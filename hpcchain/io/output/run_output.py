@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PARTS, CHECKPOINTS = "parts", "checkpoints"
 TRIES, PAUSE = 200, 0.02
-"""A run that ends while its files are looked up joins its parts and removes them; they are looked up again then, so
+"""A run may join its parts and remove them while its files are looked up; they are looked up again then, so
 often at most, after so many wall seconds."""
 
 

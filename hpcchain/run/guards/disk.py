@@ -42,8 +42,9 @@ def require_disk_for(
 ) -> None:
     """Raise ConfigError on every rank where the frames of a run do not fit on the disk of its folder; collective.
 
-    They are there twice while they are joined: in parts, and in the file that is made of these and of all earlier
-    frames. A checkpoint takes as much as two frames, and one more is there than are kept.
+    They are there twice while they are joined, be it in passing: in parts or in the file that was joined before, and in
+    the file that is made of these and of all earlier frames. A checkpoint takes as much as two frames, and one more is
+    there than are kept.
 
     Parameters
     ----------
