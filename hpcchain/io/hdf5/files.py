@@ -84,6 +84,7 @@ def _unbuffered(temp: Path, version: str) -> h5py.File:
     """
     layout, access = (h5py.h5p.create(kind) for kind in (h5py.h5p.FILE_CREATE, h5py.h5p.FILE_ACCESS))
     layout.set_userblock(seal.USER_BLOCK)
+    layout.set_obj_track_times(False)  # the same contents make the same bytes
     access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
     access.set_libver_bounds(*[{"v108": h5py.h5f.LIBVER_V18, "v110": h5py.h5f.LIBVER_V110}[version]] * 2)
     access.set_sieve_buf_size(0)
