@@ -20,6 +20,7 @@ MARKS = (
 OURS = b"hpcchain sealed file", b"\x89HDF\r\n\x1a\n"
 """What files that hpcchain writes begin with."""
 KINDS = (
+    (stat.S_ISDIR, "a folder"),
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
     (stat.S_ISSOCK, "a socket"),

@@ -27,8 +27,8 @@ from tests.support.spoilt import put, spoil
 DATA = Path(__file__).parents[1] / "data" / "format-1"
 NAMES = ("mixed", "directors")
 AT_2 = {
-    "mixed": "a63358e1a56184975ea549819844ca2611c91d3bded4a079ec6c0dd5245291db",
-    "directors": "36078f9fb00ad0af4cac94ad83c6897f07a4ff302442f7b4b2fcd9f0d446db96",
+    "mixed": "eb8e90519c9c0d4a5199d25905258ddaefc6904b0abefce7f33a7fad6ac1ab41",
+    "directors": "966b0f43f26ab459b5c9d8acce763c6a7196b7e93a7a44bac3b36c0d69ec3831",
 }
 """SHA-256 of the states at time 2, from the checkpoint at 1 or from the start."""
 SOON = 1.05

@@ -43,6 +43,9 @@ class Bonds:
 
 def bonds_of(kind: MoleculeSection, where: str) -> Bonds:
     """Return the Bonds of a [[molecule]]."""
+    if len(kind.bead_types) == 1 and np.ndim(kind.bond_length) == 0:  # also of molecules that no memory holds
+        found = {frozenset(kind.bead_types): float(kind.bond_length)} if kind.bond_count else {}
+        return Bonds(where, not kind.rigid, found, not (kind.is_line or kind.is_body))
     names, table = types_of_beads(kind), bond_table(kind)
     length = np.broadcast_to(kind.bond_length, len(table)) if len(table) else np.zeros(0)
     found = longest_of(names[table[:, 0]], names[table[:, 1]], length)
@@ -61,6 +64,12 @@ def longest_of(first: np.ndarray, second: np.ndarray, length: np.ndarray) -> dic
 def types_of_beads(kind: MoleculeSection) -> np.ndarray:
     """Return the type (n,) of each bead of one molecule."""
     return np.broadcast_to(np.array(kind.bead_types, dtype=object), kind.beads)
+
+
+def sorts_of(kind: MoleculeSection) -> np.ndarray:
+    """Return (n, 3) types, diameters [length] and softness of a molecule's beads: one row where all are equal."""
+    columns = (np.array(kind.bead_types, dtype=object), np.atleast_1d(kind.diameter), np.atleast_1d(kind.soft))
+    return np.stack(np.broadcast_arrays(*(column.astype(object) for column in columns)), axis=1)
 
 
 def sort_of(one: PotentialSection) -> str:
@@ -140,9 +149,8 @@ def check_beyond_contact(config: Config, one: PotentialSection, where: str) -> N
         return
     least: dict[str, float] = {}
     for kind in config.molecules:
-        diameter = np.broadcast_to(np.where(kind.soft, 0.0, kind.diameter), kind.beads)
-        for name, size in zip(types_of_beads(kind), diameter.tolist(), strict=True):
-            least[name] = min(least.get(name, np.inf), size)
+        for name, diameter, soft in sorts_of(kind):
+            least[name] = min(least.get(name, np.inf), 0.0 if soft else diameter)
     pairs = [tuple(one.types)] if one.types else [(a, b) for a in least for b in least]
     near = [0.5 * (least[a] + least[b]) if least[a] and least[b] else 0.0 for a, b in pairs]
     if near and cutoff <= min(near) * (1.0 + CLOSEST):
@@ -156,7 +164,7 @@ def check_beyond_contact(config: Config, one: PotentialSection, where: str) -> N
 def check_cores(config: Config) -> None:
     """Check that coefficients of contacts are of beads with hard cores."""
     names = type_names(config.molecules)
-    hard = {name for kind in config.molecules for name in types_of_beads(kind)[~np.broadcast_to(kind.soft, kind.beads)]}
+    hard = {name for kind in config.molecules for name, _, soft in sorts_of(kind) if not soft}
     given = {"restitution": config.contact.restitution != 1.0, "simultaneous": config.contact.simultaneous != "joint"}
     for key, there in given.items() if names and not hard else ():
         if there:
@@ -174,8 +182,8 @@ def pairs_that_are_none(config: Config) -> list[str]:
     """Return lines on potentials of pairs of which there is no pair: a table of all types may be meant."""
     count: dict[str, int] = {}
     for kind in config.molecules:
-        for name in types_of_beads(kind):
-            count[name] = count.get(name, 0) + kind.count
+        for name in kind.bead_types:
+            count[name] = count.get(name, 0) + kind.count * (kind.beads if len(kind.bead_types) == 1 else 1)
     lines = []
     for index, one in enumerate(config.potentials if config.molecules else ()):
         if one.name != "steps" and sort_of(one) != "pairs":

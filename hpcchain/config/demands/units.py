@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,8 @@ def check_units(config: Config, beads: Beads | None = None) -> None:
         section = where.partition("[")[0]
         own = beads
         if section == "molecule":
-            own = replace(beads, diameter=float(np.min(table.diameter)), mass=float(np.min(table.mass)))
+            thermal = 0.0 if table.directors else beads.thermal  # directors turn whatever the clock is
+            own = Beads(float(np.min(table.diameter)), float(np.min(table.mass)), thermal)
         for key, unit in derived_keys().items():
             if key.section == section:
                 value = getattr(table, key.name)
@@ -109,9 +110,7 @@ def beads_of(config: Config) -> Beads | None:
 
 def thermal_square(config: Config) -> float:
     """Return the mean square speed of beads at initial.temperature [length^2 / time^2]."""
-    slowness = sum(
-        kind.count * float(np.sum(np.broadcast_to(1.0 / np.array(kind.mass), kind.beads))) for kind in config.molecules
-    )
+    slowness = sum(kind.count * kind.beads * float(np.mean(1.0 / np.array(kind.mass))) for kind in config.molecules)
     return 3.0 * config.initial.temperature * slowness / config.beads
 
 

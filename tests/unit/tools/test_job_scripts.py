@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -34,7 +35,7 @@ def ended(place, script, words=WORDS, **environment):
     """Return how a script ended, and the lines of its complaint; a variable that is None is not set."""
     given = {"HPCCHAIN_HOME": str(ROOT), "HPCCHAIN_VENV": sys.prefix, **JOB, **environment}
     given = {name: value for name, value in given.items() if value is not None}
-    path = f"{place / 'bin'}:/usr/bin:/bin"
+    path = given.pop("PATH", f"{place / 'bin'}:/usr/bin:/bin")
     done = subprocess.run(
         ["bash", str(script), *words],
         env=clean_environment(PATH=path, **given),
@@ -92,5 +93,10 @@ def test_an_environment_without_the_program_is_one_message(place, script):
 
 def test_slurms_programs_are_looked_for(place, script):
     (place / "bin" / "srun").unlink()
-    found, said = ended(place, script)
+    others = place / "others"  # all of the system's programs but this one, which may be installed
+    others.mkdir()
+    for program in Path("/usr/bin").iterdir():
+        if program.name != "srun":
+            (others / program.name).symlink_to(program)
+    found, said = ended(place, script, PATH=f"{place / 'bin'}:{others}")
     assert found == 78 and said == ["no program srun: add the folder of Slurm's programs to PATH"]
