@@ -110,7 +110,8 @@ def test_a_signal_that_comes_while_it_is_heeded(mine, still):
     """On a rank that had it already it is another one; on another rank it is the launcher's copy, passed on late."""
     run = Run.__new__(Run)
     run.signals, run.time = SimpleNamespace(save=mine), 1.0
-    run.recorder = SimpleNamespace(open=lambda: None)
+    run.recorder = SimpleNamespace(open=lambda: None, has_many_parts=lambda: False)
+    run.timers = SimpleNamespace(wall=0.0)
     run._checkpoint = lambda: setattr(run.signals, "save", True)
     run._checkpoint_in_passing(asked=True)
     assert run.signals.save == still
