@@ -19,6 +19,7 @@ from hpcchain.model.physics.spins import with_spins
 from hpcchain.model.starts.start import build_system
 from hpcchain.own_folder import Unusable, require_own_file
 from hpcchain.parallel.agreement import agree, from_root, rank_of
+from hpcchain.run.guards.memory import BYTES_PER_RANK, BYTES_WHOLE, short_of_memory
 from hpcchain.run.progress import Progress
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.run.starts.start_from_file import system_from_file
@@ -70,7 +71,8 @@ def try_steps(config: Config, trust: bool = False, source: Path | str | None = N
     source : path, optional
         The file of this program that holds the input.
     """
-    if config.run.engine == "steps" and config.molecules:
+    beads = sum(kind.beads for kind in config.molecules)
+    if config.run.engine == "steps" and beads and short_of_memory(BYTES_PER_RANK + BYTES_WHOLE * beads) is None:
         from hpcchain.steps.engine import require_room  # kernels that other runs need not load
 
         require_room(config)

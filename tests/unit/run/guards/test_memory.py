@@ -307,6 +307,15 @@ def test_check_of_one_endless_molecule_takes_no_memory_either(tmp_path, kind, ru
     assert done.returncode == 0 and "the start is not checked" in done.stderr, done.stderr
 
 
+def test_check_of_one_endless_molecule_in_steps_takes_no_memory_either(tmp_path, run_hpcchain):
+    path = tmp_path / "long.toml"
+    text = INPUT.format(size=100_000.0, beads=2**31, count=1).replace("[run]", '[run]\nengine = "steps"')
+    every = "".join(f"{name}_every = 0.01\n" for name in ("frame", "report", "checkpoint"))
+    path.write_text(f"{text}[steps]\nstep = 0.005\n[output]\n{every}")
+    done = run_hpcchain(["check", path], timeout=60.0)
+    assert done.returncode == 0 and "the start is not checked" in done.stderr, done.stderr
+
+
 def test_check_does_not_turn_more_spheres_than_fit(huge, run_hpcchain):
     text = huge.read_text().replace('"chain"\nbeads = 8', '"monomer"\ndirectors = true')
     huge.write_text(text.replace("count = 250000000", "count = 2000000000"))
