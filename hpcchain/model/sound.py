@@ -49,7 +49,7 @@ KNOWN = {
     "distance_limits": limits_problem,
 }
 """Of what `Physics.extended` may have: name -> function of the value and the Topology that says what is wrong."""
-LOOKED_AT_ELSEWHERE = ("pairs", "rough", "gravity", "walls", "fixed", "thermostat", "seed")
+LOOKED_AT_ELSEWHERE = ("pairs", "rough", "gravity", "walls", "fixed", "fixed_speed", "thermostat", "seed")
 """The other names that it may have."""
 MUTUAL = "state/inside: a bead names another that does not name it, or another level of their potential"
 BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}

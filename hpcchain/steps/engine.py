@@ -250,7 +250,8 @@ class SteppedEngine(MidpointRule):
         """Count the work that it takes to move fixed beads on against half a step of forces."""
         if len(self.dragged):
             power = dot(self.force[self.dragged], self.own.velocity[self.dragged])
-            self.dragging -= int(np.rint(0.5 * self.h * power / self.energy_quantum).sum())
+            work = np.rint(0.5 * self.h * power / self.energy_quantum).sum()
+            self.dragging -= int(work) if np.isfinite(work) else 0  # such forces end the run (`_moved_far`)
 
     def _predict(self) -> None:
         """Move own beads by half a step of forces and a whole one of motion, without contacts."""
@@ -354,13 +355,20 @@ class SteppedEngine(MidpointRule):
         """
         if wider:
             constants = self.interactions.constants
-            self.skin = wider_skin(self.time, self.h, self.moved, self.box, self.farthest, constants.apart)
+            given = self.time, self.h, self.moved, self._farthest_moved
+            self.skin = wider_skin(*given, self.box, self.farthest, constants.apart)
             reach = self.farthest + self.skin
             self.cells = lists.shape_for(self.box, reach, self.composition.beads)
             self.interactions.reach, self.interactions.cells = reach, self.cells
         self.own.position, self.own.velocity = before[self.local], velocity
         self._rebuild()
         self._compute()
+
+    def _farthest_moved(self) -> int:
+        """Return the bead that has moved farthest since lists were made, of all ranks'; collective."""
+        moved = np.sum((self.position[self.local] - self.reference) ** 2, axis=1)
+        bead = (float(moved.max()), -int(self.own.ids[np.argmax(moved)])) if len(moved) else (-1.0, 0)
+        return -max(self.comm.allgather(bead))[1]
 
     def _thrown(self) -> float:
         """Return how far an own bead has moved since lists were made, squared [length^2]; 0 if that is no number."""
@@ -453,7 +461,9 @@ class SteppedEngine(MidpointRule):
     def _fail(self) -> None:
         """Raise what has gone wrong on some rank, on every one; collective."""
         stuck = None if self.stuck is None else (int(self.own.ids[self.stuck[0]]), self.stuck[1])
-        bad = self.own.ids[~np.isfinite(self.force).all(axis=1)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = (self.position[self.local] - self.reference) ** 2
+        bad = self.own.ids[~np.isfinite(self.force + moved).all(axis=1)]
         raise_worst(self.comm, self.time, self.torn, stuck, bad)
 
     @property
