@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import wraps
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +44,30 @@ REBUILDS_BETWEEN_OWNERS = 8
 own beads are, so what has moved on a little costs a few ghosts more."""
 STEPS_BETWEEN_LOOKS = 16
 """Steps after which a run is asked whether it is to stop."""
+
+
+PARTS = ("motion", "forces", "lists", "contacts", "messages")
+"""Of a step, for `seconds`: motion is all that is in no other part."""
+
+
+def timed(part: str) -> Callable:
+    """Return a decorator of a method whose wall seconds count for a part in its object's `parts`.
+
+    What other timed methods take that it calls is theirs alone.
+    """
+
+    def decorated(method: Callable) -> Callable:
+        @wraps(method)
+        def call(self: Any, *args: Any, **options: Any) -> Any:
+            begin, others = perf_counter(), sum(self.parts.values())
+            try:
+                return method(self, *args, **options)
+            finally:
+                self.parts[part] += perf_counter() - begin - (sum(self.parts.values()) - others)
+
+        return call
+
+    return decorated
 
 
 def farthest_and_skin(constants: Constants, skin: float | None = None) -> tuple[float, float]:
@@ -116,6 +142,7 @@ class SteppedEngine(MidpointRule):
         self.energy_quantum, self.heat = energy_quantum(system), 0
         self.rebuilds, self.dragging = 0, 0
         self.stuck: tuple | None = None
+        self.parts = dict.fromkeys(PARTS, 0.0)
         constants = Constants(self.composition, settings)
         self.rigid = RigidMolecules(self.composition)
         self.contacts = self._contacts_of(constants, system)
@@ -135,6 +162,7 @@ class SteppedEngine(MidpointRule):
         self._rebuild()
         self._compute()
         self._require_sound()
+        self.parts = dict.fromkeys(PARTS, 0.0)  # of `advance` alone
 
     def _contacts_of(self, constants: Constants, system: System) -> Contacts | None:
         """Return the Contacts of a system, None where no bead has a hard core."""
@@ -148,6 +176,7 @@ class SteppedEngine(MidpointRule):
         time = state.ticks * self.physics.tick + state.remainder
         return int(self.comm.maximum(np.array([np.max(np.rint(time / self.h), initial=0.0)]))[0])
 
+    @timed("lists")
     def _rebuild(self) -> None:
         """Choose ghosts and list neighbours anew, and hand molecules over now and then; collective."""
         if self.rebuilds % REBUILDS_BETWEEN_OWNERS == 0:
@@ -171,6 +200,7 @@ class SteppedEngine(MidpointRule):
         if self.contacts:
             self.contacts.set_beads(ids[sequence], self.local, self.interactions)
 
+    @timed("forces")
     def _compute(self, position: np.ndarray | None = None) -> None:
         """Compute the forces on own beads where they are, or where local ones would be at other places (n, 3)."""
         position = self.position if position is None else position
@@ -180,6 +210,7 @@ class SteppedEngine(MidpointRule):
             other = int(np.flatnonzero(self.local == self.interactions.partner[entry])[0])
             self.torn = tuple(sorted((int(self.own.ids[row]), int(self.own.ids[other]))))
 
+    @timed("motion")
     def advance(self, time: float, pause: Callable | None = None) -> bool:
         """Run to a time, a whole number of steps; return whether it was reached, and not a true result of `pause`.
 
@@ -266,6 +297,7 @@ class SteppedEngine(MidpointRule):
         if motion.wrap(self.position, self.reference, self.own.image, self.local, self.first, *box):
             self.stale = True
 
+    @timed("messages")
     def _tell_ghosts(self) -> None:
         """Bring the ghosts to where their owners have them; collective."""
         self.refresh(self.position)
@@ -279,7 +311,7 @@ class SteppedEngine(MidpointRule):
             self.own.position = self.position[self.local]
             self._rebuild()
         elif self.comm.size > 1:
-            self.refresh(self.position)
+            self._tell_ghosts()
         return None
 
     def _move_with_contacts(self) -> np.ndarray:
@@ -301,6 +333,7 @@ class SteppedEngine(MidpointRule):
             rounds -= 1
         return self._ended(done)
 
+    @timed("contacts")
     def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: Any = None) -> list:
         """Solve contacts of a step, put beads where it takes them, and return what was found; collective.
 
@@ -531,8 +564,8 @@ class SteppedEngine(MidpointRule):
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Wall seconds in parts of `advance`: its work is not told apart."""
-        return {}
+        """Wall seconds of this rank in PARTS, which add up to what `advance` has taken."""
+        return self.parts
 
     def window_report(self) -> Any:
         """Return what the run log says of the steps: how many there were, and how often lists were made."""

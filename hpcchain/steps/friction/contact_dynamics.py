@@ -21,7 +21,7 @@ from hpcchain.model.physics.extended import SLOTS, WARM
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, dot, together
 from hpcchain.steps.contacts.inclusions import Contacts
-from hpcchain.steps.engine import SteppedEngine
+from hpcchain.steps.engine import SteppedEngine, timed
 from hpcchain.steps.failures import raise_unsolved
 from hpcchain.steps.friction.contact_problem import Law, Problem
 
@@ -259,6 +259,7 @@ class ContactEngine(SteppedEngine):
             settled = self._has_settled(done)
         raise_unsolved(self.time, self.contacts.solver)
 
+    @timed("contacts")
     def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, after: Any = None) -> list:
         """Solve contacts of a step, put beads where it takes them, return the Outcomes found here; collective.
 
