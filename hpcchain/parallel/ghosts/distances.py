@@ -25,7 +25,7 @@ def bring_nearer(blocks, wraps, distance, queue, farthest):
     blocks : uint8 array of three axes
         WITH for those that have a cell.
     wraps : (3,) bool array
-        Axes along which the last are beside the first (`first_look.wrapping`).
+        Axes along which the last are beside the first (`first_look.CellSet`).
     distance : uint8 array of three axes
         In blocks.
     queue : (n,) int64 array
@@ -77,19 +77,18 @@ def rooms(low, length, distance, lattice, balls, room):
         The extent.
     distance : uint8 array of three axes
         Of its blocks, in blocks (`bring_nearer`).
-    lattice, balls : tuple
-        See `reach.mark_cells`.
+    lattice : Lattice
+    balls : Balls
     room : (k,) float64 array
         Of each molecule [length]; less than 0 where that is not known.
     """
-    cells, _, inverse, _ = lattice
-    position, radius, first, count, skin = balls
+    inverse = lattice.inverse
     width = 1.0 / max(inverse[0], inverse[1], inverse[2])
     for k in range(len(room)):
         least = np.inf
-        for i in range(first[k], first[k] + count[k]):
-            free = _free_cells(low, length, distance, lattice, position, i) * width
-            least = min(least, free - (radius[i] + skin[k]))
+        for i in range(balls.first[k], balls.first[k] + balls.size[k]):
+            free = _free_cells(low, length, distance, lattice, balls.position, i) * width
+            least = min(least, free - (balls.radius[i] + balls.skin[k]))
             if least < 0.0:
                 break
         room[k] = least
@@ -98,10 +97,10 @@ def rooms(low, length, distance, lattice, balls, room):
 @inlined
 def _free_cells(low, length, distance, lattice, position, i):
     """Return within how many cells of a bead's own, on all sides, none is set and the extent does not end; at least."""
-    cells, origin, inverse, periodic = lattice
-    x = layer_of(cells, origin, inverse, periodic, position, low, i, 0)
-    y = layer_of(cells, origin, inverse, periodic, position, low, i, 1)
-    z = layer_of(cells, origin, inverse, periodic, position, low, i, 2)
+    cells, periodic = lattice.cells, lattice.periodic
+    x = layer_of(lattice, position, low, i, 0)
+    y = layer_of(lattice, position, low, i, 1)
+    z = layer_of(lattice, position, low, i, 2)
     free = np.int64(0)
     if x < length[0] and y < length[1] and z < length[2]:
         free = SPAN * (np.int64(distance[x // BLOCK, y // BLOCK, z // BLOCK]) - 1)

@@ -4,40 +4,54 @@ All molecules are looked at for all neighbours' cells at once, and each bead fir
 edge: one that reaches no more than SPAN cells from its own reaches none but of its own block and those beside it.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
-from hpcchain.parallel.ghosts.reach import WORD, bead_reaches
+from hpcchain.parallel.ghosts.reach import WORD, Extent, Lattice, bead_reaches
 
 SPAN = BLOCK = 4
 BESIDE, WITH = 1, 2  # blocks beside one that has a cell, and those that have one
 CHOICES = 7  # of blocks around one along an axis: three, and four where the axis wraps
 
 
-def no_blocks(length: np.ndarray) -> np.ndarray:
-    """Return no blocks of an extent with these (3,) numbers of cells along its edges: a uint8 array of three axes."""
-    return np.zeros(tuple(-(-int(n) // BLOCK) for n in length), dtype=np.uint8)
+class CellSet(NamedTuple):
+    """Some cells of an extent.
 
-
-def wrapping(length: np.ndarray, cells: np.ndarray, periodic: np.ndarray) -> np.ndarray:
-    """Return along which axes an extent's last cells are near its first ones, (3,) bool.
-
-    Parameters
+    Attributes
     ----------
-    length, cells : (3,) int64 arrays
-        Cells of the extent and of the whole box.
-    periodic : (3,) bool array
+    low, length : (3,) int64 arrays
+        The extent's first cells and how many it has along each axis.
+    wraps : (3,) bool array
+        Along which axes its last cells are near its first ones.
+    bits : (n,) uint32 array
+        The cells (`reach.Extent`).
+    blocks : uint8 array of three axes
+        WITH for blocks that have one of them, BESIDE for those beside such.
     """
-    return periodic & (cells - length <= SPAN)
+
+    low: np.ndarray
+    length: np.ndarray
+    wraps: np.ndarray
+    bits: np.ndarray
+    blocks: np.ndarray
+
+
+def no_cells(extent: Extent, lattice: Lattice) -> CellSet:
+    """Return none of an extent's cells."""
+    wraps = lattice.periodic & (lattice.cells - extent.length <= SPAN)
+    blocks = np.zeros(tuple(-(-int(n) // BLOCK) for n in extent.length), dtype=np.uint8)
+    return CellSet(extent.low, extent.length, wraps, extent.nothing(), blocks)
 
 
 @kernel
-def set_cells(extent, indices):
-    """Set cells of an extent, given by their indices in it; see `take_cells`."""
-    _, length, wraps, bits, blocks = extent
+def set_cells(some, indices):
+    """Set cells, given by their indices in the extent, of a CellSet."""
+    length = some.length
     for p in range(len(indices)):
         row = indices[p] // length[2]
-        _set(bits, blocks, length, wraps, row // length[1], row % length[1], indices[p] % length[2])
+        _set(some, row // length[1], row % length[1], indices[p] % length[2])
 
 
 @kernel
@@ -47,35 +61,31 @@ def take_cells(indices, told, fresh, cells, here):
     Parameters
     ----------
     indices : (n,) int64 array
-    told, fresh : tuple
-        Of what is common, an extent: its first cells and lengths, (3,) int64 arrays, along which axes it wraps
-        (`wrapping`), its bits (`reach.Extent`), its blocks: WITH those that have a cell, BESIDE those beside them. Of
-        all that the neighbour has told, and of this.
+    told, fresh : CellSet
+        Of what is common: all that the neighbour has told of, and these.
     cells : (3,) int64 array
         Of the whole box, along each axis.
-    here : tuple
-        The same of this rank's extent, for those of the cells that are in it.
+    here : CellSet
+        Those of the cells that are in this rank's extent.
     """
-    low, length, wraps, bits, blocks = told
-    _, _, _, since, blocks_since = fresh
-    own_low, own_length, own_wraps, own_bits, own_blocks = here
+    length = told.length
     for p in range(len(indices)):
         z = indices[p] % length[2]
         row = indices[p] // length[2]
         x, y = row // length[1], row % length[1]
-        _set(bits, blocks, length, wraps, x, y, z)
-        _set(since, blocks_since, length, wraps, x, y, z)
-        x = (x + low[0] - own_low[0]) % cells[0]
-        y = (y + low[1] - own_low[1]) % cells[1]
-        z = (z + low[2] - own_low[2]) % cells[2]
-        if x < own_length[0] and y < own_length[1] and z < own_length[2]:
-            _set(own_bits, own_blocks, own_length, own_wraps, x, y, z)
+        _set(told, x, y, z)
+        _set(fresh, x, y, z)
+        x = (x + told.low[0] - here.low[0]) % cells[0]
+        y = (y + told.low[1] - here.low[1]) % cells[1]
+        z = (z + told.low[2] - here.low[2]) % cells[2]
+        if x < here.length[0] and y < here.length[1] and z < here.length[2]:
+            _set(here, x, y, z)
 
 
 @kernel
-def find_blocks(extent):
-    """Note which blocks of an extent have a cell that is set, and which are beside one; see `take_cells`."""
-    _, length, wraps, bits, blocks = extent
+def find_blocks(some):
+    """Note which blocks have a cell of a CellSet's bits, and which are beside one."""
+    length, bits, blocks = some.length, some.bits, some.blocks
     words = (length[2] + WORD - 1) // WORD
     for x in range(length[0]):
         for y in range(length[1]):
@@ -83,17 +93,17 @@ def find_blocks(extent):
                 left, z = np.int64(bits[(x * length[1] + y) * words + k]), k * WORD // BLOCK
                 while left != 0:
                     if left % (1 << BLOCK) != 0 and blocks[x // BLOCK, y // BLOCK, z] != WITH:
-                        _set_block(blocks, wraps, x // BLOCK, y // BLOCK, z)
+                        _set_block(blocks, some.wraps, x // BLOCK, y // BLOCK, z)
                     left >>= BLOCK
                     z += 1
 
 
 @inlined
-def _set(bits, blocks, length, wraps, x, y, z):
-    word = (x * length[1] + y) * ((length[2] + WORD - 1) // WORD) + z // WORD
-    bits[word] = np.uint32(np.int64(bits[word]) | (np.int64(1) << (z % WORD)))
-    if blocks[x // BLOCK, y // BLOCK, z // BLOCK] != WITH:
-        _set_block(blocks, wraps, x // BLOCK, y // BLOCK, z // BLOCK)
+def _set(some, x, y, z):
+    word = (x * some.length[1] + y) * ((some.length[2] + WORD - 1) // WORD) + z // WORD
+    some.bits[word] = np.uint32(np.int64(some.bits[word]) | (np.int64(1) << (z % WORD)))
+    if some.blocks[x // BLOCK, y // BLOCK, z // BLOCK] != WITH:
+        _set_block(some.blocks, some.wraps, x // BLOCK, y // BLOCK, z // BLOCK)
 
 
 @kernel
@@ -126,43 +136,32 @@ def block_around(x, k, n, wraps):
 
 
 @kernel
-def coming_to(extent, lattice, balls, hit):
-    """Set hit[k] where molecule k may come to a set cell of an extent.
-
-    Parameters
-    ----------
-    extent : tuple
-        See `take_cells`.
-    lattice, balls : tuple
-        See `reach.mark_cells`.
-    hit : (k,) uint8 array
-    """
+def coming_to(some, lattice, balls, hit):
+    """Set hit[k], uint8, where molecule k of Balls may come to a cell of a CellSet."""
     for k in range(len(hit)):
-        if _reaches(extent, lattice, balls, k):
+        if _reaches(some, lattice, balls, k):
             hit[k] = 1
 
 
 @kernel
-def _reaches(extent, lattice, balls, k):
-    """Whether molecule k may come to a set cell of an extent: of its beads those are looked at that are near one."""
-    low, length, _, bits, blocks = extent
-    position, radius, first, count, skin = balls
-    for i in range(first[k], first[k] + count[k]):
-        far = radius[i] + skin[k]
-        if _may_reach(low, length, blocks, lattice, position, far, i) and bead_reaches(
-            bits, low, length, lattice, position, far, i
+def _reaches(some, lattice, balls, k):
+    """Whether molecule k may come to a cell of a CellSet: of its beads those are looked at that are near one."""
+    for i in range(balls.first[k], balls.first[k] + balls.size[k]):
+        far = balls.radius[i] + balls.skin[k]
+        if _may_reach(some, lattice, balls.position, far, i) and bead_reaches(
+            some.bits, some.low, some.length, lattice, balls.position, far, i
         ):
             return True
     return False
 
 
 @inlined
-def _may_reach(low, length, blocks, lattice, position, far, i):
+def _may_reach(some, lattice, position, far, i):
     """Whether bead i is in or beside a block that has a cell, or may reach further than those tell."""
-    cells, origin, inverse, periodic = lattice
-    x = layer_of(cells, origin, inverse, periodic, position, low, i, 0)
-    y = layer_of(cells, origin, inverse, periodic, position, low, i, 1)
-    z = layer_of(cells, origin, inverse, periodic, position, low, i, 2)
+    length, cells, inverse = some.length, lattice.cells, lattice.inverse
+    x = layer_of(lattice, position, some.low, i, 0)
+    y = layer_of(lattice, position, some.low, i, 1)
+    z = layer_of(lattice, position, some.low, i, 2)
     if far * max(inverse[0], inverse[1], inverse[2]) > SPAN:
         near = True
     elif x >= length[0] or y >= length[1] or z >= length[2]:
@@ -172,16 +171,16 @@ def _may_reach(low, length, blocks, lattice, position, far, i):
             and _beyond(z, length[2], cells[2]) <= SPAN
         )
     else:
-        near = blocks[x // BLOCK, y // BLOCK, z // BLOCK] != 0
+        near = some.blocks[x // BLOCK, y // BLOCK, z // BLOCK] != 0
     return near
 
 
 @inlined
-def layer_of(cells, origin, inverse, periodic, position, low, i, c):
+def layer_of(lattice, position, low, i, c):
     """Return how many cells beyond an extent's first one a bead's is, along an axis, going around the box."""
-    n = cells[c]
-    at = np.int64(np.floor((position[i, c] - origin[c]) * inverse[c]))
-    if not periodic[c]:
+    n = lattice.cells[c]
+    at = np.int64(np.floor((position[i, c] - lattice.origin[c]) * lattice.inverse[c]))
+    if not lattice.periodic[c]:
         at = min(max(at, 0), n - 1)
     at -= low[c]
     while at < 0:  # seldom more than once: cheaper than a division
@@ -203,10 +202,11 @@ def wanted_since(told, fresh, lattice, balls, moved, coming, lent, rows):
 
     Parameters
     ----------
-    told, fresh : tuple
+    told, fresh : CellSet
         See `take_cells`.
-    lattice, balls : tuple
-        See `reach.mark_cells`; all molecules, by row.
+    lattice : Lattice
+    balls : Balls
+        Of all molecules, by row.
     moved, coming : (n,) int64 arrays
         Rows of molecules that have come nearer, and of those that may reach fresh cells.
     lent : (M,) uint8 array
