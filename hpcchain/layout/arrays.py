@@ -367,6 +367,283 @@ EVENT_COLUMNS = 3 + MOST_MEMBERS
 BLOCK_BEFORE, BLOCK_BEHIND, BLOCK_CHAIN, BLOCK_PLACE = range(4)
 CENTRE_MASS = START_COLUMNS
 CHANGE_SORT, CHANGE, CHANGE_COLUMNS = 0, 1, 8
+UNCHANGED, PUSHED, PLACED), and
+                              from CHANGE on the impulse on the chain, or place and velocity of its centre
+arms              16 float64  per row of the log of such runs: what its virial is made of (`stretch_law`), columns
+                              ARM_… below
+limited           int64       beads whose distance from a bead has limits; `limited_row`: where each bead's begin, and
+                              the end; `limits` (3 float64): LEAST, MOST distance [length]; ACTS: whether the
+                              two act on one another otherwise (0, 1)
+stepper                       None, or True where molecules are rigid bodies, or moved by a method that solves for
+                              its steps
+extended                      None, or True where the run has more than smooth hard beads (`model.physics.extended`)
+stretched                     None, or True where long chains are in parts (`block`)
+================  ==========  ======================================================================================
+"""
+
+import numpy as np
+
+from hpcchain.jit.shared_rows import OWN_COLUMNS
+from hpcchain.jit.struct import kernel_struct
+
+# Codes in place of a partner's row: below those of walls, which are -1 - axis (lower), -4 - axis (upper) and, of those
+# with shapes, -7, -8, ... (`contact.walls`).
+NO_EVENT, RELIST, REDRAW, SEGMENT_END = -(2**30) - 3, -(2**30) - 2, -(2**30) - 1, -(2**30)
+SIDE_NAMES = ("x-", "y-", "z-", "x+", "y+", "z+")  # of the box: walls of rows 0 ... 5, of codes -1 ... -6
+SIDES = len(SIDE_NAMES)
+
+X, Y, Z, VX, VY, VZ, START_TICKS, START_REM = range(8)
+AXES = 3
+START_COLUMNS = 8
+ACCELERATION, SPEED = range(2)
+BOUNDS_COLUMNS = 2
+# Of `extra`; behind INSIDE, where there are potentials, a table of the beads within a step of them
+# (`model.physics.extended`). What few runs have lies in a cache line of its own, behind that of all.
+SPIN, DRAWS, NEXT_DRAW, NEXT_DRAW_REM, CONTACTS, BEAD_TYPE = 0, 3, 4, 5, 6, 7
+ORIENTATION, ORIENTATION_X, TURNED, TURNED_REM, INSIDE = 8, 9, 12, 13, 16  # scalar part, vector of a quaternion
+START_MARKS, MOLECULE = range(2)
+SEGMENT_COLUMNS = 2
+BEAD_COLUMNS = START_COLUMNS + BOUNDS_COLUMNS + SEGMENT_COLUMNS
+EVENT_TICKS, EVENT_REM = range(2)
+PARTNER_SERIAL, EVENT_BITS = range(2)
+NEXT_EVENT_COLUMNS = 2
+AWAITED = 2  # value of `event_bits.tied_with`
+REOPENS = -2  # a depth: the event has a closed segment opened again, before all else at its instant
+CANDIDATES_AT = PARTNER_SERIAL
+FRACTION_X, FRACTION_Y, FRACTION_Z, REACH = range(4)
+CELL = OCCUPANT = 3
+FLIGHT_HIGH, FLIGHT_LOW = 6, 7
+LIST_FIRST, LIST_LENGTH, LIST_CAPACITY, OWNERSHIP = range(4)
+CELLS_X, CELLS_Y, CELLS_Z, CELL_COUNT, GRID_X, GRID_Y, GRID_Z = range(7)
+CELL_LINE = 4  # entries of a line of `cell_entries`, a cache line
+SLAB_SQUARE, SLAB_AHEAD = range(2)
+SLABS = 3 * AXES
+LENGTH, SERIAL = range(2)
+TIMING_COLUMNS = 2
+TOP_SPEED, TRAVELLED = range(2)
+WINDOW_TIMING_COLUMNS = 2
+SPARE_HEAD, SPARE_ROWS, SPARE_LEAST = range(3)
+EVENT_SIZE = 0
+(
+    LOG_TIME,
+    LOG_KIND,
+    LOG_LOWER,
+    LOG_HIGHER,
+    LOG_IMPULSE,
+    LOG_QUANTA,
+    LOG_STATUS,
+    LOG_MOLECULE,
+    LOG_TANGENTIAL,
+    LOG_TANGENTIAL_Y,
+    LOG_TANGENTIAL_Z,
+    LOG_WORK,
+    LOG_HEAT,
+    LOG_TENSOR,
+) = range(14)
+CANCELLED, VALID, EXACT_FALLBACK = 0.0, 1.0, 2.0  # values of LOG_STATUS; the last: no root, so the exact impulse
+PAIR_KIND, WALL_KIND, DRAW_KIND = 0.0, 1.0, 6.0  # values of LOG_KIND; those between are `events.crossing`'s
+# Parts of the virial's tensor that are summed beside its trace: yy, zz, xy, xz, yz.
+TENSOR_PARTS = 5
+KEPT_COLUMNS = LOG_TENSOR  # of rows of the log that are final
+LOG_COLUMNS = LOG_TENSOR + TENSOR_PARTS
+MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
+SIDE = OTHER_MEMBER - MEMBER
+FIRST_BEAD, SECOND_BEAD = range(2)
+LEAST, MOST, ACTS = range(3)
+OPENED_TICKS, OPENED_REM = range(2)
+TOP, ROOT = 0, 3  # row and column of `key` and `winner` that have the earliest of all (`tournament`)
+MATCH = 4  # columns of both
+
+# Of `mol`. The first are the molecule's own; MOL_CLASS says where in `mol_class` the others are (`jit.shared_rows`).
+MOL_FIRST, MOL_CLASS, MOL_SERIES, MOL_ORDER, MOL_OWNERSHIP, MOL_IMAGE = range(6)
+(
+    MOL_BEADS,
+    MOL_SOLVER,
+    MOL_BONDS,
+    MOL_TILES,
+    MOL_TABLE,
+    MOL_SELF,
+    MOL_WORKSPACE,
+    MOL_GRAPH,
+) = range(OWN_COLUMNS, OWN_COLUMNS + 8)
+MOL_COLUMNS = MOL_GRAPH + 1
+# Of `window_molecule`. Where a segment stands in the window: the closed one before it (-1: none), its number in the
+# window, the event that began it and that event's ids, whether it is the one its owner's history has, and how often a
+# simultaneous contact reopened it.
+(
+    WINDOW_PREVIOUS,
+    WINDOW_NUMBER,
+    WINDOW_EVENT,
+    WINDOW_LOWER,
+    WINDOW_HIGHER,
+    WINDOW_MATCH,
+    WINDOW_REOPENED,
+) = range(7)
+WINDOW_OF_SEGMENT = 7  # what is a segment's, and goes with it when it is closed: the columns before this one
+# What belongs to the molecule: size class, length of its owner's history, number up to which others know its segments,
+# whether they changed since, where a rollback sets it back to, how many of its beads are dormant, whether it stands in
+# `touched`, and its global number.
+(
+    WINDOW_CLASS,
+    WINDOW_HISTORY,
+    WINDOW_SENT,
+    WINDOW_CHANGED,
+    WINDOW_TARGET,
+    WINDOW_DORMANT,
+    WINDOW_TOUCHED,
+    WINDOW_ID,
+) = range(7, 15)
+# A row of 16 columns takes two cache lines, and mostly the first is read: so all rows share half of a cache's sets.
+# Then two ranks of single beads take 1.15 times as long.
+WINDOW_COLUMNS = 18
+BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
+OWNED, GHOST, FULL_GHOST, VACANT, DORMANT = range(5)
+AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3
+UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
+FALLING = 0  # order of a single bead's segment on a parabola, of which `series` begins with the acceleration
+(
+    SCALAR_MOLECULES,
+    SCALAR_BEADS,
+    SCALAR_WINDOWED,
+    SCALAR_SERIAL,
+    SCALAR_EVENT,
+    SCALAR_OUT_OF_ROWS,
+    SCALAR_ROLLED_BACK,
+    SCALAR_HISTORY,
+    SCALAR_DRIFTED_PAIRS,
+    SCALAR_STALE,
+    SCALAR_VIRIAL,
+    SCALAR_RESTORED,
+    SCALAR_REOPENED,
+    SCALAR_TOUCHED,
+    SCALAR_WALL_IMPULSE,
+) = range(15)  # SCALAR_WALL_IMPULSE: of walls, one for each axis
+# Energy that has come in, in quanta; the seed of all random numbers, 64 bits.
+SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
+SCALAR_TENSOR = SCALAR_SEED + 1  # parts of the virial's tensor, in quanta
+SCALAR_SERIES_END = SCALAR_TENSOR + TENSOR_PARTS  # of `series`: where what no block has had begins
+SCALAR_ROOMS_END = SCALAR_SERIES_END + 1  # of `neighbour`: where what no list has had begins
+SCALARS = 32
+SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
+
+(
+    TICK,
+    SIZE,
+    INVERSE,
+    LOWER_WALL,
+    UPPER_WALL,
+    GROWTH,
+    GROWTH_RATE,
+    SHELL,
+    CAP,
+    RESTITUTION,
+    SIMULTANEOUS,
+    SIMULTANEOUS_GAP,
+    FIRST_STEP,
+    ORIGIN,
+    PERIOD,
+    INVERSE_PERIOD,
+    SMALL_BOX,
+    WIDEST,
+    WALLS,
+    UNEQUAL,
+    NOW,
+    QUANTUM,
+    LATEST,
+    REACH_UNIT,
+    REACH_MARGIN,
+    LAW,
+    FASTEST,
+    ASTRAY,
+    CONTACT_RATE,
+    IMPULSE_QUANTUM,
+    GRAVITY,
+    FALL,
+    ENERGY_QUANTUM,
+    REDRAW_RATE,
+    REDRAW_TEMPERATURE,
+    PAIR_COLUMNS,
+) = (
+    *(
+        0,
+        1,
+        4,
+        7,
+        10,
+        *range(13, 17),
+        18,
+        *range(20, 24),
+        26,
+        29,
+        *range(32, 35),
+        36,
+        37,
+        39,
+        40,
+        *range(42, 49),
+    ),
+    *(49, 52, 53, 54, 55, 56),
+)  # GRAVITY: of each axis; FALL: its size
+BEYOND, STEP_POTENTIALS = 57, 58  # how much farther than contact beads act on one another; whether there are any
+INSTANT_RULE = 59  # which contacts of one instant are resolved together, in runs that are extended: one of the next
+JOINT, GENERALISED, MOREAU = range(3)
+HORIZON = 60  # how long after its segment's start a bead most likely meets a distance (`broad_phase_by_time`)
+TURNS = 61  # whether beads that spin have orientations
+SAFE_SHELL = 62  # half width of the shell without what list origins are rounded by (`neighbour_lists`) [length]
+REACH_SCALE = 63  # of each axis: REACH_UNITs in a unit of the fractions in `swept`
+PARAMETERS = 66
+LISTED = -2.0  # in `origin_time`
+NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
+# A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be
+# from their reference positions at most when the segment began that was open at the window's start, or at IN_SINCE if
+# that is later, and when its present one did [length].
+IN_UNTIL, IN_UNTIL_REM, IN_SINCE, IN_SINCE_REM, IN_FAR, IN_NOW = range(6)
+IN_COLUMNS = 8
+# Of `walls`: whether there is one (a side, a sphere, a cylinder) and its axis; place of a side, or centre and radius of
+# the surface, at time 0; velocity towards the inside; temperature, 0: it reflects.
+WALL_SORT, WALL_AXIS, WALL_CENTRE, WALL_PLACE, WALL_VELOCITY, WALL_TEMPERATURE = 0, 1, 2, 5, 6, 7
+WALL_COLUMNS = 8
+NO_WALL, PLANE, SPHERE, CYLINDER = range(4)
+# In front of a kind's static table: longest segment, tolerance, whether its contacts follow Leyendecker et al. 2012's
+# law and their times are found by bisection alone.
+STEP_AT, TOLERANCE_AT, LAW_AT, BISECTS_AT = -8, -7, -6, -5
+FALLS_AT, GRAVITY_AT = -4, -3  # whether gravity is in a motion from the first (`falling.falls`); it, for each axis
+LIMITS = 8
+# Before them, in runs that are extended, TRAITS numbers of bead b of the kind's molecules: its type, and 1 / moment of
+# inertia, from index -LIMITS - TRAITS (b + 1) on.
+TRAIT_TYPE, TRAIT_INVERSE_MOMENT = range(2)
+TRAITS = 2
+PAIR_NORMAL, PAIR_TANGENTIAL, PAIR_LEFT = range(3)
+
+# Contacts and molecules that are resolved together at one instant; sets of contacts are bits of an int64.
+MOST_TIES, MOST_MEMBERS = 60, 12
+COPY_ROWS, RIGHT_ROW = MOST_TIES, 2 * MOST_TIES  # of `matrix` (`pushes.solve_pushes`): all equations, right sides
+RESTITUTION_ROW = RIGHT_ROW + 4  # behind the right sides and three more: e_n of each contact
+PUSH_ROWS = RESTITUTION_ROW + 1
+CONTACT_NORMAL, SPARE_NORMAL = range(2)  # rows of `normals` where one contact is resolved: its normal; scratch
+ROUGHNESS = 1e-6  # of places in single precision, ten times their rounding or more (`candidates_straight`)
+UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`broad_phase`)
+EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS
+EVENT_COLUMNS = 3 + MOST_MEMBERS
+
+# Of `block`: of a row that is a part of a long chain, the rows of the parts before and behind it, -1 at the ends, the
+# row of its chain in `centre`, and which part it is. `centre`: mass of the chain, and its START_COLUMNS.
+BLOCK_BEFORE, BLOCK_BEHIND, BLOCK_CHAIN, BLOCK_PLACE = range(4)
+CENTRE_MASS = START_COLUMNS
+CHANGE_SORT, CHANGE, CHANGE_COLUMNS = 0, 1, 8
+
+# Of a molecule's part of a message (`ghost_messages`), then as many entries of segments as are new.
+HEAD_ID, HEAD_KEPT, HEAD_TOTAL, HEAD = range(4)
+# Of the entry of one segment, in messages and owners' histories; ENTRY_LOWER and ENTRY_HIGHER are the ids of the event
+# that began it, of depth ENTRY_DEPTH.
+ENTRY_TICKS, ENTRY_REM, ENTRY_DEPTH, ENTRY_LOWER, ENTRY_HIGHER, ENTRY_RUNNING_LENGTH, ENTRY_IMAGE = range(7)
+ENTRY_LENGTH, ENTRY_WRONG, ENTRY_MEMBERS, ENTRY_MEMBER_IDS = range(ENTRY_IMAGE + AXES, ENTRY_IMAGE + AXES + 4)
+ENTRY_ALONE = ENTRY_MEMBER_IDS + MOST_MEMBERS  # the receiver's: 1 where none that it owns takes part in the event
+ENTRY_BEADS = ENTRY_ALONE + 1
+# Of each of its beads, behind position and velocity.
+ENTRY_MARKS, ENTRY_ACCELERATION, ENTRY_SPEED, ENTRY_PER_BEAD = range(2 * AXES, 2 * AXES + 4)
+# Behind the beads of a part of a long chain: what its event does to the chain's centre, its order, its coefficients.
+ENTRY_OF_CENTRE, ENTRY_ORDER, ENTRY_OF_PART = 0, CHANGE_COLUMNS, CHANGE_COLUMNS + 1
 UNCHANGED, PUSHED, PLACED = 0.0, 1.0, 2.0
 # Of `arms`: the row in `centre` of either side's chain, or -1; of a chain the place of its bead, else the way from the
 # bead to its molecule's centre; the way from bead to bead across their contact; the impulse on the first.
