@@ -32,9 +32,8 @@ from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings
 from hpcchain.sector.core import Options
 from hpcchain.sector.ghosted import GhostedSector
-from hpcchain.sector.setup.list_room import list_capacity
 from hpcchain.sector.setup.molecules_here import MoleculesHere
-from hpcchain.sector.setup.shell import default_shell, is_dilute, low_density
+from hpcchain.sector.setup.shell import default_shell, is_dilute, list_capacity, low_density
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System

@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.parallel.ghosts.distances import FARTHEST, NEAR, bring_nearer, no_distances, rooms
 from hpcchain.parallel.ghosts.first_look import (
     BLOCK,
+    FARTHEST,
+    NEAR,
     WITH,
     CellSet,
+    bring_nearer,
     coming_to,
     find_blocks,
     no_cells,
+    no_distances,
+    rooms,
     set_cells,
     take_cells,
     wanted_since,

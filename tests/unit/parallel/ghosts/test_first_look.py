@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC
-from hpcchain.parallel.ghosts.distances import FARTHEST, NEAR, bring_nearer, no_distances, rooms
-from hpcchain.parallel.ghosts.first_look import WITH, find_blocks, no_cells, set_cells
+from hpcchain.parallel.ghosts.first_look import (
+    FARTHEST,
+    NEAR,
+    WITH,
+    bring_nearer,
+    find_blocks,
+    no_cells,
+    no_distances,
+    rooms,
+    set_cells,
+)
 from hpcchain.parallel.ghosts.reach import Balls, Cells, Extent, mark_cells, reaches
 
 BOX = SimpleNamespace(
