@@ -148,13 +148,12 @@ def test_what_does_not_go_with_them_is_said(tmp_path, setting, word):
         load_config(path)
 
 
-def test_files_of_whole_chains_say_nothing_of_stretches(whole, tmp_path):
-    """Earlier versions of the program read them."""
+def test_only_files_of_divided_chains_have_a_table_of_parts(whole, tmp_path):
     path = write_input(tmp_path / "in.toml", TABLES | {"propagator": {}, "run": {"end_time": 0.1, "sectors": "auto"}})
     with h5py.File(newest(run_here(path, tmp_path / "a"))) as file:
-        assert "parts" not in file["state"] and b"stretches" not in file["physics"][()].tobytes()
+        assert "parts" not in file["state"]
     with h5py.File(newest(whole[0])) as file:
-        assert "parts" in file["state"] and b"stretches" in file["physics"][()].tobytes()
+        assert "parts" in file["state"]
 
 
 def changed(rows, columns, change):
