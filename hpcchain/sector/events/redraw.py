@@ -16,6 +16,7 @@ from hpcchain.layout.segment_bits import set_struck, start_depth
 from hpcchain.propagators.interface import load, prepare, project
 from hpcchain.sector.events.contact_event import learn_pace
 from hpcchain.sector.events.members import kinetic_energy
+from hpcchain.sector.events.note import note_draw
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.segments.falling import inverse_mass
 from hpcchain.sector.segments.monomer import move_straight, set_bounds
@@ -34,7 +35,7 @@ def redraw(s, m, ticks, remainder, log_rows):
         heat = _single(s, first, m, dt, ticks, remainder, depth)
     else:
         heat = _molecule(s, first, m, dt, ticks, remainder, depth)
-    record_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
+    note_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         s.scalars[L.SCALAR_EVENT] += 1
         s.group[0] = m
@@ -96,23 +97,3 @@ def _molecule(s, first, m, dt, ticks, remainder, depth):
     s.scalars[L.SCALAR_SERIAL] += 1
     new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)
     return heat
-
-
-@kernel
-def record_draw(s, first, time, heat, log_rows):
-    """Count the energy that came in; log the draw: its time, the first bead's id twice, no impulse."""
-    quanta = np.rint(heat / s.par[L.ENERGY_QUANTUM])
-    if s.scalars[L.SCALAR_WINDOWED] == 0:
-        s.scalars[L.SCALAR_HEAT] += np.int64(quanta)
-    if log_rows == 0:
-        return
-    row = s.log[s.count[L.N_LOGGED]]
-    row[:] = 0.0
-    row[L.LOG_TIME] = time
-    row[L.LOG_KIND] = L.DRAW_KIND
-    row[L.LOG_LOWER] = s.bead_id[first]
-    row[L.LOG_HIGHER] = s.bead_id[first]
-    row[L.LOG_HEAT] = quanta
-    row[L.LOG_STATUS] = L.VALID
-    row[L.LOG_MOLECULE] = s.segment[first, L.MOLECULE]
-    s.count[L.N_LOGGED] += 1

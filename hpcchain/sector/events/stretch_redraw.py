@@ -14,7 +14,8 @@ from hpcchain.layout.segment_bits import start_depth
 from hpcchain.propagators.taylor.chain import chain_prepare
 from hpcchain.sector.events.contact_event import close
 from hpcchain.sector.events.members import kinetic_energy
-from hpcchain.sector.events.redraw import draw_velocities, record_draw
+from hpcchain.sector.events.note import note_draw
+from hpcchain.sector.events.redraw import draw_velocities
 from hpcchain.sector.events.stretch_event import NOWHERE
 from hpcchain.sector.segments.stretch import begin_all, last_row, load_stretch
 from hpcchain.sector.speculation.beside import request_ahead
@@ -46,5 +47,5 @@ def redraw_chain(s, m, ticks, remainder, log_rows):
     chain_prepare(s.work, offset, tiles)
     heat = kinetic_energy(s.work, offset, tiles) - before
     begin_all(s, offset, tiles, m, last, ticks, remainder, depth)
-    record_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
+    note_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
     return last
