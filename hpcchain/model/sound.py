@@ -47,9 +47,10 @@ KNOWN = {
     "orientations": orientations_problem,
     "potentials": potentials_problem,
     "distance_limits": limits_problem,
+    "fixed_speed": lambda value, _: None if isinstance(value, float) and 0.0 < value < np.inf else "is no speed",
 }
 """Of what `Physics.extended` may have: name -> function of the value and the Topology that says what is wrong."""
-LOOKED_AT_ELSEWHERE = ("pairs", "rough", "gravity", "walls", "fixed", "fixed_speed", "thermostat", "seed")
+LOOKED_AT_ELSEWHERE = ("pairs", "rough", "gravity", "walls", "fixed", "thermostat", "seed")
 """The other names that it may have."""
 MUTUAL = "state/inside: a bead names another that does not name it, or another level of their potential"
 BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}

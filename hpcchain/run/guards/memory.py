@@ -28,8 +28,7 @@ from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import agree
 from hpcchain.run.starts.own_input import config_of_text
-from hpcchain.sector.setup.list_room import list_capacity
-from hpcchain.sector.setup.shell import default_shell, is_dilute
+from hpcchain.sector.setup.shell import default_shell, is_dilute, list_capacity
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, PotentialSection
