@@ -21,7 +21,7 @@ from hpcchain.model.topology import build_box, build_composition
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Pool, dot
-from hpcchain.steps.contacts.inclusions import EVENT_ROW, Contacts
+from hpcchain.steps.contacts.inclusions import EVENT_ROW, Contacts, Solution
 from hpcchain.steps.contacts.walls import Walls
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
 from hpcchain.steps.failures import raise_worst, require_wide, wider_skin
@@ -293,8 +293,9 @@ class SteppedEngine(MidpointRule):
 
     def _wrap(self) -> None:
         """Bring molecules back that have left the box."""
-        box = (self.box.origin, self.wrapped)
-        if motion.wrap(self.position, self.reference, self.own.image, self.local, self.first, *box):
+        if motion.wrap(
+            self.position, self.reference, self.own.image, self.local, self.first, self.box.origin, self.wrapped
+        ):
             self.stale = True
 
     @timed("messages")
@@ -349,9 +350,7 @@ class SteppedEngine(MidpointRule):
         own, contacts = self.own, self.contacts
         curved = curved or contacts.curved(before, velocity, pairs, self.refresh)
         pool = Pool(own.molecules, own.ids, self.first, before[self.local], velocity, self.force, *curved)
-        done, rows = contacts.sharing.parts(pool, pairs).solved(
-            lambda one, found: (one, *contacts.solved(one, found)), lambda one: np.column_stack(one[3:5])
-        )
+        done, rows = contacts.sharing.parts(pool, pairs).solved(contacts.solved, Solution.table)
         for ids, row in rows:
             self._take(ids, row[:, :3], row[:, 3:])
         return done
@@ -362,9 +361,9 @@ class SteppedEngine(MidpointRule):
         They are those of own beads, or those that were solved here: all are some rank's.
         """
         resting = NONE
-        for one, geometry, normal, _, _, impulse, smooth in done:
-            self.contacts.count(one, geometry, normal, impulse)
-            resting = np.concatenate([resting, geometry.pairs[smooth]])
+        for one in done:
+            self.contacts.count(one.pool, one.geometry, one.normal, one.impulse)
+            resting = np.concatenate([resting, one.geometry.pairs[one.smooth]])
         self._wrap()
         return self._listed_after_contacts(resting)
 
@@ -456,13 +455,11 @@ class SteppedEngine(MidpointRule):
         own = self.own
         place, speed = self.position[self.local], own.velocity.copy()
         pool = Pool(own.molecules, own.ids, self.first, place, speed, self.force, np.zeros((len(own.ids), 0)), NONE)
-        done, rows = self.contacts.sharing.parts(pool, resting).solved(
-            lambda one, pairs: (one, *self.contacts.stilled(one, pairs)), lambda one: one[3]
-        )
+        done, rows = self.contacts.sharing.parts(pool, resting).solved(self.contacts.stilled, lambda one: one.velocity)
         for ids, velocity in rows:
             self._take(ids, None, velocity)
-        for one, geometry, normal, _, impulse in done:
-            self.contacts.add(one, geometry, normal, impulse, impulse != 0.0, self.time)
+        for one in done:
+            self.contacts.add(one.pool, one.geometry, one.normal, one.impulse, one.impulse != 0.0, self.time)
 
     def _half_step_of_friction(self, draw: int) -> None:
         """Let half a step of the thermostat's friction act; `draw`: half steps so far."""
