@@ -14,7 +14,7 @@ from hpcchain.contact.walls import is_thermal, normal_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import is_part, member_of, radius_of, set_struck
 from hpcchain.sector.events.crossing import cross, is_step
 from hpcchain.sector.events.members import (
@@ -57,7 +57,7 @@ def close(s, m, ticks, remainder):
     """End molecule m's present segment at a time: learn from its length, forget what was struck at its start."""
     save_segment(s, m)
     first = s.mol[m, L.MOL_FIRST]
-    length = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    length = since_start(s, first, ticks, remainder)
     if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
         learn_pace(s, m, length)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):

@@ -9,7 +9,7 @@ from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import MOST_DEPTH
-from hpcchain.layout.clock import earlier, time_span
+from hpcchain.layout.clock import earlier, since_start
 from hpcchain.layout.segment_bits import event_depth, is_part, partner_of, serial_of, set_struck
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import BACK, contact_event, learn_pace
@@ -68,9 +68,7 @@ def _end_segment(s, m, ticks, remainder):
 @inlined
 def _renew_list(s, i, ticks, remainder):
     """Make a bead's list anew where it is now; no segment changes."""
-    return renew_list(
-        s, i, time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
-    )
+    return renew_list(s, i, since_start(s, i, ticks, remainder))
 
 
 @inlined
@@ -78,7 +76,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
     mi = s.segment[i, L.MOLECULE]
     s.group[0] = mi
-    dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+    dt = since_start(s, i, ticks, remainder)
     save_segment(s, mi)
     pass_time(s.par, s.segment, i, 1, dt)
     s.scalars[L.SCALAR_SERIAL] += 1
@@ -89,9 +87,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     if partner >= 0:
         mj = s.segment[partner, L.MOLECULE]
         s.group[1] = mj
-        dt = time_span(
-            ticks, remainder, s.starts[partner, L.START_TICKS], s.starts[partner, L.START_REM], s.par[L.TICK]
-        )
+        dt = since_start(s, partner, ticks, remainder)
         save_segment(s, mj)
         pass_time(s.par, s.segment, partner, 1, dt)
         s.scalars[L.SCALAR_SERIAL] += 1

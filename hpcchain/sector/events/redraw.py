@@ -11,7 +11,7 @@ from hpcchain.contact.thermal import maxwell, set_next_redraw
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import set_struck, start_depth
 from hpcchain.propagators.interface import load, prepare, project
 from hpcchain.sector.events.contact_event import learn_pace
@@ -28,7 +28,7 @@ from hpcchain.sector.speculation.rollback import save_segment, sign_event
 def redraw(s, m, ticks, remainder, log_rows):
     """Draw molecule m's velocities anew at a time, and start its next segment."""
     first = s.mol[m, L.MOL_FIRST]
-    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    dt = since_start(s, first, ticks, remainder)
     depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
     logged = s.count[L.N_LOGGED]
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:

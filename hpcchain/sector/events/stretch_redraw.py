@@ -9,7 +9,7 @@ from hpcchain.contact.thermal import set_next_redraw
 from hpcchain.jit.decorators import outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import start_depth
 from hpcchain.propagators.taylor.chain import chain_prepare
 from hpcchain.sector.events.contact_event import close
@@ -28,7 +28,7 @@ def redraw_chain(s, m, ticks, remainder, log_rows):
     Returns its last row, NOWHERE where parts have to go back first (`speculation.beside`).
     """
     first, beads = s.mol[m, L.MOL_FIRST], np.int64(0)
-    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    dt = since_start(s, first, ticks, remainder)
     depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
     last = last_row(s, m)
     if s.scalars[L.SCALAR_WINDOWED] != 0:

@@ -10,7 +10,7 @@ from hpcchain.contact.thermal import next_redraw
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import segment_entry as E
-from hpcchain.layout.clock import after, earlier
+from hpcchain.layout.clock import after, earlier, since_start
 from hpcchain.layout.segment_bits import event_depth, partner_of, start_depth
 
 MOST_REOPENED = 4
@@ -142,7 +142,7 @@ def is_current(s, i, r, newer, ticks, remainder, depth, a, b):
         return False
     if precedes(s, newer, ticks, remainder, depth, a, b):
         return True
-    since = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (remainder - s.starts[newer, L.START_REM])
+    since = since_start(s, newer, ticks, remainder)
     contact = s.window_molecule[s.segment[newer, L.MOLECULE], L.WINDOW_HIGHER] > L.SEGMENT_END
     return (
         contact
@@ -155,7 +155,7 @@ def is_current(s, i, r, newer, ticks, remainder, depth, a, b):
 def precedes(s, newer, ticks, remainder, depth, a, b):
     """Whether a contact comes before the event that began the segment in row `newer`, or is it; see `is_current`."""
     h = s.segment[newer, L.MOLECULE]
-    since = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (remainder - s.starts[newer, L.START_REM])
+    since = since_start(s, newer, ticks, remainder)
     if since != 0.0:
         return since < 0.0
     if depth != start_depth(s.segment, newer):
