@@ -9,7 +9,6 @@ import numpy as np
 from hpcchain.contact.thermal import next_redraw
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout import segment_entry as E
 from hpcchain.layout.clock import after, earlier, since_start
 from hpcchain.layout.segment_bits import event_depth, partner_of, start_depth
 
@@ -47,7 +46,7 @@ def next_time_of(s, m):
         begin = _next_of_history(s, m)
         if begin < 0:
             return np.inf, np.inf
-        return s.owner_history[begin + E.TICKS], s.owner_history[begin + E.REM]
+        return s.owner_history[begin + L.ENTRY_TICKS], s.owner_history[begin + L.ENTRY_REM]
     if s.extended is not None and holder == L.BY_THERMOSTAT:
         return next_redraw(s, m)
     if waits(s, m):
@@ -71,9 +70,9 @@ def next_event_of(s, m):
         if begin < 0:
             return np.int64(0), np.int64(0), np.int64(L.SEGMENT_END)
         return (
-            np.int64(s.owner_history[begin + E.DEPTH]),
-            np.int64(s.owner_history[begin + E.LOWER]),
-            np.int64(s.owner_history[begin + E.HIGHER]),
+            np.int64(s.owner_history[begin + L.ENTRY_DEPTH]),
+            np.int64(s.owner_history[begin + L.ENTRY_LOWER]),
+            np.int64(s.owner_history[begin + L.ENTRY_HIGHER]),
         )
     first = s.mol[m, L.MOL_FIRST]
     depth = np.int64(0)
