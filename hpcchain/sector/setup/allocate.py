@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.contact.coefficients import pair_coefficients
+from hpcchain.contact.coefficients import coefficient_table
 from hpcchain.contact.rough_ties import SCRATCH
 from hpcchain.contact.tc_model import contact_rate
 from hpcchain.errors import EngineError
@@ -71,7 +71,6 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     if not np.isfinite(par[L.CAP]):
         par[L.CAP] = float(np.max(box.size))
     par[L.CAP] *= 1.0 - 1e-9
-    par[L.RESTITUTION] = physics.restitution
     par[L.CONTACT_RATE] = contact_rate(physics.longest_contact_time)
     par[L.PAIR_COLUMNS] = len(topology.type_names) + L.SIDES + len(shapes_of(physics))
     par[L.GRAVITY : L.GRAVITY + L.AXES] = gravity_of(physics)
@@ -330,11 +329,11 @@ def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) 
 
 
 def contact_arrays(system: System) -> dict:
-    """Return the coefficients of contacts of pairs of types, in extended runs, and scratch for their impulses."""
-    if not is_extended(system.physics):
-        return {"coefficients": np.zeros((1, 4)), "tangential": np.zeros(3)}
-    table = pair_coefficients(system.physics, composition_of(system.topology).type_names)
-    return {"coefficients": table, "tangential": np.zeros(3)}
+    """Return the coefficients of contacts, one row for all where runs are not extended, and scratch for impulses."""
+    table = coefficient_table(system.physics, composition_of(system.topology).type_names).reshape(
+        -1, L.PAIR_COEFFICIENTS
+    )
+    return {"coefficients": table if is_extended(system.physics) else table[:1].copy(), "tangential": np.zeros(3)}
 
 
 def step_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
