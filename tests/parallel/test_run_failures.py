@@ -4,6 +4,7 @@ Each run is started by mpirun, with the stand-in (replicated.py) for its engine.
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -139,6 +140,61 @@ def test_a_disk_that_is_full(tmp_path, ranks, most, words):
     (message,) = messages(done.stderr)
     assert words in message and "Traceback" not in done.stderr, done.stderr
     assert goes_on(folder, tmp_path)
+
+
+JOINING = """
+import resource, sys
+from mpi4py import MPI
+from tests.support.replicated import main
+from hpcchain.run.recorder import Recorder
+
+joined = Recorder.assemble
+
+def full(self, provenance):
+{body}
+    MPI.COMM_WORLD.Barrier()
+    return joined(self, provenance)
+
+Recorder.assemble = full
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def joins(tmp_path, body):
+    """Run to the end with files for which there is no room when they are joined; return the process and the folder."""
+    write_input(tmp_path / "in.toml", TABLES)
+    (tmp_path / "joining.py").write_text(JOINING.format(body=body))
+    words = [*mpirun(3), sys.executable, "joining.py", "run", "in.toml", "--output", "out", "--until", "0.4"]
+    done = subprocess.run(
+        words,
+        cwd=tmp_path,
+        env=clean_environment(PYTHONPATH=str(ROOT)),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=2 * SOON,
+    )
+    return done, tmp_path / "out"
+
+
+def require_kept(done, folder, place, words):
+    """Fail unless a run says once why its files could not be joined, and a resume joins them."""
+    assert done.returncode == 65, done.stderr
+    (message,) = messages(done.stderr)
+    assert re.search(words, message), message
+    assert "Traceback" not in done.stderr and "Segmentation" not in done.stderr, done.stderr
+    all_end(place)
+    assert not (folder / "trajectory.h5").exists()
+    resume_here(folder, until=0.4)
+    run_here(place / "in.toml", place / "whole", until=0.4)
+    assert difference(folder, place / "whole", ("trajectory", "events")) is None and leftovers(folder) == []
+
+
+@pytest.mark.parametrize(("most", "hard"), [(3_000, "resource.RLIM_INFINITY"), (60_000, "most")])
+def test_no_room_to_join_the_files_of_several_ranks(tmp_path, most, hard):
+    """Files may be no longer than something, for good or not, on all ranks from the end of the run on."""
+    body = f"    most = {most}\n    resource.setrlimit(resource.RLIMIT_FSIZE, (most, {hard}))"
+    require_kept(*joins(tmp_path, body), tmp_path, r"is there room on the disk\?.* write failed|ulimit -f")
 
 
 def test_a_rank_that_does_not_come(tmp_path):
