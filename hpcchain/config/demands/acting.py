@@ -44,7 +44,7 @@ class Bonds:
 def bonds_of(kind: MoleculeSection, where: str) -> Bonds:
     """Return the Bonds of a [[molecule]]."""
     if len(kind.bead_types) == 1 and np.ndim(kind.bond_length) == 0:  # also of molecules that no memory holds
-        found = {frozenset(kind.bead_types): float(kind.bond_length)} if kind.bond_count else {}
+        found = {frozenset(kind.bead_types): float(np.max(kind.bond_length))} if kind.bond_count else {}
         return Bonds(where, not kind.rigid, found, not (kind.is_line or kind.is_body))
     names, table = types_of_beads(kind), bond_table(kind)
     length = np.broadcast_to(kind.bond_length, len(table)) if len(table) else np.zeros(0)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.config.keys.schema import DIRECTOR_KEYS
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bodies import body_sites, is_thin
 from hpcchain.model.molecules.bonds import bond_table
@@ -151,6 +150,7 @@ def check_beads(kind: MoleculeSection, where: str) -> None:
         raise Wrong(f"{where}.fixed: beads {a} and {b} are bonded and both fixed; fix one of them, or {SHAPE}")
 
 
+DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
 UNIT = 1e-9
 """How far the norm of an orientation that is given may be from 1."""
 

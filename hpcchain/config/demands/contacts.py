@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.keys.schema import read_sections
 from hpcchain.config.keys.sections import WallSection
-from hpcchain.config.keys.values import Wrong, shown
+from hpcchain.config.keys.values import Wrong
 from hpcchain.layout.arrays import SIDE_NAMES
 from hpcchain.model.molecules.bonds import type_names
 
@@ -110,42 +110,27 @@ def check_rough(config: Config) -> None:
 AXES = ("x", "y", "z")
 PROJECTIONS, ROOM = 1000, 1e-3
 """Most projections on all walls, and by what part of a bead's radius they may still miss one."""
-OF_SHAPES = {"center": ("sphere", "cylinder"), "radius": ("sphere", "cylinder"), "axis": ("cylinder",)}
 
 
-def read_walls(tables: int | list, read_section: Callable) -> tuple:
-    """Return the WallSections of the input.
-
-    Parameters
-    ----------
-    tables : object
-        What TOML holds under "wall".
-    read_section : callable
-        (table, section, where) -> {key: value}.
-
-    Raises
-    ------
-    Wrong
-        With key and reason.
-    """
-    if isinstance(tables, dict):
-        raise Wrong("wall: is written as [wall]; use the header [[wall]], once per wall")
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise Wrong(f"wall: {shown(tables)} is not a list of tables; use the header [[wall]]")
-    return tuple(wall(read_section(table, "wall", f"wall[{i}]"), f"wall[{i}]") for i, table in enumerate(tables))
+def read_walls(tables: object) -> tuple[WallSection, ...]:
+    """Return the WallSections of what TOML holds under "wall"; raises Wrong with key and reason."""
+    walls = read_sections(WallSection, tables)
+    for index, one in enumerate(walls):
+        require_side_or_shape(one, f"wall[{index}]")
+    return tuple(walls)
 
 
-def wall(values: dict, where: str) -> WallSection:
-    """Return the WallSection of one table; raises Wrong where it has too much or too little."""
-    if (values["side"] is None) == (values["shape"] is None):
+def require_side_or_shape(one: WallSection, where: str) -> None:
+    """Raise Wrong where a wall has not one of the two, or keys of the other, or not all of its own."""
+    if (one.side is None) == (one.shape is None):
         raise Wrong(f"{where}: give it a side of the box, or a shape, and not both")
-    for key, shapes in OF_SHAPES.items():
-        if values[key] is not None and values["shape"] not in shapes:
-            owner = "a side of the box" if values["shape"] is None else f'shape "{values["shape"]}"'
-            raise Wrong(f"{where}.{key}: means nothing for {owner}; remove it")
-        if values[key] is None and values["shape"] in shapes:
-            raise Wrong(f'{where}.{key}: is missing; shape "{values["shape"]}" needs it')
-    return WallSection(**values)
+    owner = "a side of the box" if one.shape is None else f'shape "{one.shape}"'
+    for name, key in one.keys().items():
+        there = getattr(one, name) is not None
+        if key.of and there and one.shape not in key.of:
+            raise Wrong(f"{where}.{name}: means nothing for {owner}; remove it")
+        if key.of and not there and one.shape in key.of:
+            raise Wrong(f"{where}.{name}: is missing; {owner} needs it")
 
 
 def check_walls(config: Config) -> None:
@@ -167,9 +152,14 @@ def check_walls(config: Config) -> None:
         check_meeting(config)
 
 
+def largest_diameter(config: Config) -> float:
+    """Return the largest bead's diameter, 0 where no bead is known: lists are looked at later [length]."""
+    return max((float(np.max(kind.diameter, initial=0.0)) for kind in config.molecules), default=0.0)
+
+
 def check_meeting(config: Config) -> None:
     """Check that the box and all shapes have a place in common for the largest bead, by projecting a point on each."""
-    radius = 0.5 * max(float(np.max(kind.diameter)) for kind in config.molecules)
+    radius = 0.5 * largest_diameter(config)
     every = {f"wall[{index}]": one for index, one in enumerate(config.walls) if one.shape is not None}
     for walls in [*({name: one} for name, one in every.items()), every]:
         if missed(config, list(walls.values()), radius) > ROOM * radius:
@@ -225,14 +215,14 @@ def check_shape(config: Config, one: WallSection, where: str) -> None:
                 f'{where}.shape: a {one.shape} needs box.boundary "open" across it, and that of axis {AXES[axis]} is '
                 f'"{boundary}"'
             )
-    largest = max((float(np.max(kind.diameter)) for kind in config.molecules), default=0.0)
+    largest = largest_diameter(config)
     if one.radius <= 0.5 * largest:
         raise Wrong(f"{where}.radius: {one.radius:g} leaves the largest bead, of diameter {largest:g}, no room to move")
 
 
 def check_apart(config: Config, end: float) -> None:
     """Check that walls that move leave beads room up to the end of a run [time]."""
-    largest = max((float(np.max(kind.diameter)) for kind in config.molecules), default=0.0)
+    largest = largest_diameter(config)
     for axis, name in enumerate(AXES):
         sides = [(i, one) for i, one in enumerate(config.walls) if one.side in (f"{name}-", f"{name}+")]
         rate = sum(one.velocity for _, one in sides)

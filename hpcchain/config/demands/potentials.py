@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.keys.schema import MODULE_KEYS, OPTIONAL_OF_POTENTIAL, POTENTIAL_KEYS, THERMOSTAT_KEYS
-from hpcchain.config.keys.sections import PotentialSection, ThermostatSection
-from hpcchain.config.keys.values import LENGTHS, Wrong, shown
+from hpcchain.config.keys.schema import read_sections
+from hpcchain.config.keys.sections import PotentialSection
+from hpcchain.config.keys.values import LENGTHS, Wrong
 from hpcchain.config.text import opened, other_kind, read_at_most
 from hpcchain.model.molecules.bonds import bond_table, type_names
 from hpcchain.model.physics.extended import type_pairs
@@ -46,16 +46,14 @@ def digest(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def read_potentials(tables: int | list, read_section: Callable, name: str) -> tuple:
+def read_potentials(tables: object, source: str) -> tuple[PotentialSection, ...]:
     """Return the PotentialSections of the input.
 
     Parameters
     ----------
     tables : object
         What TOML holds under "potential".
-    read_section : callable
-        (table, section, where) -> {key: value}.
-    name : str
+    source : str
         The input's file, to which names of files are relative.
 
     Raises
@@ -63,62 +61,51 @@ def read_potentials(tables: int | list, read_section: Callable, name: str) -> tu
     Wrong
         With key and reason.
     """
-    if isinstance(tables, dict):
-        raise Wrong("potential: is written as [potential]; use the header [[potential]], once per potential")
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise Wrong(f"potential: {shown(tables)} is not a list of tables; use the header [[potential]]")
-    return tuple(
-        potential(read_section(table, "potential", f"potential[{i}]"), f"potential[{i}]", name)
-        for i, table in enumerate(tables)
-    )
+    read = read_sections(PotentialSection, tables)
+    return tuple(finish(one, f"potential[{i}]", source) for i, one in enumerate(read))
 
 
-def potential(values: dict, where: str, source: str) -> PotentialSection:
-    """Return the PotentialSection of one table; raises Wrong where it has too much or too little."""
-    name = values["name"]
-    if name == "module" and values["on"] is None:
+def finish(one: PotentialSection, where: str, source: str) -> PotentialSection:
+    """Return a potential with what follows when left out; raises Wrong where it has too much or too little."""
+    name = one.name
+    if name == "module" and one.on is None:
         raise Wrong(f'{where}.on: is missing; "module" needs it')
-    for key, names in POTENTIAL_KEYS.items():
-        if name not in names and values[key] is not None:
-            raise Wrong(f'{where}.{key}: means nothing for "{name}", only for {", ".join(names)}; remove it')
-        wanted = name in names and key not in OPTIONAL_OF_POTENTIAL
-        if name == "module" and key in MODULE_KEYS:
-            wanted = values["on"] == MODULE_KEYS[key] and key != "shift"
-            if values["on"] != MODULE_KEYS[key] and values[key] is not None:
-                raise Wrong(
-                    f'{where}.{key}: means nothing on "{values["on"]}", only on "{MODULE_KEYS[key]}"; remove it'
-                )
-        if wanted and values[key] is None:
+    for key, of in ((key.name, key.of) for key in one.keys().values() if key.of):
+        there = getattr(one, key) is not None
+        if name not in of and there:
+            raise Wrong(f'{where}.{key}: means nothing for "{name}", only for {", ".join(of)}; remove it')
+        wanted = name in of and key not in OPTIONAL
+        if name == "module" and key in OF_MODULES:
+            wanted = one.on == OF_MODULES[key] and key != "shift"
+            if one.on != OF_MODULES[key] and there:
+                raise Wrong(f'{where}.{key}: means nothing on "{one.on}", only on "{OF_MODULES[key]}"; remove it')
+        if wanted and not there:
             raise Wrong(f'{where}.{key}: is missing; "{name}" needs it')
     if name == "steps":
-        problem = steps_problem(list(values["distances"]), list(values["energies"]))
+        problem = steps_problem(list(one.distances or ()), list(one.energies or ()))
         if problem:
             raise Wrong(f"{where}.{problem}")
-    if name in POTENTIAL_KEYS["shift"] and values["on"] in (None, "pair"):
-        values["shift"] = values["shift"] is not False
-    if name == "module":
-        if values["cutoff"] == "none":
-            raise Wrong(f'{where}.cutoff: "none" is for "lennard-jones" alone; give a number')
-        if values["on"] == "center" and values["types"] is not None:
-            raise Wrong(f'{where}.types: means nothing on "center", which draws all beads; remove it')
-        values["file"] = os.path.abspath(os.path.join(os.path.dirname(source), values["file"]))
-        if values["digest"] is None:
-            try:
-                values["digest"] = digest(content(values["file"]))
-            except Wrong as wrong:
-                raise Wrong(f"{where}.file: {wrong}") from None
-    return PotentialSection(**values)
+    if name in one.keys()["shift"].of and one.on in (None, "pair"):
+        one = replace(one, shift=one.shift is not False)
+    return with_file(one, where, source) if name == "module" else one
 
 
-def thermostat(values: dict) -> ThermostatSection:
-    """Return the ThermostatSection of {key: value}; raises Wrong where there is too much or too little."""
-    for key, name in THERMOSTAT_KEYS.items():
-        if values["name"] != name and values[key] is not None:
-            raise Wrong(f'thermostat.{key}: means nothing for "{values["name"]}", only for {name}; remove it')
-        if values["name"] == name and values[key] is None:
-            raise Wrong(f'thermostat.{key}: is missing; "{name}" needs it')
-    return ThermostatSection(**values)
+def with_file(one: PotentialSection, where: str, source: str) -> PotentialSection:
+    """Return a user's own potential with the whole name of its file and the digest of that."""
+    if one.cutoff == "none":
+        raise Wrong(f'{where}.cutoff: "none" is for "lennard-jones" alone; give a number')
+    if one.on == "center" and one.types is not None:
+        raise Wrong(f'{where}.types: means nothing on "center", which draws all beads; remove it')
+    file = os.path.abspath(os.path.join(os.path.dirname(source), one.file or ""))
+    try:
+        return replace(one, file=file, digest=one.digest or digest(content(file)))
+    except Wrong as wrong:
+        raise Wrong(f"{where}.file: {wrong}") from None
 
+
+OF_MODULES = {"cutoff": "pair", "shift": "pair", "center": "center"}
+"""Keys of a user's own potential, and what it must act on for these."""
+OPTIONAL = ("types", "shift", "digest")
 
 EDGES = 3.0  # of a periodic box, in the greatest distance at which beads act on one another, at least
 
