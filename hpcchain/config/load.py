@@ -39,8 +39,6 @@ from hpcchain.model.molecules.bodies import LEAST_BEADS as LEAST_IN_BODY
 S = TypeVar("S", bound=Section)
 
 LEAST_BEADS = {"monomer": 1, "chain": 1, "ring": 3, "star": 2, "graph": 1, "rod": 2, "rigid": LEAST_IN_BODY}
-KEPT = {"contact_stages": "falling"}
-"""Keys with their defaults that inputs kept with earlier runs have of every propagator."""
 
 
 def load_config(path: Path | str, overrides: Sequence[str] = (), stored: bool = False) -> Config:
@@ -176,7 +174,7 @@ def check_propagator_keys(given: object, propagator: str, where: str) -> None:
     if not isinstance(given, dict):
         return
     for name, key in PropagatorSection.keys().items():
-        if name in given and key.of and propagator not in key.of and given[name] != KEPT.get(name):
+        if name in given and key.of and propagator not in key.of:
             raise Wrong(f'{where}.{name}: means nothing for "{propagator}", only for {", ".join(key.of)}; remove it')
 
 
