@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bonds import bond_table, type_names
 from hpcchain.model.physics.step_potentials import CLOSEST
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection
 
 PAIRS, BONDS = ("lennard-jones", "wca"), ("harmonic", "fene")
+Types: TypeAlias = frozenset[str]
+"""Of the two beads of a bond, one where they are equal."""
 WCA = 2.0 ** (1.0 / 6.0)
 """Cutoff of a purely repulsive Lennard-Jones potential, in units of sigma."""
 
@@ -37,7 +41,7 @@ class Bonds:
 
     where: str
     flexible: bool
-    longest: dict
+    longest: dict[Types, float]
     bends: bool = True
 
 
@@ -52,21 +56,23 @@ def bonds_of(kind: MoleculeSection, where: str) -> Bonds:
     return Bonds(where, not kind.rigid, found, not (kind.is_line or kind.is_body))
 
 
-def longest_of(first: np.ndarray, second: np.ndarray, length: np.ndarray) -> dict:
+def longest_of(
+    first: NDArray[np.object_], second: NDArray[np.object_], length: NDArray[np.float64]
+) -> dict[Types, float]:
     """Return the two types of bonds (b,), whose beads are of types `first` and `second`, with the greatest length."""
-    found: dict[frozenset, float] = {}
+    found: dict[Types, float] = {}
     for one, other, size in zip(first, second, length.tolist(), strict=True):
         types = frozenset((one, other))
         found[types] = max(found.get(types, 0.0), size)
     return found
 
 
-def types_of_beads(kind: MoleculeSection) -> np.ndarray:
+def types_of_beads(kind: MoleculeSection) -> NDArray[np.object_]:
     """Return the type (n,) of each bead of one molecule."""
     return np.broadcast_to(np.array(kind.bead_types, dtype=object), kind.beads)
 
 
-def sorts_of(kind: MoleculeSection) -> np.ndarray:
+def sorts_of(kind: MoleculeSection) -> NDArray[np.object_]:
     """Return (n, 3) types, diameters [length] and softness of a molecule's beads: one row where all are equal."""
     columns = (np.array(kind.bead_types, dtype=object), np.atleast_1d(kind.diameter), np.atleast_1d(kind.soft))
     return np.stack(np.broadcast_arrays(*(column.astype(object) for column in columns)), axis=1)
@@ -120,12 +126,12 @@ def check_bonds(config: Config, kinds: list[Bonds]) -> None:
         raise Wrong(f"potential[{index}]: no bond is flexible, so it acts on nothing; {cure}, or remove it")
 
 
-def holds(one: PotentialSection, types: frozenset) -> bool:
+def holds(one: PotentialSection, types: Types) -> bool:
     """Return whether a potential of bonds is for those of two types of beads."""
     return one.types is None or types == frozenset(one.types)
 
 
-def named(types: frozenset) -> str:
+def named(types: Types) -> str:
     """Return the names of two types, of which there may be one twice."""
     names = sorted(types)
     return f"{names[0]} and {names[-1]}"
@@ -133,11 +139,12 @@ def named(types: frozenset) -> str:
 
 def check_fene(one: PotentialSection, where: str, kinds: list[Bonds]) -> None:
     """Check that a start that is grown has no bond as long as its potential allows at most."""
-    for kind in kinds if one.length is not None else ():
+    most = required(one.length)
+    for kind in kinds:
         lengths = [length for types, length in kind.longest.items() if holds(one, types)]
-        if kind.flexible and max(lengths, default=0.0) >= one.length:
+        if kind.flexible and max(lengths, default=0.0) >= most:
             raise Wrong(
-                f"{kind.where}.bond_length: {max(lengths):g} is not below {where}.length = {one.length:g}, at which "
+                f"{kind.where}.bond_length: {max(lengths):g} is not below {where}.length = {most:g}, at which "
                 "fene bonds tear; shorten it, or enlarge that"
             )
 

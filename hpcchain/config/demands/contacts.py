@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.keys.key import required
 from hpcchain.config.keys.schema import read_sections
 from hpcchain.config.keys.sections import WallSection
 from hpcchain.config.keys.values import Wrong
@@ -23,7 +24,7 @@ def check_contact(config: Config) -> None:
     ----------
     config : Config
     """
-    taken: dict = {}
+    taken: dict[tuple[str, ...], int] = {}
     for index, one in enumerate(config.contact.pairs):
         where = f"contact.pair[{index}]"
         check_pair(config, one, where)
@@ -60,7 +61,7 @@ def check_pair(config: Config, one: PairSection, where: str) -> None:
 
 def check_no_friction(config: Config) -> None:
     """Check that nothing has friction, where the integrator knows none."""
-    given = {"contact.friction": config.contact.friction}
+    given: dict[str, float | None] = {"contact.friction": config.contact.friction}
     given |= {f"contact.pair[{k}].friction": one.friction for k, one in enumerate(config.contact.pairs)}
     for key, value in given.items():
         if value is not None and (value > 0.0 or key != "contact.friction"):
@@ -135,7 +136,7 @@ def require_side_or_shape(one: WallSection, where: str) -> None:
 
 def check_walls(config: Config) -> None:
     """Raise Wrong when walls do not fit the box, one another, the molecules or the end of the run."""
-    taken: dict = {}
+    taken: dict[str | None, int] = {}
     for index, one in enumerate(config.walls):
         where = f"wall[{index}]"
         if one.temperature is not None and one.restitution is not None:
@@ -186,7 +187,7 @@ def missed(config: Config, walls: list[WallSection], radius: float) -> float:
         for one in walls:
             away = (place - np.array(one.center)) * (np.array(AXES) != one.axis)
             distance = float(np.sqrt(np.sum(away**2)))
-            beyond = distance - (one.radius - radius)
+            beyond = distance - (required(one.radius) - radius)
             if beyond > 0.0:
                 place, worst = place - away * (beyond / distance), max(worst, beyond)
         inside = np.clip(place, low, high)
@@ -199,7 +200,7 @@ def missed(config: Config, walls: list[WallSection], radius: float) -> float:
 
 def check_side(config: Config, one: WallSection, where: str) -> None:
     """Check that the box has walls along the axis of a side."""
-    axis = AXES.index(one.side[0])
+    axis = AXES.index(required(one.side)[0])
     if config.box.boundary[axis] != "wall":
         raise Wrong(
             f'{where}.side: "{one.side}" is of an axis whose box.boundary is "{config.box.boundary[axis]}"; '
@@ -216,8 +217,9 @@ def check_shape(config: Config, one: WallSection, where: str) -> None:
                 f'"{boundary}"'
             )
     largest = largest_diameter(config)
-    if one.radius <= 0.5 * largest:
-        raise Wrong(f"{where}.radius: {one.radius:g} leaves the largest bead, of diameter {largest:g}, no room to move")
+    radius = required(one.radius)
+    if radius <= 0.5 * largest:
+        raise Wrong(f"{where}.radius: {radius:g} leaves the largest bead, of diameter {largest:g}, no room to move")
 
 
 def check_apart(config: Config, end: float) -> None:
@@ -233,7 +235,7 @@ def check_apart(config: Config, end: float) -> None:
                 f"{(config.box.size[axis] - largest) / rate:.6g} on; end the run before, or move them more slowly"
             )
     for index, one in enumerate(config.walls):
-        if one.shape is not None and one.velocity > 0.0 and one.radius - one.velocity * end <= 0.5 * largest:
+        if one.radius is not None and one.velocity > 0.0 and one.radius - one.velocity * end <= 0.5 * largest:
             raise Wrong(
                 f"wall[{index}].velocity: the {one.shape} leaves the largest bead no room from time "
                 f"{(one.radius - 0.5 * largest) / one.velocity:.6g} on; end the run before, or move it more slowly"

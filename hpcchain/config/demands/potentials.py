@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hpcchain.config.keys.key import required
 from hpcchain.config.keys.schema import read_sections
 from hpcchain.config.keys.sections import PotentialSection
 from hpcchain.config.keys.values import LENGTHS, Wrong
@@ -130,17 +132,18 @@ def check_step_potentials(config: Config) -> None:
         for name in one.types or ():
             if largest and name not in largest:
                 raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(largest)}")
+        distances = required(one.distances)
         for pair in type_pairs(one.types, list(largest)):
             if pair in taken:
                 raise Wrong(f"{where}: pairs of {pair[0]} and {pair[1]} have potential[{taken[pair]}] already")
             taken[pair] = index
             contact = 0.5 * (largest[pair[0]] + largest[pair[1]]) if largest else 0.0
-            if one.distances[0] <= contact * (1.0 + CLOSEST):
+            if distances[0] <= contact * (1.0 + CLOSEST):
                 raise Wrong(
-                    f"{where}.distances: {one.distances[0]:g} is not beyond the contact distance {contact:g} of "
+                    f"{where}.distances: {distances[0]:g} is not beyond the contact distance {contact:g} of "
                     f"{pair[0]} and {pair[1]}; enlarge it"
                 )
-        require_long_sides(config, f"{where}.distances", one.distances[-1])
+        require_long_sides(config, f"{where}.distances", distances[-1])
 
 
 def largest_of_types(config: Config) -> dict[str, float]:
@@ -200,7 +203,9 @@ def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
     check_together(kind, lengths, diameter, key)
 
 
-def check_together(kind: MoleculeSection, lengths: np.ndarray, diameter: np.ndarray, key: str) -> None:
+def check_together(
+    kind: MoleculeSection, lengths: NDArray[np.float64], diameter: NDArray[np.float64], key: str
+) -> None:
     """Check that beads can keep all limits at once, by triangle inequalities and, of four in a row, by their planes."""
     limits = {separation: (least, most) for separation, least, most in kind.distance_limits}
     low, high = {1: float(lengths.min())}, {1: float(lengths.max())}

@@ -75,6 +75,13 @@ def key(default: object, value: Value[object], meaning: str, of: tuple[str, ...]
     return field(default=default, compare=compare, metadata=declared)
 
 
+def required(value: T | None) -> T:
+    """Return a value that is there, as checks before have found."""
+    if value is None:
+        raise ValueError("a key that has been checked is not there")
+    return value
+
+
 @dataclass(frozen=True)
 class Section:
     """A table of the input as the program sees it: its fields that are made by `key` are its keys.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TypeVar
 
 from hpcchain.config.keys.key import ABSENT, REQUIRED, Key, Section
@@ -89,8 +89,7 @@ def read_values(of: type[Section], given: Mapping[str, object], where: str) -> d
 
 def read_section(of: type[S], given: Mapping[str, object], where: str) -> S:
     """Return a section as it is given, by its class; what follows from others is None. Otherwise as `read_values`."""
-    make: Callable[..., S] = of
-    return make(**read_values(of, given, where))
+    return of(**read_values(of, given, where))
 
 
 def read_sections(of: type[S], given: object) -> list[S]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hpcchain.config.keys.key import ABSENT, FOLLOWS, MOST_BEADS, REQUIRED, Section, key
 from hpcchain.config.keys.values import (
@@ -100,12 +101,12 @@ class MoleculeSection(Section):
     )
     arms: int | None = key(ABSENT, BEADS, "star: number of arms; bead 0 is the centre", of=("star",))
     arm_beads: int | None = key(ABSENT, BEADS, "star: beads of one arm", of=("star",))
-    bonds: np.ndarray | None = key(
-        ABSENT, Rows(2, whole=True), "graph: pairs of bonded beads, counted from 0", of=("graph",)
+    bonds: NDArray[np.int64] | None = key(
+        ABSENT, Rows(2, np.int64), "graph: pairs of bonded beads, counted from 0", of=("graph",)
     )
-    sites: np.ndarray | None = key(
+    sites: NDArray[np.float64] | None = key(
         ABSENT,
-        Rows(3, tried=PLACES),
+        Rows(3, np.float64, tried=PLACES),
         "rigid: where the body's beads are, in any frame, three or more and not on a line; they never collide with one "
         "another [length]",
         of=("rigid",),
@@ -158,21 +159,23 @@ class MoleculeSection(Section):
         'engine "events": distances of beads so many bonds apart are kept between least and most, for example '
         "[{ separation = 2, least = 1.2, most = 1.9 }] [length]",
     )
-    positions: np.ndarray | None = key(
+    positions: NDArray[np.float64] | None = key(
         ABSENT,
-        Rows(3, tried=PLACES),
+        Rows(3, np.float64, tried=PLACES),
         "explicit start: count × beads rows, bond lengths right to 1e-9 relative [length]",
     )
-    velocities: np.ndarray | None = key(
+    velocities: NDArray[np.float64] | None = key(
         ABSENT,
-        Rows(3, tried=SPEEDS),
+        Rows(3, np.float64, tried=SPEEDS),
         "explicit start: count × beads rows; of all kinds or none, else drawn at the temperature [length / time]",
     )
-    orientations: np.ndarray | None = key(
-        ABSENT, Rows(4), "directors, explicit start: count rows, unit quaternions; [1, 0, 0, 0] when left out"
+    orientations: NDArray[np.float64] | None = key(
+        ABSENT,
+        Rows(4, np.float64),
+        "directors, explicit start: count rows, unit quaternions; [1, 0, 0, 0] when left out",
     )
-    angular_velocities: np.ndarray | None = key(
-        ABSENT, Rows(3), "beads that spin, explicit start: a row a bead; 0 when left out [1 / time]"
+    angular_velocities: NDArray[np.float64] | None = key(
+        ABSENT, Rows(3, np.float64), "beads that spin, explicit start: a row a bead; 0 when left out [1 / time]"
     )
 
     @property
@@ -183,12 +186,12 @@ class MoleculeSection(Section):
         return (self.types,) if isinstance(self.types, str) else self.types
 
     @property
-    def soft(self) -> np.ndarray:
+    def soft(self) -> NDArray[np.bool_]:
         """Whether beads have no hard core: one flag for all, an array () or (beads,)."""
         return np.asarray(~np.array(self.hard, dtype=bool))
 
     @property
-    def pinned(self) -> np.ndarray:
+    def pinned(self) -> NDArray[np.bool_]:
         """(beads,) bool: which beads are fixed."""
         found = np.zeros(self.beads, dtype=bool)
         found[list(self.fixed or ())] = True
@@ -207,7 +210,7 @@ class MoleculeSection(Section):
     @property
     def bond_count(self) -> int:
         """Number of bonds of one molecule."""
-        if self.kind == "graph":
+        if self.bonds is not None:
             return len(self.bonds)
         return self.beads if self.kind == "ring" else self.beads - 1
 
@@ -216,7 +219,7 @@ class MoleculeSection(Section):
             return NotImplemented
         return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # arrays and what users change have none
 
 
 def _same(a: object, b: object) -> bool:
@@ -577,7 +580,7 @@ class Config(Section):
     output: OutputSection
     source: str = field(default="input", compare=False)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # arrays and what users change have none
 
     @property
     def beads(self) -> int:

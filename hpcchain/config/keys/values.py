@@ -8,8 +8,10 @@ from itertools import chain
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 T = TypeVar("T")
+Entry = TypeVar("Entry", np.float64, np.int64)
 Word = TypeVar("Word", bound=str)
 Read = TypeVar("Read", covariant=True)
 
@@ -333,12 +335,17 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Generic[Entry]):
     """A table of numbers with `width` columns, read into one array."""
 
     width: int
-    whole: bool = False
+    dtype: type[Entry]
     tried: Tried | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the numbers are whole."""
+        return self.dtype is np.int64
 
     @property
     def text(self) -> str:
@@ -346,7 +353,7 @@ class Rows:
         columns = ("i", "j") if self.whole else ("w", "x", "y", "z")[-self.width :]
         return f"list of [{', '.join(columns)}]"
 
-    def read(self, value: object) -> np.ndarray:
+    def read(self, value: object) -> NDArray[Entry]:
         """Return the rows as an (n, width) array of float64, or of int64 when whole."""
         if not isinstance(value, list):
             raise Wrong(f"{shown(value)} is not a {self.text}")
@@ -356,7 +363,7 @@ class Rows:
         if set(map(type, chain.from_iterable(value))) - ({int} if self.whole else {int, float}):
             self._complain(value)
         try:
-            rows = np.array(value, dtype=np.int64 if self.whole else np.float64).reshape(-1, self.width)
+            rows = np.array(value, dtype=self.dtype).reshape(-1, self.width)
         except OverflowError:
             raise Wrong("holds a number that is too large") from None
         if not self.whole and not (np.abs(rows) <= LARGEST).all():
