@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpcchain.config.demands.acting import pairs_that_are_none
+from hpcchain.config.demands.potentials import pairs_that_are_none
 from hpcchain.machine import size
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.demands.acting import check_acting
 from hpcchain.config.demands.bodies import (
     apart_in_body,
     check_body,
@@ -20,7 +19,7 @@ from hpcchain.config.demands.bodies import (
 from hpcchain.config.demands.capabilities import check_law
 from hpcchain.config.demands.contacts import check_contact
 from hpcchain.config.demands.graph import check_apart, check_graph
-from hpcchain.config.demands.potentials import check_limits, check_step_potentials
+from hpcchain.config.demands.potentials import check_acting, check_limits, check_step_potentials
 from hpcchain.config.demands.stepping import check_stable, check_stepping
 from hpcchain.config.demands.units import check_units, thermal_square
 from hpcchain.config.keys.key import MOST_BEADS, required

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.demands.acting import BONDS, PAIRS, sort_of, types_of_beads
 from hpcchain.config.demands.capabilities import check_capabilities
 from hpcchain.config.demands.contacts import check_walls
+from hpcchain.config.demands.potentials import BONDS, PAIRS, sort_of, types_of_beads
 from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bonds import bond_table, type_names
