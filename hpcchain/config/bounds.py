@@ -7,7 +7,6 @@ square of a key's dots. What is counted here takes time and memory that follow t
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -68,7 +67,7 @@ def require_bytes(count: int, name: str, stored: bool = False) -> None:
         )
 
 
-def require_bounded(text: str, name: str, stored: bool = False, left: Any = None) -> None:
+def require_bounded(text: str, name: str, stored: bool = False, left: float | None = None) -> None:
     """Raise ConfigError unless a text can be parsed as TOML in bounded time and memory.
 
     Dots, brackets and commas in texts and comments count for nothing. Of a text that is no TOML, what stands behind
@@ -108,7 +107,7 @@ def require_bounded(text: str, name: str, stored: bool = False, left: Any = None
     require_memory(parsing_bytes(bare, len(data), keys), name, left)
 
 
-def require_memory(need: int, name: str, left: Any = None) -> None:
+def require_memory(need: int, name: str, left: float | None = None) -> None:
     """Raise ConfigError where parsing needs more memory than is left [byte]."""
     if need <= UNASKED:
         return
@@ -170,7 +169,7 @@ def _escaped(data: bytes, begin: int, at: int) -> bool:
     return (at - first) % 2 == 1
 
 
-def too_deep(bare: bytes) -> Any:
+def too_deep(bare: bytes) -> int | None:
     """Return where brackets are first open within more than MOST_DEPTH, None where they never are."""
     open_before = 0
     for low in range(0, len(bare), STRETCH):
@@ -183,6 +182,6 @@ def too_deep(bare: bytes) -> Any:
     return None
 
 
-def line_of(bare: bytes, at: Any) -> Any:
+def line_of(bare: bytes, at: int) -> int:
     """Return the number of the line, from 1, that a byte stands in."""
     return bare.count(b"\n", 0, at) + 1

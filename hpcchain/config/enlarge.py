@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
 
 
-def enlarged(config: Config, numbers: list | tuple, start: Path | str) -> Config:
+def enlarged(config: Config, numbers: Sequence[int], start: Path | str) -> Config:
     """Return the input of numbers[0] x numbers[1] x numbers[2] copies of an input's box, which starts from a file.
 
     Parameters

@@ -4,43 +4,44 @@ from __future__ import annotations
 
 import os
 import tomllib
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TypeVar
 
 from hpcchain.config.bounds import require_bounded, require_small
 from hpcchain.config.demands.check import check
 from hpcchain.config.demands.contacts import read_walls
-from hpcchain.config.demands.potentials import read_potentials, thermostat
-from hpcchain.config.keys import sections
-from hpcchain.config.keys.key import REQUIRED
-from hpcchain.config.keys.schema import KEYS, PROPAGATOR_KEYS, SECTIONS, keys_of
-from hpcchain.config.keys.values import Wrong, likeness, nearest, shown
-from hpcchain.config.molecules import read_molecules
+from hpcchain.config.demands.potentials import read_potentials
+from hpcchain.config.keys.key import Section
+from hpcchain.config.keys.schema import SECTIONS, read_section, read_sections, read_values, require_own
+from hpcchain.config.keys.sections import (
+    BoxSection,
+    Config,
+    ContactSection,
+    ExternalSection,
+    InitialSection,
+    MoleculeSection,
+    OutputSection,
+    PairSection,
+    PropagatorSection,
+    RunSection,
+    StepsSection,
+    ThermostatSection,
+)
+from hpcchain.config.keys.values import Wrong, shown
 from hpcchain.config.override import apply
 from hpcchain.config.packing import require_one, with_size
 from hpcchain.config.text import read_text
 from hpcchain.errors import ConfigError
+from hpcchain.model.molecules.bodies import LEAST_BEADS as LEAST_IN_BODY
 
-if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection
+S = TypeVar("S", bound=Section)
 
-SECTION_CLASSES = {
-    "box": sections.BoxSection,
-    "initial": sections.InitialSection,
-    "propagator": sections.PropagatorSection,
-    "contact": sections.ContactSection,
-    "external": sections.ExternalSection,
-    "run": sections.RunSection,
-    "output": sections.OutputSection,
-}
-
-NEAR, NEARER = 0.6, 0.75
-"""Likeness from which on a name may be meant for another of the same first letter, and of another: barostat is no
-thermostat."""
+LEAST_BEADS = {"monomer": 1, "chain": 1, "ring": 3, "star": 2, "graph": 1, "rod": 2, "rigid": LEAST_IN_BODY}
 
 
-def load_config(path: Path | str, overrides: list | tuple = (), stored: bool = False) -> Config:
+def load_config(path: Path | str, overrides: Sequence[str] = (), stored: bool = False) -> Config:
     """Read and check an input file.
 
     Parameters
@@ -72,7 +73,7 @@ def load_config(path: Path | str, overrides: list | tuple = (), stored: bool = F
     return config_from_table(table, name)
 
 
-def config_from_table(table: Any, name: str) -> Any:
+def config_from_table(table: Mapping[str, object], name: str) -> Config:
     """Return the checked Config of a TOML table; raises ConfigError with one message, `name` before it."""
     try:
         config = resolve(table, name)
@@ -82,7 +83,7 @@ def config_from_table(table: Any, name: str) -> Any:
     return config
 
 
-def parse(text: str, name: str, stored: bool = False) -> dict:
+def parse(text: str, name: str, stored: bool = False) -> dict[str, object]:
     """Return the TOML table of a text; raises ConfigError where it is not TOML, or beyond the bounds of an input."""
     require_bounded(text, name, stored)
     try:
@@ -93,33 +94,38 @@ def parse(text: str, name: str, stored: bool = False) -> dict:
         raise ConfigError(f"{name}: is not valid TOML: {error}") from None
 
 
-def resolve(table: dict, name: str) -> Config:
+def resolve(table: Mapping[str, object], name: str) -> Config:
     """Return the Config of a TOML table with defaults filled in; raises Wrong with key and reason."""
-    top = read_section({key: value for key, value in table.items() if key not in SECTIONS}, "", "")
-    values = {"box": read_named(spread(table), "box")}
-    require_one(values["box"])
-    read_otherwise = ("box", "initial", "contact")
-    values |= {section: read_named(table, section) for section in SECTION_CLASSES if section not in read_otherwise}
-    values["contact"] = read_contact(table)
-    values["initial"] = read_named(table, "initial")
-    initial = values["initial"]
-    if initial["file"] is not None:
-        initial["file"] = os.path.abspath(os.path.join(os.path.dirname(name), initial["file"]))
-    check_propagator_keys(table.get("propagator", {}), values["propagator"]["name"], "propagator")
-    molecules = read_molecules(table.get("molecule"), initial["method"], read_section)
-    values["box"] = with_size(values["box"], molecules)
-    read = {section: of_class(**values[section]) for section, of_class in SECTION_CLASSES.items()}
-    molecules = tuple(own_propagator(kind, read["propagator"], i) for i, kind in enumerate(molecules))
-    read["walls"] = read_walls(table.get("wall", []), read_section)
-    read["potentials"] = read_potentials(table.get("potential", []), read_section, name)
-    if "steps" in table or read["run"].engine == "steps":
-        read["steps"] = sections.StepsSection(**read_named(table, "steps"))
-    if "thermostat" in table:
-        read["thermostat"] = thermostat(read_named(table, "thermostat"))
-    return sections.Config(title=top["title"], molecules=molecules, source=name, **read)
+    top = read_values(Config, {key: value for key, value in table.items() if key not in SECTIONS}, "")
+    box = read_named(BoxSection, spread(table))
+    require_one(box)
+    propagator, external = read_named(PropagatorSection, table), read_named(ExternalSection, table)
+    run, output = read_named(RunSection, table), read_named(OutputSection, table)
+    contact, initial = read_contact(table), read_named(InitialSection, table)
+    if initial.file is not None:
+        initial = replace(initial, file=os.path.abspath(os.path.join(os.path.dirname(name), initial.file)))
+    check_propagator_keys(table.get("propagator", {}), propagator.name, "propagator")
+    molecules = read_molecules(table.get("molecule"), initial.method)
+    box = with_size(box, molecules)
+    return Config(
+        title=str(top["title"]),
+        box=box,
+        molecules=tuple(own_propagator(kind, propagator, i) for i, kind in enumerate(molecules)),
+        initial=initial,
+        propagator=propagator,
+        contact=contact,
+        external=external,
+        walls=read_walls(table.get("wall", [])),
+        potentials=read_potentials(table.get("potential", []), name),
+        thermostat=read_thermostat(table),
+        run=run,
+        steps=read_named(StepsSection, table) if "steps" in table or run.engine == "steps" else None,
+        output=output,
+        source=name,
+    )
 
 
-def spread(table: dict) -> dict:
+def spread(table: Mapping[str, object]) -> Mapping[str, object]:
     """Return a TOML table in which one number for box.size, or one word for box.boundary, stands for all three axes."""
     box = table.get("box", {})
     if not isinstance(box, dict):
@@ -127,90 +133,49 @@ def spread(table: dict) -> dict:
     one = {
         key: [box[key]] * 3 for key, of in (("size", (int, float)), ("boundary", (str,))) if type(box.get(key)) in of
     }
-    return table | {"box": box | one}
+    return {**table, "box": box | one}
 
 
-def read_named(table: dict, section: str) -> dict:
-    """Return {key: value} of one [section] of the input."""
+def read_named(of: type[S], table: Mapping[str, object]) -> S:
+    """Return one [section] of the input, by its class."""
+    return read_section(of, named(of.section, table), of.section)
+
+
+def named(section: str, table: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the TOML table of one [section] of the input."""
     given = table.get(section, {})
     if not isinstance(given, dict):
         header = "[[molecule]]" if section == "molecule" else f"[{section}]"
         raise Wrong(f"{section}: {shown(given)} is not a section; write it under the header {header} once")
-    return read_section(given, section, section)
+    return given
 
 
-def read_contact(table: dict) -> dict:
-    """Return {key: value} of [contact], with the PairSections of [[contact.pair]] as `pairs`."""
-    given = table.get("contact", {})
-    tables = given.get("pair", []) if isinstance(given, dict) else []
+def read_contact(table: Mapping[str, object]) -> ContactSection:
+    """Return [contact] with the PairSections of [[contact.pair]]."""
+    given = dict(named("contact", table))
+    tables = given.pop("pair", [])
     if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
         raise Wrong("contact.pair: is no list of tables; use the header [[contact.pair]], once per pair")
-    if isinstance(given, dict):
-        given = {name: value for name, value in given.items() if name != "pair"}
-    read = [read_section(one, "contact.pair", f"contact.pair[{i}]") for i, one in enumerate(tables)]
-    pairs = tuple(sections.PairSection(**one) for one in read)
-    return read_named({"contact": given}, "contact") | {"pairs": pairs}
+    pairs = tuple(read_section(PairSection, one, f"contact.pair[{i}]") for i, one in enumerate(tables))
+    return replace(read_section(ContactSection, given, "contact"), pairs=pairs)
 
 
-def read_section(given: Any, section: str, where: str) -> dict:
-    """Return {key: value} of a table with every key of the section; raises Wrong for unknown, missing and bad ones.
-
-    Parameters
-    ----------
-    given : dict
-        The TOML table.
-    section : str
-        Its section in the schema.
-    where : str
-        How messages call it, for example "molecule[0]".
-    """
-    keys = keys_of(section)
-    prefix = f"{where}." if where else ""
-    for name in given:
-        if name not in keys:
-            raise Wrong(unknown(name, section, prefix))
-    values = {}
-    for name, key in keys.items():
-        if name not in given:
-            if key.default is REQUIRED:
-                raise Wrong(f"{prefix}{name}: is missing; give {key.meaning}: {key.value.text}")
-            values[name] = key.default
-            continue
-        try:
-            values[name] = key.value.read(given[name])
-        except Wrong as wrong:
-            raise Wrong(f"{prefix}{name}: {wrong}") from None
-    return values
+def read_thermostat(table: Mapping[str, object]) -> ThermostatSection | None:
+    """Return [thermostat], if there is one; raises Wrong where it has too much or too little."""
+    if "thermostat" not in table:
+        return None
+    one = read_named(ThermostatSection, table)
+    require_own(one, f'"{one.name}"', one.section)
+    return one
 
 
-def is_near(name: str, other: str) -> bool:
-    """Return whether a name may be another one misspelt; the first letter is seldom wrong."""
-    return likeness(name, other) >= (NEAR if name[:1].lower() == other[:1] else NEARER)
-
-
-def unknown(name: str, section: str, prefix: str) -> str:
-    """Return the message for a key that does not exist: the nearest one of its table, or, where none is near, its keys.
-
-    A key that another table has by this name is meant wherever it stands.
-    """
-    here = {other: prefix + other for other in list(keys_of(section)) + ([] if section else list(SECTIONS))}
-    anywhere = {key.name: key.path for key in KEYS} | here
-    local, other = nearest(name, here), nearest(name, anywhere)
-    better = likeness(name, other) > likeness(name, local) + 0.2
-    best = other if better and (other == name or not section) else local
-    text = name if name.isidentifier() and len(name) <= 60 else shown(name)
-    if not is_near(name, best):
-        owner = f"[{section}]" if section else "the input"
-        where = owner if is_near(name, other) else "this program"
-        return f"{prefix}{text}: unknown key; nothing like it is in {where}; {owner} has {', '.join(here)}"
-    return f"{prefix}{text}: unknown key; the nearest valid key is {anywhere[best]}"
-
-
-def check_propagator_keys(given: Any, propagator: str, where: str) -> None:
+def check_propagator_keys(given: object, propagator: str, where: str) -> None:
     """Raise Wrong for a key of a propagator's table, called `where`, that the chosen propagator does not have."""
-    for key, names in PROPAGATOR_KEYS.items():
-        if key in given and propagator not in names:
-            raise Wrong(f'{where}.{key}: means nothing for "{propagator}", only for {", ".join(names)}; remove it')
+    if not isinstance(given, dict):
+        return
+    for name, key in PropagatorSection.keys().items():
+        if name in given and key.of and propagator not in key.of:
+            raise Wrong(f'{where}.{name}: means nothing for "{propagator}", only for {", ".join(key.of)}; remove it')
 
 
 def own_propagator(kind: MoleculeSection, default: PropagatorSection, index: int) -> MoleculeSection:
@@ -219,10 +184,88 @@ def own_propagator(kind: MoleculeSection, default: PropagatorSection, index: int
     Keys left out are those of `default`, the input's [propagator], where the name is the same, else the defaults.
     """
     given, where = kind.propagator, f"molecule[{index}].propagator"
-    if given is None:
+    if not isinstance(given, dict):
         return kind
-    values = read_section(given, "propagator", where)
+    own = read_section(PropagatorSection, given, where)
     if given.get("name", default.name) == default.name:
-        values = asdict(default) | {key: values[key] for key in given}
-    check_propagator_keys(given, values["name"], where)
-    return replace(kind, propagator=sections.PropagatorSection(**values))
+        own = replace(default, **{key: getattr(own, key) for key in given})
+    check_propagator_keys(given, own.name, where)
+    return replace(kind, propagator=own)
+
+
+def read_molecules(tables: object, method: str) -> tuple[MoleculeSection, ...]:
+    """Return the MoleculeSections of the input.
+
+    Parameters
+    ----------
+    tables : object
+        What TOML holds under "molecule".
+    method : str
+        initial.method; molecules may be left out for "file" alone.
+
+    Raises
+    ------
+    Wrong
+        With key and reason.
+    """
+    if tables is None and method == "file":
+        return ()
+    if tables is None or tables == []:
+        raise Wrong("molecule: is missing; give at least one [[molecule]] with its kind")
+    return tuple(
+        finish(kind, f"molecule[{i}]") for i, kind in enumerate(with_names(read_sections(MoleculeSection, tables)))
+    )
+
+
+def with_names(kinds: list[MoleculeSection]) -> list[MoleculeSection]:
+    """Return the kinds with those without a name called A, B, …; raises Wrong when two kinds share one."""
+    taken: dict[str, int] = {}
+    for i, kind in enumerate(kinds):
+        if kind.name is not None and kind.name in taken:
+            raise Wrong(f"molecule[{i}].name: {shown(kind.name)} is the name of molecule[{taken[kind.name]}] already")
+        taken[kind.name] = i
+    free = (name for name in labels() if name not in taken)
+    return [kind if kind.name is not None else replace(kind, name=next(free)) for kind in kinds]
+
+
+def labels() -> Iterator[str]:
+    """Yield A, B, …, Z, A1, B1, … without end."""
+    number = 0
+    while True:
+        for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ":
+            yield f"{letter}{number or ''}"
+        number += 1
+
+
+def finish(kind: MoleculeSection, where: str) -> MoleculeSection:
+    """Return a MoleculeSection with its number of beads worked out."""
+    require_own(kind, f'kind "{kind.kind}"', where)
+    beads, least = beads_of(kind, where), LEAST_BEADS[kind.kind]
+    if beads < least:
+        raise Wrong(f'{where}.beads: {beads} is too few; kind "{kind.kind}" needs at least {least}')
+    return replace(kind, beads=beads)
+
+
+def beads_of(kind: MoleculeSection, where: str) -> int:
+    """Return the number of beads of a molecule; raises Wrong when it is missing or contradicts the kind."""
+    follows, why = None, ""
+    if kind.kind == "monomer":
+        follows, why = 1, 'kind "monomer" has one bead'
+    if kind.arms is not None and kind.arm_beads is not None:
+        follows = 1 + kind.arms * kind.arm_beads
+        why = f"one centre and {kind.arms} arms of {kind.arm_beads} make {follows}"
+    if kind.sites is not None:
+        follows = len(kind.sites)
+        why = f"sites has {follows} rows"
+        if follows < LEAST_IN_BODY:
+            raise Wrong(
+                f'{where}.sites: {follows} beads make no body of kind "rigid", which has at least {LEAST_IN_BODY}; use '
+                'kind = "rod" for two, "monomer" for one'
+            )
+    if follows is not None:
+        if kind.beads not in (None, follows):
+            raise Wrong(f"{where}.beads: {kind.beads} is wrong: {why}; remove the key or correct it")
+        return follows
+    if kind.beads is None:
+        raise Wrong(f'{where}.beads: is missing; kind "{kind.kind}" needs the number of beads of one molecule')
+    return kind.beads

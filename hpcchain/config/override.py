@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from typing import Any
+from typing import TypeAlias
 
 from hpcchain.config.bounds import MOST_PARTS, require_bounded
 from hpcchain.config.keys.values import shown
@@ -12,10 +12,11 @@ from hpcchain.errors import ConfigError
 LOOSE_NUMBER = re.compile(r"[+-]?(?:\d+\.|\.\d+)(?:[eE][+-]?\d+)?")
 """A number as people write it and TOML does not: without a digit before or behind the point."""
 
+Table: TypeAlias = dict[str, object] | list[object]
 BARE_WORD = re.compile(r"[A-Za-z_./][\w./-]*")
 
 
-def apply(table: dict, override: str) -> None:
+def apply(table: dict[str, object], override: str) -> None:
     """Change a TOML table by one "section.key=value" text.
 
     Parameters
@@ -40,22 +41,22 @@ def apply(table: dict, override: str) -> None:
             f"--set {shown(override)}: the key has {len(parts)} parts with dots between them, more than "
             f"{MOST_PARTS}; keys are section.key"
         )
-    inner = table
+    inner: Table = table
     for depth, part in enumerate(parts[:-1]):
         inner = enter(inner, part, parts[depth + 1], override)
     if not isinstance(inner, dict):
         raise ConfigError(f"--set {shown(override)}: name a key after the number, for example molecule.0.count=10")
     inner[parts[-1]] = read_value(value.strip(), override)
-    if parts[:-1] == ["box"]:
-        inner.pop(EITHER.get(parts[-1]), None)
+    if parts[:-1] == ["box"] and parts[-1] in EITHER:
+        inner.pop(EITHER[parts[-1]], None)
 
 
-def enter(outer: dict | list, part: str, following: str, override: str) -> dict | list:
+def enter(outer: Table, part: str, following: str, override: str) -> Table:
     """Return the table or list under one part of the path, made where a section is missing."""
     if isinstance(outer, list):
         if not (part.isascii() and part.isdigit() and int(part[:9]) < len(outer)):
             raise ConfigError(f"--set {shown(override)}: there is no entry {part}; the input has {len(outer)}, from 0")
-        inner = outer[int(part)]
+        inner: object = outer[int(part)]
     elif part not in outer and following.isdigit():
         raise ConfigError(f"--set {shown(override)}: the input has no [[{part}]] to change")
     else:
@@ -72,7 +73,7 @@ def enter(outer: dict | list, part: str, following: str, override: str) -> dict 
     return inner
 
 
-def read_value(text: str, override: str) -> Any:
+def read_value(text: str, override: str) -> object:
     """Return the TOML value of a text, or a number such as .9; any other bare word or path is a text of its own.
 
     Raises

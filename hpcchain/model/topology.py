@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hpcchain.model.composition import Composition, running_sum
 from hpcchain.model.molecules.bodies import body_sites, bond_lengths
@@ -48,9 +50,9 @@ def build_topology(config: Config) -> Topology:
     bonds = np.repeat([kind.bond_count for kind in kinds], counts)
     first_bead, first_bond = running_sum(beads), running_sum(bonds)
     numbers = {name: k for k, name in enumerate(type_names(kinds))}
-    named = [replace(kind, types=[numbers[name] for name in kind.bead_types]) for kind in kinds]
+    types = [[numbers[name] for name in kind.bead_types] for kind in kinds]
     shapes = [sites_of(kind) for kind in kinds]
-    drawn = [replace(kind, bond_length=bond_lengths(kind.sites)) if kind.is_body else kind for kind in kinds]
+    lengths = [bond_lengths(kind.sites) if kind.is_body else kind.bond_length for kind in kinds]
     pairs, begin = [], 0
     for kind in kinds:
         start = first_bead[begin : begin + kind.count]
@@ -62,18 +64,18 @@ def build_topology(config: Config) -> Topology:
         first_bead=first_bead,
         first_bond=first_bond,
         bonds=np.concatenate(pairs),
-        bond_length=per_item(drawn, "bond_length", "bond_count"),
-        mass=per_item(kinds, "mass", "beads"),
-        diameter=per_item(kinds, "diameter", "beads"),
+        bond_length=per_item(kinds, lengths, "bond_count"),
+        mass=per_item(kinds, [kind.mass for kind in kinds], "beads"),
+        diameter=per_item(kinds, [kind.diameter for kind in kinds], "beads"),
         self_contact=np.repeat([kind.self_contact and not (kind.is_line or kind.is_body) for kind in kinds], counts),
         rod=np.repeat([kind.is_line for kind in kinds], counts),
         flexible=np.repeat([not kind.rigid for kind in kinds], counts),
-        soft=per_item(kinds, "soft", "beads").astype(bool),
-        bead_type=per_item(named, "types", "beads").astype(np.int32),
+        soft=per_item(kinds, [kind.soft for kind in kinds], "beads").astype(bool),
+        bead_type=per_item(kinds, types, "beads").astype(np.int32),
         moment=np.concatenate([moments(kind, config.is_rough) for kind in kinds]) if kinds else np.zeros(0),
         exclude=np.repeat(np.array([kind.exclude for kind in kinds], dtype=np.int8), counts),
         type_names=tuple(numbers),
-        fixed=per_item(kinds, "pinned", "beads").astype(bool),
+        fixed=per_item(kinds, [kind.pinned for kind in kinds], "beads").astype(bool),
         body=np.repeat([kind.is_body for kind in kinds], counts),
         site=np.concatenate(shapes) if any(kind.is_body for kind in kinds) else None,
     )
@@ -118,10 +120,10 @@ def build_composition(config: Config) -> Composition:
     )
 
 
-def per_item(kinds: list | tuple, name: str, size: str) -> np.ndarray:
-    """Return one float64 value per bead or bond of all molecules."""
+def per_item(kinds: Sequence[MoleculeSection], values: Sequence[ArrayLike], size: str) -> np.ndarray:
+    """Return one float64 value per bead or bond of all molecules, of what each kind has: one for all or a list."""
     blocks = []
-    for kind in kinds:
-        one = np.broadcast_to(np.asarray(getattr(kind, name), dtype=np.float64), getattr(kind, size))
+    for kind, value in zip(kinds, values, strict=True):
+        one = np.broadcast_to(np.asarray(value, dtype=np.float64), getattr(kind, size))
         blocks.append(np.broadcast_to(one, (kind.count, len(one))).ravel())
     return np.concatenate(blocks)

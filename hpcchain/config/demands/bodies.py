@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hpcchain.config.keys.schema import DIRECTOR_KEYS
+from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bodies import body_sites, is_thin
 from hpcchain.model.molecules.bonds import bond_table
 from hpcchain.propagators.catalogue import SPHERE_PROPAGATORS
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection
+    from hpcchain.config.keys.sections import BoxSection, Config, MoleculeSection, PropagatorSection
 
 
 PROPAGATOR = "taylor"
@@ -42,9 +44,9 @@ def check_body(config: Config, kind: MoleculeSection, where: str) -> None:
         check_fits(kind, where, config.box)
 
 
-def check_sites(kind: Any, where: str) -> None:
+def check_sites(kind: MoleculeSection | SimpleNamespace, where: str) -> None:
     """Check that no two beads are at one place, and not all on a line."""
-    sites, mass = kind.sites, np.broadcast_to(np.asarray(kind.mass, dtype=float), kind.beads)
+    sites, mass = required(kind.sites), np.broadcast_to(np.asarray(kind.mass, dtype=float), kind.beads)
     pair = nearest(sites)
     if pair[2] <= LEAST_DISTANCE * float(np.abs(sites - sites.mean(axis=0)).max()):
         raise Wrong(f"{where}.sites: beads {pair[0]} and {pair[1]} are at one place; leave one of them out")
@@ -52,7 +54,7 @@ def check_sites(kind: Any, where: str) -> None:
         raise Wrong(f'{where}.sites: all beads lie on a line: make it of kind = "rod", with their distances')
 
 
-def nearest(sites: np.ndarray) -> tuple[int, int, float]:
+def nearest(sites: NDArray[np.float64]) -> tuple[int, int, float]:
     """Return the two beads of a body that are nearest to each other, and how far apart they are [length]."""
     best = (0, 1, np.inf)
     for i in range(len(sites) - 1):
@@ -63,10 +65,10 @@ def nearest(sites: np.ndarray) -> tuple[int, int, float]:
     return best
 
 
-def check_fits(kind: MoleculeSection, where: str, box: Any) -> None:
+def check_fits(kind: MoleculeSection, where: str, box: BoxSection) -> None:
     """Check that a body finds room between walls, as far as its two ends tell."""
     radius = 0.5 * np.broadcast_to(kind.diameter, kind.beads)
-    sites = kind.sites
+    sites = required(kind.sites)
     for i, j in combinations(range(min(kind.beads, MOST_FILLED)), 2):
         length = float(np.sqrt(np.sum((sites[i] - sites[j]) ** 2)))
         diagonal = float(np.sqrt(np.sum(np.maximum(np.array(box.size) - radius[i] - radius[j], 0.0) ** 2)))
@@ -79,7 +81,7 @@ def check_fits(kind: MoleculeSection, where: str, box: Any) -> None:
 
 def overlap_in_body(kind: MoleculeSection) -> bool:
     """Return whether any two beads of a body overlap."""
-    radius, sites = 0.5 * np.broadcast_to(kind.diameter, kind.beads), kind.sites
+    radius, sites = 0.5 * np.broadcast_to(kind.diameter, kind.beads), required(kind.sites)
     for i in range(kind.beads - 1):
         away = np.sqrt(np.sum((sites[i + 1 :] - sites[i]) ** 2, axis=1))
         if np.any(away < (radius[i] + radius[i + 1 :]) * (1.0 - ROUNDING)):
@@ -87,10 +89,10 @@ def overlap_in_body(kind: MoleculeSection) -> bool:
     return False
 
 
-def apart_in_body(kind: MoleculeSection) -> list:
+def apart_in_body(kind: MoleculeSection) -> list[float]:
     """Return diameters of beads of a body of which no two overlap, the largest first."""
-    diameter, sites = np.broadcast_to(kind.diameter, kind.beads), kind.sites
-    taken: list = []
+    diameter, sites = np.broadcast_to(kind.diameter, kind.beads), required(kind.sites)
+    taken: list[int] = []
     for i in np.argsort(-diameter, kind="stable")[:MOST_FILLED]:
         away = np.sqrt(np.sum((sites[taken] - sites[i]) ** 2, axis=1))
         if np.all(away >= 0.5 * (diameter[taken] + diameter[i]) * (1.0 - ROUNDING)):
@@ -151,6 +153,7 @@ def check_beads(kind: MoleculeSection, where: str) -> None:
         raise Wrong(f"{where}.fixed: beads {a} and {b} are bonded and both fixed; fix one of them, or {SHAPE}")
 
 
+DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
 UNIT = 1e-9
 """How far the norm of an orientation that is given may be from 1."""
 
@@ -206,7 +209,7 @@ def check_rows_of(kind: MoleculeSection, where: str, method: str, name: str, col
         raise Wrong(f"{where}.{name}: has {len(rows)} rows; needs {count} = {wanted} rows {columns}")
 
 
-def check_unit(rows: np.ndarray, where: str) -> None:
+def check_unit(rows: NDArray[np.float64], where: str) -> None:
     """Check that quaternions are of length 1."""
     norm = np.sqrt(np.sum(rows**2, axis=1))
     bad = np.flatnonzero(~(np.abs(norm - 1.0) <= UNIT))
@@ -217,10 +220,12 @@ def check_unit(rows: np.ndarray, where: str) -> None:
         )
 
 
-def check_step(rows: np.ndarray, step: float, where: str) -> None:
+def check_step(rows: NDArray[np.float64], step: float | None, where: str) -> None:
     """Check that spheres turn slowly enough for a step of the null-space method."""
     speed = np.sqrt(np.sum(rows**2, axis=1))
-    bad = np.flatnonzero(~(step * speed < 1.0)) if step is not None else []
+    if step is None:
+        return
+    bad = np.flatnonzero(~(step * speed < 1.0))
     if len(bad):
         raise Wrong(
             f"{where}: row {bad[0]}: {rows[bad[0]].tolist()} is too fast for steps of {step:g}: step × angular "
@@ -230,8 +235,9 @@ def check_step(rows: np.ndarray, step: float, where: str) -> None:
 
 def check_own_of_sphere(kind: MoleculeSection, where: str) -> None:
     """Check the propagator that a kind with directors has of its own."""
-    if kind.propagator.name not in SPHERE_PROPAGATORS:
+    name = required(kind.propagator).name
+    if name not in SPHERE_PROPAGATORS:
         raise Wrong(
-            f'{where}.propagator: spheres with directors have no steps of "{kind.propagator.name}"; choose '
+            f'{where}.propagator: spheres with directors have no steps of "{name}"; choose '
             f"{', '.join(SPHERE_PROPAGATORS)}, or remove it"
         )

@@ -6,17 +6,19 @@ cell that does not work is refused with one message that says what to choose.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from hpcchain.config.demands.bodies import SHAPE
 from hpcchain.config.keys.values import Wrong
 from hpcchain.propagators.catalogue import PROPAGATORS
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config, MoleculeSection
+    from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection
 
+Works: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Propagator -> kinds of molecules."""
 KINDS = ("monomer", "dimer", "chain", "ring", "star", "graph", "rod", "rigid")
 """Of molecules; whatever has one bead is a monomer, whatever has two is a dimer."""
 ALWAYS = dict.fromkeys(PROPAGATORS, KINDS[:-1]) | {"taylor": KINDS}
@@ -30,7 +32,7 @@ EXACT = {
 """What flies exactly: there contacts are the roots of polynomials, and nothing but events changes the energy."""
 
 
-def without(works: dict, *kinds: str) -> dict:
+def without(works: Works, *kinds: str) -> dict[str, tuple[str, ...]]:
     """Return propagators and kinds that are left of some without these kinds."""
     return {name: tuple(kind for kind in those if kind not in kinds) for name, those in works.items()}
 
@@ -55,12 +57,12 @@ class Capability:
 
     key: str
     used: Callable[[Config, MoleculeSection], bool]
-    works: dict
-    beside: dict | None = None
+    works: Works
+    beside: Works | None = None
     exact_law: bool = False
 
 
-def has_wall(key: str) -> Callable:
+def has_wall(key: str) -> Callable[[Config, MoleculeSection], bool]:
     """Return a test whether some wall of an input has a key that is not 0 or left out."""
     return lambda config, _: any(bool(getattr(wall, key)) for wall in config.walls)
 
@@ -79,7 +81,7 @@ CAPABILITIES = (
     Capability(
         "contact.simultaneous",
         lambda config, _: config.contact.simultaneous != "joint",
-        without({"taylor": KINDS}, "rod", "rigid") | dict.fromkeys(list(PROPAGATORS)[1:], ("monomer",)),
+        dict.fromkeys(PROPAGATORS, ("monomer",)) | without({"taylor": KINDS}, "rod", "rigid"),
         exact_law=True,
     ),
     Capability("molecule.directors", lambda _, kind: kind.directors, dict.fromkeys(PROPAGATORS, ("monomer",))),
@@ -138,7 +140,7 @@ def check_capabilities(config: Config) -> None:
             check_law(config, one.key)
 
 
-def check_cell(config: Config, kind: MoleculeSection, where: str, key: str, works: dict) -> None:
+def check_cell(config: Config, kind: MoleculeSection, where: str, key: str, works: Works) -> None:
     """Raise Wrong unless a capability works for a kind with its propagator; `works` is as a Capability's."""
     name = (kind.propagator or config.propagator).name
     if kind_of(kind) in works.get(name, ()):
@@ -151,7 +153,7 @@ def check_cell(config: Config, kind: MoleculeSection, where: str, key: str, work
 
 def check_law(config: Config, key: str) -> None:
     """Raise Wrong where a propagator of the input has another law of contacts than the exact one."""
-    every = [("propagator", config.propagator)]
+    every: list[tuple[str, PropagatorSection | None]] = [("propagator", config.propagator)]
     every += [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules)]
     for where, one in every:
         if one is not None and PROPAGATORS[one.name].laws and one.collision != "exact":

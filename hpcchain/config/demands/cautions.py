@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpcchain.config.demands.acting import pairs_that_are_none
+from hpcchain.config.demands.potentials import pairs_that_are_none
 from hpcchain.machine import size
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ SPIN_BYTES_PER_BEAD = 3 * 8
 OUTPUTS = {"frame_every": "frames", "report_every": "reports", "checkpoint_every": "checkpoints"}
 
 
-def cautions(config: Config, begin: float = 0.0) -> list:
+def cautions(config: Config, begin: float = 0.0) -> list[str]:
     """Return lines that name keys which ask for a million outputs or steps, for contacts without end, or for nothing.
 
     Parameters
@@ -47,7 +47,7 @@ def cautions(config: Config, begin: float = 0.0) -> list:
     return lines
 
 
-def without_rebound(config: Config) -> list:
+def without_rebound(config: Config) -> list[str]:
     """Return the line on beads that do not rebound at all, which stay in contact and meet without end."""
     contact = config.contact
     if config.run.engine != "events" or contact.restitution > 0.0 or contact.contact_time > 0.0:
@@ -63,7 +63,7 @@ def times(span: float, interval: float) -> float:
     return max(span, 0.0) / interval
 
 
-def steps(config: Config) -> list:
+def steps(config: Config) -> list[tuple[str, float]]:
     """Return (key, longest segment) of the propagators that are given one and move a kind of molecules.
 
     The engine of steps has one step for all; its propagator moves the start alone.

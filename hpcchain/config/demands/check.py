@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hpcchain.config.demands.acting import check_acting
 from hpcchain.config.demands.bodies import (
     apart_in_body,
     check_body,
@@ -18,10 +19,10 @@ from hpcchain.config.demands.bodies import (
 from hpcchain.config.demands.capabilities import check_law
 from hpcchain.config.demands.contacts import check_contact
 from hpcchain.config.demands.graph import check_apart, check_graph
-from hpcchain.config.demands.potentials import check_limits, check_step_potentials
+from hpcchain.config.demands.potentials import check_acting, check_limits, check_step_potentials
 from hpcchain.config.demands.stepping import check_stable, check_stepping
 from hpcchain.config.demands.units import check_units, thermal_square
-from hpcchain.config.keys.key import MOST_BEADS
+from hpcchain.config.keys.key import MOST_BEADS, required
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bonds import bond_table
@@ -29,7 +30,7 @@ from hpcchain.model.physics.walls import volume_within, walls_of
 from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, solver_for
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config, MoleculeSection
+    from hpcchain.config.keys.sections import BoxSection, Config, MoleculeSection, PropagatorSection
 
 
 # The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
@@ -116,15 +117,16 @@ def check_own(kind: MoleculeSection, where: str) -> None:
         check_own_of_sphere(kind, where)
     elif kind.beads == 1:
         raise Wrong(f"{where}.propagator: means nothing for single beads, which fly exactly; remove it")
-    if kind.is_line and kind.propagator.name not in ROD_PROPAGATORS:
+    propagator = required(kind.propagator)
+    if kind.is_line and propagator.name not in ROD_PROPAGATORS:
         raise Wrong(
-            f'{where}.propagator: rods have no steps of "{kind.propagator.name}", they fly exactly; choose '
+            f'{where}.propagator: rods have no steps of "{propagator.name}", they fly exactly; choose '
             f"{', '.join(ROD_PROPAGATORS)}, or remove it"
         )
-    check_propagator(kind.propagator, f"{where}.propagator", [kind])
+    check_propagator(propagator, f"{where}.propagator", [kind])
 
 
-def check_propagator(propagator: Any, where: str, kinds: list) -> None:
+def check_propagator(propagator: PropagatorSection, where: str, kinds: list[MoleculeSection]) -> None:
     """Check that a propagator has what it needs to move the molecules of some kinds."""
     name, solver, search = propagator.name, propagator.solver, propagator.contact_search
     known = PROPAGATORS[name]
@@ -229,7 +231,7 @@ def check_ring(kind: MoleculeSection, where: str) -> None:
         )
 
 
-def check_rod(kind: Any, where: str, box: Any) -> None:
+def check_rod(kind: MoleculeSection | SimpleNamespace, where: str, box: BoxSection | SimpleNamespace) -> None:
     """Check that a rod finds room between walls, lying as it may; where an axis has no walls it can lie along that."""
     if set(box.boundary) != {"wall"}:
         return
@@ -244,7 +246,7 @@ def check_rod(kind: Any, where: str, box: Any) -> None:
         )
 
 
-def check_box(config: Any) -> None:
+def check_box(config: Config | SimpleNamespace) -> None:
     """Check that the box is large enough for the largest bead along every axis, and near enough to zero."""
     largest = max(float(np.max(kind.diameter)) for kind in config.molecules)
     smallest = smallest_diameter(config)
@@ -303,7 +305,7 @@ def untried_speed(diameter: float, squared: float) -> str | None:
     return THERMAL_TIMES.wrong(diameter / squared**0.5) if squared > 0.0 else None
 
 
-def smallest_diameter(config: Config) -> float:
+def smallest_diameter(config: Config | SimpleNamespace) -> float:
     """Return the smallest bead's diameter [length]."""
     return min(float(np.min(kind.diameter)) for kind in config.molecules)
 
@@ -357,7 +359,7 @@ def is_fused(kind: MoleculeSection) -> bool:
     return bool(np.min(kind.bond_length) < np.max(kind.diameter)) and bool(np.any(overlaps(kind)[2] > 0.0))
 
 
-def overlaps(kind: MoleculeSection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def overlaps(kind: MoleculeSection) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the radii (b,) of the two beads of each bond, and by how much these overlap, 0 where they do not."""
     bonds = bond_table(kind)
     radius = 0.5 * np.broadcast_to(kind.diameter, kind.beads)
@@ -378,7 +380,7 @@ def shared(kind: MoleculeSection) -> float:
     return float(np.sum(np.where(inner, 4.0 / 3.0 * np.pi * small**3, lens / (12.0 * distance))))
 
 
-def apart_on_rod(kind: MoleculeSection) -> list:
+def apart_on_rod(kind: MoleculeSection) -> list[float]:
     """Return diameters of beads of a rod of which no two overlap; beads further apart than neighbours may do that."""
     diameter = np.broadcast_to(kind.diameter, kind.beads)
     place = np.concatenate([[0.0], np.cumsum(np.broadcast_to(kind.bond_length, kind.bond_count))])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.keys.key import required
+from hpcchain.config.keys.schema import read_sections
 from hpcchain.config.keys.sections import WallSection
-from hpcchain.config.keys.values import Wrong, shown
+from hpcchain.config.keys.values import Wrong
 from hpcchain.layout.arrays import SIDE_NAMES
 from hpcchain.model.molecules.bonds import type_names
 
@@ -23,7 +24,7 @@ def check_contact(config: Config) -> None:
     ----------
     config : Config
     """
-    taken: dict = {}
+    taken: dict[tuple[str, ...], int] = {}
     for index, one in enumerate(config.contact.pairs):
         where = f"contact.pair[{index}]"
         check_pair(config, one, where)
@@ -60,7 +61,7 @@ def check_pair(config: Config, one: PairSection, where: str) -> None:
 
 def check_no_friction(config: Config) -> None:
     """Check that nothing has friction, where the integrator knows none."""
-    given = {"contact.friction": config.contact.friction}
+    given: dict[str, float | None] = {"contact.friction": config.contact.friction}
     given |= {f"contact.pair[{k}].friction": one.friction for k, one in enumerate(config.contact.pairs)}
     for key, value in given.items():
         if value is not None and (value > 0.0 or key != "contact.friction"):
@@ -110,47 +111,32 @@ def check_rough(config: Config) -> None:
 AXES = ("x", "y", "z")
 PROJECTIONS, ROOM = 1000, 1e-3
 """Most projections on all walls, and by what part of a bead's radius they may still miss one."""
-OF_SHAPES = {"center": ("sphere", "cylinder"), "radius": ("sphere", "cylinder"), "axis": ("cylinder",)}
 
 
-def read_walls(tables: int | list, read_section: Callable) -> tuple:
-    """Return the WallSections of the input.
-
-    Parameters
-    ----------
-    tables : object
-        What TOML holds under "wall".
-    read_section : callable
-        (table, section, where) -> {key: value}.
-
-    Raises
-    ------
-    Wrong
-        With key and reason.
-    """
-    if isinstance(tables, dict):
-        raise Wrong("wall: is written as [wall]; use the header [[wall]], once per wall")
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise Wrong(f"wall: {shown(tables)} is not a list of tables; use the header [[wall]]")
-    return tuple(wall(read_section(table, "wall", f"wall[{i}]"), f"wall[{i}]") for i, table in enumerate(tables))
+def read_walls(tables: object) -> tuple[WallSection, ...]:
+    """Return the WallSections of what TOML holds under "wall"; raises Wrong with key and reason."""
+    walls = read_sections(WallSection, tables)
+    for index, one in enumerate(walls):
+        require_side_or_shape(one, f"wall[{index}]")
+    return tuple(walls)
 
 
-def wall(values: dict, where: str) -> WallSection:
-    """Return the WallSection of one table; raises Wrong where it has too much or too little."""
-    if (values["side"] is None) == (values["shape"] is None):
+def require_side_or_shape(one: WallSection, where: str) -> None:
+    """Raise Wrong where a wall has not one of the two, or keys of the other, or not all of its own."""
+    if (one.side is None) == (one.shape is None):
         raise Wrong(f"{where}: give it a side of the box, or a shape, and not both")
-    for key, shapes in OF_SHAPES.items():
-        if values[key] is not None and values["shape"] not in shapes:
-            owner = "a side of the box" if values["shape"] is None else f'shape "{values["shape"]}"'
-            raise Wrong(f"{where}.{key}: means nothing for {owner}; remove it")
-        if values[key] is None and values["shape"] in shapes:
-            raise Wrong(f'{where}.{key}: is missing; shape "{values["shape"]}" needs it')
-    return WallSection(**values)
+    owner = "a side of the box" if one.shape is None else f'shape "{one.shape}"'
+    for name, key in one.keys().items():
+        there = getattr(one, name) is not None
+        if key.of and there and one.shape not in key.of:
+            raise Wrong(f"{where}.{name}: means nothing for {owner}; remove it")
+        if key.of and not there and one.shape in key.of:
+            raise Wrong(f"{where}.{name}: is missing; {owner} needs it")
 
 
 def check_walls(config: Config) -> None:
     """Raise Wrong when walls do not fit the box, one another, the molecules or the end of the run."""
-    taken: dict = {}
+    taken: dict[str | None, int] = {}
     for index, one in enumerate(config.walls):
         where = f"wall[{index}]"
         if one.temperature is not None and one.restitution is not None:
@@ -167,9 +153,14 @@ def check_walls(config: Config) -> None:
         check_meeting(config)
 
 
+def largest_diameter(config: Config) -> float:
+    """Return the largest bead's diameter, 0 where no bead is known: lists are looked at later [length]."""
+    return max((float(np.max(kind.diameter, initial=0.0)) for kind in config.molecules), default=0.0)
+
+
 def check_meeting(config: Config) -> None:
     """Check that the box and all shapes have a place in common for the largest bead, by projecting a point on each."""
-    radius = 0.5 * max(float(np.max(kind.diameter)) for kind in config.molecules)
+    radius = 0.5 * largest_diameter(config)
     every = {f"wall[{index}]": one for index, one in enumerate(config.walls) if one.shape is not None}
     for walls in [*({name: one} for name, one in every.items()), every]:
         if missed(config, list(walls.values()), radius) > ROOM * radius:
@@ -196,7 +187,7 @@ def missed(config: Config, walls: list[WallSection], radius: float) -> float:
         for one in walls:
             away = (place - np.array(one.center)) * (np.array(AXES) != one.axis)
             distance = float(np.sqrt(np.sum(away**2)))
-            beyond = distance - (one.radius - radius)
+            beyond = distance - (required(one.radius) - radius)
             if beyond > 0.0:
                 place, worst = place - away * (beyond / distance), max(worst, beyond)
         inside = np.clip(place, low, high)
@@ -209,7 +200,7 @@ def missed(config: Config, walls: list[WallSection], radius: float) -> float:
 
 def check_side(config: Config, one: WallSection, where: str) -> None:
     """Check that the box has walls along the axis of a side."""
-    axis = AXES.index(one.side[0])
+    axis = AXES.index(required(one.side)[0])
     if config.box.boundary[axis] != "wall":
         raise Wrong(
             f'{where}.side: "{one.side}" is of an axis whose box.boundary is "{config.box.boundary[axis]}"; '
@@ -225,14 +216,15 @@ def check_shape(config: Config, one: WallSection, where: str) -> None:
                 f'{where}.shape: a {one.shape} needs box.boundary "open" across it, and that of axis {AXES[axis]} is '
                 f'"{boundary}"'
             )
-    largest = max((float(np.max(kind.diameter)) for kind in config.molecules), default=0.0)
-    if one.radius <= 0.5 * largest:
-        raise Wrong(f"{where}.radius: {one.radius:g} leaves the largest bead, of diameter {largest:g}, no room to move")
+    largest = largest_diameter(config)
+    radius = required(one.radius)
+    if radius <= 0.5 * largest:
+        raise Wrong(f"{where}.radius: {radius:g} leaves the largest bead, of diameter {largest:g}, no room to move")
 
 
 def check_apart(config: Config, end: float) -> None:
     """Check that walls that move leave beads room up to the end of a run [time]."""
-    largest = max((float(np.max(kind.diameter)) for kind in config.molecules), default=0.0)
+    largest = largest_diameter(config)
     for axis, name in enumerate(AXES):
         sides = [(i, one) for i, one in enumerate(config.walls) if one.side in (f"{name}-", f"{name}+")]
         rate = sum(one.velocity for _, one in sides)
@@ -243,7 +235,7 @@ def check_apart(config: Config, end: float) -> None:
                 f"{(config.box.size[axis] - largest) / rate:.6g} on; end the run before, or move them more slowly"
             )
     for index, one in enumerate(config.walls):
-        if one.shape is not None and one.velocity > 0.0 and one.radius - one.velocity * end <= 0.5 * largest:
+        if one.radius is not None and one.velocity > 0.0 and one.radius - one.velocity * end <= 0.5 * largest:
             raise Wrong(
                 f"wall[{index}].velocity: the {one.shape} leaves the largest bead no room from time "
                 f"{(one.radius - 0.5 * largest) / one.velocity:.6g} on; end the run before, or move it more slowly"

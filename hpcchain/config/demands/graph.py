@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bonds import bond_table
 from hpcchain.model.molecules.exclusion import adjacency, pairs_within
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import MoleculeSection
 
 
-def check_graph(kind: Any, where: str) -> None:
+def check_graph(kind: MoleculeSection | SimpleNamespace, where: str) -> None:
     """Raise Wrong unless the bonds of a molecule of kind graph make one connected simple graph.
 
     Parameters
@@ -25,7 +28,7 @@ def check_graph(kind: Any, where: str) -> None:
     where : str
         How messages call it.
     """
-    bonds = kind.bonds
+    bonds = required(kind.bonds)
     outside = np.flatnonzero(((bonds < 0) | (bonds >= kind.beads)).any(axis=1))
     if len(outside):
         pair = bonds[outside[0]].tolist()
@@ -47,7 +50,7 @@ def check_graph(kind: Any, where: str) -> None:
     check_independence(kind, where, pairs)
 
 
-def check_independence(kind: MoleculeSection, where: str, pairs: np.ndarray) -> None:
+def check_independence(kind: MoleculeSection | SimpleNamespace, where: str, pairs: NDArray[np.int64]) -> None:
     """Raise Wrong where bonds (n, 2) follow from the others wherever the beads are."""
     most = 3 * kind.beads - 6
     if kind.beads > 2 and len(pairs) > most:
@@ -65,7 +68,7 @@ def check_independence(kind: MoleculeSection, where: str, pairs: np.ndarray) -> 
         )
 
 
-def component_of(beads: int, pairs: np.ndarray) -> np.ndarray:
+def component_of(beads: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return, for every bead, the lowest bead that it is connected to.
 
     Parameters
@@ -101,7 +104,7 @@ MOST_BONDS = 64
 """Bonds in a row that are looked at."""
 
 
-def check_apart(kind: Any, where: str) -> None:
+def check_apart(kind: MoleculeSection | SimpleNamespace, where: str) -> None:
     """Raise Wrong where two beads that may collide can never be apart.
 
     Parameters
@@ -122,7 +125,7 @@ def check_apart(kind: Any, where: str) -> None:
     )
 
 
-def never_apart(kind: Any) -> tuple[tuple[int, int], float, float, int] | None:
+def never_apart(kind: MoleculeSection | SimpleNamespace) -> tuple[tuple[int, int], float, float, int] | None:
     """Return two beads that may collide and never part, the length of the bonds between, contact distance, bonds."""
     if kind.beads < 3 or kind.is_line or kind.is_body or not kind.self_contact or kind.bond_count == 0:
         return None

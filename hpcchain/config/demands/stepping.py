@@ -8,15 +8,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hpcchain.config.demands.acting import BONDS, PAIRS, sort_of, types_of_beads
 from hpcchain.config.demands.capabilities import check_capabilities
 from hpcchain.config.demands.contacts import check_walls
+from hpcchain.config.demands.potentials import BONDS, PAIRS, sort_of, types_of_beads
+from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bonds import bond_table, type_names
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection
+    from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection, StepsSection
 
 
 WHOLE = ("frame_every", "report_every", "checkpoint_every")
@@ -33,32 +35,33 @@ def check_stepping(config: Config) -> None:
     ----------
     config : Config
     """
-    if config.run.engine == "events":
+    steps = config.steps
+    if config.run.engine == "events" or steps is None:
         check_events(config)
         return
     if config.contact.contact_time > 0.0:
         raise Wrong('contact.contact_time: means nothing for run.engine "steps"; remove it')
-    if config.steps.energy == "H2" and config.steps.integrator == "dsi":
+    if steps.energy == "H2" and steps.integrator == "dsi":
         raise Wrong('steps.energy: "H2" means nothing for steps.integrator "dsi", which reflects nothing; use "H"')
-    if config.contact.simultaneous == "moreau" and config.steps.integrator == "dsi":
+    if config.contact.simultaneous == "moreau" and steps.integrator == "dsi":
         raise Wrong(
             'contact.simultaneous: "moreau" means nothing for steps.integrator "dsi", which reflects nothing; remove it'
         )
-    if config.steps.integrator == "contact":
-        check_contact_dynamics(config)
-    check_whole(config)
-    check_only_of_events(config)
-    check_potentials(config)
+    if steps.integrator == "contact":
+        check_contact_dynamics(config, steps)
+    check_whole(config, steps.step)
+    check_only_of_events(config, steps)
+    check_potentials(config, steps)
     for index, kind in enumerate(config.molecules):
         check_kind(config, kind, f"molecule[{index}]")
 
 
-def check_contact_dynamics(config: Config) -> None:
+def check_contact_dynamics(config: Config, steps: StepsSection) -> None:
     """Check what contact dynamics have no use for, and that there are beads that touch."""
     others = {
-        "steps.base": (config.steps.base, "verlet"),
-        "steps.energy": (config.steps.energy, "H"),
-        "steps.predictions": (config.steps.predictions, 1),
+        "steps.base": (steps.base, "verlet"),
+        "steps.energy": (steps.energy, "H"),
+        "steps.predictions": (steps.predictions, 1),
         "contact.simultaneous": (config.contact.simultaneous, "joint"),
     }
     for key, (value, only) in others.items():
@@ -99,9 +102,9 @@ def check_events(config: Config) -> None:
     check_capabilities(config)
 
 
-def check_only_of_events(config: Config) -> None:
+def check_only_of_events(config: Config, steps: StepsSection) -> None:
     """Check that the engine of steps is not asked for what only that of events has."""
-    check_walls_in_steps(config)
+    check_walls_in_steps(config, steps)
     for index, one in enumerate(config.potentials):
         if one.name == "steps":
             raise Wrong(f'potential[{index}].name: "steps" is for run.engine "events"; choose a smooth potential')
@@ -110,7 +113,7 @@ def check_only_of_events(config: Config) -> None:
             raise Wrong(f'molecule[{index}].distance_limits: means nothing for run.engine "steps"; remove it')
 
 
-def check_walls_in_steps(config: Config) -> None:
+def check_walls_in_steps(config: Config, steps: StepsSection) -> None:
     """Check that walls are of those that whole steps can meet."""
     check_walls(config)
     for index, one in enumerate(config.walls):
@@ -121,23 +124,23 @@ def check_walls_in_steps(config: Config) -> None:
         for key, (there, why) in given.items():
             if there:
                 raise Wrong(f'wall[{index}].{key}: run.engine "steps" {why}, or set run.engine = "events"')
-        if one.shape is not None and config.steps.integrator == "contact":
+        if one.shape is not None and steps.integrator == "contact":
             raise Wrong(
                 f'wall[{index}].shape: steps.integrator "contact" has flat walls alone; use "gvi" or "dsi", or make '
                 "the shape of beads that are fixed"
             )
-        if one.restitution is not None and config.steps.integrator == "dsi":
+        if one.restitution is not None and steps.integrator == "dsi":
             raise Wrong(
                 f'wall[{index}].restitution: means nothing for steps.integrator "dsi", which reflects nothing; remove '
                 'it, or use "gvi"'
             )
 
 
-def check_whole(config: Config) -> None:
+def check_whole(config: Config, step: float) -> None:
     """Check that output and the end come at whole steps."""
     for key in WHOLE:
-        require_whole(f"output.{key}", getattr(config.output, key), config.steps.step)
-    require_whole("run.end_time", config.run.end_time, config.steps.step)
+        require_whole(f"output.{key}", getattr(config.output, key), step)
+    require_whole("run.end_time", config.run.end_time, step)
 
 
 def require_whole(key: str, time: float, step: float) -> None:
@@ -150,7 +153,7 @@ def require_whole(key: str, time: float, step: float) -> None:
         )
 
 
-def check_potentials(config: Config) -> None:
+def check_potentials(config: Config, steps: StepsSection) -> None:
     """Check types of potentials, and that no pair, bond or bead has two of them."""
     names = type_names(config.molecules)
     taken = {}
@@ -162,7 +165,7 @@ def check_potentials(config: Config) -> None:
         sort = sort_of(one)
         if one.cutoff == "none" and "periodic" in config.box.boundary:
             raise Wrong(f'{where}.cutoff: "none" is for boxes without periodic sides; give a number')
-        if one.name == "module" and config.steps.energy == "H2":
+        if one.name == "module" and steps.energy == "H2":
             raise Wrong(
                 f'{where}: has no second derivatives, which steps.energy "H2" needs; set steps.energy = "H" or use '
                 "another potential"
@@ -172,7 +175,7 @@ def check_potentials(config: Config) -> None:
                 what = f"{sort} of {pair[0]} and {pair[1]}" if pair else "beads"
                 raise Wrong(f"{where}: {what} have potential[{taken[sort, pair]}] already; give them one")
             taken[sort, pair] = index
-        if one.name == "fene" and one.length <= one.sigma:
+        if one.name == "fene" and required(one.length) <= required(one.sigma):
             raise Wrong(
                 f"{where}.length: {one.length:g} leaves bonds no room beyond sigma = {one.sigma:g}; lengthen it"
             )
@@ -215,7 +218,7 @@ def oscillators(config: Config, one: PotentialSection) -> Iterator[tuple[float, 
                     light[a].slowness + light[b].slowness,
                 )
     elif one.name == "center":
-        yield one.stiffness, max((bead.slowness for bead in lightest(config).values()), default=0.0)
+        yield required(one.stiffness), max((bead.slowness for bead in lightest(config).values()), default=0.0)
     elif one.name in BONDS:
         for kind in (kind for kind in config.molecules if not kind.rigid and kind.bond_count):
             bonds, names, slowness = bond_table(kind), types_of_beads(kind), slowness_of(kind)
@@ -240,7 +243,7 @@ def curvature(one: PotentialSection, apart: float = math.inf, grown: bool = Fals
     elif grown:
         distance = min(distance, apart)
     inverse = (one.sigma / distance) ** 6
-    return stiffness + 4.0 * one.epsilon * (156.0 * inverse - 42.0) * inverse ** (4.0 / 3.0) / one.sigma**2
+    return stiffness + 4.0 * required(one.epsilon) * (156.0 * inverse - 42.0) * inverse ** (4.0 / 3.0) / one.sigma**2
 
 
 class Lightest(NamedTuple):
@@ -267,7 +270,7 @@ def lightest(config: Config) -> dict[str, Lightest]:
     return found
 
 
-def slowness_of(kind: MoleculeSection) -> np.ndarray:
+def slowness_of(kind: MoleculeSection) -> NDArray[np.float64]:
     """Return the (beads,) inverse masses by which forces move a kind's beads at least, 0 of fixed ones [1 / mass].
 
     Beads of a rigid molecule move with it as a whole, if nothing turns.
@@ -278,7 +281,7 @@ def slowness_of(kind: MoleculeSection) -> np.ndarray:
     return np.where(kind.pinned, 0.0, 1.0 / mass)
 
 
-def pairs_of(types: tuple | None, names: list, sort: str) -> list:
+def pairs_of(types: tuple[str, ...] | None, names: list[str], sort: str) -> list[tuple[str, ...]]:
     """Return the pairs of types that a potential of a sort is for."""
     if sort == "center":
         return [()]

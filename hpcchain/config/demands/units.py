@@ -12,15 +12,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from hpcchain.config.keys.schema import KEYS
+from hpcchain.config.keys.sections import MoleculeSection
 from hpcchain.config.keys.values import EDGES, Tried, Wrong
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.key import Key
+    from hpcchain.config.keys.key import Key, Section
     from hpcchain.config.keys.sections import Config
 
 NATURAL_TIMES = Tried("natural times", 1e-6, 1e15)
@@ -29,6 +30,8 @@ MOMENTS = Tried("moments of inertia over mass and diameter squared", 1e-9, 1e9)
 FASTEST = 1e-3
 """Of the thermal time of the start, by which the clock of the engine of events and its sums are set."""
 
+Powers: TypeAlias = tuple[int, int, int]
+"""Of mass, length and time."""
 UNIT = re.compile(r"\[((?:1|mass|length|time)\b[^\],]*)\]")
 LEFT = ("initial.temperature", "molecule.velocities")
 """Keys of the start, which is looked at as a whole: by `check_temperature`, and where velocities are given."""
@@ -43,7 +46,7 @@ class Beads:
     thermal: float
 
 
-def unit_of(key: Key) -> tuple | None:
+def unit_of(key: Key[object]) -> Powers | None:
     """Return the powers of mass, length and time in a key's unit; None where it has none."""
     found = UNIT.search(key.meaning)
     if found is None:
@@ -56,13 +59,13 @@ def unit_of(key: Key) -> tuple | None:
 
 
 @cache
-def derived_keys() -> dict[Key, tuple]:
+def derived_keys() -> dict[Key[object], Powers]:
     """Return {key: powers of its unit} of those that are looked at here."""
     units = {key: unit_of(key) for key in KEYS if key.path not in LEFT}
     return {key: unit for key, unit in units.items() if unit and (unit[2] < 0 or not has_range(key))}
 
 
-def has_range(key: Key) -> bool:
+def has_range(key: Key[object]) -> bool:
     """Return whether a key's value has a range of its own."""
     return getattr(getattr(key.value, "entry", key.value), "tried", None) is not None
 
@@ -80,13 +83,12 @@ def check_units(config: Config, beads: Beads | None = None) -> None:
     if beads is None:
         return
     for where, table in tables_of(config):
-        section = where.partition("[")[0]
         own = beads
-        if section == "molecule":
+        if isinstance(table, MoleculeSection):
             thermal = 0.0 if table.directors else beads.thermal  # directors turn whatever the clock is
             own = Beads(float(np.min(table.diameter)), float(np.min(table.mass)), thermal)
         for key, unit in derived_keys().items():
-            if key.section == section:
+            if key.section == table.section:
                 value = getattr(table, key.name)
                 numbers = 0.0 if value is None or isinstance(value, str) else np.abs(value)
                 check_value(f"{where}.{key.name}", float(np.max(numbers, initial=0.0)), unit, own, config)
@@ -114,7 +116,7 @@ def thermal_square(config: Config) -> float:
     return 3.0 * config.initial.temperature * slowness / config.beads
 
 
-def tables_of(config: Config) -> Iterator[tuple[str, Any]]:
+def tables_of(config: Config) -> Iterator[tuple[str, Section]]:
     """Yield (how messages call it, section) of what has keys that are looked at."""
     for name in ("external", "initial", "thermostat", "run"):
         if getattr(config, name) is not None:
@@ -123,7 +125,7 @@ def tables_of(config: Config) -> Iterator[tuple[str, Any]]:
         yield from ((f"{name}[{index}]", table) for index, table in enumerate(tables))
 
 
-def check_value(where: str, greatest: float, unit: tuple, beads: Beads, config: Config) -> None:
+def check_value(where: str, greatest: float, unit: Powers, beads: Beads, config: Config) -> None:
     """Raise Wrong where the greatest magnitude of a key's value has not been tried.
 
     Parameters

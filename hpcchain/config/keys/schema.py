@@ -1,61 +1,152 @@
-"""The table of all keys of the input: value, default and meaning, in one place for reading, writing and the manual."""
+"""The table of all keys of the input, made from the sections' fields: for reading, messages and the manual."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TypeVar
 
-from hpcchain.config.keys.key import ABSENT
-from hpcchain.config.keys.keys_of_motion import MOTION_KEYS
-from hpcchain.config.keys.keys_of_the_run import RUN_KEYS
-from hpcchain.config.keys.keys_of_the_system import SYSTEM_KEYS
-from hpcchain.propagators.catalogue import users_of
-
-KEYS = (*SYSTEM_KEYS, *MOTION_KEYS, *RUN_KEYS)
-
-
-SECTIONS = (
-    "box",
-    "molecule",
-    "initial",
-    "propagator",
-    "contact",
-    "external",
-    "wall",
-    "potential",
-    "thermostat",
-    "run",
-    "steps",
-    "output",
+from hpcchain.config.keys.key import ABSENT, REQUIRED, Key, Section
+from hpcchain.config.keys.sections import (
+    BoxSection,
+    Config,
+    ContactSection,
+    ExternalSection,
+    InitialSection,
+    MoleculeSection,
+    OutputSection,
+    PairSection,
+    PotentialSection,
+    PropagatorSection,
+    RunSection,
+    StepsSection,
+    ThermostatSection,
+    WallSection,
 )
+from hpcchain.config.keys.values import Wrong, likeness, nearest, shown
 
-# Keys that mean something for some kinds or names only; anything else about them is an error.
-DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
-KIND_KEYS = {"arms": ("star",), "arm_beads": ("star",), "bonds": ("graph",), "sites": ("rigid",)}
-PROPAGATOR_KEYS = {key.name: users_of(key.name) for key in KEYS if key.section == "propagator" and users_of(key.name)}
-POTENTIAL_KEYS = {
-    "types": ("lennard-jones", "wca", "harmonic", "fene", "module", "steps"),
-    "epsilon": ("lennard-jones", "wca", "fene"),
-    "sigma": ("lennard-jones", "wca", "fene"),
-    "cutoff": ("lennard-jones", "module"),
-    "shift": ("lennard-jones", "module"),
-    "stiffness": ("harmonic", "fene", "center"),
-    "length": ("harmonic", "fene"),
-    "center": ("center", "module"),
-    "file": ("module",),
-    "function": ("module",),
-    "on": ("module",),
-    "digest": ("module",),
-    "distances": ("steps",),
-    "energies": ("steps",),
-}
-MODULE_KEYS = {"cutoff": "pair", "shift": "pair", "center": "center"}
-THERMOSTAT_KEYS = {"damping": "langevin", "rate": "andersen"}
-OPTIONAL_OF_POTENTIAL = ("types", "shift", "digest")
+S = TypeVar("S", bound=Section)
+
+CLASSES: tuple[type[Section], ...] = (
+    Config,
+    BoxSection,
+    MoleculeSection,
+    InitialSection,
+    PropagatorSection,
+    ContactSection,
+    PairSection,
+    ExternalSection,
+    WallSection,
+    PotentialSection,
+    ThermostatSection,
+    RunSection,
+    StepsSection,
+    OutputSection,
+)
+KEYS = tuple(key for one in CLASSES for key in one.keys().values())
+SECTIONS = tuple(one.section for one in CLASSES if one not in (Config, PairSection))
+"""Names of tables at the top level."""
+
+NEAR, NEARER = 0.6, 0.75
+"""Likeness from which on a name may be meant for another of the same first letter, and of another: barostat is no
+thermostat."""
 
 
-def keys_of(section: str) -> dict:
+def keys_of(section: str) -> dict[str, Key[object]]:
     """Return {name: Key} of a section, in the table's order."""
-    return {key.name: key for key in KEYS if key.section == section}
+    return next((one.keys() for one in CLASSES if one.section == section), {})
+
+
+def read_values(of: type[Section], given: Mapping[str, object], where: str) -> dict[str, object]:
+    """Return {key: value} of a table with every key of the section; raises Wrong for unknown, missing and bad ones.
+
+    Parameters
+    ----------
+    of : class
+        The section.
+    given : dict
+        The TOML table.
+    where : str
+        How messages call it, for example "molecule[0]".
+    """
+    keys = of.keys()
+    prefix = f"{where}." if where else ""
+    for name in given:
+        if name not in keys:
+            raise Wrong(unknown(name, of.section, prefix))
+    values = {}
+    for name, key in keys.items():
+        if name not in given:
+            if key.default is REQUIRED:
+                raise Wrong(f"{prefix}{name}: is missing; give {key.meaning}: {key.value.text}")
+            values[name] = key.default
+            continue
+        try:
+            values[name] = key.value.read(given[name])
+        except Wrong as wrong:
+            raise Wrong(f"{prefix}{name}: {wrong}") from None
+    return values
+
+
+def read_section(of: type[S], given: Mapping[str, object], where: str) -> S:
+    """Return a section as it is given, by its class; what follows from others is None. Otherwise as `read_values`."""
+    return of(**read_values(of, given, where))
+
+
+def read_sections(of: type[S], given: object) -> list[S]:
+    """Return the sections of a list of tables of one name; raises Wrong for what is none."""
+    name = of.section
+    if isinstance(given, dict):
+        raise Wrong(f"{name}: is written as [{name}]; use the header [[{name}]], once per {ONE.get(name, name)}")
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        once = ", once per kind" if name == "molecule" else ""
+        raise Wrong(f"{name}: {shown(given)} is not a list of tables; use the header [[{name}]]{once}")
+    return [read_section(of, one, f"{name}[{i}]") for i, one in enumerate(given)]
+
+
+ONE = {"molecule": "kind"}
+"""What one table of a list stands for, where its name does not say so."""
+
+
+def require_own(section: Section, what: str, where: str) -> None:
+    """Raise Wrong where a section has keys that mean nothing for the chosen kind or name, or lacks one of these.
+
+    Parameters
+    ----------
+    section : Section
+    what : str
+        How messages call the kind or name.
+    where : str
+        How they call the section.
+    """
+    for name, key in section.keys().items():
+        there = getattr(section, name) is not None
+        if key.of and there and section.chosen not in key.of:
+            raise Wrong(f"{where}.{name}: means nothing for {what}, only for {', '.join(key.of)}; remove it")
+        if key.of and not there and section.chosen in key.of:
+            raise Wrong(f"{where}.{name}: is missing; {what} needs it")
+
+
+def is_near(name: str, other: str) -> bool:
+    """Return whether a name may be another one misspelt; the first letter is seldom wrong."""
+    return likeness(name, other) >= (NEAR if name[:1].lower() == other[:1] else NEARER)
+
+
+def unknown(name: str, section: str, prefix: str) -> str:
+    """Return the message for a key that does not exist: the nearest one of its table, or, where none is near, its keys.
+
+    A key that another table has by this name is meant wherever it stands.
+    """
+    here = {other: prefix + other for other in list(keys_of(section)) + ([] if section else list(SECTIONS))}
+    anywhere = {key.name: key.path for key in KEYS} | here
+    local, other = nearest(name, here), nearest(name, anywhere)
+    better = likeness(name, other) > likeness(name, local) + 0.2
+    best = other if better and (other == name or not section) else local
+    text = name if name.isidentifier() and len(name) <= 60 else shown(name)
+    if not is_near(name, best):
+        owner = f"[{section}]" if section else "the input"
+        where = owner if is_near(name, other) else "this program"
+        return f"{prefix}{text}: unknown key; nothing like it is in {where}; {owner} has {', '.join(here)}"
+    return f"{prefix}{text}: unknown key; the nearest valid key is {anywhere[best]}"
 
 
 def markdown() -> str:
@@ -67,7 +158,7 @@ def markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def default_text(default: Any) -> str:
+def default_text(default: object) -> str:
     """Return a default as it would stand in the input."""
     if isinstance(default, bool):
         return str(default).lower()

@@ -2,11 +2,29 @@
 
 import difflib
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T")
+Entry = TypeVar("Entry", np.float64, np.int64)
+Word = TypeVar("Word", bound=str)
+Read = TypeVar("Read", covariant=True)
+
+
+class Value(Protocol[Read]):
+    """What a key may hold, in words and read from TOML."""
+
+    @property
+    def text(self) -> str:
+        """The kind of value in words."""
+
+    def read(self, value: object) -> Read:
+        """Return the value as the program has it, or raise Wrong."""
 
 
 class Wrong(Exception):
@@ -52,7 +70,7 @@ TIMES = Tried("times", 1e-15, 1e15)
 THERMAL_TIMES = Tried("thermal times (least diameter over root mean square velocity)", 1e-6, 1e6)
 
 
-def shown(value: float | list | str) -> str:
+def shown(value: object) -> str:
     """Return a value as a short text for a message."""
     try:
         text = repr(value)
@@ -61,7 +79,7 @@ def shown(value: float | list | str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def finite(value: float | str) -> float:
+def finite(value: object) -> float:
     """Return a TOML number as a finite float.
 
     Raises
@@ -69,7 +87,7 @@ def finite(value: float | str) -> float:
     Wrong
         When it is not an integer or float, is nan or infinite, or overflows.
     """
-    if type(value) not in (int, float):
+    if not isinstance(value, (int, float)) or type(value) not in (int, float):
         raise Wrong(f"{shown(value)} is not a number")
     try:
         number = float(value)
@@ -84,12 +102,11 @@ def finite(value: float | str) -> float:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number within bounds; `word` (such as "auto") may stand instead."""
+    """A finite number within bounds."""
 
     above: float | None = None
     least: float | None = None
     most: float | None = None
-    word: str | None = None
     tried: Tried | None = None
 
     @property
@@ -98,18 +115,16 @@ class Number:
         bounds = [f"> {self.above:g}"] if self.above is not None else []
         bounds += [f">= {self.least:g}"] if self.least is not None else []
         bounds += [f"<= {self.most:g}"] if self.most is not None else []
-        return "number" + (" " + ", ".join(bounds) if bounds else "") + (f' or "{self.word}"' if self.word else "")
+        return "number" + (" " + ", ".join(bounds) if bounds else "")
 
-    def read(self, value: float | str) -> float | str:
-        """Return the value as a float, or the word."""
-        if self.word is not None and value == self.word:
-            return value
-        if self.word is not None and isinstance(value, str):
-            raise Wrong(f'{shown(value)} is neither a number nor "{self.word}"')
+    def read(self, value: object, or_words: str = "") -> float:
+        """Return the value as a float; messages also name the words that may stand in its place (`OrWord`)."""
+        if or_words and isinstance(value, str):
+            raise Wrong(f"{shown(value)} is neither a number nor{or_words.removeprefix(' or')}")
         number = finite(value)
         low = (self.above is not None and number <= self.above) or (self.least is not None and number < self.least)
         if low or (self.most is not None and number > self.most):
-            raise Wrong(f"{number:g} is out of range; needs a {self.text}")
+            raise Wrong(f"{number:g} is out of range; needs a {self.text}{or_words}")
         return number if self.tried is None else self.tried.read(number)
 
 
@@ -125,7 +140,7 @@ class Integer:
         """The kind of value in words."""
         return f"whole number >= {self.least}"
 
-    def read(self, value: float | list) -> int:
+    def read(self, value: object) -> int:
         """Return the value as an int."""
         if type(value) is not int:
             meant = value if type(value) is float and value.is_integer() and abs(value) < 2**53 else None
@@ -145,7 +160,7 @@ class Text:
     empty: bool = True
     text = "text"
 
-    def read(self, value: int | str) -> str:
+    def read(self, value: object) -> str:
         """Return the value as a str."""
         if not isinstance(value, str):
             raise Wrong(f"{shown(value)} is not a text in quotes")
@@ -158,42 +173,22 @@ class Text:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few names; those in `later` are known but cannot be had yet."""
+    """One of a few names."""
 
-    names: tuple
-    later: tuple = ()
+    names: tuple[str, ...]
 
     @property
     def text(self) -> str:
         """The kind of value in words."""
         return " | ".join(f'"{name}"' for name in self.names)
 
-    def read(self, value: str) -> str:
+    def read(self, value: object) -> str:
         """Return the name."""
         if not isinstance(value, str):
             raise Wrong(f"{shown(value)} is not one of {self.text}")
-        if value in self.later:
-            raise Wrong(f'"{value}" is not available in this version; use {self.text}')
         if value not in self.names:
             raise Wrong(f"{shown(value)} is unknown{suggestion(value, self.names)}; use {self.text}")
         return value
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """A number that this version knows with one value only."""
-
-    value: float
-    least: float
-    most: float
-    text = "number"
-
-    def read(self, value: float) -> float:
-        """Return the value as a float."""
-        number = Number(least=self.least, most=self.most).read(value)
-        if number != self.value:
-            raise Wrong(f"{number:g} is not available in this version; use {self.value}")
-        return number
 
 
 @dataclass(frozen=True)
@@ -207,7 +202,7 @@ class Inline:
         """The kind of value in words."""
         return f"table of [{self.section}] keys"
 
-    def read(self, value: dict | str) -> dict:
+    def read(self, value: object) -> dict[str, object]:
         """Return the table as it is; its keys are read by whoever knows the section."""
         if not isinstance(value, dict):
             raise Wrong(f"{shown(value)} is not a table; write {{ name = ... }} with the keys of [{self.section}]")
@@ -220,7 +215,7 @@ class Flag:
 
     text = "true | false"
 
-    def read(self, value: int) -> bool:
+    def read(self, value: object) -> bool:
         """Return the value as a bool."""
         if type(value) is not bool:
             raise Wrong(f"{shown(value)} is not true or false")
@@ -228,72 +223,74 @@ class Flag:
 
 
 @dataclass(frozen=True)
-class FlagOrList:
-    """true or false for all, or a list with one for each."""
+class Each(Generic[T]):
+    """A list of a fixed length (any when 0), every entry of one kind."""
 
-    text = "true | false, or a list of them"
-
-    def read(self, value: Any) -> Any:
-        """Return a bool, or a tuple of them."""
-        return Each(Flag()).read(value) if isinstance(value, list) else Flag().read(value)
-
-
-@dataclass(frozen=True)
-class Each:
-    """A list of a fixed length (any when 0), every entry of one kind; one of `words` may stand instead."""
-
-    entry: Any
+    entry: Value[T]
     length: int = 0
-    words: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """The kind of value in words."""
-        return f"list of {self.length or 'any'} × ({self.entry.text})" + self._or_words()
+        return f"list of {self.length or 'any'} × ({self.entry.text})"
 
-    def _or_words(self) -> str:
-        return "".join(f' or "{word}"' for word in self.words)
-
-    def read(self, value: int | list | str) -> str | tuple | tuple:
-        """Return the values as a tuple."""
-        if isinstance(value, str) and value in self.words:
-            return value
+    def read(self, value: object, or_words: str = "") -> tuple[T, ...]:
+        """Return the values as a tuple; messages also name the words that may stand in its place (`OrWord`)."""
         if not isinstance(value, list):
-            raise Wrong(f"{shown(value)} is not a list{self._or_words()}")
+            raise Wrong(f"{shown(value)} is not a list{or_words}")
         if self.length and len(value) != self.length:
             raise Wrong(f"has {len(value)} entries; needs {self.length}")
         return tuple(self._entry(i, item) for i, item in enumerate(value))
 
-    def _entry(self, i: int, item: float | list | str) -> float | str:
+    def _entry(self, i: int, item: object) -> T:
         try:
             return self.entry.read(item)
         except Wrong as wrong:
             raise Wrong(f"entry {i}: {wrong}") from None
 
 
-@dataclass(frozen=True)
-class NameOrList:
-    """One name for all, or a list with one for each."""
-
-    text = "text, or a list of them"
-
-    def read(self, value: Any) -> Any:
-        """Return a str, or a tuple of them."""
-        one = Text(empty=False)
-        return Each(one).read(value) if isinstance(value, list) else one.read(value)
+class _Worded(Value[Read], Protocol[Read]):
+    def read(self, value: object, or_words: str = "") -> Read: ...
 
 
 @dataclass(frozen=True)
-class NumberOrList:
-    """One positive number for all, or a list with one for each."""
+class OrWord(Generic[T, Word]):
+    """A number or a list, or one of a few words (such as "auto") in its place."""
 
-    tried: Tried | None = None
-    text = "number > 0, or a list of them"
+    entry: _Worded[T]
+    words: tuple[Word, ...]
 
-    def read(self, value: float | list) -> Any:
-        """Return a float, or a tuple of floats."""
-        one = Number(above=0.0, tried=self.tried)
-        return Each(one).read(value) if isinstance(value, list) else one.read(value)
+    @property
+    def _or_words(self) -> str:
+        return "".join(f' or "{word}"' for word in self.words)
+
+    @property
+    def text(self) -> str:
+        """The kind of value in words."""
+        return self.entry.text + self._or_words
+
+    def read(self, value: object) -> T | Word:
+        """Return the word, or the value as it is read otherwise."""
+        for word in self.words:
+            if value == word:
+                return word
+        return self.entry.read(value, self._or_words)
+
+
+@dataclass(frozen=True)
+class OrList(Generic[T]):
+    """One value for all, or a list with one for each."""
+
+    entry: Value[T]
+
+    @property
+    def text(self) -> str:
+        """The kind of value in words."""
+        return f"{self.entry.text}, or a list of them"
+
+    def read(self, value: object) -> T | tuple[T, ...]:
+        """Return the value, or a tuple of them."""
+        return Each(self.entry).read(value) if isinstance(value, list) else self.entry.read(value)
 
 
 class DistanceLimit(NamedTuple):
@@ -310,35 +307,45 @@ class Limits:
 
     text = "list of { separation, least, most }"
 
-    def read(self, value: Any) -> tuple:
+    def read(self, value: object) -> tuple[DistanceLimit, ...]:
         """Return a tuple of DistanceLimits."""
         if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
             raise Wrong(f"{shown(value)} is not a {self.text}")
         return tuple(self._entry(i, one) for i, one in enumerate(value))
 
-    def _entry(self, i: int, one: dict) -> DistanceLimit:
-        rules: dict[str, Any] = {"separation": Integer(2), "least": Number(least=0.0), "most": Number(above=0.0)}
-        for name in one.keys() ^ rules.keys():
+    def _entry(self, i: int, one: dict[str, object]) -> DistanceLimit:
+        rules: dict[str, Value[float]] = {
+            "separation": Integer(2),
+            "least": Number(least=0.0),
+            "most": Number(above=0.0),
+        }
+        for name in sorted(one.keys() ^ rules.keys()):
             what = "unknown key" if name in one else "is missing"
             raise Wrong(f"entry {i}: {name}: {what}; needs separation, least and most")
-        found = []
+        found = {}
         for name, rule in rules.items():
             try:
-                found.append(rule.read(one[name]))
+                found[name] = rule.read(one[name])
             except Wrong as wrong:
                 raise Wrong(f"entry {i}: {name}: {wrong}") from None
-        if found[1] >= found[2]:
-            raise Wrong(f"entry {i}: least = {found[1]:g} is not below most = {found[2]:g}")
-        return DistanceLimit(*found)
+        limit = DistanceLimit(int(found["separation"]), found["least"], found["most"])
+        if limit.least >= limit.most:
+            raise Wrong(f"entry {i}: least = {limit.least:g} is not below most = {limit.most:g}")
+        return limit
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Generic[Entry]):
     """A table of numbers with `width` columns, read into one array."""
 
     width: int
-    whole: bool = False
+    dtype: type[Entry]
     tried: Tried | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the numbers are whole."""
+        return self.dtype is np.int64
 
     @property
     def text(self) -> str:
@@ -346,7 +353,7 @@ class Rows:
         columns = ("i", "j") if self.whole else ("w", "x", "y", "z")[-self.width :]
         return f"list of [{', '.join(columns)}]"
 
-    def read(self, value: int | list) -> np.ndarray:
+    def read(self, value: object) -> NDArray[Entry]:
         """Return the rows as an (n, width) array of float64, or of int64 when whole."""
         if not isinstance(value, list):
             raise Wrong(f"{shown(value)} is not a {self.text}")
@@ -356,7 +363,7 @@ class Rows:
         if set(map(type, chain.from_iterable(value))) - ({int} if self.whole else {int, float}):
             self._complain(value)
         try:
-            rows = np.array(value, dtype=np.int64 if self.whole else np.float64).reshape(-1, self.width)
+            rows = np.array(value, dtype=self.dtype).reshape(-1, self.width)
         except OverflowError:
             raise Wrong("holds a number that is too large") from None
         if not self.whole and not (np.abs(rows) <= LARGEST).all():
@@ -368,7 +375,7 @@ class Rows:
                 raise Wrong(f"row {at}: {why}")
         return rows
 
-    def _complain(self, value: list) -> None:
+    def _complain(self, value: list[list[object]]) -> None:
         read = Integer(least=-(2**63)).read if self.whole else finite
         for i, item in enumerate(chain.from_iterable(value)):
             try:
@@ -377,7 +384,7 @@ class Rows:
                 raise Wrong(f"row {i // self.width}: {wrong}") from None
 
 
-def suggestion(name: str, names: tuple) -> str:
+def suggestion(name: str, names: tuple[str, ...]) -> str:
     """Return '; did you mean "…"?' with the nearest of the names, or an empty text when none is near."""
     close = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""
@@ -388,6 +395,6 @@ def likeness(name: str, other: str) -> float:
     return difflib.SequenceMatcher(None, name[:100].lower(), other).ratio()
 
 
-def nearest(name: str, names: Any) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """Return the nearest of the names, however far."""
     return max(names, key=lambda other: likeness(name, other))

@@ -12,6 +12,7 @@ import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.papers.result import Result, Table
+from hpcchain.propagators.catalogue import PROPAGATORS, VARIANTS
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import PropagatorSection
@@ -31,15 +32,12 @@ STEPS = (0.1, 0.05, 0.025, 0.0125, 0.00625)
 
 def settings() -> Any:
     """Return {label: list of [propagator] tables} of every propagator that this version has."""
-    from hpcchain.config.keys.schema import keys_of
-
-    keys = keys_of("propagator")
     found = {"taylor": [{"name": "taylor", "tolerance": 10.0**-k} for k in (4, 6, 8, 10, 12, 14)]}
-    for variant in keys["variant"].value.names:
+    for variant in VARIANTS:
         found[f"collocation {variant}"] = [
             {"name": "collocation", "variant": variant, "stages": s, "step": step} for s, step in STAGED
         ]
-    for name in keys["name"].value.names:
+    for name in PROPAGATORS:
         if name not in ("taylor", "collocation"):
             found[name] = [{"name": name, "step": step} for step in STEPS]
     return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.config.demands.acting import Bonds, check_bonds, longest_of
+from hpcchain.config.demands.potentials import Bonds, check_bonds, longest_of
 from hpcchain.config.demands.units import Beads, check_units
 from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hpcchain.config.keys.schema import SECTIONS, keys_of
-from hpcchain.config.keys.sections import Config
+from hpcchain.config.keys.sections import BoxSection, Config
 from hpcchain.config.keys.values import LARGEST, Wrong, shown
 from hpcchain.config.load import config_from_table, read_named
 from hpcchain.errors import ConfigError
@@ -304,11 +304,11 @@ def plain(value: Any) -> Any:
 def box_of(table: dict[str, Any]) -> Box:
     """Return the Box of an input's table; raises ConfigError where it is none."""
     try:
-        values = read_named(table, "box")
+        box = read_named(BoxSection, table)
     except Wrong as wrong:
         raise ConfigError(f"{SOURCE}: {wrong}") from None
-    kinds = np.array([BOUNDARY[name] for name in values["boundary"]], dtype=np.int8)
-    return Box(np.array(values["size"]), np.array(values["origin"]), kinds)
+    kinds = np.array([BOUNDARY[name] for name in box.boundary], dtype=np.int8)
+    return Box(np.array(box.size), np.array(box.origin), kinds)
 
 
 def numbers_of(name: str, values: Any) -> Any:

@@ -1,14 +1,21 @@
 """The input file: what loads, what it becomes, and the one message that each mistake gives."""
 
+import csv
+import json
 import time
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hpcchain.config import load_config
 from hpcchain.config.keys.schema import KEYS, markdown
+from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError
+
+MESSAGES = Path(__file__).parents[3] / "data" / "messages.csv"
+"""What is said of a table, a text, a negative and a very large number as the value of each key."""
 
 FULL = """
 title = "all \\"kinds\\" – \\u007f"
@@ -104,6 +111,7 @@ MISTAKES = [
     ),
     ("molecule.0.exclude = 4", "molecule[0].exclude: 4 is out of range"),
     ("molecule.0.types = [1]", "molecule[0].types: entry 0: 1 is not a text"),
+    ("molecule.0.diameter = []", "molecule[0].diameter: has 0 entries; needs 4, one per bead, or one for all"),
     (
         "molecule.0.types = ['H']",
         "molecule[0].types: has 1 entries; needs",
@@ -411,6 +419,17 @@ def test_a_million_beads_load_at_once(write):
     config = load_config(write(text))
     assert time.perf_counter() - start < 5.0
     assert config.beads == 1_000_000
+
+
+def test_messages_of_each_key_are_word_for_word_what_they_were():
+    keys = {key.path: key for key in KEYS}
+    with MESSAGES.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["key"] for row in rows} >= {"box.size", "molecule.bonds", "contact.pair.types", "run.sectors"}
+    for row in rows:
+        with pytest.raises(Wrong) as wrong:
+            keys[row["key"]].value.read(json.loads(row["value"]))
+        assert str(wrong.value) == row["message"], row["key"]
 
 
 def test_the_table_for_the_readme_names_every_key():
