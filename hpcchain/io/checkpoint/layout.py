@@ -73,7 +73,7 @@ def check_table(dataset: h5py.Dataset, kind: type, columns: int, count: int | No
         )
 
 
-def check_system(path: Path | str, system: System, time: float, ids: np.ndarray | None = None) -> None:
+def check_system(path: Path | str, system: System, time: float) -> None:
     """Raise DataError unless the parts of a system fit each other and all that they say is possible.
 
     Parameters
@@ -81,32 +81,19 @@ def check_system(path: Path | str, system: System, time: float, ids: np.ndarray 
     path : path
         Named in the message.
     system : System
-        With a Topology of all molecules.
+        Of the molecules that it holds each is looked at alone, where it has not all. These follow one another.
     time : float
         [time]
-    ids : (n,) int64 array, optional
-        Global ids of the beads that the state has; default: all. Of some beads each is looked at alone.
     """
-    problem = system_problem(system, system.topology, time) or sound.fields_problem(system.state, ids)
+    topology, held = system.topology, system.held
+    ids = None if held is None else topology.beads_of(held)
+    problem = system_problem(system, topology.prototypes, time) or sound.fields_problem(system.state, ids)
     problem = problem or sound.extra_problem(system, time, ids)
-    if not problem and ids is None:
-        topology = system.topology
+    if not problem and held is None:
         problem = _first_problem(system, topology.first_bead, lambda m: one_of_each(topology, m), time, 0)
-    if problem:
-        raise wrong_contents(path, problem)
-
-
-def check_part(path: Path | str, system: System, time: float, held: np.ndarray) -> None:
-    """Raise DataError unless molecules `held` of a system that has a Composition are possible; see `check_system`.
-
-    They follow one another.
-    """
-    composition, ids = system.topology, system.topology.beads_of(held)
-    problem = system_problem(system, composition.prototypes, time) or sound.fields_problem(system.state, ids)
-    problem = problem or sound.extra_problem(system, time, ids)
-    if not problem and len(held):
-        first = running_sum(composition.size_of(held))
-        problem = _first_problem(system, first, lambda m: composition.part(held[m]), time, ids[0])
+    elif not problem and len(held):
+        first = running_sum(topology.size_of(held))
+        problem = _first_problem(system, first, lambda m: topology.part(held[m]), time, ids[0])
     if problem:
         raise wrong_contents(path, problem)
 
