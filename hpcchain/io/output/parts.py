@@ -97,11 +97,9 @@ class PartWriter:
         position: np.ndarray,
         velocity: np.ndarray,
         image: np.ndarray,
-        ids: np.ndarray | None = None,
-        orientation: np.ndarray | None = None,
-        turning: dict | None = None,
+        **turning: np.ndarray,
     ) -> None:
-        """Append a frame.
+        """Append a frame, of which this rank has its slab of the beads.
 
         Parameters
         ----------
@@ -110,22 +108,13 @@ class PartWriter:
         time : float
             [time]
         position, velocity : (n, 3) float64 arrays
-            Of the beads held here [length], [length / time].
+            [length], [length / time].
         image : (n, 3) int64 array
-        ids : (n,) int64 array, optional
-            Their global ids, in any order; None: every rank has all beads, in order.
-        orientation : (m, 4) float64 array, optional
-            Unit quaternions of this rank's slab of the beads, whoever holds these.
-        turning : dict of name -> (n, ...) float64 array, optional
-            "angular_velocity" of the beads held here, where contacts change it [1 / time], and maybe "orientation".
+        turning : (n, ...) float64 arrays
+            "orientation", unit quaternions, and "angular_velocity" where contacts change it [1 / time]; or none.
         """
-        given = {"position": position, "velocity": velocity, "image": image}
-        arrays = {name: np.asarray(array, dtype=VECTORS[name]) for name, array in given.items()}
-        for name, array in (turning or {}).items():
-            arrays[name] = np.ascontiguousarray(array, dtype=np.float64)
-        slabs = parallel_slabs.sorted_slabs(self._comm, self._beads, ids, arrays)
-        if orientation is not None:
-            slabs["orientation"] = orientation
+        slabs = {"position": position, "velocity": velocity, "image": image} | turning
+        slabs = {name: np.asarray(array, dtype=VECTORS.get(name, np.float64)) for name, array in slabs.items()}
         group = self._file.create_group(f"frames/{len(self._times):08d}")
         slabs_module.put_slabs(group, self._beads, slabs, self._comm)
         self._times.append((int(step), float(time)))
