@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import h5py
 import numpy as np
@@ -252,10 +252,12 @@ def _read(path: Path | str, comm: Communicator | None, whole: bool, blocks: int 
         found = _read_rest(file, topology, comm, blocks)
         unlike = 0
         for held, state in _rows(tables, composition, comm):
-            system = replace(found.system, state=state, held=held)
+            system = replace(found.system, state=state)
+            if held is not None:
+                system.held = held
             with together(comm, path, "checking"):
                 check_system(path, system, found.time)
-            if composition is not None and blocks:
+            if composition is not None and held is not None and blocks:
                 unlike += imbalance(system, composition.beads_of(held))
             else:
                 found.system = system
@@ -317,33 +319,30 @@ def _read_rest(
         check_table(found[name], rule[0], 0, rule[1])
     box = Box(*(files.get(file, f"box/{name}", comm) for name in BOX))
     with translated(f"{file.filename}: physics", "reading"):
-        physics = _physics(files.get_json(file, "physics", comm), file.filename)
+        physics = _physics(files.get_table(file, "physics", comm), file.filename)
     with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
         turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
     time, counters = _progress(file, topology.beads, comm)
     require_extra(file, physics, time)
-    provenance = files.get_json(file, "provenance", comm)
-    if not isinstance(provenance, dict):
-        raise wrong_contents(file.filename, "provenance: is no table")
     nobody = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
     return Checkpoint(
-        system=System(box, topology, nobody, physics, None, turning),
+        system=System(box, topology, nobody, physics, directors=turning),
         time=time,
         counters=counters,
         config_toml=files.get_text(file, "config_toml", comm),
-        provenance=provenance,
+        provenance=files.get_table(file, "provenance", comm),
     )
 
 
-def _progress(file: h5py.File, beads: int, comm: Communicator | None) -> tuple[float, dict] | tuple:
+def _progress(file: h5py.File, beads: int, comm: Communicator | None) -> tuple[float, dict]:
     """Return the time [time] and the counters in an open checkpoint of so many beads."""
     check_table(files.dataset_of(file, "time"), np.float64, 0, 1)
     time = float(files.get(file, "time", comm)[0])
     counters = files.get_json(file, "counters", comm)
     problem = None if 0.0 <= time <= LARGEST else f"the time, {time!r}, is not a finite positive number"
     problem = problem or counters_problem(counters, time, beads)
-    if problem:
-        raise wrong_contents(file.filename, problem)
+    if problem or not isinstance(counters, dict):
+        raise wrong_contents(file.filename, str(problem))
     return time, counters
 
 
@@ -356,11 +355,11 @@ def read_perf(path: Path) -> dict:
     """Return where a run's time went until a checkpoint: dict of phase -> (min, avg, max) wall seconds over ranks."""
     with files.reading(path, "checkpoint") as file:
         found = files.get_json(file, "perf")
-        rows = found.values() if isinstance(found, dict) else [None]
-        numbers = [x for row in rows for x in (row if isinstance(row, list) and len(row) == 3 else [None])]
-        if not all(type(x) in (int, float) for x in numbers):
+        table = found if isinstance(found, dict) else {"": None}
+        rows = {phase: row if isinstance(row, list) and len(row) == 3 else [None] for phase, row in table.items()}
+        if not all(type(x) in (int, float) for row in rows.values() for x in row):
             raise wrong_contents(path, "perf: is no table of three numbers each")
-        return {phase: tuple(row) for phase, row in found.items()}
+        return {phase: tuple(row) for phase, row in rows.items()}
 
 
 def read_time(path: Path, comm: Communicator | None = None) -> float:
@@ -413,7 +412,7 @@ def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) 
 
 
 def _read_topology(file: h5py.File, comm: Communicator | None) -> Topology:
-    tables = {}
+    tables: dict[str, np.ndarray] = {}
     for name, (kind, columns) in _tables_in(file):
         slab = get_slab(file, f"topology/{name}", kind, columns, None, comm)
         tables |= parallel_slabs.everywhere(comm, {name: slab})
@@ -454,11 +453,11 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
     for name, (kind, columns) in _tables_in(file):
         for low, part in get_stretches(file, f"topology/{name}", kind, columns, None, comm, blocks):
             fits = found is not None and len(tables[name]) == found.count(name)
-            if not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
+            if found is None or not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
                 found, unlike = None, unlike or f"/{name}"  # and on with reading, which is collective
     problem = f"topology{unlike}: molecules of one kind are not alike, or their beads or bonds do not add up"
     agree(comm, None if found is not None else wrong_contents(file.filename, problem))
-    return found
+    return cast("Composition", found)
 
 
 def _tables_in(file: h5py.File) -> list:

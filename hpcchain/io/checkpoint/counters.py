@@ -2,7 +2,6 @@
 
 import math
 import re
-from typing import Any
 
 from hpcchain.config.keys.values import LARGEST
 
@@ -55,7 +54,7 @@ MOST, MOST_QUANTA = 2**53, 2**200
 """Counts go on from there, and sums become numbers."""
 
 
-def counters_problem(counters: Any, time: float, beads: int) -> Any:
+def counters_problem(counters: object, time: float, beads: int) -> str | None:
     """Return what is wrong with the counters of a checkpoint at a time of so many beads, or None."""
     if not isinstance(counters, dict):
         return "counters: are no table"
@@ -74,7 +73,7 @@ def counters_problem(counters: Any, time: float, beads: int) -> Any:
     return None
 
 
-def _fits(rule: int, value: Any, time: float) -> bool:
+def _fits(rule: int, value: object, time: float) -> bool:
     """Return whether a value is what a counter may be."""
     if rule == WHOLE:
         return type(value) is int and 0 <= value <= MOST
@@ -86,7 +85,7 @@ def _fits(rule: int, value: Any, time: float) -> bool:
         return isinstance(value, str) and re.fullmatch("([0-9a-f]{64})?", value) is not None
     if value is None:
         return rule != QUANTUM
-    if type(value) not in (int, float) or not abs(value) <= LARGEST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
         return False
     if rule == QUANTUM:
         return type(value) is float and value >= 1.0 / LARGEST and math.frexp(value)[0] == 0.5

@@ -126,7 +126,7 @@ def _first_problem(system: System, first: np.ndarray, part_of: Callable, time: f
     return None
 
 
-def _molecules_problem(system: System, topology: Topology, time: float, ids: np.ndarray) -> str:
+def _molecules_problem(system: System, topology: Topology, time: float, ids: np.ndarray) -> str | None:
     """Return what is wrong with the states of these molecules; parts of long chains are looked at as molecules."""
     given = (system.state, system.physics, time, ids)
     if not divides_any(topology, system.physics) or system.state.parts.shape[1] == 0:
@@ -141,7 +141,7 @@ def wrong_contents(path: Path | str, problem: str) -> DataError:
     return DataError(f"{path}: {problem}; the file was not made by this program or is damaged")
 
 
-def system_problem(system: System, topology: Topology, time: float) -> str:
+def system_problem(system: System, topology: Topology, time: float) -> str | None:
     """Return what is wrong with all of a system but the states of its beads, or None.
 
     Parameters
@@ -162,7 +162,7 @@ def system_problem(system: System, topology: Topology, time: float) -> str:
     if problem:
         return problem
     try:
-        prototypes = composition_of(topology).firsts if topology.molecules else []
+        prototypes = composition_of(topology).firsts if topology.molecules else np.zeros(0, np.int64)
     except EngineError as error:
         return f"topology: {error}"
     return sound.topology_problem(system.box, topology, prototypes) or sound.extended_problem(system)

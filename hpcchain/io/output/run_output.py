@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
@@ -345,7 +345,7 @@ def joined_reports(earlier: Path | None, kept: int, heads: list) -> tuple[dict, 
     first : dict of name -> int
         The report that an observable began with.
     """
-    series: dict[str, Any] = {}
+    series: dict[str, list[list[np.ndarray]]] = {}
     first: dict[str, int] = {}
     if earlier is not None:
         with files.reading(earlier, "observables", checked=False) as source:

@@ -181,7 +181,7 @@ class Trajectory:
     time: np.ndarray
     species: np.ndarray
     molecule: np.ndarray
-    names: list | dict
+    names: list[str]
     mass: np.ndarray
     diameter: np.ndarray
     bonds: np.ndarray
@@ -219,7 +219,7 @@ class Trajectory:
 
 
 @contextmanager
-def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajectory | None]:
+def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajectory]:
     """Yield the Trajectory in a trajectory.h5; frames are read one by one.
 
     Parameters
@@ -234,15 +234,15 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
         When the file is missing, foreign or damaged.
     """
     with files.reading(path, "trajectory", checked=checked) as file:
-        static = {name: files.get(file, f"{GROUP}/{name}") for name in ("species", "molecule", "mass", "diameter")}
+        mass = files.get(file, f"{GROUP}/mass")
         spin = {name: files.get(file, f"{GROUP}/{name}") if _is_table(file, name) else None for name in SPIN}
-        _check_spin(file, spin, len(static["mass"]))
+        _check_spin(file, spin, len(mass))
         edges = files.get(file, f"{GROUP}/box/edges/value")
         boundary = files.get(file, "parameters/boundary")
         yield Trajectory(
             step=files.get(file, f"{GROUP}/position/step"),
             time=files.get(file, f"{GROUP}/position/time"),
-            names=files.get_json(file, "parameters/species_names"),
+            names=files.get_list(file, "parameters/species_names"),
             bonds=files.get(file, "connectivity/bonds"),
             edges=edges[0] if len(edges) else np.zeros(3),
             origin=files.get(file, "parameters/box_origin"),
@@ -250,8 +250,12 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
             bounded=not np.any(boundary == OPEN),
             turns=f"{GROUP}/{ORIENTATION}/value" in file,
             _file=file,
-            **static,
-            **spin,
+            species=files.get(file, f"{GROUP}/species"),
+            molecule=files.get(file, f"{GROUP}/molecule"),
+            mass=mass,
+            diameter=files.get(file, f"{GROUP}/diameter"),
+            angular_velocity=spin[SPIN[0]],
+            moment_of_inertia=spin[SPIN[1]],
         )
 
 
