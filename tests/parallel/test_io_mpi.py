@@ -15,10 +15,10 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_
 from hpcchain.io.checkpoint.store import checkpoint_name, newest_valid, prune
 from hpcchain.io.hdf5 import atomic, seal, unclosable
 from hpcchain.io.hdf5 import slabs as slabs_module
-from hpcchain.io.output import observables
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.events import sort_globally, sorted_rows
 from hpcchain.io.output.parts import PartWriter, list_parts, remove_from
+from hpcchain.io.output.run_output import read_observables
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs as parallel_slabs
@@ -291,7 +291,7 @@ def test_output_does_not_depend_on_who_wrote_it(comm, folder, block, how):
         assemble(folder / "s", None, system.topology, system.box, alone)
         for name in ("trajectory", "observables", "events"):
             assert compare(folder / "s" / f"{name}.h5", folder / "p" / f"{name}.h5") is None
-        assert len(observables.read(folder / "p" / "observables.h5")["energy"][0]) == 8
+        assert len(read_observables(folder / "p" / "observables.h5")["energy"][0]) == 8
         assert list((folder / "p" / "parts").iterdir()) == []
 
 

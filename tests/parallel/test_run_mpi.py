@@ -18,7 +18,7 @@ from hpcchain import api
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.output.observables import read
+from hpcchain.io.output.run_output import read_observables
 from hpcchain.io.tools.compare import compare
 from hpcchain.observe.timers import Timers
 from hpcchain.parallel import slabs
@@ -121,7 +121,7 @@ def what(folder):
 
 def same_reports(a, b):
     """Whether two runs report the same; the pressure of an interval with a restart in it but for its last bits."""
-    ours, theirs = read(a / "observables.h5"), read(b / "observables.h5")
+    ours, theirs = read_observables(a / "observables.h5"), read_observables(b / "observables.h5")
     exact = [name for name in ours if name != "pressure"]
     same = all(
         np.array_equal(x, y, equal_nan=True) for name in exact for x, y in zip(ours[name], theirs[name], strict=True)

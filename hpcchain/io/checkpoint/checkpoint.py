@@ -19,20 +19,18 @@ from hpcchain.config.bounds import require_bytes
 from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint import orientations
-from hpcchain.io.checkpoint.counters import counters_problem
 from hpcchain.io.checkpoint.extra import extra_tables, require_extra, rules_in, with_extra
 from hpcchain.io.checkpoint.layout import (
     OPTIONAL,
     STATE,
     TOPOLOGY,
     check_system,
-    check_table,
-    stored_type,
+    counters_problem,
     wrong_contents,
 )
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5 import slabs as slabs_module
-from hpcchain.io.hdf5.checksummed import get_slab, get_stretches, put_tables
+from hpcchain.io.hdf5.checksummed import check_table, get_slab, get_stretches, put_tables, stored_type
 from hpcchain.io.hdf5.collective import FAILURES, together, translated
 from hpcchain.io.provenance import collect
 from hpcchain.model.composition import composition_from

@@ -13,11 +13,11 @@ from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import atomic, files
 from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.hdf5.collective import root_does, together
-from hpcchain.io.output import events, lineage, observables, trajectory
+from hpcchain.io.output import events, lineage, trajectory
 from hpcchain.io.output.inventory import way_on
 from hpcchain.io.output.lineage import FILES, file_head, require_chain
 from hpcchain.io.output.parts import COUNTED, list_parts, read_head, sorted_events
-from hpcchain.io.output.run_output import joined_reports
+from hpcchain.io.output.run_output import COLUMNS, joined_reports
 from hpcchain.io.provenance import collect
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import barrier
@@ -263,6 +263,6 @@ def _observables(
     reached = kept + sum(head.count("reports") for head in heads)
     file.attrs["reports"] = np.int64(reached)
     for name in sorted(series):
-        for column, pieces in zip(observables.COLUMNS, series[name], strict=True):
+        for column, pieces in zip(COLUMNS, series[name], strict=True):
             slabs_module.put(file, f"{name}/{column}", np.concatenate(pieces), comm)
         file[name].attrs["first_report"] = np.int64(first[name])

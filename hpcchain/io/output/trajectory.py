@@ -15,7 +15,6 @@ import hpcchain
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5 import slabs as slabs_module
-from hpcchain.io.tools.species import bead_types
 from hpcchain.model.system import OPEN, PERIODIC
 from hpcchain.parallel import slabs as parallel_slabs
 
@@ -280,3 +279,35 @@ def _check_spin(file: h5py.File, spin: dict, beads: int) -> None:
             f"{file.filename}: {', '.join(SPIN)} and {ORIENTATION} are not of {beads} beads; the file was "
             "not made by this program or is damaged"
         )
+
+
+def bead_types(topology: Topology) -> tuple[np.ndarray, list]:
+    """Return the species of every bead as viewers know them, and the species' names.
+
+    Parameters
+    ----------
+    topology : Topology
+
+    Returns
+    -------
+    species : (N,) int32 array
+        Ordered by (type, diameter, mass).
+    names : list of str
+        The type's name, which is the molecule's unless the input has others; with a number behind it where beads of one
+        type have several diameters or masses. No two are the same.
+    """
+    kind = topology.bead_type
+    if not len(kind):
+        return np.zeros(0, dtype=np.int32), []
+    triples = np.column_stack([kind.astype(np.float64), topology.diameter, topology.mass])
+    types, species = np.unique(triples, axis=0, return_inverse=True)
+    kinds = types[:, 0].astype(int)
+    numbers = [int(np.sum(kinds[:before] == kind)) for before, kind in enumerate(kinds)]
+    several = np.bincount(kinds)[kinds] > 1
+    names: list = []
+    for k, n, more in zip(kinds, numbers, several, strict=True):
+        name = topology.type_names[k] + (f".{n}" if more else "")
+        while more and (name in topology.type_names or name in names):
+            name += "_"
+        names.append(name)
+    return species.reshape(-1).astype(np.int32), names

@@ -16,10 +16,9 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.hdf5 import atomic, files
 from hpcchain.io.hdf5.collective import translated
 from hpcchain.io.output.run_output import Frames, open_frames, run_output
-from hpcchain.io.output.trajectory import ORIENTATION, SPIN
+from hpcchain.io.output.trajectory import ORIENTATION, SPIN, bead_types
 from hpcchain.io.tools.overwrite_guard import require_replaceable
 from hpcchain.io.tools.picture import Look, write_png
-from hpcchain.io.tools.species import bead_types
 from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import united
 from hpcchain.model.physics.spins import orientations_at

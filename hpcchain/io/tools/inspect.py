@@ -15,9 +15,16 @@ from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.growth_state import read_growth
 from hpcchain.io.hdf5 import files
 from hpcchain.io.output.lineage import FILES
-from hpcchain.io.output.observables import names_in
 from hpcchain.io.output.parts import list_parts, read_head
-from hpcchain.io.output.run_output import CHECKPOINTS, PARTS, folder_of_unjoined, open_frames, read_reports, run_output
+from hpcchain.io.output.run_output import (
+    CHECKPOINTS,
+    PARTS,
+    folder_of_unjoined,
+    names_in,
+    open_frames,
+    read_reports,
+    run_output,
+)
 from hpcchain.io.output.trajectory import Trajectory, open_trajectory
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 
