@@ -47,6 +47,7 @@ KNOWN = {
     "orientations": orientations_problem,
     "potentials": potentials_problem,
     "distance_limits": limits_problem,
+    "fixed_speed": lambda value, _: None if isinstance(value, float) and 0.0 < value < np.inf else "is no speed",
 }
 """Of what `Physics.extended` may have: name -> function of the value and the Topology that says what is wrong."""
 LOOKED_AT_ELSEWHERE = ("pairs", "rough", "gravity", "walls", "fixed", "thermostat", "seed")

@@ -26,6 +26,8 @@ def external(config: Any) -> dict:
     found |= {"walls": walls_of(config)} if config.walls else {}
     if any(kind.fixed for kind in config.molecules):
         found["fixed"] = True
+    speeds = [float(np.linalg.norm(kind.fixed_velocity)) for kind in config.molecules if kind.fixed_velocity]
+    found |= {"fixed_speed": max(speeds)} if any(speeds) else {}
     if config.thermostat is not None:
         found["thermostat"] = {"temperature": config.thermostat.temperature, "rate": config.thermostat.rate}
     if config.thermostat is not None or any(wall.temperature for wall in config.walls):

@@ -306,8 +306,9 @@ def shifts(energy, step, seed, time):
 
     def watched(before, velocity, pairs, curved=None):
         done, after = solve(before, velocity, pairs, curved), velocity.copy()
-        for one, _, _, _, moved, _, _ in done:
-            after[one.ids] = moved - 0.5 * step * one.force / mass[one.ids, None]
+        for one in done:
+            ids = one.pool.ids
+            after[ids] = one.velocity - 0.5 * step * one.pool.force / mass[ids, None]
         if done:
             jumps.append(kinetic(before, after) - kinetic(before, velocity))
         return done
