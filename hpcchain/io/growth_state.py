@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import files, slabs
-
-if TYPE_CHECKING:
-    pass
 
 KIND = "growth"
 ARRAYS = ("position", "velocity", "calm_position", "calm_velocity")
@@ -48,7 +44,7 @@ def write_growth(path: Path, state: GrowthState, config_toml: str) -> None:
             slabs.put(file, name, getattr(state, name), None)
 
 
-def read_growth(path: Path) -> Any:
+def read_growth(path: Path) -> tuple[GrowthState, str]:
     """Return (GrowthState, input as text) of a file; not collective.
 
     Raises
@@ -61,4 +57,4 @@ def read_growth(path: Path) -> Any:
         shapes = {array.shape for array in arrays.values()}
         if len(shapes) != 1 or len(shapes.copy().pop()) != 2:
             raise DataError(f"{path}: its arrays are not of the same beads; the file is damaged")
-        return GrowthState(files.get_json(file, "numbers"), **arrays), files.get_text(file, "config")
+        return GrowthState(files.get_table(file, "numbers"), **arrays), files.get_text(file, "config")

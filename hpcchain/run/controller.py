@@ -25,10 +25,12 @@ from hpcchain.observe.observables import Observables, kept_energy, total_energy
 from hpcchain.observe.runlog import RunLog, duration
 from hpcchain.observe.timers import Timers, lines
 from hpcchain.parallel.agreement import gathered
-from hpcchain.parallel.slabs import BLOCK
+from hpcchain.parallel.slabs import BLOCK, slab
 from hpcchain.propagators.catalogue import PROPAGATORS
 from hpcchain.run.engines import (
-    energies_in_slabs,
+    ANGULAR_VELOCITY,
+    ENERGIES,
+    FRAME,
     engine_for,
     freedom_of,
     in_slabs,
@@ -36,7 +38,6 @@ from hpcchain.run.engines import (
     overlap_in,
     parts_of_events,
     ranks_at_work,
-    spins_in_slabs,
     tell_of_ranks,
 )
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
@@ -115,7 +116,6 @@ class Run:
         self.system = system = replace(
             system, topology=self.observables.composition, state=None, held=None, directors=directors
         )
-        self.rough = "rough" in system.physics.extended
         output = config.output
         self.frames = Schedule(output.frame_every, time, counters.get("frame_time"))
         self.reports = Schedule(output.report_every, time, counters.get("report_time"))
@@ -261,20 +261,19 @@ class Run:
     def _output(self, frame: bool, report: bool) -> None:
         """Write a frame, a report or both at the present time."""
         with self.timers.phase("frames and reports"):
-            state, ids = self.engine.frame(self.time), self.engine.ids
+            slabs = in_slabs(self.comm, self.system, self.engine, self.time, frame, report)
             self._drain_events()
             if frame:
-                self.recorder.frame(self.time, state, ids, self.engine.state().extra if self.rough else None)
+                self.recorder.frame(self.time, {name: slabs[name] for name in slabs if name != ENERGIES})
             if report:
-                self._report(self._sums(ids, state))
+                self._report(self._sums(slabs))
 
-    def _sums(self, ids: np.ndarray, state: tuple) -> list:
-        """Return all ranks' sums over blocks of beads, of this rank's beads and their frame; collective."""
-        beads = self.system.topology.beads
-        low, slab = in_slabs(self.comm, beads, ids, state)
-        energies = energies_in_slabs(self.comm, beads, self.engine)
-        spins = spins_in_slabs(self.comm, beads, self.engine) if self.rough else None
-        return gathered(self.mpi, self.observables.sums(low, *slab, BLOCK, energies, spins))  # type: ignore[call-arg]
+    def _sums(self, slabs: dict[str, np.ndarray]) -> list:
+        """Return all ranks' sums over blocks of beads, of this rank's slab of the beads (`in_slabs`); collective."""
+        low = slab(self.system.topology.beads, self.mpi)[0]
+        position, velocity, image = (slabs[name] for name in FRAME)
+        energies, spins = slabs.get(ENERGIES), slabs.get(ANGULAR_VELOCITY)
+        return gathered(self.mpi, self.observables.sums(low, position, velocity, image, BLOCK, energies, spins))
 
     def _report(self, sums: list) -> None:
         """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
@@ -315,7 +314,7 @@ class Run:
 
     def _kept(self) -> tuple[float, float]:
         """Return the energy that elastic motion keeps, and the kinetic energy, the same on all ranks; collective."""
-        sums = self._sums(self.engine.ids, self.engine.frame(self.time))
+        sums = self._sums(in_slabs(self.comm, self.system, self.engine, self.time, False, True))
         row = self.observables.measure(np.concatenate(sums), 0.0, 0.0, 0)
         return self.comm.bcast((total_energy(row) - self.totals.work - self.totals.heat, row["kinetic_energy"]))
 

@@ -14,6 +14,7 @@ from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import asks_for_stretches, divided_classes, whole_chains
 from hpcchain.model.physics.extended import widened
 from hpcchain.model.physics.external import draws_momenta
+from hpcchain.model.physics.spins import orientations_at
 from hpcchain.model.physics.step_potentials import potentials_of
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.levels import reach_of, wrong_level
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("hpcchain.run")
 FRAME = ("position", "velocity", "image")
+ENERGIES, ANGULAR_VELOCITY = "energies", "angular_velocity"
 
 
 def engine_for(system: System, config: Config, comm: Single | World, growth: tuple | None = None) -> interface.Engine:
@@ -266,41 +268,38 @@ def off_level_in(system: System, comm: Single | World, engine: interface.Engine,
     return min((pair for pair in comm.allgather(off) if pair is not None), default=None)
 
 
-def in_slabs(comm: Single | World, beads: int, ids: np.ndarray, frame: tuple) -> tuple[int, tuple]:
-    """Return the first global id of this rank's slab of beads, and the slab's (position, velocity, image); collective.
+def in_slabs(
+    comm: Single | World, system: System, engine: interface.Engine, time: float, frame: bool, report: bool
+) -> dict[str, np.ndarray]:
+    """Return this rank's slab of the beads at the time that is reached, sorted and sent at once; collective.
 
     Parameters
     ----------
     comm : Single or World
-    beads : int
-        Of the whole system.
-    ids, frame :
-        See `brought_together`.
-    """
-    found = slabs.sorted_slabs(comm.mpi, beads, ids, dict(zip(FRAME, frame, strict=True)))
-    return slabs.slab(beads, comm.mpi)[0], tuple(found[name] for name in FRAME)
-
-
-def energies_in_slabs(comm: Single | World, beads: int, engine: interface.Engine) -> np.ndarray | None:
-    """Return (n, 2) potential energies and virials of this rank's slab of beads, None where there are none; collective.
-
-    Parameters
-    ----------
-    comm : Single or World
-    beads : int
-        Of the whole system.
+    system : System
+        Its topology a Composition.
     engine : Engine
+    time : float
+        [time]
+    frame, report : bool
+        What it is for.
+
+    Returns
+    -------
+    dict of name -> (n, ...) array
+        `FRAME`; where contacts make beads spin ANGULAR_VELOCITY, and for a frame maybe "orientation"; for a report
+        ENERGIES, potential energies and virials, (n, 2), where beads have them.
     """
-    energies = engine.energies() if hasattr(engine, "energies") else None
-    if energies is None:
-        return None
-    return slabs.sorted_slabs(comm.mpi, beads, engine.ids, {"energies": energies})["energies"]
-
-
-def spins_in_slabs(comm: Single | World, beads: int, engine: interface.Engine) -> np.ndarray:
-    """Return the (n, 3) angular velocities of this rank's slab of beads, of a run whose beads spin; collective."""
-    spins = engine.state().extra[:, L.SPIN : L.SPIN + 3]
-    return slabs.sorted_slabs(comm.mpi, beads, engine.ids, {"spins": np.ascontiguousarray(spins)})["spins"]
+    arrays = dict(zip(FRAME, engine.frame(time), strict=True))
+    energies = engine.energies() if report and hasattr(engine, "energies") else None
+    if energies is not None:
+        arrays[ENERGIES] = energies
+    if "rough" in system.physics.extended:
+        extra = engine.state().extra
+        arrays[ANGULAR_VELOCITY] = np.ascontiguousarray(extra[:, L.SPIN : L.SPIN + 3])
+        if frame and "orientations" in system.physics.extended:
+            arrays["orientation"] = orientations_at(system, extra, engine.ids, time)
+    return slabs.sorted_slabs(comm.mpi, system.topology.beads, engine.ids, arrays)
 
 
 def brought_together(

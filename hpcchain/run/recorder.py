@@ -12,8 +12,6 @@ from hpcchain.errors import HpcchainError
 from hpcchain.io.output.assemble import assemble, is_due
 from hpcchain.io.output.inventory import Inventory
 from hpcchain.io.output.parts import COUNTED, PartWriter
-from hpcchain.layout import arrays as L
-from hpcchain.model.physics.spins import orientations_at
 from hpcchain.parallel.slabs import slab
 
 if TYPE_CHECKING:
@@ -94,18 +92,10 @@ class Recorder:
             with suppress(HpcchainError, OSError, RuntimeError):
                 self._part.abort()
 
-    def frame(self, time: float, state: tuple, ids: np.ndarray, extra: np.ndarray | None = None) -> None:
-        """Append a frame: (position, velocity, image) at a time of this rank's beads, whose global ids are given.
-
-        `extra`: their rows of `State.extra`, where contacts change angular velocities.
-        """
-        orientation = None if self._spinning is None else self._spinning.orientation(time)
-        turning = {}
-        if extra is not None:
-            turning["angular_velocity"] = extra[:, L.SPIN : L.SPIN + 3]
-            if "orientations" in self._system.physics.extended:
-                turning["orientation"] = orientations_at(self._system, extra, ids, time)
-        self._part.frame(self._part.counters["frames"], time, *state, ids, orientation, turning)  # type: ignore[call-arg]
+    def frame(self, time: float, slabs: dict[str, np.ndarray]) -> None:
+        """Append a frame: this rank's slab of the beads at a time, by the names of `PartWriter.frame`."""
+        turning = {} if self._spinning is None else {"orientation": self._spinning.orientation(time)}
+        self._part.frame(self._part.counters["frames"], time, **slabs, **turning)
 
     def events(self, table: np.ndarray) -> None:
         """Append contacts, this rank's own."""

@@ -153,7 +153,9 @@ def put_out(comm, folder, system):
     writer = PartWriter(folder / "parts", 0, comm, system.topology, {"part_seal": ""})
     for number in range(2):
         orientation = spinning.orientation(number / 2)
-        writer.frame(number, number / 2, *frame_of(system.topology.beads, number), orientation=orientation)
+        low, high = slabs.slab(system.topology.beads, comm)
+        frame = (array[low:high] for array in frame_of(system.topology.beads, number))
+        writer.frame(number, number / 2, *frame, orientation=orientation)
     writer.close()
     assemble(folder, comm, system.topology, system.box, writer.counters, spin=spinning.slabs())
 

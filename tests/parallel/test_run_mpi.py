@@ -18,9 +18,10 @@ from hpcchain import api
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.output.observables import read
+from hpcchain.io.output.run_output import read_observables
 from hpcchain.io.tools.compare import compare
 from hpcchain.observe.timers import Timers
+from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single, World, world
 from hpcchain.run.guards.signals import Stopped
 from tests.support.replicated import SEAM, ReplicatedEngine, stand_in
@@ -37,6 +38,8 @@ TABLES = {
     "output": {"frame_every": 0.25, "report_every": 0.2, "checkpoint_every": 0.6, "events": True},
 }
 
+FROM_FILE = TABLES | {"initial": {"method": "file", "file": "start.h5"}}
+
 
 @pytest.fixture(scope="module")
 def comm():
@@ -52,7 +55,7 @@ def place(comm):
     def prepare(one):
         grow = write_input(folder / "grow.toml", TABLES)
         assert api.build(grow, folder / "start.h5", comm=one) == EXIT_DONE
-        write_input(folder / "in.toml", TABLES | {"initial": {"method": "file", "file": "start.h5"}})
+        write_input(folder / "in.toml", FROM_FILE)
         assert api.run(folder / "in.toml", output=folder / "whole", comm=one) == EXIT_DONE
 
     on(comm, 1, prepare)
@@ -118,12 +121,27 @@ def what(folder):
 
 def same_reports(a, b):
     """Whether two runs report the same; the pressure of an interval with a restart in it but for its last bits."""
-    ours, theirs = read(a / "observables.h5"), read(b / "observables.h5")
+    ours, theirs = read_observables(a / "observables.h5"), read_observables(b / "observables.h5")
     exact = [name for name in ours if name != "pressure"]
     same = all(
         np.array_equal(x, y, equal_nan=True) for name in exact for x, y in zip(ours[name], theirs[name], strict=True)
     )
     return same and np.allclose(ours["pressure"][2], theirs["pressure"][2], rtol=1e-9, atol=0.0, equal_nan=True)
+
+
+def test_a_frame_and_a_report_that_are_due_together_are_sent_once(comm, place, monkeypatch):
+    """And so is a report alone; checkpoints, which have depths, are sent besides."""
+    sent, send = [], slabs.to_slabs
+
+    def counted(mpi, bounds, ids, arrays):
+        sent.append(sorted(arrays))
+        return send(mpi, bounds, ids, arrays)
+
+    monkeypatch.setattr(slabs, "to_slabs", counted)
+    output = {"frame_every": 0.5, "report_every": 0.25, "checkpoint_every": 2.0}
+    of_root(comm, lambda: write_input(place / "both.toml", {**FROM_FILE, "output": output, "run": {"end_time": 2.0}}))
+    assert run(comm, place / "both.toml", place / "both") == EXIT_DONE
+    assert [names for names in sent if "depth" not in names] == [["image", "position", "velocity"]] * 9
 
 
 def test_the_run_is_long_enough_to_differ(comm, place):

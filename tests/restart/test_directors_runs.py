@@ -7,7 +7,7 @@ import pytest
 from hpcchain import api
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.output.observables import read
+from hpcchain.io.output.run_output import read_observables
 from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.model.rotation import times
 from hpcchain.papers import directors as paper
@@ -72,7 +72,7 @@ def test_the_spheres_turn_as_free_ones_do(place):
 
 def test_energy_and_spin_are_reported_and_never_change(place):
     _, _, w, moment = orientations(place / "whole")
-    found = read(place / "whole" / "observables.h5")
+    found = read_observables(place / "whole" / "observables.h5")
     energy, spin = found["rotational_energy"][2], found["spin"][2]
     assert len(energy) == 7 and len(set(energy.tolist())) == 1 and np.all(spin == spin[0])
     assert energy[0] == pytest.approx(np.sum(0.5 * moment[:, None] * w**2), rel=1e-14)
@@ -124,10 +124,8 @@ def test_directors_change_nothing_else(place, plain):
         assert set(there) - set(here) == {"orientation", "angular_velocity", "moment_of_inertia"}
         for name in ("position", "velocity", "image"):
             assert here[f"{name}/value"][...].tobytes() == there[f"{name}/value"][...].tobytes()
-    assert set(read(place / "whole" / "observables.h5")) - set(read(folder / "observables.h5")) == {
-        "rotational_energy",
-        "spin",
-    }
+    ours, theirs = (set(read_observables(run / "observables.h5")) for run in (place / "whole", folder))
+    assert ours - theirs == {"rotational_energy", "spin"}
     assert "directors" not in (folder / "input.toml").read_text()
 
 

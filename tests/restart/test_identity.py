@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.io.output.events import read_events
-from hpcchain.io.output.observables import read
+from hpcchain.io.output.run_output import read_observables
 from hpcchain.io.output.trajectory import open_trajectory
 from tests.support.mixtures import mixed_input
 from tests.support.run_folders import command, difference, frame_times, leftovers, log_rows, run_here, write_input
@@ -81,7 +81,7 @@ def test_stopped_and_resumed_at_three_odd_times(place):
 
 def same_reports(a, b):
     """Whether two runs report the same; a sum over contacts that was taken in two pieces may end in other last bits."""
-    ours, theirs = read(a / "observables.h5"), read(b / "observables.h5")
+    ours, theirs = read_observables(a / "observables.h5"), read_observables(b / "observables.h5")
     exact = [name for name in ours if name != "pressure"]
     same = ours.keys() == theirs.keys() and all(
         np.array_equal(x, y, equal_nan=True) for name in exact for x, y in zip(ours[name], theirs[name], strict=True)

@@ -14,7 +14,7 @@ from hpcchain.cli.main import main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, UsageError
 from hpcchain.io.output.events import read_events
-from hpcchain.io.output.observables import read
+from hpcchain.io.output.run_output import read_observables
 from hpcchain.run.recorder import Recorder
 from hpcchain.run.starts.own_input import config_of
 from tests.support.launching import run_python
@@ -66,7 +66,7 @@ def test_the_output_directory_holds_what_it_should(whole):
 
 
 def test_reports_count_the_contacts_of_their_own_interval(whole):
-    contacts, events = read(whole / "observables.h5")["contacts"], read_events(whole / "events.h5")
+    contacts, events = read_observables(whole / "observables.h5")["contacts"], read_events(whole / "events.h5")
     expected, _ = np.histogram(events["time"], [0.0, *contacts[1][1:]])
     assert contacts[2].tolist() == [0, *expected]
     assert np.cumsum(contacts[2]).tolist() == [row["events"] for row in log_rows(whole)]

@@ -307,6 +307,32 @@ def test_all_but_kernels_have_types():
     assert [name for path in paths for name in unannotated(path)] == []
 
 
+STRICT = ("io",)
+"""Folders whose types say what a value is; mypy is strict there, too (pyproject.toml)."""
+
+
+def vague(path):
+    """Return the lines of a file that name Any, or the same type twice in a union."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        both = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr)
+        sides = [ast.unparse(side).split("[")[0] for side in (node.left, node.right)] if both else [0, 1]
+        if (isinstance(node, ast.Name) and node.id == "Any") or (sides[0] == sides[1] in ("tuple", "list", "dict")):
+            found.append(f"{path.name}, line {node.lineno}")
+    return found
+
+
+@pytest.mark.parametrize("folder", STRICT)
+def test_types_say_what_a_value_is(folder):
+    assert [line for path in sorted((PACKAGE / folder).rglob("*.py")) for line in vague(path)] == []
+
+
+def test_a_type_that_says_nothing_is_found(tmp_path):
+    path = tmp_path / "some.py"
+    path.write_text("def f(a: Any) -> tuple[int] | tuple: ...\ndef g(a: int | tuple) -> list[str] | None: ...\n")
+    assert vague(path) == ["some.py, line 1", "some.py, line 1"]
+
+
 def test_a_function_without_a_type_is_found(tmp_path):
     path = tmp_path / "some.py"
     path.write_text(

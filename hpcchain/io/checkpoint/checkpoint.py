@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import h5py
 import numpy as np
@@ -19,21 +19,18 @@ from hpcchain.config.bounds import require_bytes
 from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint import orientations
-from hpcchain.io.checkpoint.counters import counters_problem
 from hpcchain.io.checkpoint.extra import extra_tables, require_extra, rules_in, with_extra
 from hpcchain.io.checkpoint.layout import (
     OPTIONAL,
     STATE,
     TOPOLOGY,
-    check_part,
     check_system,
-    check_table,
-    stored_type,
+    counters_problem,
     wrong_contents,
 )
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5 import slabs as slabs_module
-from hpcchain.io.hdf5.checksummed import get_slab, get_stretches, put_tables
+from hpcchain.io.hdf5.checksummed import check_table, get_slab, get_stretches, put_tables, stored_type
 from hpcchain.io.hdf5.collective import FAILURES, together, translated
 from hpcchain.io.provenance import collect
 from hpcchain.model.composition import composition_from
@@ -199,32 +196,15 @@ def _write(
             files.put_json(file, name, value, comm)
 
 
-def read_checkpoint(path: Path | str, comm: Communicator | None = None, ids: np.ndarray | None = None) -> Checkpoint:
-    """Read a checkpoint or start file; collective.
-
-    Parameters
-    ----------
-    path : path
-    comm : communicator or None
-    ids : (n,) int64 array, optional
-        Global ids of the beads wanted on this rank, in the order wanted; None: all beads.
-
-    Returns
-    -------
-    Checkpoint
+def read_checkpoint(path: Path | str, comm: Communicator | None = None) -> Checkpoint:
+    """Read a checkpoint or start file, on every rank all of it; collective.
 
     Raises
     ------
     DataError
         On every rank, when the file is missing, foreign, truncated or damaged anywhere.
     """
-    with files.reading(path, "checkpoint", comm) as file:
-        topology = _read_topology(file, comm)
-        state = State(**_wanted(comm, topology.beads, ids, _state_slabs(file, topology.beads, comm)))
-        found = _read_rest(file, topology, state, None, comm)
-        with together(comm, path, "checking"):
-            check_system(path, found.system, found.time, None if ids is None else np.asarray(ids, np.int64))
-    return found
+    return _read(path, comm, whole=True)
 
 
 def read_part(path: Path | str, comm: Communicator | None) -> Checkpoint:
@@ -238,18 +218,7 @@ def read_part(path: Path | str, comm: Communicator | None) -> Checkpoint:
     DataError
         On every rank, as `read_checkpoint`, or when molecules of one kind are not alike.
     """
-    if not is_parallel(comm):
-        return read_checkpoint(path, comm)
-    with files.reading(path, "checkpoint", comm) as file:
-        composition = _read_composition(file, comm)
-        low, high = parallel_slabs.slab(composition.beads, comm)
-        names = composition.beginning_in(low, high)
-        slabs = _state_slabs(file, composition.beads, comm)
-        state = State(**parallel_slabs.range_from(comm, composition.beads, *composition.bead_range(names), slabs))
-        found = _read_rest(file, composition, state, names, comm)
-        with together(comm, path, "checking"):
-            check_part(path, found.system, found.time, names)
-    return found
+    return _read(path, comm, whole=not is_parallel(comm))
 
 
 def read_outline(path: Path | str) -> Checkpoint:
@@ -265,102 +234,130 @@ def read_outline(path: Path | str) -> Checkpoint:
     DataError
         As `read_checkpoint`, or when molecules of one kind are not alike; the states and directors are checked, too.
     """
-    with files.reading(path, "checkpoint") as file:
-        composition = _read_composition(file, None, OUTLINED)
-        none = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
-        found = _read_rest(file, composition, none, None, None, OUTLINED)
+    return _read(path, None, whole=False, blocks=OUTLINED)
+
+
+def _read(path: Path | str, comm: Communicator | None, whole: bool, blocks: int | None = None) -> Checkpoint:
+    """Return a Checkpoint with the molecules that this rank is to have, the states of which are checked; collective.
+
+    They are all of them (`whole`), or an even part. With `blocks` so many blocks of rows are looked at together, by one
+    rank alone, and none is kept.
+    """
+    with files.reading(path, "checkpoint", comm) as file:
+        composition = None if whole else _read_composition(file, comm, blocks)
+        topology = _read_topology(file, comm) if composition is None else composition
+        tables = _states_in(file, topology.beads, comm, blocks)
+        found = _read_rest(file, topology, comm, blocks)
         unlike = 0
-        for names, state in _molecules_in(file, composition):
-            part = replace(found.system, state=state)
-            check_part(path, part, found.time, names)
-            unlike += imbalance(part, composition.beads_of(names))
+        for held, state in _rows(tables, composition, comm):
+            system = replace(found.system, state=state)
+            if held is not None:
+                system.held = held
+            with together(comm, path, "checking"):
+                check_system(path, system, found.time)
+            if composition is not None and held is not None and blocks:
+                unlike += imbalance(system, composition.beads_of(held))
+            else:
+                found.system = system
         if unlike % 2**64:
             raise wrong_contents(path, MUTUAL)
     return found
 
 
-def _molecules_in(file: h5py.File, composition: Composition) -> Iterator[tuple[np.ndarray, State]]:
-    """Yield molecules, in order, and the State of their beads, so many blocks of these at a time."""
-    tables = [
-        (name, get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED))  # type: ignore[call-arg]
-        for name, rule in [*STATE.items(), *rules_in(file)]
-    ]
+Stretches = Iterator[tuple[int, dict[str, np.ndarray]]]
+"""First rows, and the rows by table, of the stretches of this rank's slab of the states."""
+
+
+def _states_in(file: h5py.File, beads: int, comm: Communicator | None, blocks: int | None) -> Stretches:
+    """Yield the tables of states of this rank's slab of the beads, so many blocks of rows at a time."""
+    tables = {
+        name: get_stretches(file, f"state/{name}", kind, columns, beads, comm, blocks)
+        for name, (kind, columns) in [*STATE.items(), *rules_in(file)]
+    }
+    for parts in zip(*tables.values(), strict=True):
+        yield parts[0][0], dict(zip(tables, (rows for _, rows in parts), strict=True))
+
+
+def _rows(
+    tables: Stretches, composition: Composition | None, comm: Communicator | None
+) -> Iterator[tuple[np.ndarray | None, State]]:
+    """Yield molecules that follow one another, and the State of their beads.
+
+    Without a Composition they are all of them (None), on every rank. On several ranks they are those that begin in this
+    rank's slab, which is one stretch. On one they are those that end in each of the stretches.
+    """
+    if composition is None:
+        for _, rows in tables:
+            yield None, State(**with_extra(parallel_slabs.everywhere(comm, rows)))
+        return
+    if is_parallel(comm):
+        names = composition.beginning_in(*parallel_slabs.slab(composition.beads, comm))
+        low, high = composition.bead_range(names)
+        for _, rows in tables:
+            yield names, State(**with_extra(parallel_slabs.range_from(comm, composition.beads, low, high, rows)))
+        return
     first, over = 0, None
-    for parts in zip(*(stretches for _, stretches in tables), strict=True):
-        rows_now = {name: part for (name, _), (_, part) in zip(tables, parts, strict=True)}
+    for low, rows in tables:
+        high = low + len(rows["depth"])
         if over is not None:
-            rows_now = {name: np.concatenate([over[name], part]) for name, part in rows_now.items()}
-        high = parts[0][0] + len(parts[0][1])
+            rows = {name: np.concatenate([over[name], part]) for name, part in rows.items()}
         end = composition.molecules if high >= composition.beads else int(composition.molecule_of(np.int64(high)))
         names = np.arange(first, end)
         beads = int(composition.size_of(names).sum())
-        yield names, State(**with_extra({name: part[:beads] for name, part in rows_now.items()}))
-        first, over = end, {name: part[beads:] for name, part in rows_now.items()}
-
-
-def _state_slabs(file: h5py.File, beads: int, comm: Communicator | None) -> dict:
-    tables = [*STATE.items(), *rules_in(file)]
-    found = {name: get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in tables}  # type: ignore[call-arg]
-    return with_extra(found)
+        yield names, State(**with_extra({name: part[:beads] for name, part in rows.items()}))
+        first, over = end, {name: part[beads:] for name, part in rows.items()}
 
 
 def _read_rest(
-    file: h5py.File,
-    topology: Composition | Topology,
-    state: State,
-    held: np.ndarray | None,
-    comm: Communicator | None,
-    blocks: int | None = None,
+    file: h5py.File, topology: Composition | Topology, comm: Communicator | None, blocks: int | None
 ) -> Checkpoint:
-    """Return the Checkpoint of a file whose topology and state have been read; `blocks` as for `orientations.get`."""
+    """Return the Checkpoint of a file without the state of a bead; `blocks` as for `orientations.get`."""
     found = {name: files.dataset_of(file, name) for name in (*(f"box/{name}" for name in BOX), "time")}
     for name, rule in ({f"box/{name}": rule for name, rule in BOX.items()} | {"time": (np.float64, 1)}).items():
         check_table(found[name], rule[0], 0, rule[1])
     box = Box(*(files.get(file, f"box/{name}", comm) for name in BOX))
     with translated(f"{file.filename}: physics", "reading"):
-        physics = _physics(files.get_json(file, "physics", comm), file.filename)
+        physics = _physics(files.get_table(file, "physics", comm), file.filename)
     with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
         turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
     time, counters = _progress(file, topology.beads, comm)
     require_extra(file, physics, time)
-    provenance = files.get_json(file, "provenance", comm)
-    if not isinstance(provenance, dict):
-        raise wrong_contents(file.filename, "provenance: is no table")
+    nobody = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
     return Checkpoint(
-        system=System(box, topology, state, physics, held, turning),
+        system=System(box, topology, nobody, physics, directors=turning),
         time=time,
         counters=counters,
         config_toml=files.get_text(file, "config_toml", comm),
-        provenance=provenance,
+        provenance=files.get_table(file, "provenance", comm),
     )
 
 
-def _progress(file: h5py.File, beads: int, comm: Communicator | None) -> tuple[float, dict] | tuple:
+def _progress(file: h5py.File, beads: int, comm: Communicator | None) -> tuple[float, dict]:
     """Return the time [time] and the counters in an open checkpoint of so many beads."""
     check_table(files.dataset_of(file, "time"), np.float64, 0, 1)
     time = float(files.get(file, "time", comm)[0])
     counters = files.get_json(file, "counters", comm)
     problem = None if 0.0 <= time <= LARGEST else f"the time, {time!r}, is not a finite positive number"
     problem = problem or counters_problem(counters, time, beads)
-    if problem:
-        raise wrong_contents(file.filename, problem)
+    if problem or not isinstance(counters, dict):
+        raise wrong_contents(file.filename, str(problem))
     return time, counters
 
 
-def read_system(path: Path | str, comm: Communicator | None = None, ids: np.ndarray | None = None) -> System:
+def read_system(path: Path | str) -> System:
     """Return the System of a checkpoint or of a start file that `build` made; see `read_checkpoint`."""
-    return read_checkpoint(path, comm, ids).system
+    return read_checkpoint(path).system
 
 
 def read_perf(path: Path) -> dict:
     """Return where a run's time went until a checkpoint: dict of phase -> (min, avg, max) wall seconds over ranks."""
     with files.reading(path, "checkpoint") as file:
         found = files.get_json(file, "perf")
-        rows = found.values() if isinstance(found, dict) else [None]
-        numbers = [x for row in rows for x in (row if isinstance(row, list) and len(row) == 3 else [None])]
-        if not all(type(x) in (int, float) for x in numbers):
+        table = found if isinstance(found, dict) else {"": None}
+        rows = {phase: row if isinstance(row, list) and len(row) == 3 else [None] for phase, row in table.items()}
+        if not all(type(x) in (int, float) for row in rows.values() for x in row):
             raise wrong_contents(path, "perf: is no table of three numbers each")
-        return {phase: tuple(row) for phase, row in found.items()}
+        return {phase: tuple(row) for phase, row in rows.items()}
 
 
 def read_time(path: Path, comm: Communicator | None = None) -> float:
@@ -413,9 +410,10 @@ def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) 
 
 
 def _read_topology(file: h5py.File, comm: Communicator | None) -> Topology:
-    tables = {}
-    for name, rule in _tables_in(file):
-        tables |= parallel_slabs.everywhere(comm, {name: get_slab(file, f"topology/{name}", *rule, None, comm)})  # type: ignore[call-arg]
+    tables: dict[str, np.ndarray] = {}
+    for name, (kind, columns) in _tables_in(file):
+        slab = get_slab(file, f"topology/{name}", kind, columns, None, comm)
+        tables |= parallel_slabs.everywhere(comm, {name: slab})
     return Topology(names=_names(file, comm), type_names=_names(file, comm, "type_names"), **tables)
 
 
@@ -436,11 +434,12 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
         On every rank, when they differ: molecules of one kind are not alike, or their beads or bonds do not add up.
     """
     tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
-    runs = []
+    runs: list[tuple[np.ndarray, np.ndarray]] = []
     for low, kind in get_stretches(file, "topology/kind", *TOPOLOGY["kind"], None, comm, blocks):
         starts = np.flatnonzero(np.diff(kind, prepend=-1))
         runs.append((low + starts, kind[starts]))
-    runs = [np.concatenate([pair[k] for part in gathered(comm, runs) for pair in part]) for k in (0, 1)]
+    every = [pair for part in gathered(comm, runs) for pair in part]
+    first, kinds = (np.concatenate(column) for column in zip(*every, strict=True))
 
     def rows_of(name: str, first: int, count: int) -> np.ndarray:
         table = tables[name]
@@ -448,23 +447,17 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
 
     names, unlike = _names(file, comm), ""
     lengths = {name: len(table) for name, table in tables.items()}
-    found = composition_from(names, *runs, lengths, rows_of, _names(file, comm, "type_names"))  # type: ignore[arg-type, call-arg]
-    for name, rule in _tables_in(file):
-        for low, part in get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):  # type: ignore[call-arg]
+    found = composition_from(names, first, kinds, lengths, rows_of, _names(file, comm, "type_names"))
+    for name, (kind, columns) in _tables_in(file):
+        for low, part in get_stretches(file, f"topology/{name}", kind, columns, None, comm, blocks):
             fits = found is not None and len(tables[name]) == found.count(name)
-            if not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
+            if found is None or not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
                 found, unlike = None, unlike or f"/{name}"  # and on with reading, which is collective
     problem = f"topology{unlike}: molecules of one kind are not alike, or their beads or bonds do not add up"
     agree(comm, None if found is not None else wrong_contents(file.filename, problem))
-    return found
+    return cast("Composition", found)
 
 
 def _tables_in(file: h5py.File) -> list:
     """Return the names and types of those of a topology's tables that a file has."""
     return [(name, rule) for name, rule in TOPOLOGY.items() if name not in OPTIONAL or f"topology/{name}" in file]
-
-
-def _wanted(comm: Communicator | None, count: int, ids: np.ndarray | None, slabs: dict) -> dict:
-    if ids is None:
-        return parallel_slabs.everywhere(comm, slabs)
-    return parallel_slabs.pick(comm, count, np.asarray(ids, np.int64), slabs)

@@ -1,14 +1,14 @@
-"""Which tables a checkpoint has, and what makes their contents a system that can run."""
+"""Which tables and counters a checkpoint has, and what makes their contents a system that can run."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import h5py
 import numpy as np
 
 from hpcchain.config.keys.values import LARGEST
@@ -58,22 +58,7 @@ PIECE = 1 << 14
 """Beads whose molecules are looked at together."""
 
 
-def stored_type(kind: np.dtype | type) -> np.dtype | type:
-    """Return the type that a table has in the file: flags are bytes there."""
-    return np.uint8 if kind is np.bool_ else kind
-
-
-def check_table(dataset: h5py.Dataset, kind: type, columns: int, count: int | None) -> None:
-    """Raise DataError unless a dataset has the given type, columns and (if not None) number of rows."""
-    shape = (dataset.shape[:1] if count is None else (count,)) + ((columns,) if columns else ())
-    kind = stored_type(kind)
-    if dataset.dtype != kind or dataset.shape != shape:
-        raise DataError(
-            f"{dataset.file.filename}: {dataset.name} is {dataset.dtype} {dataset.shape}, not {np.dtype(kind)} {shape}"
-        )
-
-
-def check_system(path: Path | str, system: System, time: float, ids: np.ndarray | None = None) -> None:
+def check_system(path: Path | str, system: System, time: float) -> None:
     """Raise DataError unless the parts of a system fit each other and all that they say is possible.
 
     Parameters
@@ -81,32 +66,19 @@ def check_system(path: Path | str, system: System, time: float, ids: np.ndarray 
     path : path
         Named in the message.
     system : System
-        With a Topology of all molecules.
+        Of the molecules that it holds each is looked at alone, where it has not all. These follow one another.
     time : float
         [time]
-    ids : (n,) int64 array, optional
-        Global ids of the beads that the state has; default: all. Of some beads each is looked at alone.
     """
-    problem = system_problem(system, system.topology, time) or sound.fields_problem(system.state, ids)
+    topology, held = system.topology, system.held
+    ids = None if held is None else topology.beads_of(held)
+    problem = system_problem(system, topology.prototypes, time) or sound.fields_problem(system.state, ids)
     problem = problem or sound.extra_problem(system, time, ids)
-    if not problem and ids is None:
-        topology = system.topology
+    if not problem and held is None:
         problem = _first_problem(system, topology.first_bead, lambda m: one_of_each(topology, m), time, 0)
-    if problem:
-        raise wrong_contents(path, problem)
-
-
-def check_part(path: Path | str, system: System, time: float, held: np.ndarray) -> None:
-    """Raise DataError unless molecules `held` of a system that has a Composition are possible; see `check_system`.
-
-    They follow one another.
-    """
-    composition, ids = system.topology, system.topology.beads_of(held)
-    problem = system_problem(system, composition.prototypes, time) or sound.fields_problem(system.state, ids)
-    problem = problem or sound.extra_problem(system, time, ids)
-    if not problem and len(held):
-        first = running_sum(composition.size_of(held))
-        problem = _first_problem(system, first, lambda m: composition.part(held[m]), time, ids[0])
+    elif not problem and len(held):
+        first = running_sum(topology.size_of(held))
+        problem = _first_problem(system, first, lambda m: topology.part(held[m]), time, ids[0])
     if problem:
         raise wrong_contents(path, problem)
 
@@ -139,7 +111,7 @@ def _first_problem(system: System, first: np.ndarray, part_of: Callable, time: f
     return None
 
 
-def _molecules_problem(system: System, topology: Topology, time: float, ids: np.ndarray) -> str:
+def _molecules_problem(system: System, topology: Topology, time: float, ids: np.ndarray) -> str | None:
     """Return what is wrong with the states of these molecules; parts of long chains are looked at as molecules."""
     given = (system.state, system.physics, time, ids)
     if not divides_any(topology, system.physics) or system.state.parts.shape[1] == 0:
@@ -154,7 +126,7 @@ def wrong_contents(path: Path | str, problem: str) -> DataError:
     return DataError(f"{path}: {problem}; the file was not made by this program or is damaged")
 
 
-def system_problem(system: System, topology: Topology, time: float) -> str:
+def system_problem(system: System, topology: Topology, time: float) -> str | None:
     """Return what is wrong with all of a system but the states of its beads, or None.
 
     Parameters
@@ -175,7 +147,7 @@ def system_problem(system: System, topology: Topology, time: float) -> str:
     if problem:
         return problem
     try:
-        prototypes = composition_of(topology).firsts if topology.molecules else []
+        prototypes = composition_of(topology).firsts if topology.molecules else np.zeros(0, np.int64)
     except EngineError as error:
         return f"topology: {error}"
     return sound.topology_problem(system.box, topology, prototypes) or sound.extended_problem(system)
@@ -215,3 +187,90 @@ def _partition(first: np.ndarray, parts: int, total: int) -> bool:
 
 def _within(indices: np.ndarray, count: int) -> bool:
     return bool(np.all((indices >= 0) & (indices < count)))
+
+
+WHOLE, QUANTA, QUANTUM, TIME, ENERGY, WALL_IMPULSE, SEAL, TENSOR = range(8)
+PARTS = {WALL_IMPULSE: 3, TENSOR: 5}
+COUNTERS = {
+    **dict.fromkeys(
+        (
+            "part",
+            "frames",
+            "events",
+            "reports",
+            "contacts",
+            "wall_contacts",
+            "no_roots",
+            "interval_contacts",
+            "halved",
+            "steps",
+            "iterations",
+            "nodes",
+            "node_iterations",
+            "most_iterations",
+            "most_node_iterations",
+            "freedom",
+        ),
+        WHOLE,
+    ),
+    "interval_quanta": QUANTA,
+    "virial_quantum": QUANTUM,
+    "interval_tensor": TENSOR,
+    "interval_pushes": WALL_IMPULSE,
+    "impulse_quantum": QUANTUM,
+    "frame_time": TIME,
+    "report_time": TIME,
+    "checkpoint_time": TIME,
+    "energy": ENERGY,
+    "part_seal": SEAL,
+    "work": QUANTA,
+    "heat": QUANTA,
+}
+"""Name -> what it may be; others are nobody's, and are let be."""
+
+NEEDED = {
+    "interval_quanta": "virial_quantum",
+    "interval_tensor": "virial_quantum",
+    "interval_pushes": "impulse_quantum",
+}
+"""Counters that mean something only beside another."""
+MOST, MOST_QUANTA = 2**53, 2**200
+"""Counts go on from there, and sums become numbers."""
+
+
+def counters_problem(counters: object, time: float, beads: int) -> str | None:
+    """Return what is wrong with the counters of a checkpoint at a time of so many beads, or None."""
+    if not isinstance(counters, dict):
+        return "counters: are no table"
+    for name, value in counters.items():
+        if name in COUNTERS and not _fits(COUNTERS[name], value, time):
+            return f"counters: {name}: {str(value)[:60]!r} is impossible"
+        if name in NEEDED and NEEDED[name] not in counters:
+            return f"counters: {NEEDED[name]} is missing"
+    if counters.get("freedom", 0) > 3 * beads:
+        return f"counters: freedom: {counters['freedom']} is more than {beads} beads have"
+    if counters.get("interval_contacts", 0) > sum(counters.get(name, 0) for name in ("contacts", "wall_contacts")):
+        return f"counters: interval_contacts: {counters['interval_contacts']} are more than all contacts"
+    unit = counters.get("virial_quantum", 1.0)
+    if abs(counters.get("interval_quanta", 0)) > LARGEST / unit:
+        return "counters: interval_quanta: is beyond all numbers"
+    return None
+
+
+def _fits(rule: int, value: object, time: float) -> bool:
+    """Return whether a value is what a counter may be."""
+    if rule == WHOLE:
+        return type(value) is int and 0 <= value <= MOST
+    if rule == QUANTA:
+        return type(value) is int and abs(value) <= MOST_QUANTA
+    if rule in PARTS:
+        return isinstance(value, list) and len(value) == PARTS[rule] and all(_fits(QUANTA, x, time) for x in value)
+    if rule == SEAL:
+        return isinstance(value, str) and re.fullmatch("([0-9a-f]{64})?", value) is not None
+    if value is None:
+        return rule != QUANTUM
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        return False
+    if rule == QUANTUM:
+        return type(value) is float and value >= 1.0 / LARGEST and math.frexp(value)[0] == 0.5
+    return 0.0 <= value <= time if rule == TIME else True

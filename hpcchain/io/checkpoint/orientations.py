@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
@@ -27,7 +27,9 @@ UNIT = 1e-12
 """How far the norm of a stored orientation may be from 1: round-off, of a run from a run from a run."""
 
 
-def put(file: h5py.File, directors: Any, beads: int, comm: Communicator | None, blocks: int | None = None) -> None:
+def put(
+    file: h5py.File, directors: Directors, beads: int, comm: Communicator | None, blocks: int | None = None
+) -> None:
     """Write the Directors of a system of so many beads, so many blocks of them at a time; collective.
 
     Their table must have this rank's slab of the beads.
@@ -40,13 +42,14 @@ def put(file: h5py.File, directors: Any, beads: int, comm: Communicator | None, 
         "random": directors.table is None,
     }
     files.put_json(file, f"{GROUP}/constants", constants, comm)
-    if directors.table is None:
+    whole = directors.table
+    if whole is None:
         return
-    columns = {name: getattr(directors.table, name) for name in TABLE}
+    columns = {name: getattr(whole, name) for name in TABLE}
     rules = {name: (column.dtype, column.shape[1]) for name, column in columns.items()}
 
     def rows_of(low: int, high: int) -> dict:
-        table = directors.table.rows(low, high)
+        table = whole.rows(low, high)
         return {name: getattr(table, name) for name in TABLE}
 
     put_tables(file, GROUP, rules, beads, rows_of, comm, blocks)
@@ -73,7 +76,7 @@ def get(
     """
     if GROUP not in file:
         return None
-    constants = files.get_json(file, f"{GROUP}/constants", comm)
+    constants = files.get_table(file, f"{GROUP}/constants", comm)
     random, moment, step = (constants.pop(name) for name in ("random", "moment", "step"))
     found = Directors(np.array(moment, dtype=np.float64), np.array(step, dtype=np.float64), **constants)
     problem = _problem(found, kinds)

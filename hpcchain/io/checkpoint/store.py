@@ -64,7 +64,7 @@ def newest_valid(
         Later checkpoints that were passed over, and why.
     """
     candidates = root_does(comm, folder, "listing checkpoints", lambda: _named(folder))
-    refused = []
+    refused: list[tuple[Path, str]] = []
     for _, path, is_file in candidates:
         problem = _problem(path, comm, require) if is_file else f"{path}: not a file, or a link to none"
         if problem is None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.parallel.agreement import barrier, is_parallel, rank_of
@@ -85,8 +85,8 @@ def reserve(path: str, more: int) -> None:
     handle = os.open(path, os.O_RDWR)
     try:
         size = os.fstat(handle).st_size + more
-        reason = errno.EINTR if fallocate else 0
-        while reason == errno.EINTR:
+        reason = errno.EINTR
+        while fallocate and reason == errno.EINTR:
             done = fallocate(handle, 0, ctypes.c_int64(0), ctypes.c_int64(size)) == 0
             reason = 0 if done else ctypes.get_errno()
     finally:
@@ -102,7 +102,7 @@ def require_room(path: str, more: int) -> None:
     os.truncate(path, size)
 
 
-def discard(path: Any, comm: Communicator | None = None) -> None:
+def discard(path: Path | str, comm: Communicator | None = None) -> None:
     """Remove the temporary file of a write that failed; never raises."""
     if rank_of(comm) == 0:
         try:
@@ -112,7 +112,7 @@ def discard(path: Any, comm: Communicator | None = None) -> None:
 
 
 @contextmanager
-def replacing(path: Path | str, comm: Communicator | None = None) -> Iterator[Path | None]:
+def replacing(path: Path | str, comm: Communicator | None = None) -> Iterator[Path]:
     """Yield the temporary name to write and close; publish it on success, remove it on failure."""
     temp = prepare(path, comm)
     try:

@@ -9,13 +9,27 @@ import h5py
 import numpy as np
 
 from hpcchain.errors import DataError
-from hpcchain.io.checkpoint.layout import check_table, stored_type
 from hpcchain.io.hdf5 import files, slabs
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import agree
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
+
+
+def stored_type(kind: np.dtype | type) -> np.dtype | type:
+    """Return the type that a table has in the file: flags are bytes there."""
+    return np.uint8 if kind is np.bool_ else kind
+
+
+def check_table(dataset: h5py.Dataset, kind: type, columns: int, count: int | None) -> None:
+    """Raise DataError unless a dataset has the given type, columns and (if not None) number of rows."""
+    shape = (dataset.shape[:1] if count is None else (count,)) + ((columns,) if columns else ())
+    kind = stored_type(kind)
+    if dataset.dtype != kind or dataset.shape != shape:
+        raise DataError(
+            f"{dataset.file.filename}: {dataset.name} is {dataset.dtype} {dataset.shape}, not {np.dtype(kind)} {shape}"
+        )
 
 
 def put_tables(

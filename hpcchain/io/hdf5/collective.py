@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.parallel.agreement import agree, from_root, rank_of
@@ -20,6 +20,7 @@ from hpcchain.parallel.agreement import agree, from_root, rank_of
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
+Found = TypeVar("Found")
 FAILURES = (OSError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError)
 """What the operating system, h5py and numpy raise over a bad file or disk."""
 
@@ -55,7 +56,7 @@ def together(comm: Communicator | None, path: Path | str, doing: str) -> Iterato
     agree(comm, failure)
 
 
-def root_does(comm: Communicator | None, path: Path | str, doing: str, action: Callable) -> Any:
+def root_does(comm: Communicator | None, path: Path | str, doing: str, action: Callable[[], Found]) -> Found:
     """Run an action on rank 0 and return its result on every rank; its failure is everyone's."""
     result = None
     with together(comm, path, doing):
@@ -64,17 +65,18 @@ def root_does(comm: Communicator | None, path: Path | str, doing: str, action: C
     return from_root(comm, result)
 
 
-def plain(reason: Any, path: Path | str | None = None) -> str:
+def plain(reason: BaseException, path: Path | str | None = None) -> str:
     """Return an exception as one line of text: of the library's long ones, the system's error that they are about.
 
     MPI's files do not say why a write failed; where the disk of `path` is full, that is why.
     """
     text = " ".join(str(reason).split()) or type(reason).__name__
     number = re.search(r"\berrno = (\d+)", text)
-    code = int(number[1]) if number else getattr(reason, "errno", None)
-    if code is None and path is not None and "write failed" in text and _is_full(Path(path).parent):
-        code = number = errno.ENOSPC
-    text = os.strerror(code) if number else text if len(text) < 300 else text[:300] + " ..."
+    code = int(number[1]) if number else None
+    if path is not None and not number and getattr(reason, "errno", None) is None and "write failed" in text:
+        code = errno.ENOSPC if _is_full(Path(path).parent) else None
+    text = os.strerror(code) if code is not None else text if len(text) < 300 else text[:300] + " ..."
+    code = getattr(reason, "errno", None) if code is None else code
     return f"{text}; {FULL[code]}" if code in FULL else text
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
@@ -29,13 +29,14 @@ OURS_ALONE = ("checkpoint", "part", "growth")
 ALWAYS_OWN = ("checkpoint", "growth")
 """Kinds that are looked through for data in other files each time that they are opened, not only with their seal."""
 MAGIC = "hpcchain"
+NOT_OURS = "the file was not made by this program or is damaged"
 MOST_JSON = 1 << 28
 """Bytes of a stored value at most: some hundred for each kind of molecules, or for each part of a run's output."""
 UNWRITTEN = 1 << 20
 """Bytes that the library may still have to write behind a file's end when it is closed; their room is asked for."""
 
 
-def library() -> Any:
+def library() -> tuple[str, bool]:
     """Return (version of HDF5, whether h5py was built for files that several ranks write together)."""
     return h5py.version.hdf5_version, bool(h5py.get_config().mpi)
 
@@ -92,7 +93,7 @@ def _unbuffered(temp: Path, version: str) -> h5py.File:
 
 
 @contextmanager
-def writing(path: Path, kind: str, comm: Communicator | None) -> Iterator[h5py.File | None]:
+def writing(path: Path, kind: str, comm: Communicator | None) -> Iterator[h5py.File]:
     """Yield a new file that appears under its name, sealed, when the body succeeds; collective.
 
     When the body fails on several ranks the file is left open: see `close`.
@@ -140,7 +141,7 @@ def close(file: h5py.File, path: Path, comm: Communicator | None) -> None:
 @contextmanager
 def reading(
     path: Path | str, kind: str | None, comm: Communicator | None = None, checked: bool = True
-) -> Iterator[h5py.File | None]:
+) -> Iterator[h5py.File]:
     """Yield a file opened for reading, after checks of seal, kind and format version; collective.
 
     Parameters
@@ -209,7 +210,7 @@ def require_own_data(file: h5py.File, path: Path | str) -> None:
     Reading such a file would open what its maker has named.
     """
 
-    def linked(name: bytes, found: Any) -> bytes | None:
+    def linked(name: bytes, found: h5py.h5l.LinkInfo) -> bytes | None:
         return None if found.type in (h5py.h5l.TYPE_HARD, h5py.h5l.TYPE_SOFT) else name
 
     def stored(name: bytes) -> bytes | None:
@@ -268,12 +269,28 @@ def get_text(parent: h5py.File, name: str, comm: Communicator | None = None) -> 
         return stored.decode()
 
 
-def get_json(parent: h5py.File, name: str, comm: Communicator | None = None) -> Any:
+def get_json(parent: h5py.File, name: str, comm: Communicator | None = None) -> object:
     """Return a stored value of bounded size."""
     _require_short(parent, name, MOST_JSON)
     text = get_text(parent, name, comm)
     with translated(f"{parent.file.filename}: {name}", "reading"):
         return json.loads(text)
+
+
+def get_table(parent: h5py.File, name: str, comm: Communicator | None = None) -> dict:
+    """Return a stored dict; raises DataError where the value is none."""
+    found = get_json(parent, name, comm)
+    if not isinstance(found, dict):
+        raise DataError(f"{parent.file.filename}: {name}: is no table; {NOT_OURS}")
+    return found
+
+
+def get_list(parent: h5py.File, name: str, comm: Communicator | None = None) -> list:
+    """Return a stored list; raises DataError where the value is none."""
+    found = get_json(parent, name, comm)
+    if not isinstance(found, list):
+        raise DataError(f"{parent.file.filename}: {name}: is no list; {NOT_OURS}")
+    return found
 
 
 def _require_short(parent: h5py.File | h5py.Group, name: str, most: int) -> None:

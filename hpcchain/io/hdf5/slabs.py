@@ -11,10 +11,11 @@ no one's error or everyone's hang (Open MPI 4.1's vulcan, two_phase and dynamic_
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5.collective import translated
@@ -70,7 +71,7 @@ def _write(dataset: h5py.Dataset, start: tuple, part: np.ndarray) -> None:
 
 def read_at(dataset: h5py.Dataset, start: tuple, shape: tuple, comm: Communicator | None) -> np.ndarray:
     """Return this rank's part of a dataset; collective; a shape of size 0 reads nothing."""
-    part, failure = None, None
+    part, failure = np.empty(0, dtype=dataset.dtype), None
     try:
         with translated(dataset.file.filename, f"reading {dataset.name}"):
             part = np.empty(shape, dtype=dataset.dtype)
@@ -98,7 +99,7 @@ def put_slabs(parent: h5py.File | h5py.Group, rows: int, parts: dict, comm: Comm
     return made
 
 
-def put(parent: h5py.File, name: Any, array: Any, comm: Communicator | None) -> h5py.Dataset:
+def put(parent: h5py.File | h5py.Group, name: str, array: ArrayLike, comm: Communicator | None) -> h5py.Dataset:
     """Create a dataset from an array that all ranks hold; each writes its slab."""
     array = np.atleast_1d(np.asarray(array))
     low, high = policy.slab(len(array), comm)
@@ -113,7 +114,7 @@ def block_sums(part: np.ndarray) -> np.ndarray:
     )
 
 
-def _selection(dataset: h5py.Dataset, start: tuple, shape: tuple) -> tuple[Any, Any]:
+def _selection(dataset: h5py.Dataset, start: tuple, shape: tuple) -> tuple[h5py.h5s.SpaceID, h5py.h5s.SpaceID]:
     """Return the memory and file selections of one block; explicitly empty when it has no elements."""
     space = dataset.id.get_space()
     if 0 in shape:

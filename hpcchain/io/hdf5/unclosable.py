@@ -4,16 +4,23 @@ The library cannot let such a file go. It complains each time one of the file's 
 it tries once more at the very end of the process.
 """
 
+from __future__ import annotations
+
 import os
 import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import h5py
 
 COMPLAINT = "Can't decrement id ref count"
 
-_held: list[Any] = []
+_held: list[h5py.File] = []
 """Files that several ranks write together and that are still open.
 
 Closing one is collective. A rank that forgot the file after a failed write would close it whenever its garbage is
@@ -21,22 +28,22 @@ collected, while the other ranks communicate about something else, and all would
 """
 
 
-def hold(file: Any) -> None:
+def hold(file: h5py.File) -> None:
     """Keep an open file of several ranks from being closed by garbage collection."""
     _held.append(file)
 
 
-def held() -> list[Any]:
+def held() -> list[h5py.File]:
     """Return the files that are held, oldest first: the same on every rank."""
     return list(_held)
 
 
-def release(file: Any) -> None:
+def release(file: h5py.File) -> None:
     """Forget a file that has been closed, if it was held."""
     _held[:] = [other for other in _held if other is not file]
 
 
-def let_go(file: Any) -> None:
+def let_go(file: h5py.File) -> None:
     """Close a file of one rank that is given up: what the library has still to write goes to memory, and is forgotten.
 
     Otherwise the library crashes when it closes a file that it cannot write to, then or when the process ends. Where
@@ -83,11 +90,11 @@ def complaints_muted() -> Iterator[None]:
     """Keep the library's complaints over forgotten objects, for which nobody can be told otherwise, off stderr."""
     before = sys.excepthook, sys.unraisablehook
 
-    def show(kind: Any, error: Any, trace: Any) -> None:
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if COMPLAINT not in str(error):
             before[0](kind, error, trace)
 
-    def show_unraisable(what: Any) -> None:
+    def show_unraisable(what: sys.UnraisableHookArgs) -> None:
         if COMPLAINT not in str(what.exc_value):
             before[1](what)
 

@@ -13,11 +13,11 @@ from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import atomic, files
 from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.hdf5.collective import root_does, together
-from hpcchain.io.output import events, lineage, observables, trajectory
+from hpcchain.io.output import events, lineage, trajectory
 from hpcchain.io.output.inventory import way_on
 from hpcchain.io.output.lineage import FILES, file_head, require_chain
 from hpcchain.io.output.parts import COUNTED, list_parts, read_head, sorted_events
-from hpcchain.io.output.run_output import joined_reports
+from hpcchain.io.output.run_output import COLUMNS, joined_reports
 from hpcchain.io.provenance import collect
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import barrier
@@ -164,11 +164,11 @@ def _plan(
     if not exists:
         wanted = kind != "events" or any(head.log_events for head in heads)
         return Plan(path, kind, 0, []) if wanted else None
-    earlier = file_head(path, kind, comm) if kept else None
-    history = earlier.until(link, kept) if kept else []
-    if earlier and not heads and earlier.rows == kept:
-        return None
-    return Plan(path, kind, kept, history)
+    if not kept:
+        return Plan(path, kind, 0, [])
+    earlier = file_head(path, kind, comm)
+    history = earlier.until(link, kept)
+    return None if not heads and earlier.rows == kept else Plan(path, kind, kept, history)
 
 
 def _assemble_one(plan: Plan, heads: list, lasting: tuple, provenance: dict, comm: Communicator | None) -> None:
@@ -219,8 +219,8 @@ def _clocks(earlier: Path | None, kept: int, heads: list, comm: Communicator | N
     with together(comm, earlier or "parts", "reading times"):
         if earlier is not None:
             with files.reading(earlier, "trajectory", checked=False) as source:
-                clock = [files.get(source, f"{trajectory.GROUP}/position/{name}") for name in ("step", "time")]
-                pairs.append(tuple(values[:kept] for values in clock))  # type: ignore[arg-type]
+                step, time = (files.get(source, f"{trajectory.GROUP}/position/{name}") for name in ("step", "time"))
+                pairs.append((step[:kept], time[:kept]))
         for head in heads:
             with files.reading(head.path, "part", checked=False) as source:
                 pairs.append((files.get(source, "frame_step"), files.get(source, "frame_time")))
@@ -256,12 +256,13 @@ def _observables(
     file: h5py.File, earlier: Path | None, kept: int, heads: list, lasting: tuple, comm: Communicator | None
 ) -> None:
     """Join the reports by name; an observable's first report is remembered, for those that came later."""
-    series, first = {}, {}
+    series: dict[str, list[list[np.ndarray]]] = {}
+    first: dict[str, int] = {}
     with together(comm, file.filename, "collecting reports"):
         series, first = joined_reports(earlier, kept, heads)
     reached = kept + sum(head.count("reports") for head in heads)
     file.attrs["reports"] = np.int64(reached)
     for name in sorted(series):
-        for column, pieces in zip(observables.COLUMNS, series[name], strict=True):
+        for column, pieces in zip(COLUMNS, series[name], strict=True):
             slabs_module.put(file, f"{name}/{column}", np.concatenate(pieces), comm)
         file[name].attrs["first_report"] = np.int64(first[name])

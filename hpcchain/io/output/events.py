@@ -15,6 +15,12 @@ from hpcchain.parallel.redistribute import exchange
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
+
+def columns_of(kind: np.dtype) -> tuple[str, ...]:
+    """Return the names of the columns of a type of rows."""
+    return kind.names or ()
+
+
 EVENT = np.dtype([("time", np.float64), ("kind", np.uint8), ("bead", np.int64, (2,)), ("impulse", np.float64)])
 """One event: time, kind, beads (lower first; a wall is negative), normal impulse.
 
@@ -22,7 +28,7 @@ Kinds: 0 two beads touch, 1 a wall, 2 to 5 distances of potentials and limits (`
 the thermostat.
 """
 
-TANGENTIAL = np.dtype([*((name, EVENT[name]) for name in EVENT.names), ("tangential", np.float64, (3,))])
+TANGENTIAL = np.dtype([*((name, EVENT[name]) for name in columns_of(EVENT)), ("tangential", np.float64, (3,))])
 """The same where contacts make beads spin, with the tangential impulse on the first bead."""
 
 COPY_ROWS = 1 << 18
@@ -61,7 +67,7 @@ def sort_globally(comm: Communicator | None, table: np.ndarray) -> np.ndarray:
     Rank r's share comes before rank r + 1's. Shares are cut at sampled times, so none is much larger than the mean
     unless many events have one time.
     """
-    if is_parallel(comm):
+    if comm is not None and is_parallel(comm):
         sample = np.sort(table["time"])[np.linspace(0, len(table) - 1, min(SAMPLES, len(table))).astype(np.int64)]
         samples = np.sort(np.concatenate(gathered(comm, sample)))
         cuts = samples[np.arange(1, size_of(comm)) * len(samples) // size_of(comm)] if len(samples) else samples
@@ -71,7 +77,7 @@ def sort_globally(comm: Communicator | None, table: np.ndarray) -> np.ndarray:
 
 def create_tables(file: h5py.File, count: int, kind: np.dtype = EVENT) -> None:
     """Create the datasets of an event log of `count` rows of a type."""
-    for name in kind.names:
+    for name in columns_of(kind):
         field = kind[name]
         slabs.create(file, f"events/{name}", (count, *field.shape), field.base)
 
@@ -81,9 +87,9 @@ def write_table(group: h5py.Group, first: int, table: np.ndarray, comm: Communic
     counts = gathered(comm, len(table))
     start = first + sum(counts[: rank_of(comm)])
     parts = []
-    for name in kind_of(group).names:
+    for name in columns_of(kind_of(group)):
         dataset = group[name]
-        part = table[name] if name in table.dtype.names else np.zeros((len(table), *dataset.shape[1:]))
+        part = table[name] if name in columns_of(table.dtype) else np.zeros((len(table), *dataset.shape[1:]))
         parts.append((dataset, (start, *[0] * (dataset.ndim - 1)), part))
     slabs.write_all(parts, comm)
     return sum(counts)
@@ -92,7 +98,7 @@ def write_table(group: h5py.Group, first: int, table: np.ndarray, comm: Communic
 def read_table(group: h5py.Group, low: int, high: int) -> np.ndarray:
     """Return the events low:high of an open log; not collective."""
     table = np.empty(max(high - low, 0), dtype=kind_of(group))
-    for name in table.dtype.names:
+    for name in columns_of(table.dtype):
         table[name] = group[name][low:high]
     return table
 
@@ -110,7 +116,7 @@ def read_events(path: Path) -> np.ndarray:
     (n,) structured array of type EVENT or TANGENTIAL
     """
     with files.reading(path, "events") as file:
-        columns = {name: files.get(file, f"events/{name}") for name in kind_of(file["events"]).names}
+        columns = {name: files.get(file, f"events/{name}") for name in columns_of(kind_of(file["events"]))}
     table = np.empty(len(columns["time"]), dtype=TANGENTIAL if "tangential" in columns else EVENT)
     for name, column in columns.items():
         table[name] = column

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import atomic, files, seal
@@ -36,8 +36,8 @@ class Inventory:
 
     def __init__(self, folder: Path, comm: Communicator | None, counters: dict) -> None:
         self._folder, self._comm = Path(folder), comm
-        self._known: dict = {}  # on the root: path -> (stamp, digest)
-        self._open: Any = None  # path and stamp of the open part
+        self._known: dict[Path, tuple[tuple[int, ...], str]] = {}  # on the root: path -> (stamp, digest)
+        self._open: tuple[Path, tuple[int, ...]] | None = None  # path and stamp of the open part
         root_does(comm, folder, "looking at the output", lambda: self._begin(counters))
 
     def opened(self, path: Path) -> None:
@@ -78,15 +78,15 @@ class Inventory:
 
     def _lost(self) -> list:
         lost = [path for path, known in self._known.items() if not self._still(path, *known)]
-        if self._open is not None and (stamp(self._open[0]) or ())[:2] != self._open[1]:
+        if self._open is not None and stamp(self._open[0])[:2] != self._open[1]:
             lost.append(self._open[0])
         return lost
 
-    def _still(self, path: Path, before: tuple, known: str) -> bool:
+    def _still(self, path: Path, before: tuple[int, ...], known: str) -> bool:
         """Whether a file is what it was; one that only looks otherwise is read."""
         now = stamp(path)
-        if now == before or now is None:
-            return now is not None
+        if now == before or not now:
+            return bool(now)
         try:
             seal.check(path)
         except DataError:
@@ -95,19 +95,19 @@ class Inventory:
         return seal.digest_in(path) == known
 
 
-def stamp(path: Path) -> tuple[int, int, int, int]:
-    """Return what the system says of a file that tells it from another, None where there is none."""
+def stamp(path: Path) -> tuple[int, ...]:
+    """Return what the system says of a file that tells it from another, () where there is none."""
     try:
         found = os.stat(path)
     except OSError:
-        return None
+        return ()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def start_of(part: Path) -> dict:
     """Return what a run had counted before a part, which has been found whole."""
     with files.reading(part, "part", checked=False) as file:
-        return files.get_json(file, "head")["start"]
+        return files.get_table(file, "head")["start"]
 
 
 def way_on(folder: Path) -> str:

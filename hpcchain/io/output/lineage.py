@@ -68,7 +68,7 @@ def file_head(path: Path, kind: str, comm: Communicator | None = None) -> FileHe
         with files.reading(path, kind, checked=False) as file:
             files.require_own_data(file, path)
             rows = len(files.dataset_of(file, ROWS[kind])) if kind in ROWS else int(file.attrs["reports"])
-            return FileHead(Path(path), rows, files.get_json(file, NAME))
+            return FileHead(Path(path), rows, files.get_list(file, NAME))
 
     return root_does(comm, path, "reading", read)
 

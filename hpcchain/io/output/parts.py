@@ -78,7 +78,7 @@ class PartWriter:
         log_events: bool = False,
     ) -> None:
         self.path = part_path(folder, index)
-        self.counters = {name: int((start or {}).get(name, 0)) for name in COUNTED}
+        self.counters: dict = {name: int((start or {}).get(name, 0)) for name in COUNTED}
         self._comm, self._beads = comm, topology.beads
         self._head = {
             "index": index,
@@ -86,7 +86,9 @@ class PartWriter:
             "log_events": bool(log_events),
             "after": (start or {}).get("part_seal", ""),
         }
-        self._times, self._reports, self._batches = [], [], 0
+        self._times: list[tuple[int, float]] = []
+        self._reports: list[tuple[int, float, dict[str, np.ndarray]]] = []
+        self._batches = 0
         temp = atomic.prepare(self.path, comm)
         self._file = files.create(temp, "part", comm)
 
@@ -97,11 +99,9 @@ class PartWriter:
         position: np.ndarray,
         velocity: np.ndarray,
         image: np.ndarray,
-        ids: np.ndarray | None = None,
-        orientation: np.ndarray | None = None,
-        turning: dict | None = None,
+        **turning: np.ndarray,
     ) -> None:
-        """Append a frame.
+        """Append a frame, of which this rank has its slab of the beads.
 
         Parameters
         ----------
@@ -110,22 +110,13 @@ class PartWriter:
         time : float
             [time]
         position, velocity : (n, 3) float64 arrays
-            Of the beads held here [length], [length / time].
+            [length], [length / time].
         image : (n, 3) int64 array
-        ids : (n,) int64 array, optional
-            Their global ids, in any order; None: every rank has all beads, in order.
-        orientation : (m, 4) float64 array, optional
-            Unit quaternions of this rank's slab of the beads, whoever holds these.
-        turning : dict of name -> (n, ...) float64 array, optional
-            "angular_velocity" of the beads held here, where contacts change it [1 / time], and maybe "orientation".
+        turning : (n, ...) float64 arrays
+            "orientation", unit quaternions, and "angular_velocity" where contacts change it [1 / time]; or none.
         """
-        given = {"position": position, "velocity": velocity, "image": image}
-        arrays = {name: np.asarray(array, dtype=VECTORS[name]) for name, array in given.items()}
-        for name, array in (turning or {}).items():
-            arrays[name] = np.ascontiguousarray(array, dtype=np.float64)
-        slabs = parallel_slabs.sorted_slabs(self._comm, self._beads, ids, arrays)
-        if orientation is not None:
-            slabs["orientation"] = orientation
+        slabs = {"position": position, "velocity": velocity, "image": image} | turning
+        slabs = {name: np.asarray(array, dtype=VECTORS.get(name, np.float64)) for name, array in slabs.items()}
         group = self._file.create_group(f"frames/{len(self._times):08d}")
         slabs_module.put_slabs(group, self._beads, slabs, self._comm)
         self._times.append((int(step), float(time)))
@@ -133,14 +124,14 @@ class PartWriter:
 
     def events(self, table: np.ndarray) -> None:
         """Append events, (n,) rows of type `events.EVENT`; every rank passes its own, each event once over all."""
-        rough = table.dtype.names is not None and "tangential" in table.dtype.names
+        rough = "tangential" in events.columns_of(table.dtype)
         kind = events.TANGENTIAL if rough else events.EVENT
         table = np.asarray(table, dtype=kind)
         total = sum(gathered(self._comm, len(table)))
         if total == 0:
             return
         group = self._file.create_group(f"events/{self._batches:08d}")
-        for name in kind.names:
+        for name in events.columns_of(kind):
             field = kind[name]
             slabs_module.create(group, name, (total, *field.shape), field.base)
         events.write_table(group, 0, table, self._comm)
@@ -232,7 +223,7 @@ def read_head(path: Path, comm: Communicator | None = None) -> PartHead:
     def read() -> PartHead:
         with files.reading(path, "part", checked=False) as file:
             files.require_own_data(file, path)
-            return PartHead(path=Path(path), seal=seal.digest_in(path), **files.get_json(file, "head"))
+            return PartHead(path=Path(path), seal=seal.digest_in(path), **files.get_table(file, "head"))
 
     head = root_does(comm, path, "reading", read)
     if head.path.name != part_path("", head.index).name:

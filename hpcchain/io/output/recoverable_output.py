@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5.collective import root_does
@@ -16,6 +16,9 @@ from hpcchain.io.output.trajectory import open_trajectory
 if TYPE_CHECKING:
     from hpcchain.io.output.parts import PartHead
     from hpcchain.parallel.agreement import Communicator
+
+
+Head = TypeVar("Head", "FileHead", "PartHead")
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def inventory(run_dir: Path | None, comm: Communicator | None = None) -> Output:
     return Output(heads, [(number, _tried(read_head, path, comm)) for number, path in listed])
 
 
-def _tried(read: Callable, *args: Any) -> DataError | FileHead | PartHead:
+def _tried(read: Callable[..., Head], *args: object) -> DataError | Head:
     """Return what a reading function returns, or the DataError that it raises."""
     try:
         return read(*args)
@@ -94,7 +97,7 @@ def recoverable_counts(output: Output, counters: dict) -> dict:
     return asked | {"part_seal": seal}
 
 
-def sound(head: DataError | FileHead | PartHead) -> Any:
+def sound(head: DataError | Head) -> Head:
     """Return the head of a file or part, or raise the DataError that stands for it."""
     if isinstance(head, DataError):
         raise head
@@ -109,7 +112,7 @@ def advice(run_dir: Path) -> str:
     )
 
 
-def is_finished(output: Output, end: Any, comm: Communicator | None = None) -> Any:
+def is_finished(output: Output, end: float, comm: Communicator | None = None) -> bool:
     """Return whether a run's output is assembled, its last frame at the end time; collective."""
     trajectory, observables = output.files["trajectory"], output.files["observables"]
     if output.parts or not isinstance(trajectory, FileHead) or not isinstance(observables, FileHead):
@@ -117,6 +120,6 @@ def is_finished(output: Output, end: Any, comm: Communicator | None = None) -> A
     return root_does(comm, trajectory.path, "reading", lambda: _last_time(trajectory.path)) == end
 
 
-def _last_time(path: Path) -> Any:
+def _last_time(path: Path) -> float | None:
     with open_trajectory(path, checked=False) as found:
         return float(found.time[-1]) if len(found) else None

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
@@ -20,11 +20,10 @@ from hpcchain.io.checkpoint.checkpoint import read_outline, read_system
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.collective import root_does
-from hpcchain.io.output import events, observables
+from hpcchain.io.output import events
 from hpcchain.io.output.lineage import FILES, file_head, require_chain
 from hpcchain.io.output.parts import list_parts, read_head
-from hpcchain.io.output.trajectory import GROUP, ORIENTATION, Trajectory, open_trajectory
-from hpcchain.io.tools.species import bead_types
+from hpcchain.io.output.trajectory import GROUP, ORIENTATION, Trajectory, bead_types, open_trajectory
 from hpcchain.model.system import OPEN, PERIODIC
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 PARTS, CHECKPOINTS = "parts", "checkpoints"
+COLUMNS = ("step", "time", "value")
+"""Tables of each observable, /<name>/..., one row per report."""
 TRIES, PAUSE = 200, 0.02
 """A run may join its parts and remove them while its files are looked up; they are looked up again then, so
 often at most, after so many wall seconds."""
@@ -322,6 +323,37 @@ def beads_of(output: RunOutput) -> Trajectory:
     )
 
 
+def read_observables(path: Path) -> dict:
+    """Return every observable of an observables.h5.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    dict of name -> (step, time, value)
+        (R,) int64, (R,) float64 [time], (R, ...) float64.
+
+    Raises
+    ------
+    DataError
+        When the file is missing, foreign or damaged.
+    """
+    with files.reading(path, "observables") as file:
+        return read_groups(file, names_in(file))
+
+
+def names_in(group: h5py.File | h5py.Group) -> list:
+    """Return the names of the observables in an open file or group."""
+    return [name for name in group if all(f"{name}/{column}" in group for column in COLUMNS)]
+
+
+def read_groups(group: h5py.File | h5py.Group, names: list) -> dict:
+    """Return name -> (step, time, value) from an open file or group; not collective."""
+    return {name: tuple(files.get(group, f"{name}/{column}") for column in COLUMNS) for name in names}
+
+
 def read_reports(output: RunOutput) -> dict:
     """Return name -> (step, time, value) of every observable of a run; not collective."""
     path, kept = output.joined.get("observables", (None, 0))
@@ -345,18 +377,18 @@ def joined_reports(earlier: Path | None, kept: int, heads: list) -> tuple[dict, 
     first : dict of name -> int
         The report that an observable began with.
     """
-    series: dict[str, Any] = {}
+    series: dict[str, list[list[np.ndarray]]] = {}
     first: dict[str, int] = {}
     if earlier is not None:
         with files.reading(earlier, "observables", checked=False) as source:
-            for name, columns in observables.read_groups(source, observables.names_in(source)).items():
+            for name, columns in read_groups(source, names_in(source)).items():
                 first[name] = int(source[name].attrs["first_report"])
                 series[name] = [[column[: max(kept - first[name], 0)]] for column in columns]
     reached = kept
     for head in heads:
         with files.reading(head.path, "part", checked=False) as source:
-            names = observables.names_in(source["reports"]) if "reports" in source else []
-            for name, columns in (observables.read_groups(source["reports"], names) if names else {}).items():
+            names = names_in(source["reports"]) if "reports" in source else []
+            for name, columns in (read_groups(source["reports"], names) if names else {}).items():
                 first.setdefault(name, reached)
                 for column, values in zip(series.setdefault(name, [[], [], []]), columns, strict=True):
                     column.append(values)

@@ -15,7 +15,6 @@ import hpcchain
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5 import slabs as slabs_module
-from hpcchain.io.tools.species import bead_types
 from hpcchain.model.system import OPEN, PERIODIC
 from hpcchain.parallel import slabs as parallel_slabs
 
@@ -181,7 +180,7 @@ class Trajectory:
     time: np.ndarray
     species: np.ndarray
     molecule: np.ndarray
-    names: list | dict
+    names: list[str]
     mass: np.ndarray
     diameter: np.ndarray
     bonds: np.ndarray
@@ -219,7 +218,7 @@ class Trajectory:
 
 
 @contextmanager
-def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajectory | None]:
+def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajectory]:
     """Yield the Trajectory in a trajectory.h5; frames are read one by one.
 
     Parameters
@@ -234,15 +233,15 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
         When the file is missing, foreign or damaged.
     """
     with files.reading(path, "trajectory", checked=checked) as file:
-        static = {name: files.get(file, f"{GROUP}/{name}") for name in ("species", "molecule", "mass", "diameter")}
+        mass = files.get(file, f"{GROUP}/mass")
         spin = {name: files.get(file, f"{GROUP}/{name}") if _is_table(file, name) else None for name in SPIN}
-        _check_spin(file, spin, len(static["mass"]))
+        _check_spin(file, spin, len(mass))
         edges = files.get(file, f"{GROUP}/box/edges/value")
         boundary = files.get(file, "parameters/boundary")
         yield Trajectory(
             step=files.get(file, f"{GROUP}/position/step"),
             time=files.get(file, f"{GROUP}/position/time"),
-            names=files.get_json(file, "parameters/species_names"),
+            names=files.get_list(file, "parameters/species_names"),
             bonds=files.get(file, "connectivity/bonds"),
             edges=edges[0] if len(edges) else np.zeros(3),
             origin=files.get(file, "parameters/box_origin"),
@@ -250,8 +249,12 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
             bounded=not np.any(boundary == OPEN),
             turns=f"{GROUP}/{ORIENTATION}/value" in file,
             _file=file,
-            **static,
-            **spin,
+            species=files.get(file, f"{GROUP}/species"),
+            molecule=files.get(file, f"{GROUP}/molecule"),
+            mass=mass,
+            diameter=files.get(file, f"{GROUP}/diameter"),
+            angular_velocity=spin[SPIN[0]],
+            moment_of_inertia=spin[SPIN[1]],
         )
 
 
@@ -276,3 +279,35 @@ def _check_spin(file: h5py.File, spin: dict, beads: int) -> None:
             f"{file.filename}: {', '.join(SPIN)} and {ORIENTATION} are not of {beads} beads; the file was "
             "not made by this program or is damaged"
         )
+
+
+def bead_types(topology: Topology) -> tuple[np.ndarray, list]:
+    """Return the species of every bead as viewers know them, and the species' names.
+
+    Parameters
+    ----------
+    topology : Topology
+
+    Returns
+    -------
+    species : (N,) int32 array
+        Ordered by (type, diameter, mass).
+    names : list of str
+        The type's name, which is the molecule's unless the input has others; with a number behind it where beads of one
+        type have several diameters or masses. No two are the same.
+    """
+    kind = topology.bead_type
+    if not len(kind):
+        return np.zeros(0, dtype=np.int32), []
+    triples = np.column_stack([kind.astype(np.float64), topology.diameter, topology.mass])
+    types, species = np.unique(triples, axis=0, return_inverse=True)
+    kinds = types[:, 0].astype(int)
+    numbers = [int(np.sum(kinds[:before] == kind)) for before, kind in enumerate(kinds)]
+    several = np.bincount(kinds)[kinds] > 1
+    names: list = []
+    for k, n, more in zip(kinds, numbers, several, strict=True):
+        name = topology.type_names[k] + (f".{n}" if more else "")
+        while more and (name in topology.type_names or name in names):
+            name += "_"
+        names.append(name)
+    return species.reshape(-1).astype(np.int32), names

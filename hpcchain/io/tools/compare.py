@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -19,7 +18,7 @@ NOT_COMPARED = {"provenance", "perf", "config_toml", "counters", "checksum", "li
 CHUNK = 1 << 22
 
 
-def compare(a: Path | str, b: Path | str, common: bool = False) -> str:
+def compare(a: Path | str, b: Path | str, common: bool = False) -> str | None:
     """Return the first difference between the data of two files, or None when every bit is the same.
 
     Values are compared as bits: 0.0 and -0.0 differ, and equal NaN patterns do not. Where a file comes from, its
@@ -171,7 +170,7 @@ def _first_bits(left: float | np.ndarray, right: float | np.ndarray) -> tuple[tu
     return index, _value(left[index]), _value(right[index])
 
 
-def _value(value: Any) -> str:
+def _value(value: np.generic) -> str:
     """Return a value with every digit; NaN with its bits."""
     if isinstance(value, np.floating) and np.isnan(value):
         return f"nan (0x{value.tobytes()[::-1].hex()})"

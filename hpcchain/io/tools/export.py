@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,15 +16,17 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.hdf5 import atomic, files
 from hpcchain.io.hdf5.collective import translated
 from hpcchain.io.output.run_output import Frames, open_frames, run_output
-from hpcchain.io.output.trajectory import ORIENTATION, SPIN
+from hpcchain.io.output.trajectory import ORIENTATION, SPIN, bead_types
 from hpcchain.io.tools.overwrite_guard import require_replaceable
 from hpcchain.io.tools.picture import Look, write_png
-from hpcchain.io.tools.species import bead_types
 from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import united
 from hpcchain.model.physics.spins import orientations_at
 from hpcchain.model.rotation import times
 from hpcchain.model.system import PERIODIC
+
+if TYPE_CHECKING:
+    from gsd.hoomd import ParticleData
 
 ELEMENTS = (
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
@@ -42,7 +44,7 @@ class Scene:
     """
 
     species: np.ndarray
-    names: list | dict
+    names: list[str]
     molecule: np.ndarray
     mass: np.ndarray
     diameter: np.ndarray
@@ -51,7 +53,7 @@ class Scene:
     origin: np.ndarray
     periodic: np.ndarray
     moment: np.ndarray | None
-    frames: Any
+    frames: Sequence[tuple] | _Frames
 
 
 def export(path: Path | str, fmt: str, out: Path | str, look: Look | None = None) -> None:
@@ -90,7 +92,7 @@ def export(path: Path | str, fmt: str, out: Path | str, look: Look | None = None
 
 
 @contextmanager
-def _scene(path: Path | str) -> Iterator[Scene | None]:
+def _scene(path: Path | str) -> Iterator[Scene]:
     if Path(path).is_file() and files.kind_of(path) == "checkpoint":
         yield _scene_of_checkpoint(path)
         return
@@ -123,6 +125,9 @@ class _Frames:
     def __len__(self) -> int:
         return len(self._frames)
 
+    def __iter__(self) -> Iterator[tuple]:
+        return (self[number] for number in range(len(self)))
+
     def __getitem__(self, number: int) -> tuple:
         number = range(len(self))[number]
         tables = [self._frames.table(name, number) for name in ("position", "velocity", "image")]
@@ -134,7 +139,7 @@ class _Frames:
         return self._frames.step[number], self._frames.time[number], *tables, *turning
 
 
-def _scene_of_checkpoint(path: Any) -> Scene:
+def _scene_of_checkpoint(path: Path | str) -> Scene:
     found = read_checkpoint(path)
     box, topology, state = found.system.box, found.system.topology, united(found.system, found.time).state
     velocity = moment = orientation = None
@@ -178,14 +183,14 @@ def _write_gsd(scene: Scene, out: Path) -> None:
             _fill_particles(frame.particles, scene)
             frame.particles.position, frame.particles.velocity = wrapped, velocity
             frame.particles.image = image + moved
-            if orientation is not None:
-                _fill_spins(frame.particles, scene, orientation, spins)
+            if orientation is not None and scene.moment is not None:
+                _fill_spins(frame.particles, scene.moment, orientation, spins)
             frame.bonds.N, frame.bonds.types = len(scene.bonds), ["bond"]
             frame.bonds.group, frame.bonds.typeid = scene.bonds, np.zeros(len(scene.bonds), dtype=np.uint32)
             file.append(frame)
 
 
-def _fill_particles(particles: Any, scene: Scene) -> None:
+def _fill_particles(particles: ParticleData, scene: Scene) -> None:
     """Set what is the same in every frame; names are in UTF-8, as GSD has them, which its package leaves to us."""
     plain = all(name.isascii() for name in scene.names)
     particles.N = len(scene.species)
@@ -194,14 +199,14 @@ def _fill_particles(particles: Any, scene: Scene) -> None:
     particles.mass, particles.diameter = scene.mass, scene.diameter
 
 
-def _fill_spins(particles: Any, scene: Scene, orientation: np.ndarray, spins: np.ndarray) -> None:
+def _fill_spins(particles: ParticleData, moment: np.ndarray, orientation: np.ndarray, spins: np.ndarray) -> None:
     """Set orientation and spin as HOOMD has them: angmom is the quaternion 2 q S, S the spin in the sphere's own axes.
 
     With the spin L in the box's axes that is 2 L q.
     """
-    spin = np.column_stack([np.zeros(len(scene.moment)), scene.moment[:, None] * spins])
+    spin = np.column_stack([np.zeros(len(moment)), moment[:, None] * spins])
     particles.orientation, particles.angmom = orientation, 2.0 * times(spin, orientation)
-    particles.moment_inertia = np.repeat(scene.moment[:, None], 3, axis=1)
+    particles.moment_inertia = np.repeat(moment[:, None], 3, axis=1)
 
 
 def _wrapped(scene: Scene, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -244,7 +249,7 @@ def _write_extxyz(scene: Scene, out: Path) -> None:
                 file.write(f"{labels[kind]} {' '.join(str(number) for part in row for number in part)}\n")
 
 
-def elements_for(names: Any) -> list:
+def elements_for(names: list[str]) -> list[str]:
     """Return a chemical element for each bead type: its name where all are elements' symbols, else one after another.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
@@ -15,13 +15,22 @@ from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.growth_state import read_growth
 from hpcchain.io.hdf5 import files
 from hpcchain.io.output.lineage import FILES
-from hpcchain.io.output.observables import names_in
 from hpcchain.io.output.parts import list_parts, read_head
-from hpcchain.io.output.run_output import CHECKPOINTS, PARTS, folder_of_unjoined, open_frames, read_reports, run_output
+from hpcchain.io.output.run_output import (
+    CHECKPOINTS,
+    PARTS,
+    folder_of_unjoined,
+    names_in,
+    open_frames,
+    read_reports,
+    run_output,
+)
 from hpcchain.io.output.trajectory import Trajectory, open_trajectory
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 
 if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.directors import Directors
     from hpcchain.model.system import Physics
 
 BOUNDARIES = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
@@ -134,19 +143,19 @@ def _packing(volume: float, size: np.ndarray, bounded: bool) -> dict:
     return {"packing": f"fraction {volume / box_volume:.6g}"} if bounded and box_volume > 0.0 else {}
 
 
-def _kinds(composition: Any) -> str:
+def _kinds(composition: Composition) -> str:
     counts = dict(zip(composition.prototypes.kind.tolist(), composition.copies.tolist(), strict=True))
     return ", ".join(f"{counts.get(kind, 0)} {name}" for kind, name in enumerate(composition.names))
 
 
-def _propagators(topology: Any, physics: Physics) -> str:
+def _propagators(topology: Composition, physics: Physics) -> str:
     """Return the propagator, or, where kinds have their own, that of each kind."""
     if not physics.kinds:
         return physics.propagator
     return ", ".join(f"{name} {physics.of(kind).propagator}" for kind, name in enumerate(topology.names))
 
 
-def _directors(composition: Any, directors: Any) -> str:
+def _directors(composition: Composition, directors: Directors) -> str:
     """Return which kinds carry an orientation, with their moment of inertia and how they turn."""
     each = zip(composition.names, directors.moment.tolist(), directors.step.tolist(), strict=True)
     told = [
@@ -195,7 +204,7 @@ def _events(path: Path | str) -> dict:
 
 
 def _part(path: Path | str) -> dict:
-    head = read_head(path)  # type: ignore[arg-type]
+    head = read_head(Path(path))
     return {"part": head.index} | {name: f"{head.count(name)} after {head.start[name]}" for name in sorted(head.start)}
 
 
@@ -206,7 +215,7 @@ def _growth(path: Path | str) -> dict:
 
 def _provenance(path: Path | str) -> dict:
     with files.reading(path, None) as file:
-        return files.get_json(file, "provenance")
+        return files.get_table(file, "provenance")
 
 
 def _span(times: np.ndarray) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_progress
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hpcchain.io.output.recoverable_output import Output
 
 
-def verify(path: Path, read: Callable) -> Any:
+def verify(path: Path, read: Callable[[Path], object]) -> list[str]:
     """Check every byte of a run directory's files, or of one file; return a line for each file.
 
     Parameters
@@ -69,7 +69,7 @@ def verify(path: Path, read: Callable) -> Any:
     return lines + [f"checkpoints/{path.name}: whole" for path in older]
 
 
-def _forgotten(path: Path, newest: Any, output: Output) -> Any:
+def _forgotten(path: Path, newest: Path | None, output: Output) -> list[str]:
     """Return that a checkpoint leads on without the rows that it counts, where all of them are gone."""
     counters = {} if newest is None else read_progress(newest)[1]
     if newest is None or recoverable_counts(output, counters)["reports"] == counters.get("reports", 0):
@@ -81,7 +81,7 @@ def _forgotten(path: Path, newest: Any, output: Output) -> Any:
     ]
 
 
-def _damaged(checkpoints: Any, read: Callable) -> Any:
+def _damaged(checkpoints: list[Path], read: Callable[[Path], object]) -> list[str]:
     """Return what is wrong with checkpoints, for those that are not whole."""
     problems = []
     for path in checkpoints:
@@ -92,6 +92,6 @@ def _damaged(checkpoints: Any, read: Callable) -> Any:
     return problems
 
 
-def _line(name: str, head: PartHead) -> Any:
+def _line(name: str, head: FileHead | PartHead) -> str:
     rows = f"{head.rows} rows" if isinstance(head, FileHead) else f"{head.count('frames')} frames"
     return f"{name}: whole, {rows}"

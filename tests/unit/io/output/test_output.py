@@ -9,10 +9,10 @@ import pytest
 
 from hpcchain.errors import DataError, EngineError
 from hpcchain.io.hdf5 import atomic
-from hpcchain.io.output import observables
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.events import EVENT, read_events
 from hpcchain.io.output.parts import PartWriter, list_parts, read_head, remove_from
+from hpcchain.io.output.run_output import read_observables
 from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.io.tools.compare import compare
 from tests.support.io_samples import events_between, frame_of, system_of
@@ -73,7 +73,7 @@ def test_everything_put_out_is_in_the_files(tmp_path, system):
                 assert stored.dtype == expected.dtype and stored.tobytes() == expected.tobytes()
         assert np.array_equal(found.bonds, system.topology.bonds)
         assert found.periodic.tolist() == [True, False, False]
-    series = observables.read(run / "observables.h5")
+    series = read_observables(run / "observables.h5")
     assert series["energy"][2].tolist() == [count / 3 for count in range(8)]
     assert series["momentum"][2].shape == (8, 3)
     assert list_parts(run / "parts") == []
@@ -217,18 +217,18 @@ def test_an_observable_that_begins_later_keeps_its_rows(tmp_path, system):
         writer.close()
         counters.append(writer.counters)
         finish(tmp_path, system, counters[-1])
-    series = observables.read(tmp_path / "observables.h5")
+    series = read_observables(tmp_path / "observables.h5")
     assert series["a"][2].tolist() == [0, 1, 2]
     assert series["b"][2].tolist() == [1, 2]
     finish(tmp_path, system, counters[2])
-    assert observables.read(tmp_path / "observables.h5")["b"][2].tolist() == [1]
+    assert read_observables(tmp_path / "observables.h5")["b"][2].tolist() == [1]
 
 
 def test_no_output_at_all_makes_files_without_rows(tmp_path, system):
     finish(tmp_path, system, write_parts(tmp_path, system, 0, 1, frames=0, events=0)[-1])
     with open_trajectory(tmp_path / "trajectory.h5") as found:
         assert len(found) == 0
-    assert observables.read(tmp_path / "observables.h5") == {}
+    assert read_observables(tmp_path / "observables.h5") == {}
 
 
 def test_the_layout_is_h5md(tmp_path, system):

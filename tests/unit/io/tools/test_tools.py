@@ -14,11 +14,11 @@ from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.hdf5 import seal
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
+from hpcchain.io.output.trajectory import bead_types
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.export import elements_for, export
 from hpcchain.io.tools.inspect import info
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
-from hpcchain.io.tools.species import bead_types
 from hpcchain.model.system import PERIODIC, WALL
 from tests.support.io_samples import events_between, frame_of, system_of
 

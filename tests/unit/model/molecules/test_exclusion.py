@@ -8,7 +8,7 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_outline, write_checkpoint
-from hpcchain.io.tools.species import bead_types
+from hpcchain.io.output.trajectory import bead_types
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.exclusion import excluded_pairs, pairs_within
 from hpcchain.model.starts.overlap import bead_overlap
@@ -104,7 +104,7 @@ def test_files_have_types_and_exclusion_where_they_are_given_alone(tmp_path):
         path = tmp_path / f"{typed}.h5"
         write_checkpoint(path, None, system, 0.0, {}, "")
         with h5py.File(path) as file:
-            assert ("topology/bead_type" in file) == ("topology/exclude" in file) == ("type_names" in file) == typed
+            assert ("topology/bead_type" in file) == ("topology/exclude" in file) == typed
         for found in (read_checkpoint(path).system.topology, read_outline(path).system.topology.whole()):
             assert found.type_names == system.topology.type_names
             assert np.array_equal(found.bead_type, system.topology.bead_type)
