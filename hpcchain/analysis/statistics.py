@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from hpcchain.observe.averages import FEWEST_BLOCKS
-
 BLOCKS = 64
 """Blocks of frames, and groups of molecules, at most: the same on any number of ranks, so that sums are, too."""
+FEWEST_BLOCKS = 8
+"""Blocks of time that tell an error, when neighbours are joined to longer ones."""
 
 SHORTEST_LAG = 3
 """An autocorrelation is summed over at least so many lags, whatever its sign (Chodera 2016, as in pymbar)."""
@@ -204,7 +205,7 @@ def over_blocks(sums: np.ndarray, weight: np.ndarray, figure: Callable) -> np.nd
     """Return the standard error of a function of a mean over correlated blocks of time.
 
     Neighbouring blocks are joined in pairs while there are enough; the first error is taken that those of longer
-    blocks do not exceed by more than its own uncertainty (Flyvbjerg and Petersen, `averages.mean_and_error`).
+    blocks do not exceed by more than its own uncertainty (Flyvbjerg and Petersen, `mean_and_error`).
 
     Parameters
     ----------
@@ -225,3 +226,33 @@ def over_blocks(sums: np.ndarray, weight: np.ndarray, figure: Callable) -> np.nd
         settled = np.all(table[level + 1 :] <= table[level] + doubt, axis=0)
         found = np.where(settled, table[level], found)
     return found
+
+
+def mean_and_error(series: Any) -> tuple[float, float]:
+    """Return the mean of a correlated series and its standard error by block averaging.
+
+    Neighbouring values are averaged in pairs, again and again; the naive error of the block means grows until the
+    blocks are longer than the correlation time (Flyvbjerg and Petersen). The first error that no longer blocks exceed
+    by more than its own uncertainty is taken.
+
+    Parameters
+    ----------
+    series : (n,) float array
+        At equal intervals.
+
+    Returns
+    -------
+    mean, error : float
+        NaN where there are too few values: no value, one value.
+    """
+    series = np.asarray(series, dtype=np.float64)
+    if len(series) == 0:
+        return np.nan, np.nan
+    errors, doubts, blocks = [], [], series
+    while len(blocks) >= (FEWEST_BLOCKS if errors else 2):
+        errors.append(blocks.std(ddof=1) / np.sqrt(len(blocks)))
+        doubts.append(errors[-1] / np.sqrt(2.0 * (len(blocks) - 1)))
+        even = len(blocks) // 2 * 2
+        blocks = 0.5 * (blocks[0:even:2] + blocks[1:even:2])
+    settled = (one for k, one in enumerate(errors) if max(errors[k:]) <= one + doubts[k])
+    return float(series.mean()), float(next(settled, np.nan))

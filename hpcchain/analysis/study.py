@@ -21,12 +21,11 @@ from hpcchain.analysis.figures.figure import Frame
 from hpcchain.analysis.figures.motion import Slab
 from hpcchain.analysis.figures.sizes import ENDS, SQUARE, Sizes
 from hpcchain.analysis.kinds import kinds_in
-from hpcchain.analysis.statistics import Sums, equilibration, split
+from hpcchain.analysis.statistics import Sums, equilibration, mean_and_error, split
 from hpcchain.analysis.tables import Report, Value
 from hpcchain.errors import DataError, HpcchainError, UsageError
 from hpcchain.io.hdf5.collective import together
 from hpcchain.io.output.run_output import event_tables, open_frames, read_reports, run_output
-from hpcchain.observe.averages import mean_and_error
 from hpcchain.parallel.agreement import agree, gathered, rank_of, size_of
 
 if TYPE_CHECKING:

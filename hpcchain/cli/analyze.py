@@ -8,8 +8,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpcchain.cli.options import add_command, finite_time
-from hpcchain.cli.table import aligned
+from hpcchain.cli.options import add_command, aligned, finite_time
 from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -254,7 +253,7 @@ def warn_of_short_runs(report: Report) -> None:
 
 def warn_of_short_run(path: Path | str, name: str, length: float, relaxation: float) -> None:
     """Warn where a stretch of a run is shorter than its errors need; times in the run's unit, NaN where unknown."""
-    from hpcchain.observe.molecules import ENOUGH
+    from hpcchain.analysis.kinds import ENOUGH
 
     if length < ENOUGH * relaxation:
         bound = "at least " if length < 2.0 * relaxation else ""

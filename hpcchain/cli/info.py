@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from hpcchain.cli.options import add_command
-from hpcchain.cli.table import aligned
+from hpcchain.cli.options import add_command, aligned
 
 
 def add_parser(sub: argparse._SubParsersAction) -> None:

@@ -5,8 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hpcchain.cli.options import add_command
-from hpcchain.cli.table import aligned
+from hpcchain.cli.options import add_command, aligned
 
 DEFAULT = "papers-out"
 

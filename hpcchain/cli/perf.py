@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from hpcchain.cli.options import add_command
-from hpcchain.cli.table import aligned
+from hpcchain.cli.options import add_command, aligned
 from hpcchain.errors import DataError
 from hpcchain.observe.timers import WITHIN
 

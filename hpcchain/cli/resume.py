@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpcchain.cli.options import add_command, add_limits, add_trust, add_until
-from hpcchain.cli.ranks import on_ranks_that_pay
+from hpcchain.cli.run import on_ranks_that_pay
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config

@@ -1,16 +1,46 @@
-"""`hpcchain run`: from an input file to trajectories and checkpoints."""
+"""`hpcchain run`: from an input file to trajectories and checkpoints; which ranks take part in it and in `resume`."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
 
 from hpcchain.cli.options import add_command, add_limits, add_set, add_trust, add_until
-from hpcchain.cli.ranks import on_ranks_that_pay
+from hpcchain.parallel.standby import shared_or_alone
+from hpcchain.run.guards.signals import Signals
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.parallel.comm import Single, World
+
+
+def on_ranks_that_pay(comm: Single | World, known: Callable[[], Config | None], action: Callable[[Any], int]) -> int:
+    """Return the exit code of an action of all ranks, or of the root alone where no more may ever pay; collective.
+
+    Parameters
+    ----------
+    comm : Single or World
+    known : callable
+        Returns, on the root, the input of the run; None where it cannot be read, which the action will say.
+    action : callable
+        Takes the ranks that take part.
+    """
+    if comm.size == 1:
+        return action(comm)
+
+    def alone() -> bool:
+        from hpcchain.run.alone import one_does  # costs start-up time that who sleeps need not spend
+
+        return one_does(known(), comm.size)
+
+    with Signals() as signals:
+        return shared_or_alone(cast("World", comm), alone, action, signals, load)
+
+
+def load() -> None:
+    """Load what runs need."""
+    import hpcchain.api  # noqa: F401  # the same
 
 
 def add_parser(sub: argparse._SubParsersAction) -> None:

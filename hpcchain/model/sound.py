@@ -1,7 +1,8 @@
 """Whether what has been read of a system can be one: bounds of every field, and what fields must have in common.
 
-The bounds of a bead's state stand in `system.BEAD_STATE`, those of what an input says in `config.keys.schema`. All
-looks are vectorised, and work on some molecules of a system as on all of them.
+The bounds of a bead's state stand in `system.BEAD_STATE`, those of what an input says in `config.keys.schema`. Behind
+them stand the looks at `State.extra` and at long chains in parts (`State.parts`). All looks are vectorised, and work on
+some molecules of a system as on all of them.
 """
 
 from __future__ import annotations
@@ -18,14 +19,19 @@ from hpcchain.config.demands.check import check_box, check_rod
 from hpcchain.config.demands.graph import check_apart, check_graph
 from hpcchain.config.keys.schema import keys_of
 from hpcchain.config.keys.values import LARGEST, Wrong
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import LONGEST_TICKS
+from hpcchain.model.clock import split
 from hpcchain.model.molecules.bodies import body_length, body_positions, is_thin
 from hpcchain.model.molecules.equal_shapes import groups_of
-from hpcchain.model.molecules.long_chains import divides_any
+from hpcchain.model.molecules.long_chains import at_time, divides_any
 from hpcchain.model.molecules.rods import rod_positions
-from hpcchain.model.physics.extended import is_extended, tables_of
-from hpcchain.model.physics.step_potentials import limits_problem, potentials_problem
-from hpcchain.model.sound_extra import extra_faults, imbalance
+from hpcchain.model.physics.extended import LEVELS, SLOTS, WARM, is_extended, tables_of
+from hpcchain.model.physics.external import gravity_of
+from hpcchain.model.physics.spins import spinning
+from hpcchain.model.physics.step_potentials import inside_is_sound, limits_problem, potentials_problem
+from hpcchain.model.random import Stream, uniform
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.system import BEAD_STATE, OPEN, PERIODIC, WALL, Options
@@ -55,12 +61,17 @@ LOOKED_AT_ELSEWHERE = ("pairs", "rough", "gravity", "walls", "fixed", "thermosta
 MUTUAL = "state/inside: a bead names another that does not name it, or another level of their potential"
 BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
 EPS = np.finfo(np.float64).eps
-STRETCH, LOOSE = 1e-6, 1e-2
-"""By how much a bond's length may be off, relative: far above round-off; of forms that do not hold bonds exactly."""
+OFF, LOOSE = 1e-6, 1e-2
+"""By how much what follows from other numbers may be off, relative: far above round-off; bonds' lengths under forms
+that do not hold them exactly."""
 DEEP = 1e-3
 """How far into a wall a bead may reach, relative to its diameter: no propagator leaves it so deep."""
 TURNS = 1e9
 """Box lengths from the box beyond which positions lose their digits; those of a run that has begun are next to it."""
+LONGEST_WAIT = 37.0
+"""The longest wait for a draw, in mean ones: of the greatest number below 1, -ln(2^-53)."""
+MIXERS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+"""Odd numbers whose products have their bits well mixed."""
 
 
 def box_problem(box: Box) -> str:
@@ -181,10 +192,8 @@ def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | 
         good = np.all((part >= least) & (part <= most), axis=1)
         if not good.all():
             return _at(one.name, int(np.argmin(good)), own, "is out of bounds")
-    found = extra_faults(system, time, own)
-    if found is None and ids is None and imbalance(system, own):
-        return MUTUAL
-    return None if found is None else _at(*found[:2], own, found[2])
+    found = _extra_faults(system, time, own)
+    return MUTUAL if found is None and ids is None and imbalance(system, own) else found
 
 
 def topology_problem(box: Box, topology: Topology, molecules: Any = None) -> str | None:
@@ -300,9 +309,25 @@ def fields_problem(state: State, ids: np.ndarray | None = None) -> str | None:
     return None
 
 
-def _at(name: str, row: int, ids: np.ndarray, words: str) -> str:
+def _at(name: str, row: int, ids: np.ndarray | None, words: str) -> str:
     bead = row if ids is None else int(ids[row])
     return f"state/{name}: of bead {bead} {words}"
+
+
+def _first(name: str, bad: np.ndarray, ids: np.ndarray, words: str) -> str | None:
+    """Return what is wrong with the first bead that is bad in a table, or None."""
+    return _at(name, int(np.argmax(bad)), ids, words) if bad.any() else None
+
+
+def _since(ticks: np.ndarray, remainder: np.ndarray, time: float, tick: float) -> np.ndarray:
+    """Return how long before the file's time the times are that ticks and remainder say [time]."""
+    now, rest = split(time, tick)
+    return (now - ticks) * tick + (rest - remainder)
+
+
+def _slack(time: float, tick: float) -> float:
+    """Return by how much rounding may make a time differ [time]."""
+    return 8.0 * EPS * time + tick * 2.0**-20
 
 
 def molecules_problem(
@@ -341,35 +366,33 @@ def _shared(topology: Topology, state: State, ids: np.ndarray) -> Any:
     for column in BEAD_STATE:
         array = getattr(state, column.name)
         other = (array != array[first]).reshape(len(array), -1).any(axis=1) if column.of_molecule else np.zeros(1, bool)
-        if other.any():
-            return _at(column.name, int(np.argmax(other)), ids, "is not that of its molecule's other beads")
+        found = _first(column.name, other, ids, "is not that of its molecule's other beads")
+        if found:
+            return found
     return None
 
 
 def _clocks(state: State, physics: Physics, time: float, ids: np.ndarray) -> Any:
     """Look at the times at which segments began: in normal form, not after the checkpoint's or long before."""
     tick, ticks, remainder = physics.tick, state.ticks, state.remainder
-    late = (ticks - math.floor(time / tick)) * tick + (remainder - math.fmod(time, tick))
-    slack = 8.0 * EPS * time + tick * 2.0**-20
+    since, slack = _since(ticks, remainder, time, tick), _slack(time, tick)
     longest = 2.0 * max([LONGEST_TICKS * tick, *(one.step for one in physics.every())])
     start = (ticks == 0.0) & (remainder == 0.0)
     tests = (
         ("ticks", ticks != np.floor(ticks), "are not whole"),
         ("remainder", remainder >= tick, f"is not below a tick, {tick:g}"),
-        ("ticks", late > slack, f"and remainder are a time after the checkpoint's, {time:g}"),
-        ("ticks", late < -longest - slack, f"and remainder are a time further before {time:g} than segments last"),
+        ("ticks", since < -slack, f"and remainder are a time after the checkpoint's, {time:g}"),
+        ("ticks", since > longest + slack, f"and remainder are a time further before {time:g} than segments last"),
         ("depth", (state.depth < 0) & ~start, "is -1, which is for the very start alone"),
         ("struck", state.struck & (state.depth < 0), "is set where nothing has happened yet"),
         ("step", state.step > 2.0 * longest, f"is longer than any segment, {longest:g}"),
     )
-    return next((_at(name, int(np.argmax(bad)), ids, words) for name, bad, words in tests if bad.any()), None)
+    return next((found for name, bad, words in tests if (found := _first(name, bad, ids, words))), None)
 
 
 def _contacts(state: State, physics: Physics, ids: np.ndarray) -> Any:
-    bad = state.in_contact != 0
-    if physics.longest_contact_time == 0.0 and bad.any():
-        return _at("in_contact", int(np.argmax(bad)), ids, "is set, and contacts take no time")
-    return None
+    bad = (state.in_contact != 0) & (physics.longest_contact_time == 0.0)
+    return _first("in_contact", bad, ids, "is set, and contacts take no time")
 
 
 def _places(box: Box, topology: Topology, state: State, time: float, ids: np.ndarray, physics: Physics) -> str | None:
@@ -415,13 +438,13 @@ def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) 
     for group in (group for group in groups_of(topology) if group.rod):
         x = position[group.beads]
         off = np.abs(x - rod_positions(group, x)).max(axis=2)
-        bad = ~(off <= STRETCH * group.length.sum() + 16.0 * EPS * np.abs(x).max())
+        bad = ~(off <= OFF * group.length.sum() + 16.0 * EPS * np.abs(x).max())
         if bad.any():
             return f"state/position: bead {ids[group.beads[bad][0]]} is off the straight line of its rod"
     for group in (group for group in groups_of(topology) if group.site is not None):
         x = position[group.beads]
         off = np.abs(x - body_positions(group, x)).max(axis=2)
-        bad = ~(off <= STRETCH * body_length(group.site) + 16.0 * EPS * np.abs(x).max())
+        bad = ~(off <= OFF * body_length(group.site) + 16.0 * EPS * np.abs(x).max())
         if bad.any():
             return f"state/position: bead {ids[group.beads[bad][0]]} is off the place that its rigid body gives it"
     return None
@@ -445,9 +468,237 @@ def _exact(physics: Physics) -> bool:
 
 def _stretch(physics: Physics) -> float:
     """Return by how much bonds may be off, relative, that a propagator holds."""
-    return max(STRETCH, 10.0 * physics.tolerance) if _exact(physics) else LOOSE
+    return max(OFF, 10.0 * physics.tolerance) if _exact(physics) else LOOSE
 
 
 def _rate(physics: Physics) -> float:
     """Return how fast bonds may be about to stretch, relative to their beads' speed; methods in steps hold none."""
-    return 10.0 * STRETCH if physics.propagator == "taylor" else 2.0
+    return 10.0 * OFF if physics.propagator == "taylor" else 2.0
+
+
+def _extra_faults(system: System, time: float, ids: np.ndarray) -> str | None:
+    """Return what is wrong with how the tables of `State.extra` fit together and the file's time, or None.
+
+    Parameters
+    ----------
+    system : System
+        Sound but for that, with columns in `State.extra` within their bounds; its topology is of all molecules.
+    time : float
+        That the file has reached [time].
+    ids : (n,) int64 array
+        Global ids of the beads.
+    """
+    present = {one.name for one in tables_of(system.physics)}
+    looks = {
+        "angular_velocity": lambda: _spins(system, ids),
+        "orientation": lambda: _orientations(system, ids),
+        "turned": lambda: _turned(system, time, ids),
+        "next_draw": lambda: _next_draw(system, time, ids),
+        "impulses": lambda: _impulses(system, ids),
+        "inside": lambda: _inside(system, ids),
+    }
+    return next((found for name, look in looks.items() if name in present and (found := look())), None)
+
+
+def _spins(system: System, ids: np.ndarray) -> str | None:
+    like, spin = system.topology.prototype_of(ids), system.state.extra[:, L.SPIN : L.SPIN + 3]
+    still = ~spinning(system.topology.prototypes)[like]
+    return _first("angular_velocity", np.any(spin != 0.0, axis=1) & still, ids, "is not 0, and it cannot spin")
+
+
+def _orientations(system: System, ids: np.ndarray) -> str | None:
+    norm = np.sqrt(np.sum(system.state.extra[:, L.ORIENTATION : L.ORIENTATION + 4] ** 2, axis=1))
+    given = np.array(system.physics.extended["orientations"])[_kind(system, ids)]
+    return _first("orientation", given & ~(np.abs(norm - 1.0) <= OFF), ids, "is no unit quaternion")
+
+
+def _kind(system: System, ids: np.ndarray) -> np.ndarray:
+    prototypes = system.topology.prototypes
+    return prototypes.kind[prototypes.molecule_of(system.topology.prototype_of(ids))]
+
+
+def _passed(system: System, time: float, first: int) -> np.ndarray:
+    """Return how long before the file's time the times are that stand in two columns, ticks and remainder."""
+    return _since(system.state.extra[:, first], system.state.extra[:, first + 1], time, system.physics.tick)
+
+
+def _clock(system: System, name: str, first: int, ids: np.ndarray) -> str | None:
+    """Return which ticks are not whole, or remainder not below a tick."""
+    ticks, remainder = system.state.extra[:, first], system.state.extra[:, first + 1]
+    return _first(
+        name, (ticks != np.floor(ticks)) | (remainder >= system.physics.tick), ids, "is no ticks and remainder"
+    )
+
+
+def _turned(system: System, time: float, ids: np.ndarray) -> str | None:
+    late = _passed(system, time, L.TURNED) < -_slack(time, system.physics.tick)
+    return _clock(system, "turned", L.TURNED, ids) or _first(
+        "turned", late, ids, f"is after the checkpoint's time, {time:g}"
+    )
+
+
+def _next_draw(system: System, time: float, ids: np.ndarray) -> str | None:
+    """Look at when velocities are drawn next: after the file's time, and no longer than anyone waits."""
+    found = _clock(system, "next_draw", L.NEXT_DRAW, ids)
+    if found:
+        return found
+    rows, topology, extended = system.state.extra, system.topology, system.physics.extended
+    rate, wait = extended["thermostat"]["rate"], -_passed(system, time, L.NEXT_DRAW)
+    never = np.all(rows[:, [L.NEXT_DRAW, L.NEXT_DRAW_REM]] == 0.0, axis=1)
+    molecule, prototypes = topology.molecule_of(ids), topology.prototypes
+    follows = np.append(False, (np.diff(ids) == 1) & (np.diff(molecule) == 0))
+    others = np.append(False, np.any(np.diff(rows[:, [L.NEXT_DRAW, L.NEXT_DRAW_REM]], axis=0) != 0.0, axis=1))
+    tests = [
+        (follows & others, "is not that of its molecule's other beads"),
+        (~never & (wait < -_slack(time, system.physics.tick)), f"is before the checkpoint's time, {time:g}"),
+        (wait > LONGEST_WAIT / rate + _slack(time, system.physics.tick), f"is longer after {time:g} than anyone waits"),
+    ]
+    if not any(wall["temperature"] for wall in extended.get("walls", ())):  # these draw numbers of beads, too
+        tests.append((never != (rows[:, L.DRAWS] == 0.0), "does not fit how often its velocity has been drawn"))
+    if not divides_any(topology, system.physics):
+        all_fixed = np.logical_and.reduceat(prototypes.fixed, prototypes.first_bead[:-1])
+        first = (molecule != topology.molecule_of(np.maximum(ids - 1, 0))) | (ids == 0)
+        first &= never & ~all_fixed[prototypes.molecule_of(topology.prototype_of(ids))]
+        begin = -np.log(1.0 - uniform(extended["seed"], Stream.WAITING, ids[first])[:, 0]) / rate
+        late = np.zeros(len(ids), dtype=bool)
+        late[first] = begin < time - _slack(time, system.physics.tick)
+        tests.append((late, "is 0, and its velocity has been drawn before the checkpoint's time"))
+    return next((found for bad, words in tests if (found := _first("next_draw", bad, ids, words))), None)
+
+
+def _impulses(system: System, ids: np.ndarray) -> str | None:
+    """Look at impulses that are kept: each of another contact, which is with a bead or a wall that there is."""
+    table = system.state.extra[:, L.INSIDE : L.INSIDE + SLOTS * WARM].reshape(-1, SLOTS, WARM)
+    code = table[:, :, 0]
+    none = code == 0.0
+    walls = L.SIDES + len(system.physics.extended.get("walls", ()))
+    bad = (code != np.floor(code)) | (code > system.topology.beads) | (code < -walls) | (code == ids[:, None] + 1.0)
+    bad |= none & np.any(table[:, :, 1:] != 0.0, axis=2)
+    ordered = np.sort(code, axis=1)
+    twice = np.any((np.diff(ordered, axis=1) == 0.0) & (ordered[:, 1:] != 0.0), axis=1)
+    return _first("impulses", bad.any(axis=1) | twice, ids, "are not each of another contact")
+
+
+def _inside(system: System, ids: np.ndarray) -> str | None:
+    inside = system.state.extra[:, L.INSIDE :]
+    bad = ~inside_is_sound(inside, ids, system.topology, system.physics)
+    found = _first("inside", bad, ids, "names no bead within a step of it")
+    return found or _first("inside", _names_itself(inside, ids), ids, "names itself")
+
+
+def _names_itself(inside: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    return np.any((inside > 0.0) & (inside // LEVELS - 1.0 == ids[:, None]), axis=1)
+
+
+def imbalance(system: System, ids: np.ndarray) -> int:
+    """Return a number of some beads that is 0 in the sum over all beads, modulo 2^64, where tables are mutual.
+
+    Of two beads within a step of one another each names the other, with the same level.
+    """
+    if "potentials" not in system.physics.extended or system.state.extra.shape[1] <= L.INSIDE:
+        return 0
+    inside = system.state.extra[:, L.INSIDE :]
+    rows, at = np.nonzero(inside > 0.0)
+    codes = inside[rows, at].astype(np.int64)
+    own, other, level = ids[rows], codes // LEVELS - 1, codes % LEVELS
+    low, high = (pick(own, other).astype(np.uint64) for pick in (np.minimum, np.maximum))
+    mixed = (low * MIXERS[0] ^ high * MIXERS[1]) * MIXERS[0] + level.astype(np.uint64)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * MIXERS[1]
+    mixed = mixed ^ (mixed >> np.uint64(32))
+    sums = [int(np.sum(mixed[side], dtype=np.uint64)) for side in (own < other, own > other)]
+    return (sums[0] - sums[1]) % 2**64
+
+
+def parts_problem(
+    box: Box, topology: Topology, sizes: list[np.ndarray], state: State, physics: Physics, time: float, ids: np.ndarray
+) -> str | None:
+    """Return what is wrong with `State.parts` of some molecules whose parts are sound as molecules, or None.
+
+    Parameters
+    ----------
+    box, physics :
+        The system's.
+    topology : Topology
+        Of these molecules alone.
+    sizes : list of int arrays
+        How many beads each part of each molecule has.
+    state : State
+        Of their beads.
+    time : float
+        Of the checkpoint [time].
+    ids : (n,) int64 array
+        Global ids of their beads.
+    """
+    counts = np.array([len(each) for each in sizes])
+    in_parts = np.repeat(counts > 1, np.diff(topology.first_bead))
+    if not np.all(np.isfinite(state.parts)):
+        return "state/parts: has what is not a finite number"
+    if np.any(state.parts[~in_parts]):
+        return f"state/parts: bead {ids[~in_parts][0]} has some, and its molecule is not divided"
+    if not in_parts.any():
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is not what it should be
+        found = _segments(state, physics, time, in_parts, np.concatenate(sizes), ids)
+        return found or _whole(box, topology, state, physics, time, in_parts, counts, ids)
+
+
+def _segments(
+    state: State, physics: Physics, time: float, in_parts: np.ndarray, sizes: np.ndarray, ids: np.ndarray
+) -> str | None:
+    """Look at each part's segment: what its beads share, its order, its bounds, and that it lasts."""
+    parts, tick = state.parts, physics.tick
+    lead = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    order, length, speed = parts[:, W.PART_ORDER], parts[:, W.PART_LENGTH], parts[:, W.PART_SPEED]
+    over = _since(state.ticks, state.remainder, time, tick) - length
+    moving = np.sqrt(np.einsum("ik,ik->i", state.velocity, state.velocity))
+    term = np.arange(W.PART_COLUMNS - W.PART_SERIES) // L.AXES + W.FIRST_TERM
+    behind = (parts[:, W.PART_SERIES :] != 0.0) & (term > order[:, None])
+    shared = parts[:, [W.PART_LENGTH, W.PART_ORDER]]
+    tests = (
+        ((shared != shared[lead]).any(axis=1), "length and order are not those of its part's other beads"),
+        ((order != np.floor(order)) | (order < W.FIRST_TERM) | (order > W.KMAX), "the order is none"),
+        ((length <= 0.0) | (length > 2.0 * LONGEST_TICKS * tick), "the length is none"),
+        (over > _slack(time, tick), "the segment has ended before the checkpoint's time"),
+        (parts[:, W.PART_ACCELERATION] < 0.0, "the bound of its acceleration is negative"),
+        (speed < moving * (1.0 - OFF), "the bound of its speed is below its speed"),
+        (behind.any(axis=1), "there are coefficients behind its order"),
+    )
+    return next((found for bad, words in tests if (found := _first("parts", bad & in_parts, ids, words))), None)
+
+
+def _whole(
+    box: Box,
+    topology: Topology,
+    state: State,
+    physics: Physics,
+    time: float,
+    in_parts: np.ndarray,
+    counts: np.ndarray,
+    ids: np.ndarray,
+) -> str | None:
+    """Look at each chain's parts together, at the checkpoint's time: bonds between them, and the centre of mass."""
+    size = np.where(box.boundary == PERIODIC, box.size, 0.0)
+    position, velocity = at_time(state, time, physics.tick, size)
+    reach, fast = np.abs(position).max(axis=1), np.sqrt(np.einsum("ik,ik->i", velocity, velocity))
+    one, other = topology.bonds.T
+    bond = np.sqrt(np.sum((position[other] - position[one]) ** 2, axis=1))
+    slack = OFF * topology.bond_length + 64.0 * EPS * np.maximum(reach[one], reach[other])
+    bad = np.zeros(len(position), dtype=bool)
+    bad[one[~(np.abs(bond - topology.bond_length) <= slack)]] = True
+    found = _first("parts", bad & in_parts, ids, "the bond to the next has another length at the checkpoint's time")
+    if found:
+        return found
+    first, row = topology.first_bead[:-1], state.parts[:, W.PART_CENTRE : W.PART_SERIES]
+    mass = np.add.reduceat(topology.mass, first)[:, None]
+    lead = np.repeat(first, np.diff(topology.first_bead))
+    dt = time - (row[first, L.START_TICKS] * physics.tick + row[first, L.START_REM])[:, None]
+    faster = gravity_of(physics) * dt
+    place = row[first, : L.VX] + (row[first, L.VX : L.START_TICKS] + 0.5 * faster) * dt
+    off = np.abs(np.add.reduceat(position * topology.mass[:, None], first) / mass - place).max(axis=1)
+    drift = np.abs(
+        np.add.reduceat(velocity * topology.mass[:, None], first) / mass - row[first, L.VX : L.START_TICKS] - faster
+    ).max(axis=1)
+    far, top = np.maximum.reduceat(reach, first), np.maximum.reduceat(fast, first)
+    bad = (counts > 1) & ~((off <= OFF * (1.0 + far)) & (drift <= OFF * (1e-3 + top)))
+    bad = in_parts & ((row != row[lead]).any(axis=1) | bad[np.searchsorted(first, lead)])
+    return _first("parts", bad, ids, "the centre of mass is not its chain's")

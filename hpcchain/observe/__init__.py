@@ -1,4 +1,4 @@
-"""What is measured while a run goes on: observables, averages, timers and the run log.
+"""What is measured while a run goes on: observables, timers and the run log.
 
-`averages`, `correlation` and `molecules` are small tools that `analysis` has in common with it.
+`condition_numbers` are those of the matrices of a checkpoint's molecules.
 """

@@ -20,12 +20,11 @@ from hpcchain.model.system import PERIODIC, State
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.steps import motion
-from hpcchain.steps.contacts.clusters import NONE, Pool, dot
+from hpcchain.steps.contacts.clusters import NONE, Pool, dot, together
 from hpcchain.steps.contacts.inclusions import EVENT_ROW, Contacts, Solution
 from hpcchain.steps.contacts.walls import Walls
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
-from hpcchain.steps.failures import raise_worst, require_wide, wider_skin
-from hpcchain.steps.midpoint import MidpointRule
+from hpcchain.steps.failures import raise_unsettled, raise_worst, require_wide, wider_skin
 from hpcchain.steps.potentials import lists
 from hpcchain.steps.potentials.constants import Constants
 from hpcchain.steps.potentials.interactions import Interactions, skin_for
@@ -44,6 +43,11 @@ REBUILDS_BETWEEN_OWNERS = 8
 own beads are, so what has moved on a little costs a few ghosts more."""
 STEPS_BETWEEN_LOOKS = 16
 """Steps after which a run is asked whether it is to stop."""
+SETTLED, NEARLY = 1e-14, 1e-9
+"""Change of velocities, relative to the greatest, at which the midpoint rule is solved; at which it may stand still."""
+MOST_MIDPOINTS, SLOW, LEAST_PART, DIVERGED = 200, 0.8, 0.25, 1e4
+"""Iterations at most; ratio of changes from which on forces go less far towards new ones; how far they go at least;
+the ratio to the first change at which they never will fit."""
 
 
 PARTS = ("motion", "forces", "lists", "contacts", "messages")
@@ -98,7 +102,7 @@ def require_room(config: Config) -> None:
         raise ConfigError(f"{config.source}: {error}") from None
 
 
-class SteppedEngine(MidpointRule):
+class SteppedEngine:
     """Carries a system forward step by step; `advance` and the making are collective.
 
     Parameters
@@ -320,10 +324,7 @@ class SteppedEngine(MidpointRule):
         before, velocity = self._begun_in_lists()
         pairs, done, rounds = NONE, [], self.contacts.rounds
         while rounds > 0:
-            self._tell_ghosts()
-            known = len(pairs)
-            pairs = np.unique(np.concatenate([pairs, self.contacts.find(before, self.position)]), axis=0)
-            more, far = self.comm.maximum(np.array([float(len(pairs) - known), self._thrown()]))
+            pairs, more, _, far = self._met(before, pairs)
             if self._are_too_short(far, before, velocity):
                 before, velocity = self._begun_in_lists()
                 pairs, done, rounds = NONE, [], self.contacts.rounds
@@ -333,6 +334,82 @@ class SteppedEngine(MidpointRule):
             done = self._solve_contacts(before, velocity, pairs)
             rounds -= 1
         return self._ended(done)
+
+    def _met(self, before: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, float, float, float]:
+        """Return known contacts with those that beads meet now; collective.
+
+        With how many are new and how many there are, on the rank with most of them, and `_thrown` of the farthest.
+        """
+        self._tell_ghosts()
+        found = together(pairs, self.contacts.find(before, self.position))
+        counts = np.array([float(len(found) - len(pairs)), float(len(found)), self._thrown()])
+        return found, *self.comm.maximum(counts)
+
+    def _move_by_midpoint(self) -> np.ndarray:
+        """Move all beads by the midpoint rule, contacts among them, and add the second half of forces; collective.
+
+        Lists that do not reach where beads come to are made anew before the step, which begins again then.
+        """
+        done, wider = None, False
+        while done is None:
+            done = self._midpoint(wider)
+            wider = True
+        motion.kick(self.own.velocity, self.force, self.interactions.mass, 0.5 * self.h)
+        return self._ended(done)
+
+    def _midpoint(self, wider: bool) -> list | None:
+        """Solve a step of the midpoint rule; return what contacts have done, None when lists were too short for it.
+
+        They are then made anew; wider ones, if these are new already.
+        """
+        before, velocity = self.position.copy(), self.own.velocity.copy()
+        pairs, rounds = NONE, self.contacts.rounds if self.contacts else 0
+        done = self._settled(before, velocity, pairs)
+        for _ in range(rounds):
+            if done is None:
+                break
+            known = len(pairs)
+            pairs = together(pairs, self.contacts.find(before, self.position))
+            if self.comm.maximum(np.array([float(len(pairs) - known)]))[0] == 0.0:
+                break
+            done = self._settled(before, velocity, pairs)
+        if done is None:
+            self._list_anew(before, velocity, wider)
+        return done
+
+    def _settled(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray) -> list | None:
+        """Iterate a step and the forces in its middle, until they fit each other; see `_midpoint`; collective.
+
+        Forces go less far towards the new ones where these are not clearly nearer than before. When they fit, all
+        ranks decide by the greatest change of any bead's velocity: nothing but the state has a part.
+        """
+        curved = self.contacts.curved(before, velocity, pairs, self.refresh) if self.contacts else None
+        meets = self.contacts and self.comm.maximum(np.array([float(len(pairs))]))[0] > 0.0
+        own, mass = self.own, self.interactions.mass[:, None]
+        last, first, part = math.inf, 0.0, 1.0
+        for _ in range(MOST_MIDPOINTS):
+            self.position[:], own.velocity[:] = before, velocity
+            self._predict()
+            done = self._solve_contacts(before, velocity, pairs, curved) if meets else []
+            if self._moved_far():
+                return None
+            self._tell_ghosts()
+            force = self.force.copy()
+            self._compute(0.5 * (before + self.position))
+            change = self.h * np.abs((self.force - force) / mass).max(initial=0.0)
+            fastest = np.abs(own.velocity).max(initial=0.0) + self.h * np.abs(force / mass).max(initial=0.0)
+            change, fastest = self.comm.maximum(np.nan_to_num(np.array([change, fastest]), nan=math.inf))
+            if change <= SETTLED * fastest or last <= change <= NEARLY * fastest:
+                self.force[:] = force
+                return done
+            if change > SLOW * last:
+                part = max(0.5 * part, LEAST_PART)
+            if part < 1.0:
+                self.force[:] = force + part * (self.force - force)
+            last, first = change, first or change
+            if change > DIVERGED * first:
+                break
+        raise_unsettled(self.time)
 
     @timed("contacts")
     def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: Any = None) -> list:
@@ -430,7 +507,7 @@ class SteppedEngine(MidpointRule):
             return resting
         self.own.position = self.position[self.local]
         self._rebuild()
-        every = np.unique(np.concatenate(self.comm.allgather(resting)), axis=0)
+        every = together(*self.comm.allgather(resting))
         beads = np.where(every < 0, every[:, :1], every)
         return every[np.isin(self.composition.molecule_of(beads), self.own.molecules).any(axis=1)]
 

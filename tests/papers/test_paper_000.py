@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from hpcchain.papers import registry
-from hpcchain.papers.collisions import Integrator
+from hpcchain.papers.collisions import Integrator, null_space, reparametrise
 from hpcchain.papers.engine import thermal_chain
-from hpcchain.papers.exact import EXACT_FIRST, EXACT_PERIOD
 from hpcchain.papers.experiments import p000_trimer_condition as trimer_condition
 from hpcchain.papers.experiments import p000_trimer_energy as trimer_energy
-from hpcchain.papers.null_space import null_space, reparametrise
 from hpcchain.papers.result import check
 from hpcchain.papers.single_chain import Chain, chaotic, periodic, trimer
+from hpcchain.papers.trimers import EXACT_FIRST, EXACT_PERIOD
 
 EXPERIMENTS = [
     "000-drift",

@@ -8,8 +8,8 @@ import numpy as np
 
 from hpcchain.analysis.figures.figure import Frame
 from hpcchain.analysis.figures.sizes import PAIRS
+from hpcchain.analysis.statistics import mean_and_error
 from hpcchain.analysis.tables import Curve, Value
-from hpcchain.observe.averages import mean_and_error
 
 if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.analysis.correlate import autocorrelation
+from hpcchain.analysis.correlate import autocorrelation, integrated
 from hpcchain.analysis.figures.figure import TIME
 from hpcchain.analysis.figures.motion import Slab, rows
 from hpcchain.analysis.tables import Curve, Value
-from hpcchain.observe.correlation import integrated
 
 if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind

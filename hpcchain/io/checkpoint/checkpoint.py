@@ -34,8 +34,7 @@ from hpcchain.io.hdf5.checksummed import check_table, get_slab, get_stretches, p
 from hpcchain.io.hdf5.collective import FAILURES, together, translated
 from hpcchain.io.provenance import collect
 from hpcchain.model.composition import composition_from
-from hpcchain.model.sound import MUTUAL
-from hpcchain.model.sound_extra import imbalance
+from hpcchain.model.sound import MUTUAL, imbalance
 from hpcchain.model.system import Box, Physics, State, System, Topology
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import agree, gathered, is_parallel

@@ -16,7 +16,6 @@ from hpcchain.errors import DataError, EngineError
 from hpcchain.model import sound
 from hpcchain.model.composition import composition_of, one_of_each, running_sum
 from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
-from hpcchain.model.sound_parts import parts_problem
 from hpcchain.model.system import BEAD_STATE
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def _molecules_problem(system: System, topology: Topology, time: float, ids: np.
         return sound.molecules_problem(system.box, topology, *given)
     sizes = sizes_of_parts(topology, system.physics)
     problem = sound.molecules_problem(system.box, divided(topology, sizes), *given)
-    return problem or parts_problem(system.box, topology, sizes, *given)
+    return problem or sound.parts_problem(system.box, topology, sizes, *given)
 
 
 def wrong_contents(path: Path | str, problem: str) -> DataError:

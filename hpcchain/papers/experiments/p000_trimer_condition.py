@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.papers.collisions import Integrator
-from hpcchain.papers.null_space import null_space
+from hpcchain.papers.collisions import Integrator, null_space
 from hpcchain.papers.result import Result, Table, within
 from hpcchain.papers.single_chain import trimer
 

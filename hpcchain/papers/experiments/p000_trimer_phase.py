@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.papers.collisions import Integrator
-from hpcchain.papers.exact import EXACT_FIRST, EXACT_PERIOD
 from hpcchain.papers.result import Result, Table
 from hpcchain.papers.single_chain import trimer
+from hpcchain.papers.trimers import EXACT_FIRST, EXACT_PERIOD
 
 if TYPE_CHECKING:
     from hpcchain.papers.single_chain import Chain

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from hpcchain.papers.collisions import Integrator
-from hpcchain.papers.exact import EXACT_FIRST, EXACT_PERIOD
 from hpcchain.papers.result import Result, Table, number, within
 from hpcchain.papers.single_chain import trimer
+from hpcchain.papers.trimers import EXACT_FIRST, EXACT_PERIOD
 
 NAME = "000-trimer-table1"
 TITLE = "the intracolliding trimer: unknowns, condition, energy, contact times (Table 1)"

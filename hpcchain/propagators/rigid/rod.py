@@ -84,7 +84,10 @@ def rod_line(work, offset, n, at):
 
 @kernel
 def rod_prepare(work, offset, n):
-    """Put positions and velocities on the rod: momentum and angular momentum are kept, sideways errors vanish."""
+    """Put positions and velocities on the rod: momentum and angular momentum are kept, sideways errors vanish.
+
+    Returns the axis, a unit vector, and its rate (3 numbers each).
+    """
     _, _, cx, cy, cz, ux, uy, uz = rod_line(work, offset, n, W.COEF)
     _, _, vx, vy, vz, wx, wy, wz = rod_line(work, offset, n, W.COEF + W.ROW)
     norm = math.sqrt(ux * ux + uy * uy + uz * uz)
@@ -104,6 +107,7 @@ def rod_prepare(work, offset, n):
         work[p + W.COEF + W.ROW] = vx + s * wx
         work[p + W.COEF + W.ROW + W.LANES] = vy + s * wy
         work[p + W.COEF + W.ROW + 2 * W.LANES] = vz + s * wz
+    return (ux, uy, uz), (wx, wy, wz)
 
 
 @kernel

@@ -24,8 +24,7 @@ import math
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.model.molecules.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
-from hpcchain.propagators.dense import dense_solve
-from hpcchain.propagators.steps.null_space import null_space_newton, null_space_size
+from hpcchain.propagators.steps.null_space import dense_solve, null_space_newton, null_space_size
 from hpcchain.propagators.taylor.graph import (
     graph_bonds,
     graph_factor,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box
     from hpcchain.steps.contacts.walls import Walls
-    from hpcchain.steps.rigid.molecules import Bonded, RigidMolecules, Rods
+    from hpcchain.steps.rigid.molecules import Bonded, Rigid, RigidMolecules
 
 ROW = 10
 """Numbers of a bead in a message: global number, position, velocity, force; then what `curvature` has of it."""
@@ -260,7 +260,7 @@ class Responses:
 
 
 def through(
-    pool: Pool, group: Bonded | Rods, contact: np.ndarray, bead: np.ndarray, change: np.ndarray, molecule: np.ndarray
+    pool: Pool, group: Bonded | Rigid, contact: np.ndarray, bead: np.ndarray, change: np.ndarray, molecule: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return contacts, beads and changes of all beads of rigid molecules of a group, of impulses on some of them."""
     size = int(np.diff(pool.first)[molecule[0]])

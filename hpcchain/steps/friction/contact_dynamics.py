@@ -19,7 +19,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics.extended import SLOTS, WARM
 from hpcchain.steps import motion
-from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, dot, together
+from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, dot
 from hpcchain.steps.contacts.inclusions import Contacts
 from hpcchain.steps.engine import SteppedEngine, timed
 from hpcchain.steps.failures import raise_unsolved
@@ -254,11 +254,7 @@ class ContactEngine(SteppedEngine):
         law.tolerance = max(asked, min(ROUGH * asked, ROUGHEST))
         for turn in range(MOST_ROUNDS):
             law.near = turn > LATE
-            self._tell_ghosts()
-            known = len(pairs)
-            pairs = together(pairs, self.contacts.find(before, self.position))
-            counts = np.array([float(len(pairs) - known), float(len(pairs)), self._thrown()])
-            more, most, far = self.comm.maximum(counts)
+            pairs, more, most, far = self._met(before, pairs)
             kept, self.own.extra = self.own.extra, extra
             if self._are_too_short(far, before, velocity):
                 return None

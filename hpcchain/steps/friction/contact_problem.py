@@ -33,7 +33,6 @@ from hpcchain.steps.friction import sweep_kernels, turning_kernels
 from hpcchain.steps.friction.cone_newton import cone_newton, greatest
 from hpcchain.steps.friction.friction_kernels import ContactBodies, ContactSet
 from hpcchain.steps.friction.regions import solve_regions
-from hpcchain.steps.rigid.molecules import Bodies
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -147,7 +146,7 @@ class Problem:
         responses, at = [], 0
         for one, group in self.rigid.groups.items():
             beads = touched[np.repeat(kind, size)[touched] == one]
-            if len(beads) and not isinstance(group, Bodies):
+            if len(beads) and not group.is_body:
                 part = responses_of(pool, group, beads, self.first, self.inverse)
                 n = int(self.size[beads[0]])
                 self.block[beads] = at + n * np.arange(len(beads))
@@ -158,7 +157,7 @@ class Problem:
     def _set_turning(self, kind: np.ndarray) -> None:
         """Make tables of the rigid bodies among molecules of these kinds (k,); see `turning_kernels`."""
         beads = len(self.pool.ids)
-        bodies = {one: group for one, group in self.rigid.groups.items() if isinstance(group, Bodies)}
+        bodies = {one: group for one, group in self.rigid.groups.items() if group.is_body}
         is_body = np.isin(kind, list(bodies))
         self.whole = np.full(beads, turning_kernels.NONE, dtype=np.int64)
         self.lever, self.heavy = np.zeros((beads, 3)), np.zeros(int(is_body.sum()))
@@ -469,7 +468,7 @@ def responses_of(pool: Pool, group: Any, beads: np.ndarray, first: np.ndarray, i
     Parameters
     ----------
     pool : Pool
-    group : Bonded or Rods
+    group : Bonded or Rigid, no body
         Of the molecules, all of one kind.
     beads : (k,) int64 array
         Rows of the pool.

@@ -10,10 +10,9 @@ from hpcchain.jit.simd_plain import LANES
 from hpcchain.layout import workspace as W
 from hpcchain.model.molecules.bond_graph import build_structure
 from hpcchain.model.molecules.rods import sites
-from hpcchain.propagators.rigid.body import SITE
+from hpcchain.propagators.rigid import body, rod
 from hpcchain.propagators.steps.rattle_and_variational import TRIDIAGONAL, step_size
 from hpcchain.propagators.taylor.graph import factor_size
-from hpcchain.steps.rigid import body_kernels
 from hpcchain.steps.rigid import rigid_kernels as kernels
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ class Bonded:
     """
 
     reason = "its bonds would not keep their lengths"
+    is_body = False
 
     def __init__(self, bonds: np.ndarray, length: np.ndarray, mass: np.ndarray) -> None:
         n = len(mass)
@@ -58,48 +58,37 @@ class Bonded:
         kernels.project_bonded(position, own, velocity, rows, self.structure, self.npad, self.shape, self.work)
 
 
-class Rods:
-    """Rods of one kind; `length` (n - 1,) are the distances of neighbours, otherwise as `Bonded`."""
+class Rigid:
+    """Rods or rigid bodies of one kind.
+
+    Parameters
+    ----------
+    place : (n, 1) or (n, 3) float64 array
+        Of the beads along a rod from its centre of mass, or along a body's axes [length].
+    mass : (n,) float64 array
+        [mass]
+    """
 
     reason = "it would turn too far"
 
-    def __init__(self, length: np.ndarray, mass: np.ndarray) -> None:
-        self.mass, self.place = mass.copy(), sites(length, mass)
-        self.work = (np.zeros((len(mass), 3)), np.zeros((2, 3)), np.zeros((2, 3)))
-        self.rows = np.zeros(0, dtype=np.int64)
-
-    def move(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, step: float, rows: np.ndarray) -> int:
-        """See `Bonded.move`."""
-        return kernels.move_rods(position, own, velocity, rows, self.mass, self.place, step, self.work)
-
-    def project(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, rows: np.ndarray) -> None:
-        """Make velocities those of rigid motion; see `Bonded.project`."""
-        kernels.project_rods(position, own, velocity, rows, self.mass, self.place, self.work)
-
-
-class Bodies:
-    """Rigid bodies of one kind; `site` (n, 3) are the places of beads along their axes, otherwise as `Bonded`."""
-
-    reason = "it would turn too far"
-
-    def __init__(self, site: np.ndarray, mass: np.ndarray) -> None:
-        self.beads = len(mass)
-        count = int(W.tiles(self.beads))
+    def __init__(self, place: np.ndarray, mass: np.ndarray) -> None:
+        self.beads, axes = place.shape
+        self.is_body = axes > 1
+        begin, count = body.SITE if self.is_body else rod.SITE, int(W.tiles(self.beads))
         tiles = np.zeros((count, W.TILE))
-        rows = np.zeros((4, count * LANES))
-        rows[0, : self.beads], rows[1:, : self.beads] = 1.0 / mass, site.T
-        tiles[:, W.INVM : W.INVM + LANES] = rows[0].reshape(count, LANES)
-        tiles[:, SITE : SITE + W.ROW] = rows[1:].reshape(3, count, LANES).transpose(1, 0, 2).reshape(count, W.ROW)
+        for at, values in ((W.INVM, 1.0 / mass), *((begin + c * LANES, place[:, c]) for c in range(axes))):
+            tiles[:, at : at + LANES] = np.pad(values, (0, count * LANES - self.beads)).reshape(count, LANES)
         self.work = tiles.ravel()
         self.rows = np.zeros(0, dtype=np.int64)
 
     def move(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, step: float, rows: np.ndarray) -> int:
         """See `Bonded.move`."""
-        return body_kernels.move_bodies(position, own, velocity, rows, self.beads, step, self.work)
+        kernel = kernels.move_bodies if self.is_body else kernels.move_rods
+        return kernel(position, own, velocity, rows, self.beads, step, self.work)
 
     def project(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, rows: np.ndarray) -> None:
         """Make velocities those of rigid motion; see `Bonded.project`."""
-        body_kernels.project_bodies(position, own, velocity, rows, self.beads, self.work)
+        kernels.project_rigid(position, own, velocity, rows, self.beads, self.is_body, self.work)
 
 
 class RigidMolecules:
@@ -118,9 +107,9 @@ class RigidMolecules:
             bead, bond = (slice(*first[one : one + 2]) for first in (prototypes.first_bead, prototypes.first_bond))
             bonds, length, mass = prototypes.bonds[bond], prototypes.bond_length[bond], prototypes.inertia[bead]
             if prototypes.rod[one]:
-                self.groups[one] = Rods(length, mass)
+                self.groups[one] = Rigid(sites(length, mass)[:, None], mass)
             elif prototypes.body[one]:
-                self.groups[one] = Bodies(prototypes.site[bead], mass)
+                self.groups[one] = Rigid(prototypes.site[bead], mass)
             elif len(bonds) and not prototypes.flexible[one]:
                 self.groups[one] = Bonded(bonds - bead.start, length, mass)
 

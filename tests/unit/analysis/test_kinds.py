@@ -55,3 +55,10 @@ def test_equal_molecules_are_one_kind_whatever_the_order_of_the_bonds_in_the_fil
     found.bonds = found.bonds[[3, 0, 4, 1, 2, 5]]
     kinds = kinds_in(found)
     assert [len(kind.beads) for kind in kinds] == [2] and kinds[0].linear
+
+
+def test_only_chains_are_linear():
+    angle, broken, pair = [(0, 1), (0, 2)], [(0, 1), (1, 3), (2, 3)], [(0, 1)]
+    others = [([0] * beads, bonds, 1.0) for beads, bonds in ((3, angle), (4, broken), (2, pair))]
+    kinds = kinds_in(trajectory([CHAIN, RING, STAR, *others, SINGLE]))
+    assert {int(kind.beads[0, 0]) for kind in kinds if kind.linear} == {0, 19, 21} and len(kinds) == 7

@@ -1,5 +1,7 @@
 """Errors and the end of equilibration, of series whose correlation times are known."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from hpcchain.analysis.statistics import (
     equilibration,
     inefficiency,
     left_out,
+    mean_and_error,
     most_effective,
     over_blocks,
     split,
@@ -149,3 +152,30 @@ def test_stretches_are_even_and_whole():
         bounds = split(count)
         assert bounds[0] == 0 and bounds[-1] == count and len(bounds) <= 65
         assert not count or np.ptp(np.diff(bounds)) <= 1
+
+
+def with_memory(correlation, count, seed):
+    """Return x[i] = c x[i-1] + noise; the variance of its mean is near (1 + c) / (1 - c) / count times its own."""
+    noise = np.random.default_rng(seed).normal(size=count)
+    series = np.empty(count)
+    series[0] = noise[0] / math.sqrt(1.0 - correlation**2)
+    for i in range(1, count):
+        series[i] = correlation * series[i - 1] + noise[i]
+    return series
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+def test_error_of_a_correlated_series(correlation):
+    count = 2**16
+    mean, error = mean_and_error(with_memory(correlation, count, seed=5))
+    exact = math.sqrt(1.0 / (1.0 - correlation**2) * (1.0 + correlation) / (1.0 - correlation) / count)
+    assert error == pytest.approx(exact, rel=0.15)
+    assert abs(mean) < 4.0 * exact
+
+
+def test_short_and_constant_series():
+    assert mean_and_error(np.full(100, 2.5)) == (2.5, 0.0)
+    assert mean_and_error([3.0])[0] == 3.0 and math.isnan(mean_and_error([3.0])[1])
+    assert all(map(math.isnan, mean_and_error([])))
+    mean, error = mean_and_error([1.0, 3.0])
+    assert (mean, error) == (2.0, pytest.approx(1.0))

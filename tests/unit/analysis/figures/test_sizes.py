@@ -7,16 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hpcchain.analysis.correlate import autocorrelation
+from hpcchain.analysis.correlate import autocorrelation, integrated
 from hpcchain.analysis.figures.sizes import ENDS, Sizes
-from hpcchain.analysis.kinds import kinds_in
+from hpcchain.analysis.kinds import far_ends, kinds_in
 from hpcchain.analysis.statistics import Sums, split
 from hpcchain.cli import analyze
 from hpcchain.cli.main import main
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
-from hpcchain.observe.correlation import integrated
-from hpcchain.observe.molecules import far_ends
 from tests.support.io_samples import chains as chains_of
 from tests.support.io_samples import system_of
 

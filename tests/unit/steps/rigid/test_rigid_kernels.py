@@ -8,8 +8,8 @@ import pytest
 from hpcchain.model.molecules.bodies import body_sites
 from hpcchain.steps.engine import SteppedEngine
 from hpcchain.steps.friction.contact_dynamics import ContactEngine
-from hpcchain.steps.rigid.body_kernels import move_bodies
-from hpcchain.steps.rigid.molecules import Bodies
+from hpcchain.steps.rigid.molecules import Rigid
+from hpcchain.steps.rigid.rigid_kernels import move_bodies
 from tests.support.bodies import CROSS, SORTS, exact, random_body, rotation
 from tests.support.stepped import LJ, on_lattice, require_equal, run_on, stepping, system_of, turned
 from tests.support.twins import gradient, invariants
@@ -20,7 +20,7 @@ G = 1.0
 def stepped(body, step, count=1):
     """Return places and velocities of a body after steps, projected at the end of each."""
     _, x, v, mass = body
-    group = Bodies(body_sites(x, mass), mass)
+    group = Rigid(body_sites(x, mass), mass)
     x, v, own, rows = x.copy(), v.copy(), np.arange(len(x)), np.zeros(1, dtype=np.int64)
     for _ in range(count):
         assert group.move(x, own, v, step, rows) == -1
@@ -69,7 +69,7 @@ def test_order_two():
 
 def test_one_that_would_turn_too_far_is_named():
     _, x, v, mass = random_body("asymmetric", 4, turn=50.0)
-    group = Bodies(body_sites(x, mass), mass)
+    group = Rigid(body_sites(x, mass), mass)
     rows = np.zeros(1, dtype=np.int64)
     assert move_bodies(x.copy(), np.arange(4), v.copy(), rows, 4, 0.1, group.work) == 0
 
