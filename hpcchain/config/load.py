@@ -35,8 +35,6 @@ SECTION_CLASSES = {
     "output": sections.OutputSection,
 }
 
-KEPT = {"contact_stages": "falling"}
-"""Keys with their defaults that inputs kept with earlier runs have of every propagator."""
 NEAR, NEARER = 0.6, 0.75
 """Likeness from which on a name may be meant for another of the same first letter, and of another: barostat is no
 thermostat."""
@@ -211,7 +209,7 @@ def unknown(name: str, section: str, prefix: str) -> str:
 def check_propagator_keys(given: Any, propagator: str, where: str) -> None:
     """Raise Wrong for a key of a propagator's table, called `where`, that the chosen propagator does not have."""
     for key, names in PROPAGATOR_KEYS.items():
-        if key in given and propagator not in names and given[key] != KEPT.get(key):
+        if key in given and propagator not in names:
             raise Wrong(f'{where}.{key}: means nothing for "{propagator}", only for {", ".join(names)}; remove it')
 
 

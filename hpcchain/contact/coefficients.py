@@ -18,7 +18,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import WHOLE_CONTACT
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import in_contact
 from hpcchain.model.physics.walls import NOT_GIVEN, number_of_wall, shapes_of
 
@@ -145,7 +145,7 @@ def restitutions_of_tied(s, count, ticks, rest, extended):
     e = s.matrix[L.RESTITUTION_ROW]
     keeps = False
     if extended is None:
-        e[:count] = restitution_at(s.par, s.starts, s.segment, s.tied, count, ticks, rest)
+        e[:count] = restitution_at(s, s.tied, count, ticks, rest)
     else:
         for k in range(count):
             row = pair_row(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD])
@@ -153,7 +153,7 @@ def restitutions_of_tied(s, count, ticks, rest, extended):
             for side in range(2):
                 j = s.tied[k, side]
                 if j >= 0 and s.par[L.CONTACT_RATE] != 0.0:
-                    dt = time_span(ticks, rest, s.starts[j, L.START_TICKS], s.starts[j, L.START_REM], s.par[L.TICK])
+                    dt = since_start(s, j, ticks, rest)
                     keeps = keeps or left_after(s.par, s.segment, j, dt) > s.coefficients[row, L.PAIR_LEFT]
     if keeps:
         e[:count] = 1.0

@@ -27,7 +27,6 @@ from hpcchain.contact.coefficients import trait
 from hpcchain.contact.impulse import inside_impulse
 from hpcchain.contact.pushes import eliminate
 from hpcchain.contact.turning import turn
-from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
@@ -112,15 +111,11 @@ def rough_bounce(s, i, j, n, wi, wj, e, et):
 
 @kernel
 def meet_rough(s, i, j, mi, mj, e, et):
-    """Carry out `rough_bounce` of single beads i and j, or of i and a wall; return the impulse and the virial."""
+    """Carry out `rough_bounce` of single beads i and j, or of i and a wall; return the impulse and their distance."""
     n = s.normals[L.CONTACT_NORMAL]
     r = free_normal(s, i, j, n)
     wj = s.table[s.mol[mj, L.MOL_TABLE]] if j >= 0 else 0.0
-    impulse = rough_bounce(s, i, j, n, s.table[s.mol[mi, L.MOL_TABLE]], wj, e, et)
-    u = s.tangential
-    lx, ly, lz = r * n[0], r * n[1], r * n[2]
-    set_tensor(s.virial_tensor, impulse * n[0] + u[0], impulse * n[1] + u[1], impulse * n[2] + u[2], lx, ly, lz)
-    return impulse, impulse * r
+    return rough_bounce(s, i, j, n, s.table[s.mol[mi, L.MOL_TABLE]], wj, e, et), r
 
 
 @kernel

@@ -327,6 +327,5 @@ def _apply(s, row, factor):
 
 @kernel
 def tangential_impulse(s, k):
-    """Write the tangential impulse of contact k to `tangential`."""
-    for c in range(3):
-        s.tangential[c] = s.impulse_response[3 * k + c]
+    """Return the tangential impulse of contact k, three numbers."""
+    return s.impulse_response[3 * k], s.impulse_response[3 * k + 1], s.impulse_response[3 * k + 2]

@@ -13,7 +13,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import WHOLE_CONTACT
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import in_contact, set_in_contact
 
 
@@ -56,25 +56,16 @@ def restitution_now(par, segment, i, other):
 
 
 @kernel
-def restitution_at(par, starts, segment, pairs, count, ticks, remainder):
+def restitution_at(s, pairs, count, ticks, remainder):
     """Return e_n for the first `count` pairs of beads, or of a bead and a wall (below 0), that meet at one time.
 
     If e_n is 1 for one pair it is 1 for all: what presses on one another at one instant is one contact that lasts. The
     beads' segments are those that last until that time.
     """
-    if par[L.CONTACT_RATE] != 0.0:
+    if s.par[L.CONTACT_RATE] != 0.0:
         for k in range(count):
             for side in range(2):
                 j = pairs[k, side]
-                if (
-                    j >= 0
-                    and left_after(
-                        par,
-                        segment,
-                        j,
-                        time_span(ticks, remainder, starts[j, L.START_TICKS], starts[j, L.START_REM], par[L.TICK]),
-                    )
-                    != 0
-                ):
+                if j >= 0 and left_after(s.par, s.segment, j, since_start(s, j, ticks, remainder)) != 0:
                     return 1.0
-    return par[L.RESTITUTION]
+    return s.par[L.RESTITUTION]

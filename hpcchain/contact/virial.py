@@ -4,6 +4,8 @@ The tensor's part is made symmetric: half of J_a l_b + J_b l_a, as turning molec
 Tildesley 2017, section 2.7). Its trace is the virial; the other parts, `TENSOR_PARTS` of them, are yy, zz, xy, xz, yz.
 """
 
+import numpy as np
+
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -17,16 +19,6 @@ def set_tensor(tensor, jx, jy, jz, lx, ly, lz):
     tensor[2] = 0.5 * (jx * ly + jy * lx)
     tensor[3] = 0.5 * (jx * lz + jz * lx)
     tensor[4] = 0.5 * (jy * lz + jz * ly)
-
-
-@inlined
-def add_tensor(tensor, jx, jy, jz, lx, ly, lz):
-    """Add to `tensor` what `set_tensor` writes."""
-    tensor[0] += jy * ly
-    tensor[1] += jz * lz
-    tensor[2] += 0.5 * (jx * ly + jy * lx)
-    tensor[3] += 0.5 * (jx * lz + jz * lx)
-    tensor[4] += 0.5 * (jy * lz + jz * ly)
 
 
 @kernel
@@ -50,22 +42,26 @@ def _centre(s, g, c):
 
 
 @kernel
-def _lever(s, a, b, p, q, n, r, c):
-    """Return component c of the vector between the centres of mass of the images that touch.
+def image_shift(s, p, q, c):
+    """Return component c of the way from the bead at offset q to its image that the one at p is nearest to, negative.
 
-    Inside one molecule only a contact with an image has one.
+    Added to the way between two points as they are in the workspace, it makes that between the images that touch.
     """
-    shift = r * n[c] - (s.work[p + W.COEF + W.LANES * c] - s.work[q + W.COEF + W.LANES * c])
-    if a != b:
-        return shift + (_centre(s, a, c) - _centre(s, b, c))
-    if abs(shift) < 0.5 * s.par[L.SIZE + c] or s.par[L.SIZE + c] == 0.0:
-        return 0.0
-    return shift
+    x = s.work[p + W.COEF + W.LANES * c] - s.work[q + W.COEF + W.LANES * c]
+    return -s.par[L.SIZE + c] * np.rint(x * s.par[L.INVERSE + c])
+
+
+@inlined
+def _lever(s, a, b, p, q, c):
+    shift = image_shift(s, p, q, c)
+    return shift if a == b else shift + (_centre(s, a, c) - _centre(s, b, c))
 
 
 @kernel
-def virial(s, a, b, p, q, n, r, impulse):
-    """Return a contact's part of the molecular virial, and write its tensor's [mass length^2 / time].
+def lever(s, a, b, p, q):
+    """Return the vector between the centres of mass of the images that touch, from the second to the first.
+
+    Inside one molecule only a contact with an image has one. None of a wall (q < 0): zeros.
 
     Parameters
     ----------
@@ -73,26 +69,8 @@ def virial(s, a, b, p, q, n, r, impulse):
         Members of the event that touch, one for a contact within a molecule.
     p, q : int
         Offsets of the beads in the workspace.
-    n : (3,) float64 array
-        Unit normal, from the second to the first.
-    r, impulse : float
-        Their distance [length]; impulse along the normal.
     """
-    lx = _lever(s, a, b, p, q, n, r, 0)
-    ly = _lever(s, a, b, p, q, n, r, 1)
-    lz = _lever(s, a, b, p, q, n, r, 2)
-    set_tensor(s.virial_tensor, impulse * n[0], impulse * n[1], impulse * n[2], lx, ly, lz)
-    return impulse * n[0] * lx + impulse * n[1] * ly + impulse * n[2] * lz
-
-
-@kernel
-def tangential_virial(s, a, b, p, q, n, r, extended):
-    """Return what the tangential part of the impulse, on the first bead, adds to `virial`; 0 in runs without spins."""
-    if extended is None:
-        return 0.0
-    lx = _lever(s, a, b, p, q, n, r, 0)
-    ly = _lever(s, a, b, p, q, n, r, 1)
-    lz = _lever(s, a, b, p, q, n, r, 2)
-    t = s.tangential
-    add_tensor(s.virial_tensor, t[0], t[1], t[2], lx, ly, lz)
-    return t[0] * lx + t[1] * ly + t[2] * lz
+    if q < 0:
+        return 0.0, 0.0, 0.0
+    x, y, z = np.int64(L.X), np.int64(L.Y), np.int64(L.Z)
+    return _lever(s, a, b, p, q, x), _lever(s, a, b, p, q, y), _lever(s, a, b, p, q, z)

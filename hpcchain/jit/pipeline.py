@@ -16,18 +16,53 @@ from contextlib import contextmanager
 from inspect import isbuiltin
 
 from llvmlite.ir import Constant
-from numba.core import types
+from numba.core import ir, types
 from numba.core.analysis import dead_branch_prune
 from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
-from numba.core.compiler_machinery import register_pass
+from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.inline_closurecall import InlineWorker
-from numba.core.ir_utils import guard, simplify_CFG
+from numba.core.ir_utils import build_definitions, get_definition, guard, simplify_CFG
 from numba.core.postproc import PostProcessor
 from numba.core.typed_passes import NopythonTypeInference
 from numba.core.untyped_passes import InlineInlinables
 from numba.np import arrayobj
 
-from hpcchain.jit.known_options import KnownOptions
+from hpcchain.jit.struct import HandedType
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class KnownOptions(FunctionPass):
+    """Write None for options (`jit.struct`) that a structure is not given, so that branches on them are left out.
+
+    Numba leaves out the branches on an argument that is None. An option is an attribute of an argument. Else all that
+    only runs with the option would be compiled for those without it, too, and be dropped at the very end.
+    """
+
+    _name = "known_options"
+
+    def __init__(self):
+        super().__init__()
+
+    def run_pass(self, state):
+        """Return whether anything was written."""
+        function, changed = state.func_ir, False
+        for block in function.blocks.values():
+            for assign in block.find_insts(ir.Assign):
+                if _is_none(function, state.args, assign.value):
+                    assign.value, changed = ir.Const(None, assign.loc), True
+        if changed:
+            function._definitions = build_definitions(function.blocks)
+        return changed
+
+
+def _is_none(function, kinds, value):
+    """Whether a value is an option, not taken, of a structure that is an argument of a function."""
+    if not (isinstance(value, ir.Expr) and value.op == "getattr"):
+        return False
+    owner = guard(get_definition, function, value.value)
+    kind = kinds[owner.index] if isinstance(owner, ir.Arg) else None
+    return isinstance(kind, HandedType) and kind.options.get(value.attr) is False
+
 
 OBJECTS = 100_000, 50, 100  # new ones before Python looks for unused ones; 700, 10, 10 cost a tenth of compiling
 

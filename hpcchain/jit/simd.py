@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import make_array
 
-from hpcchain.jit.lanes import LANES
+from hpcchain.jit.simd_plain import LANES
 
 ir = cgutils.ir
 DOUBLE = ir.DoubleType()

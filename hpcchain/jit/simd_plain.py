@@ -5,7 +5,7 @@ Products and sums are rounded one by one there, so the last bits differ from com
 
 import numpy as np
 
-from hpcchain.jit.lanes import LANES
+LANES = 8  # floats that a vector register holds at most, and so how wide all is that kernels lay out in lanes
 
 
 def load(work, at):

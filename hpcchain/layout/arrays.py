@@ -374,6 +374,19 @@ UNCHANGED, PUSHED, PLACED = 0.0, 1.0, 2.0
 # bead to its molecule's centre; the way from bead to bead across their contact; the impulse on the first.
 ARM_CHAIN, ARM_PLACE, ARM_WAY, ARM_IMPULSE, ARM_COLUMNS = 0, 2, 2 + 2 * AXES, 2 + 3 * AXES, 16
 
+# Of a molecule's part of a message (`ghost_messages`), then as many entries of segments as are new.
+HEAD_ID, HEAD_KEPT, HEAD_TOTAL, HEAD = range(4)
+# Of the entry of one segment, in messages and owners' histories; ENTRY_LOWER and ENTRY_HIGHER are the ids of the event
+# that began it, of depth ENTRY_DEPTH.
+ENTRY_TICKS, ENTRY_REM, ENTRY_DEPTH, ENTRY_LOWER, ENTRY_HIGHER, ENTRY_RUNNING_LENGTH, ENTRY_IMAGE = range(7)
+ENTRY_LENGTH, ENTRY_WRONG, ENTRY_MEMBERS, ENTRY_MEMBER_IDS = range(ENTRY_IMAGE + AXES, ENTRY_IMAGE + AXES + 4)
+ENTRY_ALONE = ENTRY_MEMBER_IDS + MOST_MEMBERS  # the receiver's: 1 where none that it owns takes part in the event
+ENTRY_BEADS = ENTRY_ALONE + 1
+# Of each of its beads, behind position and velocity.
+ENTRY_MARKS, ENTRY_ACCELERATION, ENTRY_SPEED, ENTRY_PER_BEAD = range(2 * AXES, 2 * AXES + 4)
+# Behind the beads of a part of a long chain: what its event does to the chain's centre, its order, its coefficients.
+ENTRY_OF_CENTRE, ENTRY_ORDER, ENTRY_OF_PART = 0, CHANGE_COLUMNS, CHANGE_COLUMNS + 1
+
 FIELDS = {
     "par": "f8",
     "starts": f"f8 {START_COLUMNS}/{BEAD_COLUMNS}",

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hpcchain.jit.decorators import inlined
+from hpcchain.layout import arrays as L
 
 
 @inlined
@@ -23,6 +24,18 @@ def after(ticks, remainder, dt, tick):
 def time_span(ticks, remainder, ticks0, remainder0, tick):
     """Return the time from (ticks0, remainder0) to (ticks, remainder)."""
     return (ticks - ticks0) * tick + (remainder - remainder0)
+
+
+@inlined
+def since_start(s, i, ticks, remainder):
+    """Return how long after the start of the segment in row i of sector s a time is [time]."""
+    return time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+
+
+@inlined
+def start_time(s, i):
+    """Return how long after the clock's zero the segment in row i of sector s begins, rounded [time]."""
+    return s.starts[i, L.START_TICKS] * s.par[L.TICK] + s.starts[i, L.START_REM]
 
 
 @inlined

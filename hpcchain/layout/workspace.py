@@ -38,7 +38,8 @@ from typing import Any
 import numpy as np
 
 from hpcchain.jit.decorators import inlined
-from hpcchain.jit.lanes import LANES
+from hpcchain.jit.simd_plain import LANES
+from hpcchain.layout.arrays import AXES, START_COLUMNS
 
 LANE_SHIFT = 3  # bead b is in tile b >> LANE_SHIFT, lane b & LANE_MASK
 LANE_MASK = LANES - 1
@@ -65,6 +66,14 @@ CURVE = (3 * (KMAX + 1 - FIRST_TERM) + 7) & -8
 TABLE_MASK = 2 * LANES
 TABLE_LEN2 = TABLE_MASK + LANES
 TABLE = TABLE_LEN2 + LANES
+# Of `State.parts`: what a bead of a long chain whose parts have segments of their own has besides. Length and order are
+# those of its part's segment, acceleration and speed bounds of its own motion in it. PART_CENTRE is where its chain's
+# centre of mass was last, in image 0, with its velocity and that time. PART_SERIES are the coefficients of the bead's
+# polynomial, of FIRST_TERM first, zeros behind the order.
+PART_LENGTH, PART_ORDER, PART_ACCELERATION, PART_SPEED = range(4)
+PART_CENTRE = 4
+PART_SERIES = PART_CENTRE + START_COLUMNS
+PART_COLUMNS = PART_SERIES + AXES * (KMAX + 1 - FIRST_TERM)
 
 
 def tiles(beads: Any) -> np.ndarray:

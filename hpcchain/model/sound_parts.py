@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.layout import part_columns as P
 from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.model.clock import split
@@ -67,19 +66,19 @@ def _segments(
     """Look at each part's segment: what its beads share, its order, its bounds, and that it lasts."""
     parts, tick = state.parts, physics.tick
     lead = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    order, length, speed = parts[:, P.ORDER], parts[:, P.LENGTH], parts[:, P.SPEED]
+    order, length, speed = parts[:, W.PART_ORDER], parts[:, W.PART_LENGTH], parts[:, W.PART_SPEED]
     ticks, remainder = split(time, tick)
     over = (ticks - state.ticks) * tick + (remainder - state.remainder) - length
     moving = np.sqrt(np.einsum("ik,ik->i", state.velocity, state.velocity))
-    term = np.arange(P.COLUMNS - P.SERIES) // L.AXES + W.FIRST_TERM
-    behind = (parts[:, P.SERIES :] != 0.0) & (term > order[:, None])
-    shared = parts[:, [P.LENGTH, P.ORDER]]
+    term = np.arange(W.PART_COLUMNS - W.PART_SERIES) // L.AXES + W.FIRST_TERM
+    behind = (parts[:, W.PART_SERIES :] != 0.0) & (term > order[:, None])
+    shared = parts[:, [W.PART_LENGTH, W.PART_ORDER]]
     tests = (
         ((shared != shared[lead]).any(axis=1), "length and order are not those of its part's other beads"),
         ((order != np.floor(order)) | (order < W.FIRST_TERM) | (order > W.KMAX), "the order is none"),
         ((length <= 0.0) | (length > 2.0 * LONGEST_TICKS * tick), "the length is none"),
         (over > 8.0 * EPS * time + tick * 2.0**-20, "the segment has ended before the checkpoint's time"),
-        (parts[:, P.ACCELERATION] < 0.0, "the bound of its acceleration is negative"),
+        (parts[:, W.PART_ACCELERATION] < 0.0, "the bound of its acceleration is negative"),
         (speed < moving * (1.0 - LOOSE), "the bound of its speed is below its speed"),
         (behind.any(axis=1), "there are coefficients behind its order"),
     )
@@ -107,7 +106,7 @@ def _whole(
     found = _first(bad & in_parts, "the bond to the next has another length at the checkpoint's time")
     if found:
         return found
-    first, row = topology.first_bead[:-1], state.parts[:, P.CENTRE : P.SERIES]
+    first, row = topology.first_bead[:-1], state.parts[:, W.PART_CENTRE : W.PART_SERIES]
     mass = np.add.reduceat(topology.mass, first)[:, None]
     lead = np.repeat(first, np.diff(topology.first_bead))
     dt = time - (row[first, L.START_TICKS] * physics.tick + row[first, L.START_REM])[:, None]

@@ -209,7 +209,7 @@ class State:
 
     `extra`, (N, columns) float64, is what runs that are extended have besides (`model.physics.extended`); no columns
     where they have nothing, or nothing is known yet. `parts`, (N, columns) float64, is the segment of a bead of a long
-    chain whose parts have segments of their own (`layout.part_columns`), zeros of others; no columns elsewhere.
+    chain whose parts have segments of their own (`layout.workspace`), zeros of others; no columns elsewhere.
     """
 
     position: np.ndarray

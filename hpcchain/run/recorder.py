@@ -43,7 +43,7 @@ class Recorder:
     ----------
     counters : dict
         "part": number of the next part; "frames", "events", "reports": totals of the closed parts; "part_seal": that of
-        the last, "" when there is none, None where it is not known (see `hpcchain.io.output.lineage`).
+        the last, "" when there is none (see `hpcchain.io.output.lineage`).
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Recorder:
         spinning: Spinning | None = None,
     ) -> None:
         self.counters: dict[str, Any] = {name: int(counters.get(name, 0)) for name in ("part", *COUNTED)}
-        self.counters["part_seal"] = counters.get("part_seal") if counters else ""
+        self.counters["part_seal"] = counters.get("part_seal", "")
         self.log_events = log_events
         self._spinning = spinning
         self._folder, self._comm, self._system = Path(folder), comm, system

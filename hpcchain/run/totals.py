@@ -40,9 +40,7 @@ class Totals:
     def __init__(self, engine: Any, counters: dict, comm: Single | World) -> None:
         self._engine, self._comm = engine, comm
         self._before = {name: counters.get(name, 0) for name in (*CONTACTS, *SOLVED, *MOST)}
-        self._interval = (counters.get("interval_contacts", 0), restored_virial(counters, engine.quantum))
-        self._wall_impulse = restored_wall_impulse(counters, engine.impulse_quantum)
-        self._tensor = restored_tensor(counters, engine.quantum)
+        self._interval = interval_of(counters, engine)
         self._before |= {name: counters.get(name, 0) for name in ENERGIES}
         counted = ("virial", *TENSOR, *WALL_IMPULSE, *ENERGIES, *CONTACTS, *SOLVED, *MOST)
         self._now = self._start = dict.fromkeys(counted, 0)
@@ -95,38 +93,31 @@ class Totals:
     @property
     def interval_contacts(self) -> int:
         """Contacts of both sorts since the last `begin_interval`."""
-        return self._interval[0] + sum(self._now[name] - self._start[name] for name in ("contacts", "wall_contacts"))
+        return self._since("contacts") + self._since("wall_contacts")
 
     @property
     def interval_virial(self) -> float:
         """Virial since the last `begin_interval` [mass length^2 / time]."""
-        return float(self._interval_quanta * Fraction(self._engine.quantum))
+        return float(self._since("virial") * Fraction(self._engine.quantum))
 
     @property
-    def interval_tensor(self) -> list | None:
+    def interval_tensor(self) -> list[float]:
         """Virial's tensor since the last `begin_interval`, xx, yy, zz, xy, xz, yz [mass length^2 / time].
 
-        None where the run goes on from a checkpoint of an earlier version. The trace is `interval_virial`.
+        The trace is `interval_virial`.
         """
-        parts = self._interval_tensor_quanta
-        if parts is None:
-            return None
-        quanta = [self._interval_quanta - parts[0] - parts[1], *parts]
+        parts = [self._since(name) for name in TENSOR]
+        quanta = [self._since("virial") - parts[0] - parts[1], *parts]
         return [float(number * Fraction(self._engine.quantum)) for number in quanta]
 
     @property
-    def interval_pushes(self) -> list:
-        """Impulse on the walls of each axis since the last `begin_interval` [mass length / time].
-
-        None where the run goes on from a checkpoint of an earlier version, which does not say what came before it.
-        """
-        quanta = self._interval_push_quanta
-        return quanta and [float(number * Fraction(self._engine.impulse_quantum)) for number in quanta]
+    def interval_pushes(self) -> list[float]:
+        """Impulse on the walls of each axis since the last `begin_interval` [mass length / time]."""
+        return [float(self._since(name) * Fraction(self._engine.impulse_quantum)) for name in WALL_IMPULSE]
 
     def begin_interval(self) -> None:
         """Count contacts, virial and impulses on walls anew, from the last `gather` on."""
-        self._interval, self._wall_impulse, self._start = (0, 0), [0, 0, 0], self._now
-        self._tensor = [0] * len(TENSOR)
+        self._interval, self._start = dict.fromkeys(self._interval, 0), self._now
 
     def saved(self) -> dict:
         """Return the counters that a checkpoint keeps."""
@@ -134,31 +125,18 @@ class Totals:
             {name: getattr(self, name) for name in (*CONTACTS, "interval_contacts")}
             | self.solved
             | {
-                "interval_quanta": self._interval_quanta,
+                "interval_quanta": self._since("virial"),
                 "virial_quantum": self._engine.quantum,
-                "interval_tensor": self._interval_tensor_quanta,
-                "interval_pushes": self._interval_push_quanta,
+                "interval_tensor": [self._since(name) for name in TENSOR],
+                "interval_pushes": [self._since(name) for name in WALL_IMPULSE],
                 "impulse_quantum": self._engine.impulse_quantum,
             }
             | {name: self._total(name) for name in ENERGIES if self._total(name)}
         )
 
-    @property
-    def _interval_quanta(self) -> int:
-        return self._interval[1] + self._now["virial"] - self._start["virial"]
-
-    @property
-    def _interval_tensor_quanta(self) -> list | None:
-        return self._since(self._tensor, TENSOR)
-
-    @property
-    def _interval_push_quanta(self) -> list | None:
-        return self._since(self._wall_impulse, WALL_IMPULSE)
-
-    def _since(self, before: list | None, names: tuple) -> list | None:
-        if before is None:
-            return None
-        return [old + self._now[name] - self._start[name] for old, name in zip(before, names, strict=True)]
+    def _since(self, name: str) -> int:
+        """Return what the interval has of one count, in the engine's units."""
+        return self._interval[name] + self._now[name] - self._start[name]
 
 
 def solving(counters: dict) -> dict:
@@ -187,35 +165,12 @@ def mean(total: int, number: int) -> float | None:
     return total / number if number else None
 
 
-def restored_virial(counters: dict, quantum: float) -> int:
-    """Return the virial of the interval that a checkpoint was written in, an int in units of `quantum`.
-
-    Checkpoints of earlier versions keep it as a rounded sum.
-    """
-    if "interval_quanta" in counters:
-        virial = counters["interval_quanta"] * Fraction(counters["virial_quantum"])
-    else:
-        virial = Fraction(counters.get("interval_virial", 0.0))
-    return round(virial / Fraction(quantum))
-
-
-def restored_tensor(counters: dict, quantum: float) -> list | None:
-    """Return the parts of the virial's tensor of the interval that a checkpoint was written in, in units of `quantum`.
-
-    None for a checkpoint of an earlier version, which does not keep them.
-    """
-    if "interval_contacts" in counters and counters.get("interval_tensor") is None:
-        return None
-    unit = Fraction(counters.get("virial_quantum", quantum)) / Fraction(quantum)
-    return [round(number * unit) for number in counters.get("interval_tensor", [0] * len(TENSOR))]
-
-
-def restored_wall_impulse(counters: dict, quantum: float) -> list | None:
-    """Return the impulses on walls of the interval that a checkpoint was written in, three int in units of `quantum`.
-
-    None for a checkpoint of an earlier version, which does not keep them.
-    """
-    if "interval_contacts" in counters and counters.get("interval_pushes") is None:
-        return None
-    unit = Fraction(counters.get("impulse_quantum", quantum)) / Fraction(quantum)
-    return [round(number * unit) for number in counters.get("interval_pushes", [0, 0, 0])]
+def interval_of(counters: dict, engine: Any) -> dict[str, int]:
+    """Return what had been counted of the interval that a checkpoint was written in, in the engine's units."""
+    virial = Fraction(counters.get("virial_quantum", engine.quantum)) / Fraction(engine.quantum)
+    impulse = Fraction(counters.get("impulse_quantum", engine.impulse_quantum)) / Fraction(engine.impulse_quantum)
+    found = {"contacts": counters.get("interval_contacts", 0), "wall_contacts": 0}
+    found["virial"] = round(counters.get("interval_quanta", 0) * virial)
+    tensor, pushes = counters.get("interval_tensor", [0] * 5), counters.get("interval_pushes", [0] * 3)
+    found |= {name: round(number * virial) for name, number in zip(TENSOR, tensor, strict=True)}
+    return found | {name: round(number * impulse) for name, number in zip(WALL_IMPULSE, pushes, strict=True)}

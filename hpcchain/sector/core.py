@@ -35,9 +35,8 @@ from hpcchain.sector.setup.allocate import (
     spare_entries,
 )
 from hpcchain.sector.setup.drift import set_drift
-from hpcchain.sector.setup.find_inside import find_inside
-from hpcchain.sector.setup.list_room import lay_out_lists
 from hpcchain.sector.setup.part_state import part_state, put_part_state, unite_images
+from hpcchain.sector.setup.shell import lay_out_lists
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System
@@ -254,7 +253,7 @@ class Core:
             self.resize_lists()
         if len(self.sector.free_rooms):
             self.fit_rooms()
-        while find_inside(self.sector, self.sector.extended):
+        while initialise.find_inside(self.sector, self.sector.extended):
             self.grow_inside()
         initialise.search_all(self.sector, self.options.base)
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
-from hpcchain.layout import part_columns as P
 from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import id_table, insert, lookup_all
 from hpcchain.layout.memory import bead_lines, extended
@@ -207,16 +206,15 @@ class GhostedSector:
         rows = np.minimum(present, present // CLOSED + CLOSED_BEADS // self.classes.sizes) + 2 * self.classes.most_rows
         self._more_rows(core, rows if self.begin_with is None else np.maximum(rows, self.begin_with))
 
-    def admit(self, molecules: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    def admit(self, molecules: np.ndarray, state: State) -> np.ndarray:
         """Take in further ghosts between windows, all of their beads dormant.
 
         Parameters
         ----------
         molecules : (k,) int64 array
             Global numbers.
-        rows : (N, 8 + 7 + ...) float64 array
-            Beads' position, velocity, image counts, ticks, remainder, depth, struck, running segment length,
-            what is left of their last contacts, and what they have besides (`extra`, `State.parts`).
+        state : State
+            Of their beads.
 
         Returns
         -------
@@ -228,15 +226,16 @@ class GhostedSector:
         if not len(m):
             return m
         i, count = self.beads_of(m), self.first_and_count(m)[1]
-        own, at = rows[: len(i)], np.cumsum(count) - count
-        s.starts[i, L.X : L.START_TICKS], s.starts[i, L.START_TICKS : L.START_COLUMNS] = own[:, 0:6], own[:, 9:11]
-        s.segment[i, L.START_MARKS] = packed_starts(own[:, 11], own[:, 12], own[:, 14])
-        s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = own[at, 6:9]
-        s.running_length[m] = own[at, 13]
+        own, at = state.rows(0, len(i)), np.cumsum(count) - count
+        s.starts[i, L.X : L.VX], s.starts[i, L.VX : L.START_TICKS] = own.position, own.velocity
+        s.starts[i, L.START_TICKS], s.starts[i, L.START_REM] = own.ticks, own.remainder
+        s.segment[i, L.START_MARKS] = packed_starts(own.depth, own.struck, own.in_contact)
+        s.mol[m, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = own.image[at]
+        s.running_length[m] = own.step[at]
         if s.extended is not None:
-            s.extra[i] = own[:, 15 : 15 + s.extra.shape[1]]
+            s.extra[i] = own.extra
         if s.stretched is not None:
-            put_part_state(s, i, own[:, own.shape[1] - P.COLUMNS :])
+            put_part_state(s, i, own.parts)
         s.window_molecule[m, L.WINDOW_ID], s.mol[m, L.MOL_OWNERSHIP] = molecules, L.GHOST
         self.ids[i] = s.bead_id[i] = self.classes.composition.beads_of(molecules)
         self.molecule_ids[m], self.ownership[m] = molecules, L.GHOST

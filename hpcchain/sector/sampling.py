@@ -3,7 +3,7 @@
 from hpcchain.contact.pair import curve
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.sector.search.solved_contact_time import bead_exactly, bring
 from hpcchain.sector.segments.new_segment import make_own_series
 
@@ -20,7 +20,7 @@ def frame(s, ticks, remainder, position, velocity, image):
 def _read_off(s, m, ticks, remainder, position, velocity, image, stepper):
     make_own_series(s, m)  # nobody may have needed its series since a rollback opened the segment again
     first = s.mol[m, L.MOL_FIRST]
-    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    dt = since_start(s, first, ticks, remainder)
     offset = s.mol[m, L.MOL_WORKSPACE]
     if stepper is not None:
         bring(s, first, dt, offset)

@@ -20,10 +20,9 @@ from hpcchain.sector.queue.event_order import next_time_of
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.sector.setup.blocks import blocks_of
 from hpcchain.sector.setup.drift import drift_of, motion_of
-from hpcchain.sector.setup.list_room import list_capacity
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.molecules_here import space_sequence
-from hpcchain.sector.setup.shell import default_shell, is_dilute
+from hpcchain.sector.setup.shell import default_shell, is_dilute, list_capacity
 
 if TYPE_CHECKING:
     from hpcchain.model.system import State

@@ -71,8 +71,8 @@ def wider_skin(time: float, step: float, moved: float, box: Box, farthest: float
     skin = min(WIDER * moved, most)
     if skin < LEAST * moved:
         raise StepError(
-            f"at t {time:.6g} a bead moves {moved:.3g} in a step of steps.step = {step:g}, too far for the periodic "
-            f"side {sides.min():g} of the box: make steps.step smaller, or enlarge the box"
+            f"at t {time:.6g} a bead moves {moved:.3g} besides what all do in a step of steps.step = {step:g}, too far "
+            f"for the periodic side {sides.min():g} of the box: make steps.step smaller, or enlarge the box"
         )
     return skin
 

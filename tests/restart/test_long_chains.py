@@ -9,7 +9,7 @@ from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.output.trajectory import open_trajectory
-from hpcchain.layout import part_columns as P
+from hpcchain.layout import workspace as W
 from hpcchain.model.molecules.long_chains import united
 from hpcchain.sector.serial import Engine
 from tests.support.run_folders import EVERY, command, difference, resume_here, run_here, write_input
@@ -48,7 +48,7 @@ def test_a_restart_leaves_no_trace(whole, tmp_path):
     states = [read_checkpoint(newest(one)).system.state for one in (folder, other)]
     for name in states[0].ARRAYS:
         np.testing.assert_array_equal(*(getattr(state, name) for state in states))
-    assert states[0].parts.shape[1] == P.COLUMNS
+    assert states[0].parts.shape[1] == W.PART_COLUMNS
 
 
 def test_ranks_leave_no_trace(whole, tmp_path):
@@ -97,7 +97,7 @@ def test_a_checkpoint_says_where_all_beads_are_at_its_time(whole):
     found = read_checkpoint(newest(folder))
     engine = Engine(found.system)
     x, v, image = engine.frame(found.time)
-    state, own = united(found.system, found.time).state, found.system.state.parts[:, P.ORDER] > 0.0
+    state, own = united(found.system, found.time).state, found.system.state.parts[:, W.PART_ORDER] > 0.0
     assert np.count_nonzero(own) == 210
     rows = engine.ids[own[engine.ids]]
     at = np.argsort(engine.ids)[rows]
@@ -148,13 +148,12 @@ def test_what_does_not_go_with_them_is_said(tmp_path, setting, word):
         load_config(path)
 
 
-def test_files_of_whole_chains_say_nothing_of_stretches(whole, tmp_path):
-    """Earlier versions of the program read them."""
+def test_only_files_of_divided_chains_have_a_table_of_parts(whole, tmp_path):
     path = write_input(tmp_path / "in.toml", TABLES | {"propagator": {}, "run": {"end_time": 0.1, "sectors": "auto"}})
     with h5py.File(newest(run_here(path, tmp_path / "a"))) as file:
-        assert "parts" not in file["state"] and b"stretches" not in file["physics"][()].tobytes()
+        assert "parts" not in file["state"]
     with h5py.File(newest(whole[0])) as file:
-        assert "parts" in file["state"] and b"stretches" in file["physics"][()].tobytes()
+        assert "parts" in file["state"]
 
 
 def changed(rows, columns, change):
@@ -169,21 +168,21 @@ def changed(rows, columns, change):
 
 
 WRONG = {
-    "not a number": (changed(7, P.SERIES + 3, lambda x: np.nan), "finite"),
-    "huge": (changed(7, P.SERIES + 3, lambda x: 1e300), "bond"),
-    "infinite": (changed(7, P.SPEED, lambda x: np.inf), "finite"),
-    "of a short chain": (changed(212, P.SERIES, lambda x: 1.0), "not divided"),
-    "one bead's length": (changed(7, P.LENGTH, lambda x: 2.0 * x), "other beads"),
-    "an order beyond the highest": (changed(slice(0, 16), P.ORDER, lambda x: x + 100.0), "order"),
-    "half an order": (changed(slice(0, 16), P.ORDER, lambda x: x - 0.5), "order"),
-    "a lower order": (changed(slice(0, 16), P.ORDER, lambda x: x - 1.0), "behind its order"),
-    "no length": (changed(slice(0, 16), P.LENGTH, lambda x: 0.0), "length"),
-    "over long ago": (changed(slice(16, 32), P.LENGTH, lambda x: 1e-9), "ended"),
-    "a negative bound": (changed(3, P.ACCELERATION, lambda x: -x), "acceleration"),
-    "too slow a bound": (changed(3, P.SPEED, lambda x: 1e-3 * x), "speed"),
-    "another path": (changed(15, P.SERIES, lambda x: x + 1.0), "bond"),
-    "another centre": (changed(slice(0, 105), P.CENTRE, lambda x: x + 0.1), "centre"),
-    "two centres": (changed(slice(0, 16), P.CENTRE, lambda x: x + 1e-9), "centre"),
+    "not a number": (changed(7, W.PART_SERIES + 3, lambda x: np.nan), "finite"),
+    "huge": (changed(7, W.PART_SERIES + 3, lambda x: 1e300), "bond"),
+    "infinite": (changed(7, W.PART_SPEED, lambda x: np.inf), "finite"),
+    "of a short chain": (changed(212, W.PART_SERIES, lambda x: 1.0), "not divided"),
+    "one bead's length": (changed(7, W.PART_LENGTH, lambda x: 2.0 * x), "other beads"),
+    "an order beyond the highest": (changed(slice(0, 16), W.PART_ORDER, lambda x: x + 100.0), "order"),
+    "half an order": (changed(slice(0, 16), W.PART_ORDER, lambda x: x - 0.5), "order"),
+    "a lower order": (changed(slice(0, 16), W.PART_ORDER, lambda x: x - 1.0), "behind its order"),
+    "no length": (changed(slice(0, 16), W.PART_LENGTH, lambda x: 0.0), "length"),
+    "over long ago": (changed(slice(16, 32), W.PART_LENGTH, lambda x: 1e-9), "ended"),
+    "a negative bound": (changed(3, W.PART_ACCELERATION, lambda x: -x), "acceleration"),
+    "too slow a bound": (changed(3, W.PART_SPEED, lambda x: 1e-3 * x), "speed"),
+    "another path": (changed(15, W.PART_SERIES, lambda x: x + 1.0), "bond"),
+    "another centre": (changed(slice(0, 105), W.PART_CENTRE, lambda x: x + 0.1), "centre"),
+    "two centres": (changed(slice(0, 16), W.PART_CENTRE, lambda x: x + 1e-9), "centre"),
 }
 
 

@@ -7,7 +7,6 @@ import logging
 import os
 import shutil
 
-import h5py
 import numpy as np
 import pytest
 
@@ -15,8 +14,6 @@ from hpcchain.cli.main import main
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
-from hpcchain.io.hdf5 import seal
-from hpcchain.io.output.lineage import NAME
 from hpcchain.io.output.parts import part_path
 from hpcchain.io.output.recoverable_output import inventory, recoverable_counts
 from hpcchain.io.tools.inspect import info
@@ -26,7 +23,6 @@ from tests.support.run_folders import (
     checkpoint,
     checkpoint_times,
     command,
-    difference,
     frame_times,
     leftovers,
     run,
@@ -326,42 +322,3 @@ def test_without_any_earlier_output_a_run_goes_on_and_says_so(tmp_path, finished
     assert frame_times(folder) == [3.0, 3.5, 4.0]
     resume(folder, until=4.5)
     assert frame_times(folder) == [3.0, 3.5, 4.0, 4.5]
-
-
-def test_files_of_format_1_are_gone_on_with(tmp_path, finished, whole):
-    """They have neither seal nor lineage, nor have the checkpoints of their time a part's seal."""
-    folder = copy_of(finished, tmp_path)
-    for name in EVERY:
-        as_format_1(folder / f"{name}.h5")
-    for _, path in list_checkpoints(folder / "checkpoints"):
-        without_part_seal(path)
-    assert difference(folder, finished, EVERY) is None and info(folder / "trajectory.h5")
-    run(folder, resume="auto")
-    assert same(folder, whole, ("trajectory", "events"))
-    resume(folder, until=4.5)
-    assert frame_times(folder) == [0.5 * k for k in range(10)]
-
-
-def as_format_1(path):
-    """Write an output file anew as the first version of the program did."""
-    old = path.with_suffix(".old")
-    path.rename(old)
-    with h5py.File(old) as source, h5py.File(path, "w", libver=("v108", "v108")) as file:
-        for key in source:
-            if key != NAME:
-                source.copy(source[key], file, name=key)
-        file.attrs.update(source.attrs)
-        file.attrs["format"] = np.int64(1)
-        del file["provenance"]
-        file["provenance"] = source["provenance"][()]
-    old.unlink()
-
-
-def without_part_seal(path):
-    """Take what format 1 did not know out of a checkpoint's counters."""
-    with h5py.File(path, "r+") as file:
-        text = file["counters"][()].tobytes().decode()
-        before, _, after = text.partition('"part_seal": "')
-        del file["counters"]
-        file["counters"] = np.frombuffer((before + after[after.index('"') + 3 :]).encode(), np.uint8)
-    seal.seal(path)

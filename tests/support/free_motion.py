@@ -18,10 +18,10 @@ def thermal(bonds, n, seed=3, equal=False):
     return Molecule(bonds, x, v - mass @ v / mass.sum(), mass)
 
 
-def build(name):
+def build(name, seed=3):
     """Return the Molecule of a graph of `GRAPHS`, in thermal motion."""
     n, bonds = GRAPHS[name]
-    return thermal(bonds, n)
+    return thermal(bonds, n, seed)
 
 
 def reference(m, time, pieces=200):

@@ -26,7 +26,7 @@ def write_part(folder, system, index, counters):
 
 def run_folder(folder, joined):
     """Write a run of PARTS parts, of which so many have been joined, as a resumed run would have; return its folder."""
-    system, counters = system_of([2, 4]), {"part_seal": ""}
+    system, counters = system_of([2, 4]), {}
     (folder / "parts").mkdir(parents=True)
     (folder / "checkpoints").mkdir()
     for index in range(PARTS):

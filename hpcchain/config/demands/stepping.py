@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 
 WHOLE = ("frame_every", "report_every", "checkpoint_every")
+
+MIDPOINT = 7.0**0.5
+"""Step in units of 2 / omega from which on a linear force q times too strong, q = (step omega / 2)^2, settles nowhere:
+an iteration that goes a quarter (`LEAST_PART`) of the way multiplies what is wrong by 1 - (1 + q) / 4."""
 
 
 def check_stepping(config: Config) -> None:
@@ -175,14 +179,23 @@ def check_potentials(config: Config) -> None:
 
 
 def check_stable(config: Config) -> None:
-    """Check that steps are no longer than ten times that, 2 / omega, from which on oscillations grow without bound."""
-    for index, one in enumerate(config.potentials if config.steps is not None else ()):
+    """Check that what oscillates in a potential is not so fast that no run with such steps can be right.
+
+    Verlet steps are unstable beyond 2 / omega. Those of the midpoint rule are stable, but the iteration that looks for
+    them ends nowhere beyond `MIDPOINT` times that.
+    """
+    if config.steps is None:
+        return
+    implicit = config.steps.base == "midpoint"
+    factor, why = (MIDPOINT, "are not found by the midpoint rule") if implicit else (1.0, "are unstable")
+    for index, one in enumerate(config.potentials):
         squared = max((stiffness * slowness for stiffness, slowness in oscillators(config, one)), default=0.0)
-        if squared * config.steps.step**2 > 100.0 * 4.0:
+        if squared * config.steps.step**2 > (2.0 * factor) ** 2:
+            longest = 2.0 * factor / squared**0.5
             raise Wrong(
                 f"steps.step: {config.steps.step:g} is too long for potential[{index}], in which beads oscillate with "
-                f"angular frequency {squared**0.5:.3g}: steps longer than 2 over it, {2.0 / squared**0.5:.3g}, are "
-                f"unstable; make it smaller, a tenth of that or less, or lower potential[{index}]."
+                f"angular frequency {squared**0.5:.3g}: steps longer than {2.0 * factor:.3g} over it, {longest:.3g}, "
+                f"{why}; make it smaller, a tenth of that or less, or lower potential[{index}]."
                 f"{'stiffness' if one.stiffness else 'epsilon'}"
             )
 
@@ -196,43 +209,73 @@ def oscillators(config: Config, one: PotentialSection) -> Iterator[tuple[float, 
         light = lightest(config)
         for a, b in pairs_of(one.types, list(light), "pairs"):
             if a in light and b in light:
-                apart = 0.5 * (light[a][1] + light[b][1]) if config.initial.method == "grow" else math.inf
-                yield curvature(one, apart), light[a][0] + light[b][0]
+                apart = 0.5 * (light[a].diameter + light[b].diameter)
+                yield (
+                    curvature(one, apart, config.initial.method == "grow", light[a].hard and light[b].hard),
+                    light[a].slowness + light[b].slowness,
+                )
     elif one.name == "center":
-        yield one.stiffness, max((slowness for slowness, _ in lightest(config).values()), default=0.0)
+        yield one.stiffness, max((bead.slowness for bead in lightest(config).values()), default=0.0)
     elif one.name in BONDS:
         for kind in (kind for kind in config.molecules if not kind.rigid and kind.bond_count):
             bonds, names, slowness = bond_table(kind), types_of_beads(kind), slowness_of(kind)
             for types in dict.fromkeys(map(tuple, names[bonds].tolist())):
                 if one.types is None or set(types) == set(one.types):
                     of_these = np.all(names[bonds] == np.array(types, dtype=object), axis=1)
-                    yield curvature(one, math.inf), float(slowness[bonds[of_these]].sum(axis=1).max())
+                    yield curvature(one), float(slowness[bonds[of_these]].sum(axis=1).max())
 
 
-def curvature(one: PotentialSection, apart: float) -> float:
-    """Return a potential's second derivative at its minimum, or at a smaller distance [mass / time^2]."""
+def curvature(one: PotentialSection, apart: float = math.inf, grown: bool = False, hard: bool = False) -> float:
+    """Return a potential's second derivative where beads come to [mass / time^2].
+
+    That is its minimum, at a smaller distance `apart` if a start is `grown` with it, at a larger one if there are two
+    `hard` cores so far apart.
+    """
     stiffness = one.stiffness or 0.0
     if one.sigma is None:
         return stiffness
-    inverse = (one.sigma / min(apart, 2.0 ** (1.0 / 6.0) * one.sigma)) ** 6
+    distance = 2.0 ** (1.0 / 6.0) * one.sigma
+    if hard:
+        distance = max(distance, apart)
+    elif grown:
+        distance = min(distance, apart)
+    inverse = (one.sigma / distance) ** 6
     return stiffness + 4.0 * one.epsilon * (156.0 * inverse - 42.0) * inverse ** (4.0 / 3.0) / one.sigma**2
 
 
-def lightest(config: Config) -> dict[str, tuple[float, float]]:
-    """Return of each type of beads the greatest inverse mass [1 / mass] and the least diameter [length]."""
-    found: dict[str, tuple[float, float]] = {}
+class Lightest(NamedTuple):
+    """Of a type of beads: greatest inverse mass [1 / mass], least diameter [length], whether all have a hard core."""
+
+    slowness: float
+    diameter: float
+    hard: bool
+
+
+def lightest(config: Config) -> dict[str, Lightest]:
+    """Return what each type of beads has of the lightest and smallest of them."""
+    found: dict[str, Lightest] = {}
     for kind in config.molecules:
-        slowness, diameter, names = slowness_of(kind), np.broadcast_to(kind.diameter, kind.beads), types_of_beads(kind)
+        slowness, names = slowness_of(kind), types_of_beads(kind)
+        diameter, soft = (np.broadcast_to(value, kind.beads) for value in (kind.diameter, kind.soft))
         for name in dict.fromkeys(kind.bead_types):
             own = names == name
-            other = found.get(name, (0.0, math.inf))
-            found[name] = max(other[0], float(slowness[own].max())), min(other[1], float(diameter[own].min()))
+            here = Lightest(float(slowness[own].max()), float(diameter[own].min()), not soft[own].any())
+            one = found.get(name, here)
+            found[name] = Lightest(
+                max(one.slowness, here.slowness), min(one.diameter, here.diameter), one.hard and here.hard
+            )
     return found
 
 
 def slowness_of(kind: MoleculeSection) -> np.ndarray:
-    """Return the (beads,) inverse masses of a kind's beads, 0 of fixed ones [1 / mass]."""
-    return np.where(kind.pinned, 0.0, 1.0 / np.broadcast_to(np.asarray(kind.mass, dtype=float), kind.beads))
+    """Return the (beads,) inverse masses by which forces move a kind's beads at least, 0 of fixed ones [1 / mass].
+
+    Beads of a rigid molecule move with it as a whole, if nothing turns.
+    """
+    mass = np.broadcast_to(np.asarray(kind.mass, dtype=float), kind.beads)
+    if kind.rigid and not kind.fixed:
+        return np.full(kind.beads, 1.0 / mass.sum())
+    return np.where(kind.pinned, 0.0, 1.0 / mass)
 
 
 def pairs_of(types: tuple | None, names: list, sort: str) -> list:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,8 +117,7 @@ def write_checkpoint(
     """
     _refuse_impossible_time(path, time, comm)
     beads = system.topology.beads
-    tables = _state_tables(system.physics)
-    arrays = {name: np.asarray(getattr(system.state, name), stored_type(kind)) for name, (kind, _) in tables.items()}
+    arrays = {name: np.asarray(getattr(system.state, name), stored_type(kind)) for name, (kind, _) in STATE.items()}
     further = extra_tables(system, comm)
     arrays |= {name: array for name, (array, _) in further.items()}
     arrays = parallel_slabs.sorted_slabs(comm, beads, ids, arrays)
@@ -128,7 +127,7 @@ def write_checkpoint(
         return {name: array[low - first : high - first] for name, array in arrays.items()}
 
     values = {"counters": counters, "perf": perf or {}, "provenance": provenance or collect(comm)}
-    tables |= {name: rule for name, (_, rule) in further.items()}
+    tables = STATE | {name: rule for name, (_, rule) in further.items()}
     _write(path, comm, system, held, time, config_toml, values, tables=tables)
 
 
@@ -157,7 +156,7 @@ def write_start(
 
     def made(low: int, high: int) -> dict:
         state = state_of(low, high)
-        return {name: getattr(state, name) for name in _state_tables(system.physics)}
+        return {name: getattr(state, name) for name in STATE}
 
     values = {"counters": {}, "perf": {}, "provenance": collect(comm)}
     _write(path, comm, system, made, 0.0, config_toml, values, blocks)
@@ -177,11 +176,11 @@ def _write(
     """Write a checkpoint of which `state_of` returns the state's rows, so many blocks of them at a time."""
     topology = system.topology
     with files.writing(path, "checkpoint", comm) as file:
-        put_tables(file, "state", tables or _state_tables(system.physics), topology.beads, state_of, comm, blocks)
+        put_tables(file, "state", tables or STATE, topology.beads, state_of, comm, blocks)
         if system.directors is not None:
             orientations.put(file, system.directors, topology.beads, comm, blocks)
         for name, rule in TOPOLOGY.items():
-            if name not in OPTIONAL or _in_use(topology, name):
+            if name not in OPTIONAL or topology.prototypes.needs(name):
                 put_tables(
                     file,
                     "topology",
@@ -195,10 +194,8 @@ def _write(
             slabs_module.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
         slabs_module.put(file, "time", np.float64(time), comm)
         files.put_text(file, "config_toml", config_toml, comm)
-        named = {"names": list(topology.names), "physics": _constants(system.physics)}
-        if _in_use(topology, "bead_type"):
-            named["type_names"] = list(topology.type_names)
-        for name, value in (named | values).items():
+        values |= {"names": topology.names, "type_names": topology.type_names, "physics": asdict(system.physics)}
+        for name, value in values.items():
             files.put_json(file, name, value, comm)
 
 
@@ -286,7 +283,7 @@ def _molecules_in(file: h5py.File, composition: Composition) -> Iterator[tuple[n
     """Yield molecules, in order, and the State of their beads, so many blocks of these at a time."""
     tables = [
         (name, get_stretches(file, f"state/{name}", *rule, composition.beads, None, OUTLINED))  # type: ignore[call-arg]
-        for name, rule in [*_tables_in(file, "state", STATE), *rules_in(file)]
+        for name, rule in [*STATE.items(), *rules_in(file)]
     ]
     first, over = 0, None
     for parts in zip(*(stretches for _, stretches in tables), strict=True):
@@ -297,19 +294,14 @@ def _molecules_in(file: h5py.File, composition: Composition) -> Iterator[tuple[n
         end = composition.molecules if high >= composition.beads else int(composition.molecule_of(np.int64(high)))
         names = np.arange(first, end)
         beads = int(composition.size_of(names).sum())
-        yield names, State(**_with_contacts({name: part[:beads] for name, part in rows_now.items()}))
+        yield names, State(**with_extra({name: part[:beads] for name, part in rows_now.items()}))
         first, over = end, {name: part[beads:] for name, part in rows_now.items()}
 
 
 def _state_slabs(file: h5py.File, beads: int, comm: Communicator | None) -> dict:
-    tables = [*_tables_in(file, "state", STATE), *rules_in(file)]
+    tables = [*STATE.items(), *rules_in(file)]
     found = {name: get_slab(file, f"state/{name}", *rule, beads, comm) for name, rule in tables}  # type: ignore[call-arg]
-    return _with_contacts(found)
-
-
-def _with_contacts(tables: dict) -> dict:
-    """Return the arrays of states, with that of contacts where contacts take no time and a file has none."""
-    return {"in_contact": np.zeros(len(tables["depth"]), np.int32)} | with_extra(tables)
+    return with_extra(found)
 
 
 def _read_rest(
@@ -326,9 +318,7 @@ def _read_rest(
         check_table(found[name], rule[0], 0, rule[1])
     box = Box(*(files.get(file, f"box/{name}", comm) for name in BOX))
     with translated(f"{file.filename}: physics", "reading"):
-        physics = Physics(**files.get_json(file, "physics", comm))
-        if physics.longest_contact_time > 0.0 and "state/in_contact" not in file:
-            raise DataError(f"{file.filename}: state/in_contact is missing, and contacts take time")
+        physics = _physics(files.get_json(file, "physics", comm), file.filename)
     with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
         turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
     time, counters = _progress(file, topology.beads, comm)
@@ -409,27 +399,12 @@ def read_progress(path: Path, comm: Communicator | None = None) -> tuple[float, 
         return _progress(file, files.dataset_of(file, "state/depth").size, comm)
 
 
-def _constants(physics: Physics) -> dict:
-    """Return the constants as a dict, without those that an earlier program does not know and that say nothing."""
-    found = {
-        name: value
-        for name, value in asdict(physics).items()
-        if name not in ("kinds", "contact_time", "steps", "extended") or value
-    }
-    for table in [found, *found.get("kinds", [])]:
-        if "options" in table and not table["options"]["stretches"]:
-            del table["options"]["stretches"]
-    return found
-
-
-def _state_tables(physics: Physics) -> dict:
-    """Return names and types of the state's tables that a run with these constants needs."""
-    return {name: rule for name, rule in STATE.items() if name not in OPTIONAL or physics.longest_contact_time > 0.0}
-
-
-def _in_use(topology: Composition | Topology, name: str) -> bool:
-    """Return whether an optional table says something of any molecule."""
-    return topology.prototypes.needs(name)
+def _physics(table: dict, path: str) -> Physics:
+    """Return the constants of a run that a file has as a table, all of them: none has a value that nobody gave."""
+    missing = next((each.name for each in fields(Physics) if each.name not in table), None)
+    if missing:
+        raise wrong_contents(path, f"physics: {missing} is missing")
+    return Physics(**table)
 
 
 def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) -> None:
@@ -439,22 +414,17 @@ def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) 
 
 def _read_topology(file: h5py.File, comm: Communicator | None) -> Topology:
     tables = {}
-    for name, rule in _tables_in(file, "topology", TOPOLOGY):
+    for name, rule in _tables_in(file):
         tables |= parallel_slabs.everywhere(comm, {name: get_slab(file, f"topology/{name}", *rule, None, comm)})  # type: ignore[call-arg]
-    return Topology(names=_names(file, comm), type_names=_type_names(file, comm), **tables)
+    return Topology(names=_names(file, comm), type_names=_names(file, comm, "type_names"), **tables)
 
 
-def _names(file: h5py.File, comm: Communicator | None, table: str = "names") -> tuple | tuple:
+def _names(file: h5py.File, comm: Communicator | None, table: str = "names") -> tuple[str, ...]:
     """Return the names of the kinds in a file, or those of another table."""
     names = files.get_json(file, table, comm)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise wrong_contents(file.filename, f"{table}: are not texts")
     return tuple(names)
-
-
-def _type_names(file: h5py.File, comm: Communicator | None) -> tuple | None:
-    """Return the names of the beads' types in a file, None where they are those of their molecules."""
-    return _names(file, comm, "type_names") if "topology/bead_type" in file else None
 
 
 def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | None = None) -> Composition:
@@ -465,7 +435,7 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
     DataError
         On every rank, when they differ: molecules of one kind are not alike, or their beads or bonds do not add up.
     """
-    tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file, "topology", TOPOLOGY)}
+    tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
     runs = []
     for low, kind in get_stretches(file, "topology/kind", *TOPOLOGY["kind"], None, comm, blocks):
         starts = np.flatnonzero(np.diff(kind, prepend=-1))
@@ -478,8 +448,8 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
 
     names, unlike = _names(file, comm), ""
     lengths = {name: len(table) for name, table in tables.items()}
-    found = composition_from(names, *runs, lengths, rows_of, _type_names(file, comm))  # type: ignore[arg-type, call-arg]
-    for name, rule in _tables_in(file, "topology", TOPOLOGY):
+    found = composition_from(names, *runs, lengths, rows_of, _names(file, comm, "type_names"))  # type: ignore[arg-type, call-arg]
+    for name, rule in _tables_in(file):
         for low, part in get_stretches(file, f"topology/{name}", *rule, None, comm, blocks):  # type: ignore[call-arg]
             fits = found is not None and len(tables[name]) == found.count(name)
             if not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
@@ -489,9 +459,9 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
     return found
 
 
-def _tables_in(file: h5py.File, group: str, tables: dict) -> list:
-    """Return the names and types of those of a group's tables that a file has."""
-    return [(name, rule) for name, rule in tables.items() if name not in OPTIONAL or f"{group}/{name}" in file]
+def _tables_in(file: h5py.File) -> list:
+    """Return the names and types of those of a topology's tables that a file has."""
+    return [(name, rule) for name, rule in TOPOLOGY.items() if name not in OPTIONAL or f"topology/{name}" in file]
 
 
 def _wanted(comm: Communicator | None, count: int, ids: np.ndarray | None, slabs: dict) -> dict:

@@ -39,14 +39,17 @@ COUNTERS = {
     "report_time": TIME,
     "checkpoint_time": TIME,
     "energy": ENERGY,
-    "interval_virial": ENERGY,
     "part_seal": SEAL,
     "work": QUANTA,
     "heat": QUANTA,
 }
-"""Name -> what it may be. Those of earlier versions are among them; others are nobody's, and are let be."""
+"""Name -> what it may be; others are nobody's, and are let be."""
 
-NEEDED = {"interval_quanta": "virial_quantum"}
+NEEDED = {
+    "interval_quanta": "virial_quantum",
+    "interval_tensor": "virial_quantum",
+    "interval_pushes": "impulse_quantum",
+}
 """Counters that mean something only beside another."""
 MOST, MOST_QUANTA = 2**53, 2**200
 """Counts go on from there, and sums become numbers."""
@@ -78,11 +81,9 @@ def _fits(rule: int, value: Any, time: float) -> bool:
     if rule == QUANTA:
         return type(value) is int and abs(value) <= MOST_QUANTA
     if rule in PARTS:
-        return value is None or (
-            isinstance(value, list) and len(value) == PARTS[rule] and all(_fits(QUANTA, x, time) for x in value)
-        )
+        return isinstance(value, list) and len(value) == PARTS[rule] and all(_fits(QUANTA, x, time) for x in value)
     if rule == SEAL:
-        return value is None or (isinstance(value, str) and re.fullmatch("([0-9a-f]{64})?", value) is not None)
+        return isinstance(value, str) and re.fullmatch("([0-9a-f]{64})?", value) is not None
     if value is None:
         return rule != QUANTUM
     if type(value) not in (int, float) or not abs(value) <= LARGEST:

@@ -1,7 +1,7 @@
 """The tables of a checkpoint that some runs alone have.
 
 They are of runs of more than smooth hard beads (`model.physics.extended`), and of those whose long chains have segments
-of parts, `state/parts` (`layout.part_columns`).
+of parts, `state/parts` (`layout.workspace`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from hpcchain.errors import DataError
 from hpcchain.layout import arrays as L
-from hpcchain.layout.part_columns import COLUMNS, SERIES
+from hpcchain.layout.workspace import PART_COLUMNS, PART_SERIES
 from hpcchain.model.molecules.long_chains import columns_in_use, divides_any, with_columns
 from hpcchain.model.physics.extended import EXTRA, UNKNOWN, column, joined, tables_of, widened
 from hpcchain.parallel.agreement import gathered
@@ -72,7 +72,7 @@ def rules_in(file: h5py.File) -> list:
             columns = dataset.shape[1] if one.columns == 0 and dataset.ndim == 2 else one.columns
             found.append((one.name, (one.dtype, 0 if columns == 1 and one.columns == 1 else columns)))
     parts = file.get(f"state/{PARTS}")
-    if isinstance(parts, h5py.Dataset) and parts.ndim == 2 and SERIES < parts.shape[1] <= COLUMNS:
+    if isinstance(parts, h5py.Dataset) and parts.ndim == 2 and PART_SERIES < parts.shape[1] <= PART_COLUMNS:
         found.append((PARTS, (np.float64, parts.shape[1])))
     return found
 

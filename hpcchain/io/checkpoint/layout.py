@@ -46,15 +46,13 @@ TOPOLOGY = {
 }
 """The same for the tables of molecules, bonds and beads."""
 
-OPTIONAL = ("rod", "flexible", "soft", "bead_type", "exclude", "moment", "fixed", "body", "site", "in_contact")
-"""Tables that are there only where they are needed: of rods, of bonds that potentials hold, beads without hard cores,
-types of beads that are not their molecules' names, what is excluded beyond bonds, moments of inertia that are not those
-of uniform spheres, fixed beads, rigid bodies and where their beads are, and of contacts that last
-(`Physics.longest_contact_time`).
+OPTIONAL = ("rod", "flexible", "soft", "bead_type", "exclude", "moment", "fixed", "body", "site")
+"""Tables of a topology that are there only where they say something; all of them would be a fifth of a file.
 
-A program that does not know them stops at the input.
+They are of rods, of bonds that potentials hold, beads without hard cores, types of beads that are not their molecules'
+names, what is excluded beyond bonds, moments of inertia that are not those of uniform spheres, fixed beads, and rigid
+bodies and where their beads are.
 """
-
 
 PIECE = 1 << 14
 """Beads whose molecules are looked at together."""

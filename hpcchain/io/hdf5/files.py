@@ -22,10 +22,10 @@ from hpcchain.parallel.agreement import agree, is_parallel, size_of
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
-FORMAT = {"checkpoint": 1, "part": 2, "trajectory": 2, "observables": 2, "events": 2, "growth": 1}
-READABLE = {kind: (1, version) for kind, version in FORMAT.items()}
-"""Of each kind the oldest and the newest format; the first had no lineage, and no seal but on checkpoints and parts."""
-ALWAYS_SEALED = ("checkpoint", "part", "growth")
+FORMAT = {"checkpoint": 2, "part": 2, "trajectory": 2, "observables": 2, "events": 2, "growth": 2}
+"""Of each kind the format that is written and the only one that is read (docs/developer/compatibility.md)."""
+OURS_ALONE = ("checkpoint", "part", "growth")
+"""Kinds that no other program needs to read."""
 ALWAYS_OWN = ("checkpoint", "growth")
 """Kinds that are looked through for data in other files each time that they are opened, not only with their seal."""
 MAGIC = "hpcchain"
@@ -60,9 +60,9 @@ def create(temp: Path, kind: str, comm: Communicator | None) -> h5py.File:
     Returns
     -------
     h5py.File
-        Open on all ranks, with room for a seal. Output files are such as older programs open, too.
+        Open on all ranks, with room for a seal. Output files are such as older libraries open, too.
     """
-    version = "v110" if kind in ALWAYS_SEALED else "v108"
+    version = "v110" if kind in OURS_ALONE else "v108"
     options = {"userblock_size": seal.USER_BLOCK, "libver": (version, version), "driver": "mpio", "comm": comm}
     file = None
     with together(comm, temp, "creating"):
@@ -158,7 +158,7 @@ def reading(
         When the file is missing, foreign, damaged, or something in it cannot be read.
     """
     if checked:
-        seal.check(path, comm, kind in ALWAYS_SEALED)
+        seal.check(path, comm)
     file = None
     with together(comm, path, "opening"):
         file = _open(path, comm)
@@ -173,7 +173,7 @@ def reading(
 
 
 def kind_of(path: Path | str) -> str:
-    """Return the kind of one of our files; its seal, if it has one, is checked."""
+    """Return the kind of one of our files; its seal is checked."""
     with reading(path, None) as file:
         return text_of(file, "kind")
 
@@ -196,9 +196,11 @@ def _check_kind(file: h5py.File, path: Path | str, kind: str | None) -> None:
         more = "; name a run's output directory or one of its checkpoints" if kind == "checkpoint" else ""
         raise DataError(f"{path}: is of kind {found!r} where {kind or 'a file of hpcchain'!r} is needed{more}")
     version = file.attrs["format"]
-    oldest, newest = READABLE[found]
-    if version not in range(oldest, newest + 1):
-        raise DataError(f"{path}: has format version {version}; this program reads {oldest} to {newest}")
+    if version != FORMAT[found]:
+        raise DataError(
+            f"{path}: is a file of format {version}, and this program reads format {FORMAT[found]} alone: use the "
+            "version of hpcchain that wrote it, or make it anew from its input"
+        )
 
 
 def require_own_data(file: h5py.File, path: Path | str) -> None:
@@ -261,13 +263,17 @@ def get(parent: h5py.File | h5py.Group, name: str, comm: Communicator | None = N
 def get_text(parent: h5py.File, name: str, comm: Communicator | None = None) -> str:
     """Return a stored text of bounded length."""
     _require_short(parent, name, MOST_BYTES * STORED)
-    return get(parent, name, comm).tobytes().decode()
+    stored = get(parent, name, comm).tobytes()
+    with translated(f"{parent.file.filename}: {name}", "reading"):
+        return stored.decode()
 
 
 def get_json(parent: h5py.File, name: str, comm: Communicator | None = None) -> Any:
     """Return a stored value of bounded size."""
     _require_short(parent, name, MOST_JSON)
-    return json.loads(get_text(parent, name, comm))
+    text = get_text(parent, name, comm)
+    with translated(f"{parent.file.filename}: {name}", "reading"):
+        return json.loads(text)
 
 
 def _require_short(parent: h5py.File | h5py.Group, name: str, most: int) -> None:

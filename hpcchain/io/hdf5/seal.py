@@ -34,28 +34,20 @@ def seal(path: Path, comm: Communicator | None = None) -> None:
     root_does(comm, path, "sealing", lambda: _write_head(path, text))
 
 
-def check(path: Path | str, comm: Communicator | None = None, needed: bool = True) -> None:
-    """Raise DataError on every rank unless the file is whole and unchanged since it was sealed; collective.
-
-    Parameters
-    ----------
-    path : path
-    comm : communicator or None
-    needed : bool
-        False lets an HDF5 file without a seal pass, as earlier versions of the program wrote output files.
-    """
+def check(path: Path | str, comm: Communicator | None = None) -> None:
+    """Raise DataError on every rank unless the file is whole and unchanged since it was sealed; collective."""
     head = root_does(comm, path, "reading", lambda: _read_head(path))
     if not head.startswith(MAGIC):
-        if head.startswith(HDF5) and not needed:
-            return
-        raise DataError(f"{path}: {foreign(path, head, needed)}")
+        raise DataError(f"{path}: {foreign(path, head)}")
     if head != _seal_of(path, comm):
         raise DataError(f"{path}: damaged, truncated or changed since it was written (its checksum does not match)")
 
 
-def foreign(path: Path | str, head: bytes, needed: bool) -> str:
+def foreign(path: Path | str, head: bytes) -> str:
     """Return what a file seems to be whose first bytes are not those of a sealed one, and what to do with it."""
-    wanted = "not a file that hpcchain sealed" if needed else "not an HDF5 file"
+    if head.startswith(HDF5):
+        return "an HDF5 file, but not one that hpcchain wrote; name a run's output directory or one of its .h5 files"
+    wanted = "not an HDF5 file"
     text = head.decode("utf-8", "ignore")
     if not head or b"\0" in head or len(text.encode()) < len(head) - 3:  # of text the last letter may be cut
         return f"{wanted}, or its first bytes are damaged"
@@ -68,7 +60,7 @@ def digest_in(path: Path) -> str:
     """Return the digest that a sealed file states of itself, as text; not collective, the file is not checked."""
     found = re.search(rb"sha256 of blocks ([0-9a-f]{64})\n", _read_head(path))
     if not found:
-        raise DataError(f"{path}: {foreign(path, _read_head(path), True)}")
+        raise DataError(f"{path}: {foreign(path, _read_head(path))}")
     return found.group(1).decode()
 
 

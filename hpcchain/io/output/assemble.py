@@ -120,9 +120,9 @@ def _plans(run_dir: Path, heads: list, counters: dict, comm: Communicator | None
             f"{run_dir / 'parts'}: the last part ends at {_counts(reached)} where {_counts(asked)} have "
             "been written: a part is missing"
         )
-    if heads and counters.get("part_seal") not in (None, heads[-1].seal):
+    if heads and counters.get("part_seal", "") != heads[-1].seal:
         raise DataError(f"{heads[-1].path}: is whole, but not the part that the run has written")
-    link = heads[0].after if heads else counters.get("part_seal")
+    link = heads[0].after if heads else counters.get("part_seal", "")
     first = heads[0].path.name if heads else "the next part"
     return [
         _plan(run_dir / f"{kind}.h5", kind, base[counted], link, heads, first, comm) for kind, counted in FILES.items()
@@ -140,7 +140,7 @@ class Plan:
     path: Path
     kind: str
     kept: int
-    lineage: list | None
+    lineage: list
 
     @property
     def earlier(self) -> Path | None:
@@ -149,7 +149,7 @@ class Plan:
 
 
 def _plan(
-    path: Path, kind: str, kept: int, link: str | None, heads: list, first: str, comm: Communicator | None
+    path: Path, kind: str, kept: int, link: str, heads: list, first: str, comm: Communicator | None
 ) -> Plan | None:
     """Return the Plan of one output file, None if it needs no change or was never asked for; collective.
 

@@ -71,7 +71,7 @@ class Inventory:
             self._note(path)
 
     def _note(self, path: Path) -> None:
-        self._known[Path(path)] = stamp(path), digest(path)
+        self._known[Path(path)] = stamp(path), seal.digest_in(path)
 
     def _note_open(self, temp: Path) -> None:
         self._open = temp, stamp(temp)[:2]
@@ -92,7 +92,7 @@ class Inventory:
         except DataError:
             return False
         self._known[path] = now, known
-        return known is not None and digest(path) == known
+        return seal.digest_in(path) == known
 
 
 def stamp(path: Path) -> tuple[int, int, int, int]:
@@ -102,14 +102,6 @@ def stamp(path: Path) -> tuple[int, int, int, int]:
     except OSError:
         return None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def digest(path: Path) -> str:
-    """Return the digest in a file's seal, None where it has none (output files of format 1)."""
-    try:
-        return seal.digest_in(path)
-    except DataError:
-        return None
 
 
 def start_of(part: Path) -> dict:

@@ -2,7 +2,7 @@
 
 A part names the seal of the part before it, a checkpoint that of the last part that it counts, and an output file all
 those of which it was made, with the rows that it had after each. So files that are whole, but belong to another run or
-another stretch of it, are not joined. Files of format 1 say nothing of this; then it is not asked for.
+another stretch of it, are not joined.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ ROWS = {"trajectory": "particles/trajectory/position/time", "events": "events/ti
 class FileHead:
     """How many frames, events or reports an output file has, and its lineage.
 
-    `lineage` is a list of [seal, rows after it], in order, or None where the file has none (format 1).
+    `lineage` is a list of [seal, rows after it], in order.
     """
 
     path: Path
     rows: int
-    lineage: list | dict | None
+    lineage: list
 
-    def until(self, link: str | None, rows: int) -> list | None:
-        """Return the lineage of the first rows, which end with the part whose seal is `link`; None where not known.
+    def until(self, link: str, rows: int) -> list:
+        """Return the lineage of the first rows, which end with the part whose seal is `link`.
 
         Raises
         ------
@@ -48,8 +48,6 @@ class FileHead:
         """
         if self.rows < rows:
             raise DataError(f"{self.path}: has {self.rows} rows where the checkpoint counts {rows}")
-        if self.lineage is None or not link:
-            return None
         for number, entry in enumerate(self.lineage):
             if entry == [link, rows]:
                 return self.lineage[: number + 1]
@@ -64,13 +62,13 @@ def file_head(path: Path, kind: str, comm: Communicator | None = None) -> FileHe
     DataError
         On every rank, when the file is missing, foreign or damaged.
     """
-    seal.check(path, comm, needed=False)
+    seal.check(path, comm)
 
     def read() -> FileHead:
         with files.reading(path, kind, checked=False) as file:
             files.require_own_data(file, path)
             rows = len(files.dataset_of(file, ROWS[kind])) if kind in ROWS else int(file.attrs["reports"])
-            return FileHead(Path(path), rows, files.get_json(file, NAME) if NAME in file else None)
+            return FileHead(Path(path), rows, files.get_json(file, NAME))
 
     return root_does(comm, path, "reading", read)
 
@@ -78,13 +76,13 @@ def file_head(path: Path, kind: str, comm: Communicator | None = None) -> FileHe
 def require_chain(heads: list) -> None:
     """Raise DataError unless each part begins where the one before it ends."""
     for earlier, later in zip(heads, heads[1:], strict=False):
-        if later.start != earlier.end or later.index != earlier.index + 1 or later.after not in (None, earlier.seal):
+        if later.start != earlier.end or later.index != earlier.index + 1 or later.after != earlier.seal:
             raise DataError(
                 f"{later.path}: does not begin where {earlier.path.name} ends: a part is missing, or of another run"
             )
 
 
-def put(file: h5py.File, earlier: list | None, heads: list, counted: str, comm: Communicator | None) -> None:
+def put(file: h5py.File, earlier: list, heads: list, counted: str, comm: Communicator | None) -> None:
     """Store the lineage of a new file: of the earlier rows and of the parts, which count `counted`; collective."""
-    entries = [*(earlier or []), *([head.seal, head.end[counted]] for head in heads)]
+    entries = [*earlier, *([head.seal, head.end[counted]] for head in heads)]
     files.put_json(file, NAME, entries, comm)

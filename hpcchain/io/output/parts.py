@@ -58,7 +58,7 @@ class PartWriter:
     topology : Topology
     start : dict, optional
         Totals "frames", "events", "reports" of the run before this part, default 0 each, and "part_seal", that of the
-        part before this one: "" where there is none, not known when left out. See `lineage`.
+        part before this one, default "": there is none. See `lineage`.
     log_events : bool
         Whether the run logs events: events.h5 is then made even if there are none.
 
@@ -84,7 +84,7 @@ class PartWriter:
             "index": index,
             "start": dict(self.counters),
             "log_events": bool(log_events),
-            "after": "" if start is None else start.get("part_seal"),
+            "after": (start or {}).get("part_seal", ""),
         }
         self._times, self._reports, self._batches = [], [], 0
         temp = atomic.prepare(self.path, comm)
@@ -203,7 +203,7 @@ class PartWriter:
 class PartHead:
     """What a closed part covers: path, index, totals before (`start`) and after (`end`), whether events are logged.
 
-    `seal` is its own, and `after` that of the part before it: "" where there was none, None where that is not known.
+    `seal` is its own, and `after` that of the part before it, "" where there was none.
     """
 
     path: Path
@@ -212,7 +212,7 @@ class PartHead:
     end: dict
     log_events: bool
     seal: str
-    after: str | None = None
+    after: str
 
     def count(self, name: str) -> int:
         """Return how many "frames", "events" or "reports" the part holds."""

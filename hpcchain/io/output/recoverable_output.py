@@ -74,7 +74,7 @@ def recoverable_counts(output: Output, counters: dict) -> dict:
         When some of the earlier output is missing, damaged or another run's: nothing could be joined to it at the end.
     """
     asked = {name: int(counters.get(name, 0)) for name in COUNTED}
-    seal = counters.get("part_seal")
+    seal = counters.get("part_seal", "")
     heads = [sound(head) for number, head in output.parts if number < counters.get("part", 0)]
     if not heads and all(head is None for head in output.files.values()):
         return dict.fromkeys(COUNTED, 0) | {"part_seal": ""}
@@ -83,7 +83,7 @@ def recoverable_counts(output: Output, counters: dict) -> dict:
         last = heads[-1]
         if last.end != asked or last.index != counters["part"] - 1:
             raise DataError(f"{last.path}: ends at {last.end}, the checkpoint counts {asked}: a part is missing")
-        if seal and seal != last.seal:
+        if seal != last.seal:
             raise DataError(f"{last.path}: is whole, but not the part that the checkpoint counts")
     needed, link = (heads[0].start, heads[0].after) if heads else (asked, seal)
     for kind, counted in FILES.items():

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.layout import part_columns as P
 from hpcchain.layout import workspace as W
 from hpcchain.model.clock import split
 from hpcchain.model.composition import PER_BEAD, PER_BOND, PER_MOLECULE, Composition, composition_of, running_sum
@@ -116,7 +115,7 @@ def divided(whole: Topology, sizes: list[np.ndarray]) -> Topology:
     )
 
 
-def with_columns(parts: np.ndarray, columns: int = P.COLUMNS) -> np.ndarray:
+def with_columns(parts: np.ndarray, columns: int = W.PART_COLUMNS) -> np.ndarray:
     """Return rows of `State.parts` with so many columns: zeros behind the highest order that is there."""
     more = columns - parts.shape[1]
     return parts if more == 0 else np.hstack([parts, np.zeros((len(parts), more))])
@@ -124,8 +123,8 @@ def with_columns(parts: np.ndarray, columns: int = P.COLUMNS) -> np.ndarray:
 
 def columns_in_use(parts: np.ndarray) -> int:
     """Return how many columns of `State.parts` say something, 0 where no part has a segment as yet."""
-    order = int(parts[:, P.ORDER].max(initial=0.0)) if parts.shape[1] else 0
-    return P.SERIES + 3 * (order + 1 - W.FIRST_TERM) if order else 0
+    order = int(parts[:, W.PART_ORDER].max(initial=0.0)) if parts.shape[1] else 0
+    return W.PART_SERIES + 3 * (order + 1 - W.FIRST_TERM) if order else 0
 
 
 def at_time(state: State, time: float, tick: float, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +141,7 @@ def at_time(state: State, time: float, tick: float, size: np.ndarray) -> tuple[n
     """
     ticks, remainder = split(time, tick)
     t = (((ticks - state.ticks) * tick) + (remainder - state.remainder))[:, None]
-    terms = with_columns(state.parts)[:, P.SERIES :].reshape(len(t), -1, 3)
+    terms = with_columns(state.parts)[:, W.PART_SERIES :].reshape(len(t), -1, 3)
     position, velocity = np.zeros((len(t), 3)), np.zeros((len(t), 3))
     for k in range(terms.shape[1] - 1, -1, -1):
         order = k + W.FIRST_TERM
@@ -164,7 +163,7 @@ def united(system: System, time: float) -> System:
     if state.parts.shape[1] == 0:
         return system
     size = np.where(box.boundary == PERIODIC, box.size, 0.0)
-    own = state.parts[:, P.ORDER, None] > 0.0
+    own = state.parts[:, W.PART_ORDER, None] > 0.0
     image = state.image[np.repeat(topology.first_bead[:-1], np.diff(topology.first_bead))]
     position, velocity = at_time(state, time, system.physics.tick, size)
     position = np.where(own, position - image * size, state.position)

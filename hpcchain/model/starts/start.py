@@ -428,12 +428,8 @@ def options(propagator: PropagatorSection) -> Options:
     names = [each.name for each in fields(Options) if hasattr(propagator, each.name)]
     found = Options(**{name: getattr(propagator, name) for name in names})
     if propagator.contact_search != "nested":
-        found = replace(found, contact_interval=Options.contact_interval, contact_stages=Options.contact_stages)
-    return replace(found, rods="steps") if propagator.name == "rattle" else found
-
-
-OF_MODULES = ("file", "function", "on", "digest")
-"""Keys that runs begun before there were modules do not know."""
+        return replace(found, contact_interval=Options.contact_interval, contact_stages=Options.contact_stages)
+    return found
 
 
 def stepping(config: Any) -> dict:
@@ -466,6 +462,5 @@ def stepping(config: Any) -> dict:
 
 
 def plain(table: dict) -> dict:
-    """Return a table with lists in place of tuples, without keys of a module where it is of none."""
-    kept = {name: value for name, value in table.items() if value is not None or name not in OF_MODULES}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}
+    """Return a table with lists in place of tuples."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in table.items()}

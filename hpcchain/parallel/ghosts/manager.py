@@ -26,16 +26,15 @@ from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import UNKNOWN, complete, inside_columns
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.parallel.ghosts.migration import Migration, part_of
-from hpcchain.parallel.ghosts.molecules import POSITION_NOW, WIDTH, MoleculeSet, fitting_shell, merged, pack, unpack
-from hpcchain.parallel.ghosts.reach import FINEST
+from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, fitting_shell, merged, pack, unpack
+from hpcchain.parallel.ghosts.reach import FINEST, Balls
 from hpcchain.parallel.ghosts.skins import Skins
-from hpcchain.parallel.ghosts.surroundings import Surroundings, some_of
+from hpcchain.parallel.ghosts.surroundings import Surroundings
 from hpcchain.sector.core import Options
 from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.setup.drift import drift_of, motion_of, place_in_frame, velocity_in_frame
-from hpcchain.sector.setup.list_room import list_capacity
 from hpcchain.sector.setup.molecules_here import MoleculesHere
-from hpcchain.sector.setup.shell import default_shell, is_dilute, low_density
+from hpcchain.sector.setup.shell import default_shell, is_dilute, list_capacity, low_density
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
@@ -97,6 +96,8 @@ class GhostManager:
         The sectors.
     around : Surroundings
         Where molecules here and those of neighbours may come to.
+    balls : Balls
+        Of all molecules here, by row; positions are those of reference, about which skins are.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class GhostManager:
         self.cell_capacity_factor = 1.0
         self.ghosted: GhostedSector = None
         self.earlier: Earlier | None = None
-        self.reference_position: np.ndarray = None
+        self.balls: Balls = None
         self.lending: Lending = None
         self.demanded = set()
         self.past_restored = 0
@@ -221,7 +222,7 @@ class GhostManager:
         ghosted = self.ghosted
         beads = ghosted.beads_of(np.flatnonzero(ghosted.ownership != L.VACANT))
         self.earlier = Earlier(ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.closed)
-        self.ghosted = None
+        self.ghosted = self.balls = None
 
     def _own(self, now: tuple) -> MoleculeSet:
         """Return the MoleculeSet of owned molecules, from the ghosted sector."""
@@ -253,10 +254,10 @@ class GhostManager:
         own = self.ghosted.ownership[leaving] == L.OWNED
         rows, ghosts = leaving[own], leaving[~own]
         self._give_skins(rows, now)
-        narrow = self.skin[rows]
-        self.skin[rows] = self.skins.widened(self._balls(rows), self.around)
-        fresh = self.around.mark(self._balls(rows))
-        near = rows[self.skin[rows] == narrow]  # wider skins are clear of all that neighbours have told so far
+        narrow = self.balls.skin[rows]
+        self.balls.skin[rows] = self.skins.widened(self.balls.some(rows), self.around)
+        fresh = self.around.mark(self.balls.some(rows))
+        near = rows[self.balls.skin[rows] == narrow]  # wider skins are clear of all that neighbours have told so far
         cells = NOBODY if fresh is None else fresh
         news = self.comm.exchange_known(
             {rank: self.around.cells_message(rank, cells) for rank in self.around.neighbours},
@@ -284,11 +285,10 @@ class GhostManager:
             Cells that a neighbour's molecules may come to since now, by their indices in what is common with it.
         """
         since, here = self.around.take(news)
-        coming = self.ghosted.owned[self.around.near_cells(here, self._balls(self.ghosted.owned))]
-        balls = self.reference_position, self.radius, *self.first_and_count, self.skin
+        coming = self.ghosted.owned[self.around.near_cells(here, self.balls.some(self.ghosted.owned))]
         return {
             rank: self.ghosted.whole_chains(
-                self.around.wanted_since(rank, since[rank], balls, moved, coming, self.lending.to(rank))
+                self.around.wanted_since(rank, since[rank], self.balls, moved, coming, self.lending.to(rank))
             )
             for rank in news
         }
@@ -321,20 +321,15 @@ class GhostManager:
         coming = self.around.coming_to(self.around.cells.within(self.around.extent, fresh), self._singly(rest))
         return ghosted.activate(np.concatenate([near, rest[coming]]), now)
 
-    def _singly(self, beads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the balls of `_balls` for beads, each of which is looked at on its own."""
-        return (
-            self.reference_position,
-            self.radius,
-            beads,
-            np.ones_like(beads),
-            self.skin[self.ghosted.molecule_rows(beads)],
-        )
+    def _singly(self, beads: np.ndarray) -> Balls:
+        """Return the Balls of beads, each of which is looked at on its own."""
+        skin = self.balls.skin[self.ghosted.molecule_rows(beads)]
+        return self.balls._replace(first=beads, size=np.ones_like(beads), skin=skin)
 
     def _give_skins(self, rows: np.ndarray, now: tuple) -> None:
         """Give molecules skins about where they are at a time, for how fast they are."""
-        speeds = self.ghosted.move_reference(rows, now, self.reference_position)
-        self.skin[rows] = self.skins.for_speeds(self.ghosted.molecule_ids[rows], speeds)
+        speeds = self.ghosted.move_reference(rows, now, self.balls.position)
+        self.balls.skin[rows] = self.skins.for_speeds(self.ghosted.molecule_ids[rows], speeds)
 
     def _send_ghosts(self, wanted: dict) -> np.ndarray | None:
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
@@ -343,21 +338,20 @@ class GhostManager:
         """
         ghosted = self.ghosted
         beads = ghosted.beads_of(np.concatenate([NOBODY, *wanted.values()]))
-        table = pack(ghosted.ids[beads], ghosted.state(beads), self.reference_position[beads])
+        table = pack(ghosted.ids[beads], ghosted.state(beads), self.balls.position[beads])
         out, at = {}, 0
         for rank, rows in wanted.items():
-            size = int(self.first_and_count[1][rows].sum())
+            size = int(self.balls.size[rows].sum())
             out[rank], at = table[at : at + size].ravel(), at + size
             self.lending.lend(rank, rows)
         received = self.comm.exchange_known(out, sorted(wanted))
         taken, good = [NOBODY], True
         for rank in sorted(received):
-            rows = received[rank].reshape(-1, self.width)
-            if len(rows):
+            if len(received[rank]):
                 self.lending.came_from(rank)
-                molecule_ids = self._store(received[rank]).molecule_ids
-                taken.append(ghosted.admit(molecule_ids, rows[:, 1:-POSITION_NOW]))
-                good = good and len(taken[-1]) == len(molecule_ids)
+                come = self._store(received[rank])
+                taken.append(ghosted.admit(come.molecule_ids, come.state))
+                good = good and len(taken[-1]) == len(come.molecule_ids)
         return np.concatenate(taken) if good else None
 
     def counts(self) -> np.ndarray:
@@ -389,12 +383,12 @@ class GhostManager:
 
     def violation(self, since: tuple, until: tuple) -> np.ndarray:
         """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
-        return self.ghosted.skin_violation(self.reference_position, self.skin, since, until)
+        return self.ghosted.skin_violation(self.balls.position, self.balls.skin, since, until)
 
     def widen(self, violation: np.ndarray) -> None:
         """Give molecules that got out of their skin more of it from the next choice on."""
         out = np.flatnonzero(violation > 0.0)
-        self.skins.give_more(self.ghosted.molecule_ids[out], 1.5 * (self.skin[out] + violation[out]))
+        self.skins.give_more(self.ghosted.molecule_ids[out], 1.5 * (self.balls.skin[out] + violation[out]))
 
     def _choose(self, own: MoleculeSet, everything: bool) -> None:
         """Choose ghosts of and for owned molecules, fetch them, and build the ghosted sector."""
@@ -405,11 +399,11 @@ class GhostManager:
         skin = self.skins.of(own.molecule_ids, self._speeds_of(own))
         size = self.composition.size_of(own.molecule_ids)
         like = self.composition.prototype_of(self.composition.beads_of(own.molecule_ids))
-        balls = own.position_now, self._reach_of(like), np.cumsum(size) - size, size, skin
+        balls = Balls(own.position_now, self._reach_of(like), np.cumsum(size) - size, size, skin)
         self.around.look_around(balls, {rank for _, rank in self.demanded}, everything)
         narrow, skin = skin, self.skins.widened(balls, self.around)
-        balls = *balls[:-1], skin
-        self.around.mark(some_of(balls, skin > narrow))
+        balls = balls._replace(skin=skin)
+        self.around.mark(balls.some(skin > narrow))
         self.around.tell()
         wanted_by = {rank: self._wanted(rank, own.molecule_ids, balls) for rank in self.around.neighbours}
         received = self.comm.exchange_known(
@@ -435,15 +429,13 @@ class GhostManager:
         ghosted = self.ghosted
         rows = {rank: ghosted.rows_of(molecule_ids) for rank, molecule_ids in wanted_by.items()}
         self.lending = Lending(len(ghosted.molecule_ids), rows, sorted(ghosts))
-        self.reference_position = np.concatenate([held.position_now, np.zeros((self.composition.prototypes.beads, 3))])[
-            ghosted.core.state_row
-        ]
-        self.skin = np.zeros(len(ghosted.molecule_ids))
-        self.skin[ghosted.rows_of(held.molecule_ids)] = skins
-        self.skin[ghosted.rows_of(own.molecule_ids)] = skin
-        self.radius = ghosted.radius * (1.0 + ROUNDING)
-        every = ghosted.first_and_count(np.arange(len(ghosted.molecule_ids)))
-        self.first_and_count = tuple(np.ascontiguousarray(of) for of in every)
+        spare = np.zeros((self.composition.prototypes.beads, 3))
+        position = np.concatenate([held.position_now, spare])[ghosted.core.state_row]
+        every = np.zeros(len(ghosted.molecule_ids))
+        every[ghosted.rows_of(held.molecule_ids)] = skins
+        every[ghosted.rows_of(own.molecule_ids)] = skin
+        first, count = map(np.ascontiguousarray, ghosted.first_and_count(np.arange(len(every))))
+        self.balls = Balls(position, ghosted.radius * (1.0 + ROUNDING), first, count, every)
         self.ghosts_at_first, self.crowding = ghosted.ghosts, 0
 
     def _dormant(self, held: MoleculeSet, ownership: np.ndarray, skins: np.ndarray) -> np.ndarray:
@@ -451,7 +443,7 @@ class GhostManager:
         size = self.composition.size_of(held.molecule_ids)
         beads = np.flatnonzero(np.repeat(ownership == L.GHOST, size))
         radius = self._reach_of(self.composition.prototype_of(self.composition.beads_of(held.molecule_ids)))
-        balls = held.position_now, radius, beads, np.ones_like(beads), np.repeat(skins, size)[beads]
+        balls = Balls(held.position_now, radius, beads, np.ones_like(beads), np.repeat(skins, size)[beads])
         dormant = np.zeros(len(radius), dtype=bool)
         dormant[beads] = ~self.around.reaching(self.around.extent, self.around.bits, balls)
         return dormant
@@ -488,11 +480,7 @@ class GhostManager:
         """Return the radii of beads that are like these of the prototypes."""
         return 0.5 * (self.composition.prototypes.diameter[like] + self.beyond) * (1.0 + ROUNDING)
 
-    def _balls(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the balls that the molecules in these rows may come to, as kernels take them (`reach.mark_cells`)."""
-        return self.reference_position, self.radius, *(of[rows] for of in self.first_and_count), self.skin[rows]
-
-    def _wanted(self, rank: int, molecule_ids: np.ndarray, balls: tuple) -> np.ndarray:
+    def _wanted(self, rank: int, molecule_ids: np.ndarray, balls: Balls) -> np.ndarray:
         """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""
         if self.everything:
             return np.ones(len(molecule_ids), dtype=bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,49 @@ if TYPE_CHECKING:
 FINEST = 0.5
 WORD = 32  # cells whose bits are kept together
 MOST_ALONG = 2**17  # cells along an axis, so that a cell's number is exact as a float64
+
+
+class Lattice(NamedTuple):
+    """Where the cells of the whole box are.
+
+    Attributes
+    ----------
+    cells : (3,) int64 array
+        How many there are along each axis.
+    origin, inverse : (3,) float64 arrays
+        Lower corner [length] and cells per length.
+    periodic : (3,) bool array
+        Axes along which cells wrap; along others what lies outside counts as being in the outermost cells.
+    """
+
+    cells: np.ndarray
+    origin: np.ndarray
+    inverse: np.ndarray
+    periodic: np.ndarray
+
+
+class Balls(NamedTuple):
+    """Where some molecules may come to: a bead to what the box of half width radius + skin about it reaches.
+
+    Attributes
+    ----------
+    position : (N, 3), radius : (N,) float64 arrays
+        Of beads, also of other molecules [length].
+    first, size : (k,) int64 arrays
+        The molecules' first beads, and how many beads they have.
+    skin : (k,) float64 array
+        How far they may go [length].
+    """
+
+    position: np.ndarray
+    radius: np.ndarray
+    first: np.ndarray
+    size: np.ndarray
+    skin: np.ndarray
+
+    def some(self, which: np.ndarray) -> Balls:
+        """Return those of some of the molecules, by their places among them or a mask."""
+        return self._replace(first=self.first[which], size=self.size[which], skin=self.skin[which])
 
 
 class Cells:
@@ -32,14 +75,12 @@ class Cells:
     ----------
     counts : (3,) int64 array
         Cells along each axis.
-    lattice : tuple
-        What kernels need to find a point's cell: counts, origin [length], cells per length, and along which axes cells
-        wrap; along others what lies outside counts as being in the outermost cells.
+    lattice : Lattice
     """
 
     def __init__(self, box: Box, width: float) -> None:
         self.counts = np.clip(np.floor(box.size / width), 1, MOST_ALONG).astype(np.int64)
-        self.lattice = (self.counts, box.origin, self.counts / box.size, box.boundary == PERIODIC)
+        self.lattice = Lattice(self.counts, box.origin, self.counts / box.size, box.boundary == PERIODIC)
 
     def extent(self, position: np.ndarray, radius: np.ndarray, margin: int) -> Extent:
         """Return the Extent of the cells that boxes of half width radius[i] about position[i] reach, and of more.
@@ -52,8 +93,8 @@ class Cells:
             Cells to add on all sides.
         """
         layers = np.zeros((3, int(self.counts.max())), dtype=np.uint8)
-        spread(layers, *self.lattice, position, radius)
-        axes = zip(layers, self.counts, self.lattice[3], strict=True)
+        spread(layers, self.lattice, position, radius)
+        axes = zip(layers, self.counts, self.lattice.periodic, strict=True)
         spans = [shortest(np.flatnonzero(layer), int(count), bool(wraps), margin) for layer, count, wraps in axes]
         low, length = zip(*spans, strict=True)
         return Extent(np.array(low, dtype=np.int64), np.array(length, dtype=np.int64))
@@ -182,13 +223,13 @@ def indices_within(numbers, cells, low, length, indices):
 
 
 @kernel
-def spread(layers, cells, origin, inverse, periodic, position, radius):
+def spread(layers, lattice, position, radius):
     """Set the layers of cells (3, most) uint8, along each axis, that boxes reach; see `mark_cells`."""
     for i in range(len(position)):
         for c in range(3):
-            first, last = _range(cells, origin, inverse, periodic, position, radius[i], i, c)
+            first, last = _range(lattice, position, radius[i], i, c)
             for x in range(first, last + 1):
-                layers[c, x % cells[c]] = 1
+                layers[c, x % lattice.cells[c]] = 1
 
 
 @kernel
@@ -201,17 +242,8 @@ def mark_cells(bits, low, length, lattice, balls, fresh):
         The extent's cells.
     low, length : (3,) int64 arrays
         The extent.
-    cells : (3,) int64 array
-    origin, inverse : (3,) float64 arrays
-        Lower corner [length] and cells per length.
-    periodic : (3,) bool array
-        Axes along which cells wrap; along others what lies outside counts as being in the outermost cells.
-    position : (N, 3), radius : (N,) float64 arrays
-        Of beads [length].
-    first, count : (k,) int64 arrays
-        The molecules' beads.
-    skin : (k,) float64 array
-        How far molecules may go [length]: a bead may come to what the box of half width radius + skin about it reaches.
+    lattice : Lattice
+    balls : Balls
     fresh : (n,) int64 array
         Receives the numbers, in the whole box, of cells that were not set before, as many as fit.
 
@@ -220,15 +252,15 @@ def mark_cells(bits, low, length, lattice, balls, fresh):
     int
         How many were not set before; -1 if a cell lies outside the extent.
     """
-    cells, origin, inverse, periodic = lattice
-    position, radius, first, count, skin = balls
+    cells, position = lattice.cells, balls.position
     new = 0
     words = (length[2] + WORD - 1) // WORD
-    for k in range(len(first)):
-        for i in range(first[k], first[k] + count[k]):
-            x0, x1 = _range(cells, origin, inverse, periodic, position, radius[i] + skin[k], i, 0)
-            y0, y1 = _range(cells, origin, inverse, periodic, position, radius[i] + skin[k], i, 1)
-            z0, z1 = _range(cells, origin, inverse, periodic, position, radius[i] + skin[k], i, 2)
+    for k in range(len(balls.first)):
+        for i in range(balls.first[k], balls.first[k] + balls.size[k]):
+            far = balls.radius[i] + balls.skin[k]
+            x0, x1 = _range(lattice, position, far, i, 0)
+            y0, y1 = _range(lattice, position, far, i, 1)
+            z0, z1 = _range(lattice, position, far, i, 2)
             start = (z0 - low[2]) % cells[2]
             ahead = min(z1 - z0 + 1, cells[2] - start)
             again = z1 - z0 + 1 - ahead  # cells beyond the boundary, from where the box begins once more
@@ -307,10 +339,9 @@ def reaches(bits, low, length, lattice, balls, hit):
 @inlined
 def reaches_one(bits, low, length, lattice, balls, k):
     """Whether molecule k may come to a set cell of an extent; see `mark_cells`."""
-    position, radius, first, count, skin = balls
     found = False
-    for i in range(first[k], first[k] + count[k]):
-        if bead_reaches(bits, low, length, lattice, position, radius[i] + skin[k], i):
+    for i in range(balls.first[k], balls.first[k] + balls.size[k]):
+        if bead_reaches(bits, low, length, lattice, balls.position, balls.radius[i] + balls.skin[k], i):
             found = True
             break
     return found
@@ -319,15 +350,15 @@ def reaches_one(bits, low, length, lattice, balls, k):
 @kernel
 def bead_reaches(bits, low, length, lattice, position, far, i):
     """Whether the box of half width `far` about bead i reaches a set cell of an extent; see `mark_cells`."""
-    cells, origin, inverse, periodic = lattice
+    cells = lattice.cells
     words = (length[2] + WORD - 1) // WORD
-    x0, x1 = _range(cells, origin, inverse, periodic, position, far, i, 0)
+    x0, x1 = _range(lattice, position, far, i, 0)
     if not _meets(x0, x1, low[0], length[0], cells[0]):
         return False
-    y0, y1 = _range(cells, origin, inverse, periodic, position, far, i, 1)
+    y0, y1 = _range(lattice, position, far, i, 1)
     if not _meets(y0, y1, low[1], length[1], cells[1]):
         return False
-    z0, z1 = _range(cells, origin, inverse, periodic, position, far, i, 2)
+    z0, z1 = _range(lattice, position, far, i, 2)
     start = (z0 - low[2]) % cells[2]
     ahead = min(z1 - z0 + 1, cells[2] - start)
     again = min(z1 - z0 + 1 - ahead, length[2])
@@ -362,11 +393,11 @@ def _meets(first, last, low, length, n):
 
 
 @kernel
-def _range(cells, origin, inverse, periodic, position, radius, i, c):
+def _range(lattice, position, radius, i, c):
     """Return the first and last cell that a box reaches along an axis, at most a whole turn."""
-    n = cells[c]
-    low = np.int64(np.floor((position[i, c] - radius - origin[c]) * inverse[c]))
-    high = np.int64(np.floor((position[i, c] + radius - origin[c]) * inverse[c]))
-    if periodic[c]:
+    n = lattice.cells[c]
+    low = np.int64(np.floor((position[i, c] - radius - lattice.origin[c]) * lattice.inverse[c]))
+    high = np.int64(np.floor((position[i, c] + radius - lattice.origin[c]) * lattice.inverse[c]))
+    if lattice.periodic[c]:
         return low, min(high, low + n - 1)
     return min(max(low, 0), n - 1), min(max(high, 0), n - 1)

@@ -8,6 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
+    from hpcchain.parallel.ghosts.reach import Balls
     from hpcchain.parallel.ghosts.surroundings import Surroundings
 
 LEAST = 0.4  # least skin, in contact distances
@@ -68,23 +69,22 @@ class Skins:
         """Return how long windows are at most for which the least skins do, at a typical speed of beads."""
         return LEAST * self.contact / (FAST * typical * WINDOWS) if typical > 0.0 else np.inf
 
-    def widened(self, balls: tuple, around: Surroundings) -> np.ndarray:
+    def widened(self, balls: Balls, around: Surroundings) -> np.ndarray:
         """Return the skins of owned molecules, wider where no neighbour's molecules come near.
 
         As much is left free besides as those may be widened by: so wider skins never make ghosts necessary.
 
         Parameters
         ----------
-        balls : tuple
-            See `reach.mark_cells`: positions, radii, molecules' beads and their skins so far.
+        balls : Balls
+            With the skins so far.
         around : Surroundings
         """
-        position, radius, first, count, skin = balls
-        widest = np.minimum(skin + 0.5 * around.rooms(balls), WIDEST * self.contact)
-        skin, left = np.maximum(skin, widest), np.flatnonzero(widest < max(WIDER, default=0.0) * self.contact)
+        widest = np.minimum(balls.skin + 0.5 * around.rooms(balls), WIDEST * self.contact)
+        skin, left = np.maximum(balls.skin, widest), np.flatnonzero(widest < max(WIDER, default=0.0) * self.contact)
         for wider in WIDER:
             wide = np.maximum(skin[left], wider * self.contact)
-            taken = around.near((position, radius, first[left], count[left], 2.0 * wide - balls[-1][left]))
+            taken = around.near(balls.some(left)._replace(skin=2.0 * wide - balls.skin[left]))
             skin[left[~taken]] = wide[~taken]
             left = left[taken]
         return skin

@@ -26,8 +26,15 @@ from hpcchain.model.molecules.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
 from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.dense import dense_solve
 from hpcchain.propagators.steps.null_space import null_space_newton, null_space_size
-from hpcchain.propagators.steps.step_jacobian import paired_factor, paired_size, paired_solve
-from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_solve
+from hpcchain.propagators.taylor.graph import (
+    graph_bonds,
+    graph_factor,
+    graph_gt,
+    graph_solve,
+    paired_factor,
+    paired_size,
+    paired_solve,
+)
 
 ITERATIONS, RESIDUAL, CHORD = 0, 1, 4
 TRIDIAGONAL, SWEEPING, ANALYTIC, MULTIPLIERS, NULL_SPACE = STEP_SOLVER_CODES.values()

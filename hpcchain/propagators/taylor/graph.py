@@ -5,7 +5,12 @@ the sparsity that `bond_graph.build_structure` found. Arrays are flat with integ
 component c of bead i is x[xo + c * npad + i], of bond l it is b[bo + c * stride + l] with stride = gs[go + STRIDE];
 inverse masses are im[io + i] [1 / mass].
 
-A factorisation takes `factor_size` floats at fac[fo]: inverse pivots and original diagonal (one stride each), then L.
+The Jacobian of a step's constraints is J = G(b') M^-1 G(b)^T, with b the bonds where the step starts and b' those where
+it ends. It is not symmetric, but as near T as b' is to b, so it is eliminated in T's order without exchanges: L D U,
+with the same fill.
+
+A factorisation takes `factor_size` floats at fac[fo]: inverse pivots and original diagonal (one stride each), then L;
+that of J takes `paired_size`, U behind L. T is both in one: L^T stands for U.
 The series' workspace takes `series_size` floats at ws[wo]: the sizes |c_k| and |c_(k-1)| of the last two coefficients
 (SERIES_LAST, SERIES_PREVIOUS), then the series of the bonds (at SERIES_HEADER, kmax + 1 orders) and, at
 `series_tension`, of the tensions lambda (kmax - 1 orders).
@@ -45,6 +50,12 @@ SERIES_LAST, SERIES_PREVIOUS, SERIES_HEADER = 0, 1, 4
 def factor_size(gs, go):
     """Return the floats that a factorisation of this structure takes."""
     return 2 * gs[go + STRIDE] + gs[go + FILL]
+
+
+@kernel
+def paired_size(gs, go):
+    """Return the floats that a factorisation by `paired_factor` takes."""
+    return factor_size(gs, go) + gs[go + FILL]
 
 
 @kernel
@@ -104,40 +115,46 @@ def graph_gt(gs, go, b, bo, nbpad, mu, mo, im, io, v, vo, npad):
 
 
 @kernel
-def _dot(b, i, j, nbpad):
-    return b[i] * b[j] + b[i + nbpad] * b[j + nbpad] + b[i + 2 * nbpad] * b[j + 2 * nbpad]
+def _dot(b, i, c, j, stride):
+    return b[i] * c[j] + b[i + stride] * c[j + stride] + b[i + 2 * stride] * c[j + 2 * stride]
 
 
 @kernel
-def _assemble(gs, go, b, bo, nbpad, im, io, fac, fo):
-    """Write the diagonal of T (twice: the pivots change) and its couplings into the factorisation's entries."""
-    stride = gs[go + STRIDE]
+def _assemble(gs, go, rows, ro, columns, co, stride, im, io, fac, fo, apart):
+    """Write the diagonal (twice: the pivots change) and the couplings, below and above, to the factorisation."""
+    pad = gs[go + STRIDE]
     low = go + gs[go + LOW]
     high = go + gs[go + HIGH]
     for k in range(gs[go + BONDS]):
-        diagonal = (im[io + gs[low + k]] + im[io + gs[high + k]]) * _dot(b, bo + k, bo + k, nbpad)
+        diagonal = (im[io + gs[low + k]] + im[io + gs[high + k]]) * _dot(rows, ro + k, columns, co + k, stride)
         fac[fo + k] = diagonal
-        fac[fo + stride + k] = diagonal
-    entry = fo + 2 * stride
-    for p in range(gs[go + FILL]):
-        fac[entry + p] = 0.0
+        fac[fo + pad + k] = diagonal
+    lower = fo + 2 * pad
+    for p in range(gs[go + FILL] + apart):
+        fac[lower + p] = 0.0
     coupling = go + gs[go + COUPLING]
+    row = go + gs[go + ROW]
     for _ in range(gs[go + COUPLINGS]):
-        product = _dot(b, bo + gs[coupling + PAIR_BOND], bo + gs[coupling + PAIR_OTHER], nbpad)
-        fac[entry + gs[coupling + PAIR_ENTRY]] += gs[coupling + PAIR_SIGN] * im[io + gs[coupling + PAIR_BEAD]] * product
+        entry, a, b = gs[coupling + PAIR_ENTRY], gs[coupling + PAIR_BOND], gs[coupling + PAIR_OTHER]
+        weight = gs[coupling + PAIR_SIGN] * im[io + gs[coupling + PAIR_BEAD]]
+        if apart and gs[row + entry] == a:
+            a, b = b, a
+        fac[lower + entry] += weight * _dot(rows, ro + b, columns, co + a, stride)
+        if apart:
+            fac[lower + apart + entry] += weight * _dot(rows, ro + a, columns, co + b, stride)
         coupling += COUPLING_WORDS
 
 
 @kernel
-def graph_factor(gs, go, b, bo, nbpad, im, io, fac, fo):
-    """Factor T = G M^-1 G^T of the bonds b into L D L^T; return how many pivots were dropped.
+def _factor(gs, go, fac, fo, apart):
+    """Eliminate what `_assemble` wrote; return how many pivots were dropped. `apart`: of U from L, 0 of one for both.
 
     A pivot below DROPPED_PIVOT of its original diagonal belongs to a redundant bond: its multiplier becomes 0, so a
     consistent right-hand side is still solved.
     """
-    _assemble(gs, go, b, bo, nbpad, im, io, fac, fo)
     stride = gs[go + STRIDE]
-    entry = fo + 2 * stride
+    lower = fo + 2 * stride
+    upper = lower + apart
     column = go + gs[go + COLUMN]
     row = go + gs[go + ROW]
     sequence = go + gs[go + SEQUENCE]
@@ -146,25 +163,31 @@ def graph_factor(gs, go, b, bo, nbpad, im, io, fac, fo):
     for k in range(gs[go + BONDS]):
         pivot = fo + gs[sequence + k]
         inverse = 0.0
-        if fac[pivot] > DROPPED_PIVOT * fac[pivot + stride]:
+        if abs(fac[pivot]) > DROPPED_PIVOT * abs(fac[pivot + stride]):
             inverse = 1.0 / fac[pivot]
         else:
             dropped += 1
         fac[pivot] = inverse
         end = gs[column + k + 1]
         for p in range(gs[column + k], end):
-            multiple = fac[entry + p] * inverse
-            fac[fo + gs[row + p]] -= multiple * fac[entry + p]
+            left = fac[lower + p] * inverse
+            above = fac[upper + p] * inverse
+            fac[fo + gs[row + p]] -= left * fac[upper + p]
             for q in range(p + 1, end):
-                fac[entry + gs[update]] -= multiple * fac[entry + q]
+                fac[lower + gs[update]] -= above * fac[lower + q]
+                if apart:
+                    fac[upper + gs[update]] -= left * fac[upper + q]
                 update += 1
-            fac[entry + p] = multiple
+            fac[lower + p] = left
+            fac[upper + p] = above
     return dropped
 
 
 @kernel
-def eliminate(gs, go, fac, lower, rhs, ro):
-    """Replace rhs by L^-1 rhs, for the couplings of L that begin at `lower` in a factorisation."""
+def _solve(gs, go, fac, fo, rhs, ro, apart):
+    """Solve in place with the factorisation of `_factor`."""
+    lower = fo + 2 * gs[go + STRIDE]
+    upper = lower + apart
     column = go + gs[go + COLUMN]
     row = go + gs[go + ROW]
     sequence = go + gs[go + SEQUENCE]
@@ -172,22 +195,38 @@ def eliminate(gs, go, fac, lower, rhs, ro):
         value = rhs[ro + gs[sequence + k]]
         for p in range(gs[column + k], gs[column + k + 1]):
             rhs[ro + gs[row + p]] -= fac[lower + p] * value
+    for k in range(gs[go + BONDS] - 1, -1, -1):
+        bond = gs[sequence + k]
+        value = rhs[ro + bond] * fac[fo + bond]
+        for p in range(gs[column + k], gs[column + k + 1]):
+            value -= fac[upper + p] * rhs[ro + gs[row + p]]
+        rhs[ro + bond] = value
+
+
+@kernel
+def graph_factor(gs, go, b, bo, nbpad, im, io, fac, fo):
+    """Factor T = G M^-1 G^T of the bonds b into L D L^T; return how many pivots were dropped."""
+    _assemble(gs, go, b, bo, b, bo, nbpad, im, io, fac, fo, 0)
+    return _factor(gs, go, fac, fo, 0)
 
 
 @kernel
 def graph_solve(gs, go, fac, fo, rhs, ro):
     """Solve T mu = rhs in place with the factorisation of `graph_factor`; dropped multipliers are 0."""
-    entry = fo + 2 * gs[go + STRIDE]
-    column = go + gs[go + COLUMN]
-    row = go + gs[go + ROW]
-    sequence = go + gs[go + SEQUENCE]
-    eliminate(gs, go, fac, entry, rhs, ro)
-    for k in range(gs[go + BONDS] - 1, -1, -1):
-        bond = gs[sequence + k]
-        value = rhs[ro + bond] * fac[fo + bond]
-        for p in range(gs[column + k], gs[column + k + 1]):
-            value -= fac[entry + p] * rhs[ro + gs[row + p]]
-        rhs[ro + bond] = value
+    _solve(gs, go, fac, fo, rhs, ro, 0)
+
+
+@kernel
+def paired_factor(gs, go, end, eo, start, so, im, io, fac, fo):
+    """Factor J = G(b') M^-1 G(b)^T of the bonds b' = `end` and b = `start` into L D U."""
+    _assemble(gs, go, end, eo, start, so, gs[go + STRIDE], im, io, fac, fo, gs[go + FILL])
+    _factor(gs, go, fac, fo, gs[go + FILL])
+
+
+@kernel
+def paired_solve(gs, go, fac, fo, rhs, ro):
+    """Solve J mu = rhs in place with the factorisation of `paired_factor`; dropped multipliers are 0."""
+    _solve(gs, go, fac, fo, rhs, ro, gs[go + FILL])
 
 
 @kernel
@@ -273,7 +312,7 @@ def _largest(x, xo, npad, n):
     """Return the largest length of the vectors of n beads."""
     largest = 0.0
     for i in range(n):
-        largest = max(largest, _dot(x, xo + i, xo + i, npad))
+        largest = max(largest, _dot(x, xo + i, x, xo + i, npad))
     return math.sqrt(largest)
 
 

@@ -15,7 +15,6 @@ from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.checkpoint.layout import wrong_contents
 from hpcchain.model.directors import build_directors
 from hpcchain.model.starts.start import physics_with
-from hpcchain.model.system import Options
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import slab
@@ -132,7 +131,7 @@ def _box_problem(config: Config, box: Box) -> Any:
 
 
 def _physics_problem(config: Config, system: System) -> Any:
-    """Return which constant is not that of the input; rods move as they did when the run was begun."""
+    """Return which constant is not that of the input."""
     stored, given = (_table(one) for one in (system.physics, physics_with(config, system.physics.tick)))
     if not config.molecules:
         given["kinds"] = stored["kinds"]
@@ -150,9 +149,9 @@ def _physics_problem(config: Config, system: System) -> Any:
 
 
 def _table(physics: Physics) -> dict[str, Any]:
-    """Return constants as a table, kinds' own with all their options; without how rods move."""
+    """Return constants as a table, kinds' own with all their options."""
     kinds = [physics.of(kind) if own else None for kind, own in enumerate(physics.kinds)]
-    found = asdict(replace(physics, options=replace(physics.options, rods=Options.rods), kinds=[]))
+    found = asdict(replace(physics, kinds=[]))
     return found | {"kinds": [_table(own) if own else {} for own in kinds]}
 
 

@@ -15,7 +15,6 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.directors import build_directors, step_of
-from hpcchain.model.molecules.independence import DependentBonds
 from hpcchain.model.physics.extended import complete, first_rows
 from hpcchain.model.physics.spins import draw_orientations, orientations_at
 from hpcchain.model.rotation import unit
@@ -160,8 +159,6 @@ def fresh_system(config: Config, found: Checkpoint, topology: Any, comm: Single 
     path, system = config.initial.file, replace(found.system, topology=topology)
     try:
         check_beads(str(path), system, comm)
-    except DependentBonds:  # earlier versions of `build` made these
-        raise
     except ConfigError as error:  # `build` makes none of these
         raise DataError(f"{error}; the file was not made by this program or is damaged") from error
     state = State.at_time_zero(system.state.position, system.state.velocity)

@@ -6,17 +6,17 @@ from hpcchain.contact.coefficients import any_rough, restitution_of, restitution
 from hpcchain.contact.impulse import Ties, bead_offset, separation, single_impulse, tied_impulses
 from hpcchain.contact.rough import rough_impulse
 from hpcchain.contact.rough_ties import rub_together, tangential_impulse
-from hpcchain.contact.tc_model import begin_contact, pass_time
+from hpcchain.contact.tc_model import pass_time
 from hpcchain.contact.thermal import diffuse, draw_spin
 from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
-from hpcchain.contact.virial import tangential_virial, virial
+from hpcchain.contact.virial import lever
 from hpcchain.contact.walls import is_thermal, normal_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import is_part, member_of, radius_of, set_struck
-from hpcchain.sector.events.crossing import cross, is_step, note_kind
+from hpcchain.sector.events.crossing import cross, is_step
 from hpcchain.sector.events.members import (
     GONE_BEYOND,
     KNOWN,
@@ -26,9 +26,9 @@ from hpcchain.sector.events.members import (
     join,
     kinetic_energy,
 )
+from hpcchain.sector.events.note import Outcome, along_normal, graze, note, note_rootless
 from hpcchain.sector.events.simultaneous import gather_ties, rewind_touching
 from hpcchain.sector.search.prefetch import ask_for_all_listed
-from hpcchain.sector.segments.falling import work_of_fixed
 from hpcchain.sector.segments.new_segment import new_segment, two_segments
 from hpcchain.sector.segments.stretch import begin_all, last_row
 from hpcchain.sector.speculation.rollback import roll_back, save_segment
@@ -57,7 +57,7 @@ def close(s, m, ticks, remainder):
     """End molecule m's present segment at a time: learn from its length, forget what was struck at its start."""
     save_segment(s, m)
     first = s.mol[m, L.MOL_FIRST]
-    length = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    length = since_start(s, first, ticks, remainder)
     if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
         learn_pace(s, m, length)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
@@ -77,100 +77,6 @@ def others_due(par, event_time, first, n, ticks, remainder, a, b):
         ):
             return True
     return False
-
-
-@kernel
-def count_event(s, i, extended):
-    """Count an event that bead i takes part in, in runs that keep count (`extra`)."""
-    if extended is not None:
-        s.extra[i, L.CONTACTS] += 1.0
-
-
-@kernel
-def forget_tangential(s, extended):
-    """Forget the tangential part of an impulse, once it has been logged."""
-    if extended is not None:
-        s.tangential[:] = 0.0
-
-
-@kernel
-def record(s, log_rows, time, i, partner, impulse, moment, work, heat):
-    """Count a contact of bead i and its virial `moment` with its tensor, and log it: time, kind, ids, impulse.
-
-    `partner` is another bead's row or a wall's code, which is its id. Of walls the impulse is counted, for each axis,
-    and the energy that comes in, as work of what moves and as heat. In a window contacts are counted when it is final.
-    """
-    gid_a = s.bead_id[i]
-    gid_b = s.bead_id[partner] if partner >= 0 else partner
-    count_event(s, i, s.extended)
-    if partner >= 0:
-        count_event(s, partner, s.extended)
-    quanta = np.rint(moment / s.par[L.QUANTUM]) if gid_b >= 0 else np.rint(impulse / s.par[L.IMPULSE_QUANTUM])
-    if s.extended is not None:
-        work = np.rint(work / s.par[L.ENERGY_QUANTUM])
-        heat = np.rint(heat / s.par[L.ENERGY_QUANTUM])
-    if s.scalars[L.SCALAR_WINDOWED] == 0:
-        s.count[L.N_CONTACTS if gid_b >= 0 else L.N_WALL_CONTACTS] += 1
-        if gid_b >= -L.SIDES:
-            s.scalars[L.SCALAR_VIRIAL if gid_b >= 0 else L.SCALAR_WALL_IMPULSE + (-1 - gid_b) % 3] += np.int64(quanta)
-        if s.extended is not None:
-            s.scalars[L.SCALAR_WORK] += np.int64(work)
-            s.scalars[L.SCALAR_HEAT] += np.int64(heat)
-        if gid_b >= 0:
-            for c in range(L.TENSOR_PARTS):
-                s.scalars[L.SCALAR_TENSOR + c] += np.int64(np.rint(s.virial_tensor[c] / s.par[L.QUANTUM]))
-    if log_rows == 0:
-        forget_tangential(s, s.extended)
-        return
-    row = s.log[s.count[L.N_LOGGED]]
-    row[L.LOG_WORK] = work
-    row[L.LOG_HEAT] = heat
-    row[L.LOG_TIME] = time
-    row[L.LOG_KIND] = L.PAIR_KIND if gid_b >= 0 else L.WALL_KIND
-    row[L.LOG_LOWER] = min(gid_a, gid_b) if gid_b >= 0 else gid_a
-    row[L.LOG_HIGHER] = max(gid_a, gid_b) if gid_b >= 0 else gid_b
-    row[L.LOG_IMPULSE] = impulse
-    row[L.LOG_QUANTA] = quanta
-    for c in range(L.TENSOR_PARTS):
-        row[L.LOG_TENSOR + c] = np.rint(s.virial_tensor[c] / s.par[L.QUANTUM]) if gid_b >= 0 else 0.0
-    row[L.LOG_STATUS] = L.VALID
-    row[L.LOG_MOLECULE] = s.segment[partner if 0 <= gid_b < gid_a else i, L.MOLECULE]
-    if s.extended is not None:
-        for c in range(3):  # 0.0 has one sign, whichever bead came first
-            row[L.LOG_TANGENTIAL + c] = 0.0 - s.tangential[c] if 0 <= gid_b < gid_a else s.tangential[c] + 0.0
-    forget_tangential(s, s.extended)
-    s.count[L.N_LOGGED] += 1
-
-
-@kernel
-def _log_contact(s, time, i, other, p, q, a, b, impulse, heat, log_rows):
-    """Mark a contact's beads, count and log it; a, b: the event's members that they are of."""
-    set_struck(s.segment, i, 1)
-    begin_contact(s.par, s.segment, i)
-    moment = 0.0
-    work = 0.0
-    if s.extended is not None and other < 0:
-        work = impulse * wall_velocity(s, min(other, -1))
-    if other >= 0:
-        n = s.normals[L.MOST_TIES]
-        r = separation(s.par, s.work, p, q, n)
-        set_struck(s.segment, other, 1)
-        begin_contact(s.par, s.segment, other)
-        moment = virial(s, a, b, p, q, n, r, impulse)
-        moment += tangential_virial(s, a, b, p, q, n, r, s.extended)
-        if s.extended is not None:
-            work = work_of_fixed(s, i, other, n[0], n[1], n[2], impulse)
-            work += work_of_fixed(s, i, other, s.tangential[0], s.tangential[1], s.tangential[2], 1.0)
-    record(s, log_rows, time, i, other, impulse, moment, work, heat)
-
-
-@inlined
-def _mark_graze(s, i, other):
-    """Mark the beads of a contact that others at the same instant part without an impulse of its own: a graze."""
-    set_struck(s.segment, i, 1)
-    if other >= 0:
-        set_struck(s.segment, other, 1)
-    s.count[L.N_GRAZES] += 1
 
 
 @outlined
@@ -293,20 +199,23 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
     if s.extended is not None and rough:
         rub_together(s, found)
     kappa = _law(s, group, offset, members, ticks, remainder, s.stepper)
-    time = ticks * s.par[L.TICK] + remainder
     for k in range(found):
-        if impulses[k] == 0.0:
-            _mark_graze(s, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD])
+        i, j = beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD]
+        if impulses[k] == 0.0:  # others at the same instant part the two
+            graze(s, i, j)
             continue
         impulses[k] *= kappa if kappa > 0.0 else 1.0
         a, b = contacts[k, L.MEMBER], contacts[k, L.OTHER_MEMBER]
         p = bead_offset(offset[a], contacts[k, L.MEMBER_BEAD])
         q = bead_offset(offset[b], contacts[k, L.OTHER_BEAD]) if b >= 0 else -1
+        done = along_normal(impulses[k])
         if s.extended is not None and rough:
-            tangential_impulse(s, k)
-        _log_contact(s, time, beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD], p, q, a, b, impulses[k], 0.0, log_rows)
+            x, y, z = tangential_impulse(s, k)
+            done = Outcome(impulses[k], x, y, z, 0.0, 0.0, True)
+        lx, ly, lz = lever(s, a, b, p, q)
+        note(s, log_rows, i, j, s.normals[k], done, lx, ly, lz, ticks, remainder)
         if kappa == 0.0:
-            _note_rootless(s, log_rows)
+            note_rootless(s, log_rows)
 
 
 @kernel
@@ -387,104 +296,84 @@ def _law(s, group, offset, members, ticks, remainder, stepper):
 
 
 @kernel
-def _note_rootless(s, log_rows):
-    """Count the contact just logged as one without a root; in a window, mark it for when that is final."""
-    if s.scalars[L.SCALAR_WINDOWED] == 0:
-        s.count[L.N_NO_ROOTS] += 1
-    if log_rows > 0:
-        s.log[s.count[L.N_LOGGED] - 1, L.LOG_STATUS] = L.EXACT_FALLBACK
-
-
-@kernel
-def _cross(s, log_rows, time, i, other, members, extended):
-    """Carry out what beads i and `other` do at a distance that is not that of their surfaces, and log it."""
+def _cross(s, i, other, members, extended):
+    """Carry out what beads i and `other` do at a distance that is not that of their surfaces; return its Outcome."""
     if extended is not None:
-        oa = s.offset[0]
-        ob = s.offset[members - 1]
-        impulse, kind = cross(s, i, other, oa, ob)
-        if impulse == 0.0:
-            s.count[L.N_GRAZES] += 1
-            return
-        ma = s.segment[i, L.MOLECULE]
-        mb = s.segment[other, L.MOLECULE]
-        p = bead_offset(oa, i - s.mol[ma, L.MOL_FIRST])
-        q = bead_offset(ob, other - s.mol[mb, L.MOL_FIRST])
-        n = s.normals[L.CONTACT_NORMAL]
-        r = separation(s.par, s.work, p, q, n)
-        moment = virial(s, 0, members - 1, p, q, n, r, impulse)
-        record(s, log_rows, time, i, other, impulse, moment, work_of_fixed(s, i, other, n[0], n[1], n[2], impulse), 0.0)
-        note_kind(s, log_rows, kind, extended)
+        impulse, kind = cross(s, i, other, s.offset[0], s.offset[members - 1])
+        return Outcome(impulse, 0.0, 0.0, 0.0, kind, 0.0, False)
+    return along_normal(0.0)
 
 
 @outlined
 def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss):
-    """Apply one contact's impulse and log it; a graze that rounds to parting gets none, but for `projection_loss`.
+    """Apply one contact's impulse and log it; a graze that rounds to parting gets none, but for `projection_loss`."""
+    oa, ob = s.offset[0], s.offset[members - 1]
+    p, q = bead_offset(oa, i - s.mol[s.segment[i, L.MOLECULE], L.MOL_FIRST]), -1
+    if partner >= 0:
+        q = bead_offset(ob, partner - s.mol[s.segment[partner, L.MOLECULE], L.MOL_FIRST])
+    hard = not is_step(s, i, partner, oa, ob, s.extended)
+    if hard:
+        done = _surfaces_meet(s, i, partner, p, q, oa, ob, projection_loss)
+    else:
+        done = _cross(s, i, partner, members, s.extended)
+    if done.along == 0.0:
+        graze(s, i, partner)
+        return
+    kappa = _law(s, s.group, s.offset, members, ticks, remainder, s.stepper) if hard else 1.0
+    if kappa != 0.0:
+        done = Outcome(done.along * kappa, done.x, done.y, done.z, done.kind, done.heat, done.turns)
+    lx, ly, lz = lever(s, 0, members - 1, p, q)
+    note(s, log_rows, i, partner, s.normals[L.CONTACT_NORMAL], done, lx, ly, lz, ticks, remainder)
+    if kappa == 0.0:
+        note_rootless(s, log_rows)
 
-    Long, since beads and walls have laws of several sorts.
-    """
-    group, offset, n = s.group, s.offset, s.normals[L.CONTACT_NORMAL]
+
+@kernel
+def _surfaces_meet(s, i, partner, p, q, oa, ob, projection_loss):
+    """Apply the impulse of a contact of hard surfaces, by the law of the beads or of the wall; return its Outcome."""
+    n = s.normals[L.CONTACT_NORMAL]
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
-    oa = offset[0]
-    ob = offset[members - 1]
-    if is_step(s, i, partner, oa, ob, s.extended):
-        _cross(s, log_rows, ticks * s.par[L.TICK] + remainder, i, partner, members, s.extended)
-        return
     a = i - s.mol[ma, L.MOL_FIRST]
-    p = bead_offset(oa, a)
-    q = -1
-    b = 0
+    b = partner - s.mol[mb, L.MOL_FIRST] if partner >= 0 else 0
     if partner >= 0:
-        b = partner - s.mol[mb, L.MOL_FIRST]
-        q = bead_offset(ob, b)
         separation(s.par, s.work, p, q, n)
         growth = (radius_of(s.radius, i) + radius_of(s.radius, partner)) * s.par[L.GROWTH_RATE]
-        set_struck(s.segment, partner, 1)
     else:
         code = -1 - partner
         n[:] = 0.0
         n[code % 3] = 1.0 if code < 3 else -1.0
         growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
-    set_struck(s.segment, i, 1)
-    heat = 0.0
     e = restitution_of(s, i, partner, s.extended)
-    et = tangential_of(s, i, partner, s.extended)
     if s.extended is not None:
         if partner < 0:
             c = p + W.COEF
             normal_of(s, -1 - partner, s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES], n)
             growth += wall_velocity(s, partner)
-    impulse, smooth = 0.0, True
-    if s.extended is not None:
-        smooth = et == 1.0 and not is_thermal(s, partner)
         if is_thermal(s, partner):
-            before = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) + projection_loss
-            impulse = diffuse(s, oa, s.mol[ma, L.MOL_TILES], ma, a, i, partner, n)
-            if impulse != 0.0:
-                heat = kinetic_energy(s.work, oa, s.mol[ma, L.MOL_TILES]) - before - impulse * wall_velocity(s, partner)
-                heat += draw_spin(s, i, partner)
-        elif not smooth:
+            done = _reflect(s, i, partner, oa, ma, a, projection_loss)
+            if done.along != 0.0 or projection_loss == 0.0:
+                return done
+        et = tangential_of(s, i, partner, s.extended)
+        if et != 1.0 and not is_thermal(s, partner):
             impulse = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
-    if smooth or (impulse == 0.0 and projection_loss != 0.0):
-        impulse = single_impulse(
-            s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, s.impulse_response, projection_loss, s.stepper
-        )
+            if impulse != 0.0 or projection_loss == 0.0:
+                x, y, z = s.tangential[0], s.tangential[1], s.tangential[2]
+                return Outcome(impulse, x, y, z, 0.0, 0.0, True)
+    scratch = s.impulse_response
+    return along_normal(
+        single_impulse(s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, scratch, projection_loss, s.stepper)
+    )
+
+
+@kernel
+def _reflect(s, i, wall, offset, m, a, projection_loss):
+    """Reflect bead a of molecule m, which is row i, from a thermal wall; return the Outcome."""
+    tiles = s.mol[m, L.MOL_TILES]
+    before = kinetic_energy(s.work, offset, tiles) + projection_loss
+    impulse = diffuse(s, offset, tiles, m, a, i, wall, s.normals[L.CONTACT_NORMAL])
     if impulse == 0.0:
-        s.count[L.N_GRAZES] += 1
-    else:
-        kappa = _law(s, group, offset, members, ticks, remainder, s.stepper)
-        _log_contact(
-            s,
-            ticks * s.par[L.TICK] + remainder,
-            i,
-            partner,
-            p,
-            q,
-            0,
-            members - 1,
-            impulse * kappa if kappa > 0.0 else impulse,
-            heat,
-            log_rows,
-        )
-        if kappa == 0.0:
-            _note_rootless(s, log_rows)
+        return along_normal(0.0)
+    heat = kinetic_energy(s.work, offset, tiles) - before - impulse * wall_velocity(s, wall)
+    heat += draw_spin(s, i, wall)
+    return Outcome(impulse, 0.0, 0.0, 0.0, 0.0, heat, False)

@@ -12,11 +12,11 @@ import numpy as np
 from hpcchain.contact.impulse import approach, bead_offset, inside_impulse, separation
 from hpcchain.contact.rough import meet_rough
 from hpcchain.contact.step import step_impulse
-from hpcchain.contact.virial import set_tensor
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import member_of, radius_of, set_struck
+from hpcchain.layout.segment_bits import member_of, radius_of
 from hpcchain.propagators.interface import kick, push
+from hpcchain.sector.events.note import Outcome, along_normal
 from hpcchain.sector.search.step_time import borders, limit_of_pair, set_level
 from hpcchain.sector.segments.monomer import bounce
 
@@ -113,8 +113,6 @@ def cross(s, i, j, oa, ob):
     n = s.normals[L.CONTACT_NORMAL]
     side = distance_met(s, i, j, separation(s.par, s.work, p, q, n), s.extended)
     rate = approach(s.work, p, q, n)
-    set_struck(s.segment, i, 1)
-    set_struck(s.segment, j, 1)
     if ma == mb:
         mass = inside_impulse(s.work, oa, s.mol, ma, s.graph, a, b, n, s.impulse_response, s.stepper)
     else:
@@ -134,8 +132,8 @@ def cross_free(s, i, j, wi, wj, side):
 
     Returns
     -------
-    impulse, moment, kind : float
-        As `pass_distance`, and the virial [mass length^2 / time].
+    impulse, kind, r : float
+        As `pass_distance`, and their distance; the normal is in `normals`.
     """
     rx, ry, rz, r = between(s, i, j)
     ux = s.starts[i, L.VX] - s.starts[j, L.VX]
@@ -149,24 +147,30 @@ def cross_free(s, i, j, wi, wj, side):
     s.starts[j, L.VX] -= x * wj * rx
     s.starts[j, L.VY] -= x * wj * ry
     s.starts[j, L.VZ] -= x * wj * rz
-    set_tensor(s.virial_tensor, x * rx, x * ry, x * rz, rx, ry, rz)
-    return impulse, impulse * r, kind
+    n = s.normals[L.CONTACT_NORMAL]
+    n[0], n[1], n[2] = rx / r, ry / r, rz / r
+    return impulse, kind, r
 
 
 @kernel
 def part_free(s, i, partner, mi, mj, e, et, extended):
-    """Give two single beads that have met their impulse; return it, the virial, and the kind of the event."""
+    """Give two single beads that have met their impulse; return the Outcome and their distance.
+
+    Their normal is in `normals`.
+    """
     wi = s.mol[mi, L.MOL_TABLE]
     wj = s.mol[mj, L.MOL_TABLE]
     if extended is not None:
         side = distance_met(s, i, partner, between(s, i, partner)[3], extended)
         if side != HARD:
-            return cross_free(s, i, partner, s.table[wi], s.table[wj], side)
+            impulse, kind, r = cross_free(s, i, partner, s.table[wi], s.table[wj], side)
+            return Outcome(impulse, 0.0, 0.0, 0.0, kind, 0.0, False), r
         if et != 1.0:
-            impulse, moment = meet_rough(s, i, partner, mi, mj, e, et)
-            return impulse, moment, 0.0
-    impulse, moment = bounce(s.par, s.starts, s.radius, s.table, wi, wj, i, partner, e, s.virial_tensor)
-    return impulse, moment, 0.0
+            impulse, r = meet_rough(s, i, partner, mi, mj, e, et)
+            return Outcome(impulse, s.tangential[0], s.tangential[1], s.tangential[2], 0.0, 0.0, True), r
+    n = s.normals[L.CONTACT_NORMAL]
+    impulse, r = bounce(s.par, s.starts, s.radius, s.table, wi, wj, i, partner, e, n)
+    return along_normal(impulse), r
 
 
 @kernel
@@ -179,14 +183,6 @@ def between(s, i, j):
     ry -= s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
     rz -= s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
     return rx, ry, rz, math.sqrt(rx * rx + ry * ry + rz * rz)
-
-
-@kernel
-def note_kind(s, log_rows, kind, extended):
-    """Write the kind of the event that was logged last, where it is none of hard surfaces, into the log."""
-    if extended is not None:
-        if log_rows > 0 and kind != 0.0:
-            s.log[s.count[L.N_LOGGED] - 1, L.LOG_KIND] = kind
 
 
 @kernel

@@ -1,22 +1,21 @@
 """The sector loop: take the earliest event, carry it out, and search again for the molecules that it changed."""
 
-import math
-
 import numpy as np
 
 from hpcchain.contact.coefficients import restitution_of, tangential_of
 from hpcchain.contact.rough import meet_rough
-from hpcchain.contact.tc_model import begin_contact, pass_time
-from hpcchain.contact.walls import is_thermal, wall_velocity
+from hpcchain.contact.tc_model import pass_time
+from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import MOST_DEPTH
-from hpcchain.layout.clock import earlier, time_span
+from hpcchain.layout.clock import earlier, since_start
 from hpcchain.layout.segment_bits import event_depth, is_part, partner_of, serial_of, set_struck
 from hpcchain.propagators.interface import load, prepare
-from hpcchain.sector.events.contact_event import BACK, contact_event, learn_pace, record
-from hpcchain.sector.events.crossing import is_full, note_kind, part_free
+from hpcchain.sector.events.contact_event import BACK, contact_event, learn_pace
+from hpcchain.sector.events.crossing import is_full, part_free
 from hpcchain.sector.events.crowded import crowded_at
+from hpcchain.sector.events.note import Outcome, along_normal, graze, note
 from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.events.refresh import refresh, refresh_members, refresh_touched, set_back
 from hpcchain.sector.events.signs import sign_members
@@ -26,7 +25,6 @@ from hpcchain.sector.events.stretch_steps import carry_on_stretch, meet_stretch
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.search.prefetch import BEAD, ask_first, ask_for_all_listed, choose_next, prefetch
-from hpcchain.sector.segments.falling import inverse_mass, work_of_fixed
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.monomer import meet_wall, move_straight, rebound, set_bounds
 from hpcchain.sector.segments.new_segment import make_own_series, new_segment, schedule_molecule
@@ -70,24 +68,7 @@ def _end_segment(s, m, ticks, remainder):
 @inlined
 def _renew_list(s, i, ticks, remainder):
     """Make a bead's list anew where it is now; no segment changes."""
-    return renew_list(
-        s, i, time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
-    )
-
-
-@kernel
-def _work_between(s, i, j, impulse):
-    """Return `work_of_fixed` of two single beads that have just been brought to their contact."""
-    if inverse_mass(s, i) > 0.0 and inverse_mass(s, j) > 0.0:
-        return 0.0
-    n = s.normals[L.MOST_TIES]
-    square = 0.0
-    for c in range(3):
-        n[c] = s.starts[i, c] - s.starts[j, c]
-        n[c] -= s.par[L.SIZE + c] * np.rint(n[c] * s.par[L.INVERSE + c])
-        square += n[c] * n[c]
-    work = work_of_fixed(s, i, j, n[0], n[1], n[2], impulse) / math.sqrt(square)
-    return work + work_of_fixed(s, i, j, s.tangential[0], s.tangential[1], s.tangential[2], 1.0)
+    return renew_list(s, i, since_start(s, i, ticks, remainder))
 
 
 @inlined
@@ -95,33 +76,25 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
     mi = s.segment[i, L.MOLECULE]
     s.group[0] = mi
-    dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+    dt = since_start(s, i, ticks, remainder)
     save_segment(s, mi)
     pass_time(s.par, s.segment, i, 1, dt)
     s.scalars[L.SCALAR_SERIAL] += 1
     move_straight(s, i, mi, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
-    time = ticks * s.par[L.TICK] + remainder
     s.count[L.N_SEGMENTS] += 1
     s.count[L.N_BEAD_SEGMENTS] += 1
-    moment = 0.0
-    work = 0.0
-    heat = 0.0
-    kind = 0.0
+    distance = 0.0
     if partner >= 0:
         mj = s.segment[partner, L.MOLECULE]
         s.group[1] = mj
-        dt = time_span(
-            ticks, remainder, s.starts[partner, L.START_TICKS], s.starts[partner, L.START_REM], s.par[L.TICK]
-        )
+        dt = since_start(s, partner, ticks, remainder)
         save_segment(s, mj)
         pass_time(s.par, s.segment, partner, 1, dt)
         s.scalars[L.SCALAR_SERIAL] += 1
         move_straight(s, partner, mj, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
         e = restitution_of(s, i, partner, s.extended)
         et = tangential_of(s, i, partner, s.extended)
-        impulse, moment, kind = part_free(s, i, partner, mi, mj, e, et, s.extended)
-        if s.extended is not None:
-            work = _work_between(s, i, partner, impulse)
+        done, distance = part_free(s, i, partner, mi, mj, e, et, s.extended)
         set_bounds(s, partner, mj)
         store_path(s, partner)
         s.count[L.N_SEGMENTS] += 1
@@ -130,24 +103,22 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         e = restitution_of(s, i, partner, s.extended)
         et = tangential_of(s, i, partner, s.extended)
         if s.extended is not None and et != 1.0 and not is_thermal(s, partner):
-            impulse, moment = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
-            work = impulse * wall_velocity(s, partner)
+            impulse, _ = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
+            done = Outcome(impulse, s.tangential[0], s.tangential[1], s.tangential[2], 0.0, 0.0, True)
         elif s.extended is not None:
             impulse, heat = meet_wall(s, i, partner, e)
-            work = impulse * wall_velocity(s, partner)
+            done = Outcome(impulse, 0.0, 0.0, 0.0, 0.0, heat, False)
         else:
-            impulse = rebound(s.par, s.starts, s.radius, s.table, s.mol[mi, L.MOL_TABLE], i, partner, e)
+            at = s.mol[mi, L.MOL_TABLE]
+            done = along_normal(rebound(s.par, s.starts, s.radius, s.table, at, i, partner, e))
     set_bounds(s, i, mi)
     store_path(s, i)
-    if impulse == 0.0:
-        s.count[L.N_GRAZES] += 1
+    if done.along == 0.0:
+        graze(s, i, partner)
         return
-    if kind == 0.0:
-        begin_contact(s.par, s.segment, i)
-        if partner >= 0:
-            begin_contact(s.par, s.segment, partner)
-    record(s, log_rows, time, i, partner, impulse, moment, work, heat)
-    note_kind(s, log_rows, kind, s.extended)
+    n = s.normals[L.CONTACT_NORMAL]
+    lx, ly, lz = distance * n[0], distance * n[1], distance * n[2]
+    note(s, log_rows, i, partner, n, done, lx, ly, lz, ticks, remainder)
 
 
 @inlined

@@ -8,7 +8,7 @@ from hpcchain.contact.variational_law import takes_law
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import is_part, struck
 from hpcchain.propagators.interface import iterations, load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
@@ -31,7 +31,7 @@ def bring(s, offset, m, ticks, remainder):
             return 0.0
     first = s.mol[m, L.MOL_FIRST]
     make_own_series(s, m)
-    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    dt = since_start(s, first, ticks, remainder)
     load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
     if dt != 0.0:
         note_iterations(s.count, L.N_NODES, iterations(s.work, offset, s.mol, m, s.graph, s.stepper))

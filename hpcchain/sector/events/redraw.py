@@ -11,11 +11,12 @@ from hpcchain.contact.thermal import maxwell, set_next_redraw
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import set_struck, start_depth
 from hpcchain.propagators.interface import load, prepare, project
 from hpcchain.sector.events.contact_event import learn_pace
 from hpcchain.sector.events.members import kinetic_energy
+from hpcchain.sector.events.note import note_draw
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.segments.falling import inverse_mass
 from hpcchain.sector.segments.monomer import move_straight, set_bounds
@@ -27,14 +28,14 @@ from hpcchain.sector.speculation.rollback import save_segment, sign_event
 def redraw(s, m, ticks, remainder, log_rows):
     """Draw molecule m's velocities anew at a time, and start its next segment."""
     first = s.mol[m, L.MOL_FIRST]
-    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    dt = since_start(s, first, ticks, remainder)
     depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
     logged = s.count[L.N_LOGGED]
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
         heat = _single(s, first, m, dt, ticks, remainder, depth)
     else:
         heat = _molecule(s, first, m, dt, ticks, remainder, depth)
-    record_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
+    note_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         s.scalars[L.SCALAR_EVENT] += 1
         s.group[0] = m
@@ -96,23 +97,3 @@ def _molecule(s, first, m, dt, ticks, remainder, depth):
     s.scalars[L.SCALAR_SERIAL] += 1
     new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)
     return heat
-
-
-@kernel
-def record_draw(s, first, time, heat, log_rows):
-    """Count the energy that came in; log the draw: its time, the first bead's id twice, no impulse."""
-    quanta = np.rint(heat / s.par[L.ENERGY_QUANTUM])
-    if s.scalars[L.SCALAR_WINDOWED] == 0:
-        s.scalars[L.SCALAR_HEAT] += np.int64(quanta)
-    if log_rows == 0:
-        return
-    row = s.log[s.count[L.N_LOGGED]]
-    row[:] = 0.0
-    row[L.LOG_TIME] = time
-    row[L.LOG_KIND] = L.DRAW_KIND
-    row[L.LOG_LOWER] = s.bead_id[first]
-    row[L.LOG_HIGHER] = s.bead_id[first]
-    row[L.LOG_HEAT] = quanta
-    row[L.LOG_STATUS] = L.VALID
-    row[L.LOG_MOLECULE] = s.segment[first, L.MOLECULE]
-    s.count[L.N_LOGGED] += 1

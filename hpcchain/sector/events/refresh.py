@@ -2,7 +2,7 @@
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import is_part
 from hpcchain.sector.search.earliest_event import outside_shell
 from hpcchain.sector.search.prefetch import SHORT
@@ -97,9 +97,7 @@ def refresh_touched(s, base):
         s.par[L.NOW_REM] = remainder
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
             s.origin_time[i] = -1.0
-            dt = max(
-                time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK]), 0.0
-            )
+            dt = max(since_start(s, i, ticks, remainder), 0.0)
             if status == 0 and s.lists[i, L.OWNERSHIP] != L.DORMANT and outside_shell(s, i, dt):
                 status = renew_list(s, i, dt)
         if status == 0:

@@ -8,7 +8,7 @@ from hpcchain.contact.walls import gap_of, normal_of, place_of_side
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import member_of, radius_of, series_error_of
 from hpcchain.sector.events.members import index_in, join, last_number, number_of, sort_members
 from hpcchain.sector.queue.event_order import begins_later
@@ -209,7 +209,7 @@ def rewind_touching(s, offset, members, ticks, remainder, depth, lower, higher):
 @outlined
 def near(s, work, p, j, distance, ticks, remainder):
     """Whether a bead, read off its segment in row j, touches the bead at offset p, or may, its series being wrong."""
-    dt = time_span(ticks, remainder, s.starts[j, L.START_TICKS], s.starts[j, L.START_REM], s.par[L.TICK])
+    dt = since_start(s, j, ticks, remainder)
     if dt < 0.0:
         return False
     far = distance * (1.0 + s.par[L.SIMULTANEOUS_GAP]) + series_error_of(s, s.segment[j, L.MOLECULE])

@@ -10,11 +10,12 @@ from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import is_part, set_struck
+from hpcchain.layout.segment_bits import is_part
 from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series
 from hpcchain.sector.events.contact_event import close
 from hpcchain.sector.events.crossing import HARD
 from hpcchain.sector.events.members import bring
+from hpcchain.sector.events.note import graze
 from hpcchain.sector.events.stretch_law import go_apart, impulse_of, met, normal_of_sides, note_contact
 from hpcchain.sector.events.stretch_reach import (
     Side,
@@ -240,18 +241,16 @@ def stretch_contact(s, log_rows, i, partner, crowded, is_straggler, ticks, remai
     _close_side(s, a, ticks, remainder)
     if not one:
         _close_side(s, b, ticks, remainder)
-    set_struck(s.segment, i, 1)
-    if partner >= 0:
-        set_struck(s.segment, partner, 1)
     if not go_apart(border, rate) and pushes_across(s, i, partner, border, s.extended):
-        push_across(s, log_rows, i, partner, a, b, one, distance, ticks, remainder)
+        done = push_across(s, i, partner, a, b, one)
     else:
-        impulse, kind = impulse_of(s, i, partner, border, rate, mass, a.loss + b.loss, s.extended)
-        if impulse != 0.0:
-            push_sides(s, a, b, one, impulse)
-            note_contact(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder)
-        else:
-            s.count[L.N_GRAZES] += 1
+        done = impulse_of(s, i, partner, border, rate, mass, a.loss + b.loss, s.extended)
+        if done.along != 0.0:
+            push_sides(s, a, b, one, done.along)
+    if done.along == 0.0:
+        graze(s, i, partner)
+    else:
+        note_contact(s, log_rows, i, partner, a, b, done, distance, ticks, remainder)
     _begin_side(s, a, ticks, remainder, depth)
     if one or b.row < 0:
         return a.low, a.high, NOWHERE, NOWHERE

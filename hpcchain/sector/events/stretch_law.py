@@ -8,18 +8,16 @@ import numpy as np
 
 from hpcchain.contact.coefficients import restitution_of
 from hpcchain.contact.impulse import approach, bead_offset, impulse_along, separation
-from hpcchain.contact.tc_model import begin_contact
-from hpcchain.contact.virial import set_tensor
+from hpcchain.contact.virial import image_shift
 from hpcchain.contact.walls import normal_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import radius_of
-from hpcchain.sector.events.contact_event import record
-from hpcchain.sector.events.crossing import HARD, OUTER, distance_met, note_kind, pass_distance
+from hpcchain.sector.events.crossing import HARD, OUTER, distance_met, pass_distance
+from hpcchain.sector.events.note import Outcome, along_normal, note
 from hpcchain.sector.events.stretch_reach import of_one_chain
-from hpcchain.sector.segments.chain_centre import arms_row, note_arms, push_centre, virial_of_arms
-from hpcchain.sector.segments.falling import work_of_fixed
+from hpcchain.sector.segments.chain_centre import arms_row, lever_of_arms, note_arms, push_centre
 
 
 @kernel
@@ -65,7 +63,7 @@ def go_apart(border, rate):
 
 @kernel
 def impulse_of(s, i, partner, border, rate, mass, loss, extended):
-    """Return the impulse that drives the two apart, 0 for a graze, and the event's kind in the log, 0 of a contact.
+    """Return the Outcome of a contact that pushes along the normal alone.
 
     Parameters
     ----------
@@ -81,123 +79,50 @@ def impulse_of(s, i, partner, border, rate, mass, loss, extended):
     e = restitution_of(s, i, partner, extended)
     if extended is not None:
         if border != HARD:
-            return pass_distance(s, i, partner, border, rate, mass)
-    return impulse_along(rate, e, mass, loss), 0.0
+            impulse, kind = pass_distance(s, i, partner, border, rate, mass)
+            return Outcome(impulse, 0.0, 0.0, 0.0, kind, 0.0, False)
+    return along_normal(impulse_along(rate, e, mass, loss))
 
 
 @kernel
-def _apart(s, a, b, c):
-    """Return component c of the way from bead b to bead a of one chain, as its bonds lead [length]."""
-    p, q = bead_offset(a.offset, a.bead) + W.COEF + W.LANES * c, bead_offset(b.offset, b.bead) + W.COEF + W.LANES * c
-    apart = s.work[p] - s.work[q]
+def _shift_inside(s, a, b, c):
+    """Return component c of the way between the images of one chain that touch, 0 where they are the same [length]."""
+    p, q = bead_offset(a.offset, a.bead), bead_offset(b.offset, b.bead)
+    shift = image_shift(s, p, q, c)
     if a.offset != b.offset:
-        apart += (s.mol[a.row, L.MOL_IMAGE + c] - s.mol[b.row, L.MOL_IMAGE + c]) * s.par[L.SIZE + c]
-    return apart
+        shift -= (s.mol[a.row, L.MOL_IMAGE + c] - s.mol[b.row, L.MOL_IMAGE + c]) * s.par[L.SIZE + c]
+    return shift
 
 
 @kernel
-def _part_of(s, impulse, c, extended):
-    """Return component c of an impulse, its part along the normal given; `tangential` has the rest."""
-    if extended is not None:
-        return impulse * s.normals[L.CONTACT_NORMAL, c] + s.tangential[c]
-    return impulse * s.normals[L.CONTACT_NORMAL, c]
+def _lever(s, a, b, distance, x, y, z, ticks, remainder):
+    """Return the vector between the centres of mass of the images that touch, the impulse on the first given.
 
-
-@inlined
-def _impulse(s, impulse):
-    """Return the components of an impulse, its part along the normal given."""
-    x, y, z = np.int64(L.X), np.int64(L.Y), np.int64(L.Z)
-    return _part_of(s, impulse, x, s.extended), _part_of(s, impulse, y, s.extended), _part_of(s, impulse, z, s.extended)
-
-
-@kernel
-def _moment_inside(s, a, b, distance, impulse):
-    """Return the part of the molecular virial of a contact within a chain, and write its tensor's."""
-    n, way = s.normals[L.CONTACT_NORMAL], s.normals[L.MOST_TIES]
-    for c in range(3):  # a contact with an image alone has one (`contact.virial`)
-        way[c] = distance * n[c] - _apart(s, a, b, c)
-        if abs(way[c]) < 0.5 * s.par[L.SIZE + c] or s.par[L.SIZE + c] == 0.0:
-            way[c] = 0.0
-    x, y, z = _impulse(s, impulse)
-    set_tensor(s.virial_tensor, x, y, z, way[0], way[1], way[2])
-    return x * way[0] + y * way[1] + z * way[2]
-
-
-@kernel
-def _moment(s, a, b, distance, impulse, ticks, remainder):
-    """Return the contact's part of the molecular virial, and write its tensor's [mass length^2 / time].
-
-    In a window both are 0 where a chain's centre is asked for: they follow when the window is final.
+    In a window it is 0 where a chain's centre is asked for: sums with it follow when the window is final.
     """
+    if b.row < 0:
+        return 0.0, 0.0, 0.0
     if of_one_chain(s, a, b):
-        return _moment_inside(s, a, b, distance, impulse)
+        one, two, three = np.int64(L.X), np.int64(L.Y), np.int64(L.Z)
+        return _shift_inside(s, a, b, one), _shift_inside(s, a, b, two), _shift_inside(s, a, b, three)
     n, row = s.normals[L.CONTACT_NORMAL], arms_row(s)
     note_arms(s, row, a, np.int64(0))
     note_arms(s, row, b, np.int64(1))
     for c in range(3):
         s.arms[row, L.ARM_WAY + c] = distance * n[c]
-        s.arms[row, L.ARM_IMPULSE + c] = _part_of(s, impulse, c, s.extended)
+        s.arms[row, L.ARM_IMPULSE + c] = x if c == 0 else (y if c == 1 else z)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
-        s.virial_tensor[:] = 0.0
-        return 0.0
-    return virial_of_arms(s, row, ticks, remainder)
+        return 0.0, 0.0, 0.0
+    return lever_of_arms(s, row, ticks, remainder)
 
 
 @kernel
-def _push_centres(s, a, b, impulse, ticks, remainder):
-    """Have an impulse on the first side of a contact, and its opposite on the other, move their chains' centres."""
-    if b.row >= 0 and of_one_chain(s, a, b):
-        return
-    x, y, z = _impulse(s, impulse)
-    push_centre(s, a, x, y, z, ticks, remainder)
-    push_centre(s, b, -x, -y, -z, ticks, remainder)
-
-
-@kernel
-def note_contact(s, log_rows, i, partner, a, b, impulse, kind, distance, ticks, remainder):
-    """Note an impulse that has been applied: with chains' centres of mass, in sums and in the log.
-
-    Its part across the normal is in `tangential`; `kind` is that of `impulse_of`.
-    """
-    if kind == 0.0:
-        begin_contact(s.par, s.segment, i)
-        if partner >= 0:
-            begin_contact(s.par, s.segment, partner)
-    moment = 0.0
-    if partner >= 0:
-        moment = _moment(s, a, b, distance, impulse, ticks, remainder)
-    _push_centres(s, a, b, impulse, ticks, remainder)
-    work = _work(s, i, partner, impulse, s.extended)
-    record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, partner, impulse, moment, work, 0.0)
-    note_kind(s, log_rows, kind, s.extended)
-
-
-@kernel
-def note_heat(s, log_rows, i, wall, a, change, impulse, gained, ticks, remainder):
-    """Note what a thermal wall has done to a stretch, whose momentum it has changed and which has gained energy.
-
-    Parameters
-    ----------
-    change : (3,) float64 array
-        Of the momentum [mass length / time].
-    impulse : float
-        Its part along the normal.
-    gained : float
-        [mass length^2 / time^2]
-    """
-    push_centre(s, a, change[0], change[1], change[2], ticks, remainder)
-    begin_contact(s.par, s.segment, i)
-    work = impulse * wall_velocity(s, wall)
-    record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, wall, impulse, 0.0, work, gained - work)
-
-
-@kernel
-def _work(s, i, partner, impulse, extended):
-    """Return the work that a wall, or a fixed bead, does in a contact [mass length^2 / time^2]."""
-    if extended is not None:
-        if partner < 0:
-            return impulse * wall_velocity(s, partner)
-        n, t = s.normals[L.CONTACT_NORMAL], s.tangential
-        work = work_of_fixed(s, i, partner, n[0], n[1], n[2], impulse)
-        return work + work_of_fixed(s, i, partner, t[0], t[1], t[2], 1.0)
-    return 0.0
+def note_contact(s, log_rows, i, partner, a, b, done, distance, ticks, remainder):
+    """Note an impulse that has been applied: with chains' centres of mass, and as `note` does."""
+    n = s.normals[L.CONTACT_NORMAL]
+    x, y, z = done.along * n[0] + done.x, done.along * n[1] + done.y, done.along * n[2] + done.z
+    lx, ly, lz = _lever(s, a, b, distance, x, y, z, ticks, remainder)
+    if b.row < 0 or not of_one_chain(s, a, b):
+        push_centre(s, a, x, y, z, ticks, remainder)
+        push_centre(s, b, -x, -y, -z, ticks, remainder)
+    note(s, log_rows, i, partner, n, done, lx, ly, lz, ticks, remainder)

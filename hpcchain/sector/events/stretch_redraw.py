@@ -9,12 +9,13 @@ from hpcchain.contact.thermal import set_next_redraw
 from hpcchain.jit.decorators import outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import start_depth
 from hpcchain.propagators.taylor.chain import chain_prepare
 from hpcchain.sector.events.contact_event import close
 from hpcchain.sector.events.members import kinetic_energy
-from hpcchain.sector.events.redraw import draw_velocities, record_draw
+from hpcchain.sector.events.note import note_draw
+from hpcchain.sector.events.redraw import draw_velocities
 from hpcchain.sector.events.stretch_event import NOWHERE
 from hpcchain.sector.segments.stretch import begin_all, last_row, load_stretch
 from hpcchain.sector.speculation.beside import request_ahead
@@ -27,7 +28,7 @@ def redraw_chain(s, m, ticks, remainder, log_rows):
     Returns its last row, NOWHERE where parts have to go back first (`speculation.beside`).
     """
     first, beads = s.mol[m, L.MOL_FIRST], np.int64(0)
-    dt = time_span(ticks, remainder, s.starts[first, L.START_TICKS], s.starts[first, L.START_REM], s.par[L.TICK])
+    dt = since_start(s, first, ticks, remainder)
     depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
     last = last_row(s, m)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
@@ -46,5 +47,5 @@ def redraw_chain(s, m, ticks, remainder, log_rows):
     chain_prepare(s.work, offset, tiles)
     heat = kinetic_energy(s.work, offset, tiles) - before
     begin_all(s, offset, tiles, m, last, ticks, remainder, depth)
-    record_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
+    note_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
     return last

@@ -17,13 +17,13 @@ from hpcchain.contact.rough import (
     surfaces,
 )
 from hpcchain.contact.thermal import diffuse, draw_spin
-from hpcchain.contact.walls import is_thermal
+from hpcchain.contact.walls import is_thermal, wall_velocity
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.sector.events.crossing import HARD
 from hpcchain.sector.events.members import kinetic_energy
-from hpcchain.sector.events.stretch_law import note_contact, note_heat
+from hpcchain.sector.events.note import Outcome, along_normal
 from hpcchain.sector.events.stretch_reach import kick_both, push_sides
 
 
@@ -36,33 +36,28 @@ def pushes_across(s, i, partner, border, extended):
 
 
 @outlined
-def push_across(s, log_rows, i, partner, a, b, one, distance, ticks, remainder):
-    """Apply the impulse of a contact that pushes across its normal, too, and log it; see `stretch_event`."""
+def push_across(s, i, partner, a, b, one):
+    """Apply the impulse of a contact that pushes across its normal, too; return its Outcome (`stretch_event`)."""
     if is_thermal(s, partner):
-        _reflect(s, log_rows, i, partner, a, ticks, remainder)
-        return
+        return _reflect(s, i, partner, a)
     impulse = _rub(s, a, b, one, i, partner)
-    if impulse == 0.0:
-        s.count[L.N_GRAZES] += 1
-        return
-    note_contact(s, log_rows, i, partner, a, b, impulse, 0.0, distance, ticks, remainder)
+    return Outcome(impulse, s.tangential[0], s.tangential[1], s.tangential[2], 0.0, 0.0, True)
 
 
 @kernel
-def _reflect(s, log_rows, i, wall, a, ticks, remainder):
-    """Reflect bead i of a stretch from a thermal wall."""
+def _reflect(s, i, wall, a):
+    """Reflect bead i of a stretch from a thermal wall; return the Outcome."""
     change = s.growths  # scratch, three numbers
     energy = kinetic_energy(s.work, a.offset, a.tiles)
     for c in range(3):
         change[c] = -_momentum(s, a, c)
     impulse = diffuse(s, a.offset, a.tiles, np.int64(-1), a.bead, i, wall, s.normals[L.CONTACT_NORMAL])
     if impulse == 0.0:
-        s.count[L.N_GRAZES] += 1
-        return
+        return along_normal(0.0)
     for c in range(3):
-        change[c] += _momentum(s, a, c)
-    gained = kinetic_energy(s.work, a.offset, a.tiles) - energy + draw_spin(s, i, wall)
-    note_heat(s, log_rows, i, wall, a, change, impulse, gained, ticks, remainder)
+        change[c] += _momentum(s, a, c) - impulse * s.normals[L.CONTACT_NORMAL, c]
+    heat = kinetic_energy(s.work, a.offset, a.tiles) - energy + draw_spin(s, i, wall) - impulse * wall_velocity(s, wall)
+    return Outcome(impulse, change[0], change[1], change[2], 0.0, heat, False)
 
 
 @kernel

@@ -9,8 +9,7 @@ import numpy as np
 from hpcchain.contact.thermal import next_redraw
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout import segment_entry as E
-from hpcchain.layout.clock import after, earlier
+from hpcchain.layout.clock import after, earlier, since_start
 from hpcchain.layout.segment_bits import event_depth, partner_of, start_depth
 
 MOST_REOPENED = 4
@@ -47,7 +46,7 @@ def next_time_of(s, m):
         begin = _next_of_history(s, m)
         if begin < 0:
             return np.inf, np.inf
-        return s.owner_history[begin + E.TICKS], s.owner_history[begin + E.REM]
+        return s.owner_history[begin + L.ENTRY_TICKS], s.owner_history[begin + L.ENTRY_REM]
     if s.extended is not None and holder == L.BY_THERMOSTAT:
         return next_redraw(s, m)
     if waits(s, m):
@@ -71,9 +70,9 @@ def next_event_of(s, m):
         if begin < 0:
             return np.int64(0), np.int64(0), np.int64(L.SEGMENT_END)
         return (
-            np.int64(s.owner_history[begin + E.DEPTH]),
-            np.int64(s.owner_history[begin + E.LOWER]),
-            np.int64(s.owner_history[begin + E.HIGHER]),
+            np.int64(s.owner_history[begin + L.ENTRY_DEPTH]),
+            np.int64(s.owner_history[begin + L.ENTRY_LOWER]),
+            np.int64(s.owner_history[begin + L.ENTRY_HIGHER]),
         )
     first = s.mol[m, L.MOL_FIRST]
     depth = np.int64(0)
@@ -142,7 +141,7 @@ def is_current(s, i, r, newer, ticks, remainder, depth, a, b):
         return False
     if precedes(s, newer, ticks, remainder, depth, a, b):
         return True
-    since = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (remainder - s.starts[newer, L.START_REM])
+    since = since_start(s, newer, ticks, remainder)
     contact = s.window_molecule[s.segment[newer, L.MOLECULE], L.WINDOW_HIGHER] > L.SEGMENT_END
     return (
         contact
@@ -155,7 +154,7 @@ def is_current(s, i, r, newer, ticks, remainder, depth, a, b):
 def precedes(s, newer, ticks, remainder, depth, a, b):
     """Whether a contact comes before the event that began the segment in row `newer`, or is it; see `is_current`."""
     h = s.segment[newer, L.MOLECULE]
-    since = (ticks - s.starts[newer, L.START_TICKS]) * s.par[L.TICK] + (remainder - s.starts[newer, L.START_REM])
+    since = since_start(s, newer, ticks, remainder)
     if since != 0.0:
         return since < 0.0
     if depth != start_depth(s.segment, newer):

@@ -16,7 +16,7 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.jit.simd import add, ceiling, div, floor, load, mul, smaller, splat, sub
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import earlier, time_span
+from hpcchain.layout.clock import earlier, start_time, time_span
 from hpcchain.layout.segment_bits import radius_of, series_error_of
 from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, put_swept, straight_rows
 from hpcchain.sector.search.list_place import HALF_TURN, TURN, list_fraction, list_speed
@@ -42,7 +42,7 @@ def sweep(s, m):
 def _grown(s, m):
     """Return the contact distances at the end of molecule m's segment, as a fraction of the full ones."""
     first = s.mol[m, L.MOL_FIRST]
-    end = s.starts[first, L.START_TICKS] * s.par[L.TICK] + s.starts[first, L.START_REM] + s.timing[m, L.LENGTH]
+    end = start_time(s, first) + s.timing[m, L.LENGTH]
     return s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * end if s.par[L.GROWTH_RATE] != 0.0 else s.par[L.GROWTH]
 
 
@@ -100,7 +100,7 @@ def store_path(s, i):
     for c in range(3):
         s.flight[i, c] = s.starts[i, c] - s.par[L.ORIGIN + c]
         s.flight[i, L.VX + c] = s.starts[i, L.VX + c]
-    time = s.starts[i, L.START_TICKS] * s.par[L.TICK] + s.starts[i, L.START_REM]
+    time = start_time(s, i)
     whole = np.float64(np.float32(time))
     s.flight[i, L.FLIGHT_HIGH] = whole
     s.flight[i, L.FLIGHT_LOW] = time - whole

@@ -8,7 +8,7 @@ import numpy as np
 from hpcchain.contact.pair import REST, Pair, curved_contact, straight_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import after, earlier, time_span
+from hpcchain.layout.clock import after, earlier, since_start
 from hpcchain.layout.segment_bits import event_depth, length_of, serial_of, series_order, set_event, start_depth
 from hpcchain.sector.queue.event_order import (
     begins_after,
@@ -148,13 +148,7 @@ def _search_by_horizon(s, i, stepper, extended):
             lacking = meet_candidates(s, i, np.int64(0), candidates_within(s, i, horizon), stepper, extended)
             if lacking >= 0:
                 return lacking
-            time = time_span(
-                s.event_time[i, L.EVENT_TICKS],
-                s.event_time[i, L.EVENT_REM],
-                s.starts[i, L.START_TICKS],
-                s.starts[i, L.START_REM],
-                s.par[L.TICK],
-            )
+            time = since_start(s, i, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM])
             if time * SLACK + s.par[L.SIMULTANEOUS] <= horizon:  # what is tied with the event comes within it, too
                 s.par[L.HORIZON] *= NARROWER
                 return lacking

@@ -5,23 +5,16 @@ import numpy as np
 from hpcchain.contact.pair import NOISE
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import since_start, start_time
 from hpcchain.layout.segment_bits import length_of, radius_of, same_start, series_error_of, struck
 
 LACKING = -1.0
 
 
 @inlined
-def age(par, ticks, remainder):
-    """Return the time that is so many ticks and a remainder after the clock's zero [time]."""
-    return ticks * par[L.TICK] + remainder
-
-
-@inlined
 def common_span(s, i, r, newer, limit):
     """Return r's lag, where on either segment both exist, for how long, and how much of that is of interest [time]."""
-    lag = (s.starts[i, L.START_TICKS] - s.starts[r, L.START_TICKS]) * s.par[L.TICK] + (
-        s.starts[i, L.START_REM] - s.starts[r, L.START_REM]
-    )
+    lag = since_start(s, r, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM])
     if lag >= 0.0:
         ti = 0.0
         tj = lag
@@ -33,11 +26,7 @@ def common_span(s, i, r, newer, limit):
     if until < horizon:
         horizon = until
     if newer >= 0:
-        known = age(
-            s.par,
-            s.starts[newer, L.START_TICKS] - s.starts[r, L.START_TICKS],
-            s.starts[newer, L.START_REM] - s.starts[r, L.START_REM],
-        )
+        known = since_start(s, r, s.starts[newer, L.START_TICKS], s.starts[newer, L.START_REM])
         horizon = min(horizon, known - tj + s.par[L.SIMULTANEOUS])
     return lag, ti, tj, until, horizon
 
@@ -92,7 +81,7 @@ def reach_of_lines(s, i, r, off_i, off_j, stepper):
         reach += series_error_of(s, s.segment[i, L.MOLECULE]) + series_error_of(s, s.segment[r, L.MOLECULE])
     growing = s.par[L.GROWTH_RATE]
     if growing != 0.0:
-        reach += sigma * growing * (age(s.par, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]) + off_i)
+        reach += sigma * growing * (start_time(s, i) + off_i)
     return reach
 
 
@@ -127,8 +116,6 @@ def contact_distance(s, i, r, lag):
     growing = s.par[L.GROWTH_RATE]
     if growing != 0.0:
         late = i if lag >= 0.0 else r
-        distance = sigma * (
-            s.par[L.GROWTH] + growing * age(s.par, s.starts[late, L.START_TICKS], s.starts[late, L.START_REM])
-        )
+        distance = sigma * (s.par[L.GROWTH] + growing * start_time(s, late))
         growth = sigma * growing
     return distance, growth

@@ -11,7 +11,7 @@ from numba.np.arrayobj import make_array
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import is_part, partner_of, series_begin, series_order
 from hpcchain.sector.queue.tournament import ROW_BITS, leaf_of, parent
 from hpcchain.sector.search.list_place import list_fraction, list_time
@@ -297,13 +297,7 @@ def _ask_for_cells(s, i):
     """Ask for the cells that single bead i's list will be renewed from, the lines behind them, and its own entry."""
     ny = s.cells[L.CELLS_Y]
     nz = s.cells[L.CELLS_Z]
-    lag = time_span(
-        s.event_time[i, L.EVENT_TICKS],
-        s.event_time[i, L.EVENT_REM],
-        s.starts[i, L.START_TICKS],
-        s.starts[i, L.START_REM],
-        s.par[L.TICK],
-    )
+    lag = since_start(s, i, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM])
     t = list_time(s, i, lag)
     cx = np.int64(list_fraction(s, i, 0, s.starts[i, L.X] + s.starts[i, L.VX] * t, t) * s.cells[L.GRID_X])
     cy = np.int64(list_fraction(s, i, 1, s.starts[i, L.Y] + s.starts[i, L.VY] * t, t) * s.cells[L.GRID_Y])

@@ -7,6 +7,7 @@ from hpcchain.contact.wall import wall_contact
 from hpcchain.contact.walls import gap_of, place_of_side, shape_contact
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import start_time
 from hpcchain.layout.segment_bits import radius_of, series_error_of, struck
 from hpcchain.sector.search.solved_contact_time import exact_contact
 
@@ -24,12 +25,10 @@ def wall_time(s, i, axis, side, limit, stepper):
         return np.inf
     sign = 1.0 - 2.0 * side
     growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
-    radius = radius_of(s.radius, i) * s.par[L.GROWTH] + growth * (
-        s.starts[i, L.START_TICKS] * s.par[L.TICK] + s.starts[i, L.START_REM]
-    )
+    radius = radius_of(s.radius, i) * s.par[L.GROWTH] + growth * start_time(s, i)
     if s.extended is not None:
         number = axis + L.AXES * side
-        wall = place_of_side(s, number, s.starts[i, L.START_TICKS] * s.par[L.TICK] + s.starts[i, L.START_REM])
+        wall = place_of_side(s, number, start_time(s, i))
         growth += s.walls[number, L.WALL_VELOCITY]
     gap = sign * (s.starts[i, axis] - wall) - radius
     if stepper is not None:
@@ -52,7 +51,7 @@ def shape_time(s, i, number, limit):
 
     What is later than `limit` is of no interest.
     """
-    time = s.starts[i, L.START_TICKS] * s.par[L.TICK] + s.starts[i, L.START_REM]
+    time = start_time(s, i)
     growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
     radius = radius_of(s.radius, i) * s.par[L.GROWTH] + growth * time
     rate = -growth - s.walls[number, L.WALL_VELOCITY]

@@ -64,20 +64,22 @@ def _arm(s, row, second, c, ticks, remainder):
     return centre[c] + (centre[L.VX + c] * dt + _fallen(s, c, dt, s.extended)[0]) - place
 
 
-@kernel
-def virial_of_arms(s, row, ticks, remainder):
-    """Return a contact's part of the molecular virial at its time, and write its tensor's [mass length^2 / time]."""
-    arms, way = s.arms[row], s.normals[L.MOST_TIES]
+@inlined
+def _lever(s, row, c, ticks, remainder):
     first, second = np.int64(0), np.int64(1)
-    moment = 0.0
-    for c in range(3):
-        way[c] = arms[L.ARM_WAY + c] + (
-            _arm(s, row, first, c, ticks, remainder) - _arm(s, row, second, c, ticks, remainder)
-        )
-        moment += arms[L.ARM_IMPULSE + c] * way[c]
-    x, y, z = arms[L.ARM_IMPULSE + L.X], arms[L.ARM_IMPULSE + L.Y], arms[L.ARM_IMPULSE + L.Z]
-    set_tensor(s.virial_tensor, x, y, z, way[0], way[1], way[2])
-    return moment
+    way = _arm(s, row, first, c, ticks, remainder) - _arm(s, row, second, c, ticks, remainder)
+    return s.arms[row, L.ARM_WAY + c] + way
+
+
+@kernel
+def lever_of_arms(s, row, ticks, remainder):
+    """Return the vector between the centres of mass of two molecules that touch at a time (`contact.virial.lever`)."""
+    x, y, z = np.int64(L.X), np.int64(L.Y), np.int64(L.Z)
+    return (
+        _lever(s, row, x, ticks, remainder),
+        _lever(s, row, y, ticks, remainder),
+        _lever(s, row, z, ticks, remainder),
+    )
 
 
 @kernel
@@ -181,8 +183,10 @@ def _settle_virial(s, h):
     if s.log[e, L.LOG_KIND] == L.WALL_KIND or s.log[e, L.LOG_KIND] == L.DRAW_KIND:
         return
     i = s.mol[h, L.MOL_FIRST]
-    moment = virial_of_arms(s, e, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM])
-    s.log[e, L.LOG_QUANTA] = np.rint(moment / s.par[L.QUANTUM])
+    lx, ly, lz = lever_of_arms(s, e, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM])
+    x, y, z = s.arms[e, L.ARM_IMPULSE + L.X], s.arms[e, L.ARM_IMPULSE + L.Y], s.arms[e, L.ARM_IMPULSE + L.Z]
+    set_tensor(s.virial_tensor, x, y, z, lx, ly, lz)
+    s.log[e, L.LOG_QUANTA] = np.rint((x * lx + y * ly + z * lz) / s.par[L.QUANTUM])
     for c in range(L.TENSOR_PARTS):
         s.log[e, L.LOG_TENSOR + c] = np.rint(s.virial_tensor[c] / s.par[L.QUANTUM])
 

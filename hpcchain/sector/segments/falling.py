@@ -21,15 +21,15 @@ def inverse_mass(s, i):
 
 
 @kernel
-def work_of_fixed(s, i, j, nx, ny, nz, impulse):
+def work_of_fixed(s, i, j, x, y, z):
     """Return the work that a contact of beads i and j does on the one of them that is free, if the other is fixed.
 
-    `impulse` acts on bead i along n. A fixed bead has the velocity that it starts with.
+    The impulse (x, y, z) acts on bead i. A fixed bead has the velocity that it starts with.
     """
     if inverse_mass(s, i) == 0.0:
-        return -impulse * (nx * s.starts[i, L.VX] + ny * s.starts[i, L.VY] + nz * s.starts[i, L.VZ])
+        return -(x * s.starts[i, L.VX] + y * s.starts[i, L.VY] + z * s.starts[i, L.VZ])
     if inverse_mass(s, j) == 0.0:
-        return impulse * (nx * s.starts[j, L.VX] + ny * s.starts[j, L.VY] + nz * s.starts[j, L.VZ])
+        return x * s.starts[j, L.VX] + y * s.starts[j, L.VY] + z * s.starts[j, L.VZ]
     return 0.0
 
 

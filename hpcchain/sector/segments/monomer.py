@@ -8,7 +8,6 @@ import math
 import numpy as np
 
 from hpcchain.contact.thermal import diffuse_single, draw_spin
-from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import is_thermal, normal_of, wall_velocity
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
@@ -66,10 +65,10 @@ def set_bounds(s, i, m):
 
 
 @kernel
-def bounce(par, starts, radius, table, at_i, at_j, i, j, e, tensor):
-    """Exchange momentum of two single beads in contact, e being e_n; return the impulse, 0 for a graze, and the virial.
+def bounce(par, starts, radius, table, at_i, at_j, i, j, e, normal):
+    """Exchange momentum of two single beads in contact, e being e_n; return the impulse and their distance.
 
-    In units of mass length / time and mass length^2 / time; `tensor` receives the parts of the virial's tensor.
+    In units of mass length / time, 0 for a graze, and length; `normal` receives the unit vector from j to i.
 
     Beads that touch are always as far apart, so a unit vector between them, its square, or a ratio that is 1 but for
     that, is always rounded alike, and the energy drifts by up to half a bit a contact. The vector times the speed will
@@ -94,7 +93,7 @@ def bounce(par, starts, radius, table, at_i, at_j, i, j, e, tensor):
     length = math.sqrt(square)
     un = nx * ux + ny * uy + nz * uz - growth * length
     if un >= 0.0 or square == 0.0:
-        return 0.0, 0.0
+        return 0.0, r
     wi = table[at_i]
     wj = table[at_j]
     p = -(1.0 + e) * un / (wi * square + wj * square)  # a sum of the two is always rounded alike, too
@@ -104,10 +103,10 @@ def bounce(par, starts, radius, table, at_i, at_j, i, j, e, tensor):
     starts[j, L.VX] -= p * wj * nx
     starts[j, L.VY] -= p * wj * ny
     starts[j, L.VZ] -= p * wj * nz
-    p *= length
-    part = p / r
-    set_tensor(tensor, part * rx, part * ry, part * rz, rx, ry, rz)
-    return p, p * r
+    normal[0] = rx / r
+    normal[1] = ry / r
+    normal[2] = rz / r
+    return p * length, r
 
 
 @kernel

@@ -7,7 +7,6 @@ import numpy as np
 from hpcchain.contact.thermal import next_redraw
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout import segment_entry as E
 from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.layout.clock import earlier
@@ -277,12 +276,12 @@ def schedule_molecule(s, m, base):
         and s.window_molecule[m, L.WINDOW_NUMBER] < s.window_molecule[m, L.WINDOW_HISTORY]
     ):
         begin = s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
-    if begin >= 0 and s.owner_history[begin + E.ALONE] != 0.0:
-        ticks = s.owner_history[begin + E.TICKS]
-        remainder = s.owner_history[begin + E.REM]
-        depth = np.int64(s.owner_history[begin + E.DEPTH])
-        lower = np.int64(s.owner_history[begin + E.LOWER])
-        higher = np.int64(s.owner_history[begin + E.HIGHER])
+    if begin >= 0 and s.owner_history[begin + L.ENTRY_ALONE] != 0.0:
+        ticks = s.owner_history[begin + L.ENTRY_TICKS]
+        remainder = s.owner_history[begin + L.ENTRY_REM]
+        depth = np.int64(s.owner_history[begin + L.ENTRY_DEPTH])
+        lower = np.int64(s.owner_history[begin + L.ENTRY_LOWER])
+        higher = np.int64(s.owner_history[begin + L.ENTRY_HIGHER])
         holder = L.BY_HISTORY
     else:
         waiting = waits(s, m)
@@ -338,11 +337,11 @@ def schedule_history(s, m, base):
         and s.window_molecule[m, L.WINDOW_NUMBER] < s.window_molecule[m, L.WINDOW_HISTORY]
     ):
         begin = s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
-        ticks = s.owner_history[begin + E.TICKS]
-        remainder = s.owner_history[begin + E.REM]
+        ticks = s.owner_history[begin + L.ENTRY_TICKS]
+        remainder = s.owner_history[begin + L.ENTRY_REM]
         due_ticks, due_remainder = next_time_of(s, m)
         sooner = earlier(ticks, remainder, due_ticks, due_remainder)
-        if sooner and s.owner_history[begin + E.ALONE] != 0.0:
+        if sooner and s.owner_history[begin + L.ENTRY_ALONE] != 0.0:
             _enqueue(s, m, ticks, remainder, np.int64(L.BY_HISTORY), base)
             return
     schedule_molecule(s, m, base)

@@ -12,7 +12,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start, time_span
 from hpcchain.layout.segment_bits import series_begin, series_order, start_depth
 from hpcchain.propagators.interface import load, load_start
 from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_prepare
@@ -108,7 +108,7 @@ def _since(s, m, ticks, remainder):
     A ghost's that waits for its owner stays where it ends: what is made of it then is set right when that has told.
     """
     i = s.mol[m, L.MOL_FIRST]
-    dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+    dt = since_start(s, i, ticks, remainder)
     return s.timing[m, L.LENGTH] if _waits(s, m, dt) else dt
 
 
@@ -123,7 +123,7 @@ def any_waits(s, low, high, ticks, remainder):
     """Whether one of these rows is a ghost's that waits for its owner at a time: where it is then is not known here."""
     for m in range(low, high + 1):
         i = s.mol[m, L.MOL_FIRST]
-        dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+        dt = since_start(s, i, ticks, remainder)
         if _waits(s, m, dt):
             return True
     return False

@@ -33,9 +33,8 @@ from hpcchain.model.physics.walls import shapes_of, wall_rows
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.search.list_place import TURN
-from hpcchain.sector.setup.list_room import list_arrays
 from hpcchain.sector.setup.molecule_classes import has_law
-from hpcchain.sector.setup.shell import filled
+from hpcchain.sector.setup.shell import filled, list_arrays
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics, State, System, Topology

@@ -161,11 +161,6 @@ def has_law(physics: Physics) -> bool:
     return physics.propagator == "variational" and physics.options.collision != "exact"
 
 
-def steps_rods(physics: Physics) -> bool:
-    """Whether rods of a kind with these constants move in steps; runs begun before they could fly exactly for good."""
-    return physics.propagator == "rattle" and physics.options.rods == "steps"
-
-
 def solver_of(topology: Topology, m: int, physics: Physics) -> int:
     """Return which code moves molecule m freely; `physics` is that of its kind."""
     n = int(topology.first_bead[m + 1] - topology.first_bead[m])
@@ -175,7 +170,7 @@ def solver_of(topology: Topology, m: int, physics: Physics) -> int:
     if has_fixed(topology, m) and gravity_of(physics).any():
         return L.GRAPH  # which alone knows of accelerations that are not all beads'
     if topology.rod[m]:
-        return L.ROD_STEPPER if steps_rods(physics) else L.ROD
+        return L.ROD_STEPPER if physics.propagator == "rattle" else L.ROD
     if topology.body[m]:
         return L.BODY
     if PROPAGATORS[physics.propagator].solvers:

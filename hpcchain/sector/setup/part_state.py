@@ -8,14 +8,13 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout import part_columns as P
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import is_part, set_order
 
 
 def part_state(s: Any, beads: np.ndarray) -> np.ndarray:
-    """Return `State.parts` of a sector's beads in these rows, (n, COLUMNS) (`layout.part_columns`)."""
-    parts = np.zeros((len(beads), P.COLUMNS))
+    """Return `State.parts` of a sector's beads in these rows, (n, COLUMNS) (`layout.workspace`)."""
+    parts = np.zeros((len(beads), W.PART_COLUMNS))
     _read(s, beads, parts)
     return parts
 
@@ -42,13 +41,13 @@ def _read(s, beads, parts):
         if not is_part(s, m):
             continue
         row = parts[k]
-        row[P.LENGTH], row[P.ORDER] = s.timing[m, L.LENGTH], s.mol[m, L.MOL_ORDER]
-        row[P.ACCELERATION], row[P.SPEED] = s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED]
+        row[W.PART_LENGTH], row[W.PART_ORDER] = s.timing[m, L.LENGTH], s.mol[m, L.MOL_ORDER]
+        row[W.PART_ACCELERATION], row[W.PART_SPEED] = s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED]
         for c in range(L.START_COLUMNS):
-            row[P.CENTRE + c] = s.centre[s.block[m, L.BLOCK_CHAIN], c]
+            row[W.PART_CENTRE + c] = s.centre[s.block[m, L.BLOCK_CHAIN], c]
         begin, size = _coefficients(s, m, i)
         for c in range(size):
-            row[P.SERIES + c] = s.series[begin + c]
+            row[W.PART_SERIES + c] = s.series[begin + c]
 
 
 @kernel
@@ -60,16 +59,16 @@ def _write(s, beads, parts):
         if not is_part(s, m):
             continue
         row = parts[k]
-        s.mol[m, L.MOL_ORDER] = np.int64(row[P.ORDER])
+        s.mol[m, L.MOL_ORDER] = np.int64(row[W.PART_ORDER])
         if s.mol[m, L.MOL_ORDER] == 0:
             continue
-        s.timing[m, L.LENGTH] = row[P.LENGTH]
-        s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED] = row[P.ACCELERATION], row[P.SPEED]
+        s.timing[m, L.LENGTH] = row[W.PART_LENGTH]
+        s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED] = row[W.PART_ACCELERATION], row[W.PART_SPEED]
         for c in range(L.START_COLUMNS):
-            s.centre[s.block[m, L.BLOCK_CHAIN], c] = row[P.CENTRE + c]
+            s.centre[s.block[m, L.BLOCK_CHAIN], c] = row[W.PART_CENTRE + c]
         begin, size = _coefficients(s, m, i)
         for c in range(size):
-            s.series[begin + c] = row[P.SERIES + c]
+            s.series[begin + c] = row[W.PART_SERIES + c]
         set_order(s.segment, i, s.mol[m, L.MOL_ORDER])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import time_span
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import set_event
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.segments.list_renewal import renew_list
@@ -53,7 +53,7 @@ def activate(s, beads, ticks, remainder, base):
         i = beads[k]
         m = s.segment[i, L.MOLECULE]
         sweep(s, m)
-        dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+        dt = since_start(s, i, ticks, remainder)
         status = renew_list(s, i, dt)
         if status:
             return status

@@ -27,7 +27,6 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout import segment_entry as E
 from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import (
@@ -87,7 +86,7 @@ def message_size(s, rows, lent):
     for k in range(len(rows)):
         m = rows[k]
         if lent[m] != 0:
-            total += E.HEAD + _further_size(s, m)
+            total += L.HEAD + _further_size(s, m)
     return total
 
 
@@ -110,14 +109,14 @@ def _further_size(s, m):
 def _size(s, m, extended):
     """Return the floats that a segment of molecule m takes in a message, but for what only parts of chains have."""
     if extended is not None:
-        return E.BEADS + (E.PER_BEAD + s.extra.shape[1]) * s.mol[m, L.MOL_BEADS]
-    return E.BEADS + E.PER_BEAD * s.mol[m, L.MOL_BEADS]
+        return L.ENTRY_BEADS + (L.ENTRY_PER_BEAD + s.extra.shape[1]) * s.mol[m, L.MOL_BEADS]
+    return L.ENTRY_BEADS + L.ENTRY_PER_BEAD * s.mol[m, L.MOL_BEADS]
 
 
 @kernel
 def _write_extra(s, i, out, at, extended):
     """Write bead row i's `extra` behind what else a message has of it at `at`, if any; return where the next begins."""
-    at += E.PER_BEAD
+    at += L.ENTRY_PER_BEAD
     if extended is not None:
         for c in range(s.extra.shape[1]):
             out[at + c] = s.extra[i, c]
@@ -128,7 +127,7 @@ def _write_extra(s, i, out, at, extended):
 @kernel
 def _read_extra(s, i, at, extended):
     """Read bead row i's `extra` from its owner's history; `at` and what is returned as in `_write_extra`."""
-    at += E.PER_BEAD
+    at += L.ENTRY_PER_BEAD
     if extended is not None:
         for c in range(s.extra.shape[1]):
             s.extra[i, c] = s.owner_history[at + c]
@@ -142,7 +141,7 @@ def _unlike_extra(s, i, at, extended):
     if extended is not None:
         for c in range(s.extra.shape[1]):
             x = s.extra[i, c]
-            y = s.owner_history[at + E.PER_BEAD + c]
+            y = s.owner_history[at + L.ENTRY_PER_BEAD + c]
             if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
                 return True
     return False
@@ -157,10 +156,10 @@ def pack(s, rows, lent, out):
         if lent[m] == 0:
             continue
         sent = s.window_molecule[m, L.WINDOW_SENT]
-        out[at + E.HEAD_ID] = s.window_molecule[m, L.WINDOW_ID]
-        out[at + E.HEAD_KEPT] = sent
-        out[at + E.HEAD_TOTAL] = s.window_molecule[m, L.WINDOW_NUMBER]
-        at += E.HEAD
+        out[at + L.HEAD_ID] = s.window_molecule[m, L.WINDOW_ID]
+        out[at + L.HEAD_KEPT] = sent
+        out[at + L.HEAD_TOTAL] = s.window_molecule[m, L.WINDOW_NUMBER]
+        at += L.HEAD
         size = _size(s, m, s.extended)
         if k + 1 < len(rows) and lent[rows[k + 1]] != 0:
             _ask_for_segment(s, rows[k + 1])
@@ -188,31 +187,31 @@ def _ask_for_segment(s, m):
 @kernel
 def _write(s, h, out, at):
     first = s.mol[h, L.MOL_FIRST]
-    out[at + E.TICKS] = s.starts[first, L.START_TICKS]
-    out[at + E.REM] = s.starts[first, L.START_REM]
-    out[at + E.DEPTH] = start_depth(s.segment, first)
-    out[at + E.LOWER] = s.window_molecule[h, L.WINDOW_LOWER]
-    out[at + E.HIGHER] = s.window_molecule[h, L.WINDOW_HIGHER]
-    out[at + E.RUNNING_LENGTH] = s.running_length[h]
+    out[at + L.ENTRY_TICKS] = s.starts[first, L.START_TICKS]
+    out[at + L.ENTRY_REM] = s.starts[first, L.START_REM]
+    out[at + L.ENTRY_DEPTH] = start_depth(s.segment, first)
+    out[at + L.ENTRY_LOWER] = s.window_molecule[h, L.WINDOW_LOWER]
+    out[at + L.ENTRY_HIGHER] = s.window_molecule[h, L.WINDOW_HIGHER]
+    out[at + L.ENTRY_RUNNING_LENGTH] = s.running_length[h]
     for c in range(3):
-        out[at + E.IMAGE + c] = s.mol[h, L.MOL_IMAGE + c]
-    out[at + E.LENGTH] = s.timing[h, L.LENGTH]
-    out[at + E.WRONG] = series_error_of(s, h)
+        out[at + L.ENTRY_IMAGE + c] = s.mol[h, L.MOL_IMAGE + c]
+    out[at + L.ENTRY_LENGTH] = s.timing[h, L.LENGTH]
+    out[at + L.ENTRY_WRONG] = series_error_of(s, h)
     window_event = s.window_molecule[h, L.WINDOW_EVENT]
     members = s.window_event[window_event, L.EVENT_SIZE] if window_event > 0 else 0
-    out[at + E.MEMBERS] = members
+    out[at + L.ENTRY_MEMBERS] = members
     for k in range(L.MOST_MEMBERS):
-        out[at + E.MEMBER_IDS + k] = (
+        out[at + L.ENTRY_MEMBER_IDS + k] = (
             s.window_molecule[s.window_event[window_event, L.EVENT_MEMBERS + k], L.WINDOW_ID] if k < members else -1
         )
-    out[at + E.ALONE] = 0.0
-    at += E.BEADS
+    out[at + L.ENTRY_ALONE] = 0.0
+    at += L.ENTRY_BEADS
     for i in range(first, first + s.mol[h, L.MOL_BEADS]):
         for c in range(6):
             out[at + c] = s.starts[i, c]
-        out[at + E.BEAD_MARKS] = _marks(s.segment, i)
-        out[at + E.BEAD_ACCELERATION] = s.bounds[i, L.ACCELERATION]
-        out[at + E.BEAD_SPEED] = s.bounds[i, L.SPEED]
+        out[at + L.ENTRY_MARKS] = _marks(s.segment, i)
+        out[at + L.ENTRY_ACCELERATION] = s.bounds[i, L.ACCELERATION]
+        out[at + L.ENTRY_SPEED] = s.bounds[i, L.SPEED]
         at = _write_extra(s, i, out, at, s.extended)
 
 
@@ -248,11 +247,11 @@ def longest_history(s, message, row_of):
     at = 0
     floats = 0
     while at < len(message):
-        m = lookup(row_of, np.int64(message[at + E.HEAD_ID]))
-        more = np.int64(message[at + E.HEAD_TOTAL]) - np.int64(message[at + E.HEAD_KEPT])
-        most = max(most, np.int64(message[at + E.HEAD_TOTAL]))
+        m = lookup(row_of, np.int64(message[at + L.HEAD_ID]))
+        more = np.int64(message[at + L.HEAD_TOTAL]) - np.int64(message[at + L.HEAD_KEPT])
+        most = max(most, np.int64(message[at + L.HEAD_TOTAL]))
         _ask_for_events(s, m)
-        at += E.HEAD
+        at += L.HEAD
         size = more * _size(s, m, s.extended)
         if s.stretched is not None:
             if is_part(s, m):
@@ -297,10 +296,10 @@ def receive(s, message, row_of, wanted, base):
     at = 0
     count = 0
     while at < len(message):
-        m = lookup(row_of, np.int64(message[at + E.HEAD_ID]))
-        kept = np.int64(message[at + E.HEAD_KEPT])
-        total = np.int64(message[at + E.HEAD_TOTAL])
-        at += E.HEAD
+        m = lookup(row_of, np.int64(message[at + L.HEAD_ID]))
+        kept = np.int64(message[at + L.HEAD_KEPT])
+        total = np.int64(message[at + L.HEAD_TOTAL])
+        at += L.HEAD
         own = _size(s, m, s.extended)
         for k in range(kept + 1, total + 1):
             begin = s.scalars[L.SCALAR_HISTORY]
@@ -313,7 +312,7 @@ def receive(s, message, row_of, wanted, base):
             s.owner_history_at[m, k] = begin
             s.scalars[L.SCALAR_HISTORY] += size
             at += size
-            s.owner_history[begin + E.ALONE] = _alone(s, begin, row_of)
+            s.owner_history[begin + L.ENTRY_ALONE] = _alone(s, begin, row_of)
             count = _want(s, begin, row_of, wanted, count)
         s.window_molecule[m, L.WINDOW_HISTORY] = total
         touch(s.window_molecule, s.touched, s.scalars, m)
@@ -324,8 +323,8 @@ def receive(s, message, row_of, wanted, base):
 
 @kernel
 def _alone(s, begin, row_of):
-    for k in range(np.int64(s.owner_history[begin + E.MEMBERS])):
-        m = lookup(row_of, np.int64(s.owner_history[begin + E.MEMBER_IDS + k]))
+    for k in range(np.int64(s.owner_history[begin + L.ENTRY_MEMBERS])):
+        m = lookup(row_of, np.int64(s.owner_history[begin + L.ENTRY_MEMBER_IDS + k]))
         if m >= 0 and s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             return 0.0
     return 1.0
@@ -333,18 +332,18 @@ def _alone(s, begin, row_of):
 
 @kernel
 def _want(s, begin, row_of, wanted, count):
-    members = np.int64(s.owner_history[begin + E.MEMBERS])
+    members = np.int64(s.owner_history[begin + L.ENTRY_MEMBERS])
     ours = False
     seen = True
     for k in range(members):
-        m = lookup(row_of, np.int64(s.owner_history[begin + E.MEMBER_IDS + k]))
+        m = lookup(row_of, np.int64(s.owner_history[begin + L.ENTRY_MEMBER_IDS + k]))
         ours = ours or (m >= 0 and s.mol[m, L.MOL_OWNERSHIP] != L.GHOST)
         seen = seen and m >= 0 and s.mol[m, L.MOL_OWNERSHIP] != L.GHOST
-    core = 2 if s.owner_history[begin + E.HIGHER] >= 0.0 else 1  # of a contact with a wall one molecule
+    core = 2 if s.owner_history[begin + L.ENTRY_HIGHER] >= 0.0 else 1  # of a contact with a wall one molecule
     if not ours or seen or members <= core:
         return count
     for k in range(members):
-        molecule_id = np.int64(s.owner_history[begin + E.MEMBER_IDS + k])
+        molecule_id = np.int64(s.owner_history[begin + L.ENTRY_MEMBER_IDS + k])
         m = lookup(row_of, molecule_id)
         if (m < 0 or s.mol[m, L.MOL_OWNERSHIP] == L.GHOST) and count < len(wanted):
             wanted[count] = molecule_id
@@ -383,32 +382,32 @@ def same_segment(s, h, begin):
     """Whether the segment in molecule row h starts with the very bits of a segment of its owner's history."""
     first = s.mol[h, L.MOL_FIRST]
     if (
-        s.starts[first, L.START_TICKS] != s.owner_history[begin + E.TICKS]
-        or s.starts[first, L.START_REM] != s.owner_history[begin + E.REM]
+        s.starts[first, L.START_TICKS] != s.owner_history[begin + L.ENTRY_TICKS]
+        or s.starts[first, L.START_REM] != s.owner_history[begin + L.ENTRY_REM]
     ):
         return False
     if (
-        start_depth(s.segment, first) != s.owner_history[begin + E.DEPTH]
-        or s.running_length[h] != s.owner_history[begin + E.RUNNING_LENGTH]
+        start_depth(s.segment, first) != s.owner_history[begin + L.ENTRY_DEPTH]
+        or s.running_length[h] != s.owner_history[begin + L.ENTRY_RUNNING_LENGTH]
     ):
         return False
     if (
-        s.window_molecule[h, L.WINDOW_LOWER] != s.owner_history[begin + E.LOWER]
-        or s.window_molecule[h, L.WINDOW_HIGHER] != s.owner_history[begin + E.HIGHER]
+        s.window_molecule[h, L.WINDOW_LOWER] != s.owner_history[begin + L.ENTRY_LOWER]
+        or s.window_molecule[h, L.WINDOW_HIGHER] != s.owner_history[begin + L.ENTRY_HIGHER]
     ):
         return False
     for c in range(3):
-        if s.mol[h, L.MOL_IMAGE + c] != s.owner_history[begin + E.IMAGE + c]:
+        if s.mol[h, L.MOL_IMAGE + c] != s.owner_history[begin + L.ENTRY_IMAGE + c]:
             return False
-    at = begin + E.BEADS
-    per_bead = (_size(s, h, s.extended) - E.BEADS) // s.mol[h, L.MOL_BEADS]
+    at = begin + L.ENTRY_BEADS
+    per_bead = (_size(s, h, s.extended) - L.ENTRY_BEADS) // s.mol[h, L.MOL_BEADS]
     for i in range(first, first + s.mol[h, L.MOL_BEADS]):
         for c in range(6):
             x = s.starts[i, c]
             y = s.owner_history[at + c]
             if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
                 return False
-        if _marks(s.segment, i) != s.owner_history[at + E.BEAD_MARKS]:
+        if _marks(s.segment, i) != s.owner_history[at + L.ENTRY_MARKS]:
             return False
         if _unlike_extra(s, i, at, s.extended):
             return False
@@ -437,34 +436,34 @@ def replay(s, m):
     save_segment(s, m)
     s.scalars[L.SCALAR_SERIAL] += 1
     s.window_molecule[m, L.WINDOW_EVENT] = FROM_OWNER
-    s.window_molecule[m, L.WINDOW_LOWER] = np.int64(s.owner_history[begin + E.LOWER])
-    s.window_molecule[m, L.WINDOW_HIGHER] = np.int64(s.owner_history[begin + E.HIGHER])
-    s.running_length[m] = s.owner_history[begin + E.RUNNING_LENGTH]
+    s.window_molecule[m, L.WINDOW_LOWER] = np.int64(s.owner_history[begin + L.ENTRY_LOWER])
+    s.window_molecule[m, L.WINDOW_HIGHER] = np.int64(s.owner_history[begin + L.ENTRY_HIGHER])
+    s.running_length[m] = s.owner_history[begin + L.ENTRY_RUNNING_LENGTH]
     for c in range(3):
-        s.mol[m, L.MOL_IMAGE + c] = np.int64(s.owner_history[begin + E.IMAGE + c])
+        s.mol[m, L.MOL_IMAGE + c] = np.int64(s.owner_history[begin + L.ENTRY_IMAGE + c])
     first = s.mol[m, L.MOL_FIRST]
-    at = begin + E.BEADS
+    at = begin + L.ENTRY_BEADS
     fastest = 0.0
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        fastest = max(fastest, s.owner_history[at + E.BEAD_SPEED])
+        fastest = max(fastest, s.owner_history[at + L.ENTRY_SPEED])
         for c in range(6):
             s.starts[i, c] = s.owner_history[at + c]
-        s.starts[i, L.START_TICKS] = s.owner_history[begin + E.TICKS]
-        s.starts[i, L.START_REM] = s.owner_history[begin + E.REM]
-        marks = np.int64(s.owner_history[at + E.BEAD_MARKS])
-        set_start(s.segment, i, np.int64(s.owner_history[begin + E.DEPTH]), marks & 1)
+        s.starts[i, L.START_TICKS] = s.owner_history[begin + L.ENTRY_TICKS]
+        s.starts[i, L.START_REM] = s.owner_history[begin + L.ENTRY_REM]
+        marks = np.int64(s.owner_history[at + L.ENTRY_MARKS])
+        set_start(s.segment, i, np.int64(s.owner_history[begin + L.ENTRY_DEPTH]), marks & 1)
         set_in_contact(s.segment, i, marks >> 1)
         set_order(s.segment, i, _order_of_replayed(s, m))
-        s.bounds[i, L.ACCELERATION] = s.owner_history[at + E.BEAD_ACCELERATION]
-        s.bounds[i, L.SPEED] = s.owner_history[at + E.BEAD_SPEED]
+        s.bounds[i, L.ACCELERATION] = s.owner_history[at + L.ENTRY_ACCELERATION]
+        s.bounds[i, L.SPEED] = s.owner_history[at + L.ENTRY_SPEED]
         at = _read_extra(s, i, at, s.extended)
     if s.stretched is not None:
         if is_part(s, m):
             replay_part(s, m, at)
     s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
-    s.timing[m, L.LENGTH] = s.owner_history[begin + E.LENGTH]
+    s.timing[m, L.LENGTH] = s.owner_history[begin + L.ENTRY_LENGTH]
     if s.stepper is not None:
-        s.series_error[m] = s.owner_history[begin + E.WRONG]
+        s.series_error[m] = s.owner_history[begin + L.ENTRY_WRONG]
     note_top_speed(s, m, fastest)
     sweep(s, m)
     s.window_molecule[m, L.WINDOW_MATCH] = 1
@@ -502,13 +501,13 @@ def count_mismatched(s):
 @inlined
 def part_size(s, h):
     """Return the floats that stand behind the beads of the segment in row h, a part of a long chain."""
-    return E.OF_PART + s.mol[h, L.MOL_BEADS] * W.curve(s.mol[h, L.MOL_ORDER])
+    return L.ENTRY_OF_PART + s.mol[h, L.MOL_BEADS] * W.curve(s.mol[h, L.MOL_ORDER])
 
 
 @inlined
 def part_size_of(s, m, message, at):
     """Return the floats that stand at a place of a message behind the beads of a segment of row m, a part."""
-    return E.OF_PART + s.mol[m, L.MOL_BEADS] * W.curve(np.int64(message[at + E.ORDER]))
+    return L.ENTRY_OF_PART + s.mol[m, L.MOL_BEADS] * W.curve(np.int64(message[at + L.ENTRY_ORDER]))
 
 
 @kernel
@@ -524,10 +523,10 @@ def parts_size(s, m, message, at, segments, own):
 def write_part(s, h, out, at):
     """Write what a message has of the segment in row h behind its beads."""
     for c in range(L.CHANGE_COLUMNS):
-        out[at + E.OF_CENTRE + c] = s.centre_change[h, c]
-    out[at + E.ORDER] = s.mol[h, L.MOL_ORDER]
+        out[at + L.ENTRY_OF_CENTRE + c] = s.centre_change[h, c]
+    out[at + L.ENTRY_ORDER] = s.mol[h, L.MOL_ORDER]
     begin = W.UNIT * s.mol[h, L.MOL_SERIES]
-    at += E.OF_PART
+    at += L.ENTRY_OF_PART
     for k in range(s.mol[h, L.MOL_BEADS] * W.curve(s.mol[h, L.MOL_ORDER])):
         out[at + k] = s.series[begin + k]
 
@@ -543,12 +542,12 @@ def same_part(s, h, begin, at):
     begin, at : int
         In `owner_history`: of the segment, and of what stands behind its beads.
     """
-    if s.timing[h, L.LENGTH] != s.owner_history[begin + E.LENGTH]:
+    if s.timing[h, L.LENGTH] != s.owner_history[begin + L.ENTRY_LENGTH]:
         return False
-    if s.mol[h, L.MOL_ORDER] != s.owner_history[at + E.ORDER]:
+    if s.mol[h, L.MOL_ORDER] != s.owner_history[at + L.ENTRY_ORDER]:
         return False
     first = W.UNIT * s.mol[h, L.MOL_SERIES]
-    at += E.OF_PART
+    at += L.ENTRY_OF_PART
     for k in range(s.mol[h, L.MOL_BEADS] * W.curve(s.mol[h, L.MOL_ORDER])):
         x, y = s.series[first + k], s.owner_history[at + k]
         if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
@@ -560,11 +559,11 @@ def same_part(s, h, begin, at):
 def replay_part(s, m, at):
     """Take from its owner's history, at a place, what row m's segment has besides its beads."""
     for c in range(L.CHANGE_COLUMNS):
-        s.centre_change[m, c] = s.owner_history[at + E.OF_CENTRE + c]
-    s.mol[m, L.MOL_ORDER] = np.int64(s.owner_history[at + E.ORDER])
+        s.centre_change[m, c] = s.owner_history[at + L.ENTRY_OF_CENTRE + c]
+    s.mol[m, L.MOL_ORDER] = np.int64(s.owner_history[at + L.ENTRY_ORDER])
     for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
         set_order(s.segment, i, s.mol[m, L.MOL_ORDER])
     begin = W.UNIT * s.mol[m, L.MOL_SERIES]
-    at += E.OF_PART
+    at += L.ENTRY_OF_PART
     for k in range(s.mol[m, L.MOL_BEADS] * W.curve(s.mol[m, L.MOL_ORDER])):
         s.series[begin + k] = s.owner_history[at + k]

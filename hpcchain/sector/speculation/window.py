@@ -6,7 +6,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import after, earlier, time_span
+from hpcchain.layout.clock import after, earlier, since_start, time_span
 from hpcchain.layout.segment_bits import series_error_of
 from hpcchain.sector.search.list_place import list_speed, turned
 from hpcchain.sector.search.prefetch import ask, ask_for_molecule
@@ -264,7 +264,7 @@ def move_reference(s, rows, ticks, remainder, reference_position, speed):
         off = 0.0
         square = 0.0
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-            dt = time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+            dt = since_start(s, i, ticks, remainder)
             u = s.starts[i, L.VX] - s.par[L.DRIFT]
             v = s.starts[i, L.VY] - s.par[L.DRIFT + L.Y]
             w = s.starts[i, L.VZ] - s.par[L.DRIFT + L.Z]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.jit.lanes import LANES
+from hpcchain.jit.simd_plain import LANES
 from hpcchain.layout import workspace as W
 from hpcchain.model.molecules.bond_graph import build_structure
 from hpcchain.model.molecules.rods import sites

@@ -1,5 +1,7 @@
 """How long contacts last: what is left of one shrinks with time, is gone at the contact time, and decides e_n."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -11,14 +13,22 @@ from hpcchain.layout.segment_bits import in_contact, set_in_contact
 TIME = 0.02
 
 
+class Sector(NamedTuple):
+    """The arrays of a sector that are read here."""
+
+    par: np.ndarray
+    segment: np.ndarray
+    starts: np.ndarray
+
+
 def sector(left, contact_time=TIME, restitution=0.3):
-    """Return `par`, `segment`, `starts` of beads of whose last contacts that is left; segments begin at 5 ticks."""
+    """Return beads of whose last contacts that is left; segments begin at 5 ticks."""
     par, segment, starts = np.zeros(PARAMETERS), np.zeros((len(left), 4), dtype=np.int64), np.zeros((len(left), 8))
     par[RESTITUTION], par[CONTACT_RATE], par[TICK] = restitution, tc_model.contact_rate(contact_time), 2.0**-6
     starts[:, 6] = 5.0
     for i, value in enumerate(left):
         set_in_contact(segment, i, value)
-    return par, segment, starts
+    return Sector(par, segment, starts)
 
 
 @pytest.mark.parametrize(
@@ -66,17 +76,17 @@ def test_halves_make_a_whole():
     ],
 )
 def test_energy_is_kept_where_either_bead_has_a_contact(left, pair, e):
-    par, segment, starts = sector(left)
-    assert tc_model.restitution_now(par, segment, *pair) == e
-    assert tc_model.restitution_at(par, starts, segment, np.array([pair]), 1, 5.0, 0.0) == e
-    later = tc_model.restitution_at(par, starts, segment, np.array([pair]), 1, 5.0 + 2 * TIME * 2.0**6, 0.0)
+    s = sector(left)
+    assert tc_model.restitution_now(s.par, s.segment, *pair) == e
+    assert tc_model.restitution_at(s, np.array([pair]), 1, 5.0, 0.0) == e
+    later = tc_model.restitution_at(s, np.array([pair]), 1, 5.0 + 2 * TIME * 2.0**6, 0.0)
     assert later == 0.3
 
 
 def test_contacts_together_have_one_coefficient():
-    par, segment, starts = sector([0, 0, 0, 9])
+    s = sector([0, 0, 0, 9])
     pairs = np.array([[0, 1], [1, 2], [3, -2]])
-    found = [tc_model.restitution_at(par, starts, segment, pairs, count, 5.0, 0.0) for count in (1, 2, 3)]
+    found = [tc_model.restitution_at(s, pairs, count, 5.0, 0.0) for count in (1, 2, 3)]
     assert found == [0.3, 0.3, 1.0]
 
 

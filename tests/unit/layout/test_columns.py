@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import hpcchain
-from hpcchain.layout import arrays, segment_entry, workspace
+from hpcchain.layout import arrays, workspace
 
 PACKAGE = Path(hpcchain.__file__).parent
 KERNELS = {"hpcchain.jit.decorators", "hpcchain.jit.outlined"}
@@ -187,7 +187,7 @@ def test_no_column_is_a_number(path):
     assert number_names(integer_constants(ast.parse(path.read_text()))) == []
 
 
-@pytest.mark.parametrize("module", [arrays, workspace, segment_entry], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [arrays, workspace], ids=lambda module: module.__name__)
 def test_names_of_columns_are_no_numbers(module):
     """What the tables define are no numbers in words."""
     assert number_names((name, value) for name, value in vars(module).items() if name.isupper()) == []

@@ -185,18 +185,6 @@ def test_totals_sum_over_ranks_to_the_last_unit():
     assert totals.saved()["interval_pushes"] == [3 * 2**70, 0, 3]
 
 
-def test_totals_go_on_from_an_earlier_versions_checkpoint():
-    totals = Totals(
-        Counting(), {"contacts": 4, "wall_contacts": 1, "interval_contacts": 2, "interval_virial": 1.75}, Single()
-    )
-    assert (totals.contacts, totals.interval_contacts, totals.interval_virial) == (4, 2, 1.75)
-    assert totals.interval_pushes is None and totals.saved()["interval_pushes"] is None
-    again = Totals(Counting(), json.loads(json.dumps(totals.saved())), Single())
-    assert again.interval_pushes is None and again.interval_tensor is None
-    again.begin_interval()
-    assert again.interval_pushes == [0.0, 0.0, 0.0] and again.interval_tensor == [0.0] * 6
-
-
 def test_the_run_log_is_json_with_the_promised_keys(tmp_path):
     log = RunLog(tmp_path / "run.jsonl")
     observed = {"kinetic_energy": 2.0, "temperature": 1.0, "pressure": math.nan, "momentum": np.array([1.0, -3.0, 2.0])}

@@ -121,7 +121,7 @@ def test_single_numbers_far_out_are_refused(write, key, value):
 
 
 def test_files_are_looked_at(write, tmp_path, monkeypatch):
-    """A start that an earlier version made."""
+    """A start that `build` does not make."""
     with monkeypatch.context() as earlier:
         earlier.setattr(check, "THERMAL_TIMES", check.THERMAL_TIMES.__class__("any", 0.0, 1e300))
         api.build(write(explicit(1e-20)), tmp_path / "start.h5")

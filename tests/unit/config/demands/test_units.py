@@ -173,21 +173,56 @@ def test_steps_that_no_potential_can_follow_are_refused(tmp_path, name):
         load_config(tmp_path / "in.toml")
 
 
-def test_the_longest_step_is_ten_times_that_at_which_verlet_becomes_unstable(tmp_path):
-    """Two beads of mass 1 with k = 1: omega^2 = 2, unstable beyond 2^1/2."""
-    kind = SOFT | {"beads": 2}
-    for step, good in ((14.1, True), (14.2, False)):
+MIDPOINT = {"base": "midpoint"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "kind", "good", "bad", "says"),
+    [
+        ({}, {}, 1.41, 1.42, "longer than 2 over it, 1.41, are unstable"),
+        ({"integrator": "dsi"}, {"hard": True, "rigid": False}, 1.41, 1.42, "are unstable"),
+        (MIDPOINT, {}, 3.74, 3.75, r"longer than 5.29 over it, 3.74, are not found by the midpoint rule"),
+    ],
+)
+def test_the_longest_step_is_that_at_which_a_method_fails(tmp_path, steps, kind, good, bad, says):
+    """Two beads of mass 1 with k = 1: omega^2 = 2, Verlet is unstable beyond 2^1/2, the midpoint rule never."""
+    for step in (good, bad):
         sections = soft() | {
-            "molecule": [kind],
-            "steps": {"step": step},
-            "run": {"engine": "steps", "end_time": 10.0 * step},
+            "molecule": [SOFT | {"beads": 2} | kind],
+            "steps": {"step": step} | steps,
+            "run": {"engine": "steps", "end_time": step},
         }
         output = dict.fromkeys(("frame_every", "report_every", "checkpoint_every"), step)
         (tmp_path / "in.toml").write_text(to_toml(tables(**sections, output=output)))
+        if step == good:
+            load_config(tmp_path / "in.toml")
+        else:
+            with pytest.raises(ConfigError, match=says):
+                load_config(tmp_path / "in.toml")
+
+
+def test_a_potential_is_as_stiff_as_where_hard_cores_let_beads_come(tmp_path):
+    """Beads of diameter 1 never come to the minimum of a potential with sigma = 0.8; those of .5 do."""
+    for diameter, good in ((1.0, True), (0.5, False)):
+        kind = {"kind": "monomer", "count": 4, "diameter": diameter}
+        sections = lennard_jones(epsilon=1e4, sigma=0.8, cutoff=2.0) | {"molecule": [kind], "steps": {"step": 0.002}}
+        (tmp_path / "in.toml").write_text(to_toml(tables(**sections)))
         if good:
             load_config(tmp_path / "in.toml")
         else:
-            with pytest.raises(ConfigError, match=r"longer than 2 over it, 1.41, are unstable"):
+            with pytest.raises(ConfigError, match="are unstable"):
+                load_config(tmp_path / "in.toml")
+
+
+def test_beads_of_a_rigid_molecule_are_as_slow_as_the_whole(tmp_path):
+    for beads, good in ((4, True), (2, False)):
+        kind = {"kind": "chain", "beads": beads, "count": 4, "hard": False}
+        sections = lennard_jones(epsilon=500.0, cutoff=2.0) | {"molecule": [kind]}
+        (tmp_path / "in.toml").write_text(to_toml(tables(**sections)))
+        if good:
+            load_config(tmp_path / "in.toml")
+        else:
+            with pytest.raises(ConfigError, match="are unstable"):
                 load_config(tmp_path / "in.toml")
 
 

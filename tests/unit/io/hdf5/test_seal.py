@@ -53,15 +53,29 @@ def test_another_length_is_found(sealed, end):
         seal.check(sealed)
 
 
-def test_files_without_a_seal_pass_only_where_none_is_needed(tmp_path):
+def test_files_without_a_seal_are_refused(tmp_path):
     path = tmp_path / "plain.h5"
-    path.write_bytes(CONTENT)
-    seal.check(path, needed=False)
-    with pytest.raises(DataError, match="not a file that hpcchain sealed"):
-        seal.check(path)
-    path.write_bytes(b"text")
-    with pytest.raises(DataError, match="not an HDF5 file"):
-        seal.check(path, needed=False)
+    for content, words in (
+        (CONTENT, "an HDF5 file, but not one that hpcchain wrote; name"),
+        (b"text", "not an HDF5 file"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=f"plain.h5: {words}"):
+            seal.check(path)
+
+
+@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize("kind", files.FORMAT)
+def test_other_formats_are_refused_with_what_to_do(tmp_path, kind, number, monkeypatch):
+    with monkeypatch.context() as other:
+        other.setitem(files.FORMAT, kind, number)
+        with files.writing(tmp_path / "a.h5", kind, None) as file:
+            files.put_text(file, "words", "some", None)
+    said = (
+        f"a.h5: is a file of format {number}, and this program reads format 2 alone: use the version of hpcchain that"
+    )
+    with pytest.raises(DataError, match=said), files.reading(tmp_path / "a.h5", kind):
+        pass
 
 
 def test_the_same_contents_make_the_same_bytes(tmp_path):

@@ -104,7 +104,8 @@ def test_parts_that_the_run_joins_meanwhile_are_read_from_the_joined_files(tmp_p
     system, output = system_of([2, 4]), run_output(run_folder(tmp_path, 1))
     with open_frames(output) as frames:
         assert frames.table("position", 7)[0, 0] == 7000.0
-        assemble(tmp_path, None, system.topology, system.box, read_head(output.parts[-1].path).end)
+        last = read_head(output.parts[-1].path)
+        assemble(tmp_path, None, system.topology, system.box, last.end | {"part_seal": last.seal})
         assert not output.parts[0].path.exists()
         assert [frames.table("position", k)[0, 0] for k in (2, 3, 8)] == [2000.0, 3000.0, 8000.0]
     with open_frames(output) as frames:

@@ -154,7 +154,7 @@ def test_info_tells_what_is_in_every_kind_of_file(tmp_path, system):
     folder = run(tmp_path / "a", system)
     path = checkpoint(tmp_path / "c.h5", system, {"events": 12}, time=0.1 + 0.2)
     expected = {
-        path: ["checkpoint, format 1", "0.30000000000000004", "periodic wall open", "1 A, 1 B", "taylor", "12"],
+        path: ["checkpoint, format 2", "0.30000000000000004", "periodic wall open", "1 A, 1 B", "taylor", "12"],
         folder / "trajectory.h5": ["trajectory", "time 0.0 to 1.5", "A, B", "created"],
         folder / "observables.h5": ["energy:        4 reports, time 0.0 to 1.5", "numba"],
         folder / "events.h5": ["events:        12", "bead-bead"],
@@ -331,6 +331,7 @@ def test_info_has_no_empty_facts_and_none_of_the_bookkeeping(tmp_path, system):
         "report_time": 0.1,
         "virial_quantum": 2.0**-9,
         "interval_pushes": [1, 2, 3],
+        "impulse_quantum": 2.0**-9,
         "freedom": 9,
     }
     said = info(checkpoint(tmp_path / "a.h5", system, counters)).splitlines()

@@ -8,13 +8,12 @@ import pytest
 from hpcchain.model.system import OPEN, PERIODIC
 from hpcchain.parallel.ghosts.first_look import (
     coming_to,
-    no_blocks,
+    no_cells,
     set_cells,
     take_cells,
     wanted_since,
-    wrapping,
 )
-from hpcchain.parallel.ghosts.reach import WORD, Cells, Extent, mark_cells, reaches, shortest
+from hpcchain.parallel.ghosts.reach import WORD, Balls, Cells, Extent, mark_cells, reaches, shortest
 
 BOX = SimpleNamespace(
     size=np.array([7.0, 5.0, 9.0]), origin=np.array([-3.0, 2.0, 0.5]), boundary=np.array([PERIODIC, OPEN, PERIODIC])
@@ -59,7 +58,7 @@ def some_extent(rng, cells):
     low = np.array(
         [
             rng.integers(0, n if wraps else n - have + 1)
-            for n, have, wraps in zip(cells.counts, length, cells.lattice[3], strict=True)
+            for n, have, wraps in zip(cells.counts, length, cells.lattice.periodic, strict=True)
         ]
     )
     return Extent(low, length)
@@ -91,7 +90,7 @@ def some_balls(rng):
     position = BOX.origin + rng.uniform(-0.4, 1.4, 3) * BOX.size + rng.normal(size=(beads, 3)) * rng.uniform(0.1, 2.0)
     count = np.diff(np.append(first, beads))
     radius, skin = rng.uniform(0.05, 0.6, beads), rng.uniform(0.05, 0.4, len(first))
-    return (position, radius, first, count, skin), radius + np.repeat(skin, count)
+    return Balls(position, radius, first, count, skin), radius + np.repeat(skin, count)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -100,10 +99,10 @@ def test_what_beads_reach(seed):
     rng = np.random.default_rng(seed)
     cells = Cells(BOX, rng.choice([0.7, 0.2]))  # rows of one word, and of two
     balls, far = some_balls(rng)
-    extent = cells.extent(balls[0], far, int(rng.integers(0, 2)))
+    extent = cells.extent(balls.position, far, int(rng.integers(0, 2)))
     bits, fresh = extent.nothing(), np.zeros(100000, dtype=np.int64)
     new = mark_cells(bits, extent.low, extent.length, cells.lattice, balls, fresh)
-    boxes = [set(cells_of(cells, x, r)) for x, r in zip(balls[0], far, strict=True)]
+    boxes = [set(cells_of(cells, x, r)) for x, r in zip(balls.position, far, strict=True)]
     assert set(ordered(cells, extent)[flags_of(extent, bits).ravel()].tolist()) == set().union(*boxes)
     assert sorted(set(fresh[:new].tolist())) == sorted(fresh[:new].tolist()) == sorted(set().union(*boxes))
     assert mark_cells(bits, extent.low, extent.length, cells.lattice, balls, fresh) == 0
@@ -111,16 +110,12 @@ def test_what_beads_reach(seed):
     frame = some_extent(rng, cells)
     seen = rng.integers(0, 40, frame.length) == 0
     occupied = set(ordered(cells, frame)[seen.ravel()].tolist())
-    hit = np.zeros(len(balls[2]), dtype=np.uint8)
+    hit = np.zeros(len(balls.first), dtype=np.uint8)
     reaches(bits_of(frame, seen), frame.low, frame.length, cells.lattice, balls, hit)
-    expected = [any(occupied & boxes[i] for i in range(at, at + n)) for at, n in zip(*balls[2:4], strict=True)]
+    expected = [
+        any(occupied & boxes[i] for i in range(at, at + n)) for at, n in zip(balls.first, balls.size, strict=True)
+    ]
     assert hit.tolist() == expected
-
-
-def no_cells(cells, extent):
-    """Return an extent without cells, as kernels take it."""
-    wraps = wrapping(extent.length, cells.lattice[0], cells.lattice[3])
-    return extent.low, extent.length, wraps, extent.nothing(), no_blocks(extent.length)
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -130,15 +125,15 @@ def test_who_comes_to_a_few_cells(seed):
     cells = Cells(BOX, rng.choice([0.7, 0.2]))
     frame = some_extent(rng, cells)
     places = rng.choice(frame.size, min(3, frame.size), replace=False)
-    extent = no_cells(cells, frame)
-    bits, blocks = extent[-2:]
+    extent = no_cells(frame, cells.lattice)
+    bits, blocks = extent.bits, extent.blocks
     set_cells(extent, places)
     assert set(np.flatnonzero(flags_of(frame, bits)).tolist()) == set(places.tolist())
     assert np.count_nonzero(blocks == 2) <= len(places)
     assert np.count_nonzero(blocks) <= 8 * 27 * len(places)
     for _ in range(20):
         balls, _ = some_balls(rng)
-        hit, coming = (np.zeros(len(balls[2]), dtype=np.uint8) for _ in range(2))
+        hit, coming = (np.zeros(len(balls.first), dtype=np.uint8) for _ in range(2))
         reaches(bits, frame.low, frame.length, cells.lattice, balls, hit)
         coming_to(extent, cells.lattice, balls, coming)
         assert np.array_equal(coming, hit)
@@ -154,16 +149,16 @@ def test_who_is_wanted_since_a_neighbour_has_told_of_cells(seed):
     if not common.size:
         return
     known, rest = (rng.integers(0, 40, common.length) == 0 for _ in range(2))
-    told, fresh, here = (no_cells(cells, extent) for extent in (common, common, mine))
+    told, fresh, here = (no_cells(extent, cells.lattice) for extent in (common, common, mine))
     set_cells(told, np.flatnonzero(known))
     places = np.flatnonzero(rest)
-    take_cells(places, told, fresh, cells.lattice[0], here)
-    assert np.array_equal(flags_of(common, fresh[3]), rest)
-    assert np.array_equal(flags_of(common, told[3]), known | rest)
+    take_cells(places, told, fresh, cells.counts, here)
+    assert np.array_equal(flags_of(common, fresh.bits), rest)
+    assert np.array_equal(flags_of(common, told.bits), known | rest)
     numbers = set(numbers_of(cells, common, places).tolist())
-    assert set(numbers_of(cells, mine, np.flatnonzero(flags_of(mine, here[3]))).tolist()) == numbers
+    assert set(numbers_of(cells, mine, np.flatnonzero(flags_of(mine, here.bits))).tolist()) == numbers
     balls, far = some_balls(rng)
-    position, _, first, count, _ = balls
+    position, first, count = balls.position, balls.first, balls.size
     boxes = [set(cells_of(cells, x, r)) for x, r in zip(position, far, strict=True)]
     every = numbers | set(numbers_of(cells, common, np.flatnonzero(known)).tolist())
     which = np.arange(len(first))
@@ -195,7 +190,7 @@ def test_a_cell_outside_is_told():
     one, none = np.array([1]), np.array([0])
     fresh = np.zeros(10, dtype=np.int64)
     for away in np.eye(3) * 2.0:
-        balls = place + away, np.array([0.1]), none, one, np.array([0.1])
+        balls = Balls(place + away, np.array([0.1]), none, one, np.array([0.1]))
         assert mark_cells(extent.nothing(), extent.low, extent.length, cells.lattice, balls, fresh) == -1
 
 

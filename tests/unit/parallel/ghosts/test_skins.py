@@ -20,7 +20,7 @@ def distances(ghosts, time):
     ghosted, size = ghosts.ghosted, ghosts.system.box.size
     here = np.full((len(ghosted.ids), 3), np.nan)
     here[ghosted.owned_beads] = ghosted.frame(*time)[0]
-    apart = here - ghosts.reference_position
+    apart = here - ghosts.balls.position
     apart -= size * np.rint(apart / size)
     away = np.sqrt(np.sum(apart**2, axis=1))
     mol = ghosted.sector.mol
@@ -39,7 +39,7 @@ def watched(seed):
         ghosts = engine.ghosts
         for k in range(40):
             engine.advance((k + 1) * WINDOW)
-            owned, skin = ghosts.ghosted.owned, ghosts.skin[ghosts.ghosted.owned]
+            owned, skin = ghosts.ghosted.owned, ghosts.balls.skin[ghosts.ghosted.owned]
             looked = np.isfinite(ghosts.violation(engine.now, engine.now)[owned])
             ghosts.violation(engine.now, engine._later(engine.now, 20.0 * WINDOW))  # has nearly all looked at
             ghosts.ghosted.sector.inside[:, IN_UNTIL] = -np.inf
@@ -74,7 +74,7 @@ def test_ways_before_a_contact_count():
             chosen = engine.ghosts
             chosen.ghosted.sector.inside[:, IN_UNTIL] = -np.inf
             violation = chosen.violation(engine.now, engine.now)
-            rows.append(np.max(distances(chosen, engine.now) - (chosen.skin + violation)[chosen.ghosted.owned]))
+            rows.append(np.max(distances(chosen, engine.now) - (chosen.balls.skin + violation)[chosen.ghosted.owned]))
         return rows, engine.counters["contacts"], engine.ghosts.rebuilds
 
     [(rows, contacts, rebuilds)] = on_ranks(1, body)
@@ -94,7 +94,7 @@ def skins_and_ghosts(system, ranks):
     def body(exchange):
         chosen = WindowedEngine(system, exchange, window=WINDOW).ghosts
         ghosted = chosen.ghosted
-        return chosen.skin[ghosted.owned] / chosen.contact, set(ghosted.molecule_ids[ghosted.ghost_rows].tolist())
+        return chosen.balls.skin[ghosted.owned] / chosen.contact, set(ghosted.molecule_ids[ghosted.ghost_rows].tolist())
 
     skins, ghosts = zip(*on_ranks(ranks, body), strict=True)
     return np.concatenate(skins), ghosts
@@ -118,7 +118,7 @@ def unmarked(chosen, exchange):
     extents = [Extent(*pair) for pair in exchange.allgather((around.extent.low, around.extent.length))]
     bits = around.extent.nothing()
     where = around.extent.low, around.extent.length, around.cells.lattice
-    mark_cells(bits, *where, chosen._balls(chosen.ghosted.owned), np.empty(0, dtype=np.int64))
+    mark_cells(bits, *where, chosen.balls.some(chosen.ghosted.owned), np.empty(0, dtype=np.int64))
     left = bits & ~around.bits
     return sum(np.count_nonzero(around.cells.shared(around.extent, extents[rank], left)) for rank in around.neighbours)
 
@@ -132,7 +132,7 @@ def test_all_that_skins_reach_is_marked_and_told(seed):
         fresh, told = [], []
         for k in range(20):
             chosen = engine.ghosts
-            fresh.append(len(chosen.around.mark(chosen._balls(chosen.ghosted.owned))))
+            fresh.append(len(chosen.around.mark(chosen.balls.some(chosen.ghosted.owned))))
             fresh.append(unmarked(chosen, exchange))
             mine = {
                 rank: chosen.around.cells.shared(chosen.around.extent, extent, chosen.around.bits)

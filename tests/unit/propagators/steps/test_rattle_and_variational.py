@@ -99,21 +99,30 @@ def test_motion_backwards_returns_to_the_start(name):
     assert np.abs(v + m.v).max() < 1e-10
 
 
-@pytest.mark.parametrize(("name", "count"), [("chain4", 100_000), ("ring6", 10_000), ("star3x2", 10_000)])
-def test_many_steps(name, count):
-    """Momenta and bonds to round-off; the energy moves within a band that does not widen."""
-    m = build(name)
-    energies = []
-    for _ in range(400):
-        x, v = march(m, 0.05, count // 400)
-        energies.append(twins.invariants(x, v, m.mass)[0])
-    before, after = twins.invariants(m.x, m.v, m.mass), twins.invariants(x, v, m.mass)
-    assert np.abs(after[1:4] - before[1:4]).max() < 1e-11
-    assert np.abs(after[4:] - before[4:]).max() < 1e-10
-    assert np.abs(twins.lengths(m.bonds, x) / twins.lengths(m.bonds, m.x) - 1).max() < 1e-11
-    energies = np.array(energies) / before[0] - 1
-    assert np.abs(energies).max() < 0.02
-    assert np.abs(energies[200:]).max() < 1.5 * np.abs(energies[:200]).max()
+@pytest.mark.parametrize(
+    ("name", "count", "molecules"), [("chain4", 100_000, 1), ("ring6", 10_000, 9), ("star3x2", 10_000, 9)]
+)
+def test_many_steps(name, count, molecules):
+    """Momenta and bonds to round-off; the energy moves within a band that does not widen.
+
+    Rings and stars are chaotic, and how far the energy of one goes is chance: the band is that of most of them. It
+    would be 1.7 times as wide in the second half of a random walk, and more in that of a drift.
+    """
+    wider = []
+    for seed in range(3, 3 + molecules):
+        m = build(name, seed)
+        energies = []
+        for _ in range(400):
+            x, v = march(m, 0.05, count // 400)
+            energies.append(twins.invariants(x, v, m.mass)[0])
+        before, after = twins.invariants(m.x, m.v, m.mass), twins.invariants(x, v, m.mass)
+        assert np.abs(after[1:4] - before[1:4]).max() < 1e-11
+        assert np.abs(after[4:] - before[4:]).max() < 1e-10
+        assert np.abs(twins.lengths(m.bonds, x) / twins.lengths(m.bonds, m.x) - 1).max() < 1e-11
+        energies = np.array(energies) / before[0] - 1
+        assert np.abs(energies).max() < 0.02
+        wider.append(np.linalg.norm(energies[200:]) / np.linalg.norm(energies[:200]))
+    assert np.median(wider) < 1.3
 
 
 def test_one_step_of_a_rotor_turns_by_the_arcsine():

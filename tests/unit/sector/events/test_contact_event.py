@@ -5,7 +5,8 @@ import pytest
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import PERIODIC, WALL
-from hpcchain.sector.events.contact_event import contact_event, others_due, record
+from hpcchain.sector.events.contact_event import contact_event, others_due
+from hpcchain.sector.events.note import along_normal, record
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough
 from tests.support.kernel_tools import make_system, plain_sector, random_chain
@@ -24,7 +25,7 @@ def sector():
 @pytest.mark.parametrize(("i", "partner"), [(1, 3), (3, 1)])
 def test_a_contact_is_one_count_and_one_row(sector, i, partner):
     moment = 1000.4 * sector.par[L.QUANTUM]
-    record(sector, 64, TIME, i, partner, SIZE, moment, 0.0, 0.0)
+    record(sector, 64, TIME, i, partner, along_normal(SIZE), moment, 0.0)
     assert sector.count[L.N_CONTACTS] == sector.count[L.N_LOGGED] == 1 and sector.count[L.N_WALL_CONTACTS] == 0
     assert sector.scalars[L.SCALAR_VIRIAL] == 1000
     row = sector.log[0]
@@ -36,7 +37,7 @@ def test_a_contact_is_one_count_and_one_row(sector, i, partner):
 @pytest.mark.parametrize(("code", "axis"), [(-1, 0), (-2, 1), (-3, 2), (-4, 0), (-5, 1), (-6, 2)])
 def test_walls_count_their_impulse_along_their_axis(sector, code, axis):
     size = 7.0 * sector.par[L.IMPULSE_QUANTUM]
-    record(sector, 64, TIME, 3, code, size, 0.0, 0.0, 0.0)
+    record(sector, 64, TIME, 3, code, along_normal(size), 0.0, 0.0)
     assert sector.count[L.N_WALL_CONTACTS] == 1 and sector.count[L.N_CONTACTS] == 0
     walls = sector.scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES]
     assert walls.tolist() == [7 * (k == axis) for k in range(3)]
@@ -45,12 +46,12 @@ def test_walls_count_their_impulse_along_their_axis(sector, code, axis):
 
 def test_in_a_window_a_contact_is_logged_and_not_yet_counted(sector):
     sector.scalars[L.SCALAR_WINDOWED] = 1
-    record(sector, 64, TIME, 1, 3, SIZE, 5.0, 0.0, 0.0)
+    record(sector, 64, TIME, 1, 3, along_normal(SIZE), 5.0, 0.0)
     assert sector.count[L.N_LOGGED] == 1 and sector.count[L.N_CONTACTS] == 0 == sector.scalars[L.SCALAR_VIRIAL]
 
 
 def test_without_a_log_contacts_are_counted_alone(sector):
-    record(sector, 0, TIME, 1, 3, SIZE, 5.0, 0.0, 0.0)
+    record(sector, 0, TIME, 1, 3, along_normal(SIZE), 5.0, 0.0)
     assert sector.count[L.N_CONTACTS] == 1 and sector.count[L.N_LOGGED] == 0 and not sector.log.any()
 
 

@@ -11,9 +11,9 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.system import PERIODIC, Box
 from hpcchain.sector.setup.allocate import build_sector, folded
-from hpcchain.sector.setup.list_room import lay_out_lists
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.molecules_here import space_sequence
+from hpcchain.sector.setup.shell import lay_out_lists
 from tests.support.kernel_tools import make_system, partners_of, random_chain
 
 

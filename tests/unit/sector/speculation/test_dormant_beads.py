@@ -50,9 +50,9 @@ def seen(engine, here):
     way = 0.0
     for m in np.unique(of):
         beads = slice(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS])
-        moved = here[ids[beads]] - ghosts.reference_position[beads]
+        moved = here[ids[beads]] - ghosts.balls.position[beads]
         moved -= size * np.rint(moved / size)
-        way = max(way, np.sqrt(np.sum(moved**2, axis=1)).max() / ghosts.skin[m])
+        way = max(way, np.sqrt(np.sum(moved**2, axis=1)).max() / ghosts.balls.skin[m])
     return wrong, gap, way, set(ids[dormant].tolist()), int(np.count_nonzero(s.lists[: len(ids), OWNERSHIP] == DORMANT))
 
 

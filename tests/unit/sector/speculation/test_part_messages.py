@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from hpcchain.layout import arrays as L
-from hpcchain.layout import segment_entry as E
 from hpcchain.layout import workspace as W
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.speculation.ghost_messages import part_size, replay_part, same_part, write_part
@@ -19,11 +18,11 @@ def told():
     engine = Engine(in_parts(crowd(1)))
     engine.advance(0.2)
     s = engine.sector
-    at = E.BEADS + E.PER_BEAD * s.mol[ROW, L.MOL_BEADS]
+    at = L.ENTRY_BEADS + L.ENTRY_PER_BEAD * s.mol[ROW, L.MOL_BEADS]
     history = np.full(at + int(part_size(s, ROW)) + 1, np.nan)
     s = s._replace(owner_history=history, centre_change=np.zeros((len(s.mol), L.CHANGE_COLUMNS)))
     s.centre_change[ROW] = np.arange(8.0)
-    history[E.LENGTH] = s.timing[ROW, L.LENGTH]
+    history[L.ENTRY_LENGTH] = s.timing[ROW, L.LENGTH]
     write_part(s, ROW, history, at)
     assert np.isnan(history[-1]) and not np.isnan(history[at:-1]).any()
     return s, at
@@ -34,7 +33,7 @@ def test_a_part_is_what_has_been_told_of_it(told):
     assert same_part(s, ROW, 0, at)
 
 
-@pytest.mark.parametrize("index", [E.OF_PART, E.OF_PART + 7, -2])
+@pytest.mark.parametrize("index", [L.ENTRY_OF_PART, L.ENTRY_OF_PART + 7, -2])
 def test_another_coefficient_is_seen(told, index):
     s, at = told
     place = at + index if index > 0 else index
@@ -45,11 +44,11 @@ def test_another_coefficient_is_seen(told, index):
 def test_another_sign_of_zero_length_or_order_is_seen(told):
     s, at = told
     begin = W.UNIT * s.mol[ROW, L.MOL_SERIES]
-    s.series[begin], s.owner_history[at + E.OF_PART] = 0.0, -0.0
+    s.series[begin], s.owner_history[at + L.ENTRY_OF_PART] = 0.0, -0.0
     assert not same_part(s, ROW, 0, at)
-    s.owner_history[at + E.OF_PART] = 0.0
+    s.owner_history[at + L.ENTRY_OF_PART] = 0.0
     assert same_part(s, ROW, 0, at)
-    for place in (E.LENGTH, at + E.ORDER):
+    for place in (L.ENTRY_LENGTH, at + L.ENTRY_ORDER):
         kept, s.owner_history[place] = s.owner_history[place], s.owner_history[place] * 0.5
         assert not same_part(s, ROW, 0, at)
         s.owner_history[place] = kept
@@ -57,7 +56,7 @@ def test_another_sign_of_zero_length_or_order_is_seen(told):
 
 def test_what_is_replayed_is_what_was_told(told):
     s, at = told
-    begin, size = W.UNIT * s.mol[ROW, L.MOL_SERIES], int(part_size(s, ROW)) - E.OF_PART
+    begin, size = W.UNIT * s.mol[ROW, L.MOL_SERIES], int(part_size(s, ROW)) - L.ENTRY_OF_PART
     series, order = s.series[begin : begin + size].copy(), int(s.mol[ROW, L.MOL_ORDER])
     s.series[begin : begin + size], s.centre_change[ROW], s.mol[ROW, L.MOL_ORDER] = 1.0, 0.0, 2
     replay_part(s, ROW, at)

@@ -1,0 +1,187 @@
+"""What an event leaves besides motion: marks of its beads, sums over contacts, a row of the log.
+
+Sums are of the molecular virial and its tensor, of impulses on walls, of work and of heat, in quanta: whole numbers,
+whose order of summation does not matter. All carriers of contacts note theirs here.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hpcchain.contact.tc_model import begin_contact
+from hpcchain.contact.virial import set_tensor
+from hpcchain.contact.walls import wall_velocity
+from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_bits import set_struck
+from hpcchain.sector.segments.falling import work_of_fixed
+
+
+class Outcome(NamedTuple):
+    """What a contact has done.
+
+    Attributes
+    ----------
+    along : float
+        Impulse on the first bead along the normal, 0 for a graze [mass length / time].
+    x, y, z : float
+        The part across the normal.
+    kind : float
+        Of the event in the log, 0 for hard surfaces.
+    heat : float
+        That came in through a thermal wall [mass length^2 / time^2].
+    turns : bool
+        Whether the impulse changed spins: then the log has the part across.
+    """
+
+    along: float
+    x: float
+    y: float
+    z: float
+    kind: float
+    heat: float
+    turns: bool
+
+
+@inlined
+def along_normal(impulse):
+    """Return the Outcome of an impulse between hard surfaces that has no part across the normal."""
+    return Outcome(impulse, 0.0, 0.0, 0.0, 0.0, 0.0, False)
+
+
+@kernel
+def count_event(s, i, extended):
+    """Count an event that bead i takes part in, in runs that keep count (`extra`)."""
+    if extended is not None:
+        s.extra[i, L.CONTACTS] += 1.0
+
+
+@kernel
+def graze(s, i, j):
+    """Mark the beads of a contact that has no impulse of its own, j being a bead or a wall, and count it."""
+    set_struck(s.segment, i, 1)
+    if j >= 0:
+        set_struck(s.segment, j, 1)
+    s.count[L.N_GRAZES] += 1
+
+
+@kernel
+def note(s, log_rows, i, j, n, o, lx, ly, lz, ticks, remainder):
+    """Mark the beads of a contact whose impulse has been applied; count and log it.
+
+    Parameters
+    ----------
+    log_rows : int
+        Rows of the contact log, 0 for none.
+    i, j : int
+        Bead, and other bead or wall code.
+    n : (3,) float64 array
+        Unit normal, from the second to the first; not read of a wall.
+    o : Outcome
+    lx, ly, lz : float
+        Vector between the centres of mass of the images that touch, from the second to the first; of a wall, and
+        where it is not known as yet (`chain_centre`), 0 [length].
+    ticks, remainder : float
+        Time of the contact.
+    """
+    set_struck(s.segment, i, 1)
+    if o.kind == 0.0:
+        begin_contact(s.par, s.segment, i)
+    moment = 0.0
+    if j >= 0:
+        set_struck(s.segment, j, 1)
+        if o.kind == 0.0:
+            begin_contact(s.par, s.segment, j)
+        x, y, z = o.along * n[0] + o.x, o.along * n[1] + o.y, o.along * n[2] + o.z
+        set_tensor(s.virial_tensor, x, y, z, lx, ly, lz)
+        moment = x * lx + y * ly + z * lz
+    record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, j, o, moment, _work(s, i, j, n, o, s.extended))
+
+
+@kernel
+def _work(s, i, j, n, o, extended):
+    """Return the work that a wall, or a fixed bead, does in a contact [mass length^2 / time^2]."""
+    if extended is not None:
+        if j < 0:
+            return o.along * wall_velocity(s, j)
+        return work_of_fixed(s, i, j, o.along * n[0] + o.x, o.along * n[1] + o.y, o.along * n[2] + o.z)
+    return 0.0
+
+
+@kernel
+def record(s, log_rows, time, i, partner, o, moment, work):
+    """Count a contact of bead i and its virial `moment` with its tensor, and log it: time, kind, ids, impulse.
+
+    `partner` is another bead's row or a wall's code, which is its id. Of walls the impulse is counted, for each axis,
+    and the energy that comes in, as work of what moves and as heat. In a window contacts are counted when it is final.
+    """
+    gid_a = s.bead_id[i]
+    gid_b = s.bead_id[partner] if partner >= 0 else partner
+    count_event(s, i, s.extended)
+    if partner >= 0:
+        count_event(s, partner, s.extended)
+    quanta = np.rint(moment / s.par[L.QUANTUM]) if gid_b >= 0 else np.rint(o.along / s.par[L.IMPULSE_QUANTUM])
+    heat = 0.0
+    if s.extended is not None:
+        work = np.rint(work / s.par[L.ENERGY_QUANTUM])
+        heat = np.rint(o.heat / s.par[L.ENERGY_QUANTUM])
+    if s.scalars[L.SCALAR_WINDOWED] == 0:
+        s.count[L.N_CONTACTS if gid_b >= 0 else L.N_WALL_CONTACTS] += 1
+        if gid_b >= -L.SIDES:
+            s.scalars[L.SCALAR_VIRIAL if gid_b >= 0 else L.SCALAR_WALL_IMPULSE + (-1 - gid_b) % 3] += np.int64(quanta)
+        if s.extended is not None:
+            s.scalars[L.SCALAR_WORK] += np.int64(work)
+            s.scalars[L.SCALAR_HEAT] += np.int64(heat)
+        if gid_b >= 0:
+            for c in range(L.TENSOR_PARTS):
+                s.scalars[L.SCALAR_TENSOR + c] += np.int64(np.rint(s.virial_tensor[c] / s.par[L.QUANTUM]))
+    if log_rows == 0:
+        return
+    row = s.log[s.count[L.N_LOGGED]]
+    row[L.LOG_WORK] = work
+    row[L.LOG_HEAT] = heat
+    row[L.LOG_TIME] = time
+    row[L.LOG_KIND] = o.kind if gid_b >= 0 else L.WALL_KIND
+    row[L.LOG_LOWER] = min(gid_a, gid_b) if gid_b >= 0 else gid_a
+    row[L.LOG_HIGHER] = max(gid_a, gid_b) if gid_b >= 0 else gid_b
+    row[L.LOG_IMPULSE] = o.along
+    row[L.LOG_QUANTA] = quanta
+    for c in range(L.TENSOR_PARTS):
+        row[L.LOG_TENSOR + c] = np.rint(s.virial_tensor[c] / s.par[L.QUANTUM]) if gid_b >= 0 else 0.0
+    row[L.LOG_STATUS] = L.VALID
+    row[L.LOG_MOLECULE] = s.segment[partner if 0 <= gid_b < gid_a else i, L.MOLECULE]
+    if s.extended is not None:
+        sign = -1.0 if 0 <= gid_b < gid_a else 1.0
+        for c in range(3):  # 0.0 has one sign, whichever bead came first
+            across = o.x if c == 0 else (o.y if c == 1 else o.z)
+            row[L.LOG_TANGENTIAL + c] = sign * across + 0.0 if o.turns else 0.0
+    s.count[L.N_LOGGED] += 1
+
+
+@kernel
+def note_rootless(s, log_rows):
+    """Count the contact just logged as one without a root; in a window, mark it for when that is final."""
+    if s.scalars[L.SCALAR_WINDOWED] == 0:
+        s.count[L.N_NO_ROOTS] += 1
+    if log_rows > 0:
+        s.log[s.count[L.N_LOGGED] - 1, L.LOG_STATUS] = L.EXACT_FALLBACK
+
+
+@kernel
+def note_draw(s, first, time, heat, log_rows):
+    """Count the energy that came in with drawn velocities; log the draw: its time, the first bead's id twice."""
+    quanta = np.rint(heat / s.par[L.ENERGY_QUANTUM])
+    if s.scalars[L.SCALAR_WINDOWED] == 0:
+        s.scalars[L.SCALAR_HEAT] += np.int64(quanta)
+    if log_rows == 0:
+        return
+    row = s.log[s.count[L.N_LOGGED]]
+    row[:] = 0.0
+    row[L.LOG_TIME] = time
+    row[L.LOG_KIND] = L.DRAW_KIND
+    row[L.LOG_LOWER] = s.bead_id[first]
+    row[L.LOG_HIGHER] = s.bead_id[first]
+    row[L.LOG_HEAT] = quanta
+    row[L.LOG_STATUS] = L.VALID
+    row[L.LOG_MOLECULE] = s.segment[first, L.MOLECULE]
+    s.count[L.N_LOGGED] += 1
