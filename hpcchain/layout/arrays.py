@@ -35,8 +35,8 @@ near_owned        int8        of a ghost's bead: whether one of an owned molecul
 lists             4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
                               OWNED, GHOST, FULL_GHOST, VACANT: a row that a ghost may be put in, or DORMANT: see
                               `dormant_beads`
-origin_fractions  4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: list origin as fractions of the box
-                              (`neighbour_lists`); CELL
+origin_fractions  4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: list origin as fractions of the box, in the lists'
+                              frame (`list_place`); CELL
 cell_entries      4 int32     the cells' entries, lines of CELL_LINE: fractions as in `origin_fractions`; OCCUPANT:
                               the bead, -1 where there is none (`cells`); `next_line`: the cell's line behind each, -1
                               if there is none; `where`: each bead's entry
@@ -51,8 +51,8 @@ timing            2 float64   per molecule: LENGTH of its segment [time], whose 
 running_length    float64     per molecule: running mean of its segments' lengths [time]
 series_error      float64     per molecule where there are steps: how far the series may be from the motion at most
                               [length]
-window_timing     2 float64   per molecule, in windows: TOP_SPEED: its fastest bead's bound; TRAVELLED: how far beads
-                              may have gone in this window's segments before it [length]
+window_timing     2 float64   per molecule, in windows, both in the lists' frame: TOP_SPEED: its fastest bead's bound;
+                              TRAVELLED: how far beads may have gone in this window's segments before it [length]
 step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
 free_rooms        int64       first of the free rooms of `neighbour` of so many steps, -1 if there is none
                               (`list_pool`); without entries where each list has a room of its own for good
@@ -326,7 +326,9 @@ HORIZON = 60  # how long after its segment's start a bead most likely meets a di
 TURNS = 61  # whether beads that spin have orientations
 SAFE_SHELL = 62  # half width of the shell without what list origins are rounded by (`neighbour_lists`) [length]
 REACH_SCALE = 63  # of each axis: REACH_UNITs in a unit of the fractions in `swept`
-PARAMETERS = 66
+DRIFT, DRIFT_TURNS = 66, 69  # of each axis: velocity of the lists' frame (`list_place`), and its periods in a tick
+DRIFTS = 72  # whether it moves
+PARAMETERS = 73
 LISTED = -2.0  # in `origin_time`
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be

@@ -34,6 +34,7 @@ from hpcchain.sector.setup.allocate import (
     set_shell,
     spare_entries,
 )
+from hpcchain.sector.setup.drift import set_drift
 from hpcchain.sector.setup.part_state import part_state, put_part_state, unite_images
 from hpcchain.sector.setup.shell import lay_out_lists
 
@@ -111,6 +112,8 @@ class Options:
         Entries of cells relative to what a sector begins with.
     inside : int
         Entries at least of each bead's table of beads inside a step of a potential (`model.physics.extended`).
+    drift : (3,) float64 array or tuple
+        How many periods a tick the lists' frame moves along each axis (`setup.drift`); no effect on results.
     """
 
     shell: float
@@ -120,6 +123,7 @@ class Options:
     log_rows: int = 0
     cell_capacity_factor: float = 1.0
     inside: int = 0
+    drift: Any = (0.0, 0.0, 0.0)
 
 
 class Core:
@@ -175,6 +179,7 @@ class Core:
         self.spare_rooms, self.least_spare, self.packed = SPARE_ROOMS, LEAST_SPARE, False
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
+        set_drift(self.sector.par, np.array(options.drift))
         require_finite(self)
         if self.sector.stretched is not None:
             put_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])

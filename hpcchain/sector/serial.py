@@ -19,6 +19,7 @@ from hpcchain.sector.interface import added
 from hpcchain.sector.queue.event_order import next_time_of
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.sector.setup.blocks import blocks_of
+from hpcchain.sector.setup.drift import drift_of, motion_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.molecules_here import space_sequence
 from hpcchain.sector.setup.shell import default_shell, is_dilute, list_capacity
@@ -86,6 +87,7 @@ class Engine:
             growth,
             float(system.state.ticks.max(initial=0.0)),
             self.log_rows,
+            drift=drift_of(system, [motion_of(composition, np.arange(composition.beads), system.state.velocity)]),
         )
         sequence = space_sequence(system, np.arange(topology.molecules), topology.first_bead[:-1])
         blocks = blocks_of(system)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import wraps
 from time import perf_counter
@@ -19,6 +20,7 @@ from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import PERIODIC, State
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
+from hpcchain.sector.setup.shell import default_shell, is_dilute
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Pool, dot, together
 from hpcchain.steps.contacts.inclusions import EVENT_ROW, Contacts, Solution
@@ -41,6 +43,8 @@ ROUNDING = 1e-9
 REBUILDS_BETWEEN_OWNERS = 8
 """How often lists are made anew until molecules go to the ranks whose sectors they are in: ghosts are chosen by where
 own beads are, so what has moved on a little costs a few ghosts more."""
+MOST_OF_SIDE = 0.25
+"""Of the shortest periodic side: how far lists of dilute systems look at most."""
 STEPS_BETWEEN_LOOKS = 16
 """Steps after which a run is asked whether it is to stop."""
 SETTLED, NEARLY = 1e-14, 1e-9
@@ -153,7 +157,9 @@ class SteppedEngine:
         if self.contacts:
             self.contacts.logs = log_events
         self.farthest, self.skin = farthest_and_skin(constants, skin)
-        self.moved = 0.0
+        self.moved, self.least_skin = 0.0, self.skin
+        automatic = skin is None and self.skin > 0.0
+        self.dilute = replace(system, state=None, held=None) if automatic and is_dilute(system) else None
         reach = self.farthest + self.skin
         require_wide(self.box, reach, constants.apart)
         self.cells = lists.shape_for(self.box, reach, self.composition.beads)
@@ -185,6 +191,7 @@ class SteppedEngine:
         """Choose ghosts and list neighbours anew, and hand molecules over now and then; collective."""
         if self.rebuilds % REBUILDS_BETWEEN_OWNERS == 0:
             self.own = self.domain.settled(self.own)
+            self._fit_skin()
         self.rebuilds += 1
         ghosts = self.domain.ghosts(self.own, self.cells if self.skin > 0.0 else None)
         ids = np.concatenate([self.own.ids, ghosts.ids])
@@ -194,7 +201,7 @@ class SteppedEngine:
         self.local, at = number[: len(self.own.ids)].copy(), number[len(self.own.ids) :].copy()
         self.position = np.concatenate([self.own.position, ghosts.position])[sequence]
         self.refresh, self.stale = Refresh(self.comm, ghosts, self.local, at), False
-        self.reference = self.own.position.copy()
+        self.reference, self.common = self.own.position.copy(), self._common_way()
         size = self.composition.size_of(self.own.molecules)
         self.first = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         self.free = self.rigid.set_molecules(self.own.molecules, self.first)
@@ -203,6 +210,33 @@ class SteppedEngine:
         self.interactions.set_beads(ids[sequence], self.local, self.position)
         if self.contacts:
             self.contacts.set_beads(ids[sequence], self.local, self.interactions)
+
+    def _common_way(self) -> np.ndarray:
+        """Return by how much all beads move on in a step, (3,): midway between the fastest to either side; collective.
+
+        Lists are valid while no bead has moved far besides: beads of one velocity stay neighbours, however fast.
+        """
+        velocity = self.own.velocity[np.isfinite(self.own.velocity).all(axis=1)]
+        most = self.comm.maximum(np.stack([velocity, -velocity], axis=1).max(axis=0, initial=-np.inf).ravel())
+        return 0.5 * self.h * (most[:3] - most[3:]) if np.isfinite(most).all() else np.zeros(3)
+
+    def _fit_skin(self) -> None:
+        """Have lists of a dilute system look as far as suits the distances of its beads; collective."""
+        if self.dilute is None:
+            return
+        size = self.composition.size_of(self.own.molecules)
+        fitting = 2.0 * default_shell(self.dilute, self.own.position[np.cumsum(size) - size])
+        fitting = -float(self.comm.maximum(np.array([-fitting]))[0])
+        side = float(self.box.size[self.box.boundary == PERIODIC].min(initial=np.inf))
+        most = min(MOST_OF_SIDE * side, side - self.interactions.constants.apart) - self.farthest
+        self._set_skin(max(self.least_skin, min(fitting, most)))
+
+    def _set_skin(self, skin: float) -> None:
+        """Have lists that are made from now on look so much farther than forces."""
+        self.skin = skin
+        reach = self.farthest + self.skin
+        self.cells = lists.shape_for(self.box, reach, self.composition.beads)
+        self.interactions.reach, self.interactions.cells = reach, self.cells
 
     @timed("forces")
     def _compute(self, position: np.ndarray | None = None) -> None:
@@ -275,10 +309,11 @@ class SteppedEngine:
             self.rigid.project(self.position, self.local, velocity, drawn)
 
     def _begin_step(self) -> None:
-        """Let half a step of friction act, and tell the contacts when the step begins and ends."""
+        """Let half a step of friction act, tell contacts when the step begins and ends, and move lists on with all."""
         self._half_step_of_friction(2 * self.steps)
         if self.contacts:
             self.contacts.times = (self.time, float((self.steps + 1) * self.step))
+        self.reference += self.common
         self._drag()
 
     def _drag(self) -> None:
@@ -465,12 +500,11 @@ class SteppedEngine:
         if wider:
             constants = self.interactions.constants
             given = self.time, self.h, self.moved, self._farthest_moved
-            self.skin = wider_skin(*given, self.box, self.farthest, constants.apart)
-            reach = self.farthest + self.skin
-            self.cells = lists.shape_for(self.box, reach, self.composition.beads)
-            self.interactions.reach, self.interactions.cells = reach, self.cells
+            self._set_skin(wider_skin(*given, self.box, self.farthest, constants.apart))
+            self.dilute = None
         self.own.position, self.own.velocity = before[self.local], velocity
         self._rebuild()
+        self.reference += self.common
         self._compute()
 
     def _farthest_moved(self) -> int:

@@ -78,8 +78,8 @@ def wider_skin(
     skin = min(WIDER * moved, most)
     if skin < LEAST * moved:
         raise StepError(
-            f"at t {time:.6g} bead {which()} moves {moved:.3g} in a step of steps.step = {step:g}, too far for the "
-            f"periodic side {sides.min():g} of the box: make steps.step smaller, or enlarge the box"
+            f"at t {time:.6g} bead {which()} moves {moved:.3g} besides what all do in a step of steps.step = {step:g}, "
+            f"too far for the periodic side {sides.min():g} of the box: make steps.step smaller, or enlarge the box"
         )
     return skin
 

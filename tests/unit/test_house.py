@@ -20,15 +20,10 @@ TIMES = {"now", "since", "until"}
 SMALL = {
     "__main__.py": "python -m hpcchain",
     "cli/compare.py": "a file is a command",
-    "cli/table.py": "of four commands",
     "cli/warmup.py": "a file is a command",
     "model/clock.py": "what Python does with times; kernels have layout/clock.py",
     "model/molecules/bonds.py": "of six modules, below those of graphs",
-    "observe/correlation.py": "of two figures, and no figure itself",
-    "papers/exact.py": "of two experiments",
-    "propagators/dense.py": "of two propagators",
     "sector/sampling.py": "a kernel, compiled without what core imports",
-    "sector/search/list_place.py": "of kernels on either side of neighbour_lists",
 }
 """Modules of fewer than FEW_LINES lines, and why they stand alone; experiments of papers do anyhow."""
 PLUMBING = PACKAGE / "jit"  # of numba, whose own parts have no types

@@ -5,7 +5,7 @@ skin was given. Ghosts are chosen so that none that is not one can touch an owne
 skins; that they did is checked at the end of every window (`violation`), and a window in which one did not is taken
 back. Before one leaves its skin it gets a new reference position (`refresh_skins`), and ghosts that this makes
 necessary are added. Now and then everything is chosen anew (`rebuild_ghosts`): molecules go to the ranks whose sectors
-they are in, ghosts that have moved off are dropped.
+they are in, ghosts that have moved off are dropped. All this is in a frame that moves with the system (`setup.drift`).
 
 Where a rank's molecules may come to is a set of cells (`parallel.ghosts.reach`) within an extent, a box with a margin.
 All know all extents, six numbers each. Ranks whose extents have cells in common are *neighbours*, and tell each other
@@ -32,6 +32,7 @@ from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings
 from hpcchain.sector.core import Options
 from hpcchain.sector.ghosted import GhostedSector
+from hpcchain.sector.setup.drift import drift_of, motion_of, place_in_frame, velocity_in_frame
 from hpcchain.sector.setup.molecules_here import MoleculesHere
 from hpcchain.sector.setup.shell import default_shell, is_dilute, list_capacity, low_density
 
@@ -131,6 +132,9 @@ class GhostManager:
         self.around = Surroundings(system.box, FINEST * self.contact, comm)
         self.inside = inside_columns(system.physics)
         own = self._with_extra(part_of(system, self.composition, comm))
+        beads = self.composition.beads_of(own.molecule_ids)
+        self.drift = drift_of(system, comm.allgather(motion_of(self.composition, beads, own.state.velocity)))
+        own = replace(own, position_now=self._in_frame(own.position_now, now))
         self.shell = default_shell(system, np.zeros((0, 3))) if shell is None else shell
         self.capacity = list_capacity(self.composition.prototypes, self.shell, self.beyond, low_density(system))
         self.migration = Migration(system.box, self.composition, comm, sectors, own, classes.blocks)
@@ -227,7 +231,15 @@ class GhostManager:
         beads = ghosted.beads_of(rows)
         position_now = np.empty((len(ghosted.ids), 3))
         position_now[ghosted.owned_beads] = ghosted.frame(*now)[0]
-        return MoleculeSet(ghosted.molecule_ids[rows], ghosted.state(beads), position_now[beads])
+        return MoleculeSet(ghosted.molecule_ids[rows], ghosted.state(beads), self._in_frame(position_now[beads], now))
+
+    def _in_frame(self, position: np.ndarray, now: tuple) -> np.ndarray:
+        """Return places at a time in the frame that moves with the system, where a common speed is none."""
+        return place_in_frame(self.system, self.drift, position, now)
+
+    def _speeds_of(self, molecules: MoleculeSet) -> np.ndarray:
+        """Return the velocities of molecules' beads in the frame that moves with the system."""
+        return velocity_in_frame(self.system, self.drift, molecules.state.velocity)
 
     def refresh_skins(self, now: tuple, until: tuple, window: float) -> bool:
         """Give new reference positions to molecules that would else be out of their skins by a time; collective.
@@ -383,8 +395,8 @@ class GhostManager:
         self.everything = everything
         if self.fits_shell:
             self.shell = fitting_shell(self.system, own, self.comm)
-        self.skins.look_at(own.state.velocity)
-        skin = self.skins.of(own.molecule_ids, own.state.velocity)
+        self.skins.look_at(self._speeds_of(own))
+        skin = self.skins.of(own.molecule_ids, self._speeds_of(own))
         size = self.composition.size_of(own.molecule_ids)
         like = self.composition.prototype_of(self.composition.beads_of(own.molecule_ids))
         balls = Balls(own.position_now, self._reach_of(like), np.cumsum(size) - size, size, skin)
@@ -412,7 +424,7 @@ class GhostManager:
         ownership[np.isin(held.molecule_ids, [m for m, rank in self.demanded if rank == self.comm.rank])] = L.FULL_GHOST
         ownership[np.searchsorted(held.molecule_ids, own.molecule_ids)] = L.OWNED
         self.skins.forget_others(held.molecule_ids)
-        skins = self.skins.of(held.molecule_ids, held.state.velocity)
+        skins = self.skins.of(held.molecule_ids, self._speeds_of(held))
         self._build(held, ownership, self._dormant(held, ownership, skins))
         ghosted = self.ghosted
         rows = {rank: ghosted.rows_of(molecule_ids) for rank, molecule_ids in wanted_by.items()}
@@ -449,6 +461,7 @@ class GhostManager:
             self.base,
             cell_capacity_factor=self.cell_capacity_factor,
             inside=self.inside,
+            drift=self.drift,
         )
         self.ghosted = GhostedSector(self.classes, system, here, capacity, options, closed)
         self.earlier = None

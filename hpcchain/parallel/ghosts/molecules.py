@@ -33,7 +33,7 @@ class MoleculeSet:
     state : State
         Of their beads, one molecule after another.
     position_now : (n, 3) float64 array
-        Where the beads are at the time of the choice [length].
+        Where the beads are at the time of the choice, in the frame that moves with the system [length].
     """
 
     molecule_ids: np.ndarray

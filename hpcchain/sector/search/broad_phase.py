@@ -1,7 +1,8 @@
 """A first look at a bead's neighbours: sixteen bytes tell where each may be during its segment.
 
 They are the place that straight flight would have brought it to in half its segment, in 32-bit fractions of the box,
-whose differences wrap by themselves to the nearest image, and how far the bead's surface may ever be from there.
+whose differences wrap by themselves to the nearest image, and how far the bead's surface may ever be from there; both
+in the frame of lists (`list_place`), which moves with the system.
 A bead that is too far by this test is too far. All others are tested exactly, so this test leaves no trace.
 
 Single beads fly far and straight: of these, thirty-two bytes tell the way, in single precision.
@@ -18,28 +19,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import earlier, start_time, time_span
 from hpcchain.layout.segment_bits import radius_of, series_error_of
 from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, put_swept, straight_rows
-
-TURN = 4294967296.0
-HALF_TURN = 2147483648
-
-
-@inlined
-def fraction(par, k, x):
-    """Return the place of a coordinate in its period, in [0, 1)."""
-    u = (x - par[L.ORIGIN + k]) * par[L.INVERSE_PERIOD + k]
-    u -= np.floor(u)
-    return u if u < 1.0 else 0.0
-
-
-@inlined
-def way_from_origin(s, i, k, x):
-    """Return how far a coordinate is along axis k from where bead i's list was made, by the nearest image [length].
-
-    Lists are kept as if all axes were periodic: what a bead meets after a whole turn is on its list, too.
-    """
-    u = (x - s.par[L.ORIGIN + k]) * s.par[L.INVERSE_PERIOD + k]
-    u -= (s.origin_fractions[i, k] + np.float64(HALF_TURN)) / TURN
-    return (u - np.rint(u)) * s.par[L.PERIOD + k]
+from hpcchain.sector.search.list_place import HALF_TURN, TURN, list_fraction, list_speed
 
 
 @kernel
@@ -47,7 +27,7 @@ def sweep(s, m):
     """Write down where the beads of molecule m may be during its segment, or the way of a single one.
 
     From the place after half the segment's length h it is at most |v| h / 2 on straight flight, and the greatest
-    acceleration over the segment adds h^2 / 2 times itself: half of h times the greatest speed that `bounds` has.
+    acceleration over the segment adds h^2 / 2 times itself: half of h times the bound of the speed.
     """
     first = s.mol[m, L.MOL_FIRST]
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
@@ -78,7 +58,8 @@ def _fractions(s, k, x, v, half):
 def sweep_chain(s, m, offset):
     """Do what `sweep` does, to the same bits, for a chain in the workspace (`chain_series.bound_speeds`), by eights."""
     first, n = s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS]
-    whole = 0 if s.scalars[L.SCALAR_WINDOWED] != 0 else n - n % W.LANES  # in windows some beads may be dormant
+    one_by_one = s.scalars[L.SCALAR_WINDOWED] != 0 or s.par[L.DRIFTS] != 0.0  # in windows some beads may be dormant
+    whole = 0 if one_by_one else n - n % W.LANES
     half, scale = 0.5 * s.timing[m, L.LENGTH], _grown(s, m)
     for b in range(0, whole, W.LANES):
         p = offset + (b >> W.LANE_SHIFT) * W.TILE + W.COEF
@@ -102,10 +83,9 @@ def _sweep_beads(s, m, first, end, scale):
             continue
         half = 0.5 * s.timing[m, L.LENGTH]
         for c in range(3):
-            s.swept[i, c] = (
-                np.int64(fraction(s.par, c, s.starts[i, c] + s.starts[i, L.VX + c] * half) * TURN) - HALF_TURN
-            )
-        reach = radius_of(s.radius, i) * scale + s.bounds[i, L.SPEED] * half + series_error_of(s, m)
+            place = list_fraction(s, i, c, s.starts[i, c] + s.starts[i, L.VX + c] * half, half)
+            s.swept[i, c] = np.int64(place * TURN) - HALF_TURN
+        reach = radius_of(s.radius, i) * scale + list_speed(s, i) * half + series_error_of(s, m)
         reach = (reach + 0.5 * farther(s.par, s.extended)) / s.par[L.REACH_UNIT]
         reach = math.ceil(reach + s.par[L.REACH_MARGIN]) if reach < L.UNBOUNDED else L.UNBOUNDED
         s.swept[i, L.REACH] = np.int64(min(reach, L.UNBOUNDED))

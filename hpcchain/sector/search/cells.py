@@ -8,8 +8,8 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.sector.search.broad_phase import HALF_TURN, TURN, fraction, way_from_origin
 from hpcchain.sector.search.broad_phase_simd import near_rows
+from hpcchain.sector.search.list_place import HALF_TURN, TURN, list_fraction, way_from_origin
 from hpcchain.sector.search.prefetch import ask, ask_first
 
 FULL, CELL_FULL = 1, 2
@@ -89,11 +89,14 @@ def _free(s, line):
 
 
 @kernel
-def place_list_origin(s, i, x, y, z):
-    """Put bead i's list origin into its cell; returns 0 or CELL_FULL. In a window its old entry stays."""
-    fx = fraction(s.par, 0, x)
-    fy = fraction(s.par, 1, y)
-    fz = fraction(s.par, 2, z)
+def place_list_origin(s, i, x, y, z, t):
+    """Put bead i's list origin, its place a time t after its segment's start, into its cell; return 0 or CELL_FULL.
+
+    In a window its old entry stays.
+    """
+    fx = list_fraction(s, i, 0, x, t)
+    fy = list_fraction(s, i, 1, y, t)
+    fz = list_fraction(s, i, 2, z, t)
     cx = np.int64(fx * s.cells[L.GRID_X]) % s.cells[L.CELLS_X]
     cy = np.int64(fy * s.cells[L.GRID_Y]) % s.cells[L.CELLS_Y]
     cell = (cx * s.cells[L.CELLS_Y] + cy) * s.cells[L.CELLS_Z] + np.int64(fz * s.cells[L.GRID_Z]) % s.cells[L.CELLS_Z]
@@ -175,16 +178,19 @@ def ask_for_cells(s, i):
 
 
 @inlined
-def ask_for_cells_ahead(s, i, x, y, z):
-    """Have the cells about (x, y, z) brought to the cache that are not behind, seen from bead i's list origin."""
+def ask_for_cells_ahead(s, i, x, y, z, t):
+    """Have the cells about (x, y, z) brought to the cache that are not behind, seen from bead i's list origin.
+
+    There it is a time t after its segment's start.
+    """
     ny = s.cells[L.CELLS_Y]
     nz = s.cells[L.CELLS_Z]
-    cx = np.int64(fraction(s.par, 0, x) * s.cells[L.GRID_X]) % s.cells[L.CELLS_X]
-    cy = np.int64(fraction(s.par, 1, y) * s.cells[L.GRID_Y]) % ny
-    own = (cx * ny + cy) * nz + np.int64(fraction(s.par, 2, z) * s.cells[L.GRID_Z]) % nz
-    dx = way_from_origin(s, i, 0, x)
-    dy = way_from_origin(s, i, 1, y)
-    dz = way_from_origin(s, i, 2, z)
+    cx = np.int64(list_fraction(s, i, 0, x, t) * s.cells[L.GRID_X]) % s.cells[L.CELLS_X]
+    cy = np.int64(list_fraction(s, i, 1, y, t) * s.cells[L.GRID_Y]) % ny
+    own = (cx * ny + cy) * nz + np.int64(list_fraction(s, i, 2, z, t) * s.cells[L.GRID_Z]) % nz
+    dx = way_from_origin(s, i, 0, x, t)
+    dy = way_from_origin(s, i, 1, y, t)
+    dz = way_from_origin(s, i, 2, z, t)
     last = s.cells[L.CELL_COUNT] - 1
     for ax in range(-1, 2):
         for ay in range(-1, 2):
@@ -243,14 +249,15 @@ def near_beads(s, reach, i):
 
 
 @inlined
-def _measure_slabs(s, axis, x, moved, reach):
+def _measure_slabs(s, axis, u, moved, reach):
     """Write down how near the three layers of cells about a coordinate come to it, and how far ahead they are.
 
-    `moved` is the way from the list origin before, along this axis. Rows of `slabs`: the square of the distance; the
-    greatest product with that way of a way from the coordinate to a place in the layer within `reach`.
+    The coordinate is given as its place `u` in the period, `moved` is the way from the list origin before, along this
+    axis. Rows of `slabs`: the square of the distance; the greatest product with that way of a way from the coordinate
+    to a place in the layer within `reach`.
     """
     grid = s.cells[L.GRID_X + axis]
-    u = fraction(s.par, axis, x) * grid
+    u = u * grid
     u -= np.floor(u)
     width = s.par[L.PERIOD + axis] / grid
     for layer in range(3):
@@ -262,7 +269,7 @@ def _measure_slabs(s, axis, x, moved, reach):
 
 
 @kernel
-def cells_ahead(s, i, x, y, z, qx, qy, qz, reach):
+def cells_ahead(s, i, x, y, z, t, qx, qy, qz, reach):
     """Write to `found` the cells that may hold list origins within `reach` of bead i's and not of its former one.
 
     Such an origin p is beyond the middle between the former one q and the present one c: with r = p - c and d = c - q,
@@ -275,6 +282,8 @@ def cells_ahead(s, i, x, y, z, qx, qy, qz, reach):
         Bead; its `origin_fractions` is that of the present list origin.
     x, y, z : float
         The present list origin [length].
+    t : float
+        How long after its segment's start the bead is there [time].
     qx, qy, qz : int
         The former one, in fractions as in `origin_fractions`.
     reach : float
@@ -293,9 +302,9 @@ def cells_ahead(s, i, x, y, z, qx, qy, qz, reach):
     reach += slack
     if max(max(abs(dx), abs(dy)), abs(dz)) + reach >= half:
         return -1
-    _measure_slabs(s, 0, x, dx, reach)
-    _measure_slabs(s, 1, y, dy, reach)
-    _measure_slabs(s, 2, z, dz, reach)
+    _measure_slabs(s, 0, list_fraction(s, i, 0, x, t), dx, reach)
+    _measure_slabs(s, 1, list_fraction(s, i, 1, y, t), dy, reach)
+    _measure_slabs(s, 2, list_fraction(s, i, 2, z, t), dz, reach)
     limit = reach * reach
     behind = -0.5 * (dx * dx + dy * dy + dz * dz) - slack * (abs(dx) + abs(dy) + abs(dz))
     nx = s.cells[L.CELLS_X]

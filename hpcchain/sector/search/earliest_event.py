@@ -25,10 +25,10 @@ from hpcchain.sector.search.broad_phase import (
     flights_apart,
     looking_back,
     own_flight,
-    way_from_origin,
     within_reach,
 )
 from hpcchain.sector.search.joined import joined
+from hpcchain.sector.search.list_place import list_speed, way_from_origin
 from hpcchain.sector.search.pair_span import (
     LACKING,
     common_span,
@@ -236,7 +236,7 @@ def surely_listed(s, i, time):
 
     That is told without a root or a division, where the list was not made within the segment.
     """
-    left = s.par[L.SAFE_SHELL] - s.bounds[i, L.SPEED] * time
+    left = s.par[L.SAFE_SHELL] - list_speed(s, i) * time
     if left <= 0.0 or s.origin_time[i] >= 0.0:
         return False
     dx, dy, dz = _from_list_origin(s, i)
@@ -254,7 +254,7 @@ def _search_span(s, i, stepper):
     if stepper is not None:
         limit = length
         if expiry < length:
-            expiry = max(expiry - EARLY * s.par[L.SHELL] / s.bounds[i, L.SPEED], 0.0)
+            expiry = max(expiry - EARLY * s.par[L.SHELL] / list_speed(s, i), 0.0)
     return limit, expiry
 
 
@@ -472,9 +472,9 @@ def contact_time(s, i, r, newer, limit, stepper):
 def _from_list_origin(s, i):
     """Return from where bead i's list was made to where its segment starts (3), by the nearest image [length]."""
     return (
-        way_from_origin(s, i, 0, s.starts[i, L.X]),
-        way_from_origin(s, i, 1, s.starts[i, L.Y]),
-        way_from_origin(s, i, 2, s.starts[i, L.Z]),
+        way_from_origin(s, i, 0, s.starts[i, L.X], 0.0),
+        way_from_origin(s, i, 1, s.starts[i, L.Y], 0.0),
+        way_from_origin(s, i, 2, s.starts[i, L.Z], 0.0),
     )
 
 
@@ -488,9 +488,9 @@ def list_expiry(s, i):
         if series_order(s.segment, i) == L.FALLING:
             return falling_expiry(s, i, shell, math.sqrt(dd))
     if s.bounds[i, L.ACCELERATION] == 0.0:
-        u = s.starts[i, L.VX]
-        v = s.starts[i, L.VY]
-        w = s.starts[i, L.VZ]
+        u = s.starts[i, L.VX] - s.par[L.DRIFT]
+        v = s.starts[i, L.VY] - s.par[L.DRIFT + L.Y]
+        w = s.starts[i, L.VZ] - s.par[L.DRIFT + L.Z]
         a = u * u + v * v + w * w
         if a == 0.0:
             return np.inf
@@ -498,11 +498,12 @@ def list_expiry(s, i):
             return s.origin_time[i] + shell / math.sqrt(a)
         b = dx * u + dy * v + dz * w
         return (-b + math.sqrt(max(b * b + a * (shell * shell - dd), 0.0))) / a
-    if s.bounds[i, L.SPEED] == 0.0:
+    speed = list_speed(s, i)
+    if speed == 0.0:
         return np.inf
     if s.origin_time[i] >= 0.0:
-        return s.origin_time[i] + shell / s.bounds[i, L.SPEED]
-    return max(shell - math.sqrt(dd), 0.0) / s.bounds[i, L.SPEED]
+        return s.origin_time[i] + shell / speed
+    return max(shell - math.sqrt(dd), 0.0) / speed
 
 
 @inlined
@@ -518,6 +519,6 @@ def outside_shell(s, i, dt):
     for c in range(3):
         if s.par[L.SIZE + c] == 0.0:
             return True
-        d = way_from_origin(s, i, c, s.starts[i, c] + s.starts[i, L.VX + c] * dt)
+        d = way_from_origin(s, i, c, s.starts[i, c] + s.starts[i, L.VX + c] * dt, dt)
         far += d * d
     return far >= s.par[L.SAFE_SHELL] * s.par[L.SAFE_SHELL]

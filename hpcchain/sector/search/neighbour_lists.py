@@ -8,8 +8,9 @@ In a window a bead may be set back to an earlier time, when its list had another
 origins stay in the cells, beads listed about any of them stay listed (`clean_lists` tidies up), and two beads can meet
 at no time that either can be set back to without being listed.
 
-Origins are kept as 32-bit fractions of the box: differences wrap by themselves to the nearest image. On axes
-without periodic images the wrap may list a pair that is far apart, never miss one.
+Origins are kept in a frame that moves with the system (`list_place`), as 32-bit fractions of the box: differences wrap
+by themselves to the nearest image. On axes without periodic images the wrap may list a pair that is far apart, never
+miss one.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.id_table import first_free, let_go, part_of_longer
 from hpcchain.layout.segment_bits import radius_of
-from hpcchain.sector.search.broad_phase import TURN, farther
+from hpcchain.sector.search.broad_phase import farther
 from hpcchain.sector.search.broad_phase_simd import newly_near_rows
 from hpcchain.sector.search.cells import (
     CELL_FULL,
@@ -33,6 +34,7 @@ from hpcchain.sector.search.cells import (
     place_list_origin,
 )
 from hpcchain.sector.search.joined import joined
+from hpcchain.sector.search.list_place import TURN
 from hpcchain.sector.search.prefetch import ask, ask_first
 
 ROUNDING = 1e-8
@@ -91,11 +93,11 @@ def rebuild_list(s, i, x, y, z, t):
     qy = np.int64(s.origin_fractions[i, L.FRACTION_Y])
     qz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
     placed = s.origin_fractions[i, L.CELL] >= 0
-    if place_list_origin(s, i, x, y, z):
+    if place_list_origin(s, i, x, y, z, t):
         return CELL_FULL
     narrow = min(min(s.cells[L.CELLS_X], s.cells[L.CELLS_Y]), s.cells[L.CELLS_Z]) < 3
     if placed and s.par[L.UNEQUAL] == 0.0 and not narrow:
-        number = cells_ahead(s, i, x, y, z, qx, qy, qz, reach_of(s, i))
+        number = cells_ahead(s, i, x, y, z, t, qx, qy, qz, reach_of(s, i))
         if number >= 0 and s.scalars[L.SCALAR_WINDOWED] != 0:
             return _lengthen_list(s, i, number, qx, qy, qz)
         if number >= 0:
@@ -104,8 +106,8 @@ def rebuild_list(s, i, x, y, z, t):
 
 
 @outlined
-def ask_for_renewal(s, i, x, y, z):
-    """Ask for what `rebuild_list` is going to read, which is not in the cache as a rule.
+def ask_for_renewal(s, i, x, y, z, t):
+    """Ask for what `rebuild_list`, with these arguments, is going to read, which is not in the cache as a rule.
 
     These are the origins of those on bead i's list, cells that new ones may come from (`cells_ahead`), and the bead's
     entry in its cell. Those of single beads have been asked for (`prefetch`).
@@ -119,7 +121,7 @@ def ask_for_renewal(s, i, x, y, z):
     if s.bounds[i, L.ACCELERATION] != 0.0:
         ask_first(s.where, i)
         ask_first(s.cell_entries, cell * PER_LINE)
-        ask_for_cells_ahead(s, i, x, y, z)
+        ask_for_cells_ahead(s, i, x, y, z, t)
 
 
 @kernel
@@ -369,7 +371,7 @@ def build_lists(s, places):
     ----------
     s : Sector
     places : (N, 3 or more) float64 array
-        What each bead's list is made about, x, y and z [length].
+        What each bead's list is made about, x, y and z: where it is at its segment's start [length].
 
     Returns
     -------
@@ -387,7 +389,7 @@ def build_lists(s, places):
         s.origin_fractions[i, L.CELL] = -1
         if s.lists[i, L.OWNERSHIP] >= L.VACANT:
             continue
-        if place_list_origin(s, i, places[i, L.X], places[i, L.Y], places[i, L.Z]):
+        if place_list_origin(s, i, places[i, L.X], places[i, L.Y], places[i, L.Z], 0.0):
             return CELL_FULL
     for i in range(len(s.origin_time)):
         if s.lists[i, L.OWNERSHIP] >= L.VACANT:

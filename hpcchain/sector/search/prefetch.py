@@ -14,8 +14,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import is_part, partner_of, series_begin, series_order
 from hpcchain.sector.queue.tournament import ROW_BITS, leaf_of, parent
-from hpcchain.sector.search.broad_phase import fraction
-from hpcchain.sector.search.list_place import list_time
+from hpcchain.sector.search.list_place import list_fraction, list_time
 
 BYTE = ir.IntType(8).as_pointer()
 INT32 = ir.IntType(32)
@@ -300,9 +299,9 @@ def _ask_for_cells(s, i):
     nz = s.cells[L.CELLS_Z]
     lag = since_start(s, i, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM])
     t = list_time(s, i, lag)
-    cx = np.int64(fraction(s.par, 0, s.starts[i, L.X] + s.starts[i, L.VX] * t) * s.cells[L.GRID_X])
-    cy = np.int64(fraction(s.par, 1, s.starts[i, L.Y] + s.starts[i, L.VY] * t) * s.cells[L.GRID_Y])
-    cz = np.int64(fraction(s.par, 2, s.starts[i, L.Z] + s.starts[i, L.VZ] * t) * s.cells[L.GRID_Z])
+    cx = np.int64(list_fraction(s, i, 0, s.starts[i, L.X] + s.starts[i, L.VX] * t, t) * s.cells[L.GRID_X])
+    cy = np.int64(list_fraction(s, i, 1, s.starts[i, L.Y] + s.starts[i, L.VY] * t, t) * s.cells[L.GRID_Y])
+    cz = np.int64(list_fraction(s, i, 2, s.starts[i, L.Z] + s.starts[i, L.VZ] * t, t) * s.cells[L.GRID_Z])
     own = (cx % s.cells[L.CELLS_X] * ny + cy % ny) * nz + cz % nz
     last = s.cells[L.CELL_COUNT] - 1
     ask(s.where, i)

@@ -5,8 +5,8 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import length_of, series_error_of, series_order
 from hpcchain.sector.search.earliest_event import list_expiry, surely_listed
-from hpcchain.sector.search.list_place import list_time
-from hpcchain.sector.search.neighbour_lists import ask_for_renewal, rebuild_list
+from hpcchain.sector.search.list_place import list_speed, list_time
+from hpcchain.sector.search.neighbour_lists import EARLY, ask_for_renewal, rebuild_list
 from hpcchain.sector.segments.new_segment import make_own_series
 
 SOON = 0.5
@@ -28,15 +28,18 @@ def renew_list(s, i, dt):
         bend = 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt + series_error_of(s, m)
         if s.extended is not None:
             bend += 0.5 * s.par[L.FALL] * dt * dt
-        if bend <= MOST_BEND * s.par[L.SHELL] and bend < s.bounds[i, L.SPEED] * dt:
+        speed = list_speed(s, i)
+        if bend <= MOST_BEND * s.par[L.SHELL] and bend < speed * dt:
             x = s.starts[i, L.X] + s.starts[i, L.VX] * dt
             y = s.starts[i, L.Y] + s.starts[i, L.VY] * dt
             z = s.starts[i, L.Z] + s.starts[i, L.VZ] * dt
-            ask_for_renewal(s, i, x, y, z)
-            return rebuild_list(s, i, x, y, z, dt - bend / s.bounds[i, L.SPEED])
+            ask_for_renewal(s, i, x, y, z, dt)
+            status = rebuild_list(s, i, x, y, z, dt)
+            s.origin_time[i] = (dt - bend / speed) * EARLY
+            return status
     make_own_series(s, m)
     x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, dt)
-    ask_for_renewal(s, i, x, y, z)
+    ask_for_renewal(s, i, x, y, z, dt)
     return rebuild_list(s, i, x, y, z, dt)
 
 
@@ -63,7 +66,7 @@ def note_lists(s, m):
         if list_expiry(s, i) < SOON * length_of(s, i):
             s.origin_time[i] = DUE
             due += 1
-            ask_for_renewal(s, i, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z])
+            ask_for_renewal(s, i, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], 0.0)
     return due
 
 

@@ -13,6 +13,7 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.layout.segment_bits import radius_of, series_order, set_start
+from hpcchain.sector.search.list_place import list_speed
 from hpcchain.sector.segments.falling import falling_length, inverse_mass
 
 REBASE = 0.25
@@ -55,6 +56,8 @@ def set_bounds(s, i, m):
         h = par[L.CAP] / speed
     s.bounds[i, L.SPEED] = speed
     s.timing[m, L.LENGTH] = h
+    if s.par[L.DRIFTS] != 0.0:
+        speed = list_speed(s, i)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         s.window_timing[m, L.TOP_SPEED] = speed
     if speed > par[L.FASTEST]:

@@ -38,6 +38,7 @@ from hpcchain.propagators.taylor.graph_molecule import web_hanging
 from hpcchain.sector.queue.event_order import next_time_of, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep, sweep_chain
+from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
 from hpcchain.sector.segments.series_pool import reserve
 
@@ -191,14 +192,11 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
         fastest = max(fastest, speed)
         set_start(s.segment, i, depth, struck(s.segment, i))
         set_order(s.segment, i, order)
-    if s.scalars[L.SCALAR_WINDOWED] != 0:
-        s.window_timing[m, L.TOP_SPEED] = fastest
-    if fastest > s.par[L.FASTEST]:
-        s.par[L.FASTEST] = fastest
     if fastest * h > s.par[L.CAP]:
         h = s.par[L.CAP] / fastest
     s.timing[m, L.LENGTH] = h
     s.timing[m, L.SERIAL] = serial
+    note_top_speed(s, m, fastest)
     if first < s.scalars[L.SCALAR_BEADS]:
         if chain:
             sweep_chain(s, m, offset)

@@ -19,6 +19,7 @@ from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_p
 from hpcchain.propagators.taylor.stretch_series import Tiles, shifted, stretch_series
 from hpcchain.sector.queue.event_order import segment_end
 from hpcchain.sector.search.broad_phase import sweep
+from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.segments.chain_centre import place_centre
 from hpcchain.sector.segments.falling import add_fall
 from hpcchain.sector.segments.new_segment import REBASE, asked_length, write_segment
@@ -313,10 +314,7 @@ def resume_part(s, m):
     fastest = 0.0
     for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
         fastest = max(fastest, s.bounds[i, L.SPEED])
-    if fastest > s.par[L.FASTEST]:
-        s.par[L.FASTEST] = fastest
-    if s.scalars[L.SCALAR_WINDOWED] != 0:
-        s.window_timing[m, L.TOP_SPEED] = fastest
+    note_top_speed(s, m, fastest)
     s.scalars[L.SCALAR_SERIAL] += 1
     s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
     sweep(s, m)

@@ -32,7 +32,7 @@ from hpcchain.model.physics.step_potentials import (
 from hpcchain.model.physics.walls import shapes_of, wall_rows
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.queue.tournament import queue_size
-from hpcchain.sector.search.broad_phase import TURN
+from hpcchain.sector.search.list_place import TURN
 from hpcchain.sector.setup.molecule_classes import has_law
 from hpcchain.sector.setup.shell import filled, list_arrays
 

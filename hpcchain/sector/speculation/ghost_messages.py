@@ -40,6 +40,7 @@ from hpcchain.layout.segment_bits import (
     struck,
 )
 from hpcchain.sector.search.broad_phase import sweep
+from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.search.prefetch import ask, ask_for_molecule, prefetch
 from hpcchain.sector.segments.falling import falls
 from hpcchain.sector.segments.new_segment import schedule_history
@@ -463,9 +464,7 @@ def replay(s, m):
     s.timing[m, L.LENGTH] = s.owner_history[begin + L.ENTRY_LENGTH]
     if s.stepper is not None:
         s.series_error[m] = s.owner_history[begin + L.ENTRY_WRONG]
-    s.window_timing[m, L.TOP_SPEED] = fastest
-    if fastest > s.par[L.FASTEST]:
-        s.par[L.FASTEST] = fastest
+    note_top_speed(s, m, fastest)
     sweep(s, m)
     s.window_molecule[m, L.WINDOW_MATCH] = 1
 

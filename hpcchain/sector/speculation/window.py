@@ -8,6 +8,7 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, since_start, time_span
 from hpcchain.layout.segment_bits import series_error_of
+from hpcchain.sector.search.list_place import list_speed, turned
 from hpcchain.sector.search.prefetch import ask, ask_for_molecule
 from hpcchain.sector.speculation.rollback import discard_history, known_from, restore_segment, way
 
@@ -134,7 +135,7 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
     ----------
     s : Sector
     reference_position : (N, 3) float64 array
-        Where each bead was when the ghosts were chosen [length].
+        Where each bead was when the ghosts were chosen, in the lists' frame [length].
     skin : (M,) float64 array
         How far each molecule's beads may go from there [length].
     from_ticks, from_remainder, until_ticks, until_remainder : float
@@ -199,7 +200,7 @@ def _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ti
                     s, h
                 )
                 now = max(now, here)
-                here += s.bounds[first + b, L.SPEED] * dt
+                here += list_speed(s, first + b) * dt
                 if not here <= far:  # so that what is not a number stays
                     far = here
             if h == m:
@@ -254,9 +255,9 @@ def move_reference(s, rows, ticks, remainder, reference_position, speed):
     ticks, remainder : float
         The time.
     reference_position : (N, 3) float64 array
-        Receives those of these molecules' beads [length].
+        Receives those of these molecules' beads, in the lists' frame [length].
     speed : (n,) float64 array
-        Receives with what speed each molecule's fastest bead began its segment [length / time].
+        Receives with what speed, in that frame, each molecule's fastest bead began its segment [length / time].
     """
     for k in range(len(rows)):
         m = rows[k]
@@ -264,12 +265,15 @@ def move_reference(s, rows, ticks, remainder, reference_position, speed):
         square = 0.0
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
             dt = since_start(s, i, ticks, remainder)
-            u, v, w = s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ]
+            u = s.starts[i, L.VX] - s.par[L.DRIFT]
+            v = s.starts[i, L.VY] - s.par[L.DRIFT + L.Y]
+            w = s.starts[i, L.VZ] - s.par[L.DRIFT + L.Z]
             square = max(square, u * u + v * v + w * w)
             for c in range(3):
                 reference_position[i, c] = s.starts[i, c] + s.starts[i, L.VX + c] * dt
                 if s.extended is not None:
                     reference_position[i, c] += 0.5 * s.par[L.GRAVITY + c] * dt * dt
+                reference_position[i, c] -= _moved(s, i, c, dt)
             off = max(off, 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt)
         speed[k] = math.sqrt(square)
         s.inside[m, L.IN_UNTIL] = -np.inf
@@ -277,6 +281,14 @@ def move_reference(s, rows, ticks, remainder, reference_position, speed):
         s.inside[m, L.IN_SINCE_REM] = remainder
         s.inside[m, L.IN_FAR] = off + series_error_of(s, m)
         s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR]
+
+
+@inlined
+def _moved(s, r, c, dt):
+    """Return how far the lists' frame has moved along axis c a time dt after row r's segment's start [length]."""
+    if s.par[L.DRIFTS] == 0.0:
+        return 0.0
+    return s.par[L.PERIOD + c] * turned(s.par, c, s.starts[r, L.START_TICKS], s.starts[r, L.START_REM] + dt)
 
 
 @kernel
@@ -287,6 +299,7 @@ def _distance(s, r, dt, reference_position, i):
         d = s.starts[r, c] + s.starts[r, L.VX + c] * dt - reference_position[i, c]
         if s.extended is not None:
             d += 0.5 * s.par[L.GRAVITY + c] * dt * dt
+        d -= _moved(s, r, c, dt)
         d -= s.par[L.SIZE + c] * np.rint(d * s.par[L.INVERSE + c])
         total += d * d
     return np.sqrt(total) + 0.5 * s.bounds[r, L.ACCELERATION] * dt * dt

@@ -8,6 +8,7 @@ from hpcchain.parallel.ghosts import skins as choice
 from hpcchain.parallel.ghosts.reach import Extent, mark_cells
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.sector.setup.drift import place_in_frame
 from tests.support.gases import MIXTURE, gas
 from tests.support.identity import parallel, require_same, serial
 from tests.support.shapes import bead, boxed
@@ -16,10 +17,10 @@ WINDOW = 0.05
 
 
 def distances(ghosts, time):
-    """Return how far from its reference position each owned molecule is, by its beads' places in a frame."""
+    """Return how far from its reference position each owned molecule is, by its beads' places in a frame of the run."""
     ghosted, size = ghosts.ghosted, ghosts.system.box.size
     here = np.full((len(ghosted.ids), 3), np.nan)
-    here[ghosted.owned_beads] = ghosted.frame(*time)[0]
+    here[ghosted.owned_beads] = place_in_frame(ghosts.system, ghosts.drift, ghosted.frame(*time)[0], time)
     apart = here - ghosts.balls.position
     apart -= size * np.rint(apart / size)
     away = np.sqrt(np.sum(apart**2, axis=1))

@@ -8,7 +8,7 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import series_order, set_order
 from hpcchain.sector.search.earliest_event import list_expiry
-from hpcchain.sector.search.list_place import AHEAD
+from hpcchain.sector.search.list_place import AHEAD, turned
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.serial import Engine
@@ -39,9 +39,10 @@ def place(s, i, dt):
 
 
 def off_origin(s, i, dt):
-    """Return how far bead i is a time after its segment's start from where its list was made."""
+    """Return how far bead i is a time after its segment's start from where its list was made, in the lists' frame."""
     origin = (s.origin_fractions[i, : L.AXES] + 2.0**31) / 2.0**32
     u = (np.array(place(s, i, dt)) - s.par[L.ORIGIN : L.ORIGIN + L.AXES]) / s.par[L.PERIOD : L.PERIOD + L.AXES] - origin
+    u -= [turned(s.par, k, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM] + dt) for k in range(L.AXES)]
     return np.linalg.norm((u - np.rint(u)) * s.par[L.PERIOD : L.PERIOD + L.AXES])
 
 
@@ -78,7 +79,8 @@ def test_single_beads_lists_are_made_before_them(seed):
     engine = Engine(gas(["monomer"] * 27, seed=seed, pitch=2.2))
     engine.advance(0.3)
     s = engine.core.sector
-    shell, speeds = s.par[L.SHELL], s.bounds[:, L.SPEED]
+    shell, drift = s.par[L.SHELL], s.par[L.DRIFT : L.DRIFT + L.AXES]
+    speeds = np.linalg.norm(s.starts[:, L.VX : L.START_TICKS] - drift, axis=1)
     for i in range(s.scalars[L.SCALAR_BEADS]):
         for dt in (0.0, 0.1, 0.7 / speeds[i]):
             status, expiry = renewed_as_it_is(s, i, dt)

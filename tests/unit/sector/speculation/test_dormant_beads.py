@@ -16,6 +16,7 @@ from hpcchain.layout.arrays import (
 )
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.sector.setup.drift import place_in_frame
 from tests.support.gases import gas
 
 WINDOW, WINDOWS, RANKS = 0.05, 60, 3
@@ -50,7 +51,7 @@ def seen(engine, here):
     way = 0.0
     for m in np.unique(of):
         beads = slice(s.mol[m, MOL_FIRST], s.mol[m, MOL_FIRST] + s.mol[m, MOL_BEADS])
-        moved = here[ids[beads]] - ghosts.balls.position[beads]
+        moved = place_in_frame(ghosts.system, ghosts.drift, here[ids[beads]], engine.now) - ghosts.balls.position[beads]
         moved -= size * np.rint(moved / size)
         way = max(way, np.sqrt(np.sum(moved**2, axis=1)).max() / ghosts.balls.skin[m])
     return wrong, gap, way, set(ids[dormant].tolist()), int(np.count_nonzero(s.lists[: len(ids), OWNERSHIP] == DORMANT))
