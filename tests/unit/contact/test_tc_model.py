@@ -7,9 +7,10 @@ import pytest
 
 from hpcchain.contact import tc_model
 from hpcchain.contact.coefficients import restitution, restitutions
-from hpcchain.layout.arrays import CONTACT_RATE, PAIR_COEFFICIENTS, PARAMETERS, PUSH_ROWS, RESTITUTION_ROW, TICK
+from hpcchain.layout.arrays import CONTACT_RATE, PARAMETERS, RESTITUTION_ROW, TICK
 from hpcchain.layout.arrays import WHOLE_CONTACT as CONTACT
 from hpcchain.layout.segment_bits import in_contact, set_in_contact
+from tests.support.kernel_tools import make_system, plain_sector, random_chain
 
 TIME = 0.02
 
@@ -20,22 +21,26 @@ class Sector(NamedTuple):
     par: np.ndarray
     segment: np.ndarray
     starts: np.ndarray
-    coefficients: np.ndarray
-    matrix: np.ndarray
-    tied: np.ndarray
-    extended: None = None
 
 
-def sector(left, contact_time=TIME, pairs=((0, 1),)):
+def sector(left, contact_time=TIME):
     """Return beads of whose last contacts that is left; segments begin at 5 ticks."""
     par, segment, starts = np.zeros(PARAMETERS), np.zeros((len(left), 4), dtype=np.int64), np.zeros((len(left), 8))
     par[CONTACT_RATE], par[TICK] = tc_model.contact_rate(contact_time), 2.0**-6
     starts[:, 6] = 5.0
     for i, value in enumerate(left):
         set_in_contact(segment, i, value)
-    table = np.full((1, PAIR_COEFFICIENTS), 0.3)
-    table[0, 2] = 0.0
-    return Sector(par, segment, starts, table, np.zeros((PUSH_ROWS, 4)), np.array(pairs))
+    return Sector(par, segment, starts)
+
+
+def run_of(left, contact_time=TIME, pairs=((0, 1),)):
+    """Return the sector of a run of single beads with e_n = 0.3, of whose last contacts that is left at time 0."""
+    beads = [random_chain(1, number) for number in range(len(left))]
+    s = plain_sector(make_system(beads, restitution=0.3, contact_time=contact_time))
+    for i, value in enumerate(left):
+        set_in_contact(s.segment, i, value)
+    s.tied[: len(pairs)] = pairs
+    return s
 
 
 @pytest.mark.parametrize(
@@ -83,27 +88,28 @@ def test_halves_make_a_whole():
     ],
 )
 def test_energy_is_kept_where_either_bead_has_a_contact(left, pair, e):
-    s = sector(left, pairs=[pair])
-    for time, expected in ((5.0, e), (5.0 + 2 * TIME * 2.0**6, 0.3)):
-        assert restitution(s, *pair, time, 0.0) == (expected, 1.0)
-        restitutions(s, 1, time, 0.0)
+    s = run_of(left, pairs=[pair])
+    for time, expected in ((0.0, e), (2 * TIME, 0.3)):
+        assert restitution(s, *pair, 0.0, time) == (expected, 1.0)
+        restitutions(s, 1, 0.0, time)
         assert s.matrix[RESTITUTION_ROW, 0] == expected
 
 
 def test_contacts_together_have_one_coefficient():
-    s = sector([0, 0, 0, 9], pairs=[[0, 1], [1, 2], [3, -2]])
+    s = run_of([0, 0, 0, 9], pairs=[[0, 1], [1, 2], [3, -2]])
     found = []
     for count in (1, 2, 3):
-        restitutions(s, count, 5.0, 0.0)
+        restitutions(s, count, 0.0, 0.0)
         found.append(s.matrix[RESTITUTION_ROW, :count].tolist())
     assert found == [[0.3], [0.3, 0.3], [1.0, 1.0, 1.0]]
 
 
 def test_without_a_contact_time_nothing_is_left_of_a_contact():
-    s = sector([0, 0], contact_time=0.0)
+    s = run_of([0, 0], contact_time=0.0)
     tc_model.begin_contact(s.par, s.segment, 0)
     tc_model.pass_time(s.par, s.segment, 0, 2, 1.0)
-    assert not s.segment.any() and restitution(s, 0, 1, 5.0, 0.0) == (0.3, 1.0)
+    assert in_contact(s.segment, 0) == in_contact(s.segment, 1) == 0
+    assert restitution(s, 0, 1, 0.0, 0.0) == (0.3, 1.0)
     par, segment, *_ = sector([0, 0])
     tc_model.begin_contact(par, segment, 1)
     assert [in_contact(segment, i) for i in range(2)] == [0, CONTACT]
