@@ -35,25 +35,25 @@ def pair_coefficients(physics: Physics, names: tuple) -> np.ndarray:
         Where a pair names a type that no bead has.
     """
     columns = len(names) + L.SIDES + len(shapes_of(physics))
-    spin = physics.extended.get("rough", {})
+    rough = physics.extended.rough
     table = np.zeros((columns, columns, 4))
     table[:, :, L.PAIR_NORMAL] = physics.restitution
-    table[:, :, L.PAIR_TANGENTIAL] = spin.get("tangential_restitution", 1.0)
+    table[:, :, L.PAIR_TANGENTIAL] = 1.0 if rough is None else rough.tangential_restitution
     table[:, :, L.PAIR_LEFT] = most_left(physics, physics.contact_time)
-    for number, one in enumerate(physics.extended.get("pairs", [])):
-        i, j = (row_of_type(name, names, f"contact.pair[{number}]") for name in one["types"])
-        own = {L.PAIR_NORMAL: one["restitution"], L.PAIR_TANGENTIAL: one["tangential_restitution"]}
-        if one["contact_time"] is not None:
-            own[L.PAIR_LEFT] = most_left(physics, one["contact_time"])
+    for number, one in enumerate(physics.extended.pairs):
+        i, j = (row_of_type(name, names, f"contact.pair[{number}]") for name in one.types)
+        own = {L.PAIR_NORMAL: one.restitution, L.PAIR_TANGENTIAL: one.tangential_restitution}
+        if one.contact_time is not None:
+            own[L.PAIR_LEFT] = most_left(physics, one.contact_time)
         for column, value in own.items():
             if value is not None:
                 table[i, j, column] = table[j, i, column] = value
-    for wall in physics.extended.get("walls", ()):
+    for wall in physics.extended.walls:
         column = len(names) + number_of_wall(physics, wall)
-        if wall["restitution"] != NOT_GIVEN:
-            table[:, column, L.PAIR_NORMAL] = wall["restitution"]
-        if "tangential_restitution" in wall:
-            table[:, column, L.PAIR_TANGENTIAL] = wall["tangential_restitution"]
+        if wall.restitution != NOT_GIVEN:
+            table[:, column, L.PAIR_NORMAL] = wall.restitution
+        if wall.tangential_restitution is not None:
+            table[:, column, L.PAIR_TANGENTIAL] = wall.tangential_restitution
     return table.reshape(-1, 4)
 
 

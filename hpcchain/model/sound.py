@@ -28,29 +28,28 @@ from hpcchain.model.physics.step_potentials import limits_problem, potentials_pr
 from hpcchain.model.sound_extra import extra_faults, imbalance
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.overlap import wall_overlap
-from hpcchain.model.system import BEAD_STATE, OPEN, PERIODIC, WALL, Options
+from hpcchain.model.system import BEAD_STATE, OPEN, PERIODIC, WALL
 
 if TYPE_CHECKING:
+    from hpcchain.model.physics.constants import ExtendedPhysics
     from hpcchain.model.system import Box, Physics, State, System, Topology
 
 
 def orientations_problem(value: Any, topology: Topology) -> str | None:
     """Return what is wrong with which kinds have orientations that contacts change, or None."""
-    flags = isinstance(value, list) and all(type(one) is bool for one in value)
+    flags = isinstance(value, tuple) and all(type(one) is bool for one in value)
     return None if flags and len(value) == len(topology.names) else "are not a flag for each kind"
 
 
-KNOWN = {
+KNOWN: dict[str, Callable[[Any, Topology], str | None]] = {
     "exclude": lambda value, _: None if value is True else "is no flag",
     "impulses": lambda value, _: None if value is True else "is no flag",
-    "simultaneous": lambda value, _: None if value in ("generalised", "moreau") else "is unknown",
+    "simultaneous": lambda value, _: None if value in ("joint", "generalised", "moreau") else "is unknown",
     "orientations": orientations_problem,
     "potentials": potentials_problem,
     "distance_limits": limits_problem,
 }
 """Of what `Physics.extended` may have: name -> function of the value and the Topology that says what is wrong."""
-LOOKED_AT_ELSEWHERE = ("pairs", "rough", "gravity", "walls", "fixed", "thermostat", "seed")
-"""The other names that it may have."""
 MUTUAL = "state/inside: a bead names another that does not name it, or another level of their potential"
 BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
 EPS = np.finfo(np.float64).eps
@@ -95,57 +94,41 @@ def physics_problem(physics: Physics, kinds: int) -> Any:
     tick = physics.tick
     if type(tick) is not float or not 1.0 / LARGEST <= tick <= LARGEST or math.frexp(tick)[0] != 0.5:
         return f"physics: tick: {tick!r} is not a power of two"
-    if not isinstance(physics.steps, dict):
-        return "physics: steps: are no table"
-    if not isinstance(physics.extended, dict):
-        return "physics: extended: is no table"
     if not _pairs_are_sound(physics.extended):
         return "physics: extended: coefficients of contacts are none"
-    if not isinstance(physics.kinds, list) or len(physics.kinds) not in (0, kinds):
+    if len(physics.kinds) not in (0, kinds):
         return "physics: kinds: there are not as many propagators as kinds"
-    try:
-        each = physics.every()
-    except (TypeError, AttributeError):
-        return "physics: kinds: are not tables of propagators"
-    rules = [
+    rules: list = [
         ("physics: restitution", _reads("contact", "restitution"), physics.restitution),
         ("physics: contact_time", _reads("contact", "contact_time"), physics.contact_time),
     ]
-    for one in each:
+    for one in physics.every():
         given = {"name": one.propagator, "stages": one.stages, "tolerance": one.tolerance}
         given |= {} if one.step == 0.0 and type(one.step) is not bool else {"step": one.step}
         rules += [(f"physics: {name}", _reads("propagator", name), value) for name, value in given.items()]
-        if not isinstance(one.options, Options):
-            return "physics: options: are no table"
         for name in {each.name for each in fields(one.options)} & keys_of("propagator").keys():
             rules.append((f"physics: options: {name}", _reads("propagator", name), getattr(one.options, name)))
     return first_wrong(rules)
 
 
-def _pairs_are_sound(extended: dict) -> bool:
+def _pairs_are_sound(extended: ExtendedPhysics) -> bool:
     """Return whether what `Physics.extended` says of contacts can be (`model.physics.extended`)."""
-    pairs, names = extended.get("pairs", []), ("restitution", "tangential_restitution", "contact_time")
-    if not isinstance(pairs, list) or not all(isinstance(one, dict) and {*names, "types"} <= {*one} for one in pairs):
-        return False
-    rules = [(name, _reads("contact", name), one[name]) for one in pairs for name in names if one[name] is not None]
-    rules += [("types", _reads("contact.pair", "types"), one["types"]) for one in pairs]
-    spin = extended.get("rough", {"tangential_restitution": 1.0, "seed": 0, "temperature": 1.0})
-    if not isinstance(spin, dict) or {*spin} != {"tangential_restitution", "seed", "temperature"}:
-        return False
-    rules.append(("", _reads("contact", "tangential_restitution"), spin["tangential_restitution"]))
-    rules.append(("", _reads("initial", "seed"), spin["seed"]))
-    rules.append(("", _reads("initial", "temperature"), spin["temperature"]))
+    pairs, names = extended.pairs, ("restitution", "tangential_restitution", "contact_time")
+    given = [(name, getattr(one, name)) for one in pairs for name in names]
+    rules: list = [(name, _reads("contact", name), value) for name, value in given if value is not None]
+    rules += [("types", _reads("contact.pair", "types"), [*one.types]) for one in pairs]
+    if extended.rough:
+        rules.append(("", _reads("contact", "tangential_restitution"), extended.rough.tangential_restitution))
+        rules.append(("", _reads("initial", "seed"), extended.rough.seed))
+        rules.append(("", _reads("initial", "temperature"), extended.rough.temperature))
     return first_wrong(rules) is None
 
 
 def extended_problem(system: System) -> str | None:
     """Return what is wrong with what a run has beyond smooth hard beads, or None; of a sound topology."""
-    extended = system.physics.extended
-    unknown = extended.keys() - KNOWN.keys() - set(LOOKED_AT_ELSEWHERE)
-    if unknown:
-        return f"physics: extended: {min(unknown)} is unknown to this version"
-    for name, value in extended.items():
-        problem = KNOWN[name](value, system.topology) if name in KNOWN else None
+    for name, problem_of in KNOWN.items():
+        value = getattr(system.physics.extended, name)
+        problem = problem_of(value, system.topology) if value else None
         if problem:
             return f"physics: {name}: {problem}"
     return None
@@ -382,7 +365,7 @@ def _places(box: Box, topology: Topology, state: State, time: float, ids: np.nda
     far = (away > (1.5 if time > 0.0 else TURNS)).any(axis=1)
     if far.any():
         return _at("position", int(topology.first_bead[np.argmax(far)]), ids, "is far outside the box")
-    moving = physics.steps or any(wall["velocity"] for wall in physics.extended.get("walls", ()))
+    moving = physics.steps or any(wall.velocity for wall in physics.extended.walls)
     wall = None if moving else wall_overlap(box, topology, state.position, DEEP)
     if wall is not None:
         return _at("position", wall[0], ids, f"reaches {wall[2]:.3g} into a wall of axis {wall[1]}")

@@ -62,7 +62,7 @@ def _spins(system: System, ids: np.ndarray) -> tuple[str, int, str] | None:
 
 def _orientations(system: System, ids: np.ndarray) -> tuple[str, int, str] | None:
     norm = np.sqrt(np.sum(system.state.extra[:, L.ORIENTATION : L.ORIENTATION + 4] ** 2, axis=1))
-    given = np.array(system.physics.extended["orientations"])[_kind(system, ids)]
+    given = np.array(system.physics.extended.orientations)[_kind(system, ids)]
     return _first("orientation", given & ~(np.abs(norm - 1.0) <= UNIT), "is no unit quaternion")
 
 
@@ -99,7 +99,7 @@ def _next_draw(system: System, time: float, ids: np.ndarray) -> tuple[str, int, 
     if found:
         return found
     rows, topology, extended = system.state.extra, system.topology, system.physics.extended
-    rate, wait = extended["thermostat"]["rate"], -_since(system, time, L.NEXT_DRAW)
+    rate, wait = extended.thermostat.rate, -_since(system, time, L.NEXT_DRAW)
     never = np.all(rows[:, [L.NEXT_DRAW, L.NEXT_DRAW_REM]] == 0.0, axis=1)
     molecule, prototypes = topology.molecule_of(ids), topology.prototypes
     follows = np.append(False, (np.diff(ids) == 1) & (np.diff(molecule) == 0))
@@ -109,13 +109,13 @@ def _next_draw(system: System, time: float, ids: np.ndarray) -> tuple[str, int, 
         (~never & (wait < -_slack(system, time)), f"is before the checkpoint's time, {time:g}"),
         (wait > LONGEST_WAIT / rate + _slack(system, time), f"is longer after {time:g} than anyone waits"),
     ]
-    if not any(wall["temperature"] for wall in extended.get("walls", ())):  # these draw numbers of beads, too
+    if not any(wall.temperature for wall in extended.walls):  # these draw numbers of beads, too
         tests.append((never != (rows[:, L.DRAWS] == 0.0), "does not fit how often its velocity has been drawn"))
     if not divides_any(topology, system.physics):
         all_fixed = np.logical_and.reduceat(prototypes.fixed, prototypes.first_bead[:-1])
         first = (molecule != topology.molecule_of(np.maximum(ids - 1, 0))) | (ids == 0)
         first &= never & ~all_fixed[prototypes.molecule_of(topology.prototype_of(ids))]
-        begin = -np.log(1.0 - uniform(extended["seed"], Stream.WAITING, ids[first])[:, 0]) / rate
+        begin = -np.log(1.0 - uniform(extended.seed, Stream.WAITING, ids[first])[:, 0]) / rate
         late = np.zeros(len(ids), dtype=bool)
         late[first] = begin < time - _slack(system, time)
         tests.append((late, "is 0, and its velocity has been drawn before the checkpoint's time"))
@@ -127,7 +127,7 @@ def _impulses(system: System, ids: np.ndarray) -> tuple[str, int, str] | None:
     table = system.state.extra[:, L.INSIDE : L.INSIDE + SLOTS * WARM].reshape(-1, SLOTS, WARM)
     code = table[:, :, 0]
     none = code == 0.0
-    walls = L.SIDES + len(system.physics.extended.get("walls", ()))
+    walls = L.SIDES + len(system.physics.extended.walls)
     bad = (code != np.floor(code)) | (code > system.topology.beads) | (code < -walls) | (code == ids[:, None] + 1.0)
     bad |= none & np.any(table[:, :, 1:] != 0.0, axis=2)
     ordered = np.sort(code, axis=1)
@@ -151,7 +151,7 @@ def imbalance(system: System, ids: np.ndarray) -> int:
 
     Of two beads within a step of one another each names the other, with the same level.
     """
-    if "potentials" not in system.physics.extended or system.state.extra.shape[1] <= L.INSIDE:
+    if not system.physics.extended.potentials or system.state.extra.shape[1] <= L.INSIDE:
         return 0
     inside = system.state.extra[:, L.INSIDE :]
     rows, at = np.nonzero(inside > 0.0)

@@ -14,7 +14,6 @@ from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import asks_for_stretches, divided_classes, whole_chains
 from hpcchain.model.physics.extended import widened
 from hpcchain.model.physics.external import draws_momenta
-from hpcchain.model.physics.step_potentials import potentials_of
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.levels import reach_of, wrong_level
 from hpcchain.model.starts.overlap import bead_overlap
@@ -66,7 +65,7 @@ def engine_for(system: System, config: Config, comm: Single | World, growth: tup
     if not (fixed or steps or growth):
         begin = float(system.state.ticks.max(initial=0.0)) * system.physics.tick
         choice = Choice(work_of(system), comm.size, begin, lambda words: LOG.info("%s", words))
-    energies = growth is None and (steps or bool(potentials_of(system.physics)))
+    energies = growth is None and (steps or bool(system.physics.extended.potentials))
     kind = ActiveRanksWithEnergies if energies else ActiveRanksEngine
     return kind(system, comm.exchange, make, ranks, choice)
 
@@ -92,7 +91,7 @@ def engine_on(system: System, config: Config, exchange: Exchange | None, growth:
 
 def stepped_engine(physics: Physics) -> Any:
     """Return the class of the engine of steps that the physics ask for; runs of events need not load their kernels."""
-    if physics.steps["integrator"] == "contact":
+    if physics.steps.integrator == "contact":
         from hpcchain.steps.friction.contact_dynamics import ContactEngine
 
         return ContactEngine

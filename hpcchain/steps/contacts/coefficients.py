@@ -12,6 +12,7 @@ from hpcchain.model.physics.walls import shapes_of
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
+    from hpcchain.model.physics.constants import PairConstants
     from hpcchain.model.system import Physics
 
 
@@ -36,13 +37,13 @@ class Coefficients:
     def __init__(self, composition: Composition, physics: Physics) -> None:
         settings, names = physics.steps, composition.type_names
         self.composition, self.types = composition, composition.prototypes.bead_type
-        pairs, shapes = settings.get("pairs", []), shapes_of(physics)
+        pairs, shapes = settings.pairs, shapes_of(physics)
         self.restitution = table_of(names, physics.restitution, pairs, "restitution", len(shapes))
-        for side, value in settings.get("walls", {}).items():
+        for side, value in settings.walls.items():
             self.restitution[:, len(names) + L.SIDE_NAMES.index(side)] = value
         for number, wall in enumerate(shapes):
-            self.restitution[:, len(names) + L.SIDES + number] = wall["restitution"]
-        self.friction = table_of(names, settings.get("friction", 0.0), pairs, "friction", len(shapes))
+            self.restitution[:, len(names) + L.SIDES + number] = wall.restitution
+        self.friction = table_of(names, settings.friction or 0.0, pairs, "friction", len(shapes))
         self.same = bool(np.all(self.restitution == physics.restitution))
         self.rubs, self.strikes = (bool(np.any(one > 0.0)) for one in (self.friction, self.restitution))
 
@@ -52,14 +53,15 @@ class Coefficients:
         return table[one, np.where(pairs[:, 1] < 0, len(table) - 1 - pairs[:, 1], other)]
 
 
-def table_of(names: tuple, default: float, pairs: list, key: str, shapes: int = 0) -> np.ndarray:
+def table_of(names: tuple, default: float, pairs: tuple[PairConstants, ...], key: str, shapes: int = 0) -> np.ndarray:
     """Return the (t, t + 6 + shapes) table of a coefficient for types of these names, which pairs may have."""
     table = np.full((len(names), len(names) + L.SIDES + shapes), default)
     for number, one in enumerate(pairs):
-        if one[key] is None:
+        value = getattr(one, key)
+        if value is None:
             continue
-        i, j = (row_of_type(name, names, f"contact.pair[{number}]") for name in one["types"])
-        table[i, j] = one[key]
+        i, j = (row_of_type(name, names, f"contact.pair[{number}]") for name in one.types)
+        table[i, j] = value
         if j < len(names):
-            table[j, i] = one[key]
+            table[j, i] = value
     return table
