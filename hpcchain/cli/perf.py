@@ -99,7 +99,7 @@ def by_average(phases: dict) -> list:
     return sorted(phases.items(), key=lambda item: -item[1][1])
 
 
-def line(name: str, times: tuple, total: float) -> tuple[str, str, str, str, str, str] | tuple:
+def line(name: str, times: tuple, total: float) -> tuple[str, ...]:
     """Return a phase's row of the table as texts."""
     return name, *(f"{seconds:.3f}" for seconds in times), share(times[1], total), ratio(times[2], times[1])
 

@@ -1,6 +1,6 @@
-"""Coefficients of contacts by types of beads: e_n, e_t and contact time of each pair, and of each type and wall.
+"""Coefficients of contacts by types of beads, of both engines: one table, asked here alone.
 
-Those of a wall's own go before those of a pair with it.
+A wall's own go before those of a pair with it, and these before those of all contacts.
 
 What is left of a bead's last contact (`contact.tc_model`) is counted in the longest contact time of any pair. A contact
 of a pair whose own time is shorter keeps its energy while more is left than the difference of the two.
@@ -13,48 +13,60 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.contact.tc_model import left_after, restitution_at, restitution_now
+from hpcchain.contact.tc_model import left_after
 from hpcchain.errors import ConfigError
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import WHOLE_CONTACT
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import in_contact
 from hpcchain.model.physics.walls import NOT_GIVEN, number_of_wall, shapes_of
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
 
+OF_PAIRS = {
+    "restitution": L.PAIR_NORMAL,
+    "tangential_restitution": L.PAIR_TANGENTIAL,
+    "friction": L.PAIR_FRICTION,
+}
+"""Which column a key of [[contact.pair]] is of."""
 
-def pair_coefficients(physics: Physics, names: tuple) -> np.ndarray:
-    """Return `coefficients` (`layout.arrays`) for types of these names.
+
+def coefficient_table(physics: Physics, names: tuple) -> np.ndarray:
+    """Return the coefficients for types of these names, (types, types + 6 + walls with shapes, PAIR_COEFFICIENTS).
+
+    They are of two types; then of a type and each wall, in the order of their codes -1, -2, ...
 
     Raises
     ------
     ConfigError
         Where a pair names a type that no bead has.
     """
-    columns = len(names) + L.SIDES + len(shapes_of(physics))
-    rough = physics.extended.rough
-    table = np.zeros((columns, columns, 4))
+    extended, steps = physics.extended, physics.steps
+    table = np.zeros((len(names), len(names) + L.SIDES + len(shapes_of(physics)), L.PAIR_COEFFICIENTS))
     table[:, :, L.PAIR_NORMAL] = physics.restitution
-    table[:, :, L.PAIR_TANGENTIAL] = 1.0 if rough is None else rough.tangential_restitution
+    table[:, :, L.PAIR_TANGENTIAL] = 1.0 if extended.rough is None else extended.rough.tangential_restitution
     table[:, :, L.PAIR_LEFT] = most_left(physics, physics.contact_time)
-    for number, one in enumerate(physics.extended.pairs):
+    table[:, :, L.PAIR_FRICTION] = 0.0 if steps is None else steps.friction or 0.0
+    for number, one in enumerate([*extended.pairs, *(() if steps is None else steps.pairs)]):
         i, j = (row_of_type(name, names, f"contact.pair[{number}]") for name in one.types)
-        own = {L.PAIR_NORMAL: one.restitution, L.PAIR_TANGENTIAL: one.tangential_restitution}
+        own = {column: getattr(one, key) for key, column in OF_PAIRS.items()}
         if one.contact_time is not None:
             own[L.PAIR_LEFT] = most_left(physics, one.contact_time)
         for column, value in own.items():
             if value is not None:
-                table[i, j, column] = table[j, i, column] = value
-    for wall in physics.extended.walls:
+                table[i, j, column] = value
+                if j < len(names):
+                    table[j, i, column] = value
+    for side, value in ({} if steps is None else steps.walls).items():
+        table[:, len(names) + L.SIDE_NAMES.index(side), L.PAIR_NORMAL] = value
+    for wall in extended.walls:
         column = len(names) + number_of_wall(physics, wall)
         if wall.restitution != NOT_GIVEN:
             table[:, column, L.PAIR_NORMAL] = wall.restitution
         if wall.tangential_restitution is not None:
             table[:, column, L.PAIR_TANGENTIAL] = wall.tangential_restitution
-    return table.reshape(-1, 4)
+    return table
 
 
 def most_left(physics: Physics, contact_time: float) -> float:
@@ -81,79 +93,79 @@ def trait(s, i, which):
 
 
 @kernel
-def pair_row(s, i, other):
+def row_of(s, i, other):
     """Return the row of `coefficients` of bead i and another, or a wall (below 0)."""
-    columns = np.int64(s.par[L.PAIR_COLUMNS])
-    first = np.int64(trait(s, i, L.TRAIT_TYPE))
-    second = np.int64(trait(s, other, L.TRAIT_TYPE)) if other >= 0 else columns - len(s.walls) - 1 - other
-    return first * columns + second
+    if s.extended is not None:
+        columns = np.int64(s.par[L.PAIR_COLUMNS])
+        first = np.int64(trait(s, i, L.TRAIT_TYPE))
+        second = np.int64(trait(s, other, L.TRAIT_TYPE)) if other >= 0 else columns - len(s.walls) - 1 - other
+        return first * columns + second
+    return np.int64(0)  # runs with nothing beyond smooth hard beads have one for all
 
 
 @kernel
-def keeps_energy(s, row, i, other):
-    """Whether bead i and another, or a wall (below 0), whose segments begin now, still are in a contact (`tc_model`).
+def lasts(s, row, i, other, ticks, remainder):
+    """Whether bead i and another, or a wall (below 0), still are in a contact at a time in their present segments.
 
-    `row` is theirs of `coefficients`.
+    `row` is theirs of `coefficients`. A contact that lasts keeps the energy (`tc_model`).
     """
     if s.par[L.CONTACT_RATE] == 0.0:
         return False
     most = s.coefficients[row, L.PAIR_LEFT]
-    return in_contact(s.segment, i) > most or (other >= 0 and in_contact(s.segment, other) > most)
+    if left_after(s.par, s.segment, i, since_start(s, i, ticks, remainder)) > most:
+        return True
+    return other >= 0 and left_after(s.par, s.segment, other, since_start(s, other, ticks, remainder)) > most
 
 
 @kernel
-def restitution_of(s, i, other, extended):
-    """Return e_n for bead i and another, or a wall (below 0), whose segments begin now (`tc_model.pass_time`)."""
-    if extended is not None:
-        row = pair_row(s, i, other)
-        return 1.0 if keeps_energy(s, row, i, other) else s.coefficients[row, L.PAIR_NORMAL]
-    return restitution_now(s.par, s.segment, i, other)
+def restitution(s, i, other, ticks, remainder):
+    """Return e_n and e_t of bead i and another, or a wall (below 0), at the time of a contact; 1, 1 of one that lasts.
 
-
-@kernel
-def tangential_of(s, i, other, extended):
-    """Return e_t of the same, 1 where they keep their energy; in runs without spins 1."""
-    if extended is not None:
-        row = pair_row(s, i, other)
-        return 1.0 if keeps_energy(s, row, i, other) else s.coefficients[row, L.PAIR_TANGENTIAL]
-    return 1.0
-
-
-@kernel
-def any_rough(s, count, extended):
-    """Whether one of the first `count` contacts of `tied` pushes and makes beads spin; their segments begin now.
-
-    All are smooth where any is to keep its energy, as they have e_n = 1 then (`restitutions_of_tied`).
+    Asked before their segments are closed. In runs without spins e_t is 1.
     """
-    rough = False
-    if extended is not None:
-        for k in range(count):
-            i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
-            row = pair_row(s, i, j)
-            if keeps_energy(s, row, i, j):
-                return False
-            rough = rough or (s.impulses[k] > 0.0 and s.coefficients[row, L.PAIR_TANGENTIAL] != 1.0)
-    return rough
+    row = row_of(s, i, other)
+    if lasts(s, row, i, other, ticks, remainder):
+        return 1.0, 1.0
+    if s.extended is not None:
+        return s.coefficients[row, L.PAIR_NORMAL], s.coefficients[row, L.PAIR_TANGENTIAL]
+    return s.coefficients[row, L.PAIR_NORMAL], 1.0
 
 
 @kernel
-def restitutions_of_tied(s, count, ticks, rest, extended):
+def tied_tangential(s, k):
+    """Return e_t of contact k of `tied`, which does not last (`any_rough`)."""
+    return s.coefficients[row_of(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]), L.PAIR_TANGENTIAL]
+
+
+@kernel
+def restitutions(s, count, ticks, remainder):
     """Write e_n of the first `count` contacts of `tied`, which are resolved together, to RESTITUTION_ROW of `matrix`.
 
-    Each has its own; all have 1 where any is to keep its energy (`restitution_at`).
+    Each has its own; all have 1 where any lasts: what presses on one another at one instant is one contact.
     """
     e = s.matrix[L.RESTITUTION_ROW]
     keeps = False
-    if extended is None:
-        e[:count] = restitution_at(s, s.tied, count, ticks, rest)
-    else:
-        for k in range(count):
-            row = pair_row(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD])
-            e[k] = s.coefficients[row, L.PAIR_NORMAL]
-            for side in range(2):
-                j = s.tied[k, side]
-                if j >= 0 and s.par[L.CONTACT_RATE] != 0.0:
-                    dt = since_start(s, j, ticks, rest)
-                    keeps = keeps or left_after(s.par, s.segment, j, dt) > s.coefficients[row, L.PAIR_LEFT]
+    for k in range(count):
+        i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
+        row = row_of(s, i, j)
+        e[k] = s.coefficients[row, L.PAIR_NORMAL]
+        keeps = keeps or lasts(s, row, i, j, ticks, remainder)
     if keeps:
         e[:count] = 1.0
+
+
+@kernel
+def any_rough(s, count, ticks, remainder):
+    """Whether one of the first `count` contacts of `tied` pushes and makes beads spin.
+
+    Asked before segments are closed. All are smooth where any lasts, as they have e_n = 1 then (`restitutions`).
+    """
+    rough = False
+    if s.extended is not None:
+        for k in range(count):
+            i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
+            row = row_of(s, i, j)
+            if lasts(s, row, i, j, ticks, remainder):
+                return False
+            rough = rough or (s.impulses[k] > 0.0 and s.coefficients[row, L.PAIR_TANGENTIAL] != 1.0)
+    return rough

@@ -12,7 +12,7 @@ no t; where all have e_t = -1 every w is reversed. Where the t would make a cont
 round, it and those of its molecules have no t.
 """
 
-from hpcchain.contact.coefficients import tangential_of
+from hpcchain.contact.coefficients import tied_tangential
 from hpcchain.contact.impulse import approach, bead_offset
 from hpcchain.contact.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.thermal import tangents
@@ -60,7 +60,7 @@ def _list_equations(s, found):
         k = int(a[CONTACT_ROW * WIDTH + p])
         if a[SMOOTH_ROW * WIDTH + k] != 0.0:
             continue
-        if tangential_of(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], s.extended) != 1.0:
+        if tied_tangential(s, k) != 1.0:
             for d in range(1, 3):
                 a[CONTACT_ROW * WIDTH + n] = k
                 a[DIRECTION_ROW * WIDTH + n] = d
@@ -160,7 +160,7 @@ def _write_resistance(s, normals, n):
         p = 0
         while int(a[CONTACT_ROW * WIDTH + p]) != k:
             p += 1
-        et = tangential_of(s, s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], s.extended)
+        et = tied_tangential(s, k)
         share = (1.0 + et) / (1.0 - et)
         normal, one, two = a[p * WIDTH + p], a[p * WIDTH + row], a[p * WIDTH + row + 1]
         a[RESIST_ROW * WIDTH + row] = share * (a[row * WIDTH + row] - one * one / normal)

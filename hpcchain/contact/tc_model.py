@@ -13,7 +13,6 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import WHOLE_CONTACT
-from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import in_contact, set_in_contact
 
 
@@ -45,27 +44,3 @@ def begin_contact(par, segment, i):
     """Note that a contact of bead i begins with its segment."""
     if par[L.CONTACT_RATE] != 0.0:
         set_in_contact(segment, i, WHOLE_CONTACT)
-
-
-@inlined
-def restitution_now(par, segment, i, other):
-    """Return e_n for bead i and another, or a wall (below 0), whose segments begin now (`pass_time`)."""
-    if par[L.CONTACT_RATE] != 0.0 and (in_contact(segment, i) != 0 or (other >= 0 and in_contact(segment, other) != 0)):
-        return 1.0
-    return par[L.RESTITUTION]
-
-
-@kernel
-def restitution_at(s, pairs, count, ticks, remainder):
-    """Return e_n for the first `count` pairs of beads, or of a bead and a wall (below 0), that meet at one time.
-
-    If e_n is 1 for one pair it is 1 for all: what presses on one another at one instant is one contact that lasts. The
-    beads' segments are those that last until that time.
-    """
-    if s.par[L.CONTACT_RATE] != 0.0:
-        for k in range(count):
-            for side in range(2):
-                j = pairs[k, side]
-                if j >= 0 and left_after(s.par, s.segment, j, since_start(s, j, ticks, remainder)) != 0:
-                    return 1.0
-    return s.par[L.RESTITUTION]

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.coefficients import pair_row, trait
+from hpcchain.contact.coefficients import row_of, trait
 from hpcchain.contact.impulse import approach, bead_offset
 from hpcchain.contact.turning import turn
 from hpcchain.contact.walls import wall_velocity
@@ -164,7 +164,7 @@ def draw_spin(s, i, code):
     drawn where bead and wall are smooth; contact times are nothing to a thermal wall.
     """
     inverse = trait(s, i, L.TRAIT_INVERSE_MOMENT)
-    if inverse == 0.0 or s.coefficients[pair_row(s, i, code), L.PAIR_TANGENTIAL] == 1.0:
+    if inverse == 0.0 or s.coefficients[row_of(s, i, code), L.PAIR_TANGENTIAL] == 1.0:
         return 0.0
     turn(s, i)
     p, q, r, t = uniforms(s, WALL_SPIN, s.bead_id[i], np.int64(s.extra[i, L.DRAWS]))

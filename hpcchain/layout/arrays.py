@@ -89,10 +89,11 @@ rolled_back       int64       molecules that a rollback has set back; `rolled_ba
 drifted_pairs     2 int64     pairs listed in this window whose list origins have been far apart (`neighbour_lists`)
 stale_cells       int64       cells that hold list origins that beads had before
 prefetch_state    int64       whose memory was asked for (`prefetch`)
-coefficients      4 float64   in runs that are `extended`, per pair of types, and of a type and a wall: row of the first
-                              times PAIR_COLUMNS plus that of the second; of a wall -1 - code behind the types:
-                              PAIR_NORMAL, PAIR_TANGENTIAL: e_n, e_t; PAIR_LEFT: what may be left of a contact while
-                              this pair's takes energy (`contact.coefficients`)
+coefficients      4 float64   per pair of types, and of a type and a wall: row of the first times PAIR_COLUMNS plus that
+                              of the second; of a wall -1 - code behind the types: PAIR_NORMAL, PAIR_TANGENTIAL: e_n,
+                              e_t; PAIR_LEFT: what may be left of a contact while this pair's takes energy
+                              (`contact.coefficients`); PAIR_FRICTION: Coulomb's, in steps alone. Runs that are not
+                              `extended` have one row
 tangential        float64     (3,): tangential part of the impulse on the first bead of the event's last contact
 virial_tensor     float64     (TENSOR_PARTS,): parts of the tensor of that contact's virial (`contact.virial`)
 extra             flat rows   in runs that are `extended`, beside each row of `starts`: what else the bead has had from
@@ -272,7 +273,6 @@ SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has,
     GROWTH_RATE,
     SHELL,
     CAP,
-    RESTITUTION,
     SIMULTANEOUS,
     SIMULTANEOUS_GAP,
     FIRST_STEP,
@@ -307,7 +307,6 @@ SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has,
         7,
         10,
         *range(13, 17),
-        18,
         *range(20, 24),
         26,
         29,
@@ -349,7 +348,7 @@ LIMITS = 8
 # inertia, from index -LIMITS - TRAITS (b + 1) on.
 TRAIT_TYPE, TRAIT_INVERSE_MOMENT = range(2)
 TRAITS = 2
-PAIR_NORMAL, PAIR_TANGENTIAL, PAIR_LEFT = range(3)
+PAIR_NORMAL, PAIR_TANGENTIAL, PAIR_LEFT, PAIR_FRICTION, PAIR_COEFFICIENTS = range(5)
 
 # Contacts and molecules that are resolved together at one instant; sets of contacts are bits of an int64.
 MOST_TIES, MOST_MEMBERS = 60, 12

@@ -48,6 +48,7 @@ KNOWN: dict[str, Callable[[Any, Topology], str | None]] = {
     "orientations": orientations_problem,
     "potentials": potentials_problem,
     "distance_limits": limits_problem,
+    "fixed_speed": lambda value, _: None if isinstance(value, float) and 0.0 < value < np.inf else "is no speed",
 }
 """Of what `Physics.extended` may have: name -> function of the value and the Topology that says what is wrong."""
 MUTUAL = "state/inside: a bead names another that does not name it, or another level of their potential"

@@ -90,9 +90,10 @@ def dealt_by_place(
     width = 1 + table.shape[1]
     rows = np.concatenate([np.zeros((0, width)), *(received[source].reshape(-1, width) for source in sorted(received))])
     rows = rows[np.argsort(rows[:, 0])]
-    place = np.ascontiguousarray(rows[:, 1:4])
+    ids, place, more = np.split(rows, [1, 4], axis=1)
+    place = np.ascontiguousarray(place)
     home = sectors.owner(brought_in(box, place)) == comm.rank
-    return rows[:, 0].astype(np.int64), place, rows[:, 4:], home
+    return ids[:, 0].astype(np.int64), place, more, home
 
 
 def images(box: Box, position: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:

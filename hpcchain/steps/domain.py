@@ -102,13 +102,14 @@ def unpacked(composition: Composition, rows: np.ndarray) -> Own:
     rows = rows[np.argsort(rows[:, 0])]
     ids = rows[:, 0].astype(np.int64)
     molecules = composition.molecule_of(ids)
+    _, position, velocity, image, extra = np.split(rows, [1, 4, 7, WIDTH], axis=1)
     return Own(
         molecules[np.diff(molecules, prepend=-1) != 0],
         ids,
-        rows[:, 1:4].copy(),
-        rows[:, 4:7].copy(),
-        rows[:, 7:WIDTH].astype(np.int64),
-        rows[:, WIDTH:].copy(),
+        position.copy(),
+        velocity.copy(),
+        image.astype(np.int64),
+        extra.copy(),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import wraps
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from hpcchain.model.topology import build_box, build_composition
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Pool, dot
-from hpcchain.steps.contacts.inclusions import EVENT_ROW, Contacts
+from hpcchain.steps.contacts.inclusions import EVENT_ROW, Contacts, Solution
 from hpcchain.steps.contacts.walls import Walls
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
 from hpcchain.steps.failures import raise_worst, require_wide, wider_skin
@@ -42,6 +44,30 @@ REBUILDS_BETWEEN_OWNERS = 8
 own beads are, so what has moved on a little costs a few ghosts more."""
 STEPS_BETWEEN_LOOKS = 16
 """Steps after which a run is asked whether it is to stop."""
+
+
+PARTS = ("motion", "forces", "lists", "contacts", "messages")
+"""Of a step, for `seconds`: motion is all that is in no other part."""
+
+
+def timed(part: str) -> Callable:
+    """Return a decorator of a method whose wall seconds count for a part in its object's `parts`.
+
+    What other timed methods take that it calls is theirs alone.
+    """
+
+    def decorated(method: Callable) -> Callable:
+        @wraps(method)
+        def call(self: Any, *args: Any, **options: Any) -> Any:
+            begin, others = perf_counter(), sum(self.parts.values())
+            try:
+                return method(self, *args, **options)
+            finally:
+                self.parts[part] += perf_counter() - begin - (sum(self.parts.values()) - others)
+
+        return call
+
+    return decorated
 
 
 def farthest_and_skin(constants: Constants, skin: float | None = None) -> tuple[float, float]:
@@ -116,6 +142,7 @@ class SteppedEngine(MidpointRule):
         self.energy_quantum, self.heat = energy_quantum(system), 0
         self.rebuilds, self.dragging = 0, 0
         self.stuck: tuple | None = None
+        self.parts = dict.fromkeys(PARTS, 0.0)
         constants = Constants(self.composition, settings)
         self.rigid = RigidMolecules(self.composition)
         self.contacts = self._contacts_of(constants, system)
@@ -135,6 +162,7 @@ class SteppedEngine(MidpointRule):
         self._rebuild()
         self._compute()
         self._require_sound()
+        self.parts = dict.fromkeys(PARTS, 0.0)  # of `advance` alone
 
     def _contacts_of(self, constants: Constants, system: System) -> Contacts | None:
         """Return the Contacts of a system, None where no bead has a hard core."""
@@ -148,6 +176,7 @@ class SteppedEngine(MidpointRule):
         time = state.ticks * self.physics.tick + state.remainder
         return int(self.comm.maximum(np.array([np.max(np.rint(time / self.h), initial=0.0)]))[0])
 
+    @timed("lists")
     def _rebuild(self) -> None:
         """Choose ghosts and list neighbours anew, and hand molecules over now and then; collective."""
         if self.rebuilds % REBUILDS_BETWEEN_OWNERS == 0:
@@ -171,6 +200,7 @@ class SteppedEngine(MidpointRule):
         if self.contacts:
             self.contacts.set_beads(ids[sequence], self.local, self.interactions)
 
+    @timed("forces")
     def _compute(self, position: np.ndarray | None = None) -> None:
         """Compute the forces on own beads where they are, or where local ones would be at other places (n, 3)."""
         position = self.position if position is None else position
@@ -180,6 +210,7 @@ class SteppedEngine(MidpointRule):
             other = int(np.flatnonzero(self.local == self.interactions.partner[entry])[0])
             self.torn = tuple(sorted((int(self.own.ids[row]), int(self.own.ids[other]))))
 
+    @timed("motion")
     def advance(self, time: float, pause: Callable | None = None) -> bool:
         """Run to a time, a whole number of steps; return whether it was reached, and not a true result of `pause`.
 
@@ -250,7 +281,8 @@ class SteppedEngine(MidpointRule):
         """Count the work that it takes to move fixed beads on against half a step of forces."""
         if len(self.dragged):
             power = dot(self.force[self.dragged], self.own.velocity[self.dragged])
-            self.dragging -= int(np.rint(0.5 * self.h * power / self.energy_quantum).sum())
+            work = np.rint(0.5 * self.h * power / self.energy_quantum).sum()
+            self.dragging -= int(work) if np.isfinite(work) else 0  # such forces end the run (`_moved_far`)
 
     def _predict(self) -> None:
         """Move own beads by half a step of forces and a whole one of motion, without contacts."""
@@ -261,10 +293,12 @@ class SteppedEngine(MidpointRule):
 
     def _wrap(self) -> None:
         """Bring molecules back that have left the box."""
-        box = (self.box.origin, self.wrapped)
-        if motion.wrap(self.position, self.reference, self.own.image, self.local, self.first, *box):
+        if motion.wrap(
+            self.position, self.reference, self.own.image, self.local, self.first, self.box.origin, self.wrapped
+        ):
             self.stale = True
 
+    @timed("messages")
     def _tell_ghosts(self) -> None:
         """Bring the ghosts to where their owners have them; collective."""
         self.refresh(self.position)
@@ -278,7 +312,7 @@ class SteppedEngine(MidpointRule):
             self.own.position = self.position[self.local]
             self._rebuild()
         elif self.comm.size > 1:
-            self.refresh(self.position)
+            self._tell_ghosts()
         return None
 
     def _move_with_contacts(self) -> np.ndarray:
@@ -300,6 +334,7 @@ class SteppedEngine(MidpointRule):
             rounds -= 1
         return self._ended(done)
 
+    @timed("contacts")
     def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: Any = None) -> list:
         """Solve contacts of a step, put beads where it takes them, and return what was found; collective.
 
@@ -315,9 +350,7 @@ class SteppedEngine(MidpointRule):
         own, contacts = self.own, self.contacts
         curved = curved or contacts.curved(before, velocity, pairs, self.refresh)
         pool = Pool(own.molecules, own.ids, self.first, before[self.local], velocity, self.force, *curved)
-        done, rows = contacts.sharing.parts(pool, pairs).solved(
-            lambda one, found: (one, *contacts.solved(one, found)), lambda one: np.column_stack(one[3:5])
-        )
+        done, rows = contacts.sharing.parts(pool, pairs).solved(contacts.solved, Solution.table)
         for ids, row in rows:
             self._take(ids, row[:, :3], row[:, 3:])
         return done
@@ -328,9 +361,9 @@ class SteppedEngine(MidpointRule):
         They are those of own beads, or those that were solved here: all are some rank's.
         """
         resting = NONE
-        for one, geometry, normal, _, _, impulse, smooth in done:
-            self.contacts.count(one, geometry, normal, impulse)
-            resting = np.concatenate([resting, geometry.pairs[smooth]])
+        for one in done:
+            self.contacts.count(one.pool, one.geometry, one.normal, one.impulse)
+            resting = np.concatenate([resting, one.geometry.pairs[one.smooth]])
         self._wrap()
         return self._listed_after_contacts(resting)
 
@@ -354,13 +387,20 @@ class SteppedEngine(MidpointRule):
         """
         if wider:
             constants = self.interactions.constants
-            self.skin = wider_skin(self.time, self.h, self.moved, self.box, self.farthest, constants.apart)
+            given = self.time, self.h, self.moved, self._farthest_moved
+            self.skin = wider_skin(*given, self.box, self.farthest, constants.apart)
             reach = self.farthest + self.skin
             self.cells = lists.shape_for(self.box, reach, self.composition.beads)
             self.interactions.reach, self.interactions.cells = reach, self.cells
         self.own.position, self.own.velocity = before[self.local], velocity
         self._rebuild()
         self._compute()
+
+    def _farthest_moved(self) -> int:
+        """Return the bead that has moved farthest since lists were made, of all ranks'; collective."""
+        moved = np.sum((self.position[self.local] - self.reference) ** 2, axis=1)
+        bead = (float(moved.max()), -int(self.own.ids[np.argmax(moved)])) if len(moved) else (-1.0, 0)
+        return -max(self.comm.allgather(bead))[1]
 
     def _thrown(self) -> float:
         """Return how far an own bead has moved since lists were made, squared [length^2]; 0 if that is no number."""
@@ -415,13 +455,11 @@ class SteppedEngine(MidpointRule):
         own = self.own
         place, speed = self.position[self.local], own.velocity.copy()
         pool = Pool(own.molecules, own.ids, self.first, place, speed, self.force, np.zeros((len(own.ids), 0)), NONE)
-        done, rows = self.contacts.sharing.parts(pool, resting).solved(
-            lambda one, pairs: (one, *self.contacts.stilled(one, pairs)), lambda one: one[3]
-        )
+        done, rows = self.contacts.sharing.parts(pool, resting).solved(self.contacts.stilled, lambda one: one.velocity)
         for ids, velocity in rows:
             self._take(ids, None, velocity)
-        for one, geometry, normal, _, impulse in done:
-            self.contacts.add(one, geometry, normal, impulse, impulse != 0.0, self.time)
+        for one in done:
+            self.contacts.add(one.pool, one.geometry, one.normal, one.impulse, one.impulse != 0.0, self.time)
 
     def _half_step_of_friction(self, draw: int) -> None:
         """Let half a step of the thermostat's friction act; `draw`: half steps so far."""
@@ -453,7 +491,9 @@ class SteppedEngine(MidpointRule):
     def _fail(self) -> None:
         """Raise what has gone wrong on some rank, on every one; collective."""
         stuck = None if self.stuck is None else (int(self.own.ids[self.stuck[0]]), self.stuck[1])
-        bad = self.own.ids[~np.isfinite(self.force).all(axis=1)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = (self.position[self.local] - self.reference) ** 2
+        bad = self.own.ids[~np.isfinite(self.force + moved).all(axis=1)]
         raise_worst(self.comm, self.time, self.torn, stuck, bad)
 
     @property
@@ -521,8 +561,8 @@ class SteppedEngine(MidpointRule):
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Wall seconds in parts of `advance`: its work is not told apart."""
-        return {}
+        """Wall seconds of this rank in PARTS, which add up to what `advance` has taken."""
+        return self.parts
 
     def window_report(self) -> Any:
         """Return what the run log says of the steps: how many there were, and how often lists were made."""

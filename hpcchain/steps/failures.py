@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -29,7 +30,7 @@ def raise_worst(comm: Any, time: float, torn: tuple | None, stuck: tuple | None,
     stuck : (int, str) or None
         The first bead of a molecule that cannot be moved, and why.
     bad : (n,) int64 array
-        Beads of this rank whose forces are no numbers.
+        Beads of this rank whose forces or places are no numbers.
     """
     torn_bonds = [pair for pair in comm.allgather(torn) if pair is not None]
     stuck_molecules = [one for one in comm.allgather(stuck) if one is not None]
@@ -44,11 +45,15 @@ def raise_worst(comm: Any, time: float, torn: tuple | None, stuck: tuple | None,
             f"at t {time:.6g} the molecule of bead {min(stuck_molecules)[0]} has no next step, as "
             f"{min(stuck_molecules)[1]}; make steps.step smaller"
         )
-    bead = f"bead {min(worst)}: its force" if worst else "a position"
-    raise StepError(f"at t {time:.6g} {bead} is not a number: make steps.step smaller, or start without overlaps")
+    raise StepError(
+        f"at t {time:.6g} the force on bead {min(worst)}, or its place, is not a number: make steps.step smaller, or "
+        "start without overlaps"
+    )
 
 
-def wider_skin(time: float, step: float, moved: float, box: Box, farthest: float, apart: float) -> float:
+def wider_skin(
+    time: float, step: float, moved: float, which: Callable[[], int], box: Box, farthest: float, apart: float
+) -> float:
     """Return how much farther than `farthest` lists are to look, so that a bead may move so far in a step [length].
 
     Parameters
@@ -57,6 +62,8 @@ def wider_skin(time: float, step: float, moved: float, box: Box, farthest: float
         [time]
     moved : float
         How far one has moved [length].
+    which : callable
+        Returns its global id; collective.
     box : Box
     farthest, apart : float
         How far forces and contacts reach, and how far apart beads are that are left out of lists [length].
@@ -71,8 +78,8 @@ def wider_skin(time: float, step: float, moved: float, box: Box, farthest: float
     skin = min(WIDER * moved, most)
     if skin < LEAST * moved:
         raise StepError(
-            f"at t {time:.6g} a bead moves {moved:.3g} in a step of steps.step = {step:g}, too far for the periodic "
-            f"side {sides.min():g} of the box: make steps.step smaller, or enlarge the box"
+            f"at t {time:.6g} bead {which()} moves {moved:.3g} in a step of steps.step = {step:g}, too far for the "
+            f"periodic side {sides.min():g} of the box: make steps.step smaller, or enlarge the box"
         )
     return skin
 

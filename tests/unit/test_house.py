@@ -13,7 +13,24 @@ PACKAGE = Path(hpcchain.__file__).parent
 RUFF = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]
 FILE_LINES, LINES, PARAMETERS, NINE_IN_TEN = 900, 60, RUFF["lint"]["pylint"]["max-args"], 8
 REASONS = ("Long, since ", "Many parameters, since ")
+FEW_LINES, MEMBERS = 40, 4
 KERNELS = {"kernel", "inlined", "outlined", "allocating", "intrinsic", "njit"}
+TIMES = {"now", "since", "until"}
+"""Names of times, (ticks, remainder): two numbers that kernels take one behind the other."""
+SMALL = {
+    "__main__.py": "python -m hpcchain",
+    "cli/compare.py": "a file is a command",
+    "cli/table.py": "of four commands",
+    "cli/warmup.py": "a file is a command",
+    "model/clock.py": "what Python does with times; kernels have layout/clock.py",
+    "model/molecules/bonds.py": "of six modules, below those of graphs",
+    "observe/correlation.py": "of two figures, and no figure itself",
+    "papers/exact.py": "of two experiments",
+    "propagators/dense.py": "of two propagators",
+    "sector/sampling.py": "a kernel, compiled without what core imports",
+    "sector/search/list_place.py": "of kernels on either side of neighbour_lists",
+}
+"""Modules of fewer than FEW_LINES lines, and why they stand alone; experiments of papers do anyhow."""
 PLUMBING = PACKAGE / "jit"  # of numba, whose own parts have no types
 
 
@@ -52,6 +69,24 @@ def test_files_are_small():
     """No file of the package is longer than a reader takes in at once."""
     sizes = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in sorted(PACKAGE.rglob("*.py"))}
     assert [str(path.relative_to(PACKAGE)) for path, size in sizes.items() if size > FILE_LINES] == []
+
+
+def small(folder):
+    """Return the modules of a folder that are small, but for those that say what is in a folder and experiments."""
+    paths = [path for path in sorted(folder.rglob("*.py")) if path.name != "__init__.py"]
+    few = [path for path in paths if len(path.read_text(encoding="utf-8").splitlines()) < FEW_LINES]
+    return [str(path.relative_to(folder)) for path in few if path.parent.name != "experiments"]
+
+
+def test_small_files_have_a_reason():
+    assert [name for name in small(PACKAGE) if name not in SMALL] == []
+    assert [name for name in SMALL if not (PACKAGE / name).is_file()] == []
+
+
+def test_small_files_are_found(tmp_path):
+    for name, lines in (("a.py", 39), ("b.py", 40), ("__init__.py", 3)):
+        (tmp_path / name).write_text("x = 1\n" * lines, encoding="utf-8")
+    assert small(tmp_path) == ["a.py"]
 
 
 def too_long(found):
@@ -151,6 +186,88 @@ def test_no_reason_is_given_that_is_not_needed(found):
     for name, node in found:
         assert lines(node) > LINES or not says_why(node, REASONS[0]), name
         assert parameters(node) > PARAMETERS or not says_why(node, REASONS[1]), name
+
+
+def modules():
+    """Return name -> tree of the package's modules."""
+    paths = {path: path.relative_to(PACKAGE.parent).with_suffix("").parts for path in sorted(PACKAGE.rglob("*.py"))}
+    return {".".join(parts): ast.parse(path.read_text(encoding="utf-8")) for path, parts in paths.items()}
+
+
+def kernels_of(trees):
+    """Return "module.function" of all functions that are compiled, but for those that write instructions themselves."""
+    return {
+        f"{module}.{node.name}"
+        for module, tree in trees.items()
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and is_kernel(node)
+        and "intrinsic" not in ast.unparse(node.decorator_list[0])
+    }
+
+
+def starred(trees, kernels):
+    """Return where kernels take, or are given, a starred argument that is not a time: what it has is not named."""
+    found = []
+    for module, tree in trees.items():
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        called = {one.asname or one.name: f"{node.module}.{one.name}" for node in imports for one in node.names}
+        called |= {name.rpartition(".")[2]: name for name in kernels if name.rpartition(".")[0] == module}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and f"{module}.{node.name}" in kernels and node.args.vararg:
+                found.append(f"{module}, line {node.lineno}: *{node.args.vararg.arg}")
+            if isinstance(node, ast.Call):
+                first, *rest = ast.unparse(node.func).split(".")
+                stars = [ast.unparse(one.value) for one in node.args if isinstance(one, ast.Starred)]
+                if ".".join([called.get(first, first), *rest]) in kernels and set(stars) - TIMES:
+                    found.append(f"{module}, line {node.lineno}: *{', *'.join(stars)}")
+    return found
+
+
+def test_kernels_are_given_arguments_by_their_names():
+    trees = modules()
+    kernels = kernels_of(trees)
+    assert len(kernels) > 300
+    assert starred(trees, kernels) == []
+
+
+def test_starred_arguments_of_kernels_are_found():
+    push = "@kernel\ndef push(bodies, c): ...\n"
+    for text, expected in (
+        ("from a.kernels import push\npush(*given)", True),
+        ("from a.kernels import push as blow\nblow(s, *given)", True),
+        ("from a import kernels\ndef f(every):\n    kernels.push(*every, 1)", True),
+        ("@kernel\ndef f(*every): ...", True),
+        ("@kernel\ndef f(given):\n    return g(*given)\n@inlined\ndef g(a, b): ...", True),
+        ("from a.kernels import push\npush(s, *now)", False),
+        ("from a.kernels import push\npush(given)", False),
+        ("def push(*given): ...\npush(*given)", False),
+    ):
+        trees = {"a.kernels": ast.parse(push), "a.caller": ast.parse(text)}
+        assert bool(starred(trees, kernels_of(trees))) is expected, text
+
+
+def long_tuples(tree):
+    """Return the lines of annotations of tuples with more than MEMBERS members."""
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript)
+        and ast.unparse(node.value) in ("tuple", "Tuple")
+        and isinstance(node.slice, ast.Tuple)
+        and len(node.slice.elts) > MEMBERS
+    ]
+
+
+def test_tuples_of_many_members_have_names():
+    """As NamedTuples or classes."""
+    assert {name: long_tuples(tree) for name, tree in modules().items() if long_tuples(tree)} == {}
+    for text, expected in (
+        ("def f() -> tuple[int, int, int, int, int]: ...", [1]),
+        ("x: list[tuple[int, int, int, int, int]] = []", [1]),
+        ("def f(a: tuple[int, int, int, int]) -> tuple[float, ...]: ...", []),
+    ):
+        assert long_tuples(ast.parse(text)) == expected, text
 
 
 def unannotated(path):

@@ -32,16 +32,14 @@ class StructureFactor:
         self.beads, self.box = len(found.mass), np.asarray(found.edges, dtype=np.float64)
         self.whole = wave_vectors(self.box, farthest or FARTHEST / found.diameter.max(), vectors)
         length = np.sqrt(np.sum((2.0 * np.pi * self.whole / self.box) ** 2, axis=1))
-        self.shell = shells(length, 2.0 * np.pi / self.box.max())
-        counts = np.bincount(self.shell)
-        self.used = np.flatnonzero(counts)
-        self.k = np.bincount(self.shell, length)[self.used] / counts[self.used]
+        self.shell = np.unique(shells(length, 2.0 * np.pi / self.box.max()), return_inverse=True)[1]
+        self.counts = np.bincount(self.shell)
+        self.k = np.bincount(self.shell, length) / self.counts
 
     def add(self, frame: Frame) -> np.ndarray:
         """Return S of each shell in a frame."""
         value = np.abs(amplitudes(frame.position, self.box, self.whole)) ** 2 / self.beads
-        counts = np.bincount(self.shell)[self.used]
-        return (np.bincount(self.shell, value)[self.used] / counts)[None]
+        return (np.bincount(self.shell, value) / self.counts)[None]
 
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return S(k)."""
@@ -55,14 +53,13 @@ def wave_vectors(box: np.ndarray, farthest: float, vectors: int) -> np.ndarray:
     """
     spacing = 2.0 * np.pi / box
     width = spacing.min()
-    radii = np.arange(1, max(int(farthest / width), 1) + 1) * width
-    if len(radii) > SHELLS:
-        radii = np.unique(np.rint(np.geomspace(1, len(radii), SHELLS))) * width
+    most = max(int(farthest / width), 1)
+    radii = np.arange(1.0, most + 1) if most <= SHELLS else np.unique(np.rint(np.geomspace(1, most, SHELLS)))
     found = [
         _in_shell(spacing, radius, width, vectors)
         if radius < DENSE * width
         else _on_sphere(spacing, radius, width, vectors)
-        for radius in radii
+        for radius in radii * width
     ]
     return np.concatenate(found)
 
@@ -112,12 +109,19 @@ def amplitudes(position: np.ndarray, box: np.ndarray, whole: np.ndarray) -> np.n
     whole : (n, 3) int64 array
     """
     found = np.zeros(len(whole), dtype=np.complex128)
+    kinds = [np.unique(whole[:, axis], return_inverse=True) for axis in range(3)]
+    rows = np.column_stack([row for _, row in kinds])
     for low in range(0, len(position), AT_ONCE):
         phase = position[low : low + AT_ONCE] * (2.0 * np.pi / box)
-        waves = []
-        for axis in range(3):
-            most = int(np.abs(whole[:, axis]).max(initial=0))
-            waves.append(np.exp(1j * np.arange(-most, most + 1)[:, None] * phase[:, axis]))
-        for number, (x, y, z) in enumerate(whole + [len(wave) // 2 for wave in waves]):
+        waves = [waves_along(phase[:, axis], number) for axis, (number, _) in enumerate(kinds)]
+        for number, (x, y, z) in enumerate(rows):
             found[number] += np.dot(waves[0][x] * waves[1][y], waves[2][z])
     return found
+
+
+def waves_along(phase: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Return exp(i n phase) of each of some whole numbers (n,) and of phases (N,): (n, N) complex."""
+    size, row = np.unique(np.abs(number), return_inverse=True)
+    waves = np.exp(1j * size[:, None] * phase)[row]
+    waves[number < 0] = waves[number < 0].conj()
+    return waves

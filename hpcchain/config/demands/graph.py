@@ -114,7 +114,7 @@ def check_apart(kind: Any, where: str) -> None:
     pair = never_apart(kind)
     if pair is None:
         return
-    i, j, reach, contact, separation = pair
+    (i, j), reach, contact, separation = pair
     remedy = f"set exclude = {separation}" if separation <= 3 else "set self_contact = false"
     raise Wrong(
         f"{where}.bond_length: beads {i} and {j} can never be apart: bonds keep them within {reach:.12g}, their "
@@ -122,7 +122,7 @@ def check_apart(kind: Any, where: str) -> None:
     )
 
 
-def never_apart(kind: Any) -> tuple[int, int, float, float, int] | None:
+def never_apart(kind: Any) -> tuple[tuple[int, int], float, float, int] | None:
     """Return two beads that may collide and never part, the length of the bonds between, contact distance, bonds."""
     if kind.beads < 3 or kind.is_line or kind.is_body or not kind.self_contact or kind.bond_count == 0:
         return None
@@ -153,7 +153,7 @@ def never_apart(kind: Any) -> tuple[int, int, float, float, int] | None:
         held = (i < j) & (reach <= contact * (1.0 + ROUNDING)) & ~np.isin(i * n + j, free)
         if held.any():
             k = int(np.argmax(held))
-            return int(i[k]), int(j[k]), float(reach[k]), float(contact[k]), separation
+            return (int(i[k]), int(j[k])), float(reach[k]), float(contact[k]), separation
         away = i != j
         i, j, reach = i[away], j[away], reach[away]
     return None

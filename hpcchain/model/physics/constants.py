@@ -186,6 +186,8 @@ class ExtendedPhysics:
         Whether beads of a molecule that few bonds join do not collide (`Topology.exclude`).
     fixed : bool
         Whether beads are fixed (engine "events"), or fixed ones move.
+    fixed_speed : float
+        The greatest of fixed beads (engine "events") [length / time].
     impulses : bool
         Whether impulses of contacts are kept from step to step.
     pairs : tuple of PairConstants
@@ -210,6 +212,7 @@ class ExtendedPhysics:
 
     exclude: bool = False
     fixed: bool = False
+    fixed_speed: float = 0.0
     impulses: bool = False
     pairs: tuple[PairConstants, ...] = ()
     simultaneous: str = "joint"

@@ -114,10 +114,10 @@ def close_pairs(
     sequence = np.argsort(code, kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=math.prod(shape.tolist())))])
     lattice = shape, np.where(box.boundary == PERIODIC, box.size, 0.0)
-    arrays = np.ascontiguousarray(position), np.ascontiguousarray(diameter, dtype=np.float64)
+    position, diameter = np.ascontiguousarray(position), np.ascontiguousarray(diameter, dtype=np.float64)
     at, pairs = 0, np.empty((portion, 2), dtype=np.int64)
     while at < len(position):
-        at, count = kernel.close_pairs(lattice, (cell, first, sequence), *arrays, nearer, at, pairs)
+        at, count = kernel.close_pairs(lattice, (cell, first, sequence), position, diameter, nearer, at, pairs)
         if count == 0 and at < len(position):
             pairs = np.empty((2 * len(pairs), 2), dtype=np.int64)
         yield pairs[:count, 0].copy(), pairs[:count, 1].copy()

@@ -489,6 +489,7 @@ def beyond_smooth_beads(config: Config) -> ExtendedPhysics:
         walls=walls_of(config),
         thermostat=None if heat is None else AndersenThermostat(heat.temperature, heat.rate),
         seed=config.initial.seed if thermal else None,
+        fixed_speed=max((float(np.linalg.norm(kind.fixed_velocity or 0.0)) for kind in config.molecules), default=0.0),
     )
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import EngineError
+from hpcchain.errors import EngineError, StepError
 from hpcchain.model.physics.external import loses_energy
 from hpcchain.observe.runlog import relative_error
 from hpcchain.propagators.catalogue import PROPAGATORS
@@ -63,7 +63,7 @@ class SteppedWatch:
     def heed(self, time: float, energy: float, *_: Any) -> None:
         """See `EnergyWatch.heed`."""
         if not math.isfinite(energy):
-            raise EngineError(
+            raise StepError(
                 f"at t {time:.6g} the energy is not a number: make steps.step smaller, or start without overlaps"
             )
 

@@ -8,10 +8,13 @@ what a user sees of it (`peak`), not for what a node must have.
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hpcchain import machine
 from hpcchain.config.packing import bead_volume
@@ -19,13 +22,16 @@ from hpcchain.errors import ConfigError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_extent, read_input
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.model.molecules.long_chains import divides_any
+from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.model.starts.start import physics_with
-from hpcchain.model.topology import build_composition
+from hpcchain.model.system import State, System
+from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import agree
 from hpcchain.run.starts.own_input import config_of_text
+from hpcchain.sector.setup.shell import default_shell, is_dilute, list_capacity
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config
+    from hpcchain.config.keys.sections import Config, PotentialSection
     from hpcchain.machine import Available, Bound
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import Single, World
@@ -55,6 +61,16 @@ LARGE, BYTES_OF_LARGE = 1_000, 4_000
 BYTES_OF_PARTS = 1_700
 """Of each bead where long chains move in stretches, beyond others: the segments of parts, which files have, too."""
 
+LISTED, MOST_LISTED = 400, 1_000_000
+"""Bytes of neighbour lists that beads have in runs that `BYTES_ALONE` was measured on; beads of an input's molecules up
+to which it is looked how long their lists are."""
+
+CLOSE, LONGEST = 0.55, 1.2
+"""Packing fraction that beads with potentials come to where they condense; the longest list over the mean there."""
+
+BYTES_INSIDE = 60
+"""Of each bead that a bead is within the steps of a potential of: the table of them, in states, messages and files."""
+
 BYTES_CLOSED = 40
 """Of each pair of beads of a ring, or of a graph with rings, while its conformation is made."""
 
@@ -79,6 +95,9 @@ class Extent:
         Whether long chains move in stretches.
     alone : bool
         Whether one rank may have all beads, however many there are, as it may where chains move in stretches.
+    lists : float
+        What a bead's list of neighbours, and of beads within a step of it, takes in the mean, 0 where only a file knows
+        [byte].
     """
 
     beads: int
@@ -90,6 +109,7 @@ class Extent:
     volume: float = 0.0
     parts: bool = False
     alone: bool = False
+    lists: float = 0.0
 
     def own(self, ranks: int) -> int:
         """Return what a rank needs for the beads that it owns, of so many ranks [byte]."""
@@ -99,6 +119,7 @@ class Extent:
             each += BYTES_OF_PARTS
         elif self.largest >= LARGE:
             each += BYTES_OF_LARGE
+        each += int(max(self.lists - LISTED, 0.0))
         own = max(-(-self.beads // ranks), min(self.largest, self.beads))
         return each * (own + min(self._ghosts(own), self.beads - own))
 
@@ -157,7 +178,41 @@ def _extent(config: Config, beads: int, whole: bool, closed: int = 0) -> Extent:
         volume=bead_volume(kinds),
         parts=parts,
         alone=parts and config.run.sectors == "auto",
+        lists=list_bytes(config) if sum(kind.beads for kind in kinds) <= MOST_LISTED else 0.0,
     )
+
+
+def list_bytes(config: Config) -> float:
+    """Return what the lists of neighbours of a bead of an input's molecules take, in the mean [byte]."""
+    if not config.molecules:
+        return 0.0
+    composition, physics = build_composition(config), physics_with(config, 1.0)
+    one, copies = composition.prototypes, np.repeat(composition.copies, np.diff(composition.prototypes.first_bead))
+    shell = None if config.run.list_shell == "auto" else config.run.list_shell
+    density = composition.beads / math.prod(config.box.size)
+    close = max(density, CLOSE * composition.beads / bead_volume(config.molecules)) * 4.0 / 3.0 * math.pi
+    if config.steps is not None:
+        reaches = [reach_of(potential) for potential in config.potentials]
+        farthest = max([*reaches, *one.diameter[~one.soft].tolist()], default=0.0)
+        mean = float(np.sum(copies * one.diameter)) / composition.beads
+        reach = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
+        return 4.0 * min(LONGEST * close * reach**3, composition.beads) if farthest else 0.0
+    within = max((each.distances[-1] for each in config.potentials), default=0.0)
+    inside = BYTES_INSIDE * min(LONGEST * close * within**3, composition.beads)
+    system = System(build_box(config), composition, State.at_time_zero(*np.zeros((2, 0, 3))), physics)
+    if shell is None:
+        if is_dilute(system):  # its shell goes by the distance of beads, and few are on a list
+            return inside
+        shell = default_shell(system, np.zeros((0, 3)))
+    capacity = list_capacity(one, shell, beyond_contact(one, physics), density)
+    return inside + 4.0 * float(np.sum(copies * np.minimum(capacity, composition.beads))) / composition.beads
+
+
+def reach_of(potential: PotentialSection) -> float:
+    """Return how far a potential of pairs acts, 0 of others [length]."""
+    if potential.cutoff is not None:
+        return math.inf if potential.cutoff == "none" else float(potential.cutoff)
+    return 2.0 ** (1.0 / 6.0) * potential.sigma if potential.name == "wca" else 0.0
 
 
 def moves_parts(config: Config) -> bool:

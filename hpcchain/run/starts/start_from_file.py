@@ -220,6 +220,8 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
             )
     if config.steps is not None and not config.molecules:
         require_acting(config, str(path), found.system.topology)
+    if config.steps is None:
+        require_hard(config, str(path), found.system.topology)
     topology = agreed_topology(config, path, found.system.topology, mpi)
     one, thermal = composition_of(topology).prototypes, 32.0 * found.system.physics.tick  # `tick_for`
     try:
@@ -227,6 +229,17 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
     except Wrong as wrong:
         raise ConfigError(f"{config.source}: {wrong}") from None
     return found, topology
+
+
+def require_hard(config: Config, path: str, topology: Composition | Topology) -> None:
+    """Raise ConfigError where a file has soft beads or flexible bonds, which the engine of events does not know."""
+    one = composition_of(topology).prototypes
+    for there, what, like in ((one.soft, "soft beads", "hard"), (one.flexible, "flexible bonds", "rigid")):
+        if there.any():
+            raise ConfigError(
+                f'{config.source}: run.engine: "events" would take the {what} of the start file {path} as {like} ones; '
+                'set run.engine = "steps", or build a start of other molecules'
+            )
 
 
 def require_acting(config: Config, path: str, topology: Composition | Topology) -> None:

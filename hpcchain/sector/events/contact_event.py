@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpcchain.contact.coefficients import any_rough, restitution_of, restitutions_of_tied, tangential_of
+from hpcchain.contact.coefficients import any_rough, restitution, restitutions
 from hpcchain.contact.impulse import Ties, bead_offset, separation, single_impulse, tied_impulses
 from hpcchain.contact.rough import rough_impulse
 from hpcchain.contact.rough_ties import rub_together, tangential_impulse
@@ -133,9 +133,10 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
         return 0
     else:
         members = 1 if mb < 0 or mb == ma else 2
+        e, et = restitution(s, i, partner, ticks, remainder)
         for k in range(members):
             close(s, group[k], ticks, remainder)
-        _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
+        _single(s, log_rows, i, partner, members, e, et, ticks, remainder, projection_loss)
     _new_segments(s, group, offset, members, ticks, remainder, depth)
     return members
 
@@ -179,7 +180,7 @@ def _set_touching_back(s, i, partner, members, ticks, remainder, depth):
 def _part_together(s, members, found, ticks, remainder):
     """Apply the impulses of several contacts at one instant; return whether there are any that part all of them."""
     ties = Ties(s.offset, members, s.contacts, s.normals, s.growths, found)
-    restitutions_of_tied(s, found, ticks, remainder, s.extended)
+    restitutions(s, found, ticks, remainder)
     e = s.matrix[L.RESTITUTION_ROW]
     lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, remainder)
     scratch, matrix, impulses = s.impulse_response, s.matrix, s.impulses
@@ -192,10 +193,10 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
     group, offset, contacts, beads, impulses = s.group, s.offset, s.contacts, s.tied, s.impulses
     s.count[L.N_TIES] += 1
     _keep_used(group, members, contacts, found)
+    rough = any_rough(s, found, ticks, remainder)
     for k in range(members):
         if group[k] >= 0:
             _close_member(s, group[k], ticks, remainder)
-    rough = any_rough(s, found, s.extended)
     if s.extended is not None and rough:
         rub_together(s, found)
     kappa = _law(s, group, offset, members, ticks, remainder, s.stepper)
@@ -305,7 +306,7 @@ def _cross(s, i, other, members, extended):
 
 
 @outlined
-def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss):
+def _single(s, log_rows, i, partner, members, e, et, ticks, remainder, projection_loss):
     """Apply one contact's impulse and log it; a graze that rounds to parting gets none, but for `projection_loss`."""
     oa, ob = s.offset[0], s.offset[members - 1]
     p, q = bead_offset(oa, i - s.mol[s.segment[i, L.MOLECULE], L.MOL_FIRST]), -1
@@ -313,7 +314,7 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
         q = bead_offset(ob, partner - s.mol[s.segment[partner, L.MOLECULE], L.MOL_FIRST])
     hard = not is_step(s, i, partner, oa, ob, s.extended)
     if hard:
-        done = _surfaces_meet(s, i, partner, p, q, oa, ob, projection_loss)
+        done = _surfaces_meet(s, i, partner, p, q, oa, ob, e, et, projection_loss)
     else:
         done = _cross(s, i, partner, members, s.extended)
     if done.along == 0.0:
@@ -329,7 +330,7 @@ def _single(s, log_rows, i, partner, members, ticks, remainder, projection_loss)
 
 
 @kernel
-def _surfaces_meet(s, i, partner, p, q, oa, ob, projection_loss):
+def _surfaces_meet(s, i, partner, p, q, oa, ob, e, et, projection_loss):
     """Apply the impulse of a contact of hard surfaces, by the law of the beads or of the wall; return its Outcome."""
     n = s.normals[L.CONTACT_NORMAL]
     ma = s.segment[i, L.MOLECULE]
@@ -344,7 +345,6 @@ def _surfaces_meet(s, i, partner, p, q, oa, ob, projection_loss):
         n[:] = 0.0
         n[code % 3] = 1.0 if code < 3 else -1.0
         growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
-    e = restitution_of(s, i, partner, s.extended)
     if s.extended is not None:
         if partner < 0:
             c = p + W.COEF
@@ -354,7 +354,6 @@ def _surfaces_meet(s, i, partner, p, q, oa, ob, projection_loss):
             done = _reflect(s, i, partner, oa, ma, a, projection_loss)
             if done.along != 0.0 or projection_loss == 0.0:
                 return done
-        et = tangential_of(s, i, partner, s.extended)
         if et != 1.0 and not is_thermal(s, partner):
             impulse = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
             if impulse != 0.0 or projection_loss == 0.0:

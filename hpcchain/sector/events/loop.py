@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpcchain.contact.coefficients import restitution_of, tangential_of
+from hpcchain.contact.coefficients import restitution
 from hpcchain.contact.rough import meet_rough
 from hpcchain.contact.tc_model import pass_time
 from hpcchain.contact.walls import is_thermal
@@ -76,6 +76,7 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
     mi = s.segment[i, L.MOLECULE]
     s.group[0] = mi
+    e, et = restitution(s, i, partner, ticks, remainder)
     dt = since_start(s, i, ticks, remainder)
     save_segment(s, mi)
     pass_time(s.par, s.segment, i, 1, dt)
@@ -92,16 +93,12 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         pass_time(s.par, s.segment, partner, 1, dt)
         s.scalars[L.SCALAR_SERIAL] += 1
         move_straight(s, partner, mj, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
-        e = restitution_of(s, i, partner, s.extended)
-        et = tangential_of(s, i, partner, s.extended)
         done, distance = part_free(s, i, partner, mi, mj, e, et, s.extended)
         set_bounds(s, partner, mj)
         store_path(s, partner)
         s.count[L.N_SEGMENTS] += 1
         s.count[L.N_BEAD_SEGMENTS] += 1
     else:
-        e = restitution_of(s, i, partner, s.extended)
-        et = tangential_of(s, i, partner, s.extended)
         if s.extended is not None and et != 1.0 and not is_thermal(s, partner):
             impulse, _ = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
             done = Outcome(impulse, s.tangential[0], s.tangential[1], s.tangential[2], 0.0, 0.0, True)

@@ -6,6 +6,7 @@ A side of a contact is a stretch of a long chain, another molecule as a whole, o
 
 import numpy as np
 
+from hpcchain.contact.coefficients import restitution
 from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -238,13 +239,14 @@ def stretch_contact(s, log_rows, i, partner, crowded, is_straggler, ticks, remai
         about = look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher, is_straggler)
         if about != ALONE:
             return TIED if about == TOUCHED else NOWHERE, NOWHERE, NOWHERE, NOWHERE
+    e, et = restitution(s, i, partner, ticks, remainder)
     _close_side(s, a, ticks, remainder)
     if not one:
         _close_side(s, b, ticks, remainder)
-    if not go_apart(border, rate) and pushes_across(s, i, partner, border, s.extended):
-        done = push_across(s, i, partner, a, b, one)
+    if not go_apart(border, rate) and pushes_across(s, partner, border, et):
+        done = push_across(s, i, partner, a, b, one, e, et)
     else:
-        done = impulse_of(s, i, partner, border, rate, mass, a.loss + b.loss, s.extended)
+        done = impulse_of(s, i, partner, border, rate, mass, e, a.loss + b.loss, s.extended)
         if done.along != 0.0:
             push_sides(s, a, b, one, done.along)
     if done.along == 0.0:

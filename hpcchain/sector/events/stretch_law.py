@@ -6,7 +6,6 @@ Its law, its impulse, its part of the virial, and what is logged. What that asks
 
 import numpy as np
 
-from hpcchain.contact.coefficients import restitution_of
 from hpcchain.contact.impulse import approach, bead_offset, impulse_along, separation
 from hpcchain.contact.virial import image_shift
 from hpcchain.contact.walls import normal_of, wall_velocity
@@ -62,7 +61,7 @@ def go_apart(border, rate):
 
 
 @kernel
-def impulse_of(s, i, partner, border, rate, mass, loss, extended):
+def impulse_of(s, i, partner, border, rate, mass, e, loss, extended):
     """Return the Outcome of a contact that pushes along the normal alone.
 
     Parameters
@@ -71,12 +70,13 @@ def impulse_of(s, i, partner, border, rate, mass, loss, extended):
         What was `met`.
     rate, mass : float
         Of the gap [length / time]; inverse effective mass.
+    e : float
+        e_n.
     loss : float
         Energy that bringing the two took; contacts of hard surfaces give it back [mass length^2 / time^2].
     extended :
         The sector's option.
     """
-    e = restitution_of(s, i, partner, extended)
     if extended is not None:
         if border != HARD:
             impulse, kind = pass_distance(s, i, partner, border, rate, mass)

@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.coefficients import restitution_of, tangential_of
 from hpcchain.contact.impulse import bead_offset
 from hpcchain.contact.rough import (
     ROUGH,
@@ -28,19 +27,19 @@ from hpcchain.sector.events.stretch_reach import kick_both, push_sides
 
 
 @kernel
-def pushes_across(s, i, partner, border, extended):
+def pushes_across(s, partner, border, et):
     """Whether the impulse of a contact may have a part across its normal; `border` is what was `met`."""
-    if extended is not None:
-        return border == HARD and (is_thermal(s, partner) or tangential_of(s, i, partner, extended) != 1.0)
+    if s.extended is not None:
+        return border == HARD and (is_thermal(s, partner) or et != 1.0)
     return False
 
 
 @outlined
-def push_across(s, i, partner, a, b, one):
+def push_across(s, i, partner, a, b, one, e, et):
     """Apply the impulse of a contact that pushes across its normal, too; return its Outcome (`stretch_event`)."""
     if is_thermal(s, partner):
         return _reflect(s, i, partner, a)
-    impulse = _rub(s, a, b, one, i, partner)
+    impulse = _rub(s, a, b, one, i, partner, e, et)
     return Outcome(impulse, s.tangential[0], s.tangential[1], s.tangential[2], 0.0, 0.0, True)
 
 
@@ -73,13 +72,12 @@ def _momentum(s, side, c):
 
 
 @kernel
-def _rub(s, a, b, one, i, j):
+def _rub(s, a, b, one, i, j, e, et):
     """Apply the impulse of a contact of rough beads, or of one and a wall, as `contact.rough.rough_impulse` does.
 
     Returns its part along the normal, 0 for a graze; `tangential` has the rest.
     """
     n, u = s.normals[L.CONTACT_NORMAL], s.impulses
-    e, et = restitution_of(s, i, j, s.extended), tangential_of(s, i, j, s.extended)
     loss = a.loss + b.loss
     q = bead_offset(b.offset, b.bead) if j >= 0 else -1
     if surfaces(s, bead_offset(a.offset, a.bead), q, i, j, n, u) >= 0.0:

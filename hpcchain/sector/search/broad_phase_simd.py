@@ -235,17 +235,17 @@ def _transposed(builder: Any, rows: list) -> list:
 def _astray(builder: Any, own: list, other: list, periods: list, rough: Any, wide: Any, together: Any) -> Any:
     """Return for which of eight flights it is sure that they do not meet another one; not a number is never sure."""
     zero = ir.Constant(REALS, [0.0] * 8)
-    lag = builder.fadd(builder.fsub(own[6], other[6]), builder.fsub(own[7], other[7]))
+    lag = builder.fadd(*(builder.fsub(own[part], other[part]) for part in (L.FLIGHT_HIGH, L.FLIGHT_LOW)))
     back = builder.select(builder.fcmp_ordered("<", lag, zero), lag, zero)
     ahead = builder.select(builder.fcmp_ordered(">", lag, zero), lag, zero)
     rint = cgutils.get_or_insert_function(builder.module, ir.FunctionType(REALS, [REALS]), "llvm.rint.v8f64")
     rr = uu = ru = None
     for c, (size, inverse) in enumerate(periods):
-        here = builder.fsub(own[c], builder.fmul(own[c + 3], back))
-        there = builder.fadd(other[c], builder.fmul(other[c + 3], ahead))
+        here = builder.fsub(own[c], builder.fmul(own[L.VX + c], back))
+        there = builder.fadd(other[c], builder.fmul(other[L.VX + c], ahead))
         r = builder.fsub(here, there)
         r = builder.fsub(r, builder.fmul(size, builder.call(rint, [builder.fmul(r, inverse)])))
-        u = builder.fsub(own[c + 3], other[c + 3])
+        u = builder.fsub(own[L.VX + c], other[L.VX + c])
         products = [builder.fmul(*pair) for pair in ((r, r), (u, u), (r, u))]
         sums = products if c == 0 else [builder.fadd(*pair) for pair in zip((rr, uu, ru), products, strict=True)]
         rr, uu, ru = sums
@@ -342,11 +342,12 @@ if config.DISABLE_JIT:
         own, bits = flight[i].astype(float), 0
         for k in range(min(count, 8)):
             other = flight[neighbour[first + k]].astype(float)
-            lag = (own[6] - other[6]) + (own[7] - other[7])
+            lag = sum(own[part] - other[part] for part in (L.FLIGHT_HIGH, L.FLIGHT_LOW))
             back, ahead = (lag if lag < 0.0 else 0.0), (lag if lag > 0.0 else 0.0)
-            r = (own[:3] - own[3:6] * back) - (other[:3] + other[3:6] * ahead)
+            places, velocities = slice(L.X, L.VX), slice(L.VX, L.FLIGHT_HIGH)
+            r = (own[places] - own[velocities] * back) - (other[places] + other[velocities] * ahead)
             r -= par[L.SIZE : L.SIZE + 3] * np.rint(r * par[L.INVERSE : L.INVERSE + 3])
-            u = own[3:6] - other[3:6]
+            u = own[velocities] - other[velocities]
             rr, uu, ru = ((a[0] * b[0] + a[1] * b[1]) + a[2] * b[2] for a, b in ((r, r), (u, u), (r, u)))
             parts = ru > 0.0 and ru * ru > rough * rough * uu
             passes = rr * uu - ru * ru > (wide * wide + L.ROUGHNESS * rr) * uu

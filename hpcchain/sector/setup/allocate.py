@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.contact.coefficients import pair_coefficients
+from hpcchain.contact.coefficients import coefficient_table
 from hpcchain.contact.rough_ties import SCRATCH
 from hpcchain.contact.tc_model import contact_rate
 from hpcchain.errors import EngineError
@@ -70,7 +70,6 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     if not np.isfinite(par[L.CAP]):
         par[L.CAP] = float(np.max(box.size))
     par[L.CAP] *= 1.0 - 1e-9
-    par[L.RESTITUTION] = physics.restitution
     par[L.CONTACT_RATE] = contact_rate(physics.longest_contact_time)
     par[L.PAIR_COLUMNS] = len(topology.type_names) + L.SIDES + len(shapes_of(physics))
     par[L.GRAVITY : L.GRAVITY + L.AXES] = gravity_of(physics)
@@ -122,22 +121,23 @@ def quanta(system: System) -> tuple[float, float]:
     """Return the powers of two in which contacts' virials and walls' impulses are counted: sums are those of any order.
 
     In units of mass length^2 / time and mass length / time; 2^-36 and 2^-42 of what a heaviest bead has that moves its
-    diameter in a tick.
+    diameter in a tick, or that is thrown back by what acts from outside, if that is more.
     """
     topology = composition_of(system.topology).prototypes
-    length = float(topology.diameter.max())
-    impulse = float(topology.mass.max()) * length / system.physics.tick
+    length, mass = float(topology.diameter.max()), float(topology.mass.max())
+    impulse = max(mass * length / system.physics.tick, 2.0 * (mass * energy_brought(system.physics, mass)) ** 0.5)
     return 2.0 ** (np.floor(np.log2(impulse * length)) - 36.0), 2.0 ** (np.floor(np.log2(impulse)) - 42.0)
 
 
 BROUGHT = 64.0
-"""Of the energy that a wall or thermostat gives a bead, at least, is what counts as a bead's for sums of work."""
+"""Of the energy that something outside gives a bead, at least, is what counts as a bead's for sums of work."""
 
 
 def energy_quantum(system: System) -> float:
     """Return the power of two in which work and heat are counted; 2^-48 of a heaviest bead's of its diameter a tick.
 
-    Where walls or a thermostat bring in far more than beads have at the start it follows from that, lest sums overflow.
+    Where what acts from outside brings in far more than beads have at the start it follows from that, lest sums
+    overflow.
     """
     topology = composition_of(system.topology).prototypes
     mass = float(topology.mass.max())
@@ -147,10 +147,11 @@ def energy_quantum(system: System) -> float:
 
 
 def energy_brought(physics: Physics, mass: float) -> float:
-    """Return what a wall or a thermostat gives a bead of a mass at most, in the mean [mass length^2 / time^2]."""
-    thermostat = physics.extended.thermostat
-    given = [max(wall.temperature, mass * wall.velocity**2) for wall in physics.extended.walls]
-    return max([0.0 if thermostat is None else thermostat.temperature, *given])
+    """Return what a wall, a fixed bead or a thermostat gives a bead of a mass, in the mean [mass length^2 / time^2]."""
+    acting = physics.extended
+    given = [max(wall.temperature, mass * wall.velocity**2) for wall in acting.walls]
+    given.append(mass * acting.fixed_speed**2)
+    return max([0.0 if acting.thermostat is None else acting.thermostat.temperature, *given])
 
 
 def build_sector(
@@ -328,11 +329,11 @@ def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) 
 
 
 def contact_arrays(system: System) -> dict:
-    """Return the coefficients of contacts of pairs of types, in extended runs, and scratch for their impulses."""
-    if not is_extended(system.physics):
-        return {"coefficients": np.zeros((1, 4)), "tangential": np.zeros(3)}
-    table = pair_coefficients(system.physics, composition_of(system.topology).type_names)
-    return {"coefficients": table, "tangential": np.zeros(3)}
+    """Return the coefficients of contacts, one row for all where runs are not extended, and scratch for impulses."""
+    table = coefficient_table(system.physics, composition_of(system.topology).type_names).reshape(
+        -1, L.PAIR_COEFFICIENTS
+    )
+    return {"coefficients": table if is_extended(system.physics) else table[:1].copy(), "tangential": np.zeros(3)}
 
 
 def step_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:

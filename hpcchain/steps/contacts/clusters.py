@@ -63,8 +63,16 @@ class Pool:
         """Return the Pool of some molecules, with links of theirs."""
         rows = self.rows_of(which)
         first = np.concatenate([[0], np.cumsum(np.diff(self.first)[which])]).astype(np.int64)
-        fields = (self.position[rows], self.velocity[rows], self.force[rows], self.extra[rows])
-        return Pool(self.molecules[which], self.ids[rows], first, *fields, links)
+        return Pool(
+            self.molecules[which],
+            self.ids[rows],
+            first,
+            self.position[rows],
+            self.velocity[rows],
+            self.force[rows],
+            self.extra[rows],
+            links,
+        )
 
     def packed(self, which: np.ndarray) -> np.ndarray:
         """Return (n, ROW + e) float64 rows of the beads of some molecules."""
@@ -79,8 +87,8 @@ def pool_of(composition: Composition, rows: np.ndarray, links: np.ndarray) -> Po
     ids = rows[:, 0].astype(np.int64)
     molecules = np.unique(composition.molecule_of(ids))
     first = np.concatenate([[0], np.cumsum(composition.size_of(molecules))]).astype(np.int64)
-    fields = (rows[:, 1:4].copy(), rows[:, 4:7].copy(), rows[:, 7:ROW].copy(), rows[:, ROW:].copy())
-    return Pool(molecules, ids, first, *fields, links)
+    _, position, velocity, force, extra = (part.copy() for part in np.split(rows, [1, 4, 7, ROW], axis=1))
+    return Pool(molecules, ids, first, position, velocity, force, extra, links)
 
 
 def labels_of(one: np.ndarray, other: np.ndarray, count: int) -> np.ndarray:

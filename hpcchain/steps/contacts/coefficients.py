@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.contact.coefficients import row_of_type
+from hpcchain.contact.coefficients import coefficient_table
 from hpcchain.layout import arrays as L
-from hpcchain.model.physics.walls import shapes_of
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
-    from hpcchain.model.physics.constants import PairConstants
     from hpcchain.model.system import Physics
 
 
@@ -35,15 +33,9 @@ class Coefficients:
     """
 
     def __init__(self, composition: Composition, physics: Physics) -> None:
-        settings, names = physics.steps, composition.type_names
         self.composition, self.types = composition, composition.prototypes.bead_type
-        pairs, shapes = settings.pairs, shapes_of(physics)
-        self.restitution = table_of(names, physics.restitution, pairs, "restitution", len(shapes))
-        for side, value in settings.walls.items():
-            self.restitution[:, len(names) + L.SIDE_NAMES.index(side)] = value
-        for number, wall in enumerate(shapes):
-            self.restitution[:, len(names) + L.SIDES + number] = wall.restitution
-        self.friction = table_of(names, settings.friction or 0.0, pairs, "friction", len(shapes))
+        table = coefficient_table(physics, composition.type_names)
+        self.restitution, self.friction = (table[:, :, column].copy() for column in (L.PAIR_NORMAL, L.PAIR_FRICTION))
         self.same = bool(np.all(self.restitution == physics.restitution))
         self.rubs, self.strikes = (bool(np.any(one > 0.0)) for one in (self.friction, self.restitution))
 
@@ -51,17 +43,3 @@ class Coefficients:
         """Return a coefficient (n,) of contacts (n, 2) by global numbers, of `restitution` or `friction`."""
         one, other = (self.types[self.composition.prototype_of(np.maximum(pairs[:, k], 0))] for k in (0, 1))
         return table[one, np.where(pairs[:, 1] < 0, len(table) - 1 - pairs[:, 1], other)]
-
-
-def table_of(names: tuple, default: float, pairs: tuple[PairConstants, ...], key: str, shapes: int = 0) -> np.ndarray:
-    """Return the (t, t + 6 + shapes) table of a coefficient for types of these names, which pairs may have."""
-    table = np.full((len(names), len(names) + L.SIDES + shapes), default)
-    for number, one in enumerate(pairs):
-        value = getattr(one, key)
-        if value is None:
-            continue
-        i, j = (row_of_type(name, names, f"contact.pair[{number}]") for name in one.types)
-        table[i, j] = value
-        if j < len(names):
-            table[j, i] = value
-    return table

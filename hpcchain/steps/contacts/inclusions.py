@@ -12,12 +12,13 @@ to the same bits whichever it is.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.steps.contacts import contact_kernels as kernels
-from hpcchain.steps.contacts.clusters import NONE, Geometry, Responses, dot, labels_of
+from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, Responses, dot, labels_of
 from hpcchain.steps.contacts.coefficients import Coefficients
 from hpcchain.steps.contacts.complementarity import newton, reflected
 from hpcchain.steps.contacts.shared import Sharing
@@ -25,7 +26,6 @@ from hpcchain.steps.potentials.curvature import EXTRA, Metric
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics
-    from hpcchain.steps.contacts.clusters import Pool
     from hpcchain.steps.contacts.walls import Walls
     from hpcchain.steps.potentials.constants import Constants
     from hpcchain.steps.potentials.interactions import Interactions
@@ -40,6 +40,38 @@ LEAST = 1e-14
 """What an impulse adds to its contact's rate, relative to free beads, from which on the contact gives way."""
 MOST_ROUNDS = 20
 """Predictions at most, where they go on until nothing new is met."""
+
+
+@dataclass
+class Solution:
+    """What contacts do to the molecules of a pool.
+
+    Attributes
+    ----------
+    pool : Pool
+    geometry : Geometry
+    normal : (n, 3) float64 array
+    impulse : (n,) float64 array
+        Along normals [mass length / time].
+    velocity : (m, 3) float64 array
+        Afterwards.
+    place : (m, 3) float64 array, optional
+        The same, where beads are moved.
+    smooth : (n,) bool array, optional
+        Which contacts are smooth.
+    """
+
+    pool: Pool
+    geometry: Geometry
+    normal: np.ndarray
+    impulse: np.ndarray
+    velocity: np.ndarray
+    place: np.ndarray = None
+    smooth: np.ndarray = None
+
+    def table(self) -> np.ndarray:
+        """Return rows (m, 6) of places and velocities."""
+        return np.concatenate([self.place, self.velocity], axis=1)
 
 
 class Contacts:
@@ -185,10 +217,8 @@ class Contacts:
         """Return (n,) bool: whether beads are fixed."""
         return self.composition.prototypes.fixed[self.composition.prototype_of(ids)]
 
-    def solved(
-        self, pool: Pool, pairs: np.ndarray
-    ) -> tuple[Geometry, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return places and velocities (m, 3) after the step of a pool's beads, impulses (n,), and which are smooth.
+    def solved(self, pool: Pool, pairs: np.ndarray) -> Solution:
+        """Return what contacts do to a pool in a step.
 
         Beads of molecules without contacts are where the step without contacts takes them.
         """
@@ -214,7 +244,7 @@ class Contacts:
             if len(pushing):
                 impulse[pushing] += self._press(pool, geometry, responses, normal, velocity, mass, pushing)
         place, velocity = self._moved(pool, velocity, mass)
-        return geometry, normal, place, velocity, impulse, smooth
+        return Solution(pool, geometry, normal, impulse, velocity, place, smooth)
 
     def _geometry(self, pool: Pool, pairs: np.ndarray) -> Geometry:
         return Geometry(pool, pairs, self.box, self.walls, self.radius[self.composition.prototype_of(pool.ids)])
@@ -346,11 +376,8 @@ class Contacts:
                 group.move(place, np.arange(len(place)), velocity, self.h, rows)
         return place, velocity
 
-    def stilled(self, pool: Pool, pairs: np.ndarray) -> tuple[Geometry, np.ndarray, np.ndarray, np.ndarray]:
-        """Return velocities (m, 3) of a pool's beads without the rates of smooth contacts that touch after a step.
-
-        Before them stand the Geometry and the normals (n, 3), after them the impulses (n,) that take the rates out.
-        """
+    def stilled(self, pool: Pool, pairs: np.ndarray) -> Solution:
+        """Return a pool's velocities without the rates of smooth contacts that touch after a step."""
         mass = self.mass[self.composition.prototype_of(pool.ids)]
         geometry = self._geometry(pool, pairs)
         gap, normal = geometry.at(pool.position, self.times[1])
@@ -364,7 +391,7 @@ class Contacts:
                 rates = geometry.rates(velocity, normal)[cluster]
                 impulse[cluster] = np.linalg.lstsq(matrix, -rates, rcond=1e-12)[0]
                 responses.add(velocity, cluster, impulse[cluster])
-        return geometry, normal, velocity, impulse
+        return Solution(pool, geometry, normal, impulse, velocity)
 
     def count(
         self,

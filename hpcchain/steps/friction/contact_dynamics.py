@@ -21,12 +21,15 @@ from hpcchain.model.physics.extended import SLOTS, WARM
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, dot, together
 from hpcchain.steps.contacts.inclusions import Contacts
-from hpcchain.steps.engine import SteppedEngine
+from hpcchain.steps.engine import SteppedEngine, timed
 from hpcchain.steps.failures import raise_unsolved
 from hpcchain.steps.friction.contact_problem import Law, Problem
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import State
+    from hpcchain.model.system import Box, Physics, State
+    from hpcchain.steps.contacts.walls import Walls
+    from hpcchain.steps.potentials.constants import Constants
+    from hpcchain.steps.rigid.molecules import RigidMolecules
 
 MOST_ROUNDS, LATE = 50, 10
 """Times at most that a step is solved again, as new contacts are met or bonds turn; how often before impulses are taken
@@ -117,9 +120,17 @@ class FrictionalContacts(Contacts):
         Sweeps over clusters so far, and changes of contacts' impulses in them; for measurements.
     """
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        physics = given[4]
+    def __init__(
+        self,
+        box: Box,
+        constants: Constants,
+        comm: Any,
+        rigid: RigidMolecules,
+        physics: Physics,
+        walls: Walls,
+        quanta: tuple,
+    ) -> None:
+        super().__init__(box, constants, comm, rigid, physics, walls, quanta)
         self.law = Law(self.h, self.coefficients, physics.tolerance, self.solver)
         self.columns = SLOTS * WARM if self.coefficients.strikes else 0
         self.sweeps = self.changes = 0
@@ -132,16 +143,26 @@ class FrictionalContacts(Contacts):
         )
         begin = np.zeros((len(problem.pairs), 3)) if not self.columns else kept_impulses(struck, problem)
         kept = kept_impulses(state[:, L.INSIDE : L.INSIDE + SLOTS * WARM], problem)
-        velocity, spin, blows, impulse, solved = problem.solve(kept, begin)
+        found = problem.solve(kept, begin)
         self.sweeps += int(problem.counts[:, 0].sum())
         self.changes += int(problem.counts[:, 1].sum())
-        place, moved = self.flown(pool, velocity)
-        bent = moved - velocity
+        place, moved = self.flown(pool, found.velocity)
+        bent = moved - found.velocity
         turned = float(np.abs(bent - bend).max(initial=0.0))
-        given = (len(pool.ids), problem.geometry.one, problem.pairs)
-        tables = (to_keep(*given, impulse), to_keep(*given, blows)[:, : self.columns])
-        found = (pool, problem.geometry, problem.normal, blows + impulse, place, moved, spin, bent)
-        return Outcome(*found, *tables, turned, solved)
+        return Outcome(
+            pool=pool,
+            geometry=problem.geometry,
+            normal=problem.normal,
+            impulse=found.blows + found.impulse,
+            place=place,
+            velocity=moved,
+            spin=found.spin,
+            bend=bent,
+            kept=to_keep(problem, found.impulse),
+            struck=to_keep(problem, found.blows)[:, : self.columns],
+            turned=turned,
+            solved=found.solved,
+        )
 
 
 def kept_impulses(kept: np.ndarray, problem: Problem) -> np.ndarray:
@@ -165,17 +186,9 @@ def code_of(pairs: np.ndarray) -> np.ndarray:
     return np.where(pairs[:, 1] < 0, pairs[:, 1], pairs[:, 1] + 1).astype(np.float64)
 
 
-def to_keep(beads: int, one: np.ndarray, pairs: np.ndarray, impulse: np.ndarray) -> np.ndarray:
-    """Return the table (beads, SLOTS * WARM) of impulses for the next step; beyond SLOTS of a bead none are kept.
-
-    Parameters
-    ----------
-    beads : int
-    one : (n,) int64 array
-        Rows of the first beads of contacts.
-    pairs : (n, 2) int64 array
-    impulse : (n, 3) float64 array
-    """
+def to_keep(problem: Problem, impulse: np.ndarray) -> np.ndarray:
+    """Return the table (m, SLOTS * WARM) of impulses (n, 3) for the next step; beyond SLOTS of a bead none are kept."""
+    beads, one, pairs = len(problem.pool.ids), problem.geometry.one, problem.pairs
     table = np.zeros((beads, SLOTS, WARM))
     rows = np.flatnonzero(np.any(impulse != 0.0, axis=1))
     rows = rows[np.lexsort((pairs[rows, 1], one[rows]))]
@@ -259,6 +272,7 @@ class ContactEngine(SteppedEngine):
             settled = self._has_settled(done)
         raise_unsolved(self.time, self.contacts.solver)
 
+    @timed("contacts")
     def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, after: Any = None) -> list:
         """Solve contacts of a step, put beads where it takes them, return the Outcomes found here; collective.
 

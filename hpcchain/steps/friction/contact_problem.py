@@ -21,7 +21,7 @@ Bonds are taken up in what impulses do to molecules. That bonds turn during the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from hpcchain.steps.contacts.inclusions import CLOSE
 from hpcchain.steps.friction import friction_kernels as kernels
 from hpcchain.steps.friction import sweep_kernels, turning_kernels
 from hpcchain.steps.friction.cone_newton import cone_newton, greatest
+from hpcchain.steps.friction.friction_kernels import ContactBodies, ContactSet
 from hpcchain.steps.friction.regions import solve_regions
 from hpcchain.steps.rigid.molecules import Bodies
 
@@ -60,6 +61,26 @@ class Law:
     def __init__(self, h: float, coefficients: Coefficients, tolerance: float, solver: str) -> None:
         self.h, self.coefficients = h, coefficients
         self.tolerance, self.solver, self.near = tolerance, solver, False
+
+
+class Solved(NamedTuple):
+    """A solution.
+
+    Attributes
+    ----------
+    velocity, spin : (m, 3) float64 arrays
+        After the step.
+    blows, impulse : (n, 3) float64 arrays
+        Impulses of both its parts.
+    solved : bool
+        Whether all are.
+    """
+
+    velocity: np.ndarray
+    spin: np.ndarray
+    blows: np.ndarray
+    impulse: np.ndarray
+    solved: bool
 
 
 class Problem:
@@ -115,7 +136,7 @@ class Problem:
         self.counts = np.zeros((len(found), 2), dtype=np.int64)
 
     def _set_bodies(self) -> None:
-        """Make what kernels take for `bodies`, but for velocities: what impulses do, also to molecules with bonds."""
+        """Make what ContactBodies have but velocities: what impulses do, also to molecules with bonds."""
         pool, size = self.pool, np.diff(self.pool.first)
         kind = self.composition.class_of(pool.molecules)
         self._set_turning(kind)
@@ -145,8 +166,9 @@ class Problem:
         for one, group in bodies.items():
             rows = self.pool.first[:-1][kind == one]
             if len(rows):
-                tables = (self.lever, self.heavy, self.tensor)
-                turning_kernels.body_tables(self.pool.position, self.inverse, rows, group.beads, at, *tables)
+                turning_kernels.body_tables(
+                    self.pool.position, self.inverse, rows, group.beads, at, self.lever, self.heavy, self.tensor
+                )
                 self.whole[rows[:, None] + np.arange(group.beads)] = at + np.arange(len(rows))[:, None]
                 self.turning.append((rows, group.beads, at))
                 at += len(rows)
@@ -162,37 +184,46 @@ class Problem:
                 group.project(pool.position, np.arange(len(found)), found, begin)
         return found
 
-    def bodies(self, velocity: np.ndarray, spin: np.ndarray) -> tuple:
-        """Return what kernels take, with these velocities and spins, which they change."""
-        found = (velocity, spin, self.inverse, self.block, self.first, self.size, self.response)
-        return (*found, self.whole, self.lever, self.heavy, self.tensor)
+    def bodies(self, velocity: np.ndarray, spin: np.ndarray) -> ContactBodies:
+        """Return the ContactBodies with these velocities and spins, which kernels change."""
+        return ContactBodies(
+            velocity,
+            spin,
+            self.inverse,
+            self.block,
+            self.first,
+            self.size,
+            self.response,
+            self.whole,
+            self.lever,
+            self.heavy,
+            self.tensor,
+        )
 
     def _gathered(self, velocity: np.ndarray, spin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return copies (m, 3) of velocities and spins, those of rigid bodies as kernels have them."""
         velocity, spin = velocity.copy(), spin.copy()
         for rows, beads, at in self.turning:
-            tables = (self.lever, self.heavy, self.tensor)
-            turning_kernels.gather(velocity, spin, self.inverse, rows, beads, at, *tables)
+            turning_kernels.gather(velocity, spin, self.inverse, rows, beads, at, self.lever, self.heavy, self.tensor)
         return velocity, spin
 
-    def _scatter(self, bodies: tuple, velocity: np.ndarray, spin: np.ndarray, chosen: np.ndarray) -> None:
+    def _scatter(self, bodies: ContactBodies, velocity: np.ndarray, spin: np.ndarray, chosen: np.ndarray) -> None:
         """Give beads of rigid bodies the velocities that kernels have found; those of other clusters keep theirs.
 
         To gather and scatter changes round-off, which must not depend on what else is in the pool.
 
         Parameters
         ----------
-        bodies : tuple
-            As `bodies` returns it.
+        bodies : ContactBodies
         velocity, spin : (m, 3) float64 arrays
             Before.
         chosen : (q,) bool array
             Which clusters have been solved.
         """
         for rows, beads, _ in self.turning:
-            turning_kernels.scatter(bodies[0], bodies[1], rows, beads, self.lever)
+            turning_kernels.scatter(bodies.velocity, bodies.spin, rows, beads, self.lever)
             left = (rows[~chosen[self.cluster[rows]]][:, None] + np.arange(beads)).ravel()
-            bodies[0][left], bodies[1][left] = velocity[left], spin[left]
+            bodies.velocity[left], bodies.spin[left] = velocity[left], spin[left]
 
     def _rates(self, velocity: np.ndarray, spin: np.ndarray) -> np.ndarray:
         """Return the relative velocities (n, 3) of contacts' surfaces, of velocities and spins (m, 3)."""
@@ -201,7 +232,7 @@ class Problem:
         return found
 
     def _set_contacts(self) -> None:
-        """Make what kernels take for `contacts`, but for offsets and impulses."""
+        """Make the ContactSet, but for offsets and impulses."""
         geometry, examples = self.geometry, self.composition.prototypes
         one, wall = geometry.one, geometry.wall
         other = np.where(wall, -1, geometry.other)
@@ -216,9 +247,21 @@ class Problem:
         self.stiff, self.slip = np.ones(k), np.ones(k)
         known = self.law.coefficients
         self.restitution, self.friction = (known.of(one, self.pairs) for one in (known.restitution, known.friction))
-        constants = (self.stiff, self.slip, self.arm, self.turn, self.friction)
-        self.contacts = (one, other, self.normal, self.impulse, self.offset, *constants)
-        self.own = own = np.empty((k, 3, 3))
+        plain, own = (self.block < 0) & (self.whole < 0), np.empty((k, 3, 3))
+        self.contacts = ContactSet(
+            one,
+            other,
+            self.normal,
+            self.impulse,
+            self.offset,
+            self.stiff,
+            self.slip,
+            self.arm,
+            self.turn,
+            self.friction,
+            own,
+            plain[one] & (wall | plain[geometry.other]),
+        )
         zero = np.zeros_like(self.pool.velocity)
         kernels.own_response(self.bodies(zero, zero.copy()), self.contacts, own)
         across, last = frames_of(self.normal)
@@ -227,9 +270,7 @@ class Problem:
         self.slip[:] = greatest(along(own, across, across), along(own, across, last), along(own, last, last))
         turned = self.arm[:, 0] * self.turn[:, 0] + self.arm[:, 1] * self.turn[:, 1]
         self.slip += turned
-        self.own += turned[:, None, None] * (np.eye(3) - self.normal[:, :, None] * self.normal[:, None, :])
-        plain = (self.block < 0) & (self.whole < 0)
-        self.even = plain[one] & (wall | plain[geometry.other])
+        own += turned[:, None, None] * (np.eye(3) - self.normal[:, :, None] * self.normal[:, None, :])
 
     def _set_clusters(self) -> None:
         """Say which cluster each bead is of (m,), -1: of none, and list the beads of each."""
@@ -241,10 +282,8 @@ class Problem:
         self.rows = np.argsort(self.cluster, kind="stable")
         self.row_starts = np.searchsorted(self.cluster[self.rows], np.arange(count + 1))
 
-    def solve(
-        self, start: np.ndarray, begin: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]:
-        """Return velocities and spins (m, 3) after the step, impulses (n, 3) of both its parts, whether all are solved.
+    def solve(self, start: np.ndarray, begin: np.ndarray) -> Solved:
+        """Return what becomes of the beads.
 
         Parameters
         ----------
@@ -267,7 +306,7 @@ class Problem:
         offset = bent + (gap / law.h)[:, None] * self.normal - self.leaving
         every = np.ones(len(struck), dtype=bool)
         velocity, spin, good = self._solved(self._with_forces(velocity), spin, offset, start, every)
-        return velocity, spin, blows, self.impulse, solved and good
+        return Solved(velocity, spin, blows, self.impulse, solved and good)
 
     def _struck(
         self,
@@ -340,16 +379,27 @@ class Problem:
             self._sweep(bodies, left, unit, most)
         bodies = self._pushed(velocity, spin)
         self._scatter(bodies, velocity, spin, chosen)
-        return bodies[0], bodies[1], not left.any()
+        return bodies.velocity, bodies.spin, not left.any()
 
-    def _sweep(self, bodies: tuple, left: np.ndarray, unit: np.ndarray, most: int) -> None:
+    def _sweep(self, bodies: ContactBodies, left: np.ndarray, unit: np.ndarray, most: int) -> None:
         """Sweep over the clusters that are left, as `sweep_kernels.sweep_clusters` says."""
         sizes = 2 * (len(self.pairs), len(self.pool.ids), len(self.pool.ids))
-        kept = tuple(np.zeros((n, 3)) for n in sizes)
-        given = (self.own, self.even, self.starts, self.rows, self.row_starts)
+        kept = sweep_kernels.Kept(*(np.zeros((n, 3)) for n in sizes))
         seen, moved = np.full(len(self.pairs), -1, dtype=np.int64), np.zeros(len(self.pool.ids), dtype=np.int64)
-        memory = (kept, seen, moved)
-        sweep_kernels.sweep_clusters(bodies, self.contacts, *given, left, unit, most, self.counts, memory)
+        sweep_kernels.sweep_clusters(
+            bodies,
+            self.contacts,
+            self.starts,
+            self.rows,
+            self.row_starts,
+            left,
+            unit,
+            most,
+            self.counts,
+            kept,
+            seen,
+            moved,
+        )
 
     def _begin(self, start: np.ndarray) -> None:
         """Set impulses to those (n, 3) to begin with, brought into their cones."""
@@ -359,8 +409,8 @@ class Problem:
         if self.law.coefficients.rubs:
             self.impulse += within(start - along[:, None] * self.normal, self.friction * pushes)
 
-    def _pushed(self, velocity: np.ndarray, spin: np.ndarray) -> tuple:
-        """Return what kernels take for `bodies`, with these velocities and spins and what impulses add to them."""
+    def _pushed(self, velocity: np.ndarray, spin: np.ndarray) -> ContactBodies:
+        """Return the ContactBodies with these velocities and spins and what impulses add to them."""
         bodies = self.bodies(*self._gathered(velocity, spin))
         kernels.apply_all(bodies, self.contacts)
         return bodies
@@ -387,8 +437,10 @@ class Problem:
                 break
             bodies = self._pushed(velocity, spin)
             for q in np.flatnonzero(larger):
-                given = (int(self.starts[q]), int(self.starts[q + 1]), mates, self.frames, unit[q])
-                left[q] = larger[q] = not solve_regions(bodies, still, self.contacts, *given)
+                low, high = int(self.starts[q]), int(self.starts[q + 1])
+                left[q] = larger[q] = not solve_regions(
+                    bodies, still, self.contacts, low, high, mates, self.frames, unit[q]
+                )
             left &= ~larger
             self._sweep(self._pushed(velocity, spin), larger, unit, REGION_SWEEPS)
             left |= larger

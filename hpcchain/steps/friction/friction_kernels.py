@@ -9,45 +9,113 @@ Found is P with 0 <= u'_n, 0 <= P_n, u'_n P_n = 0 and |P_t| <= mu P_n, P_t again
 not 0; u' = u + `offset`. Beads with rigid bonds take an impulse up together: `response` has, for each bead in contact,
 3 x 3 blocks for all beads of its molecule. Rigid bodies move and turn as a whole (`turning_kernels`).
 
-`bodies`: velocity, spin (m, 3), inverse (m,) of masses, block (m,) where a bead's blocks begin or -1, first, size (m,)
-of its molecule's rows, response (r, 3, 3), whole (m,) which body a bead is of or -1, lever (m, 3) from that one's
-centre, heavy (b,), tensor (b, 3, 3) inverse masses and tensors of inertia.
-
-`contacts`: one, other (k,), normal, impulse, offset (k, 3), stiff, slip (k,), what an impulse along n adds to u_n, and
-one across it to u_t at most, arm, turn (k, 2): R and R / I of both, friction (k,): mu.
+`bodies` are ContactBodies, `contacts` a ContactSet.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.steps.friction.turning_kernels import turned
 
 
+class ContactBodies(NamedTuple):
+    """Beads that contacts act on, and what impulses do to them.
+
+    Attributes
+    ----------
+    velocity, spin : (m, 3) float64 arrays
+        Which impulses change; of rigid bodies in the rows of their first beads (`turning_kernels`).
+    inverse : (m,) float64 array
+        Of masses.
+    block : (m,) int64 array
+        Where a bead's blocks of `response` begin, or -1.
+    first, size : (m,) int64 arrays
+        Rows of its molecule.
+    response : (r, 3, 3) float64 array
+        What a unit impulse on a bead does to the velocities of its molecule's, one after another.
+    whole : (m,) int64 array
+        Which body a bead is of, or -1.
+    lever : (m, 3) float64 array
+        From that one's centre.
+    heavy, tensor : (b,), (b, 3, 3) float64 arrays
+        Inverse masses and tensors of inertia of bodies.
+    """
+
+    velocity: np.ndarray
+    spin: np.ndarray
+    inverse: np.ndarray
+    block: np.ndarray
+    first: np.ndarray
+    size: np.ndarray
+    response: np.ndarray
+    whole: np.ndarray
+    lever: np.ndarray
+    heavy: np.ndarray
+    tensor: np.ndarray
+
+
+class ContactSet(NamedTuple):
+    """Contacts, and what their impulses are.
+
+    Attributes
+    ----------
+    one, other : (k,) int64 arrays
+        Beads; -1 for a wall.
+    normal, impulse, offset : (k, 3) float64 arrays
+    stiff, slip : (k,) float64 arrays
+        What an impulse along n adds to u_n, and one across it to u_t at most.
+    arm, turn : (k, 2) float64 arrays
+        R and R / I of both.
+    friction : (k,) float64 array
+        mu.
+    own : (k, 3, 3) float64 array
+        W: what an impulse adds to u.
+    even : (k,) bool array
+        Whether W is stiff along the normal and slip across it.
+    """
+
+    one: np.ndarray
+    other: np.ndarray
+    normal: np.ndarray
+    impulse: np.ndarray
+    offset: np.ndarray
+    stiff: np.ndarray
+    slip: np.ndarray
+    arm: np.ndarray
+    turn: np.ndarray
+    friction: np.ndarray
+    own: np.ndarray
+    even: np.ndarray
+
+
 @kernel
 def push(bodies, bead, sign, px, py, pz):
     """Give a bead an impulse (px, py, pz) times a sign, and what its bonds pass on to others."""
-    velocity, spin, inverse, block, first, size, response, whole, lever, heavy, tensor = bodies
+    velocity, spin, response = bodies.velocity, bodies.spin, bodies.response
     px, py, pz = sign * px, sign * py, sign * pz
-    w = whole[bead]
+    w = bodies.whole[bead]
     if w >= 0:
-        r = first[bead]
+        r, lever, heavy = bodies.first[bead], bodies.lever, bodies.heavy
         velocity[r, 0] += heavy[w] * px
         velocity[r, 1] += heavy[w] * py
         velocity[r, 2] += heavy[w] * pz
         a, b, c = lever[bead, 0], lever[bead, 1], lever[bead, 2]
-        x, y, z = turned(tensor[w], b * pz - c * py, c * px - a * pz, a * py - b * px)
+        x, y, z = turned(bodies.tensor[w], b * pz - c * py, c * px - a * pz, a * py - b * px)
         spin[r, 0] += x
         spin[r, 1] += y
         spin[r, 2] += z
         return
-    b = block[bead]
+    b, inverse = bodies.block[bead], bodies.inverse[bead]
     if b < 0:
-        velocity[bead, 0] += inverse[bead] * px
-        velocity[bead, 1] += inverse[bead] * py
-        velocity[bead, 2] += inverse[bead] * pz
+        velocity[bead, 0] += inverse * px
+        velocity[bead, 1] += inverse * py
+        velocity[bead, 2] += inverse * pz
         return
-    for k in range(size[bead]):
-        r = first[bead] + k
+    for k in range(bodies.size[bead]):
+        r = bodies.first[bead] + k
         for c in range(3):
             velocity[r, c] += response[b + k, c, 0] * px + response[b + k, c, 1] * py + response[b + k, c, 2] * pz
 
@@ -58,15 +126,14 @@ def twist(bodies, bead, arm, turn, tx, ty, tz):
 
     `arm`, `turn`: R and R / I of the bead, of which bodies have inertia of their own; (tx, ty, tz): n x P.
     """
-    spin, first, whole, tensor = bodies[1], bodies[4], bodies[7], bodies[10]
-    w = whole[bead]
+    spin, w = bodies.spin, bodies.whole[bead]
     if w < 0:
         spin[bead, 0] -= turn * tx
         spin[bead, 1] -= turn * ty
         spin[bead, 2] -= turn * tz
         return
-    r = first[bead]
-    x, y, z = turned(tensor[w], arm * tx, arm * ty, arm * tz)
+    r = bodies.first[bead]
+    x, y, z = turned(bodies.tensor[w], arm * tx, arm * ty, arm * tz)
     spin[r, 0] -= x
     spin[r, 1] -= y
     spin[r, 2] -= z
@@ -75,8 +142,8 @@ def twist(bodies, bead, arm, turn, tx, ty, tz):
 @kernel
 def act(bodies, contacts, c, px, py, pz):
     """Give both beads of contact c an impulse, and the torque of its part across the normal."""
-    one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
-    i, j = one[c], other[c]
+    normal, arm, turn = contacts.normal, contacts.arm, contacts.turn
+    i, j = contacts.one[c], contacts.other[c]
     push(bodies, i, 1.0, px, py, pz)
     nx, ny, nz = normal[c, 0], normal[c, 1], normal[c, 2]
     tx, ty, tz = ny * pz - nz * py, nz * px - nx * pz, nx * py - ny * px
@@ -89,11 +156,11 @@ def act(bodies, contacts, c, px, py, pz):
 @kernel
 def motion_of(bodies, bead):
     """Return the velocity and the spin of a bead, or those that its body gives it: six floats."""
-    velocity, spin, first, whole, lever = bodies[0], bodies[1], bodies[4], bodies[7], bodies[8]
-    if whole[bead] < 0:
+    velocity, spin, lever = bodies.velocity, bodies.spin, bodies.lever
+    if bodies.whole[bead] < 0:
         x, y, z = velocity[bead, 0], velocity[bead, 1], velocity[bead, 2]
         return x, y, z, spin[bead, 0], spin[bead, 1], spin[bead, 2]
-    r = first[bead]
+    r = bodies.first[bead]
     a, b, c = lever[bead, 0], lever[bead, 1], lever[bead, 2]
     wx, wy, wz = spin[r, 0], spin[r, 1], spin[r, 2]
     x = velocity[r, 0] + (wy * c - wz * b)
@@ -105,8 +172,8 @@ def motion_of(bodies, bead):
 @kernel
 def rate(bodies, contacts, c):
     """Return the relative velocity of the surfaces of contact c, without its offset: three floats."""
-    one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
-    i, j = one[c], other[c]
+    normal, arm = contacts.normal, contacts.arm
+    i, j = contacts.one[c], contacts.other[c]
     x, y, z, wx, wy, wz = motion_of(bodies, i)
     a = arm[c, 0]
     wx, wy, wz = a * wx, a * wy, a * wz
@@ -126,18 +193,18 @@ def rate(bodies, contacts, c):
 @kernel
 def wanted_normal(bodies, contacts, c):
     """Return by how much the impulse of contact c along its normal is to change."""
-    one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
+    normal, impulse, offset = contacts.normal, contacts.impulse, contacts.offset
     x, y, z = rate(bodies, contacts, c)
     x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
     nx, ny, nz = normal[c, 0], normal[c, 1], normal[c, 2]
     p = impulse[c, 0] * nx + impulse[c, 1] * ny + impulse[c, 2] * nz
-    return max(0.0, p - (x * nx + y * ny + z * nz) / stiff[c]) - p
+    return max(0.0, p - (x * nx + y * ny + z * nz) / contacts.stiff[c]) - p
 
 
 @kernel
 def wanted_across(bodies, contacts, c):
     """Return by how much the impulse of contact c across its normal is to change: three floats."""
-    one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
+    normal, impulse, offset, slip = contacts.normal, contacts.impulse, contacts.offset, contacts.slip
     x, y, z = rate(bodies, contacts, c)
     x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
     nx, ny, nz = normal[c, 0], normal[c, 1], normal[c, 2]
@@ -145,7 +212,7 @@ def wanted_across(bodies, contacts, c):
     p = impulse[c, 0] * nx + impulse[c, 1] * ny + impulse[c, 2] * nz
     tx, ty, tz = impulse[c, 0] - p * nx, impulse[c, 1] - p * ny, impulse[c, 2] - p * nz
     x, y, z = tx - (x - u * nx) / slip[c], ty - (y - u * ny) / slip[c], tz - (z - u * nz) / slip[c]
-    size, most = math.sqrt(x * x + y * y + z * z), friction[c] * max(p, 0.0)
+    size, most = math.sqrt(x * x + y * y + z * z), contacts.friction[c] * max(p, 0.0)
     if size > most:
         x, y, z = x * (most / size), y * (most / size), z * (most / size)
     return x - tx, y - ty, z - tz
@@ -154,11 +221,10 @@ def wanted_across(bodies, contacts, c):
 @kernel
 def residual_of(bodies, contacts, c):
     """Return by how much contact c fails its conditions, as a velocity."""
-    stiff, slip, friction = contacts[5], contacts[6], contacts[9]
-    p = abs(wanted_normal(bodies, contacts, c)) * stiff[c]
-    if friction[c] > 0.0:
+    p = abs(wanted_normal(bodies, contacts, c)) * contacts.stiff[c]
+    if contacts.friction[c] > 0.0:
         x, y, z = wanted_across(bodies, contacts, c)
-        p = max(p, math.sqrt(x * x + y * y + z * z) * slip[c])
+        p = max(p, math.sqrt(x * x + y * y + z * z) * contacts.slip[c])
     return p
 
 
@@ -183,7 +249,7 @@ def residuals(bodies, contacts, low, high, found):
 @kernel
 def apply_all(bodies, contacts):
     """Let the impulses of all contacts act, in order."""
-    impulse = contacts[3]
+    impulse = contacts.impulse
     for c in range(len(impulse)):
         act(bodies, contacts, c, impulse[c, 0], impulse[c, 1], impulse[c, 2])
 
@@ -201,8 +267,7 @@ def fill_matrix(bodies, contacts, low, frames, matrix):
 
     `bodies` has velocities and spins of 0, which are 0 again in the end; `matrix` is (3 k, 3 k).
     """
-    one, other = contacts[0], contacts[1]
-    velocity, spin, block, first, size, whole = bodies[0], bodies[1], bodies[3], bodies[4], bodies[5], bodies[7]
+    velocity, spin, first = bodies.velocity, bodies.spin, bodies.first
     for c in range(len(frames)):
         for d in range(3):
             act(bodies, contacts, low + c, frames[c, d, 0], frames[c, d, 1], frames[c, d, 2])
@@ -211,11 +276,11 @@ def fill_matrix(bodies, contacts, low, frames, matrix):
                 for f in range(3):
                     matrix[3 * e + f, 3 * c + d] = frames[e, f, 0] * x + frames[e, f, 1] * y + frames[e, f, 2] * z
             for side in range(2):
-                bead = one[low + c] if side == 0 else other[low + c]
+                bead = contacts.one[low + c] if side == 0 else contacts.other[low + c]
                 if bead < 0:
                     continue
-                begin, count = (bead, 1) if block[bead] < 0 else (first[bead], size[bead])
-                if whole[bead] >= 0:
+                begin, count = (bead, 1) if bodies.block[bead] < 0 else (first[bead], bodies.size[bead])
+                if bodies.whole[bead] >= 0:
                     bead = begin = first[bead]
                 for k in range(count):
                     for f in range(3):
@@ -227,7 +292,7 @@ def fill_matrix(bodies, contacts, low, frames, matrix):
 @kernel
 def add_response(bodies, bead, along, normal, found):
     """Add to `found` (3, 3) what impulses on a body do to its velocity where they act, `along` a normal from a bead."""
-    w, lever, heavy, tensor = bodies[7][bead], bodies[8], bodies[9], bodies[10]
+    w, lever, heavy, tensor = bodies.whole[bead], bodies.lever, bodies.heavy, bodies.tensor
     a, b, c = lever[bead, 0] + along * normal[0], lever[bead, 1] + along * normal[1], lever[bead, 2] + along * normal[2]
     for g in range(3):
         px, py, pz = 1.0 if g == 0 else 0.0, 1.0 if g == 1 else 0.0, 1.0 if g == 2 else 0.0
@@ -243,8 +308,8 @@ def own_response(bodies, contacts, found):
 
     Of rigid bodies it acts at the surface.
     """
-    one, other, normal, arm = contacts[0], contacts[1], contacts[2], contacts[7]
-    inverse, block, first, size, response, whole = bodies[2], bodies[3], bodies[4], bodies[5], bodies[6], bodies[7]
+    one, other, arm = contacts.one, contacts.other, contacts.arm
+    inverse, block, first, response = bodies.inverse, bodies.block, bodies.first, bodies.response
     for c in range(len(found)):
         for f in range(3):
             for g in range(3):
@@ -254,15 +319,16 @@ def own_response(bodies, contacts, found):
             if bead < 0:
                 continue
             mate = other[c] if side == 0 else one[c]
-            if whole[bead] >= 0:
-                add_response(bodies, bead, -arm[c, 0] if side == 0 else arm[c, 1], normal[c], found[c])
+            if bodies.whole[bead] >= 0:
+                along = -arm[c, 0] if side == 0 else arm[c, 1]
+                add_response(bodies, bead, along, contacts.normal[c], found[c])
                 continue
             if block[bead] < 0:
                 for f in range(3):
                     found[c, f, f] += inverse[bead]
                 continue
             at = block[bead] + bead - first[bead]
-            together = mate >= first[bead] and mate < first[bead] + size[bead]
+            together = mate >= first[bead] and mate < first[bead] + bodies.size[bead]
             for f in range(3):
                 for g in range(3):
                     found[c, f, g] += response[at, f, g]

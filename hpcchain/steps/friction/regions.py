@@ -5,7 +5,7 @@ the next one, again and again, and the worst residual never falls. What they nee
 that fails is taken with those around it, and Newton's method solves these together, with all other impulses as they
 are. So this is a block Gauss-Seidel method, with blocks only where single contacts are too small.
 
-`bodies` and `contacts` are those of `friction_kernels`.
+`bodies` and `contacts` are ContactBodies and a ContactSet (`friction_kernels`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from hpcchain.steps.friction import friction_kernels as kernels
 from hpcchain.steps.friction.cone_newton import cone_newton
+from hpcchain.steps.friction.friction_kernels import ContactBodies, ContactSet
 
 MOST_CONTACTS, MOST_REGIONS = 120, 16
 """Contacts of a region at most, and regions at most that are solved before sweeps go on. With 15 and with 40 contacts
@@ -64,15 +65,20 @@ class Neighbours:
 
 
 def solve_region(
-    bodies: tuple, still: tuple, contacts: tuple, rows: np.ndarray, frames: np.ndarray, unit: float
+    bodies: ContactBodies,
+    still: ContactBodies,
+    contacts: ContactSet,
+    rows: np.ndarray,
+    frames: np.ndarray,
+    unit: float,
 ) -> None:
     """Solve some contacts with all others as they are; bodies and impulses are then those with what was found.
 
     Parameters
     ----------
-    bodies, contacts : tuple
+    bodies, contacts : ContactBodies, ContactSet
         Velocities are those with all impulses.
-    still : tuple
+    still : ContactBodies
         `bodies` with velocities and spins of 0, which they are again in the end.
     rows : (k,) int64 array
         Which contacts.
@@ -81,24 +87,24 @@ def solve_region(
     unit : float
         Residual [length / time].
     """
-    part, frame, k = tuple(np.ascontiguousarray(one[rows]) for one in contacts), frames[rows], len(rows)
-    before, offset, friction = part[3].copy(), part[4], part[-1]
+    part, frame, k = ContactSet(*(np.ascontiguousarray(one[rows]) for one in contacts)), frames[rows], len(rows)
+    before = part.impulse.copy()
     matrix, rates = np.empty((3 * k, 3 * k)), np.empty((k, 3))
     kernels.fill_matrix(still, part, 0, frame, matrix)
     kernels.rates(bodies, part, rates)
-    start, now = (np.einsum("kab,kb->ka", frame, one) for one in (before, rates + offset))
-    found, _ = cone_newton(matrix, now - (matrix @ start.ravel()).reshape(k, 3), start, friction, PART * unit)
+    start, now = (np.einsum("kab,kb->ka", frame, one) for one in (before, rates + part.offset))
+    found, _ = cone_newton(matrix, now - (matrix @ start.ravel()).reshape(k, 3), start, part.friction, PART * unit)
     found[:, 0] = np.maximum(found[:, 0], 0.0)
     after = np.einsum("kab,ka->kb", frame, found)
-    contacts[3][rows] = after
-    part[3][:] = after - before
+    contacts.impulse[rows] = after
+    part.impulse[:] = after - before
     kernels.apply_all(bodies, part)
 
 
 def solve_regions(
-    bodies: tuple,
-    still: tuple,
-    contacts: tuple,
+    bodies: ContactBodies,
+    still: ContactBodies,
+    contacts: ContactSet,
     low: int,
     high: int,
     mates: np.ndarray,

@@ -10,10 +10,13 @@ sweep changes is taken for minus a gradient, and goes on in the direction of Fle
 become less (Silcowitz, Niebel and Erleben 2010). The next sweep brings impulses back into their cones, so where sweeps
 end is where they end without these directions.
 
-`bodies` and `contacts` are those of `friction_kernels`.
+`bodies` and `contacts` are ContactBodies and a ContactSet (`friction_kernels`).
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.steps.friction.friction_kernels import act, rate, residual
@@ -26,19 +29,25 @@ CHANGES = 1000
 """Changes of each contact, on average, after which sweeps change all and go on in directions."""
 
 
+class Kept(NamedTuple):
+    """Impulses (n, 3), velocities and spins (m, 3) where a double sweep begins; and their direction (`go_on`)."""
+
+    impulse: np.ndarray
+    velocity: np.ndarray
+    spin: np.ndarray
+    along: np.ndarray
+    drift: np.ndarray
+    turn: np.ndarray
+
+
 @kernel
-def solve_contact(impulse, normal, friction, stiff, slip, own, even, x, y, z, least):
-    """Return by how much the impulse (3,) of a contact is to change, (x, y, z) its rate with offset, and the change.
+def solve_contact(contacts, c, x, y, z, least):
+    """Return by how much the impulse of contact c is to change, (x, y, z) its rate with offset, and the change.
 
     Parameters
     ----------
-    impulse, normal : (3,) float64 arrays
-    friction, stiff, slip : float
-        See `friction_kernels`.
-    own : (3, 3) float64 array
-        W of the contact.
-    even : bool
-        Whether W is stiff along the normal and slip across it.
+    contacts : ContactSet
+    c : int
     x, y, z : float
     least : float
         As a velocity: a contact that fails by no more is not solved to its end.
@@ -48,6 +57,8 @@ def solve_contact(impulse, normal, friction, stiff, slip, own, even, x, y, z, le
     float, float, float, float
         Change of the impulse, and the greatest that one of its parts would make to a velocity.
     """
+    normal, impulse, own = contacts.normal[c], contacts.impulse[c], contacts.own[c]
+    friction, stiff, slip, even = contacts.friction[c], contacts.stiff[c], contacts.slip[c], contacts.even[c]
     nx, ny, nz = normal[0], normal[1], normal[2]
     p = impulse[0] * nx + impulse[1] * ny + impulse[2] * nz
     tx, ty, tz = impulse[0] - p * nx, impulse[1] - p * ny, impulse[2] - p * nz
@@ -89,17 +100,15 @@ def added(own, x, y, z, px, py, pz):
 
 
 @kernel
-def sweep(bodies, contacts, own, even, low, high, forward):
+def sweep(bodies, contacts, low, high, forward):
     """Solve contacts low ... high - 1 one after another; return the greatest change, as a velocity."""
-    one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
+    impulse, offset = contacts.impulse, contacts.offset
     worst = 0.0
     for k in range(high - low):
         c = low + k if forward else high - 1 - k
         x, y, z = rate(bodies, contacts, c)
         x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
-        px, py, pz, size = solve_contact(
-            impulse[c], normal[c], friction[c], stiff[c], slip[c], own[c], even[c], x, y, z, 0.0
-        )
+        px, py, pz, size = solve_contact(contacts, c, x, y, z, 0.0)
         if size > 0.0:
             worst = max(worst, size)
             impulse[c, 0] += px
@@ -110,13 +119,12 @@ def sweep(bodies, contacts, own, even, low, high, forward):
 
 
 @kernel
-def sweep_failing(bodies, contacts, own, even, low, high, forward, least, clock, seen, moved):
+def sweep_failing(bodies, contacts, low, high, forward, least, clock, seen, moved):
     """Solve those of contacts low ... high - 1 that fail by more than `least`; return the worst one's, and the clock.
 
     Parameters
     ----------
-    bodies, contacts, own, even :
-        See `friction_kernels` and `solve_contact`.
+    bodies, contacts : ContactBodies, ContactSet
     low, high : int
     forward : bool
     least : float
@@ -126,8 +134,8 @@ def sweep_failing(bodies, contacts, own, even, low, high, forward, least, clock,
     seen, moved : (k,), (m,) int64 arrays
         The clock when contacts were last found well, -1: never; when molecules last changed, in their first rows.
     """
-    one, other, normal, impulse, offset, stiff, slip, arm, turn, friction = contacts
-    first, worst = bodies[4], 0.0
+    one, other, impulse, offset = contacts.one, contacts.other, contacts.impulse, contacts.offset
+    first, worst = bodies.first, 0.0
     for k in range(high - low):
         c = low + k if forward else high - 1 - k
         i = first[one[c]]
@@ -136,9 +144,7 @@ def sweep_failing(bodies, contacts, own, even, low, high, forward, least, clock,
             continue
         x, y, z = rate(bodies, contacts, c)
         x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
-        px, py, pz, size = solve_contact(
-            impulse[c], normal[c], friction[c], stiff[c], slip[c], own[c], even[c], x, y, z, least
-        )
+        px, py, pz, size = solve_contact(contacts, c, x, y, z, least)
         worst = max(worst, size)
         if size <= least:
             seen[c] = clock
@@ -155,8 +161,8 @@ def sweep_failing(bodies, contacts, own, even, low, high, forward, least, clock,
 @kernel
 def store(bodies, contacts, rows, low, high, kept):
     """Keep impulses of contacts low ... high - 1, and velocities and spins of the beads in `rows`, in `kept`."""
-    impulse, velocity, spin = contacts[3], bodies[0], bodies[1]
-    p, v, w = kept[0], kept[1], kept[2]
+    impulse, velocity, spin = contacts.impulse, bodies.velocity, bodies.spin
+    p, v, w = kept.impulse, kept.velocity, kept.spin
     for c in range(low, high):
         for f in range(3):
             p[c, f] = impulse[c, f]
@@ -172,14 +178,12 @@ def go_on(bodies, contacts, rows, low, high, kept, before):
 
     Parameters
     ----------
-    bodies, contacts :
-        See `friction_kernels`.
+    bodies, contacts : ContactBodies, ContactSet
     rows : (m,) int64 array
         Beads of the group.
     low, high : int
         Its contacts.
-    kept : tuple of 6 float64 arrays
-        Impulses (n, 3), velocities and spins at the sweep's beginning; then the same three of the direction.
+    kept : Kept
     before : float
         What this has returned the last time, 0 at first.
 
@@ -188,8 +192,9 @@ def go_on(bodies, contacts, rows, low, high, kept, before):
     float
         The change's square [energy].
     """
-    impulse, slip, velocity, spin = contacts[3], contacts[6], bodies[0], bodies[1]
-    p, v, w, along, drift, turn = kept
+    impulse, slip, velocity, spin = contacts.impulse, contacts.slip, bodies.velocity, bodies.spin
+    p, v, w = kept.impulse, kept.velocity, kept.spin
+    along, drift, turn = kept.along, kept.drift, kept.turn
     now = 0.0
     for c in range(low, high):
         x, y, z = impulse[c, 0] - p[c, 0], impulse[c, 1] - p[c, 1], impulse[c, 2] - p[c, 2]
@@ -213,7 +218,7 @@ def go_on(bodies, contacts, rows, low, high, kept, before):
 
 
 @kernel
-def mend(bodies, contacts, own, even, low, high, unit, most, seen, moved):
+def mend(bodies, contacts, low, high, unit, most, seen, moved):
     """Sweep over those of contacts low ... high - 1 that fail until the residual is `unit`; see `sweep_clusters`.
 
     Returns
@@ -223,7 +228,7 @@ def mend(bodies, contacts, own, even, low, high, unit, most, seen, moved):
     """
     least, clock, count = PART * unit, 0, 0
     while count < most and clock <= CHANGES * (high - low):
-        worst, clock = sweep_failing(bodies, contacts, own, even, low, high, count % 2 == 0, least, clock, seen, moved)
+        worst, clock = sweep_failing(bodies, contacts, low, high, count % 2 == 0, least, clock, seen, moved)
         count += 1
         if worst > unit:
             continue
@@ -238,7 +243,7 @@ def mend(bodies, contacts, own, even, low, high, unit, most, seen, moved):
 
 
 @kernel
-def direct(bodies, contacts, own, even, low, high, beads, unit, most, kept):
+def direct(bodies, contacts, low, high, beads, unit, most, kept):
     """Sweep over contacts low ... high - 1 in conjugate directions until the residual is `unit`; see `sweep_clusters`.
 
     Returns
@@ -251,7 +256,7 @@ def direct(bodies, contacts, own, even, low, high, beads, unit, most, kept):
         forward = k % 2 == 0
         if forward:
             store(bodies, contacts, beads, low, high, kept)
-        worst = sweep(bodies, contacts, own, even, low, high, forward)
+        worst = sweep(bodies, contacts, low, high, forward)
         if worst <= 4.0 * unit and residual(bodies, contacts, low, high) <= unit:
             return k + 1, True
         if not forward and k + 1 < most:
@@ -260,15 +265,12 @@ def direct(bodies, contacts, own, even, low, high, beads, unit, most, kept):
 
 
 @kernel
-def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, unit, most, counts, memory):
+def sweep_clusters(bodies, contacts, starts, rows, row_starts, left, unit, most, counts, kept, seen, moved):
     """Sweep over the clusters that are left, each until its residual is at most `unit` or `most` times.
 
     Parameters
     ----------
-    bodies, contacts :
-        See `friction_kernels`.
-    own, even : (n, 3, 3) float64, (n,) bool arrays
-        See `solve_contact`.
+    bodies, contacts : ContactBodies, ContactSet
     starts : (q + 1,) int64 array
         Where the contacts of clusters begin.
     rows, row_starts : (m,), (q + 1,) int64 arrays
@@ -280,19 +282,19 @@ def sweep_clusters(bodies, contacts, own, even, starts, rows, row_starts, left, 
     most : int
     counts : (q, 2) int64 array
         How many sweeps and changes there were is added.
-    memory : tuple of a tuple of 6 float64 arrays, and two int64 arrays
-        `kept` of `go_on`; `seen` and `moved` of `sweep_failing`, -1 and 0.
+    kept : Kept
+        Scratch, 0.
+    seen, moved : (n,), (m,) int64 arrays
+        See `sweep_failing`; -1 and 0.
     """
-    kept, seen, moved = memory
     for q in range(len(left)):
         if not left[q]:
             continue
         low, high = starts[q], starts[q + 1]
-        given = (bodies, contacts, own, even, low, high)
-        count, changes, solved = mend(*given, unit[q], most, seen, moved)
+        count, changes, solved = mend(bodies, contacts, low, high, unit[q], most, seen, moved)
         if not solved:
             beads = rows[row_starts[q] : row_starts[q + 1]]
-            more, solved = direct(*given, beads, unit[q], most - count, kept)
+            more, solved = direct(bodies, contacts, low, high, beads, unit[q], most - count, kept)
             count, changes = count + more, changes + more * (high - low)
         left[q] = not solved
         counts[q, 0] += count

@@ -8,7 +8,7 @@ Owners compute what sums over all neighbours of a bead; what couples two contact
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -82,6 +82,27 @@ def gather_block(d, w, f, c, out):
     out[8] += c * d[1] * d[2]
 
 
+class Pairs(NamedTuple):
+    """Lists of own beads, and the table of their pairs' constants; see `forces.pair_forces`."""
+
+    own: np.ndarray
+    neighbour: np.ndarray
+    lengths: np.ndarray
+    table: np.ndarray
+
+
+class Bonds(NamedTuple):
+    """Bonds of beads, and the table of their constants; see `forces.bond_forces`.
+
+    `partner` has the beads at their other ends by row; of a pool's beads, how many rows further they are.
+    """
+
+    first: np.ndarray
+    partner: np.ndarray
+    which: np.ndarray
+    table: np.ndarray
+
+
 @kernel
 def own_blocks(position, velocity, kind, rows, pairs, bonds, box, spring, work, out):
     """Write V'' v and the own blocks of V'' of some own beads.
@@ -92,10 +113,8 @@ def own_blocks(position, velocity, kind, rows, pairs, bonds, box, spring, work, 
         Of local beads.
     rows : (k,) int64 array
         Rows of own beads.
-    pairs : (own, neighbour, count, table)
-        See `forces.pair_forces`.
-    bonds : (first, partner, which, table)
-        See `forces.bond_forces`.
+    pairs : Pairs
+    bonds : Bonds
     box : ((3,) float64 array, (3,) float64 array)
         See `contact_kernels.find_pairs`.
     spring : float
@@ -104,8 +123,8 @@ def own_blocks(position, velocity, kind, rows, pairs, bonds, box, spring, work, 
         Room.
     out : (k, EXTRA) float64 array
     """
-    own, neighbour, count, table = pairs
-    first, partner, which, constants = bonds
+    own, neighbour, count, table = pairs.own, pairs.neighbour, pairs.lengths, pairs.table
+    first, partner, which, constants = bonds.first, bonds.partner, bonds.which, bonds.table
     size, inverse = box
     for m in range(len(rows)):
         r = rows[m]
@@ -141,7 +160,7 @@ def own_blocks(position, velocity, kind, rows, pairs, bonds, box, spring, work, 
 @kernel
 def count_links(position, kind, molecule, flag, pairs, box, links):
     """Write pairs of local beads of two molecules that are flagged and interact; return how many there are."""
-    own, neighbour, count, table = pairs
+    own, neighbour, count, table = pairs.own, pairs.neighbour, pairs.lengths, pairs.table
     size, inverse = box
     found = 0
     for r in range(len(own)):
@@ -176,13 +195,13 @@ def weigh(position, kind, rows, own, bonds, table, box, change, out):
         The beads of the contacts.
     own : (m, EXTRA) float64 array
         Their rows of `own_blocks`.
-    bonds : (first, step, which, table)
-        Of the pool's beads, see `Constants.partners`.
+    bonds : Bonds
+        Of the pool's beads (`Constants.partners`).
     table, box :
         See `own_blocks`.
     change, out : (k, m, 3) float64 arrays
     """
-    first, step, which, constants = bonds
+    first, step, which, constants = bonds.first, bonds.partner, bonds.which, bonds.table
     size, inverse = box
     for k in range(len(change)):
         for a in range(len(rows)):
@@ -266,7 +285,7 @@ class Metric:
         if self.constants.reach == 0.0:
             return np.zeros((0, 2), dtype=np.int64)
         lists = self.lists
-        pairs = (lists.own, lists.neighbour, lists.count, self.constants.pairs)
+        pairs = Pairs(lists.own, lists.neighbour, lists.count, self.constants.pairs)
         while True:
             links = np.empty((self.capacity, 2), dtype=np.int64)
             count = count_links(position, lists.kind, self.molecule, flag, pairs, (lists.size, lists.inverse), links)
@@ -281,8 +300,8 @@ class Metric:
         rows = np.flatnonzero(flag[lists.own, 0])
         out = np.empty((len(rows), EXTRA))
         count = lists.count if constants.reach > 0.0 else np.zeros_like(lists.count)
-        pairs = (lists.own, lists.neighbour, count, constants.pairs)
-        bonds = (lists.first, lists.partner, lists.which, constants.bonds)
+        pairs = Pairs(lists.own, lists.neighbour, count, constants.pairs)
+        bonds = Bonds(lists.first, lists.partner, lists.which, constants.bonds)
         box = (lists.size, lists.inverse)
         own_blocks(
             position, velocity, lists.kind, rows, pairs, bonds, box, constants.field[CENTER], np.empty((2, 3)), out
@@ -308,7 +327,7 @@ class Metric:
         for k, part in enumerate(parts):
             change[k, number[responses.bead[part]]] = responses.change[part]
         prototypes = self.composition.prototype_of(pool.ids)
-        bonds = (*self.constants.partners(prototypes), self.constants.bonds)
+        bonds = Bonds(*self.constants.partners(prototypes), self.constants.bonds)
         bent, box = np.empty_like(change), (geometry.size, geometry.inverse)
         kind = self.constants.kind[prototypes]
         weigh(pool.position, kind, rows, pool.extra[rows], bonds, self.constants.pairs, box, change, bent)

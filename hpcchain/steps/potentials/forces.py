@@ -5,6 +5,9 @@ sign, as the separation's sign is the only difference.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.steps.potentials.lists import NEAREST
@@ -20,17 +23,29 @@ WCA2 = 2.0 ** (1.0 / 3.0)
 """Square of the cutoff of a purely repulsive Lennard-Jones potential, in units of sigma^2."""
 
 
-@kernel
-def spread_constants(table, capacity, eps24, sigma2, cutoff2):
-    """Fill the constants of all entries of a list where there is one type of beads."""
-    for k in range(capacity):
-        eps24[k], sigma2[k], cutoff2[k] = table[0, 0, EPS24], table[0, 0, SIGMA2], table[0, 0, CUTOFF2]
+class PairWork(NamedTuple):
+    """Room for a bead's list: places of its beads or forces on them, and constants of its pairs."""
+
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    eps24: np.ndarray
+    sigma2: np.ndarray
+    cutoff2: np.ndarray
+
+
+def pair_work(table: np.ndarray, capacity: int) -> PairWork:
+    """Return the PairWork of lists with room for so many; where there is one type of beads it has their constants."""
+    work = PairWork(*(np.zeros(capacity) for _ in range(6)))
+    if len(table) == 1:
+        work.eps24[:], work.sigma2[:], work.cutoff2[:] = table[0, 0, EPS24], table[0, 0, SIGMA2], table[0, 0, CUTOFF2]
+    return work
 
 
 @kernel
 def gather(position, kind, mine, neighbours, n, table, work):
     """Copy the places of a list's beads, and the constants of their pairs with a bead of kind `mine`."""
-    x, y, z, eps24, sigma2, cutoff2 = work
+    x, y, z = work.x, work.y, work.z
     if len(table) == 1:
         for k in range(n):
             j = neighbours[k]
@@ -40,15 +55,16 @@ def gather(position, kind, mine, neighbours, n, table, work):
         j = neighbours[k]
         x[k], y[k], z[k] = position[j, 0], position[j, 1], position[j, 2]
         other = kind[j]
-        eps24[k] = table[mine, other, EPS24]
-        sigma2[k] = table[mine, other, SIGMA2]
-        cutoff2[k] = table[mine, other, CUTOFF2]
+        work.eps24[k] = table[mine, other, EPS24]
+        work.sigma2[k] = table[mine, other, SIGMA2]
+        work.cutoff2[k] = table[mine, other, CUTOFF2]
 
 
 @kernel
 def forces_of_list(xi, yi, zi, n, size, inverse, work):
     """Put the forces of the pairs of a bead at (xi, yi, zi) where the other beads' positions were."""
-    x, y, z, eps24, sigma2, cutoff2 = work
+    x, y, z = work.x, work.y, work.z
+    eps24, sigma2, cutoff2 = work.eps24, work.sigma2, work.cutoff2
     lx, ly, lz = size[0], size[1], size[2]
     ix, iy, iz = inverse[0], inverse[1], inverse[2]
     for k in range(n):
@@ -79,12 +95,11 @@ def pair_forces(position, kind, own, neighbour, count, table, size, inverse, wor
         Constants of pairs of types.
     size, inverse : (3,) float64 arrays
         See `lists.fill_lists`.
-    work : six (k,) float64 arrays
-        Room; the last three have the constants where there is one type.
+    work : PairWork
     force : (m, 3) float64 array
         [mass length / time^2].
     """
-    x, y, z = work[0], work[1], work[2]
+    x, y, z = work.x, work.y, work.z
     for r in range(len(own)):
         i = own[r]
         n = count[r]

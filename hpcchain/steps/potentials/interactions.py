@@ -87,21 +87,17 @@ class Interactions:
         lists.sort_by_cell(code, first, np.zeros(len(first) - 1, dtype=np.int64), sequence)
         periodic = self.box.boundary == PERIODIC
         near = (self.reach**2, self.first, self.partner)
-        numbers = (np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64))
-        cell_work = (np.empty(n + 1, dtype=np.int64), np.empty(28, dtype=np.int64), np.empty((4, 3), dtype=np.int64))
-        work = (*numbers, *(np.empty(n) for _ in range(4)), *cell_work)
+        work = lists.list_work(n)
         while True:
             self.neighbour = np.empty((len(self.own), self.capacity), dtype=np.uint32)
-            given = (self.neighbour, self.count)
+            made = (self.neighbour, self.count)
             need = lists.fill_lists(
-                position, row, first, sequence, self.cells, periodic, self.size, self.inverse, near, given, work
+                position, row, first, sequence, self.cells, periodic, self.size, self.inverse, near, made, work
             )
             if not need:
                 break
             self.capacity = -(-need * 9 // 8 // 8) * 8
-        self.work = tuple(np.zeros(self.capacity) for _ in range(6))
-        if len(self.constants.pairs) == 1:
-            forces.spread_constants(self.constants.pairs, self.capacity, *self.work[3:])
+        self.work = forces.pair_work(self.constants.pairs, self.capacity)
 
     def forces(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, tuple]:
         """Return the forces (m, 3) on own beads, and (row, entry) of a torn bond or (-1, -1)."""
@@ -142,8 +138,9 @@ class Interactions:
                     pairs, box = (self.own, self.neighbour, self.count), (self.size, self.inverse)
                     law.run(position, self.types, pairs, law.acts, law.near, box, force, energy, virial)
                 elif law.on == "bond":
-                    bonds = (self.first, self.partner, self.which, -2 - k)
-                    found = law.run(position, self.own, *bonds, force, energy, virial)
+                    found = law.run(
+                        position, self.own, self.first, self.partner, self.which, -2 - k, force, energy, virial
+                    )
                     torn = torn if torn[0] >= 0 else found
                 else:
                     law.run(position, image, self.own, self.box.size, law.center, force, energy)

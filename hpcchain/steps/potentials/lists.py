@@ -9,7 +9,7 @@ a bit.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,40 @@ if TYPE_CHECKING:
 
 NEAREST = 6755399441055744.0
 """1.5 * 2^52: added and taken away it rounds to the nearest whole number, in vectors of any width."""
+
+
+class ListWork(NamedTuple):
+    """Room to fill lists of n local beads.
+
+    Attributes
+    ----------
+    one, other : (n,) int64 arrays
+        Beads that are near, and their next order.
+    x, y, z, square : (n,) float64 arrays
+        Their places, and their squared distances from a bead.
+    hits : (n + 1,) int64 array
+        Those that are within reach of it.
+    bounds, found : (28,), (4, 3) int64 arrays
+        Where the beads of each cell begin; the cells along each axis, and a cell itself.
+    """
+
+    one: np.ndarray
+    other: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    square: np.ndarray
+    hits: np.ndarray
+    bounds: np.ndarray
+    found: np.ndarray
+
+
+def list_work(n: int) -> ListWork:
+    """Return the ListWork of n beads."""
+    one, other, hits = (np.empty(size, dtype=np.int64) for size in (n, n, n + 1))
+    x, y, z, square = (np.empty(n) for _ in range(4))
+    bounds, found = np.empty(28, dtype=np.int64), np.empty((4, 3), dtype=np.int64)
+    return ListWork(one, other, x, y, z, square, hits, bounds, found)
 
 
 @kernel
@@ -111,7 +145,7 @@ def gather_near(here, position, first, sequence, cells, periodic, work):
     position, first, sequence, cells, periodic, work :
         See `fill_lists`.
     """
-    one, other, x, y, z, _, _, bounds, found = work
+    one, other, bounds, found = work.one, work.other, work.bounds, work.found
     nx = axis_cells(here[0], cells[0], periodic[0], found[0])
     ny = axis_cells(here[1], cells[1], periodic[1], found[1])
     nz = axis_cells(here[2], cells[2], periodic[2], found[2])
@@ -133,7 +167,7 @@ def gather_near(here, position, first, sequence, cells, periodic, work):
         for k in range(count):
             one[k] = other[k]
     for k in range(count):
-        x[k], y[k], z[k] = position[one[k], 0], position[one[k], 1], position[one[k], 2]
+        work.x[k], work.y[k], work.z[k] = position[one[k], 0], position[one[k], 1], position[one[k], 2]
     return count
 
 
@@ -155,7 +189,7 @@ def fill_list(i, r, n, near, lists, work):
     """Fill the list of own bead i, in row r, with those of n beads that are near, ascending; see `fill_lists`."""
     reach2, left_first, left = near
     neighbour, count = lists
-    one, square, hits = work[0], work[5], work[6]
+    one, square, hits = work.one, work.square, work.hits
     most, capacity, listed = 0, neighbour.shape[1], 0
     for k in range(n):
         hits[most] = one[k]
@@ -193,10 +227,9 @@ def fill_lists(position, row, first, sequence, cells, periodic, size, inverse, n
         Squared distance [length^2]; beads that are left out, of each own bead: where they begin, and local numbers.
     lists : ((m, k) uint32 array, (m,) int64 array)
         Neighbours, and how many there are.
-    work : tuple of arrays
-        Room: two (n,) int64, four (n,) float64, (n + 1,) int64, (28,) int64 and (4, 3) int64.
+    work : ListWork
     """
-    here, most = work[8][3], 0
+    here, most = work.found[3], 0
     for code in range(len(first) - 1):
         owned = False
         for k in range(first[code], first[code + 1]):
@@ -211,7 +244,7 @@ def fill_lists(position, row, first, sequence, cells, periodic, size, inverse, n
             if row[i] < 0:
                 continue
             xi, yi, zi = position[i, 0], position[i, 1], position[i, 2]
-            squares_from(work[2], work[3], work[4], n, xi, yi, zi, size, inverse, work[5])
+            squares_from(work.x, work.y, work.z, n, xi, yi, zi, size, inverse, work.square)
             most = max(most, fill_list(i, row[i], n, near, lists, work))
     return most if most > lists[0].shape[1] else 0
 

@@ -68,7 +68,9 @@ def test_lists_stay_as_they_are_where_beads_move_less():
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_bead_that_moves_farther_than_lists_can_look_is_an_inputs_fault(ranks):
-    kind = FAST["molecule"][0] | {"velocities": [[45.0, 0.0, 0.0]] * 4}
-    with pytest.raises(StepError, match="moves 4.5 in a step of steps.step = 0.1, too far for the periodic side 10"):
+    kind = FAST["molecule"][0] | {"velocities": [[4.0, 0.0, 0.0]] * 2 + [[45.0, 0.0, 0.0], [4.0, 0.0, 0.0]]}
+    with pytest.raises(
+        StepError, match="at t 0 bead 2 moves 4.5 in a step of steps.step = 0.1, too far for the periodic side 10"
+    ):
         run_on(fast(molecule=[kind], external={"gravity": [0.0] * 3}), 1.0, ranks)
     assert StepError.exit_code == EXIT_CONFIG

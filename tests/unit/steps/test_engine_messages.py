@@ -1,11 +1,14 @@
 """How many messages go to each neighbour in a step of the engine."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.run.engines import stepped_engine
 from hpcchain.steps.domain import Refresh
+from hpcchain.steps.engine import PARTS
 from tests.support.stepped import LJ, dealt, liquid, require_equal, run_on, system_of
 
 
@@ -53,6 +56,27 @@ def test_one_message_a_step_without_contacts_and_one_more_with(counting, hard, p
     quiet, struck = (met == 0) & (rebuilt == 0), (met > 0) & (rebuilt == 0)
     assert np.count_nonzero(quiet) > 20 and np.all(calls[quiet] == 1)
     assert not hard or (np.count_nonzero(struck) > 3 and np.all(calls[struck] == 2))
+
+
+@pytest.mark.parametrize("integrator", ["gvi", "contact"])
+def test_parts_of_steps_add_up_to_their_time(integrator):
+    tables = liquid(3, beads=150, chains=0, potential=[], steps={"integrator": integrator})
+    for kind in tables["molecule"]:
+        kind |= {"hard": True, "diameter": 1.2}
+        del kind["rigid"]
+    system = system_of(tables)
+
+    def run(comm):
+        engine = stepped_engine(system.physics)(dealt(system, comm), comm)
+        assert not any(engine.seconds.values())
+        begin = perf_counter()
+        for k in (1, 2, 3):
+            engine.advance(round(0.1 * k, 6))
+        return perf_counter() - begin, engine.seconds
+
+    for wall, parts in on_ranks(2, run):
+        assert set(parts) == set(PARTS) and min(parts.values()) > 0.0, parts
+        assert 0.9 * wall < sum(parts.values()) <= wall
 
 
 def drifting(seed):

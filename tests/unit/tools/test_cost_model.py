@@ -193,3 +193,21 @@ def test_a_start_from_a_file_is_flat():
     assert found.memory(1e5, 10)[1] == found.memory(1e5, 10000)[1] == pytest.approx(1e5 * 650.0)
     assert found.memory(1e5, 10000)[2] == pytest.approx(1e9 * 156.25)
     assert "a rank is given 65 MB" in TOOL["verdict"](found, 1e9, 10000)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("2,,5", "line 3: beads has no number"),
+        ("2,4", "line 3: events has no number"),
+        ("2,4,5,6", "line 3: a column without a name"),
+    ],
+)
+def test_a_table_with_holes_is_no_measurement(tmp_path, row, says):
+    """What is not known is not 0."""
+    path = tmp_path / "counts.csv"
+    path.write_text(f"ranks,beads,events\n1,2,3\n{row}\n")
+    with pytest.raises(SystemExit, match=says):
+        TOOL["read"](path)
+    path.write_text("ranks,beads,events\n1,2,0\n")
+    assert TOOL["read"](path) == [{"ranks": 1.0, "beads": 2.0, "events": 0.0}]

@@ -9,7 +9,14 @@ from hpcchain import read
 from hpcchain.analysis.figures.bonds import apart, persistence, triples
 from hpcchain.analysis.figures.pairs import close_pairs
 from hpcchain.analysis.figures.sizes import ENDS, SQUARE, TENSOR, Sizes
-from hpcchain.analysis.figures.structure_factor import amplitudes, wave_vectors
+from hpcchain.analysis.figures.structure_factor import (
+    FARTHEST,
+    SHELLS,
+    VECTORS,
+    StructureFactor,
+    amplitudes,
+    wave_vectors,
+)
 from hpcchain.analysis.kinds import Kind
 from hpcchain.analysis.study import Wanted, study
 from hpcchain.errors import UsageError
@@ -178,6 +185,20 @@ def test_close_pairs_are_all_pairs_that_are_close(edges, reach):
     found = [tuple(sorted(pair)) for pair in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True)]
     assert len(found) == len(set(found)) and set(found) == exact and len(exact) > 10
     assert pairs[2] == pytest.approx(np.sqrt(np.sum(away**2, axis=2))[pairs[0], pairs[1]], rel=1e-12)
+
+
+def test_a_wide_box_has_no_more_wave_vectors_than_others():
+    """Its wave numbers are whole numbers up to 1e9 of the least, of which some hundred are looked at."""
+    box = np.full(3, 5e8)
+    found = SimpleNamespace(mass=np.ones(5), edges=box, diameter=np.ones(5))
+    place = np.random.default_rng(3).uniform(size=(5, 3)) * box
+    figure = StructureFactor(found)
+    assert len(figure.k) <= SHELLS and len(figure.whole) <= SHELLS * VECTORS
+    assert figure.k[-1] == pytest.approx(FARTHEST, rel=1e-6)
+    phase = 2.0 * np.pi * ((figure.whole[:, None] * (place / box)).sum(axis=2) % 1.0)
+    square = np.abs(np.exp(1j * phase).sum(axis=1)) ** 2 / 5
+    exact = [square[figure.shell == shell].mean() for shell in range(len(figure.k))]
+    assert figure.add(SimpleNamespace(position=place))[0] == pytest.approx(exact, abs=1e-5)
 
 
 def test_wave_vectors_are_each_once_and_within_reach():

@@ -1,5 +1,7 @@
 """Potentials and coefficients that can act on nothing, and bonds that FENE tears at once: said with their keys."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -156,3 +158,22 @@ def test_start_files_whose_bonds_are_torn_or_that_nothing_holds(path, ranks):
         for words in (["check", path], ["run", path, "--output", "out"]) if ranks == 1 else (["run", path],):
             done = call_hpcchain([*words, "--set", setting], path.parent, ranks)
             assert done.returncode == 78 and message in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ((HARMONIC + "}]", *FLEXIBLE), "flexible bonds .* as rigid ones"),
+        ((*SOFT, WCA + ", sigma = 1.0}]"), "soft beads .* as hard"),
+    ],
+)
+def test_start_files_of_what_the_engine_of_events_does_not_know(path, settings, what):
+    """The new input names no molecules, so that nothing else would tell."""
+    words = [word for one in settings for word in ("--set", one)]
+    assert call_hpcchain(["build", path, "-o", "start.h5", *words], path.parent).returncode == 0
+    box = RIGID[: RIGID.index("[[molecule]]")]
+    path.write_text(box + '[initial]\nmethod = "file"\nfile = "start.h5"\n[run]\nend_time = 1.0\n', encoding="utf-8")
+    for words in (["check", path], ["run", path, "--output", "out"]):
+        done = call_hpcchain(words, path.parent)
+        assert done.returncode == 78, done.stderr
+        assert re.search(f'run.engine: "events" would take the {what}', done.stderr), done.stderr

@@ -8,15 +8,15 @@ import pytest
 
 from hpcchain import api
 from hpcchain.config import load_config
-from hpcchain.errors import EngineError
+from hpcchain.errors import EngineError, StepError
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules import independence
 from hpcchain.model.starts.start import build_physics, build_system
-from hpcchain.model.system import System
+from hpcchain.model.system import Physics, System
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.parallel.comm import Single
 from hpcchain.propagators.catalogue import PROPAGATORS, VARIANTS
-from hpcchain.run.guards.energy import BANDS, EnergyWatch
+from hpcchain.run.guards.energy import BANDS, EnergyWatch, SteppedWatch
 from tests.support.mixtures import to_toml
 
 LEAN = 3e-6
@@ -133,6 +133,13 @@ def test_no_number_ends_any_run(tmp_path, energy):
     for more in ("", "[contact]\nrestitution = 0.5\n", "[propagator]\nname = 'rattle'\nstep = 0.1\n"):
         with pytest.raises(EngineError, match="not a number"):
             watch(tmp_path, CHAINS + more)[0].heed(2.0, energy, 1.0, 10)
+
+
+def test_steps_that_come_to_no_number_are_the_inputs_fault():
+    watch_of_steps = SteppedWatch(Physics(tick=1.0, steps={"step": 0.1}), 3)
+    assert watch_of_steps.heed(1.0, 1e300, 1.0, 0) is None
+    with pytest.raises(StepError, match="at t 2 the energy is not a number: make steps.step smaller"):
+        watch_of_steps.heed(2.0, np.nan, 1.0, 10)
 
 
 def test_what_may_lose_energy_and_what_has_none_is_let_be(tmp_path):

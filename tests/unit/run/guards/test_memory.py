@@ -18,6 +18,7 @@ from hpcchain.parallel.comm import Single
 from hpcchain.run.guards import memory
 
 GB = 10**9
+EVERY = ("frame", "report", "checkpoint")
 KIB_OF_4_GB = 3906250
 
 
@@ -197,6 +198,45 @@ def test_what_check_says_is_at_most_is_above_the_peak(beads, largest, resident):
 )
 def test_estimates_are_above_what_runs_took_but_not_far(beads, ranks, options, measured):
     assert 1.0 < memory.Extent(beads, 0, beads, **options).need(ranks) / measured < 1.8
+
+
+SOFT_BALLS = """[[potential]]
+name = "lennard-jones"
+epsilon = 1.0
+sigma = 1.0
+cutoff = {}
+[steps]
+step = 0.005
+[run]
+engine = "steps"
+"""
+WELLS = '[[potential]]\nname = "steps"\ndistances = [{}]\nenergies = [-1.0]\n[run]\n'
+LISTS = {  # VmHWM on one rank, 2026-11-28, single beads on a lattice
+    "lj 5": (19_683, 0.8, "hard = false\n" + SOFT_BALLS.format(5.0), 283e6, 1.6),
+    "wells of 3": (27_000, 0.8, WELLS.format(3.0), 483e6, 1.5),
+    "a wide shell": (27_000, 0.5, "[run]\nlist_shell = 2.0\n", 290e6, 1.7),
+    "plain": (27_000, 0.8, "[run]\n", 273e6, 1.7),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_that_reach_far_take_their_memory(tmp_path, name):
+    beads, density, more, resident, most = LISTS[name]
+    side = (beads / density) ** (1.0 / 3.0)
+    text = f"[box]\nsize = [{side}, {side}, {side}]\n[[molecule]]\nkind = 'monomer'\ncount = {beads}\n{more}"
+    text += "end_time = 0.01\n[initial]\nmethod = 'file'\nfile = 'x.h5'\n"
+    (tmp_path / "in.toml").write_text(text + "[output]\n" + "".join(f"{key}_every = 0.01\n" for key in EVERY))
+    lists = memory.list_bytes(load_config(tmp_path / "in.toml"))
+    extent = memory.Extent(beads, 0, beads, whole=True, largest=1, lists=lists)
+    assert 1.0 < extent.peak(1) / resident < most
+
+
+def test_beads_that_act_on_all_others_list_all_of_them(tmp_path):
+    """Ten thousand beads in an open box take 0.4 GB for that alone."""
+    text = "[box]\nsize = [99, 99, 99]\nboundary = ['open', 'open', 'open']\n[[molecule]]\nkind = 'monomer'\n"
+    text += "count = 10000\nhard = false\n" + SOFT_BALLS.format("'none'") + "end_time = 0.01\n"
+    (tmp_path / "in.toml").write_text(text + "[output]\n" + "".join(f"{key}_every = 0.01\n" for key in EVERY))
+    assert memory.list_bytes(load_config(tmp_path / "in.toml")) == 4e4
 
 
 def test_freed_memory_goes_back(monkeypatch):

@@ -1,5 +1,6 @@
 """A sector's arrays begin as the system is; cells may be folded without bringing beads together that are apart."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.system import PERIODIC, Box
-from hpcchain.sector.setup.allocate import build_sector, folded
+from hpcchain.sector.setup.allocate import build_sector, energy_quantum, folded, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.molecules_here import space_sequence
 from hpcchain.sector.setup.shell import lay_out_lists
@@ -98,3 +99,22 @@ def test_image_counts_that_no_row_can_hold_are_refused(image):
                 build()
         else:
             assert build()[0].mol[1, L.MOL_IMAGE + L.Y] == count
+
+
+@pytest.mark.parametrize(
+    "extended",
+    [
+        {"fixed_speed": 1e4},
+        {"walls": [{"temperature": 0.0, "velocity": -1e4}]},
+        {"walls": [{"temperature": 1e8, "velocity": 0.0}]},
+        {"thermostat": {"temperature": 1e8}},
+    ],
+)
+def test_a_hundred_thousand_contacts_with_what_is_fast_do_not_overflow_sums(extended):
+    """That many come between two returns to Python, which adds sums to numbers without bounds."""
+    system = make_system([random_chain(1, 1)], diameter=0.5)
+    system = replace(system, physics=replace(system.physics, tick=2.0**-4, extended=extended))
+    many, most, impulse = 1e5, 2.0**63, 2.0 * 1e4
+    assert many * impulse * 1e4 < most * energy_quantum(system)
+    virial, push = quanta(system)
+    assert many * impulse * 0.5 < most * virial and many * impulse < most * push

@@ -269,7 +269,10 @@ def test_steps_are_symplectic(base):
 def test_a_step_too_long_for_the_midpoint_rule_is_refused():
     """A step of an input as long as that is refused before; other potentials may become so stiff in a run."""
     system = system_of(pogo("midpoint", "H"))
-    system.physics.steps["potentials"][0]["stiffness"] = 2400.0
+    steps = system.physics.steps
+    stiff = replace(steps.potentials[0], stiffness=2400.0)
+    steps = replace(steps, potentials=(stiff, *steps.potentials[1:]))
+    system = replace(system, physics=replace(system.physics, steps=steps))
     with pytest.raises(StepError, match='steps.base = "midpoint" finds no step.*steps.step smaller'):
         SteppedEngine(system, skin=1e9).advance(10.0)
 
@@ -306,8 +309,9 @@ def shifts(energy, step, seed, time):
 
     def watched(before, velocity, pairs, curved=None):
         done, after = solve(before, velocity, pairs, curved), velocity.copy()
-        for one, _, _, _, moved, _, _ in done:
-            after[one.ids] = moved - 0.5 * step * one.force / mass[one.ids, None]
+        for one in done:
+            ids = one.pool.ids
+            after[ids] = one.velocity - 0.5 * step * one.pool.force / mass[ids, None]
         if done:
             jumps.append(kinetic(before, after) - kinetic(before, velocity))
         return done

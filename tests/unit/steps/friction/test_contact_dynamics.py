@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from hpcchain.api import resume, run
-from hpcchain.errors import ConfigError
+from hpcchain.errors import ConfigError, StepError
 from hpcchain.io.tools.compare import compare
 from hpcchain.layout import arrays as L
 from hpcchain.parallel.comm import Single
+from hpcchain.steps.failures import raise_unsolved
+from hpcchain.steps.friction import contact_problem
 from hpcchain.steps.friction.cone_newton import cone_newton, proximal_points
 from hpcchain.steps.friction.contact_dynamics import ContactEngine
 from tests.support.heaps import G, heap, on_floor, require_no_trace
@@ -508,3 +510,18 @@ def test_files_keep_spins_and_impulses(tmp_path):
 
 def newest_checkpoint(folder):
     return max((folder / "checkpoints").iterdir())
+
+
+def test_contacts_that_sweeps_do_not_solve_name_the_solver_that_does(monkeypatch):
+    """A stack that has but one sweep to be solved in; who takes the advice gets on."""
+    monkeypatch.setattr(contact_problem, "MOST_SWEEPS", 1)
+    stacks = [
+        on_floor([[20.0, 20.0, 0.5 + k] for k in range(6)], solver=solver, contact={"friction": 0.3})
+        for solver in SOLVERS
+    ]
+    says = 'at t 0 contacts .* have no solution that was found: set steps.solver = "newton", .* make steps.step smaller'
+    with pytest.raises(StepError, match=says):
+        ContactEngine(system_of(stacks[1])).advance(0.05)
+    ContactEngine(system_of(stacks[0])).advance(0.05)
+    with pytest.raises(StepError, match="have no solution that was found: make steps.step smaller"):
+        raise_unsolved(0.0, "newton")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcchain.errors import ConfigError, EngineError
+from hpcchain.errors import ConfigError, EngineError, StepError
 from hpcchain.model.molecules.exclusion import excluded_pairs
 from hpcchain.steps.engine import SteppedEngine
 from tests.support.stepped import FENE, LJ, SOFT, liquid, run_on, snakes, stepping, system_of, total
@@ -175,5 +175,21 @@ def test_a_box_too_small_for_the_cutoff_is_named():
 def test_overlapping_beads_end_a_run():
     tables = liquid(7, beads=2, chains=0)
     tables["molecule"] = [{"kind": "monomer", "count": 2, "positions": [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]} | SOFT]
-    with pytest.raises(EngineError, match="bead 0: its force is not a number"):
+    with pytest.raises(EngineError, match="the force on bead 0, or its place, is not a number"):
         SteppedEngine(system_of(tables))
+
+
+def test_infinite_forces_on_what_is_moved_end_a_run_as_others_do():
+    """The work of the fixed bead is no number, either."""
+    tables = liquid(7, beads=2, chains=0)
+    one = {"kind": "monomer", "count": 1} | SOFT
+    tables["molecule"] = [
+        one | {"positions": [[1.0, 1.0, 1.0]], "velocities": [[0.5, 0.0, 0.0]]},
+        one | {"positions": [[1.0, 1.0, 1.0]], "fixed": [0], "fixed_velocity": [0.5, 0.0, 0.0]},
+    ]
+    tables["molecule"][1] |= {"positions": [[1.02, 1.0, 1.0]], "velocities": [[0.5, 0.0, 0.0]]}
+    engine = SteppedEngine(system_of(tables | {"potential": [LJ | {"epsilon": 1e-3}]}))
+    engine.position[:] = 1.0
+    engine._compute()
+    with pytest.raises(StepError, match="the force on bead 0, or its place, is not a number"):
+        engine.advance(1.0)
