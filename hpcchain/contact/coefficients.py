@@ -42,29 +42,30 @@ def coefficient_table(physics: Physics, names: tuple) -> np.ndarray:
     ConfigError
         Where a pair names a type that no bead has.
     """
+    extended, steps = physics.extended, physics.steps
     table = np.zeros((len(names), len(names) + L.SIDES + len(shapes_of(physics)), L.PAIR_COEFFICIENTS))
     table[:, :, L.PAIR_NORMAL] = physics.restitution
-    table[:, :, L.PAIR_TANGENTIAL] = physics.extended.get("rough", {}).get("tangential_restitution", 1.0)
+    table[:, :, L.PAIR_TANGENTIAL] = 1.0 if extended.rough is None else extended.rough.tangential_restitution
     table[:, :, L.PAIR_LEFT] = most_left(physics, physics.contact_time)
-    table[:, :, L.PAIR_FRICTION] = physics.steps.get("friction", 0.0)
-    for number, one in enumerate([*physics.extended.get("pairs", ()), *physics.steps.get("pairs", ())]):
-        i, j = (row_of_type(name, names, f"contact.pair[{number}]") for name in one["types"])
-        own = {column: one.get(key) for key, column in OF_PAIRS.items()}
-        if one.get("contact_time") is not None:
-            own[L.PAIR_LEFT] = most_left(physics, one["contact_time"])
+    table[:, :, L.PAIR_FRICTION] = 0.0 if steps is None else steps.friction or 0.0
+    for number, one in enumerate([*extended.pairs, *(() if steps is None else steps.pairs)]):
+        i, j = (row_of_type(name, names, f"contact.pair[{number}]") for name in one.types)
+        own = {column: getattr(one, key) for key, column in OF_PAIRS.items()}
+        if one.contact_time is not None:
+            own[L.PAIR_LEFT] = most_left(physics, one.contact_time)
         for column, value in own.items():
             if value is not None:
                 table[i, j, column] = value
                 if j < len(names):
                     table[j, i, column] = value
-    for side, value in physics.steps.get("walls", {}).items():
+    for side, value in ({} if steps is None else steps.walls).items():
         table[:, len(names) + L.SIDE_NAMES.index(side), L.PAIR_NORMAL] = value
-    for wall in physics.extended.get("walls", ()):
+    for wall in extended.walls:
         column = len(names) + number_of_wall(physics, wall)
-        if wall["restitution"] != NOT_GIVEN:
-            table[:, column, L.PAIR_NORMAL] = wall["restitution"]
-        if "tangential_restitution" in wall:
-            table[:, column, L.PAIR_TANGENTIAL] = wall["tangential_restitution"]
+        if wall.restitution != NOT_GIVEN:
+            table[:, column, L.PAIR_NORMAL] = wall.restitution
+        if wall.tangential_restitution is not None:
+            table[:, column, L.PAIR_TANGENTIAL] = wall.tangential_restitution
     return table
 
 

@@ -34,30 +34,29 @@ from hpcchain.model.physics.step_potentials import inside_is_sound, limits_probl
 from hpcchain.model.random import Stream, uniform
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.overlap import wall_overlap
-from hpcchain.model.system import BEAD_STATE, OPEN, PERIODIC, WALL, Options
+from hpcchain.model.system import BEAD_STATE, OPEN, PERIODIC, WALL
 
 if TYPE_CHECKING:
+    from hpcchain.model.physics.constants import ExtendedPhysics
     from hpcchain.model.system import Box, Physics, State, System, Topology
 
 
 def orientations_problem(value: Any, topology: Topology) -> str | None:
     """Return what is wrong with which kinds have orientations that contacts change, or None."""
-    flags = isinstance(value, list) and all(type(one) is bool for one in value)
+    flags = isinstance(value, tuple) and all(type(one) is bool for one in value)
     return None if flags and len(value) == len(topology.names) else "are not a flag for each kind"
 
 
-KNOWN = {
+KNOWN: dict[str, Callable[[Any, Topology], str | None]] = {
     "exclude": lambda value, _: None if value is True else "is no flag",
     "impulses": lambda value, _: None if value is True else "is no flag",
-    "simultaneous": lambda value, _: None if value in ("generalised", "moreau") else "is unknown",
+    "simultaneous": lambda value, _: None if value in ("joint", "generalised", "moreau") else "is unknown",
     "orientations": orientations_problem,
     "potentials": potentials_problem,
     "distance_limits": limits_problem,
     "fixed_speed": lambda value, _: None if isinstance(value, float) and 0.0 < value < np.inf else "is no speed",
 }
 """Of what `Physics.extended` may have: name -> function of the value and the Topology that says what is wrong."""
-LOOKED_AT_ELSEWHERE = ("pairs", "rough", "gravity", "walls", "fixed", "thermostat", "seed")
-"""The other names that it may have."""
 MUTUAL = "state/inside: a bead names another that does not name it, or another level of their potential"
 BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
 EPS = np.finfo(np.float64).eps
@@ -107,57 +106,41 @@ def physics_problem(physics: Physics, kinds: int) -> Any:
     tick = physics.tick
     if type(tick) is not float or not 1.0 / LARGEST <= tick <= LARGEST or math.frexp(tick)[0] != 0.5:
         return f"physics: tick: {tick!r} is not a power of two"
-    if not isinstance(physics.steps, dict):
-        return "physics: steps: are no table"
-    if not isinstance(physics.extended, dict):
-        return "physics: extended: is no table"
     if not _pairs_are_sound(physics.extended):
         return "physics: extended: coefficients of contacts are none"
-    if not isinstance(physics.kinds, list) or len(physics.kinds) not in (0, kinds):
+    if len(physics.kinds) not in (0, kinds):
         return "physics: kinds: there are not as many propagators as kinds"
-    try:
-        each = physics.every()
-    except (TypeError, AttributeError):
-        return "physics: kinds: are not tables of propagators"
-    rules = [
+    rules: list = [
         ("physics: restitution", _reads("contact", "restitution"), physics.restitution),
         ("physics: contact_time", _reads("contact", "contact_time"), physics.contact_time),
     ]
-    for one in each:
+    for one in physics.every():
         given = {"name": one.propagator, "stages": one.stages, "tolerance": one.tolerance}
         given |= {} if one.step == 0.0 and type(one.step) is not bool else {"step": one.step}
         rules += [(f"physics: {name}", _reads("propagator", name), value) for name, value in given.items()]
-        if not isinstance(one.options, Options):
-            return "physics: options: are no table"
         for name in {each.name for each in fields(one.options)} & keys_of("propagator").keys():
             rules.append((f"physics: options: {name}", _reads("propagator", name), getattr(one.options, name)))
     return first_wrong(rules)
 
 
-def _pairs_are_sound(extended: dict) -> bool:
+def _pairs_are_sound(extended: ExtendedPhysics) -> bool:
     """Return whether what `Physics.extended` says of contacts can be (`model.physics.extended`)."""
-    pairs, names = extended.get("pairs", []), ("restitution", "tangential_restitution", "contact_time")
-    if not isinstance(pairs, list) or not all(isinstance(one, dict) and {*names, "types"} <= {*one} for one in pairs):
-        return False
-    rules = [(name, _reads("contact", name), one[name]) for one in pairs for name in names if one[name] is not None]
-    rules += [("types", _reads("contact.pair", "types"), one["types"]) for one in pairs]
-    spin = extended.get("rough", {"tangential_restitution": 1.0, "seed": 0, "temperature": 1.0})
-    if not isinstance(spin, dict) or {*spin} != {"tangential_restitution", "seed", "temperature"}:
-        return False
-    rules.append(("", _reads("contact", "tangential_restitution"), spin["tangential_restitution"]))
-    rules.append(("", _reads("initial", "seed"), spin["seed"]))
-    rules.append(("", _reads("initial", "temperature"), spin["temperature"]))
+    pairs, names = extended.pairs, ("restitution", "tangential_restitution", "contact_time")
+    given = [(name, getattr(one, name)) for one in pairs for name in names]
+    rules: list = [(name, _reads("contact", name), value) for name, value in given if value is not None]
+    rules += [("types", _reads("contact.pair", "types"), [*one.types]) for one in pairs]
+    if extended.rough:
+        rules.append(("", _reads("contact", "tangential_restitution"), extended.rough.tangential_restitution))
+        rules.append(("", _reads("initial", "seed"), extended.rough.seed))
+        rules.append(("", _reads("initial", "temperature"), extended.rough.temperature))
     return first_wrong(rules) is None
 
 
 def extended_problem(system: System) -> str | None:
     """Return what is wrong with what a run has beyond smooth hard beads, or None; of a sound topology."""
-    extended = system.physics.extended
-    unknown = extended.keys() - KNOWN.keys() - set(LOOKED_AT_ELSEWHERE)
-    if unknown:
-        return f"physics: extended: {min(unknown)} is unknown to this version"
-    for name, value in extended.items():
-        problem = KNOWN[name](value, system.topology) if name in KNOWN else None
+    for name, problem_of in KNOWN.items():
+        value = getattr(system.physics.extended, name)
+        problem = problem_of(value, system.topology) if value else None
         if problem:
             return f"physics: {name}: {problem}"
     return None
@@ -406,7 +389,7 @@ def _places(box: Box, topology: Topology, state: State, time: float, ids: np.nda
     far = (away > (1.5 if time > 0.0 else TURNS)).any(axis=1)
     if far.any():
         return _at("position", int(topology.first_bead[np.argmax(far)]), ids, "is far outside the box")
-    moving = physics.steps or any(wall["velocity"] for wall in physics.extended.get("walls", ()))
+    moving = physics.steps or any(wall.velocity for wall in physics.extended.walls)
     wall = None if moving else wall_overlap(box, topology, state.position, DEEP)
     if wall is not None:
         return _at("position", wall[0], ids, f"reaches {wall[2]:.3g} into a wall of axis {wall[1]}")
@@ -508,7 +491,7 @@ def _spins(system: System, ids: np.ndarray) -> str | None:
 
 def _orientations(system: System, ids: np.ndarray) -> str | None:
     norm = np.sqrt(np.sum(system.state.extra[:, L.ORIENTATION : L.ORIENTATION + 4] ** 2, axis=1))
-    given = np.array(system.physics.extended["orientations"])[_kind(system, ids)]
+    given = np.array(system.physics.extended.orientations)[_kind(system, ids)]
     return _first("orientation", given & ~(np.abs(norm - 1.0) <= OFF), ids, "is no unit quaternion")
 
 
@@ -543,7 +526,7 @@ def _next_draw(system: System, time: float, ids: np.ndarray) -> str | None:
     if found:
         return found
     rows, topology, extended = system.state.extra, system.topology, system.physics.extended
-    rate, wait = extended["thermostat"]["rate"], -_passed(system, time, L.NEXT_DRAW)
+    rate, wait = extended.thermostat.rate, -_passed(system, time, L.NEXT_DRAW)
     never = np.all(rows[:, [L.NEXT_DRAW, L.NEXT_DRAW_REM]] == 0.0, axis=1)
     molecule, prototypes = topology.molecule_of(ids), topology.prototypes
     follows = np.append(False, (np.diff(ids) == 1) & (np.diff(molecule) == 0))
@@ -553,13 +536,13 @@ def _next_draw(system: System, time: float, ids: np.ndarray) -> str | None:
         (~never & (wait < -_slack(time, system.physics.tick)), f"is before the checkpoint's time, {time:g}"),
         (wait > LONGEST_WAIT / rate + _slack(time, system.physics.tick), f"is longer after {time:g} than anyone waits"),
     ]
-    if not any(wall["temperature"] for wall in extended.get("walls", ())):  # these draw numbers of beads, too
+    if not any(wall.temperature for wall in extended.walls):  # these draw numbers of beads, too
         tests.append((never != (rows[:, L.DRAWS] == 0.0), "does not fit how often its velocity has been drawn"))
     if not divides_any(topology, system.physics):
         all_fixed = np.logical_and.reduceat(prototypes.fixed, prototypes.first_bead[:-1])
         first = (molecule != topology.molecule_of(np.maximum(ids - 1, 0))) | (ids == 0)
         first &= never & ~all_fixed[prototypes.molecule_of(topology.prototype_of(ids))]
-        begin = -np.log(1.0 - uniform(extended["seed"], Stream.WAITING, ids[first])[:, 0]) / rate
+        begin = -np.log(1.0 - uniform(extended.seed, Stream.WAITING, ids[first])[:, 0]) / rate
         late = np.zeros(len(ids), dtype=bool)
         late[first] = begin < time - _slack(time, system.physics.tick)
         tests.append((late, "is 0, and its velocity has been drawn before the checkpoint's time"))
@@ -571,7 +554,7 @@ def _impulses(system: System, ids: np.ndarray) -> str | None:
     table = system.state.extra[:, L.INSIDE : L.INSIDE + SLOTS * WARM].reshape(-1, SLOTS, WARM)
     code = table[:, :, 0]
     none = code == 0.0
-    walls = L.SIDES + len(system.physics.extended.get("walls", ()))
+    walls = L.SIDES + len(system.physics.extended.walls)
     bad = (code != np.floor(code)) | (code > system.topology.beads) | (code < -walls) | (code == ids[:, None] + 1.0)
     bad |= none & np.any(table[:, :, 1:] != 0.0, axis=2)
     ordered = np.sort(code, axis=1)
@@ -595,7 +578,7 @@ def imbalance(system: System, ids: np.ndarray) -> int:
 
     Of two beads within a step of one another each names the other, with the same level.
     """
-    if "potentials" not in system.physics.extended or system.state.extra.shape[1] <= L.INSIDE:
+    if not system.physics.extended.potentials or system.state.extra.shape[1] <= L.INSIDE:
         return 0
     inside = system.state.extra[:, L.INSIDE :]
     rows, at = np.nonzero(inside > 0.0)

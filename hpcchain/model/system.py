@@ -29,12 +29,13 @@ Topology.fixed         (N,) bool       whether a bead has no motion but that whi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hpcchain.layout.arrays import MOST_DEPTH, WHOLE_CONTACT
+from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics
 
 PERIODIC, WALL, OPEN = 0, 1, 2
 
@@ -294,6 +295,22 @@ class Options:
 
 
 @dataclass(frozen=True)
+class KindPhysics:
+    """The propagator of a kind of molecules that has one of its own; the names are those of `Physics`."""
+
+    propagator: str
+    stages: int
+    step: float
+    tolerance: float
+    options: Options
+
+    @classmethod
+    def read(cls, table: dict) -> KindPhysics:
+        """Return the KindPhysics of a table, as checkpoints have it; raises what `Options.read` does."""
+        return cls(**table | {"options": Options.read(table["options"])})
+
+
+@dataclass(frozen=True)
 class Physics:
     """Constants of a run that the trajectory depends on.
 
@@ -314,15 +331,14 @@ class Physics:
     contact_time : float
         How long after a contact of a bead its others conserve energy (`contact.tc_model`) [time].
     options : Options
-        Further settings of the propagator; a table of them is read (`Options.read`).
-    kinds : list of dict
-        Per molecule kind, in the order of Topology.names, the `propagator`, `stages`, `step`, `tolerance` and `options`
-        that it has of its own (or nothing); empty where no kind has any.
-    steps : dict
-        What the engine of steps needs besides (`model.physics.stepping`); empty: the engine is that of events.
-    extended : dict
-        What the engine of events needs beyond smooth hard beads (`model.physics.extended`), as JSON has it;
-        empty: nothing.
+        Further settings of the propagator.
+    kinds : tuple of KindPhysics or None
+        Per molecule kind, in the order of Topology.names, what it has of its own, None: nothing; empty where no kind
+        has any.
+    steps : SteppedPhysics or None
+        What the engine of steps needs besides; None: the engine is that of events.
+    extended : ExtendedPhysics
+        What runs have beyond smooth hard beads.
     """
 
     tick: float
@@ -333,50 +349,67 @@ class Physics:
     restitution: float = 1.0
     contact_time: float = 0.0
     options: Options = Options()
-    kinds: list = field(default_factory=list)
-    steps: dict = field(default_factory=dict)
-    extended: dict = field(default_factory=dict)
+    kinds: tuple[KindPhysics | None, ...] = ()
+    steps: SteppedPhysics | None = None
+    extended: ExtendedPhysics = ExtendedPhysics()
 
-    def __post_init__(self) -> None:
-        if isinstance(self.options, dict):
-            object.__setattr__(self, "options", Options.read(self.options))
-        own = [
-            kind | {"options": Options.read(kind["options"])} if _has_table(kind) else kind
-            for kind in (self.kinds if isinstance(self.kinds, list) else [])
-        ]
-        object.__setattr__(self, "kinds", own or self.kinds)
+    @classmethod
+    def read(cls, table: dict) -> Physics:
+        """Return the constants of a table, as checkpoints have it.
+
+        Raises
+        ------
+        ValueError, TypeError, AttributeError
+            If it is no such table.
+        """
+        kinds = table["kinds"]
+        if not isinstance(kinds, list):
+            raise ValueError("kinds: are not tables of propagators")
+        own = {
+            "options": Options.read(table["options"]),
+            "kinds": tuple(None if one == {} else KindPhysics.read(one) for one in kinds),
+            "steps": SteppedPhysics.read(table["steps"]),
+            "extended": ExtendedPhysics.read(table["extended"]),
+        }
+        return cls(**table | own)
+
+    def table(self) -> dict[str, Any]:
+        """Return the table of the constants, which `read` takes."""
+        return asdict(self) | {
+            "kinds": [{} if one is None else asdict(one) for one in self.kinds],
+            "steps": {} if self.steps is None else self.steps.table(),
+            "extended": self.extended.table(),
+        }
 
     @property
     def longest_contact_time(self) -> float:
         """The longest time that contacts take of any pair of types (`contact.tc_model`) [time]."""
-        own = [one["contact_time"] for one in self.extended.get("pairs", [])]
+        own = [one.contact_time for one in self.extended.pairs]
         return max([self.contact_time, *(time for time in own if time is not None)])
 
     @property
     def is_elastic(self) -> bool:
         """Whether contacts keep the energy, that of spins included."""
-        if self.steps.get("integrator") == "contact":
+        if self.steps and self.steps.integrator == "contact":
             return False
-        pairs = self.extended.get("pairs", [])
-        normal = [self.restitution, *(one["restitution"] for one in [*pairs, *self.steps.get("pairs", [])])]
-        normal += self.steps.get("walls", {}).values()
-        tangential = [one["tangential_restitution"] for one in pairs]
-        if "rough" in self.extended:
-            tangential.append(self.extended["rough"]["tangential_restitution"])
+        normal = [self.restitution, *(one.restitution for one in self.extended.pairs)]
+        if self.steps:
+            normal += [*(one.restitution for one in self.steps.pairs), *self.steps.walls.values()]
+        tangential = [one.tangential_restitution for one in self.extended.pairs]
+        if self.extended.rough:
+            tangential.append(self.extended.rough.tangential_restitution)
         return all(e in (None, 1.0) for e in normal) and all(e in (None, 1.0, -1.0) for e in tangential)
 
     def of(self, kind: int) -> Physics:
         """Return the Physics of the molecules of a kind, given by its number."""
-        return replace(self, kinds=[], **self.kinds[kind]) if self.kinds else self
+        if not self.kinds:
+            return self
+        own = self.kinds[kind]
+        return replace(self, kinds=(), **({} if own is None else vars(own)))
 
-    def every(self) -> list:
+    def every(self) -> list[Physics]:
         """Return the Physics of all kinds, the run's own alone where no kind has any of its own."""
         return [self.of(kind) for kind in range(len(self.kinds))] or [self]
-
-
-def _has_table(kind: Any) -> bool:
-    """Whether what a kind has of its own, which may come from a file, has options that are still to be read."""
-    return isinstance(kind, dict) and isinstance(kind.get("options"), dict)
 
 
 @dataclass

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
+from hpcchain.model.physics.constants import ExtendedPhysics, PotentialConstants, Roughness, SteppedPhysics
 from hpcchain.model.system import OPEN, WALL, Box, System
 from hpcchain.papers.granular import spheres
 
@@ -40,24 +41,23 @@ def hard(
     center : float
         Stiffness of a spring that draws all to (0, 0, 20).
     """
-    spring = {"name": "center", "stiffness": center, "center": [MIDDLE, MIDDLE, 20.0]}
-    steps = {
-        "step": h,
-        "integrator": "contact",
-        "base": "verlet",
-        "energy": "H",
-        "predictions": 1,
-        "solver": "newton",
-        "friction": friction,
-        "potentials": [spring] if center else [],
-        "gravity": list(gravity),
-        "thermostat": None,
-        "seed": 1,
-        "damping": [0.0],
-    }
-    extended: dict = {"impulses": True}
-    if friction > 0.0:
-        extended["rough"] = {"tangential_restitution": 1.0, "seed": 1, "temperature": 1.0}
+    keys: dict = dict.fromkeys(each.name for each in fields(PotentialConstants))
+    keys |= {"name": "center", "stiffness": center, "center": (MIDDLE, MIDDLE, 20.0)}
+    steps = SteppedPhysics(
+        step=h,
+        integrator="contact",
+        base="verlet",
+        energy="H",
+        predictions=1,
+        solver="newton",
+        friction=friction,
+        potentials=(PotentialConstants(**keys),) if center else (),
+        gravity=tuple(gravity),
+        thermostat=None,
+        seed=1,
+        damping=(0.0,),
+    )
+    extended = ExtendedPhysics(impulses=True, rough=Roughness(1.0, 1, 1.0) if friction > 0.0 else None)
     place = np.asarray(position, dtype=float) + [MIDDLE, MIDDLE, 0.0]
     moving = np.asarray(velocity, dtype=float)
     system = spheres(place, moving + (0.0 if moving.any() else 1.0), restitution=e, steps=steps, extended=extended)

@@ -8,6 +8,7 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
+from hpcchain.model.physics.constants import ExtendedPhysics, Roughness
 from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.system import OPEN, PERIODIC, Box, Physics, State, System, Topology
 
@@ -51,9 +52,9 @@ def spheres(
     return System(box, topology, state, Physics(tick=tick_for(1.0 / speed), **physics))
 
 
-def rough(e_t: float) -> dict:
+def rough(e_t: float) -> ExtendedPhysics:
     """Return `Physics.extended` of rough spheres with this e_t."""
-    return {"rough": {"tangential_restitution": e_t, "seed": 0, "temperature": 1.0}}
+    return ExtendedPhysics(rough=Roughness(e_t, 0, 1.0))
 
 
 def gas(cells: int, fraction: float, seed: int, spins: bool = False, **physics: Any) -> System:

@@ -20,7 +20,6 @@ from hpcchain.io.hdf5.collective import together
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.provenance import collect
 from hpcchain.model.physics.external import exchanges_energy
-from hpcchain.model.physics.step_potentials import potentials_of
 from hpcchain.observe.observables import Observables, kept_energy, total_energy
 from hpcchain.observe.runlog import RunLog, duration
 from hpcchain.observe.timers import Timers, lines
@@ -190,7 +189,7 @@ class Run:
             place = self.engine.frame(self.time)[0]
             pair = overlap_in(self.system, self.comm, self.engine.ids, place, DEEP)
             problem = pair and f"beads {pair[0]} and {pair[1]} are {pair[2]:.6g} apart, deep in one another"
-            if problem is None and self.time > 0.0 and potentials_of(self.system.physics):
+            if problem is None and self.time > 0.0 and self.system.physics.extended.potentials:
                 pair = off_level_in(self.system, self.comm, self.engine, self.time)
                 problem = pair and (
                     f"state/inside: of bead {pair[0]} does not say within which step of their potential bead {pair[1]} "
@@ -298,7 +297,7 @@ class Run:
     def _scale(self, kinetic: float) -> float:
         """Return what errors of the energy are relative to at least: the kinetic one, where others may cancel it."""
         physics = self.system.physics
-        others = self.observables.gravity.any() or potentials_of(physics) or exchanges_energy(physics)
+        others = self.observables.gravity.any() or physics.extended.potentials or exchanges_energy(physics)
         return kinetic if others else 0.0
 
     def _heed(self, energy: Any, kinetic: float) -> None:

@@ -15,7 +15,6 @@ from hpcchain.model.molecules.long_chains import asks_for_stretches, divided_cla
 from hpcchain.model.physics.extended import widened
 from hpcchain.model.physics.external import draws_momenta
 from hpcchain.model.physics.spins import orientations_at
-from hpcchain.model.physics.step_potentials import potentials_of
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.levels import reach_of, wrong_level
 from hpcchain.model.starts.overlap import bead_overlap
@@ -68,7 +67,7 @@ def engine_for(system: System, config: Config, comm: Single | World, growth: tup
     if not (fixed or steps or growth):
         begin = float(system.state.ticks.max(initial=0.0)) * system.physics.tick
         choice = Choice(work_of(system), comm.size, begin, lambda words: LOG.info("%s", words))
-    energies = growth is None and (steps or bool(potentials_of(system.physics)))
+    energies = growth is None and (steps or bool(system.physics.extended.potentials))
     kind = ActiveRanksWithEnergies if energies else ActiveRanksEngine
     return kind(system, comm.exchange, make, ranks, choice)
 
@@ -94,7 +93,7 @@ def engine_on(system: System, config: Config, exchange: Exchange | None, growth:
 
 def stepped_engine(physics: Physics) -> Any:
     """Return the class of the engine of steps that the physics ask for; runs of events need not load their kernels."""
-    if physics.steps["integrator"] == "contact":
+    if physics.steps.integrator == "contact":
         from hpcchain.steps.friction.contact_dynamics import ContactEngine
 
         return ContactEngine
@@ -294,10 +293,10 @@ def in_slabs(
     energies = engine.energies() if report and hasattr(engine, "energies") else None
     if energies is not None:
         arrays[ENERGIES] = energies
-    if "rough" in system.physics.extended:
+    if system.physics.extended.rough:
         extra = engine.state().extra
         arrays[ANGULAR_VELOCITY] = np.ascontiguousarray(extra[:, L.SPIN : L.SPIN + 3])
-        if frame and "orientations" in system.physics.extended:
+        if frame and system.physics.extended.orientations:
             arrays["orientation"] = orientations_at(system, extra, engine.ids, time)
     return slabs.sorted_slabs(comm.mpi, system.topology.beads, engine.ids, arrays)
 

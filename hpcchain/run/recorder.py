@@ -113,9 +113,9 @@ class Recorder:
         """Bring the output files up to the last closed part, and remove the parts."""
         topology, box = self._system.topology, self._system.box
         spin = None if self._spinning is None else self._spinning.slabs()
-        if "rough" in self._system.physics.extended:
+        if self._system.physics.extended.rough:
             like = topology.prototype_of(np.arange(*slab(topology.beads, self._comm)))
             spin = {"moment_of_inertia": topology.prototypes.moment[like]}
-            spin |= {"orientation": None} if "orientations" in self._system.physics.extended else {}
+            spin |= {"orientation": None} if self._system.physics.extended.orientations else {}
         assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance, spin=spin)
         self._inventory = Inventory(self._folder, self._comm, self.counters)

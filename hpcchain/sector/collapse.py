@@ -61,7 +61,7 @@ class Standstill:
 
 def falls(physics: Physics) -> bool:
     """Return whether gravity acts."""
-    return any(physics.extended.get("gravity", ()))
+    return any(physics.extended.gravity)
 
 
 def loses(physics: Physics) -> bool:

@@ -16,7 +16,7 @@ from hpcchain.layout.memory import aligned_zeros, gathered
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.extended import INSIDE_COLUMNS, widened
-from hpcchain.model.physics.step_potentials import bead_types, potential_energies, potentials_of
+from hpcchain.model.physics.step_potentials import bead_types, potential_energies
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
 from hpcchain.sector.events import loop
@@ -396,7 +396,7 @@ def energies_of(system: System, ids: np.ndarray, core: Core, beads: np.ndarray |
     core : Core
     beads : (n,) int64 array or slice
     """
-    if not potentials_of(system.physics):
+    if not system.physics.extended.potentials:
         return None
     composition = composition_of(system.topology)
     types = bead_types(composition.prototypes)[1]
@@ -411,7 +411,7 @@ def energies_of(system: System, ids: np.ndarray, core: Core, beads: np.ndarray |
 
 def event_row(physics: Physics) -> np.dtype:
     """Return the type of a contact that runs with these constants log."""
-    return ROUGH_EVENT_ROW if "rough" in physics.extended else EVENT_ROW
+    return ROUGH_EVENT_ROW if physics.extended.rough else EVENT_ROW
 
 
 def event_rows(log: np.ndarray, row: np.dtype = EVENT_ROW) -> np.ndarray:

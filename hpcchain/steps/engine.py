@@ -144,8 +144,8 @@ class SteppedEngine:
         self.box, self.physics = system.box, system.physics
         self.composition = composition_of(system.topology)
         settings = self.physics.steps
-        self.step = Fraction(repr(settings["step"]))
-        self.h, self.implicit = settings["step"], settings["base"] == "midpoint"
+        self.step = Fraction(repr(settings.step))
+        self.h, self.implicit = settings.step, settings.base == "midpoint"
         self.quantum, self.impulse_quantum = quanta(system)
         self.energy_quantum, self.heat = energy_quantum(system), 0
         self.rebuilds, self.dragging = 0, 0

@@ -20,6 +20,7 @@ from hpcchain.model.random import Stream, raw, uniform
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
+    from hpcchain.model.physics.constants import SteppedPhysics
 
 TO_UNIT = 2.0**-53
 
@@ -38,18 +39,18 @@ class Thermostat:
     Parameters
     ----------
     composition : Composition
-    settings : dict
+    settings : SteppedPhysics
         `Physics.steps`.
     """
 
-    def __init__(self, composition: Composition, settings: dict) -> None:
-        table = settings["thermostat"] or {}
-        self.composition, self.seed, self.h = composition, settings["seed"], settings["step"]
-        self.name, self.temperature = table.get("name"), table.get("temperature", 0.0)
+    def __init__(self, composition: Composition, settings: SteppedPhysics) -> None:
+        table = settings.thermostat
+        self.composition, self.seed, self.h = composition, settings.seed, settings.step
+        self.name, self.temperature = (table.name, table.temperature) if table else (None, 0.0)
         prototypes = composition.prototypes
-        known = settings["damping"] or [0.0] * len(prototypes.names)  # an input may leave its molecules to a start file
+        known = settings.damping or [0.0] * len(prototypes.names)  # an input may leave its molecules to a start file
         own = np.array(known)[prototypes.kind]
-        friction = table["damping"] if self.name == "langevin" else 0.0
+        friction = table.damping if self.name == "langevin" else 0.0
         rate = np.repeat(own + friction, np.diff(prototypes.first_bead))
         rate[prototypes.fixed] = 0.0
         self.keeps = np.exp(-0.5 * self.h * rate)
@@ -59,7 +60,7 @@ class Thermostat:
         self.fixed = prototypes.fixed
         self.damps = bool(np.any(rate > 0.0))
         self.draws = self.name == "andersen"
-        self.chance = -math.expm1(-table["rate"] * self.h) if self.draws else 0.0
+        self.chance = -math.expm1(-table.rate * self.h) if self.draws else 0.0
 
     def half_step(self, velocity: np.ndarray, ids: np.ndarray, draw: int) -> None:
         """Let half a step of friction and random forces act on velocities of beads `ids`; `draw`: half steps so far."""

@@ -106,8 +106,8 @@ def energies(system, frame, spins):
     mass = np.where(topology.fixed, 0.0, topology.mass)
     position, velocity, image = frame
     place = position + image * system.box.size
-    found = 0.5 * mass @ np.sum(velocity**2, axis=1) - mass @ place @ np.array(extended.get("gravity", [0.0] * 3))
-    return float(found + ("rough" in extended) * 0.5 * topology.moment @ np.sum(spins**2, axis=1))
+    found = 0.5 * mass @ np.sum(velocity**2, axis=1) - mass @ place @ np.array(extended.gravity or [0.0] * 3)
+    return float(found + (extended.rough is not None) * 0.5 * topology.moment @ np.sum(spins**2, axis=1))
 
 
 def balance(system):

@@ -42,7 +42,7 @@ class Look:
         top, order = engine.system.topology, np.argsort(engine.ids)
         x, v, _ = engine.frame(time)
         self.x, self.v, extra = x[order], v[order], engine.state().extra[order]
-        self.w = extra[:, L.SPIN : L.SPIN + 3] if "rough" in engine.system.physics.extended else 0.0 * self.v
+        self.w = extra[:, L.SPIN : L.SPIN + 3] if engine.system.physics.extended.rough else 0.0 * self.v
         m, moment = top.mass[:, None], top.moment[:, None]
         self.momentum = np.sum(m * self.v, axis=0)
         self.angular = np.sum(m * np.cross(self.x, self.v) + moment * self.w, axis=0)

@@ -37,7 +37,7 @@ def wells(rng, system):
 def walls(rng, system):
     """Let walls move, or put all into a shape that does; beads are rough, or not."""
     system = sides(rng, system) if rng.random() < 0.5 else shapes(rng, system)
-    cold = [wall | {"temperature": 0.0} for wall in system.physics.extended.get("walls", [])]
+    cold = [wall | {"temperature": 0.0} for wall in system.physics.extended.table().get("walls", [])]
     return spins(rng, with_extended(system, walls=cold) if cold else system)
 
 
@@ -70,7 +70,7 @@ class Look:
         top, order = engine.system.topology, np.argsort(engine.ids)
         x, v, _ = engine.frame(time)
         self.x, self.v = x[order], v[order]
-        is_rough = "rough" in engine.system.physics.extended
+        is_rough = engine.system.physics.extended.rough is not None
         self.w = engine.state().extra[order, L.SPIN : L.SPIN + 3] if is_rough else 0.0 * self.v
         free = ~top.fixed[:, None]
         m, moment = np.where(free, top.mass[:, None], 0.0), np.where(free, top.moment[:, None], 0.0)
@@ -78,7 +78,7 @@ class Look:
         self.angular = np.sum(m * np.cross(self.x, self.v) + moment * self.w, axis=0)
         self.kinetic = 0.5 * np.sum(m * self.v**2) + 0.5 * np.sum(moment * self.w**2)
         energies = engine.energies()
-        has_steps = "potentials" in engine.system.physics.extended
+        has_steps = bool(engine.system.physics.extended.potentials)
         self.potential = float(np.sum(energies[:, 0])) if energies is not None and has_steps else 0.0
         apart, rate = (a[top.bonds[:, 1]] - a[top.bonds[:, 0]] for a in (self.x, self.v))
         self.bonds = np.sqrt(np.sum(apart**2, axis=1)) - top.bond_length
@@ -87,7 +87,7 @@ class Look:
 
 def wall_of(system, code):
     """Return the table of the wall of a code in the log, {} for a side that is plain."""
-    given, number = system.physics.extended.get("walls", []), -1 - code
+    given, number = system.physics.extended.table().get("walls", []), -1 - code
     if number >= L.SIDES:
         return [wall for wall in given if wall["shape"]][number - L.SIDES]
     return {wall["side"]: wall for wall in given}.get(L.SIDE_NAMES[number], {})

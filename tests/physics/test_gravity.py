@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.config.load import config_from_table
+from hpcchain.model.physics.constants import ExtendedPhysics
 from hpcchain.model.starts.start import build_system, physics_with
 from hpcchain.model.system import State
 from hpcchain.run.starts.growth import grown_system
@@ -30,7 +31,7 @@ def config_of(molecule, boundary="periodic", size=7.0, **sections):
 
 def falling(system, gravity):
     """Return a System with gravity."""
-    return replace(system, physics=replace(system.physics, extended={"gravity": list(gravity)}))
+    return replace(system, physics=replace(system.physics, extended=ExtendedPhysics(gravity=tuple(gravity))))
 
 
 def energy_of(system, frame, gravity):

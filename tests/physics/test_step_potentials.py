@@ -146,7 +146,7 @@ def molecules(seed):
     rng = np.random.default_rng(seed)
     kinds = rng.permutation([*["chain5"] * 6, *["chain3"] * 6, *["dimer"] * 5, *["monomer"] * 6, *["ring"] * 4])
     system = distance_limits(rng, step_potentials(rng, gas(kinds, seed, 3.7)))
-    edges = {frozenset(one["types"]): one["distances"] for one in system.physics.extended["potentials"]}
+    edges = {frozenset(one.types): one.distances for one in system.physics.extended.potentials}
     return system, edges
 
 
@@ -156,7 +156,7 @@ def edges_of(system, edges, pair):
     m = topology.molecule_of_bead[list(pair)]
     found = [*edges.get(frozenset(topology.type_names[topology.bead_type[k]] for k in pair), []), 0.8]
     if m[0] == m[1]:
-        found += [each for one in system.physics.extended["distance_limits"][m[0]] for each in one[1:]]
+        found += [each for one in system.physics.extended.distance_limits[m[0]] for each in one[1:]]
     return np.array(found)
 
 

@@ -82,7 +82,7 @@ def added(rng, system, seed, what):
     additions = ADDITIONS[what]
     for number, add in enumerate(additions):
         system = add(rng, system) if rng.random() < SHARE.get(what, 0.7) or number == seed % len(additions) else system
-    if "gravity" in system.physics.extended:  # what falls and loses energy comes to rest by ever shorter flights
+    if system.physics.extended.gravity:  # what falls and loses energy comes to rest by ever shorter flights
         system = replace(system, physics=replace(system.physics, contact_time=0.01))
     return system
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import SIDE_NAMES
+from hpcchain.model.physics.constants import ExtendedPhysics
 from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.physics.step_potentials import pairs_apart
 from hpcchain.model.system import OPEN, WALL
@@ -13,13 +14,12 @@ from tests.support.gases import gas, monomer
 from tests.support.kernel_tools import make_system
 from tests.support.twins import project
 
-PLAIN = {"velocity": 0.0, "temperature": 0.0, "restitution": 1.0}
-"""What a wall is unless its table says otherwise."""
-
 
 def with_extended(system, **more):
     """Return the System with further things in what its run has."""
-    return replace(system, physics=replace(system.physics, extended=system.physics.extended | more))
+    return replace(
+        system, physics=replace(system.physics, extended=ExtendedPhysics.read(system.physics.extended.table() | more))
+    )
 
 
 def step_potentials(rng, system):
@@ -62,7 +62,7 @@ def spins(rng, system):
     extra = extra.copy()
     extra[:, L.SPIN : L.SPIN + 3] = turn
     own = {"rough": {"tangential_restitution": e_t, "seed": 1, "temperature": 1.0}}
-    given = system.physics.extended.get("walls", [])
+    given = system.physics.extended.table().get("walls", [])
     walls = [wall | rng.choice([{}, {"tangential_restitution": float(rng.uniform(-1.0, 1.0))}]) for wall in given]
     own |= {"walls": walls} if walls else {}
     return with_extended(replace(system, state=replace(system.state, extra=extra)), **own)
@@ -77,7 +77,7 @@ def coefficients(rng, system):
         values = rng.choice([None, 1.0, 0.8]), rng.choice([None, 1.0, -0.5]), rng.choice([None, 0.0, 0.01])
         keys = ("restitution", "tangential_restitution", "contact_time")
         left_out = [value is None for value in values]
-        left_out[1] |= "rough" not in system.physics.extended
+        left_out[1] |= system.physics.extended.rough is None
         values = [None if none else float(value) for none, value in zip(left_out, values, strict=True)]
         pairs.append({"types": [first, second]} | dict(zip(keys, values, strict=True)))
     return with_extended(system, pairs=pairs)
@@ -89,7 +89,7 @@ def gravity(rng, system):
 
 
 def wall_table(**keys):
-    """Return a table of `Physics.extended["walls"]`."""
+    """Return the table of a wall, as files have it."""
     none = {"side": None, "shape": None, "center": None, "radius": None, "axis": None}
     return none | {"velocity": 0.0, "temperature": 0.0, "restitution": 1.0} | keys
 
@@ -106,7 +106,7 @@ def sides(rng, system):
         for number, side in enumerate(SIDE_NAMES)
         if system.box.boundary[number % 3] == WALL and rng.random() < 0.7
     ]
-    walls = system.physics.extended.get("walls", []) + walls
+    walls = system.physics.extended.table().get("walls", []) + walls
     return with_extended(system, walls=walls, seed=int(rng.integers(1000))) if walls else system
 
 
@@ -169,7 +169,7 @@ def rough(system, spins, e_t, walls=(), **more):
     rows = first_rows(system.topology.beads)
     rows[:, L.SPIN : L.SPIN + 3] = spins
     own = {"rough": {"tangential_restitution": e_t, "seed": 1, "temperature": 1.0}}
-    own |= {"walls": [PLAIN | wall for wall in walls]} if walls else {}
+    own |= {"walls": [wall_table(**wall) for wall in walls]} if walls else {}
     return with_extended(replace(system, state=replace(system.state, extra=rows)), **own, **more)
 
 

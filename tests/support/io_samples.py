@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpcchain.io.output.events import event_rows
-from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Physics, State, System, Topology
+from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Options, Physics, State, System, Topology
 
 
 def chains(lengths, names=None, mass=1.0, diameter=1.0):
@@ -56,7 +56,7 @@ def system_of(lengths, seed=1):
     topology = chains(lengths)
     box = Box(np.array([7.0, 8.0, 9.1]), np.array([-1.0, 0.0, 0.3]), np.array([PERIODIC, WALL, OPEN], dtype=np.int8))
     physics = Physics(
-        tick=2.0**-7, step=0.1, contact_time=0.01, options={"contact_interval": 0.1 + 0.2, "variant": "paper"}
+        tick=2.0**-7, step=0.1, contact_time=0.01, options=Options(contact_interval=0.1 + 0.2, variant="paper")
     )
     return System(box, topology, state_of(topology, seed), physics)
 

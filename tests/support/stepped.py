@@ -215,4 +215,4 @@ def total(parts, system):
 
 def stepping(system, step):
     """Return a system with another step."""
-    return replace(system, physics=replace(system.physics, steps=system.physics.steps | {"step": step}))
+    return replace(system, physics=replace(system.physics, steps=replace(system.physics.steps, step=step)))

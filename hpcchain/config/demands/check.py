@@ -26,11 +26,12 @@ from hpcchain.config.keys.key import MOST_BEADS, required
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bonds import bond_table
-from hpcchain.model.physics.walls import volume_within, walls_of
+from hpcchain.model.physics.constants import WallConstants
+from hpcchain.model.physics.walls import NOT_GIVEN, volume_within
 from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, solver_for
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import BoxSection, Config, MoleculeSection, PropagatorSection
+    from hpcchain.config.keys.sections import BoxSection, Config, MoleculeSection, PropagatorSection, WallSection
 
 
 # The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
@@ -308,6 +309,39 @@ def untried_speed(diameter: float, squared: float) -> str | None:
 def smallest_diameter(config: Config | SimpleNamespace) -> float:
     """Return the smallest bead's diameter [length]."""
     return min(float(np.min(kind.diameter)) for kind in config.molecules)
+
+
+def walls_of(config: Config) -> tuple[WallConstants, ...]:
+    """Return the walls of a checked input, with what they have left out."""
+    return tuple(
+        WallConstants(
+            wall.side,
+            wall.shape,
+            wall.center,
+            wall.radius,
+            wall.axis,
+            wall.velocity,
+            wall.temperature or 0.0,
+            own_restitution(config, wall),
+            own_tangential(config, wall),
+        )
+        for wall in config.walls
+    )
+
+
+def own_restitution(config: Config, wall: WallSection) -> float:
+    """Return a wall's own coefficient of restitution; NOT_GIVEN where that of its contacts is [contact]'s to say."""
+    if wall.restitution is not None:
+        return float(wall.restitution)
+    return NOT_GIVEN if wall.shape is None else float(config.contact.restitution)
+
+
+def own_tangential(config: Config, wall: WallSection) -> float | None:
+    """Return a wall's own e_t; None where that of its contacts is [contact]'s to say."""
+    own = wall.tangential_restitution
+    if own is None and wall.shape is not None and config.is_rough:
+        own = config.contact.tangential_restitution
+    return None if own is None else float(own)
 
 
 def check_packing(config: Config) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -190,7 +190,7 @@ def _write(
             slabs_module.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
         slabs_module.put(file, "time", np.float64(time), comm)
         files.put_text(file, "config_toml", config_toml, comm)
-        values |= {"names": topology.names, "type_names": topology.type_names, "physics": asdict(system.physics)}
+        values |= {"names": topology.names, "type_names": topology.type_names, "physics": system.physics.table()}
         for name, value in values.items():
             files.put_json(file, name, value, comm)
 
@@ -400,7 +400,7 @@ def _physics(table: dict, path: str) -> Physics:
     missing = next((each.name for each in fields(Physics) if each.name not in table), None)
     if missing:
         raise wrong_contents(path, f"physics: {missing} is missing")
-    return Physics(**table)
+    return Physics.read(table)
 
 
 def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) -> None:

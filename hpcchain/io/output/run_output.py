@@ -298,7 +298,7 @@ def beads_of(output: RunOutput) -> Trajectory:
     like = composition.prototype_of(ids)
     count = composition.count("bonds")
     turning = None
-    moment = composition.prototypes.moment[like] if "rough" in found.physics.extended else None
+    moment = composition.prototypes.moment[like] if found.physics.extended.rough else None
     if found.directors is not None:
         whole = read_system(path)
         turning = whole.directors.turning(whole.topology, 0, whole.topology.beads)
@@ -318,7 +318,7 @@ def beads_of(output: RunOutput) -> Trajectory:
         bounded=not np.any(box.boundary == OPEN),
         angular_velocity=None if turning is None else turning.velocity,
         moment_of_inertia=moment,
-        turns=turning is not None or "orientations" in found.physics.extended,
+        turns=turning is not None or bool(found.physics.extended.orientations),
         _file=None,
     )
 

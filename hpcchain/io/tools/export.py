@@ -146,7 +146,7 @@ def _scene_of_checkpoint(path: Path | str) -> Scene:
     if found.system.directors is not None:
         turning = found.system.directors.turning(topology, 0, topology.beads)
         velocity, moment, orientation = turning.velocity, turning.moment, turning.orientation(found.time)
-    elif "orientations" in found.system.physics.extended:
+    elif found.system.physics.extended.orientations:
         every, moment = np.arange(topology.beads), topology.moment
         orientation = orientations_at(found.system, state.extra, every, found.time)
         velocity = state.extra[:, L.SPIN : L.SPIN + L.AXES]

@@ -34,7 +34,7 @@ def asks_for_stretches(physics: Physics) -> bool:
 
 def whole_chains(physics: Physics) -> Physics:
     """Return the same constants of a run that divides no chain."""
-    own = [one | {"options": replace(one["options"], stretches=False)} if one else {} for one in physics.kinds]
+    own = tuple(one and replace(one, options=replace(one.options, stretches=False)) for one in physics.kinds)
     return replace(physics, options=replace(physics.options, stretches=False), kinds=own)
 
 
@@ -57,8 +57,8 @@ def _may_be_divided(physics: Physics) -> bool:
 
 def _has_limits(physics: Physics, kind: int) -> bool:
     """Whether molecules of a kind have limits of distances; what a file has of them may not have been looked at yet."""
-    limits = physics.extended.get("distance_limits")
-    return isinstance(limits, list) and kind < len(limits) and bool(limits[kind])
+    limits = physics.extended.distance_limits
+    return kind < len(limits) and bool(limits[kind])
 
 
 def is_divided(topology: Topology, m: int, physics: Physics) -> bool:

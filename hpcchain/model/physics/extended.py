@@ -1,8 +1,7 @@
 """What runs of the engine of events may have beyond smooth hard beads, and whether one has any of it.
 
-`Physics.extended` says what a run has, name -> plain numbers, texts, lists and tables, as JSON has them; a name stands
-there only where the run uses what it means. Kernels are compiled twice: for runs that use nothing of it, without its
-branches, and for those that do (`layout.arrays`, option `extended`).
+`Physics.extended` says what a run has (`constants.ExtendedPhysics`). Kernels are compiled twice: for runs that use
+nothing of it, without its branches, and for those that do (`layout.arrays`, option `extended`).
 
 What a bead then has besides its place and velocity stands in `State.extra` and, in kernels, in the array `extra`: a row
 beside each row of `starts`, of the columns that `EXTRA` names. Where potentials have steps, a table of the beads that a
@@ -13,15 +12,15 @@ means that nobody has looked yet; distances then say it, at the very start and n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.molecules.bonds import type_names
-from hpcchain.model.physics.external import external
-from hpcchain.model.physics.walls import at_rest, walls_of
+from hpcchain.model.physics.constants import (
+    ExtendedPhysics,
+)
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
@@ -37,9 +36,9 @@ SLOTS, WARM = 12, 4
 """Contacts of a bead whose impulses are kept from step to step, and numbers of each (`steps.friction`)."""
 
 
-def has(name: str) -> Callable:
+def has(name: str) -> Callable[[Physics], bool]:
     """Return a test whether `Physics.extended` has something of this name."""
-    return lambda physics: name in physics.extended
+    return lambda physics: getattr(physics.extended, name) not in (None, False, ())
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ EXTRA = (
         0,
         2**53,
         False,
-        lambda physics: bool(physics.extended) and not physics.steps,
+        lambda physics: is_extended(physics) and not physics.steps,
         "events that the bead has taken part in",
     ),
     ExtraColumn("draws", L.DRAWS, 1, np.int64, 0, 2**53, False, has("seed"), "random numbers that the bead has drawn"),
@@ -157,68 +156,6 @@ EXTRA = (
 """What `State.extra` has; a new capability adds its columns here (docs/developer/data_layout.md)."""
 
 
-def settings(config: Any) -> dict:
-    """Return what `Physics.extended` says of a run with an input.
-
-    Parameters
-    ----------
-    config : Config
-        A checked input.
-    """
-    if config.steps is not None:
-        kept = of_contact_dynamics(config) if config.steps.integrator == "contact" else {}
-        return kept | moved_from_outside(config)
-    found: dict = shapes_of(config)
-    if config.contact.pairs:
-        found["pairs"] = [coefficients(one, "friction") for one in config.contact.pairs]
-    if config.contact.simultaneous != "joint":
-        found["simultaneous"] = config.contact.simultaneous
-    if config.is_rough:
-        found["rough"] = spinning(config)
-        if any(kind.directors for kind in config.molecules):
-            found["orientations"] = [kind.directors for kind in config.molecules]
-    potentials = [
-        {"types": list(pair), "distances": list(one.distances), "energies": list(one.energies)}
-        for one in config.potentials
-        for pair in type_pairs(one.types, type_names(config.molecules))
-    ]
-    if potentials:
-        found["potentials"] = potentials
-    if any(kind.distance_limits for kind in config.molecules):
-        found["distance_limits"] = [[list(each) for each in kind.distance_limits] for kind in config.molecules]
-    return found | external(config)
-
-
-def coefficients(pair: Any, *others: str) -> dict:
-    """Return the table of one [[contact.pair]] without the coefficients that are of the other engine."""
-    kept = {name: value for name, value in asdict(pair).items() if name not in others}
-    return kept | {"types": list(pair.types)}
-
-
-def spinning(config: Any) -> dict:
-    """Return the table "rough" of a run whose contacts make beads spin."""
-    return {
-        "tangential_restitution": config.contact.tangential_restitution,
-        "seed": config.initial.seed,
-        "temperature": config.initial.temperature,
-    }
-
-
-def of_contact_dynamics(config: Any) -> dict:
-    """Return what `Physics.extended` says of a run of contact dynamics: it keeps impulses, and beads may spin."""
-    return {"impulses": True} | ({"rough": spinning(config)} if config.contact.rubs else {})
-
-
-def moved_from_outside(config: Any) -> dict:
-    """Return what `Physics.extended` says of a run in steps whose walls or fixed beads move, or walls have shapes.
-
-    Walls at rest with a restitution of their own stand in `Physics.steps` alone, fixed beads at rest in the topology.
-    """
-    walls = walls_of(config) if any(wall.velocity or wall.shape for wall in config.walls) else []
-    moving = any(np.any(kind.fixed_velocity or (0.0,)) for kind in config.molecules)
-    return ({"walls": walls} if walls else {}) | ({"fixed": True} if moving else {})
-
-
 def type_pairs(types: tuple | None, names: list | tuple) -> list[tuple[str, str]]:
     """Return the pairs of types of beads that a potential is for: all of these names where it says none."""
     if types is not None:
@@ -226,26 +163,9 @@ def type_pairs(types: tuple | None, names: list | tuple) -> list[tuple[str, str]
     return [(min(a, b), max(a, b)) for i, a in enumerate(names) for b in names[i:]]
 
 
-SHAPES = ("exclude", "fixed", "distance_limits")
-"""Names in `Physics.extended` of what acts while a start is grown, too: which beads collide, and where."""
-
-
-def shapes_of(config: Any) -> dict:
-    """Return what starts of runs in steps grow with, which `Physics.extended` of the runs themselves need not have."""
-    excludes, fixes = any(kind.exclude > 1 for kind in config.molecules), any(kind.fixed for kind in config.molecules)
-    return ({"exclude": True} if excludes else {}) | ({"fixed": True} if fixes else {})
-
-
-def while_growing(extended: dict) -> dict:
-    """Return the part of `Physics.extended` that acts while a start is grown; walls with shapes are at rest then."""
-    walls = at_rest(extended.get("walls", []))
-    found = {name: value for name, value in extended.items() if name in SHAPES}
-    return found | ({"walls": walls} if walls else {})
-
-
 def is_extended(physics: Physics) -> bool:
     """Return whether a run with these constants has more than smooth hard beads."""
-    return bool(physics.extended)
+    return physics.extended != ExtendedPhysics()
 
 
 def inside_columns(physics: Physics) -> int:
@@ -291,7 +211,7 @@ def complete(rows: np.ndarray, physics: Physics, inside: int) -> np.ndarray:
 
 def tables_of(physics: Physics) -> list:
     """Return the groups of columns that runs with these constants have, in the table's order."""
-    return [one for one in EXTRA if physics.extended and one.present(physics)]
+    return [one for one in EXTRA if is_extended(physics) and one.present(physics)]
 
 
 def column(rows: np.ndarray, one: ExtraColumn, columns: int = 0) -> np.ndarray:

@@ -31,7 +31,7 @@ def with_spins(system: System, config: Any) -> System:
         Each rank may have a part of the molecules.
     config : Config
     """
-    rough = system.physics.extended.get("rough")
+    rough = system.physics.extended.rough
     if rough is None or system.state.extra.shape[1]:
         return system
     topology = system.topology
@@ -39,12 +39,12 @@ def with_spins(system: System, config: Any) -> System:
     rows = first_rows(len(ids))
     if config.initial.method == "explicit":
         rows[:, L.SPIN : L.SPIN + 3] = explicit_spins(config.molecules)[ids]
-        if "orientations" in system.physics.extended:
+        if system.physics.extended.orientations:
             rows[:, L.ORIENTATION : L.ORIENTATION + 4] = explicit_table(config.molecules).orientation[ids]
     else:
         moment = topology.prototypes.moment[topology.prototype_of(ids)]
-        width = np.sqrt(rough["temperature"] / moment)
-        rows[:, L.SPIN : L.SPIN + 3] = normals(rough["seed"], Stream.SPIN, ids)[:, :3] * width[:, None]
+        width = np.sqrt(rough.temperature / moment)
+        rows[:, L.SPIN : L.SPIN + 3] = normals(rough.seed, Stream.SPIN, ids)[:, :3] * width[:, None]
         rows[~spinning(topology.prototypes)[topology.prototype_of(ids)], L.SPIN : L.SPIN + 3] = 0.0
         draw_orientations(system, rows, ids)
     return replace(system, state=replace(system.state, extra=rows))
@@ -61,14 +61,14 @@ def draw_orientations(system: System, rows: np.ndarray, ids: np.ndarray) -> None
     They are functions of the seed and a bead's global number alone.
     """
     own = with_orientation(system, ids)
-    rough = system.physics.extended["rough"]
-    rows[own, L.ORIENTATION : L.ORIENTATION + 4] = unit(normals(rough["seed"], Stream.ORIENTATION, ids[own]))
+    rough = system.physics.extended.rough
+    rows[own, L.ORIENTATION : L.ORIENTATION + 4] = unit(normals(rough.seed, Stream.ORIENTATION, ids[own]))
 
 
 def with_orientation(system: System, ids: np.ndarray) -> np.ndarray:
     """Return (n,) bool, whether beads of these global ids have orientations that contacts change."""
     topology = system.topology
-    flags = np.array(system.physics.extended.get("orientations", [False] * len(topology.prototypes.names)))
+    flags = np.array(system.physics.extended.orientations or [False] * len(topology.prototypes.names))
     return flags[kind_of_beads(topology, ids)]
 
 

@@ -11,6 +11,7 @@ and their number.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,22 +19,13 @@ import numpy as np
 from hpcchain.model.physics.extended import LEVELS
 
 if TYPE_CHECKING:
+    from hpcchain.model.physics.constants import DistanceLimit, StepPotential
     from hpcchain.model.system import Physics, Topology
 
 TYPES, PAIRS = 0, 1
 """Indices of `potential`."""
 CLOSEST = 1e-6
 """How far apart, relative, distances of one potential must be, so that which was met is never in doubt."""
-
-
-def potentials_of(physics: Physics) -> list:
-    """Return the run's potentials with steps, tables of types, distances and energies."""
-    return physics.extended.get("potentials", [])
-
-
-def limits_of(physics: Physics) -> list:
-    """Return per kind of molecule the list of [bonds apart, least, most] distances of its beads; [] where none."""
-    return physics.extended.get("distance_limits", [])
 
 
 def bead_types(topology: Topology) -> tuple[list, np.ndarray]:
@@ -43,7 +35,7 @@ def bead_types(topology: Topology) -> tuple[list, np.ndarray]:
 
 def potential_table(topology: Topology, physics: Physics) -> np.ndarray:
     """Return the float64 table of the run's potentials; [0.0] where it has none."""
-    given = potentials_of(physics)
+    given = physics.extended.potentials
     if not given:
         return np.zeros(1)
     names, _ = bead_types(topology)
@@ -52,13 +44,13 @@ def potential_table(topology: Topology, physics: Physics) -> np.ndarray:
     head[TYPES] = count
     tables, end = [head], len(head)
     for one in given:
-        a, b = (names.index(name) for name in one["types"])
-        steps = len(one["distances"])
-        table = np.array([steps, 0.0, *one["energies"][::-1], *one["distances"][::-1]])
+        a, b = (names.index(name) for name in one.types)
+        steps = len(one.distances)
+        table = np.array([steps, 0.0, *one.energies[::-1], *one.distances[::-1]])
         head[PAIRS + a * count + b] = head[PAIRS + b * count + a] = end
         tables.append(table)
         end += len(table)
-    distances = sorted({distance for one in given for distance in one["distances"]})
+    distances = sorted({distance for one in given for distance in one.distances})
     return np.concatenate([*tables, distances, [len(distances)]])
 
 
@@ -67,15 +59,15 @@ def beyond_contact(topology: Topology, physics: Physics) -> float:
     names, of = bead_types(topology)
     least = {name: topology.diameter[of == k].min(initial=np.inf) for k, name in enumerate(names)}
     return max(
-        (one["distances"][-1] - 0.5 * sum(least[name] for name in one["types"]) for one in potentials_of(physics)),
+        (one.distances[-1] - 0.5 * sum(least[name] for name in one.types) for one in physics.extended.potentials),
         default=0.0,
     )
 
 
 def farthest(physics: Physics) -> float:
     """Return the greatest distance of a potential or limit, 0 without any [length]."""
-    steps = [one["distances"][-1] for one in potentials_of(physics)]
-    return max([*steps, *(most for kind in limits_of(physics) for _, _, most in kind)], default=0.0)
+    steps = [one.distances[-1] for one in physics.extended.potentials]
+    return max([*steps, *(most for kind in physics.extended.distance_limits for _, _, most in kind)], default=0.0)
 
 
 def limited_pairs(topology: Topology, physics: Physics) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -90,7 +82,7 @@ def limited_pairs(topology: Topology, physics: Physics) -> tuple[np.ndarray, np.
         A molecule of each kind.
     physics : Physics
     """
-    rules = limits_of(physics)
+    rules = physics.extended.distance_limits
     pairs, distances = [], []
     for m in range(topology.molecules if rules else 0):
         first, end = (int(x) for x in topology.first_bead[m : m + 2])
@@ -153,26 +145,24 @@ def potential_energies(inside: np.ndarray, own: np.ndarray, other_type: Any, tab
     return found
 
 
-def potentials_problem(given: Any, topology: Topology) -> str | None:
+def potentials_problem(given: tuple[StepPotential, ...], topology: Topology) -> str | None:
     """Return what is wrong with the potentials that a file has, or None."""
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        return "are no tables"
-    seen = set()
+    seen: set[frozenset] = set()
     for one in given:
-        if set(one) != {"types", "distances", "energies"} or not all(isinstance(x, list) for x in one.values()):
+        if not all(isinstance(each, tuple) for each in (one.types, one.distances, one.energies)):
             return "have not just types, distances and energies"
-        problem = steps_problem(one["distances"], one["energies"])
+        problem = steps_problem(one.distances, one.energies)
         if problem:
             return problem
-        if len(one["types"]) != 2 or not set(one["types"]) <= set(topology.type_names):
-            return f"types: {one['types']} are not two types of beads"
-        if frozenset(one["types"]) in seen:
-            return f"types: {one['types']} have a potential already"
-        seen.add(frozenset(one["types"]))
+        if len(one.types) != 2 or not set(one.types) <= set(topology.type_names):
+            return f"types: {[*one.types]} are not two types of beads"
+        if frozenset(one.types) in seen:
+            return f"types: {[*one.types]} have a potential already"
+        seen.add(frozenset(one.types))
     return None
 
 
-def steps_problem(distances: list, energies: list) -> str | None:
+def steps_problem(distances: Sequence[float], energies: Sequence[float]) -> str | None:
     """Return what is wrong with a potential's distances and energies, "key: reason", or None."""
     if not all(type(x) in (int, float) and np.isfinite(x) for x in [*distances, *energies]):
         return "distances: are not numbers"
@@ -181,22 +171,21 @@ def steps_problem(distances: list, energies: list) -> str | None:
     if len(energies) != len(distances):
         return f"energies: {len(energies)} of them for {len(distances)} distances; give one for each"
     if distances[0] <= 0.0 or any(b <= a * (1.0 + CLOSEST) for a, b in zip(distances, distances[1:], strict=False)):
-        return f"distances: {distances} do not ascend from above 0, each by a millionth at least"
+        return f"distances: {[*distances]} do not ascend from above 0, each by a millionth at least"
     if any(a == b for a, b in zip(energies, [*energies[1:], 0.0], strict=True)):
-        return f"energies: {energies} has a step of no height; leave that distance out"
+        return f"energies: {[*energies]} has a step of no height; leave that distance out"
     return None
 
 
-def limits_problem(given: Any, topology: Topology) -> str | None:
+def limits_problem(given: tuple[tuple[DistanceLimit, ...], ...], topology: Topology) -> str | None:
     """Return what is wrong with the limits of distances that a file has, or None."""
-    lists = isinstance(given, list) and all(isinstance(one, list) for one in given)
-    if not lists or len(given) != len(topology.names):
+    if len(given) != len(topology.names):
         return "are no list for each kind of molecules"
     for each in (each for kind in given for each in kind):
-        if not isinstance(each, list) or len(each) != 3 or type(each[0]) is not int or each[0] < 2:
-            return f"{each} is not separation, least and most"
-        if not all(type(x) in (int, float) and np.isfinite(x) for x in each) or not 0.0 <= each[1] < each[2]:
-            return f"{each[1:]} are no two distances, the least first"
+        if type(each.separation) is not int or each.separation < 2:
+            return f"{[*each]} is not separation, least and most"
+        if not all(type(x) in (int, float) and np.isfinite(x) for x in each) or not 0.0 <= each.least < each.most:
+            return f"{[*each[1:]]} are no two distances, the least first"
     return None
 
 

@@ -1,16 +1,19 @@
 """Walls of [[wall]]: sides of the box that move, are thermal or have their own coefficient, and walls with shapes.
 
-`Physics.extended["walls"]` is a list of tables with the keys of [[wall]], those left out resolved.
+`Physics.extended` has those of the input (`config.demands.check.walls_of`).
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.layout import arrays as L
+from hpcchain.model.physics.constants import WallConstants
 from hpcchain.model.system import WALL
 
 if TYPE_CHECKING:
@@ -21,55 +24,25 @@ NOT_GIVEN = -1.0
 SORTS = {"sphere": L.SPHERE, "cylinder": L.CYLINDER}
 
 
-def walls_of(config: Any) -> list:
-    """Return the tables of `Physics.extended["walls"]` of a checked input."""
-    return [
-        {
-            "side": wall.side,
-            "shape": wall.shape,
-            "center": None if wall.center is None else list(wall.center),
-            "radius": wall.radius,
-            "axis": wall.axis,
-            "velocity": wall.velocity,
-            "temperature": wall.temperature or 0.0,
-            "restitution": own_restitution(config, wall),
-        }
-        | own_tangential(config, wall)
-        for wall in config.walls
-    ]
+def shapes_of(physics: Physics) -> list[WallConstants]:
+    """Return those walls that have shapes, in their order."""
+    return [wall for wall in physics.extended.walls if wall.shape is not None]
 
 
-def own_restitution(config: Any, wall: Any) -> float:
-    """Return a wall's own coefficient of restitution; NOT_GIVEN where that of its contacts is [contact]'s to say."""
-    if wall.restitution is not None:
-        return float(wall.restitution)
-    return NOT_GIVEN if wall.shape is None else float(config.contact.restitution)
-
-
-def own_tangential(config: Any, wall: Any) -> dict:
-    """Return a wall's own e_t under its key; an empty dict where that of its contacts is [contact]'s to say."""
-    own = wall.tangential_restitution
-    if own is None and wall.shape is not None and config.is_rough:
-        own = config.contact.tangential_restitution
-    return {} if own is None else {"tangential_restitution": float(own)}
-
-
-def shapes_of(physics: Physics) -> list:
-    """Return those tables of walls that have shapes, in their order."""
-    return [wall for wall in physics.extended.get("walls", ()) if wall["shape"] is not None]
-
-
-def number_of_wall(physics: Physics, wall: dict) -> int:
-    """Return the number of a table of walls: a side's, then those with shapes in their order."""
-    if wall["shape"] is None:
-        return L.SIDE_NAMES.index(wall["side"])
+def number_of_wall(physics: Physics, wall: WallConstants) -> int:
+    """Return the number of a wall: a side's, then those with shapes in their order."""
+    if wall.shape is None:
+        return L.SIDE_NAMES.index(wall.side)
     return L.SIDES + shapes_of(physics).index(wall)
 
 
-def at_rest(walls: list) -> list:
-    """Return tables of walls as they are while a start grows: shapes alone, at rest, that reflect."""
-    still = {"velocity": 0.0, "temperature": 0.0, "restitution": 1.0, "tangential_restitution": 1.0}
-    return [wall | still for wall in walls if wall["shape"] is not None]
+def at_rest(walls: tuple[WallConstants, ...]) -> tuple[WallConstants, ...]:
+    """Return walls as they are while a start grows: shapes alone, at rest, that reflect."""
+    return tuple(
+        replace(wall, velocity=0.0, temperature=0.0, restitution=1.0, tangential_restitution=1.0)
+        for wall in walls
+        if wall.shape is not None
+    )
 
 
 def wall_rows(system: System) -> np.ndarray:
@@ -82,72 +55,71 @@ def wall_rows(system: System) -> np.ndarray:
         rows[number, L.WALL_SORT] = L.PLANE if box.boundary[axis] == WALL else L.NO_WALL
         rows[number, L.WALL_AXIS] = axis
         rows[number, L.WALL_PLACE] = box.origin[axis] + (box.size[axis] if number >= L.AXES else 0.0)
-    for wall in physics.extended.get("walls", ()):
+    for wall in physics.extended.walls:
         row = rows[number_of_wall(physics, wall)]
-        if wall["shape"] is not None:
-            row[L.WALL_SORT] = SORTS[wall["shape"]]
-            row[L.WALL_AXIS] = AXES.index(wall["axis"]) if wall["axis"] else 0.0
-            row[L.WALL_CENTRE : L.WALL_CENTRE + L.AXES] = wall["center"]
-            row[L.WALL_PLACE] = wall["radius"]
-        row[L.WALL_VELOCITY] = wall["velocity"]
-        row[L.WALL_TEMPERATURE] = wall["temperature"]
+        if wall.shape is not None:
+            row[L.WALL_SORT] = SORTS[wall.shape]
+            row[L.WALL_AXIS] = AXES.index(wall.axis) if wall.axis else 0.0
+            row[L.WALL_CENTRE : L.WALL_CENTRE + L.AXES] = wall.center
+            row[L.WALL_PLACE] = wall.radius
+        row[L.WALL_VELOCITY] = wall.velocity
+        row[L.WALL_TEMPERATURE] = wall.temperature
     return rows
 
 
-def volume_within(size: Any, walls: list) -> float:
+def volume_within(size: Sequence[float] | np.ndarray, walls: Sequence[WallConstants]) -> float:
     """Return the volume that a box of these edge lengths and walls with shapes leave, the least of each [length^3]."""
     volume = float(np.prod(size))
     for wall in walls:
-        if wall["shape"] == "sphere":
-            volume = min(volume, 4.0 / 3.0 * math.pi * wall["radius"] ** 3)
-        elif wall["shape"] == "cylinder":
-            volume = min(volume, math.pi * wall["radius"] ** 2 * float(size[AXES.index(wall["axis"])]))
+        if wall.shape == "sphere":
+            volume = min(volume, 4.0 / 3.0 * math.pi * wall.radius**3)
+        elif wall.shape == "cylinder":
+            volume = min(volume, math.pi * wall.radius**2 * float(size[AXES.index(wall.axis)]))
     return volume
 
 
-def enclosures(walls: list) -> np.ndarray:
+def enclosures(walls: Sequence[WallConstants]) -> np.ndarray:
     """Return (shapes, 7) float64: centre, along which axes each encloses (0, 1), and radius, at time 0."""
     return np.array(
         [
-            [*wall["center"], *(float(axis != wall["axis"]) for axis in AXES), wall["radius"]]
+            [*wall.center, *(float(axis != wall.axis) for axis in AXES), wall.radius]
             for wall in walls
-            if wall["shape"] is not None
+            if wall.shape is not None
         ]
     ).reshape(-1, 7)
 
 
-def meeting_time(box: Box, walls: list, diameter: float) -> tuple[float, str]:
+def meeting_time(box: Box, walls: Sequence[WallConstants], diameter: float) -> tuple[float, str]:
     """Return when walls first leave the largest bead no more room, and the axis or shape; inf and "" for never.
 
     Parameters
     ----------
     box : Box
-    walls : list of dict
-        `Physics.extended["walls"]`.
+    walls : sequence of WallConstants
     diameter : float
         Of the largest bead [length].
     """
     first, which = math.inf, ""
-    sides = {wall["side"]: wall["velocity"] for wall in walls if wall["shape"] is None}
+    sides = {wall.side: wall.velocity for wall in walls if wall.shape is None}
     for axis, name in enumerate(AXES):
         rate = sides.get(f"{name}-", 0.0) + sides.get(f"{name}+", 0.0)
         time = (float(box.size[axis]) - diameter) / rate if rate > 0.0 else math.inf
         if time < first:
             first, which = time, f"the sides of axis {name}"
     for wall in walls:
-        if wall["shape"] is not None and wall["velocity"] > 0.0:
-            time = (wall["radius"] - 0.5 * diameter) / wall["velocity"]
+        if wall.shape is not None and wall.velocity > 0.0:
+            time = (wall.radius - 0.5 * diameter) / wall.velocity
             if time < first:
-                first, which = time, f"the {wall['shape']}"
+                first, which = time, f"the {wall.shape}"
     return first, which
 
 
-def outside(walls: list, position: np.ndarray, radius: np.ndarray) -> np.ndarray:
+def outside(walls: Sequence[WallConstants], position: np.ndarray, radius: np.ndarray) -> np.ndarray:
     """Return (n, shapes) how far beads' surfaces reach beyond walls with shapes at time 0 [length].
 
     Parameters
     ----------
-    walls : list of dict
+    walls : sequence of WallConstants
         Those with shapes (`shapes_of`).
     position : (n, 3) float64 array
         [length].
@@ -156,8 +128,8 @@ def outside(walls: list, position: np.ndarray, radius: np.ndarray) -> np.ndarray
     """
     found = np.zeros((len(position), len(walls)))
     for column, wall in enumerate(walls):
-        away = position - np.array(wall["center"])
-        if wall["shape"] == "cylinder":
-            away[:, AXES.index(wall["axis"])] = 0.0
-        found[:, column] = np.sqrt(np.sum(away**2, axis=1)) + radius - wall["radius"]
+        away = position - np.array(wall.center)
+        if wall.shape == "cylinder":
+            away[:, AXES.index(wall.axis)] = 0.0
+        found[:, column] = np.sqrt(np.sum(away**2, axis=1)) + radius - wall.radius
     return found

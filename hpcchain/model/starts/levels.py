@@ -11,7 +11,7 @@ import numpy as np
 
 from hpcchain.model.molecules.exclusion import excluded_pairs
 from hpcchain.model.physics.extended import LEVELS
-from hpcchain.model.physics.step_potentials import bead_types, potentials_of
+from hpcchain.model.physics.step_potentials import bead_types
 from hpcchain.model.starts.overlap import near_pairs
 from hpcchain.model.system import PERIODIC
 
@@ -81,7 +81,7 @@ def wrong_level(
 
 def reach_of(physics: Physics) -> float:
     """Return the greatest distance of a potential with steps [length]."""
-    return max(one["distances"][-1] for one in potentials_of(physics))
+    return max(one.distances[-1] for one in physics.extended.potentials)
 
 
 def _near(box: Box, physics: Physics, position: np.ndarray) -> list:
@@ -94,10 +94,10 @@ def _levels(topology: Topology, physics: Physics, i: np.ndarray, j: np.ndarray, 
     """Return on which level pairs of beads are by their distances."""
     names, of = bead_types(topology)
     found = np.zeros(len(i), dtype=np.int64)
-    for one in potentials_of(physics):
-        a, b = (names.index(name) for name in one["types"])
+    for one in physics.extended.potentials:
+        a, b = (names.index(name) for name in one.types)
         mine = ((of[i] == a) & (of[j] == b)) | ((of[i] == b) & (of[j] == a))
-        found[mine] = (distance[mine, None] < np.array(one["distances"])).sum(axis=1)
+        found[mine] = (distance[mine, None] < np.array(one.distances)).sum(axis=1)
     return found
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.demands.check import walls_of
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.exclusion import adjacency, excluded_in
 from hpcchain.model.molecules.independence import require_independent_shapes
 from hpcchain.model.molecules.rods import sites
 from hpcchain.model.physics.step_potentials import pairs_apart
-from hpcchain.model.physics.walls import enclosures, walls_of
+from hpcchain.model.physics.walls import enclosures
 from hpcchain.model.random import Stream
 from hpcchain.model.starts import placement_kernel as kernel
 from hpcchain.model.starts.conformation import conformation, is_rigid, stiff_conformation

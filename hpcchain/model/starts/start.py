@@ -7,25 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.config.demands.check import untried_speed
+from hpcchain.config.demands.check import untried_speed, walls_of
 from hpcchain.config.keys.values import LENGTHS, MASSES, PLACES
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
 from hpcchain.model.directors import build_directors
 from hpcchain.model.molecules.bodies import body_length, body_positions, body_velocities
+from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.independence import require_independent
 from hpcchain.model.molecules.rods import rod_positions, rod_velocities
-from hpcchain.model.physics import extended
-from hpcchain.model.physics.extended import coefficients
-from hpcchain.model.physics.walls import outside, walls_of
+from hpcchain.model.physics.constants import (
+    AndersenThermostat,
+    DistanceLimit,
+    ExtendedPhysics,
+    PairConstants,
+    PotentialConstants,
+    Roughness,
+    SteppedPhysics,
+    StepPotential,
+    ThermostatConstants,
+)
+from hpcchain.model.physics.extended import type_pairs
+from hpcchain.model.physics.walls import at_rest, outside
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.starts.wholeness import images_of, made_whole
-from hpcchain.model.system import WALL, Options, Physics, State, System
+from hpcchain.model.system import WALL, KindPhysics, Options, Physics, State, System
 from hpcchain.model.topology import build_box, build_topology
 
 if TYPE_CHECKING:
@@ -125,7 +136,7 @@ def require_within(config: Config, position: np.ndarray, diameter: np.ndarray, i
     ids : (n,) int64 array
         Their global ids, for the message.
     """
-    shapes = [wall for wall in walls_of(config) if wall["shape"] is not None]
+    shapes = [wall for wall in walls_of(config) if wall.shape is not None]
     if not shapes or not len(position):
         return
     depth = outside(shapes, position, 0.5 * diameter)
@@ -133,8 +144,8 @@ def require_within(config: Config, position: np.ndarray, diameter: np.ndarray, i
     if depth[bead, shape] > TOLERANCE * diameter[bead]:
         wall = shapes[shape]
         raise ConfigError(
-            f"{config.source}: wall: bead {ids[bead]} reaches {depth[bead, shape]:.6g} beyond the {wall['shape']} of "
-            f"radius {wall['radius']:g} about {wall['center']}; move it inside, or enlarge wall.radius"
+            f"{config.source}: wall: bead {ids[bead]} reaches {depth[bead, shape]:.6g} beyond the {wall.shape} of "
+            f"radius {wall.radius:g} about {[*wall.center]}; move it inside, or enlarge wall.radius"
         )
 
 
@@ -405,9 +416,9 @@ def physics_with(config: Config, tick: float) -> Physics:
         tick=tick,
         restitution=config.contact.restitution,
         contact_time=config.contact.contact_time,
-        kinds=[settings(each) if each else {} for each in own] if any(own) else [],
+        kinds=tuple(KindPhysics(**settings(each)) if each else None for each in own) if any(own) else (),
         steps=stepping(config),
-        extended=extended.settings(config),
+        extended=beyond_smooth_beads(config),
         **settings(config.propagator),
     )
 
@@ -432,35 +443,100 @@ def options(propagator: PropagatorSection) -> Options:
     return found
 
 
-def stepping(config: Any) -> dict:
-    """Return the table of a run's steps, potentials, field and thermostat; {} for the engine of events.
-
-    Parameters
-    ----------
-    config : Config
-        A checked input.
-    """
+def stepping(config: Config) -> SteppedPhysics | None:
+    """Return the steps, potentials, field and thermostat of a checked input; None for the engine of events."""
     if config.steps is None:
-        return {}
-    reflections = {} if config.contact.simultaneous == "joint" else {"simultaneous": config.contact.simultaneous}
-    friction = {"friction": config.contact.friction} if config.steps.integrator == "contact" else {}
-    own = [coefficients(one, "tangential_restitution", "contact_time") for one in config.contact.pairs]
-    sides = [one for one in config.walls if one.side is not None]
-    walls = {one.side: one.restitution for one in sides if one.restitution is not None}
-    return {
+        return None
+    heat, sides = config.thermostat, [one for one in config.walls if one.side is not None]
+    return SteppedPhysics(
         **asdict(config.steps),
-        **reflections,
-        **friction,
-        **({"pairs": own} if own else {}),
-        **({"walls": walls} if walls else {}),
-        "potentials": [plain(asdict(one)) for one in config.potentials],
-        "gravity": list(config.external.gravity),
-        "thermostat": None if config.thermostat is None else asdict(config.thermostat),
-        "seed": config.initial.seed,
-        "damping": [kind.damping for kind in config.molecules],
-    }
+        simultaneous=config.contact.simultaneous,
+        friction=config.contact.friction if config.steps.integrator == "contact" else None,
+        pairs=tuple(
+            PairConstants(one.types, one.restitution, None, None, one.friction) for one in config.contact.pairs
+        ),
+        walls={one.side: one.restitution for one in sides if one.restitution is not None},
+        potentials=tuple(PotentialConstants(**vars(one)) for one in config.potentials),
+        gravity=config.external.gravity,
+        thermostat=None if heat is None else ThermostatConstants(**vars(heat)),
+        seed=config.initial.seed,
+        damping=tuple(kind.damping for kind in config.molecules),
+    )
 
 
-def plain(table: dict) -> dict:
-    """Return a table with lists in place of tuples."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in table.items()}
+def beyond_smooth_beads(config: Config) -> ExtendedPhysics:
+    """Return what a run with a checked input has beyond smooth hard beads."""
+    if config.steps is not None:
+        return moved_from_outside(config)
+    heat = config.thermostat
+    thermal = heat is not None or any(wall.temperature for wall in config.walls)
+    return replace(
+        shapes_of(config),
+        pairs=tuple(
+            PairConstants(one.types, one.restitution, one.tangential_restitution, one.contact_time)
+            for one in config.contact.pairs
+        ),
+        simultaneous=config.contact.simultaneous,
+        rough=spinning(config) if config.is_rough else None,
+        orientations=directed(config) if config.is_rough else (),
+        potentials=tuple(
+            StepPotential(pair, tuple(one.distances), tuple(one.energies))
+            for one in config.potentials
+            for pair in type_pairs(one.types, type_names(config.molecules))
+        ),
+        distance_limits=limits(config),
+        gravity=tuple(config.external.gravity) if any(config.external.gravity) else (),
+        walls=walls_of(config),
+        thermostat=None if heat is None else AndersenThermostat(heat.temperature, heat.rate),
+        seed=config.initial.seed if thermal else None,
+        fixed_speed=max((float(np.linalg.norm(kind.fixed_velocity or 0.0)) for kind in config.molecules), default=0.0),
+    )
+
+
+def spinning(config: Config) -> Roughness:
+    """Return how beads of a run spin whose contacts make them."""
+    return Roughness(config.contact.tangential_restitution, config.initial.seed, config.initial.temperature)
+
+
+def directed(config: Config) -> tuple[bool, ...]:
+    """Return whether each kind's beads have directors; empty where none have."""
+    own = tuple(kind.directors for kind in config.molecules)
+    return own if any(own) else ()
+
+
+def limits(config: Config) -> tuple[tuple[DistanceLimit, ...], ...]:
+    """Return the limits of distances of each kind; empty where none have any."""
+    own = tuple(tuple(DistanceLimit(*each) for each in kind.distance_limits) for kind in config.molecules)
+    return own if any(own) else ()
+
+
+def moved_from_outside(config: Config) -> ExtendedPhysics:
+    """Return what a run in steps has besides: walls or fixed beads that move, shapes, and what contact dynamics keeps.
+
+    Walls at rest with a restitution of their own stand in `Physics.steps` alone, fixed beads at rest in the topology.
+    """
+    keeps = config.steps.integrator == "contact"
+    return ExtendedPhysics(
+        impulses=keeps,
+        rough=spinning(config) if keeps and config.contact.rubs else None,
+        walls=walls_of(config) if any(wall.velocity or wall.shape for wall in config.walls) else (),
+        fixed=any(np.any(kind.fixed_velocity or (0.0,)) for kind in config.molecules),
+    )
+
+
+def shapes_of(config: Config) -> ExtendedPhysics:
+    """Return what starts of runs in steps grow with, which the runs themselves need not have."""
+    return ExtendedPhysics(
+        exclude=any(kind.exclude > 1 for kind in config.molecules), fixed=any(kind.fixed for kind in config.molecules)
+    )
+
+
+def while_growing(extended: ExtendedPhysics, config: Config) -> ExtendedPhysics:
+    """Return what acts while a start of a run with an input is grown: which beads collide, and where, walls at rest."""
+    shapes = shapes_of(config)
+    return ExtendedPhysics(
+        exclude=extended.exclude or shapes.exclude,
+        fixed=extended.fixed or shapes.fixed,
+        distance_limits=extended.distance_limits,
+        walls=at_rest(extended.walls),
+    )

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from hpcchain.model.physics.constants import ExtendedPhysics
 from hpcchain.papers.result import Result, Table, within
 
 NAME = "004-cooling"
@@ -24,7 +25,7 @@ def run(quick: Any) -> Any:
     cells, contacts = (6, 4.0) if quick else (10, 8.0)
     data, table = {}, Table(f"{cells**3} spheres, packing fraction 0.05, after {contacts:g} contacts a sphere")
     for name, (e_n, e_t) in CASES.items():
-        extended = granular.rough(e_t) if e_t != 1.0 else {}
+        extended = granular.rough(e_t) if e_t != 1.0 else ExtendedPhysics()
         system = granular.gas(cells, 0.05, 1, e_t != 1.0, restitution=float(e_n), extended=extended)
         time, had, found = granular.run_cooling(system, contacts, 20)
         start = found[0]

@@ -53,8 +53,8 @@ class SteppedWatch:
     """Ends a run in steps whose energy is no number; how far it may be off, potentials and step decide."""
 
     def __init__(self, physics: Physics, freedom: int) -> None:
-        thermostat = physics.steps.get("thermostat") or {}
-        self._warmth = freedom * float(thermostat.get("temperature", 0.0))
+        thermostat = physics.steps and physics.steps.thermostat
+        self._warmth = freedom * float(thermostat.temperature if thermostat else 0.0)
 
     def impossible(self, energy: float, reference: float, scale: float = 0.0) -> bool:
         """See `EnergyWatch.impossible`."""

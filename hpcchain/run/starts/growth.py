@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.config.demands.check import walls_of
 from hpcchain.errors import ConfigError, WindowError
 from hpcchain.io.growth_state import GrowthState
 from hpcchain.model.directors import build_directors
 from hpcchain.model.molecules.independence import DependentBonds
-from hpcchain.model.physics.extended import shapes_of, while_growing
-from hpcchain.model.physics.walls import volume_within, walls_of
+from hpcchain.model.physics.walls import volume_within
 from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.placement import NoArrangement, place
-from hpcchain.model.starts.start import build_physics, moved_along, physics_with
+from hpcchain.model.starts.start import build_physics, moved_along, physics_with, while_growing
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
@@ -325,7 +325,7 @@ class Growth:
         initial, topology = self._config.initial, self._topology
         unit = thermal_time(topology, initial.temperature)
         given = physics_with(self._config, stage.tick)
-        acting = while_growing(given.extended) | shapes_of(self._config)
+        acting = while_growing(given.extended, self._config)
         elastic = replace(given, restitution=1.0, contact_time=0.0, extended=acting)
         physics = with_short_steps(elastic, LONGEST_STEP * unit)
         now, calm = (position, velocity), (calm_position, calm_velocity)
@@ -417,7 +417,7 @@ def jam(config: Config, scale: float) -> str:
 
 def with_short_steps(physics: Physics, longest: float) -> Physics:
     """Return Physics with no kind's step longer than that [time]; a step of 0, the propagator's choice, stays so."""
-    kinds = [kind | {"step": min(kind["step"], longest)} if "step" in kind else kind for kind in physics.kinds]
+    kinds = tuple(kind and replace(kind, step=min(kind.step, longest)) for kind in physics.kinds)
     return replace(physics, step=min(physics.step, longest), kinds=kinds)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,10 +149,9 @@ def _physics_problem(config: Config, system: System) -> Any:
 
 
 def _table(physics: Physics) -> dict[str, Any]:
-    """Return constants as a table, kinds' own with all their options."""
-    kinds = [physics.of(kind) if own else None for kind, own in enumerate(physics.kinds)]
-    found = asdict(replace(physics, kinds=[]))
-    return found | {"kinds": [_table(own) if own else {} for own in kinds]}
+    """Return constants as a table, kinds' own with all that the run says of them."""
+    kinds = [None if own is None else physics.of(kind) for kind, own in enumerate(physics.kinds)]
+    return physics.table() | {"kinds": [{} if own is None else _table(own) for own in kinds]}
 
 
 def _molecules_problem(config: Config, system: System, mpi: Communicator | None) -> Any:

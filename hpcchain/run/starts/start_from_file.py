@@ -111,7 +111,7 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     state.image[:] = image
     state.extra = spins_of(found, comm, replace(system, physics=physics), ids, extra)
-    require_limits(str(path), topology, physics, position, np.arange(topology.beads))
+    require_limits(str(path), topology, physics, position, np.arange(topology.beads))  # type: ignore[arg-type]
     return System(system.box, topology, state, physics, directors=directors)
 
 
@@ -136,10 +136,10 @@ def spins_of(found: Checkpoint, comm: Single | World, system: System, ids: np.nd
     So it does with the other's orientations; if that has none, they are random. `ids` and `extra` are this rank's.
     """
     topology, there = system.topology, found.system.physics.extended
-    if "rough" not in there:
+    if there.rough is None:
         return np.zeros((topology.beads, 0))
     given = {"spin": extra[:, L.SPIN : L.SPIN + 3]}
-    if "orientations" in there:
+    if there.orientations:
         given["orientation"] = orientations_at(found.system, extra, ids, found.time)
     given = slabs.whole(comm.mpi if comm.size > 1 else None, topology.beads, ids, given)
     rows = first_rows(topology.beads)

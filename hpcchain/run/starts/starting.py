@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from hpcchain.config.demands.stepping import require_whole
 from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import CodeError, HpcchainError, UsageError
 from hpcchain.model.physics.spins import with_spins
-from hpcchain.model.starts.start import build_system
+from hpcchain.model.starts.start import build_system, stepping
 from hpcchain.own_folder import Unusable, require_own_file
 from hpcchain.parallel.agreement import agree, from_root, rank_of
 from hpcchain.run.guards.memory import BYTES_PER_RANK, BYTES_WHOLE, short_of_memory
@@ -76,7 +76,8 @@ def try_steps(config: Config, trust: bool = False, source: Path | str | None = N
         from hpcchain.steps.engine import require_room  # kernels that other runs need not load
 
         require_room(config)
-    modules = [asdict(one) for one in config.potentials if one.name == "module"]
+    steps = stepping(config)
+    modules = steps.modules if steps else []
     if modules:
         from hpcchain.steps.potentials.laws import try_laws  # kernels that other runs need not load
 
@@ -95,7 +96,7 @@ def require_own_potentials(physics: Physics, mpi: Communicator | None, trust: bo
     trust, source :
         See `try_steps`.
     """
-    modules = [one for one in physics.steps.get("potentials", ()) if one["name"] == "module"]
+    modules = physics.steps.modules if physics.steps else []
 
     def announce() -> None:
         from hpcchain.steps.potentials.laws import announced  # kernels that other runs need not load
@@ -109,14 +110,14 @@ def require_own_potentials(physics: Physics, mpi: Communicator | None, trust: bo
 
 def require_trusted(modules: list, trust: bool, source: Path | str | None = None) -> None:
     """Raise CodeError for the files of potentials, and for the file that names them, that others could have changed."""
-    files = {one["file"]: "potential.file: " for one in modules if os.path.lexists(one["file"])}
+    files = {one.file: "potential.file: " for one in modules if os.path.lexists(one.file)}
     if source is not None:
         files = {str(source): "", **files}
     for path, key in {} if trust else files.items():
         try:
             require_own_file(path)
         except Unusable as found:
-            what = f"{key}{found}" if key else f"{found}; it names {modules[0]['file']}"
+            what = f"{key}{found}" if key else f"{found}; it names {modules[0].file}"
             raise CodeError(
                 f"{what}, which is run as Python, with your rights: {found.mend}; or take the risk with --trust-code "
                 "(in Python: trust_code=True)"

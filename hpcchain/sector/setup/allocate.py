@@ -27,7 +27,6 @@ from hpcchain.model.physics.step_potentials import (
     farthest,
     limited_pairs,
     potential_table,
-    potentials_of,
 )
 from hpcchain.model.physics.walls import shapes_of, wall_rows
 from hpcchain.model.system import PERIODIC, WALL
@@ -77,7 +76,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.FALL] = np.sqrt(np.sum(gravity_of(physics) ** 2))
     par[L.SIMULTANEOUS] = physics.tick * 2.0**-20
     par[L.SIMULTANEOUS_GAP] = 1e-10
-    par[L.INSTANT_RULE] = INSTANT_RULES[physics.extended.get("simultaneous", "joint")]
+    par[L.INSTANT_RULE] = INSTANT_RULES[physics.extended.simultaneous]
     par[L.HORIZON] = physics.tick
     par[L.FIRST_STEP] = physics.tick
     par[L.ORIGIN : L.ORIGIN + L.AXES] = box.origin
@@ -92,11 +91,12 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[L.REACH_UNIT]
     par[L.QUANTUM], par[L.IMPULSE_QUANTUM] = quanta(system)
     par[L.ENERGY_QUANTUM] = energy_quantum(system)
-    thermostat = physics.extended.get("thermostat", {"rate": 0.0, "temperature": 0.0})
-    par[L.REDRAW_RATE], par[L.REDRAW_TEMPERATURE] = thermostat["rate"], thermostat["temperature"]
+    thermostat = physics.extended.thermostat
+    if thermostat is not None:
+        par[L.REDRAW_RATE], par[L.REDRAW_TEMPERATURE] = thermostat.rate, thermostat.temperature
     par[L.WALLS] = float(wall.any() or bool(shapes_of(physics)))
-    par[L.TURNS] = float("orientations" in physics.extended)
-    par[L.BEYOND], par[L.STEP_POTENTIALS] = beyond, float(bool(potentials_of(physics)))
+    par[L.TURNS] = float(bool(physics.extended.orientations))
+    par[L.BEYOND], par[L.STEP_POTENTIALS] = beyond, float(bool(physics.extended.potentials))
     reach = np.repeat(topology.exclude, np.diff(topology.first_bond)) * topology.bond_length
     longest = max(float(reach.max(initial=0.0)), longest_rod(topology), body_length(topology.site))
     par[L.SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
@@ -148,10 +148,10 @@ def energy_quantum(system: System) -> float:
 
 def energy_brought(physics: Physics, mass: float) -> float:
     """Return what a wall, a fixed bead or a thermostat gives a bead of a mass, in the mean [mass length^2 / time^2]."""
-    walls = physics.extended.get("walls", ())
-    given = [max(wall["temperature"], mass * wall["velocity"] ** 2) for wall in walls]
-    given.append(mass * physics.extended.get("fixed_speed", 0.0) ** 2)
-    return max([physics.extended.get("thermostat", {}).get("temperature", 0.0), *given])
+    acting = physics.extended
+    given = [max(wall.temperature, mass * wall.velocity**2) for wall in acting.walls]
+    given.append(mass * acting.fixed_speed**2)
+    return max([0.0 if acting.thermostat is None else acting.thermostat.temperature, *given])
 
 
 def build_sector(
@@ -221,7 +221,7 @@ def build_sector(
         **bond_arrays(classes, system, like),
         **queue_arrays(m),
         **event_arrays(mol, classes.most_moved(beads), log_rows, is_extended(system.physics)),
-        **scalar_arrays(n, m, len(classes.sizes), system.physics.extended.get("seed", 0)),
+        **scalar_arrays(n, m, len(classes.sizes), system.physics.extended.seed or 0),
     )
     return sector, ids
 

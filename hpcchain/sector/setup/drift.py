@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.layout import arrays as L
+from hpcchain.model.physics.constants import ExtendedPhysics
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.search.list_place import ROUND
 
@@ -50,8 +51,9 @@ def drift_of(system: System, motion: list[list[float]]) -> np.ndarray:
         Those of all beads together.
     """
     walled = system.box.boundary == WALL
-    acting = [name for name in ACTING if name in system.physics.extended]
-    if acting or (walled.any() and system.physics.extended):  # such walls may rub
+    extended = system.physics.extended
+    acting = any(getattr(extended, name) for name in ACTING)
+    if acting or (walled.any() and extended != ExtendedPhysics()):  # such walls may rub
         return np.zeros(3)
     with np.errstate(all="ignore"):
         mass, *momentum, beads, squares = np.sum(motion, axis=0)

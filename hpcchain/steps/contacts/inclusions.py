@@ -114,18 +114,18 @@ class Contacts:
         self.sharing = Sharing(constants.composition, comm)
         self.walls, self.mass = walls, constants.mass
         settings = physics.steps
-        self.h, self.integrator, self.solver = settings["step"], settings["integrator"], settings["solver"]
-        self.rounds = 1 if settings["predictions"] == 1 else MOST_ROUNDS
+        self.h, self.integrator, self.solver = settings.step, settings.integrator, settings.solver
+        self.rounds = 1 if settings.predictions == 1 else MOST_ROUNDS
         self.coefficients = Coefficients(self.composition, physics)
-        self.restitution, self.moreau = physics.restitution, settings.get("simultaneous") == "moreau"
-        self.metric = Metric(constants.composition, constants, settings) if settings["energy"] == "H2" else None
+        self.restitution, self.moreau = physics.restitution, settings.simultaneous == "moreau"
+        self.metric = Metric(constants.composition, constants, settings) if settings.energy == "H2" else None
         prototypes = self.composition.prototypes
         self.radius = np.where(prototypes.soft, 0.0, 0.5 * prototypes.diameter)
         self.reach = 2.0 * float(self.radius.max(initial=0.0))
         self.quanta = quanta
         self.counts = {"contacts": 0, "wall_contacts": 0}
         self.virial, self.wall_impulse, self.log, self.logs = 0, [0, 0, 0], [], False
-        self.event_row = SPUN_ROW if "rough" in physics.extended else EVENT_ROW
+        self.event_row = SPUN_ROW if physics.extended.rough else EVENT_ROW
         self.work, self.times = 0, (0.0, self.h)
         self.capacity = 64
 

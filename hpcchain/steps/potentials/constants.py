@@ -13,6 +13,7 @@ from hpcchain.steps.potentials import forces
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
+    from hpcchain.model.physics.constants import PotentialConstants, SteppedPhysics
     from hpcchain.model.system import Topology
 
 BONDED = {"harmonic": forces.HARMONIC, "fene": forces.FENE}
@@ -26,7 +27,7 @@ class Constants:
     Parameters
     ----------
     composition : Composition
-    settings : dict
+    settings : SteppedPhysics
         `Physics.steps`.
 
     Attributes
@@ -47,30 +48,30 @@ class Constants:
     apart : float
         The greatest distance at which beads that few bonds join are left out of lists, at the bonds' lengths of the
         input [length].
-    modules : list of dict
+    modules : list of PotentialConstants
         Potentials of a user's own.
     field : (7,) float64 array
         See `forces.field_forces`.
     """
 
-    def __init__(self, composition: Composition, settings: dict) -> None:
+    def __init__(self, composition: Composition, settings: SteppedPhysics) -> None:
         self.composition = composition
         prototypes = composition.prototypes
         self.mass = prototypes.inertia
         names = composition.type_names
-        potentials = settings["potentials"]
-        self.pairs = pair_table(names, [one for one in potentials if one["name"] in PAIRS])
+        potentials = settings.potentials
+        self.pairs = pair_table(names, [one for one in potentials if one.name in PAIRS])
         self.reach = self.pair_reach = float(np.sqrt(self.pairs[:, :, forces.CUTOFF2].max(initial=0.0)))
         self.kind = self.bead_type = prototypes.bead_type.astype(np.int32)
         if np.all(self.pairs == self.pairs[0, 0]):
             self.pairs, self.kind = self.pairs[:1, :1].copy(), np.zeros_like(self.kind)
-        self.bonds, row = bond_table(names, [one for one in potentials if one["name"] in BONDED])
+        self.bonds, row = bond_table(names, [one for one in potentials if one.name in BONDED])
         self.field = field_of(settings)
-        self.modules = [one for one in potentials if one["name"] == "module"]
+        self.modules = settings.modules
         for k, one in enumerate(self.modules):
-            if one["on"] == "pair":
-                self.reach = max(self.reach, one["cutoff"])
-            if one["on"] == "bond":
+            if one.on == "pair":
+                self.reach = max(self.reach, one.reach)
+            if one.on == "bond":
                 row[acts_on(names, one)] = -2 - k
         self._find_partners(prototypes, row)
 
@@ -121,20 +122,20 @@ def pair_table(names: tuple, potentials: list) -> np.ndarray:
     return table
 
 
-def pair_row(one: dict) -> tuple[float, float, float, float]:
+def pair_row(one: PotentialConstants) -> tuple[float, float, float, float]:
     """Return 24 epsilon, sigma^2, cutoff^2 and the energy at the cutoff, which is taken off where it is shifted."""
-    sigma2 = one["sigma"] ** 2
-    if one["name"] == "wca":
-        return 24.0 * one["epsilon"], sigma2, forces.WCA2 * sigma2, -one["epsilon"]
-    if one["cutoff"] == "none":
-        return 24.0 * one["epsilon"], sigma2, np.inf, 0.0
-    cutoff2 = one["cutoff"] ** 2
+    sigma2 = one.sigma**2
+    if one.name == "wca":
+        return 24.0 * one.epsilon, sigma2, forces.WCA2 * sigma2, -one.epsilon
+    if one.cutoff == "none":
+        return 24.0 * one.epsilon, sigma2, np.inf, 0.0
+    cutoff2 = one.reach**2
     s6 = (sigma2 / cutoff2) ** 3
-    shift = 4.0 * one["epsilon"] * (s6 * s6 - s6) if one["shift"] else 0.0
-    return 24.0 * one["epsilon"], sigma2, cutoff2, shift
+    shift = 4.0 * one.epsilon * (s6 * s6 - s6) if one.shift else 0.0
+    return 24.0 * one.epsilon, sigma2, cutoff2, shift
 
 
-def acts_on(names: tuple, one: dict) -> np.ndarray:
+def acts_on(names: tuple, one: PotentialConstants) -> np.ndarray:
     """Return which pairs of types (t, t) bool a potential is for."""
     found = np.zeros((len(names), len(names)), dtype=bool)
     for i, j in types_of(names, one):
@@ -142,11 +143,11 @@ def acts_on(names: tuple, one: dict) -> np.ndarray:
     return found
 
 
-def types_of(names: tuple, one: dict) -> list:
+def types_of(names: tuple, one: PotentialConstants) -> list:
     """Return the pairs (i, j), i <= j, of types that a potential is for."""
-    if one["types"] is None:
+    if one.types is None:
         return [(i, j) for i in range(len(names)) for j in range(i, len(names))]
-    i, j = sorted(names.index(name) for name in one["types"])
+    i, j = sorted(names.index(name) for name in one.types)
     return [(i, j)]
 
 
@@ -154,8 +155,8 @@ def bond_table(names: tuple, potentials: list) -> tuple[np.ndarray, np.ndarray]:
     """Return the (b, 5) table of bonds, and the (t, t) rows of it of bonds between beads of two types, -1: none."""
     table, row = np.zeros((len(potentials), 5)), np.full((len(names), len(names)), -1)
     for k, one in enumerate(potentials):
-        epsilon, sigma = (one["epsilon"], one["sigma"]) if one["name"] == "fene" else (0.0, 0.0)
-        table[k] = BONDED[one["name"]], one["stiffness"], one["length"], epsilon, sigma**2
+        epsilon, sigma = (one.epsilon, one.sigma) if one.name == "fene" else (0.0, 0.0)
+        table[k] = BONDED[one.name], one.stiffness, one.length, epsilon, sigma**2
         for i, j in types_of(names, one):
             if row[i, j] >= 0:
                 raise ConfigError(f"potential: bonds of {names[i]} and {names[j]} have two potentials; give them one")
@@ -163,11 +164,11 @@ def bond_table(names: tuple, potentials: list) -> tuple[np.ndarray, np.ndarray]:
     return table, row
 
 
-def field_of(settings: dict) -> np.ndarray:
+def field_of(settings: SteppedPhysics) -> np.ndarray:
     """Return gravity, and the stiffness and centre of the springs that draw all beads to one place."""
     field = np.zeros(FIELD)
-    field[:3] = settings["gravity"]
-    centers = [one for one in settings["potentials"] if one["name"] == "center"]
+    field[:3] = settings.gravity
+    centers = [one for one in settings.potentials if one.name == "center"]
     if centers:
-        field[3], field[4:] = centers[0]["stiffness"], centers[0]["center"]
+        field[3], field[4:] = centers[0].stiffness, centers[0].center
     return field

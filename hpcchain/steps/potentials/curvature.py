@@ -31,6 +31,7 @@ from hpcchain.steps.potentials.lists import NEAREST
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
+    from hpcchain.model.physics.constants import SteppedPhysics
     from hpcchain.steps.contacts.clusters import Geometry, Pool, Responses
     from hpcchain.steps.potentials.constants import Constants
     from hpcchain.steps.potentials.interactions import Interactions
@@ -251,14 +252,14 @@ class Metric:
     ----------
     composition : Composition
     constants : Constants
-    settings : dict
+    settings : SteppedPhysics
         `Physics.steps`.
     """
 
-    def __init__(self, composition: Composition, constants: Constants, settings: dict) -> None:
+    def __init__(self, composition: Composition, constants: Constants, settings: SteppedPhysics) -> None:
         self.composition, self.constants = composition, constants
-        h = settings["step"]
-        self.factor = h * h / 6.0 if settings["base"] == "verlet" else -h * h / 12.0
+        h = settings.step
+        self.factor = h * h / 6.0 if settings.base == "verlet" else -h * h / 12.0
         self.capacity = 64
 
     def set_beads(self, ids: np.ndarray, interactions: Interactions) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hpcchain.config.keys.sections import Config
+    from hpcchain.model.physics.constants import PotentialConstants
     from hpcchain.steps.potentials.constants import Constants
 
 LOG = logging.getLogger("hpcchain.run")
@@ -38,7 +39,7 @@ SLOPE, STEP = 1e-4, 1e-6
 """By how much a derivative may be off the differences of the energy, relative; these differences' relative step."""
 
 
-def source_of(one: dict, comm: Any = None) -> bytes:
+def source_of(one: PotentialConstants, comm: Any = None) -> bytes:
     """Return the text of a potential's file, the same on all ranks and with the digest that it began with; collective.
 
     Without `comm` it is read here alone.
@@ -52,17 +53,17 @@ def source_of(one: dict, comm: Any = None) -> bytes:
     found: bytes | ConfigError | None = None
     if comm.rank == 0:
         try:
-            found = content(one["file"])
-            if digest(found) != one["digest"]:
+            found = content(one.file)
+            if digest(found) != one.digest:
                 found = ConfigError(
-                    f"potential.file: {one['file']} is not what the run began with (its SHA-256 was {one['digest']}); "
+                    f"potential.file: {one.file} is not what the run began with (its SHA-256 was {one.digest}); "
                     "put that back, or begin a new run"
                 )
         except Wrong as wrong:
             found = ConfigError(f"potential.file: {wrong}")
     found = comm.allgather(found)[0]
     if not isinstance(found, bytes):
-        raise found or ConfigError(f"potential.file: {one['file']} cannot be read")
+        raise found or ConfigError(f"potential.file: {one.file} cannot be read")
     return found
 
 
@@ -98,7 +99,7 @@ class Blame:
             raise CodeError(f"{self.where}: {said(error)}; {self.mend}") from None
 
 
-def law_of(one: dict, text: bytes) -> Any:
+def law_of(one: PotentialConstants, text: bytes) -> Any:
     """Return the compiled function of a potential, from the text of its file.
 
     Raises
@@ -108,10 +109,10 @@ def law_of(one: dict, text: bytes) -> Any:
     """
     where = named(one)
     module = ModuleType("hpcchain_user_potential")
-    module.__file__ = one["file"]
-    with Blame(f"potential.file: {one['file']} does not run", "mend it"):
-        exec(compile(text, one["file"], "exec"), module.__dict__)  # noqa: S102  # the user asks for it
-        function = getattr(module, one["function"], None)
+    module.__file__ = one.file
+    with Blame(f"potential.file: {one.file} does not run", "mend it"):
+        exec(compile(text, one.file, "exec"), module.__dict__)  # noqa: S102  # the user asks for it
+        function = getattr(module, one.function, None)
         function = getattr(function, "py_func", function)
     if not callable(function):
         raise CodeError(f"{where} is not there; name a function of the file")
@@ -124,12 +125,12 @@ def law_of(one: dict, text: bytes) -> Any:
     return law
 
 
-def named(one: dict) -> str:
+def named(one: PotentialConstants) -> str:
     """Return how messages call the function of a potential."""
-    return f"potential.function: {one['function']!r} of {one['file']}"
+    return f"potential.function: {one.function!r} of {one.file}"
 
 
-def fails(one: dict) -> Blame:
+def fails(one: PotentialConstants) -> Blame:
     """Return what calls of a potential's function stand in."""
     return Blame(f"{named(one)} fails", "it must return a number at every distance")
 
@@ -144,12 +145,12 @@ def said(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(lines)[:300]}" if lines else type(error).__name__
 
 
-def try_law(one: dict, law: Callable, scale: float) -> None:
+def try_law(one: PotentialConstants, law: Callable, scale: float) -> None:
     """Raise CodeError where a function returns what is no energy with its derivative.
 
     Parameters
     ----------
-    one : dict
+    one : PotentialConstants
         The potential.
     law : callable
     scale : float
@@ -179,21 +180,20 @@ class Passes:
 
     Parameters
     ----------
-    one : dict
-        Of `Physics.steps["potentials"]`.
+    one : PotentialConstants
     law : callable
         See `law_of`.
     names : tuple of str
         Types of beads.
     """
 
-    def __init__(self, one: dict, law: Callable, names: tuple) -> None:
-        self.on, self.fails = one["on"], fails(one)
+    def __init__(self, one: PotentialConstants, law: Callable, names: tuple) -> None:
+        self.on, self.fails = one.on, fails(one)
         self.acts = acts_on(names, one)
         if self.on == "pair":
             with self.fails:
-                self.near = (one["cutoff"] ** 2, float(law(one["cutoff"])[0]) if one["shift"] else 0.0)
-        self.center = np.array(one["center"] or [0.0, 0.0, 0.0])
+                self.near = (one.reach**2, float(law(one.cutoff)[0]) if one.shift else 0.0)
+        self.center = np.array(one.center or [0.0, 0.0, 0.0])
         self.run = {"pair": pair_pass, "bond": bond_pass, "center": center_pass}[self.on](law)
 
 
@@ -206,7 +206,7 @@ def passes_of(constants: Constants, comm: Any) -> list:
 def announced(modules: list) -> list:
     """Return the texts of the files of some potentials, after saying which are going to be run; see `source_of`."""
     texts = [source_of(one) for one in modules]
-    for file, found in dict.fromkeys((one["file"], one["digest"]) for one in modules):
+    for file, found in dict.fromkeys((one.file, one.digest) for one in modules):
         LOG.info("running %s as Python (SHA-256 %s)", file, found)
     return texts
 
@@ -217,17 +217,17 @@ def try_laws(config: Config, modules: list) -> None:
     Parameters
     ----------
     config : Config
-    modules : list of dict
+    modules : list of PotentialConstants
         Its potentials that are a user's own.
     """
     lengths = [float(np.mean(kind.bond_length)) for kind in config.molecules if kind.bond_count]
     for one, text in zip(modules, announced(modules), strict=True):
         scale = {
-            "pair": one["cutoff"],
+            "pair": one.cutoff,
             "bond": 1.2 * min(lengths, default=1.0),
             "center": 0.5 * max(config.box.size),
         }
-        try_law(one, law_of(one, text), scale[one["on"]])
+        try_law(one, law_of(one, text), scale[one.on])
 
 
 def pair_pass(law: Callable) -> Any:

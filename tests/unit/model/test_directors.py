@@ -165,7 +165,7 @@ def test_an_explicit_start(tmp_path):
     assert np.abs(orientation[2] - [0.6, 0.0, 0.8, 0.0]).max() < 1e-9
     assert abs(np.linalg.norm(orientation[2]) - 1.0) < 3e-16
     assert velocity.tolist() == [[0, 0, 0], [1, 2, -1], [2, 3, -3]]
-    assert system.physics.kinds == []
+    assert system.physics.kinds == ()
     bare = EXPLICIT.replace("orientations =", "#").replace("angular_velocities =", "#")
     still = build_system(config_of(tmp_path, bare))
     orientation, velocity = still.directors.start(still.topology, 0, 3)
@@ -175,7 +175,7 @@ def test_an_explicit_start(tmp_path):
 def test_a_propagator_of_their_own_is_not_the_engines(tmp_path):
     setting = 'molecule.1.propagator={ name = "variational", step = 0.02 }'
     system = build_system(config_of(tmp_path, EXPLICIT, setting))
-    assert system.physics.kinds == [] and system.physics.propagator == "taylor"
+    assert system.physics.kinds == () and system.physics.propagator == "taylor"
     assert system.directors.step.tolist() == [0.0, 0.02]
 
 

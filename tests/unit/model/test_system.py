@@ -36,8 +36,9 @@ def test_constants_of_a_run_are_frozen():
     ],
 )
 def test_tables_of_earlier_checkpoints_are_read(earlier, options):
-    assert Physics(0.5, options=earlier).options == options == Options.read(asdict(options))
-    assert Physics(0.5, kinds=[{"options": earlier}]).of(0).options == options
+    own = {"propagator": "taylor", "stages": 4, "step": 0.0, "tolerance": 1e-12, "options": earlier}
+    found = Physics.read(Physics(0.5).table() | {"options": earlier, "kinds": [{}, own]})
+    assert found.options == options == Options.read(asdict(options)) == found.of(1).options
 
 
 def test_what_is_no_option_is_refused():

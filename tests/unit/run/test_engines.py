@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics, StepPotential
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.decomposition import worth
 from hpcchain.run import engines
@@ -118,7 +119,12 @@ def test_engines_on_some_ranks_know_the_energies_of_square_wells(monkeypatch, gr
     """Else the energy that a run is to keep lacks the potential one, and the run ends as if the engine were wrong."""
     seam = SimpleNamespace(ActiveRanksEngine=lambda *_: "without", ActiveRanksWithEnergies=lambda *_: "with energies")
     monkeypatch.setitem(sys.modules, "hpcchain.parallel.active_ranks", seam)
-    wells = replace(SMALL, physics=replace(SMALL.physics, extended={"potentials": [{"types": ["A", "A"]}]}))
+    wells = replace(
+        SMALL,
+        physics=replace(
+            SMALL.physics, extended=ExtendedPhysics(potentials=(StepPotential(("A", "A"), (1.5,), (-1.0,)),))
+        ),
+    )
     assert engine_for(wells, config(sectors=[3, 1, 1]), FOUR, growth) == kind
 
 
@@ -126,7 +132,13 @@ def test_steps_have_their_own_engine(monkeypatch):
     found = []
     seam = SimpleNamespace(SteppedEngine=lambda *given: found.append(given))
     monkeypatch.setitem(sys.modules, "hpcchain.steps.engine", seam)
-    stepped = replace(SMALL, physics=replace(SMALL.physics, steps={"step": 0.1, "integrator": "gvi"}))
+    stepped = replace(
+        SMALL,
+        physics=replace(
+            SMALL.physics,
+            steps=SteppedPhysics(0.1, "gvi", "verlet", "H", 1, "newton", (), (0.0, 0.0, 0.0), None, 1, ()),
+        ),
+    )
     engine_for(stepped, config(list_shell=0.3, sectors=[2, 2, 1]), FOUR)
     engine_for(stepped, config(sectors=[2, 2, 1]), Single())
     assert found == [(stepped, FOUR, 0.3, [2, 2, 1], True), (stepped, None, None, None, True)]

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from hpcchain.errors import ConfigError
+from hpcchain.model.physics.constants import ExtendedPhysics, WallConstants
 from hpcchain.model.system import Physics
 from hpcchain.run.guards.collapse import CollapseWatch, spelled
 from hpcchain.sector.collapse import stuck
@@ -82,7 +83,9 @@ def test_what_would_help_is_what_has_not_been_tried(restitution, contact_time, w
 @pytest.mark.parametrize("gravity", [[0.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 def test_contacts_within_the_contact_time_are_not_helped_by_a_longer_one(restitution, gravity):
     """They keep their energy already; under gravity it is beads at rest that hop."""
-    physics = Physics(tick=TICK, restitution=restitution, contact_time=0.5, extended={"gravity": gravity})
+    physics = Physics(
+        tick=TICK, restitution=restitution, contact_time=0.5, extended=ExtendedPhysics(gravity=tuple(gravity))
+    )
     clock = Clock()
     watch, said = CollapseWatch(physics, 1, 1e9, clock), []
     for clock.now, state in ((0.0, engine(0.0, 0)), (2.0, engine(0.01, 0, 10**6))):
@@ -94,9 +97,9 @@ def test_contacts_within_the_contact_time_are_not_helped_by_a_longer_one(restitu
 
 
 def test_walls_that_take_energy_collapse_too():
-    walls = [{"restitution": 0.5}]
+    walls = (WallConstants("x-", None, None, None, None, 0.0, 0.0, 0.5),)
     clock = Clock()
-    watch, said = CollapseWatch(Physics(tick=TICK, extended={"walls": walls}), 1, 1e9, clock), []
+    watch, said = CollapseWatch(Physics(tick=TICK, extended=ExtendedPhysics(walls=walls)), 1, 1e9, clock), []
     for clock.now, state in ((0.0, engine(0.0, 0)), (2.0, engine(0.01, 0, 10**6))):
         said.append(watch.warning(state))
     assert "inelastic collapse" in said[1] and said[1].endswith("a contact.contact_time ends that")

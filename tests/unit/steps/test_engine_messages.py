@@ -17,7 +17,7 @@ def counted(system, steps):
 
     def run(comm):
         engine = stepped_engine(system.physics)(dealt(system, comm), comm)
-        rows, h = [], system.physics.steps["step"]
+        rows, h = [], system.physics.steps.step
         for k in range(1, steps + 1):
             before = dict(engine.counters)
             engine.refresh.calls = 0

@@ -5,6 +5,7 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bonds import type_names
+from hpcchain.model.physics.constants import ExtendedPhysics
 from hpcchain.model.starts.start import physics_with
 
 TEXT = """
@@ -55,7 +56,7 @@ def test_pairs_are_read_and_written_out_again(load, tmp_path):
     physics = physics_with(config, 1.0)
     assert physics.longest_contact_time == 0.01
     assert not physics.is_elastic
-    assert physics.extended["rough"]["tangential_restitution"] == 0.5
+    assert physics.extended.rough.tangential_restitution == 0.5
 
 
 def test_smooth_elastic_runs_need_nothing_more(load):
@@ -63,7 +64,7 @@ def test_smooth_elastic_runs_need_nothing_more(load):
     assert plain.is_rough  # one pair still is
     text = TEXT[: TEXT.index("[contact]")].replace("moment = [0.1, 0.2, 0.1]\n", "") + "[run]\nend_time = 1\n"
     config = load(TEXT, text)
-    assert physics_with(config, 1.0).extended == {}
+    assert physics_with(config, 1.0).extended == ExtendedPhysics()
     assert physics_with(config, 1.0).is_elastic
 
 
@@ -151,7 +152,7 @@ def test_pairs_of_steps_are_written_out_again(load, tmp_path):
     again.write_text(config.to_toml())
     assert load_config(again) == config
     assert config.spins and not config.contact.is_rough
-    steps = physics_with(config, 1.0).steps
+    steps = physics_with(config, 1.0).steps.table()
     assert steps["pairs"] == [{"types": ["P", "z+"], "restitution": 0.2, "friction": 0.3}]
     assert steps["walls"] == {"z-": 0.4}
     assert not physics_with(config, 1.0).is_elastic
@@ -181,8 +182,8 @@ end_time = 1
 @pytest.mark.parametrize("rule", ["generalised", "moreau"])
 def test_rules_for_one_instant_are_part_of_the_run(load, rule):
     config = load(TEXT, RULED.replace("moreau", rule))
-    assert physics_with(config, 1.0).extended == {"simultaneous": rule}
-    assert physics_with(load(TEXT, RULED.replace("moreau", "joint")), 1.0).extended == {}
+    assert physics_with(config, 1.0).extended == ExtendedPhysics(simultaneous=rule)
+    assert physics_with(load(TEXT, RULED.replace("moreau", "joint")), 1.0).extended == ExtendedPhysics()
 
 
 @pytest.mark.parametrize("rule", ["generalised", "moreau"])
@@ -196,7 +197,7 @@ def test_rules_for_one_instant_are_part_of_the_run(load, rule):
 )
 def test_rules_for_one_instant_go_with_what_is_met_one_by_one(load, rule, more):
     config = load(TEXT, RULED.replace("moreau", rule), [more])
-    assert physics_with(config, 1.0).extended["simultaneous"] == rule
+    assert physics_with(config, 1.0).extended.simultaneous == rule
 
 
 def test_rules_for_one_instant_do_not_go_with_the_variational_law(load):

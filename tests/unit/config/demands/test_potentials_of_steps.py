@@ -4,7 +4,7 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
-from hpcchain.model.physics.extended import settings
+from hpcchain.model.starts.start import beyond_smooth_beads
 
 STEPS = {"name": '"steps"', "types": '["A", "A"]', "distances": "[1.5, 2.0]", "energies": "[-1.0, 0.5]"}
 LIMITS = "[{ separation = 2, least = 1.2, most = 1.9 }]"
@@ -127,7 +127,7 @@ def test_the_resolved_input_loads_back(tmp_path):
     path = tmp_path / "again.toml"
     path.write_text(config.to_toml())
     assert load_config(path) == config
-    assert settings(config) == {
+    assert beyond_smooth_beads(config).table() == {
         "potentials": [{"types": ["A", "A"], "distances": [1.5, 2.0], "energies": [-1.0, 0.5]}],
         "distance_limits": [[[2, 1.2, 1.9]]],
     }

@@ -117,4 +117,4 @@ def test_files_have_potentials_of_types_that_no_kind_is_named_for(tmp_path):
     assert "H" not in system.topology.names
     path = tmp_path / "typed.h5"
     write_checkpoint(path, None, system, 0.0, {}, "")
-    assert read_checkpoint(path).system.physics.extended["potentials"][0]["types"] == ["H", "P"]
+    assert read_checkpoint(path).system.physics.extended.potentials[0].types == ("H", "P")

@@ -5,15 +5,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from hpcchain.model.physics.constants import WallConstants
 from hpcchain.model.physics.walls import enclosures, meeting_time, outside, volume_within
 
-SPHERE = {"side": None, "shape": "sphere", "center": [5.0, 5.0, 5.0], "axis": None, "radius": 4.0, "velocity": 0.5}
-TUBE = {"side": None, "shape": "cylinder", "center": [5.0, 5.0, 0.0], "axis": "z", "radius": 2.0, "velocity": 0.0}
+SPHERE = WallConstants(None, "sphere", (5.0, 5.0, 5.0), 4.0, None, 0.5, 0.0, 1.0)
+TUBE = WallConstants(None, "cylinder", (5.0, 5.0, 0.0), 2.0, "z", 0.0, 0.0, 1.0)
 BOX = SimpleNamespace(size=np.array([10.0, 12.0, 20.0]))
 
 
 def side(name, velocity):
-    return {"side": name, "shape": None, "velocity": velocity}
+    return WallConstants(name, None, None, None, None, velocity, 0.0, 1.0)
 
 
 @pytest.mark.parametrize("wall", [SPHERE, TUBE])
@@ -23,10 +24,10 @@ def test_beads_reach_beyond_a_wall_by_what_lies_outside(wall):
     position, radius = rng.uniform(0.0, 10.0, (40, 3)), rng.uniform(0.1, 1.0, 40)
     net = rng.normal(size=(20000, 3))
     net /= np.linalg.norm(net, axis=1)[:, None]
-    across = np.array([axis != wall["axis"] for axis in "xyz"])
+    across = np.array([axis != wall.axis for axis in "xyz"])
     for place, r, reach in zip(position, radius, outside([wall], position, radius)[:, 0], strict=True):
-        away = np.linalg.norm((place + r * net - wall["center"])[:, across], axis=1)
-        assert away.max() - wall["radius"] == pytest.approx(reach, abs=2e-3)
+        away = np.linalg.norm((place + r * net - wall.center)[:, across], axis=1)
+        assert away.max() - wall.radius == pytest.approx(reach, abs=2e-3)
 
 
 def test_the_least_volume_counts():

@@ -12,7 +12,7 @@ from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.io.growth_state import read_growth
 from hpcchain.model.starts.overlap import bead_overlap
-from hpcchain.model.system import Physics
+from hpcchain.model.system import KindPhysics, Options, Physics
 from hpcchain.model.topology import build_topology
 from hpcchain.parallel.comm import Single
 from hpcchain.run.guards.signals import Stopped
@@ -109,7 +109,8 @@ def test_heavy_beads_do_not_make_the_others_wait_for_ever():
 
 
 def test_shorter_steps_and_those_of_the_propagators_choice_stay():
-    physics = Physics(0.5, "rattle", step=0.1, kinds=[{"step": 0.02}, {"step": 3.0}, {"step": 0.0}, {"stages": 3}])
+    kinds = tuple(KindPhysics("rattle", 4, step, 1e-12, Options()) for step in (0.02, 3.0, 0.0)) + (None,)
+    physics = Physics(0.5, "rattle", step=0.1, kinds=kinds)
     limited = with_short_steps(physics, 0.2)
     assert [each.step for each in limited.every()] == [0.02, 0.2, 0.0, 0.1]
     assert with_short_steps(Physics(0.5), 0.2).step == 0.0

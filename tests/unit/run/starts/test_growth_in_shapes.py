@@ -1,5 +1,7 @@
 """Starts that are grown in spheres and cylinders: within, without overlaps, the same on one rank and on two."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,13 +33,13 @@ def tables(shape, **more):
 def test_molecules_grow_within_a_shape(shape):
     """Packing fraction .26 and .18 of the shape; a run from there meets the shape and stays inside."""
     system = grown_system(config_from_table(tables(shape), "in.toml"))
-    walls, radius = system.physics.extended["walls"], 0.5 * system.topology.diameter
+    walls, radius = system.physics.extended.walls, 0.5 * system.topology.diameter
     assert outside(walls, system.state.position, radius).max() < 0.0
     assert bead_overlap(system.box, system.topology, system.state.position) is None
     engine = Engine(system, log_events=True)
     engine.advance(1.0)
     assert -7 in engine.drain_events()["bead"]
-    now = [wall | {"radius": wall["radius"] - wall["velocity"]} for wall in walls]
+    now = [replace(wall, radius=wall.radius - wall.velocity) for wall in walls]
     position = engine.frame(1.0)[0][np.argsort(engine.ids)]
     assert outside(now, position, radius).max() < 1e-12
 

@@ -11,7 +11,7 @@ import pytest
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import is_divided
-from hpcchain.model.system import OPEN, PERIODIC, WALL, Options, State
+from hpcchain.model.system import OPEN, PERIODIC, WALL, KindPhysics, Options, State
 from hpcchain.sector.events.stretch_event import stretch_contact
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough, wall_table, with_extended
@@ -285,6 +285,9 @@ def test_what_rubs_along_a_flat_chain_is_felt_far_away():
     assert np.abs(found[1][:n, 0]).max() > 0.01
 
 
+KIND = {"propagator": "taylor", "stages": 4, "step": 0.0, "tolerance": 1e-12, "options": Options()}
+
+
 def hit_by_a_trimer(speed=2.0, **own):
     """Return a long chain, divided into parts, and a trimer that falls on its middle, moved as `own` says."""
     system = line(100, [], velocity=[0.2, 0.1, 0.0], bend=0.25, seed=1)
@@ -295,8 +298,8 @@ def hit_by_a_trimer(speed=2.0, **own):
     v = np.array([[0.0, -speed, 0.0], [0.0, -1.1 * speed, 1.5], [0.4, -0.75 * speed, -1.0]])
     trimer = (chain_bonds(3), x, project(chain_bonds(3), x, v, np.ones(3)), np.ones(3))
     found = make_system([(chain_bonds(100), place, velocity, mass), trimer], (140.0, 40.0, 40.0), diameter=0.9)
-    kinds = [{"propagator": "taylor", "options": Options(stretches=True)}, {"options": Options()} | own]
-    return replace(found, physics=replace(found.physics, kinds=kinds))
+    kinds = KIND | {"options": Options(stretches=True)}, KIND | own
+    return replace(found, physics=replace(found.physics, kinds=tuple(KindPhysics(**kind) for kind in kinds)))
 
 
 def energy_of(engine, time):

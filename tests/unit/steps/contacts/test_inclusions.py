@@ -269,7 +269,10 @@ def test_steps_are_symplectic(base):
 def test_a_step_too_long_for_the_midpoint_rule_is_refused():
     """A step of an input as long as that is refused before; other potentials may become so stiff in a run."""
     system = system_of(pogo("midpoint", "H"))
-    system.physics.steps["potentials"][0]["stiffness"] = 2400.0
+    steps = system.physics.steps
+    stiff = replace(steps.potentials[0], stiffness=2400.0)
+    steps = replace(steps, potentials=(stiff, *steps.potentials[1:]))
+    system = replace(system, physics=replace(system.physics, steps=steps))
     with pytest.raises(StepError, match='steps.base = "midpoint" finds no step.*steps.step smaller'):
         SteppedEngine(system, skin=1e9).advance(10.0)
 

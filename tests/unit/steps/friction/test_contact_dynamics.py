@@ -188,7 +188,7 @@ def test_impulses_are_in_their_cones_and_against_the_slip(solver, kinds, frictio
     system = system_of(
         heap(3, 12 if kinds == ("monomer",) else 4, 2.4 if len(kinds) == 1 else 4.7, kinds, contact=contact)
     )
-    system = replace(system, physics=replace(system.physics, steps=system.physics.steps | {"solver": solver}))
+    system = replace(system, physics=replace(system.physics, steps=replace(system.physics.steps, solver=solver)))
     engine, seen = watched(system)
     loaded = sticking = 0
     for k in range(1, 151):
@@ -337,7 +337,7 @@ def test_a_bond_that_turns_keeps_the_energy_to_the_square_of_the_step():
     off = []
     for step in (0.01, 0.005):
         system = system_of(heap(5, 4, 4.7, ("chain", "dimer"), contact={"restitution": 0.0, "friction": 0.0}))
-        system = replace(system, physics=replace(system.physics, steps=system.physics.steps | {"step": step}))
+        system = replace(system, physics=replace(system.physics, steps=replace(system.physics.steps, step=step)))
         engine = ContactEngine(system)
         found = [energy(engine, system)]
         for k in range(1, 41):
