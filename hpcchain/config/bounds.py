@@ -143,10 +143,8 @@ def without_strings(data: bytes) -> bytes:
 
 
 def _end_of(data: bytes, begin: int, sign: bytes, line: int) -> int:
-    """Return where the comment or string that begins with a sign ends, at the latest the line, at `line`, or the text.
-
-    It is looked for by hand: the possessive groups that such an expression needs are wrong in Python 3.11.2.
-    """
+    """Return where the comment or string that a sign begins ends: at the latest with the line, `line`, or the text."""
+    # It is looked for by hand: the possessive groups that such an expression needs are wrong in Python 3.11.2.
     if sign == b"#":
         return line
     limit = len(data) if len(sign) > 1 else line

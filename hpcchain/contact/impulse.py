@@ -303,10 +303,8 @@ def _mean_restitution(work, offset, contacts, normals, growths, count, e, impuls
 
 @kernel
 def _give_back(work, offset, contacts, normals, growths, count, e, impulses, projection_loss):
-    """Scale the impulses p of several contacts so that the energy after them is higher by `projection_loss`.
-
-    With Q = u (N Y)^-1 u of the closing rates u, p = -k (N Y)^-1 u changes the energy by (k^2 / 2 - k) Q.
-    """
+    """Scale the impulses p of several contacts so that the energy after them is higher by `projection_loss`."""
+    # With Q = u (N Y)^-1 u of the closing rates u, p = -k (N Y)^-1 u changes the energy by (k^2 / 2 - k) Q.
     q = 0.0
     for k in range(count):
         a = bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])

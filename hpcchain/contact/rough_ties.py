@@ -44,10 +44,8 @@ def _direction(s, k, d):
 
 @kernel
 def _list_equations(s, found):
-    """List contact and direction of each equation: normals of all that push, then slips of those that are rough.
-
-    Those that are to be smooth have no slips. Returns the numbers of normals and of equations.
-    """
+    """List contact and direction of each equation: normals of all that push, then slips of those that are rough."""
+    # Those that are to be smooth have no slips. Returns the numbers of normals and of equations.
     a = s.impulse_response
     n = 0
     for k in range(found):
@@ -171,10 +169,8 @@ def _write_resistance(s, normals, n):
 
 @kernel
 def _eliminate(a, first, last, n):
-    """Eliminate rows first, first + 1, ... before `last` from those behind them, above the diagonal alone.
-
-    Rows that depend on those before are left out: their pivots become 0.
-    """
+    """Eliminate rows first, first + 1, ... before `last` from those behind them, above the diagonal alone."""
+    # Rows that depend on those before are left out: their pivots become 0.
     for k in range(first, last):
         pivot = a[k * WIDTH + k]
         if not pivot > DEPENDS * a[DIAGONAL_ROW * WIDTH + k]:
@@ -212,10 +208,8 @@ def _solve(a, normals, n):
 
 @kernel
 def _energy_factor(a, normals, n):
-    """Return the factor of the impulses with which the energy changes by -t D t / 2 in spite of round-off.
-
-    Below the diagonal the equations are as they were.
-    """
+    """Return the factor of the impulses with which the energy changes by -t D t / 2 in spite of round-off."""
+    # Below the diagonal the equations are as they were.
     gained = 0.0
     spent = 0.0
     for k in range(n):
@@ -243,10 +237,8 @@ def _share(s, k, other):
 
 @kernel
 def _make_smooth(s, found, normals, factor):
-    """Make contacts smooth that would pull, or would with all slips turned round; return whether there are any.
-
-    So are all contacts of their molecules, and if that does not help all there are.
-    """
+    """Make contacts smooth that would pull, or would with all slips turned round; return whether there are any."""
+    # So are all contacts of their molecules, and if that does not help all there are.
     a = s.impulse_response
     pulls = False
     more = False

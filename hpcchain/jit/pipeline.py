@@ -187,10 +187,8 @@ class Inline(InlineInlinables):
         return True
 
     def _put_in_those_called(self, state, inliner):
-        """Put in the inlined functions that are called, not yet what they call; return whether there were any.
-
-        Branches on options that are not taken are left out first: nothing is put in that would be dropped at the end.
-        """
+        """Put in the inlined functions that are called, not yet what they call; return whether there were any."""
+        # Branches on options that are not taken are left out first: nothing is put in that would be dropped at the end.
         KnownOptions().run_pass(state)
         dead_branch_prune(state.func_ir, state.args)
         changed = False

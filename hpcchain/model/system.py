@@ -255,13 +255,7 @@ class State:
 
 @dataclass(frozen=True)
 class Options:
-    """Settings of a propagator by the names of the input's keys, and one of the program's own.
-
-    Attributes
-    ----------
-    rods : str
-        "steps" where rods under rattle move in steps; "exact" in runs that were begun before they could.
-    """
+    """Settings of a propagator by the names of the input's keys."""
 
     solver: str = "tridiagonal"
     collision: str = "variational"
@@ -270,28 +264,7 @@ class Options:
     stage_solver: str = "auto"
     contact_interval: float = 1e-4
     contact_stages: str = "falling"
-    rods: str = "exact"
     stretches: bool = False
-
-    @classmethod
-    def read(cls, table: dict) -> Options:
-        """Return the Options of a table, as checkpoints have it; those of stages earlier had one of their own.
-
-        Raises
-        ------
-        TypeError, AttributeError
-            If it is no such table.
-        """
-        given = dict(table)
-        stages = given.pop("stages", None)
-        if stages is None:
-            return cls(**given)
-        nested = stages.get("width", 0.0) > 0.0
-        given |= {"variant": stages.get("variant", cls.variant), "stage_solver": stages.get("solver", cls.stage_solver)}
-        if nested:
-            falling = "falling" if stages.get("falling") else "all"
-            given |= {"contact_search": "nested", "contact_interval": stages["width"], "contact_stages": falling}
-        return cls(**given)
 
 
 @dataclass(frozen=True)
@@ -306,8 +279,14 @@ class KindPhysics:
 
     @classmethod
     def read(cls, table: dict) -> KindPhysics:
-        """Return the KindPhysics of a table, as checkpoints have it; raises what `Options.read` does."""
-        return cls(**table | {"options": Options.read(table["options"])})
+        """Return the KindPhysics of a table, as checkpoints have it.
+
+        Raises
+        ------
+        TypeError, KeyError
+            If it is no such table.
+        """
+        return cls(**table | {"options": Options(**table["options"])})
 
 
 @dataclass(frozen=True)
@@ -366,7 +345,7 @@ class Physics:
         if not isinstance(kinds, list):
             raise ValueError("kinds: are not tables of propagators")
         own = {
-            "options": Options.read(table["options"]),
+            "options": Options(**table["options"]),
             "kinds": tuple(None if one == {} else KindPhysics.read(one) for one in kinds),
             "steps": SteppedPhysics.read(table["steps"]),
             "extended": ExtendedPhysics.read(table["extended"]),

@@ -154,10 +154,8 @@ class Observables:
         return {"rotational_energy": energy, "spin": np.array(spin), "rotational_temperature": temperature}
 
     def _collisional(self, tensor: list | None, interval: float) -> np.ndarray:
-        """Return (3, 3) what contacts add to the pressure tensor in the mean over the interval, NaN where not known.
-
-        Symmetric; a third of its trace and N kT / V, of N molecules, are the pressure [energy / length^3].
-        """
+        """Return (3, 3) what contacts add to the pressure tensor in the mean over the interval, NaN where not known."""
+        # Symmetric; a third of its trace and N kT / V, of N molecules, are the pressure [energy / length^3].
         if tensor is None or interval <= 0.0 or self._no_pressure:
             return np.full((3, 3), np.nan)
         xx, yy, zz, xy, xz, yz = tensor

@@ -12,10 +12,8 @@ MOST_SWEEPS = 10_000
 
 @kernel
 def _along(gs, state, start, x, offset, npad, im, tolerance, solver, ws):
-    """Move positions x along the start's bonds until all bonds are 1 (SHAKE); return how many sweeps that took.
-
-    ANALYTIC solves the tridiagonal Newton equations of all bonds at once, SWEEPING one bond after the other.
-    """
+    """Move positions x along the start's bonds until all bonds are 1 (SHAKE); return how many sweeps that took."""
+    # ANALYTIC solves the tridiagonal Newton equations of all bonds at once, SWEEPING one bond after the other.
     nb, stride = gs[BONDS], gs[STRIDE]
     low, high = gs[LOW], gs[HIGH]
     old, new, mu, upper = 0, 3 * stride, 6 * stride, 7 * stride

@@ -155,10 +155,8 @@ class ActiveRanksEngine:
         return reached, ranks
 
     def _agreed(self, seconds: float) -> list:
-        """Return how many ranks are to have molecules from now on, and how one that slept has failed; collective.
-
-        It is what the root says, of an engine that has taken so many seconds.
-        """
+        """Return how many ranks are to have molecules from now on, and how one that slept has failed; collective."""
+        # It is what the root says, of an engine that has taken so many seconds.
         said = [self.ranks, self._failure]
         if self.exchange.rank == 0 and self._choice is not None:
             said[0] = self._choice.next(self.ranks, self.engine.time, seconds)

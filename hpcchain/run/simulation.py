@@ -216,10 +216,8 @@ class Simulation:
         return ends
 
     def _all_called(self, action: Callable[[Simulation], Any]) -> bool:
-        """Call an action on every rank; return whether any rank's has asked to end.
-
-        Where it fails on one rank, all of them raise: those that went on without it would wait for it for ever.
-        """
+        """Call an action on every rank; return whether any rank's has asked to end."""
+        # Where it fails on one rank, all of them raise: those that went on without it would wait for it for ever.
         comm = self._run.comm
         try:
             ends = bool(action(self))

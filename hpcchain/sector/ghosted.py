@@ -293,10 +293,8 @@ class GhostedSector:
                 raise WindowBroken(status, self.core.failed_bead())
 
     def _rattling(self) -> int:
-        """Return the id of a bead whose molecule has had more contacts in the window than sound ones have, or -1.
-
-        Such a window takes memory without end; one that is only long is done again in parts.
-        """
+        """Return the id of a bead whose molecule has had more contacts in the window than sound ones have, or -1."""
+        # Such a window takes memory without end; one that is only long is done again in parts.
         s = self.sector
         events = s.window_event[1 : s.scalars[L.SCALAR_EVENT] + 1]
         if len(events) <= MOST_EVENTS:

@@ -212,10 +212,8 @@ class SteppedEngine:
             self.contacts.set_beads(ids[sequence], self.local, self.interactions)
 
     def _common_way(self) -> np.ndarray:
-        """Return by how much all beads move on in a step, (3,): midway between the fastest to either side; collective.
-
-        Lists are valid while no bead has moved far besides: beads of one velocity stay neighbours, however fast.
-        """
+        """Return by how much all beads move in a step, (3,): midway between the fastest to either side; collective."""
+        # Lists are valid while no bead has moved far besides: beads of one velocity stay neighbours, however fast.
         velocity = self.own.velocity[np.isfinite(self.own.velocity).all(axis=1)]
         most = self.comm.maximum(np.stack([velocity, -velocity], axis=1).max(axis=0, initial=-np.inf).ravel())
         return 0.5 * self.h * (most[:3] - most[3:]) if np.isfinite(most).all() else np.zeros(3)
@@ -371,20 +369,16 @@ class SteppedEngine:
         return self._ended(done)
 
     def _met(self, before: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, float, float, float]:
-        """Return known contacts with those that beads meet now; collective.
-
-        With how many are new and how many there are, on the rank with most of them, and `_thrown` of the farthest.
-        """
+        """Return known contacts with those that beads meet now; collective."""
+        # With how many are new and how many there are, on the rank with most of them, and `_thrown` of the farthest.
         self._tell_ghosts()
         found = together(pairs, self.contacts.find(before, self.position))
         counts = np.array([float(len(found) - len(pairs)), float(len(found)), self._thrown()])
         return found, *self.comm.maximum(counts)
 
     def _move_by_midpoint(self) -> np.ndarray:
-        """Move all beads by the midpoint rule, contacts among them, and add the second half of forces; collective.
-
-        Lists that do not reach where beads come to are made anew before the step, which begins again then.
-        """
+        """Move all beads by the midpoint rule, contacts among them, and add the second half of forces; collective."""
+        # Lists that do not reach where beads come to are made anew before the step, which begins again then.
         done, wider = None, False
         while done is None:
             done = self._midpoint(wider)
@@ -393,10 +387,8 @@ class SteppedEngine:
         return self._ended(done)
 
     def _midpoint(self, wider: bool) -> list | None:
-        """Solve a step of the midpoint rule; return what contacts have done, None when lists were too short for it.
-
-        They are then made anew; wider ones, if these are new already.
-        """
+        """Solve a step of the midpoint rule; return what contacts have done, None when lists were too short for it."""
+        # They are then made anew; wider ones, if these are new already.
         before, velocity = self.position.copy(), self.own.velocity.copy()
         pairs, rounds = NONE, self.contacts.rounds if self.contacts else 0
         done = self._settled(before, velocity, pairs)
@@ -468,10 +460,8 @@ class SteppedEngine:
         return done
 
     def _ended(self, done: list) -> np.ndarray:
-        """Count contacts, bring lists or ghosts up to date, return contacts at rest; collective.
-
-        They are those of own beads, or those that were solved here: all are some rank's.
-        """
+        """Count contacts, bring lists or ghosts up to date, return contacts at rest; collective."""
+        # They are those of own beads, or those that were solved here: all are some rank's.
         resting = NONE
         for one in done:
             self.contacts.count(one.pool, one.geometry, one.normal, one.impulse)
@@ -480,10 +470,8 @@ class SteppedEngine:
         return self._listed_after_contacts(resting)
 
     def _begun_in_lists(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return what `_begun` does, with lists that reach where beads are predicted to be; collective.
-
-        Lists that do not are made anew before the step, which begins again then, and look farther if need be.
-        """
+        """Return what `_begun` does, with lists that reach where beads are predicted to be; collective."""
+        # Lists that do not are made anew before the step, which begins again then, and look farther if need be.
         before, velocity = self._begun()
         wider = False
         while self._moved_far():
@@ -493,10 +481,8 @@ class SteppedEngine:
         return before, velocity
 
     def _list_anew(self, before: np.ndarray, velocity: np.ndarray, wider: bool) -> None:
-        """Make lists anew at a step's beginning, to which beads go back; collective.
-
-        `wider`: so wide that beads may move as far as one has moved by now.
-        """
+        """Make lists anew at a step's beginning, to which beads go back; collective."""
+        # `wider`: so wide that beads may move as far as one has moved by now.
         if wider:
             constants = self.interactions.constants
             given = self.time, self.h, self.moved, self._farthest_moved
@@ -519,10 +505,8 @@ class SteppedEngine:
         return moved if np.isfinite(moved) else 0.0
 
     def _are_too_short(self, far: float, before: np.ndarray, velocity: np.ndarray) -> bool:
-        """Return whether contacts have thrown a bead of any rank farther than lists look; collective.
-
-        Contacts that it meets there might be missed, so lists are made wider then, for the step to begin again.
-        """
+        """Return whether contacts have thrown a bead of any rank farther than lists look; collective."""
+        # Contacts that it meets there might be missed, so lists are made wider then, for the step to begin again.
         if far <= (0.5 * self.skin * (1.0 - ROUNDING)) ** 2:
             return False
         self.moved = math.sqrt(far)
@@ -579,10 +563,8 @@ class SteppedEngine:
             self.rigid.project(self.position, self.local, self.own.velocity)
 
     def _moved_far(self) -> bool:
-        """Return whether a bead of any rank may come into reach of one that is not listed; collective.
-
-        `stale` is then whether any rank has moved beads of which others have not been told.
-        """
+        """Return whether a bead of any rank may come into reach of one that is not listed; collective."""
+        # `stale` is then whether any rank has moved beads of which others have not been told.
         moved = lists.farthest(self.position, self.local, self.reference)
         wrong = float(self.torn is not None or self.stuck is not None or not np.isfinite(moved))
         greatest = self.comm.maximum(np.array([moved if np.isfinite(moved) else 0.0, wrong, float(self.stale)]))

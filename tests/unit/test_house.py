@@ -297,12 +297,36 @@ def is_annotated(node, in_class):
     return node.returns is not None and all(one.annotation is not None for one in given)
 
 
+SHORT_TEXT = 4
+
+
+def short_texts(source):
+    """Return the names of private functions whose docstrings take two to SHORT_TEXT lines."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("_") and ast.get_docstring(node) is not None:
+            text = node.body[0]
+            if not node.name.startswith("__") and 1 < text.end_lineno - text.lineno + 1 <= SHORT_TEXT:
+                found.append(node.name)
+    return found
+
+
+def test_private_functions_say_in_one_line_what_they_do():
+    found = {path.name: short_texts(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
+    assert not {name: each for name, each in found.items() if each}
+
+
+def test_short_texts_of_several_lines_are_found():
+    text = '    """Return it.\n\n    As it is.\n    """\n'
+    assert short_texts("def _one():\n" + text + "def two():\n" + text) == ["_one"]
+
+
 def test_all_but_kernels_have_types():
     paths = [path for path in sorted(PACKAGE.rglob("*.py")) if PLUMBING not in path.parents]
     assert [name for path in paths for name in unannotated(path)] == []
 
 
-STRICT = ("io",)
+STRICT = ("config", "io")
 """Folders whose types say what a value is; mypy is strict there, too (pyproject.toml)."""
 
 

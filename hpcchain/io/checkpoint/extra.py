@@ -31,10 +31,8 @@ def extra_tables(system: System, comm: Communicator | None) -> dict:
 
 
 def _own_tables(system: System, comm: Communicator | None) -> dict:
-    """Return what `extra_tables` does of what beads have in an extended run; collective.
-
-    Whether there are any, ranks with beads say: one that sleeps may have columns where those have none.
-    """
+    """Return what `extra_tables` does of what beads have in an extended run; collective."""
+    # Whether there are any, ranks with beads say: one that sleeps may have columns where those have none.
     tables, rows = tables_of(system.physics), system.state.extra
     if not tables:
         return {}

@@ -151,10 +151,8 @@ class Plan:
 def _plan(
     path: Path, kind: str, kept: int, link: str, heads: list, first: str, comm: Communicator | None
 ) -> Plan | None:
-    """Return the Plan of one output file, None if it needs no change or was never asked for; collective.
-
-    The `kept` rows from before part `first` must be in the file as it is now.
-    """
+    """Return the Plan of one output file, None if it needs no change or was never asked for; collective."""
+    # The `kept` rows from before part `first` must be in the file as it is now.
     exists = root_does(comm, path, "looking for it", path.exists)
     if not exists and kept:
         raise DataError(

@@ -200,10 +200,8 @@ def _fill_particles(particles: ParticleData, scene: Scene) -> None:
 
 
 def _fill_spins(particles: ParticleData, moment: np.ndarray, orientation: np.ndarray, spins: np.ndarray) -> None:
-    """Set orientation and spin as HOOMD has them: angmom is the quaternion 2 q S, S the spin in the sphere's own axes.
-
-    With the spin L in the box's axes that is 2 L q.
-    """
+    """Set orientation and spin as HOOMD has them: angmom is the quaternion 2 q S, S the spin in the body's axes."""
+    # With the spin L in the box's axes that is 2 L q.
     spin = np.column_stack([np.zeros(len(moment)), moment[:, None] * spins])
     particles.orientation, particles.angmom = orientation, 2.0 * times(spin, orientation)
     particles.moment_inertia = np.repeat(moment[:, None], 3, axis=1)

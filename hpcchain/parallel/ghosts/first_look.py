@@ -335,10 +335,8 @@ def _free_cells(low, length, distance, lattice, position, i):
 
 @inlined
 def _to_the_end(x, low, length, n, wraps):
-    """Return how many of an extent's layers lie between layer x and the nearer end that has other layers behind it.
-
-    Where axes do not wrap, what lies outside the box counts as being in the outermost cells.
-    """
+    """Return how many of an extent's layers lie between layer x and the nearer end that has other layers behind it."""
+    # Where axes do not wrap, what lies outside the box counts as being in the outermost cells.
     behind = n if length == n or (low == 0 and not wraps) else x
     ahead = n if length == n or (low + length == n and not wraps) else length - 1 - x
     return min(behind, ahead)

@@ -332,10 +332,8 @@ class GhostManager:
         self.balls.skin[rows] = self.skins.for_speeds(self.ghosted.molecule_ids[rows], speeds)
 
     def _send_ghosts(self, wanted: dict) -> np.ndarray | None:
-        """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here.
-
-        That is None if there was no room for one.
-        """
+        """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here."""
+        # That is None if there was no room for one.
         ghosted = self.ghosted
         beads = ghosted.beads_of(np.concatenate([NOBODY, *wanted.values()]))
         table = pack(ghosted.ids[beads], ghosted.state(beads), self.balls.position[beads])

@@ -276,10 +276,9 @@ def _next_order(work, at, k, fa, fb, fc):
 
 @kernel
 def _expand_turning(work, at, factors, h, tolerance):
-    """Make the series of the turning from its order 0 until two terms of a velocity in a row are below `tolerance`.
-
-    The last order is odd (`workspace`: KMAX). Where the highest is not enough the time is cut. Returns order and time.
-    """
+    """Make the series of the turning from its order 0 until two terms of a velocity in a row are below `tolerance`."""
+    # The last order is odd (`workspace`: KMAX). Where the highest is not enough the time is cut. Returns order and
+    # time.
     fa, fb, fc = factors
     least = tolerance * _next_order(work, at, 0, fa, fb, fc)
     before = last = 0.0

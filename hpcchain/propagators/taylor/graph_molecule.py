@@ -170,10 +170,8 @@ def web_hanging(work, offset, tiles, gs, go, h, tolerance, gx, gy, gz):
 
 @kernel
 def _expanded(work, offset, tiles, gs, go, h, small, pull):
-    """Expand the state in the block, with last terms below `small` [length]; return order and length.
-
-    `pull` is that of `graph_series`.
-    """
+    """Expand the state in the block, with last terms below `small` [length]; return order and length."""
+    # `pull` is that of `graph_series`.
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
     npad = W.LANES * tiles
     order = LEAST_ORDER

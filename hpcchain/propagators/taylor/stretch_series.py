@@ -105,10 +105,8 @@ def _products_of_two(work, p, k, tension, bx, by, bz):
 
 @inlined
 def _products(work, p, k):
-    """Return what `chain_series.products` does of order k; orders are summed by twos, from odd ones on.
-
-    What is there of the next order is kept where the impulse and the bounds have their rows.
-    """
+    """Return what `chain_series.products` does of order k; orders are summed by twos, from odd ones on."""
+    # What is there of the next order is kept where the impulse and the bounds have their rows.
     tension = load(work, p + LAMBDA + PER_ORDER * (k - 1))
     bx, by, bz = triple(work, p + W.HIST + PER_ORDER * (k + 1))
     if k % 2 == 1:

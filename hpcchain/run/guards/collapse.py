@@ -61,10 +61,8 @@ class CollapseWatch:
         return reason and f"{found} contacts in {passed:.3g} of time: {reason}"
 
     def _reason(self, passed: float, wall: float, apart: float) -> str | None:
-        """Return what so many contacts mean, `passed` [time] having taken `wall` seconds; None if the end is near.
-
-        A bead's are `apart` [time] in the mean.
-        """
+        """Return what so many contacts mean, `passed` [time] having taken `wall` seconds; None if the end is near."""
+        # A bead's are `apart` [time] in the mean.
         if loses(self._physics):
             return (
                 "beads that lose energy are pressed together and meet ever more often (inelastic collapse), and "

@@ -243,10 +243,8 @@ def _within(par, work, p, far, x, y, z):
 
 @inlined
 def _closing(par, gap, rate, speed):
-    """Return 1 where a gap closes within half of SIMULTANEOUS, else 0: beads at rest on one another are not due.
-
-    `speed` bounds the rate; below NOISE of it the search, too, finds none with what has just been hit.
-    """
+    """Return 1 where a gap closes within half of SIMULTANEOUS, else 0: beads at rest on one another are not due."""
+    # `speed` bounds the rate; below NOISE of it the search, too, finds none with what has just been hit.
     return 1.0 if gap < -0.5 * par[L.SIMULTANEOUS] * rate and rate < -NOISE * speed else 0.0
 
 

@@ -96,10 +96,8 @@ def _shift_inside(s, a, b, c):
 
 @kernel
 def _lever(s, a, b, distance, x, y, z, ticks, remainder):
-    """Return the vector between the centres of mass of the images that touch, the impulse on the first given.
-
-    In a window it is 0 where a chain's centre is asked for: sums with it follow when the window is final.
-    """
+    """Return the vector between the centres of mass of the images that touch, the impulse on the first given."""
+    # In a window it is 0 where a chain's centre is asked for: sums with it follow when the window is final.
     if b.row < 0:
         return 0.0, 0.0, 0.0
     if of_one_chain(s, a, b):

@@ -45,10 +45,8 @@ def _last_bond(side):
 
 @kernel
 def _handed_on(s, side, low, high):
-    """Return what bonds `low` to `high` of a stretch in the workspace hand on of a pull at the bond next to them.
-
-    Of T's factors it is the product of the multipliers: of whatever acts there, contacts as well as what spins pull.
-    """
+    """Return what bonds `low` to `high` of a stretch in the workspace hand on of a pull at the bond next to them."""
+    # Of T's factors it is the product of the multipliers: of whatever acts there, contacts as well as what spins pull.
     share = 1.0
     for bond in range(low, high + 1):
         share *= max(abs(s.work[bead_offset(side.offset, bond) + W.FORWARD]), LEAST_SHARE)

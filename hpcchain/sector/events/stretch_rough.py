@@ -73,10 +73,8 @@ def _momentum(s, side, c):
 
 @kernel
 def _rub(s, a, b, one, i, j, e, et):
-    """Apply the impulse of a contact of rough beads, or of one and a wall, as `contact.rough.rough_impulse` does.
-
-    Returns its part along the normal, 0 for a graze; `tangential` has the rest.
-    """
+    """Apply the impulse of a contact of rough beads, or of one and a wall, as `contact.rough.rough_impulse` does."""
+    # Returns its part along the normal, 0 for a graze; `tangential` has the rest.
     n, u = s.normals[L.CONTACT_NORMAL], s.impulses
     loss = a.loss + b.loss
     q = bead_offset(b.offset, b.bead) if j >= 0 else -1

@@ -260,10 +260,8 @@ def _search_span(s, i, stepper):
 
 @inlined
 def _concerns_others(s, i, j):
-    """Whether the contact of two beads is another rank's: neither is owned, and one is a far ghost.
-
-    Of the candidates of owned beads nothing is read: what lists have of them is seldom in the cache.
-    """
+    """Whether the contact of two beads is another rank's: neither is owned, and one is a far ghost."""
+    # Of the candidates of owned beads nothing is read: what lists have of them is seldom in the cache.
     if s.lists[i, L.OWNERSHIP] == L.OWNED:
         return False
     other = s.lists[j, L.OWNERSHIP]
@@ -272,10 +270,8 @@ def _concerns_others(s, i, j):
 
 @inlined
 def _against_bead(s, i, j, limit, best, stepper, extended):
-    """Compare bead i's contacts with bead j's segment, and with those of j closed since NOW, with the best so far.
-
-    Returns the row of a molecule that lacks its series, else -1; what `limit` is now; the best.
-    """
+    """Compare bead i's contacts with bead j's segment, and with those of j closed since NOW, with the best so far."""
+    # Returns the row of a molecule that lacks its series, else -1; what `limit` is now; the best.
     ticks = s.starts[i, L.START_TICKS]
     remainder = s.starts[i, L.START_REM]
     tick = s.par[L.TICK]
@@ -316,10 +312,8 @@ def _against_bead(s, i, j, limit, best, stepper, extended):
 
 @kernel
 def _tied(s, after_best, tied):
-    """Return whether an event is tied with the earliest (0, 1), once there is one more.
-
-    That comes a time `after_best` after the best so far, below 0 where it is earlier, which was `tied`.
-    """
+    """Return whether an event is tied with the earliest (0, 1), once there is one more."""
+    # That comes a time `after_best` after the best so far, below 0 where it is earlier, which was `tied`.
     if abs(after_best) < s.par[L.SIMULTANEOUS]:
         return np.int64(1)
     return np.int64(0) if after_best < 0.0 else tied
@@ -376,10 +370,8 @@ def _until_expiry(s, i, expiry, best, stepper):
 
 @inlined
 def _begun_since(s, i, r):
-    """Whether the segment in row r begins later than NOW, or at NOW with an event after that which bead i's began with.
-
-    Of what is due at one instant all has its order, and in a window what comes later may have been done before.
-    """
+    """Whether row r's segment begins later than NOW, or at NOW with an event after that which bead i's began with."""
+    # Of what is due at one instant all has its order, and in a window what comes later may have been done before.
     if s.starts[r, L.START_TICKS] != s.par[L.NOW] or s.starts[r, L.START_REM] != s.par[L.NOW_REM]:
         return earlier(s.par[L.NOW], s.par[L.NOW_REM], s.starts[r, L.START_TICKS], s.starts[r, L.START_REM])
     together = s.starts[i, L.START_TICKS] == s.par[L.NOW] and s.starts[i, L.START_REM] == s.par[L.NOW_REM]
@@ -397,10 +389,8 @@ def _meeting_time(s, i, r, j, newer, limit, stepper, extended):
 
 @kernel
 def _against_limited(s, i, limit, best, extended):
-    """Compare with the best so far when bead i comes to the limits of its distance from others of its molecule.
-
-    Returns as `_against_bead`.
-    """
+    """Compare with the best so far when bead i comes to the limits of its distance from others of its molecule."""
+    # Returns as `_against_bead`.
     lacking = np.int64(-1)
     if extended is not None:
         for e in range(s.limited_row[i], s.limited_row[i + 1]):

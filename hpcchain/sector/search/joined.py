@@ -7,10 +7,8 @@ from hpcchain.sector.search.step_time import limit_of_pair
 
 @kernel
 def _joined_across(s, m, i, j):
-    """Whether bead i of molecule row m is bonded to bead j of the part of the same long chain beside it.
-
-    Row j may be of a closed segment, whose molecule row has the chain and place of the part that it was of.
-    """
+    """Whether bead i of molecule row m is bonded to bead j of the part of the same long chain beside it."""
+    # Row j may be of a closed segment, whose molecule row has the chain and place of the part that it was of.
     h = s.segment[j, L.MOLECULE]
     if s.block[m, L.BLOCK_CHAIN] < 0 or s.block[m, L.BLOCK_CHAIN] != s.block[h, L.BLOCK_CHAIN]:
         return False

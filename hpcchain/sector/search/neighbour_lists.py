@@ -235,10 +235,8 @@ def _amend_list(s, i, number, qx, qy, qz):
 
 @inlined
 def _newly_near(s, i, number, at, qx, qy, qz):
-    """Write the beads near bead i's origin that were not near the former one to `found`, from `at` on; return the end.
-
-    The cells are the first `number` of `found`. Returns -1 where that has no room.
-    """
+    """Write the beads near bead i's origin, and not near the former one, to `found`, from `at` on; return the end."""
+    # The cells are the first `number` of `found`. Returns -1 where that has no room.
     px = np.int64(s.origin_fractions[i, L.FRACTION_X])
     py = np.int64(s.origin_fractions[i, L.FRACTION_Y])
     pz = np.int64(s.origin_fractions[i, L.FRACTION_Z])

@@ -146,10 +146,9 @@ def _end_of_approach(s, pair, t):
 
 @kernel
 def _minimum_gap(s, pair, low, high):
-    """Return where the gap is least between two times, or the first time tried where it is not positive, and it.
-
-    By golden section: the gap's rate is less accurate than the gap, its velocities being as they come (`collocation`).
-    """
+    """Return where the gap is least between two times, or the first time tried where it is not positive, and it."""
+    # By golden section: the gap's rate is less accurate than the gap, its velocities being as they come
+    # (`collocation`).
     a = high - GOLDEN * (high - low)
     b = low + GOLDEN * (high - low)
     gap_a, rate = _gap(s, pair, a)
@@ -266,10 +265,8 @@ def _refined(s, pair, series_error, t):
 
 @kernel
 def _constants(s, pair):
-    """Return where in the static table the constants for nested intervals begin; -1 where neither molecule wants them.
-
-    Where both do, it is the kind that comes first in the table that decides, whoever asks.
-    """
+    """Return where the constants for nested intervals begin in the static table, -1 where neither molecule has any."""
+    # Where both do, it is the kind that comes first in the table that decides, whoever asks.
     first = _nesting(s, s.segment[pair.i, L.MOLECULE])
     other = _nesting(s, s.segment[pair.j, L.MOLECULE]) if pair.j >= 0 else np.int64(-1)
     return other if first < 0 or 0 <= other < first else first
@@ -286,10 +283,8 @@ def _nesting(s, m):
 
 @kernel
 def _nested(s, pair, series_error, t):
-    """Return the contact by nested intervals, just before the solutions touch (Hartmann et al. 2009, IV A).
-
-    As printed stages fall from interval to interval; where that ends behind the contact all stages are kept.
-    """
+    """Return the contact by nested intervals, just before the solutions touch (Hartmann et al. 2009, IV A)."""
+    # As printed stages fall from interval to interval; where that ends behind the contact all stages are kept.
     at = _constants(s, pair)
     if s.table[at + FALLING] > 0.0:
         low = _falling(s, pair)

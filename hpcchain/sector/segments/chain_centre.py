@@ -172,10 +172,8 @@ def collect_changes(s, rows, keys):
 
 @kernel
 def _settle_virial(s, h):
-    """Write the virial of the contact that began the segment in row h, if it was logged here, to its row of the log.
-
-    What placed the chain's centre had all of the chain, so its virials are there already.
-    """
+    """Write the virial of the contact that began the segment in row h, if it was logged here, to its row of the log."""
+    # What placed the chain's centre had all of the chain, so its virials are there already.
     event = s.window_molecule[h, L.WINDOW_EVENT]
     if s.centre_change[h, L.CHANGE_SORT] == L.PLACED or event <= 0 or s.window_event[event, L.EVENT_LOGS] == 0:
         return

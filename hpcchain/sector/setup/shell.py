@@ -96,10 +96,8 @@ def _mean_bond(composition: Composition) -> float:
 
 
 def _crowding(box: Box, places: np.ndarray, volume: float) -> float:
-    """Return how many times denser than in the whole box molecules are about a molecule, 1 where that is hardly so.
-
-    `volume`: of the box, for each molecule [length^3].
-    """
+    """Return how many times denser than in the whole box molecules are about a molecule, 1 where that is hardly so."""
+    # `volume`: of the box, for each molecule [length^3].
     crowding, part = 1.0, np.nan_to_num((places - box.origin) / box.size) % 1.0
     for _ in range(MOST_LOOKS if len(places) > 1 else 0):
         counts = np.maximum(np.floor(box.size / (COARSE * filled(box.size, volume / crowding))), 1.0)

@@ -157,10 +157,8 @@ def _copy_segment(s, a, b):
 
 @inlined
 def _hand_over_part(s, a, b):
-    """Let row b have what a part of a long chain has besides in row a: its series, which cannot be made again.
-
-    The rows change their rooms for series, which are of one size: nothing is copied.
-    """
+    """Let row b have what a part of a long chain has besides in row a: its series, which cannot be made again."""
+    # The rows change their rooms for series, which are of one size: nothing is copied.
     for c in range(L.CHANGE_COLUMNS):
         s.centre_change[b, c] = s.centre_change[a, c]
     free = s.mol[b, L.MOL_SERIES]

@@ -179,10 +179,8 @@ def _at_most(s, m, until_ticks, until_remainder):
 
 @kernel
 def _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder):
-    """Return how far molecule m may be from its reference position between two times, not a number if a place is not.
-
-    What is found of its beads at the present segment's start, or at the earlier time if that is later, is kept.
-    """
+    """Return how far molecule m may be from its reference position between two times, NaN if a place is no number."""
+    # What is found of its beads at the present segment's start, or at the earlier time if that is later, is kept.
     far = 0.0
     end_ticks = until_ticks
     end_remainder = until_remainder
@@ -213,10 +211,8 @@ def _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ti
 
 @inlined
 def _note_now(s, m, now, lag, ticks, remainder):
-    """Keep how far molecule m is from its reference position at the start of its present segment, or at a later time.
-
-    Of a segment that has been there since before the window, this holds of the window's start, too.
-    """
+    """Keep how far molecule m is from its reference position at the start of its segment, or at a later time."""
+    # Of a segment that has been there since before the window, this holds of the window's start, too.
     s.inside[m, L.IN_NOW] = now
     if s.window_molecule[m, L.WINDOW_NUMBER] == 0:
         s.inside[m, L.IN_FAR] = now

@@ -252,20 +252,16 @@ class Contacts:
     def _yields(
         self, geometry: Geometry, responses: Responses, normal: np.ndarray, mass: np.ndarray
     ) -> np.ndarray | None:
-        """Return which contacts (n,) bool give way to an impulse at all; None: all.
-
-        A bead whose bond to a fixed one is along the normal does not.
-        """
+        """Return which contacts (n,) bool give way to an impulse at all; None: all."""
+        # A bead whose bond to a fixed one is along the normal does not.
         if not np.isinf(mass).any():
             return None
         light = 1.0 / mass[geometry.one] + np.where(geometry.wall, 0.0, 1.0 / mass[geometry.other])
         return responses.own_rates(geometry, normal) > LEAST * light
 
     def _clusters(self, pool: Pool, geometry: Geometry, yields: np.ndarray | None = None, linked: bool = False) -> list:
-        """Return lists of contacts that hang together, by potentials too where they are `linked`, in order.
-
-        Those that do not give way (`_yields`) are in none.
-        """
+        """Return lists of contacts that hang together, by potentials too where they are `linked`, in order."""
+        # Those that do not give way (`_yields`) are in none.
         one, other = (np.searchsorted(pool.first, rows, side="right") - 1 for rows in (geometry.one, geometry.other))
         first, second = one, other
         if linked:
@@ -288,10 +284,8 @@ class Contacts:
         impulse: np.ndarray,
         clusters: list,
     ) -> None:
-        """Reflect all contacts that approach, cluster by cluster; velocities and impulses are changed.
-
-        Those that stand alone, as most do in a gas, are done all at once.
-        """
+        """Reflect all contacts that approach, cluster by cluster; velocities and impulses are changed."""
+        # Those that stand alone, as most do in a gas, are done all at once.
         rates = geometry.rates(velocity, normal)
         single = np.zeros(len(rates), dtype=bool)
         single[[cluster[0] for cluster in clusters if len(cluster) == 1]] = True

@@ -244,10 +244,8 @@ class ContactEngine(SteppedEngine):
         return done
 
     def _solve_in_lists(self, before: np.ndarray, velocity: np.ndarray, extra: np.ndarray) -> list | None:
-        """Do what `_solve_step` does with the lists that there are; None when they were too short, and are wider now.
-
-        `extra` is what own beads have besides at the step's beginning.
-        """
+        """Do what `_solve_step` does with today's lists; None when they were too short, and are wider now."""
+        # `extra` is what own beads have besides at the step's beginning.
         pairs, done, settled = NONE, [], True
         law, asked = self.contacts.law, self.physics.tolerance
         after = After(self.own.extra, self.contacts.columns)

@@ -1,16 +1,17 @@
-"""Settings of a propagator: by the input's names, and as earlier checkpoints have them."""
+"""Settings of a propagator: by the input's names, and in the tables of checkpoints."""
 
-from dataclasses import FrozenInstanceError, asdict, fields
+import json
+from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
 from hpcchain.config.keys.schema import keys_of
-from hpcchain.model.system import Options, Physics
+from hpcchain.model.system import KindPhysics, Options, Physics
 
 
 def test_names_and_defaults_are_those_of_the_input():
     keys = keys_of("propagator")
-    own = {each.name: each.default for each in fields(Options) if each.name != "rods"}
+    own = {each.name: each.default for each in fields(Options)}
     assert own == {name: keys[name].default for name in own}
 
 
@@ -19,28 +20,14 @@ def test_constants_of_a_run_are_frozen():
         Physics(0.5).options.solver = "analytic"
 
 
-@pytest.mark.parametrize(
-    ("earlier", "options"),
-    [
-        ({}, Options()),
-        ({"stages": {"variant": "paper", "solver": "newton"}}, Options(variant="paper", stage_solver="newton")),
-        (
-            {"solver": "analytic", "contact_search": "bisection", "rods": "steps", "stages": {"width": 0.0}},
-            Options(solver="analytic", contact_search="bisection", rods="steps"),
-        ),
-        (
-            {"contact_search": "nested", "stages": {"width": 1e-3, "falling": False}},
-            Options(contact_search="nested", contact_interval=1e-3, contact_stages="all"),
-        ),
-        ({"stages": {"width": 1e-5, "falling": True}}, Options(contact_search="nested", contact_interval=1e-5)),
-    ],
-)
-def test_tables_of_earlier_checkpoints_are_read(earlier, options):
-    own = {"propagator": "taylor", "stages": 4, "step": 0.0, "tolerance": 1e-12, "options": earlier}
-    found = Physics.read(Physics(0.5).table() | {"options": earlier, "kinds": [{}, own]})
-    assert found.options == options == Options.read(asdict(options)) == found.of(1).options
+def test_options_come_back_from_their_tables():
+    options = Options(solver="newton", contact_search="nested", contact_interval=1e-3, contact_stages="all")
+    own = KindPhysics("rattle", 4, 0.1, 1e-12, options)
+    physics = Physics(0.5, options=options, kinds=(None, own))
+    found = Physics.read(json.loads(json.dumps(physics.table())))
+    assert found == physics and found.of(1).options == options
 
 
 def test_what_is_no_option_is_refused():
     with pytest.raises(TypeError):
-        Options.read({"speed": 3.0})
+        Physics.read(Physics(0.5).table() | {"options": {"speed": 3.0}})
