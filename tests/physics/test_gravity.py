@@ -101,7 +101,7 @@ def test_energy_is_kept_and_the_way_leads_back():
 def test_a_start_without_gravity_may_be_used():
     """Constants of a run with gravity differ from those without in that alone."""
     config = config_of([{"kind": "monomer", "count": 3}], external={"gravity": PULL})
-    assert physics_with(config, 0.5).extended == {"gravity": PULL}
+    assert physics_with(config, 0.5).extended == ExtendedPhysics(gravity=tuple(PULL))
     assert state_of(Engine(grown_system(config))).position.shape == (3, 3)
 
 

@@ -301,12 +301,13 @@ SHORT_TEXT = 4
 
 
 def short_texts(source):
-    """Return the names of private functions whose docstrings take two to SHORT_TEXT lines."""
+    """Return the names of private functions whose docstrings take two to SHORT_TEXT lines and give no reason for them."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef) and node.name.startswith("_") and ast.get_docstring(node) is not None:
             text = node.body[0]
-            if not node.name.startswith("__") and 1 < text.end_lineno - text.lineno + 1 <= SHORT_TEXT:
+            several = 1 < text.end_lineno - text.lineno + 1 <= SHORT_TEXT
+            if several and not node.name.startswith("__") and not any(says_why(node, reason) for reason in REASONS):
                 found.append(node.name)
     return found
 

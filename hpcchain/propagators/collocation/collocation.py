@@ -291,8 +291,10 @@ def _solve_stages(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, fac, 
 
 @outlined
 def _newton(gs, go, ser, so, npad, im, io, tau, tables, ws, wo, scale, limit):
-    """Take Newton steps until the violation is within its limit, then make all stage values from the multipliers."""
-    # Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """Take Newton steps until the violation is within its limit, then make all stage values from the multipliers.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """
     s = len(tables.node)
     stride, size = gs[go + STRIDE], 3 * npad
     _, velocities, accelerations, multipliers, residuals, _, bonds, factors = _offsets(gs, go, npad, s, wo)

@@ -93,8 +93,10 @@ def _beads(gs, go, npad, s, ws, defect, rhs, band, width):
 def _bonds(
     gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, rhs, band, width
 ):
-    """Add what each bond contributes to the derivatives of F1, and write -F2 and its derivatives."""
-    # Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """Add what each bond contributes to the derivatives of F1, and write -F2 and its derivatives.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """
     s = len(tables.node)
     stride = gs[go + STRIDE]
     size = 3 * npad

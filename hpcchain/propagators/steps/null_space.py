@@ -137,8 +137,10 @@ def _turn(n, tree, to, b, bo, stride, u, uo):
 
 @kernel
 def _velocities(n, tree, to, tau, b, start, end, stride, root, ro, v, vo, npad):
-    """Set V from the displacement of bead 0 and the bonds at start and end."""
-    # Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """Set V from the displacement of bead 0 and the bonds at start and end.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """
     for c in range(3):
         v[vo + c * npad] = root[ro + c] / tau
     for k in range(n - 1):

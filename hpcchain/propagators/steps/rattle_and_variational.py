@@ -242,8 +242,10 @@ def step_solve(gs, go, solver, x, xo, npad, im, io, tau, tol, tree, to, ws, wo, 
 
 @kernel
 def _iterate(gs, go, solver, x, velocity, npad, im, io, tau, limit, ws, wo, fac, fo):
-    """Find a step's multipliers by Newton steps or sweeps, until the residual is below a limit; return the status."""
-    # Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """Find a step's multipliers by Newton steps or sweeps, until the residual is below a limit; return the status.
+
+    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+    """
     most = MOST_SWEEPS if solver == SWEEPING or solver == ANALYTIC else MOST_NEWTON
     for iteration in range(most + 1):
         residual = _residuals(gs, go, tau, npad, ws, wo)

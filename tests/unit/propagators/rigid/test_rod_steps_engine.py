@@ -10,6 +10,7 @@ from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.layout.arrays import MOL_SOLVER, ROD, ROD_STEPPER
 from hpcchain.model.starts.start import build_system
+from hpcchain.model.system import Options
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
@@ -79,7 +80,7 @@ def test_two_rods_collide_as_bodies(search):
         inverse += 1.0 / mass.sum() + s**2 / inertia * (1.0 - (axis @ n) ** 2)
         turns.append(n / mass.sum() + (place @ axis)[:, None] * s / inertia * (n - (axis @ n) * axis))
     impulse = -1.7 * (n @ (v[a] - w[b])) / inverse
-    options = {"contact_search": search}
+    options = Options(contact_search=search)
     physics = {"propagator": "rattle", "options": options, "step": step, "restitution": 0.7}
     engine = Engine(make_system(rods, rods=(0, 1), **physics), log_events=True)
     engine.advance(high + 1e-3)

@@ -11,6 +11,7 @@ from hpcchain.config import load_config
 from hpcchain.errors import EngineError, StepError
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules import independence
+from hpcchain.model.physics.constants import SteppedPhysics
 from hpcchain.model.starts.start import build_physics, build_system
 from hpcchain.model.system import Physics, System
 from hpcchain.model.topology import build_box, build_topology
@@ -135,8 +136,11 @@ def test_no_number_ends_any_run(tmp_path, energy):
             watch(tmp_path, CHAINS + more)[0].heed(2.0, energy, 1.0, 10)
 
 
+STEPS = SteppedPhysics(0.1, "gvi", "verlet", "H", 1, "newton", (), (0.0, 0.0, 0.0), None, 1, ())
+
+
 def test_steps_that_come_to_no_number_are_the_inputs_fault():
-    watch_of_steps = SteppedWatch(Physics(tick=1.0, steps={"step": 0.1}), 3)
+    watch_of_steps = SteppedWatch(Physics(tick=1.0, steps=STEPS), 3)
     assert watch_of_steps.heed(1.0, 1e300, 1.0, 0) is None
     with pytest.raises(StepError, match="at t 2 the energy is not a number: make steps.step smaller"):
         watch_of_steps.heed(2.0, np.nan, 1.0, 10)

@@ -15,6 +15,7 @@ from hpcchain.sector.setup.allocate import build_sector, energy_quantum, folded,
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.molecules_here import space_sequence
 from hpcchain.sector.setup.shell import lay_out_lists
+from tests.support.extended import wall_table, with_extended
 from tests.support.kernel_tools import make_system, partners_of, random_chain
 
 
@@ -105,15 +106,15 @@ def test_image_counts_that_no_row_can_hold_are_refused(image):
     "extended",
     [
         {"fixed_speed": 1e4},
-        {"walls": [{"temperature": 0.0, "velocity": -1e4}]},
-        {"walls": [{"temperature": 1e8, "velocity": 0.0}]},
-        {"thermostat": {"temperature": 1e8}},
+        {"walls": [wall_table(side="x-", velocity=-1e4)]},
+        {"walls": [wall_table(side="x-", temperature=1e8)]},
+        {"thermostat": {"temperature": 1e8, "rate": 1.0}},
     ],
 )
 def test_a_hundred_thousand_contacts_with_what_is_fast_do_not_overflow_sums(extended):
     """That many come between two returns to Python, which adds sums to numbers without bounds."""
     system = make_system([random_chain(1, 1)], diameter=0.5)
-    system = replace(system, physics=replace(system.physics, tick=2.0**-4, extended=extended))
+    system = with_extended(replace(system, physics=replace(system.physics, tick=2.0**-4)), **extended)
     many, most, impulse = 1e5, 2.0**63, 2.0 * 1e4
     assert many * impulse * 1e4 < most * energy_quantum(system)
     virial, push = quanta(system)

@@ -11,8 +11,10 @@ from hpcchain.model.system import OPEN, PERIODIC, WALL, State
 from hpcchain.sector.search.list_place import ROUND, turned
 from hpcchain.sector.setup.allocate import parameters
 from hpcchain.sector.setup.drift import drift_of, motion_of, place_in_frame, set_drift, velocity_in_frame
+from tests.support.extended import with_extended
 from tests.support.gases import gas
 
+ROUGH = {"tangential_restitution": 0.5, "seed": 1, "temperature": 1.0}
 SPEED = np.array([31.0, -17.0, 5.0])
 
 
@@ -21,8 +23,7 @@ def moving(velocity, boundary=(PERIODIC,) * 3, extended=None):
     system = gas(["monomer"] * 27, boundary=boundary, pitch=1.5)
     mass = system.topology.mass
     speeds = system.state.velocity - (mass @ system.state.velocity) / mass.sum() + np.array(velocity)
-    physics = replace(system.physics, extended=extended or {})
-    return replace(system, physics=physics, state=State.at_time_zero(system.state.position, speeds))
+    return with_extended(replace(system, state=State.at_time_zero(system.state.position, speeds)), **extended or {})
 
 
 def turns_of(system, parts=1):
@@ -47,8 +48,8 @@ def test_the_frame_moves_with_the_centre_of_mass(parts):
         ((0.0, 0.0, 0.0), (PERIODIC,) * 3, {}, (False, False, False)),
         ((0.05, 0.0, 0.0), (PERIODIC,) * 3, {}, (False, False, False)),
         (SPEED, (PERIODIC, OPEN, WALL), {}, (True, True, False)),
-        (SPEED, (PERIODIC, OPEN, WALL), {"rough": True}, (False, False, False)),
-        (SPEED, (PERIODIC,) * 3, {"rough": True}, (True, True, True)),
+        (SPEED, (PERIODIC, OPEN, WALL), {"rough": ROUGH}, (False, False, False)),
+        (SPEED, (PERIODIC,) * 3, {"rough": ROUGH}, (True, True, True)),
         (SPEED, (PERIODIC,) * 3, {"gravity": [0.0, 0.0, -1.0]}, (False, False, False)),
         (SPEED, (PERIODIC,) * 3, {"thermostat": {"temperature": 1.0, "rate": 1.0}}, (False, False, False)),
         (SPEED, (PERIODIC,) * 3, {"fixed": True}, (False, False, False)),
