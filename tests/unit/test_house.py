@@ -301,7 +301,7 @@ SHORT_TEXT = 4
 
 
 def short_texts(source):
-    """Return the names of private functions whose docstrings take two to SHORT_TEXT lines and give no reason for them."""
+    """Return the names of private functions whose docstrings take two to SHORT_TEXT lines, and no reason is in them."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef) and node.name.startswith("_") and ast.get_docstring(node) is not None:
