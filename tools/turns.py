@@ -3,11 +3,12 @@
 
     tools/turns.py OLD [--case NAME ...] [--contacts N] [--repeat R] [--launches L] [--cpu K] [--parts] [--folder DIR]
 
-OLD is another checkout of this project. A case (those of `tools/bench`) starts in both from one file, which OLD makes.
-A turn is N contacts of one tree and the same N of the other, and every second turn begins with the other. So quotients
-stay the same where the machine changes its speed. Processes of one code differ by some percent, each throughout its
-life: so each tree is started L times. Printed are the quotient of speeds, this tree's over OLD's, its median and
-quartiles over all turns, then microseconds by contact, medians, and the best of bead tau per CPU-second.
+OLD is another checkout of this project. A case (those of `tools/bench`) starts in both from one input. Each tree makes
+its own start of it, since trees read no files of other formats. A turn is N contacts of one tree and the same N of the
+other, and every second turn begins with the other. So quotients stay the same where the machine changes its speed.
+Processes of one code differ by some percent, each throughout its life: so each tree is started L times. Printed are the
+quotient of speeds, this tree's over OLD's, its median and quartiles over all turns, then microseconds by contact,
+medians, and the best of bead tau per CPU-second.
 
 Kernels of OLD are compiled when they are not in the cache (some minutes: `hpcchain warmup` in OLD does it beforehand).
 With --parts long chains move in stretches here, and as wholes in OLD. With --folder starts are kept there, and found.
@@ -82,22 +83,19 @@ def environment_of(root):
     return {**os.environ, "PYTHONPATH": str(root)}
 
 
-def start_of(name, old, folder, parts):
-    """Write the start of a case, made by the old tree, and return input files of the old tree and of this one."""
+def start_of(name, root, folder, more=""):
+    """Have a tree make a case's start in a folder of its own; return the input that begins there, with more keys."""
     text, copies = input_of(name)
-    made = folder / f"{name}.h5"
-    grown = folder / f"{name}.toml"
+    folder.mkdir(parents=True, exist_ok=True)
+    made, grown, begun = (folder / f"{name}{ending}" for ending in (".h5", ".toml", ".begun.toml"))
     grown.write_text(text, encoding="utf-8")
     if not made.exists():
         copy = ["--replicate", *[str(copies)] * 3] if copies > 1 else []
         command = [sys.executable, "-m", "hpcchain", "build", str(grown), "-o", str(made), *copy]
-        subprocess.run(command, check=True, cwd=old, env=environment_of(old), stdout=subprocess.DEVNULL)
+        subprocess.run(command, check=True, cwd=root, env=environment_of(root), stdout=subprocess.DEVNULL)
     whole, _ = input_of(name, copies=copies)
-    inputs = []
-    for key, ending in (("", "old"), ("[propagator]\nstretches = true\n" * parts, "new")):
-        inputs.append(folder / f"{name}.{ending}.toml")
-        inputs[-1].write_text(f'{whole}[initial]\nmethod = "file"\nfile = "{made}"\n{key}', encoding="utf-8")
-    return inputs
+    begun.write_text(f'{whole}[initial]\nmethod = "file"\nfile = "{made}"\n{more}', encoding="utf-8")
+    return begun
 
 
 def turns(old, inputs, contacts, repeat, name):
@@ -116,7 +114,8 @@ def turns(old, inputs, contacts, repeat, name):
 
 def compare(name, old, folder, args):
     """Measure a case and print its row."""
-    inputs, rows = start_of(name, old, folder, args.parts), []
+    keys = "[propagator]\nstretches = true\n" if args.parts else ""
+    inputs, rows = [start_of(name, old, folder / "old"), start_of(name, HERE, folder / "new", keys)], []
     for _ in range(args.launches):
         carried, found = turns(old, inputs, args.contacts, args.repeat, name)
         rows += found

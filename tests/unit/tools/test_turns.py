@@ -1,4 +1,4 @@
-"""Two trees in turns: both carry the same start on, contact by contact; what is no tree is refused."""
+"""Two trees in turns: both carry their own start on, contact by contact; what is no tree is refused."""
 
 import argparse
 import runpy
@@ -23,7 +23,7 @@ def tool(monkeypatch):
 
 @pytest.mark.parametrize("name", ["small", "copied"])
 def test_both_trees_make_the_same_contacts(tool, tmp_path, name):
-    inputs = tool["start_of"](name, ROOT, tmp_path, False)
+    inputs = [tool["start_of"](name, ROOT, tmp_path / tree) for tree in ("old", "new")]
     carried, rows = tool["turns"](ROOT, inputs, 200, 3, name)
     assert carried > 0.0 and len(rows) == 3
     for old, new in rows:
