@@ -28,8 +28,3 @@ def split(time: Any, tick: float) -> tuple[float, float] | tuple:
     """Return (count, remainder) of a time: count is whole and stored as float64, 0 <= remainder < tick."""
     count = np.floor(np.asarray(time) / tick)
     return count, np.asarray(time) - count * tick
-
-
-def join(count: int, remainder: float, tick: float) -> Any:
-    """Return count * tick + remainder as float64 [time]."""
-    return count * tick + remainder

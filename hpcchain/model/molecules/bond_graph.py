@@ -86,13 +86,6 @@ def build_structure(n: int, bonds: np.ndarray) -> np.ndarray:
     return _flatten(counts, parts)
 
 
-def join_structures(structures: list) -> tuple[np.ndarray, np.ndarray]:
-    """Lay several structures one after the other; return the flat array and each one's offset in it."""
-    sizes = [len(structure) for structure in structures]
-    offsets = np.cumsum([0] + sizes[:-1]).astype(np.int64)
-    return np.concatenate(structures), offsets
-
-
 def padded(count: int) -> int:
     """Round a count up to a multiple of LANES."""
     return -(-count // LANES) * LANES

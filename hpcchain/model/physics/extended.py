@@ -5,8 +5,8 @@ nothing of it, without its branches, and for those that do (`layout.arrays`, opt
 
 What a bead then has besides its place and velocity stands in `State.extra` and, in kernels, in the array `extra`: a row
 beside each row of `starts`, of the columns that `EXTRA` names. Where potentials have steps, a table of the beads that a
-bead is within a step of follows: numbers `code(id, level)` in ascending order, then zeros. A first entry of UNKNOWN
-means that nobody has looked yet; distances then say it, at the very start and never again.
+bead is within a step of follows: numbers (id + 1) LEVELS + level in ascending order, then zeros. A first entry of
+UNKNOWN means that nobody has looked yet; distances then say it, at the very start and never again.
 """
 
 from __future__ import annotations

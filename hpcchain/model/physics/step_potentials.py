@@ -116,11 +116,6 @@ def pairs_apart(beads: int, bonds: np.ndarray, separation: int) -> list[tuple[in
     return found
 
 
-def code(bead: Any, level: Any) -> Any:
-    """Return the number that a table of the beads inside has for a bead, by its global id, on a level."""
-    return (bead + 1) * LEVELS + level
-
-
 def potential_energies(inside: np.ndarray, own: np.ndarray, other_type: Any, table: np.ndarray) -> np.ndarray:
     """Return each bead's half of the energies of the pairs that it is in, (n,) float64 [mass length^2 / time^2].
 

@@ -379,7 +379,7 @@ def series_array(size: int, gravity: np.ndarray) -> np.ndarray:
 def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
     """Return the arrays of which beads are bonded, for beads that are like these of the prototypes.
 
-    Nobody asks for the bonds of single beads and linear chains (`search.joined`): where there is nothing else,
+    Nobody asks for the bonds of single beads and linear chains (`neighbour_lists.joined`): where there is nothing else,
     the arrays are empty.
     """
     plain = np.isin(classes.rows[:, L.MOL_SOLVER], (L.BALLISTIC, L.CHAIN)).all()
