@@ -91,7 +91,11 @@ def test_smooth_elastic_runs_need_nothing_more(load):
             "molecule[1].directors: rough spheres turn exactly",
         ),
         ('kind = "chain"', 'kind = "rod"', "contact.tangential_restitution: does not work for molecule[0], kind 'rod'"),
-        ("[contact]", '[propagator]\nname = "variational"\nstep = 0.1\n[contact]', 'only with propagator.collision = "exact"'),
+        (
+            "[contact]",
+            '[propagator]\nname = "variational"\nstep = 0.1\n[contact]',
+            'only with propagator.collision = "exact"',
+        ),
         ("[contact]", "[steps]\nstep = 0.1\n[contact]", "steps"),
     ],
 )
