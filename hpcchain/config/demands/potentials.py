@@ -98,7 +98,7 @@ def finish(one: PotentialSection, where: str, source: str) -> PotentialSection:
 def with_file(one: PotentialSection, where: str, source: str) -> PotentialSection:
     """Return a user's own potential with the whole name of its file and the digest of that."""
     if one.cutoff == "none":
-        raise Wrong(f'{where}.cutoff: "none" is for "lennard-jones" alone; give a number')
+        raise Wrong(f'{where}.cutoff: "none" is only for "lennard-jones"; give a number')
     if one.on == "center" and one.types is not None:
         raise Wrong(f'{where}.types: means nothing on "center", which draws all beads; remove it')
     file = os.path.abspath(os.path.join(os.path.dirname(source), one.file or ""))

@@ -126,7 +126,7 @@ def check_walls_in_steps(config: Config, steps: StepsSection) -> None:
                 raise Wrong(f'wall[{index}].{key}: run.engine "steps" {why}, or set run.engine = "events"')
         if one.shape is not None and steps.integrator == "contact":
             raise Wrong(
-                f'wall[{index}].shape: steps.integrator "contact" has flat walls alone; use "gvi" or "dsi", or make '
+                f'wall[{index}].shape: steps.integrator "contact" has only flat walls; use "gvi" or "dsi", or make '
                 "the shape of beads that are fixed"
             )
         if one.restitution is not None and steps.integrator == "dsi":

@@ -315,7 +315,7 @@ class PropagatorSection(Section):
     stretches: bool = key(
         False,
         Flag(),
-        "taylor: of chains of 100 beads and more move what a contact reaches alone",
+        "taylor: of chains of 100 beads and more move only what a contact reaches",
         of=users_of("stretches"),
     )
     tolerance: float = key(1e-12, Number(above=0.0, most=1e-3), "Newton, bond and contact tolerance")
@@ -335,7 +335,7 @@ class ContactSection(Section):
     contact_time: float = key(
         0.0,
         Number(least=0.0, tried=TIMES),
-        "duration of contacts: within it of a contact of either bead, others keep their energy (TC model) [time]",
+        "a second contact of a bead within this time of its last one is elastic (TC model) [time]",
     )
     simultaneous: str = key(
         "joint",
