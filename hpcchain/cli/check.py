@@ -100,19 +100,9 @@ def check_start(config: Config, extent: Extent) -> Extent:
         checked(build_directors(config), build_composition(config), None, config.source)
         return extent
     if method == "file":
-        from hpcchain.model.molecules.independence import require_independent
-        from hpcchain.model.starts.limits import require_limits
-        from hpcchain.model.starts.start import physics_with
-        from hpcchain.run.starts.start_from_file import directors_from, read_start
+        from hpcchain.run.starts.start_from_file import system_from_file
 
-        topology: Any
-        found, topology = read_start(config)
-        directors_from(config, found, topology, None)
-        position = found.system.state.position
-        require_independent(config.initial.file, topology, position)
-        if config.steps is not None:
-            every = np.arange(topology.beads)
-            require_limits(str(config.initial.file), topology, physics_with(config, 1.0), position, every)
+        topology: Any = system_from_file(config).topology
     else:
         from hpcchain.model.starts.start import build_system
 

@@ -33,7 +33,7 @@ from hpcchain.run.engines import (
     engine_for,
     freedom_of,
     in_slabs,
-    off_level_in,
+    level_problem,
     overlap_in,
     parts_of_events,
     ranks_at_work,
@@ -189,12 +189,7 @@ class Run:
             place = self.engine.frame(self.time)[0]
             pair = overlap_in(self.system, self.comm, self.engine.ids, place, DEEP)
             problem = pair and f"beads {pair[0]} and {pair[1]} are {pair[2]:.6g} apart, deep in one another"
-            if problem is None and self.time > 0.0 and self.system.physics.extended.potentials:
-                pair = off_level_in(self.system, self.comm, self.engine, self.time)
-                problem = pair and (
-                    f"state/inside: of bead {pair[0]} does not say within which step of their potential bead {pair[1]} "
-                    f"is, {pair[2]:.6g} away"
-                )
+            problem = problem or level_problem(self.system, self.comm, self.engine, self.time)
         problem = problem or self._energy_problem()
         if problem:
             raise DataError(

@@ -27,6 +27,7 @@ from hpcchain.sector.serial import Engine
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
+    from hpcchain.model.composition import Composition
     from hpcchain.model.system import Physics, System
     from hpcchain.parallel.comm import Single, World
     from hpcchain.parallel.exchange import Exchange
@@ -236,23 +237,34 @@ def overlap_in(system: System, comm: Single | World, ids: np.ndarray, position: 
     return overlap_on_ranks(comm.exchange, system.box, composition, molecule_ids, position[sequence], tolerance)
 
 
-def off_level_in(system: System, comm: Single | World, engine: interface.Engine, time: float) -> Any:
-    """Return (bead, other, distance) of two beads on another level of their potential than their distance says.
+def level_problem(system: System, comm: Single | World, engine: interface.Engine, time: float) -> str | None:
+    """Return that two beads are on another level of their potential than their distance says, or None.
 
-    The same on all ranks; None where there are none; collective.
+    The same on all ranks; collective.
 
     Parameters
     ----------
     system : System
-        Its topology a Composition.
     comm : Single or World
     engine : Engine
-        Of a run that has begun, with potentials that have steps.
+        Its own, of a run that has begun.
     time : float
         That it has reached [time].
     """
-    composition, physics = composition_of(system.topology), system.physics
-    sequence = np.argsort(engine.ids)
+    if time == 0.0 or not system.physics.extended.potentials:
+        return None
+    off = _off_level(composition_of(system.topology), system, comm, engine, time)
+    return off and (
+        f"state/inside: of bead {off[0]} does not say within which step of their potential bead {off[1]} is, "
+        f"{off[2]:.6g} away"
+    )
+
+
+def _off_level(
+    composition: Composition, system: System, comm: Single | World, engine: interface.Engine, time: float
+) -> Any:
+    """Return (bead, other, distance) of two beads on another level than their distance says, or None; collective."""
+    physics, sequence = system.physics, np.argsort(engine.ids)
     ids, position = engine.ids[sequence], engine.frame(time)[0][sequence]
     inside = engine.state().extra[sequence, L.INSIDE :]
     if comm.size == 1:

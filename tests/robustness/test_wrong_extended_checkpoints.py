@@ -32,6 +32,7 @@ INPUT = {
     "run": {"end_time": END, "sectors": "all"},
     "output": {"frame_every": 0.5, "report_every": 0.5, "checkpoint_every": 1.0},
 }
+OF_A = {"types": ["A", "A"]}
 PILE = [[x - 0.3, y - 0.3, 1.05 * z - 0.55] for x, y, z in BEADS]
 GRAINS = {
     "box": {"size": [5.0] * 3, "boundary": ["periodic", "periodic", "wall"]},
@@ -187,3 +188,15 @@ def test_on_two_ranks_by_the_command(whole, tmp_path, case):
     done = run_hpcchain(["resume", "c.h5", "--output", "a", "--until", SOON], tmp_path, ranks=2)
     (message,) = [line for line in done.stderr.splitlines() if line.startswith("hpcchain: ")]
     assert done.returncode == 65 and words in message and "c.h5" in message and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("case", ["the checkpoint", "nobody within a step", "far within a step"])
+def test_inputs_that_start_from_it(whole, tmp_path, capsys, case):
+    """Of a checkpoint beads are taken where they are at its time: one that is wrong is refused by check, too."""
+    name, change, words = PLACES.get(case, ("inside", lambda rows: None, ""))
+    spoil(whole, tmp_path / "c.h5", table(name, change))
+    tables = {key: INPUT[key] for key in ("box", "contact", "thermostat", "run", "output")}
+    tables |= {"initial": {"method": "file", "file": "c.h5"}, "potential": [INPUT["potential"][0] | OF_A]}
+    (tmp_path / "in.toml").write_text(toml(tables))
+    code = main(["check", str(tmp_path / "in.toml")])
+    assert code == (65 if words else 0) and words in capsys.readouterr().err

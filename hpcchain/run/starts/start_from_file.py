@@ -12,6 +12,7 @@ from hpcchain.config.demands.units import Beads, check_units
 from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
+from hpcchain.io.checkpoint.layout import wrong_contents
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.extended import complete, first_rows
@@ -37,7 +38,7 @@ from hpcchain.parallel.agreement import agree, is_parallel
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.parallel.slabs import slab
-from hpcchain.run.engines import brought_together, engine_for
+from hpcchain.run.engines import brought_together, engine_for, level_problem
 from hpcchain.run.orientations import checked
 from hpcchain.run.starts.own_input import BOX_KEYS, first_difference, require_own_input
 
@@ -127,6 +128,9 @@ def moved_to(
         extra = complete(state.extra, system.physics, 0)
         return ids, (state.position[ids], state.velocity[ids], state.image[ids]), extra[ids]
     engine: Any = engine_for(system, config, comm)
+    problem = level_problem(system, comm, engine, time)
+    if problem:
+        raise wrong_contents(str(config.initial.file), problem)
     return engine.ids, engine.frame(time), engine.state().extra
 
 
