@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 
-NO_FIGURES = ("momentum", "angular_momentum", "spin", "collisional_pressure")
-"""Observables whose averages say nothing: they are conserved, drawn at the start, or a part of a figure."""
+NO_FIGURES = ("momentum", "angular_momentum", "spin", "collisional_pressure", "kinetic_pressure")
+"""Observables whose averages say nothing: they are conserved, drawn at the start, or parts of a figure."""
 
 STEADY = ("temperature", "pressure", "potential_energy", "contacts")
 """Observables that say when a run has become steady."""
