@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hpcchain.analysis.figures.bonds import BondAngles, BondCorrelation, InternalDistances
 from hpcchain.analysis.figures.displacement import Displacement
 from hpcchain.analysis.figures.local_order import NEAREST, LocalOrder, is_installed
@@ -13,18 +15,17 @@ from hpcchain.analysis.figures.pressure import KineticPressure, PressureTensor
 from hpcchain.analysis.figures.relaxation import EndRelaxation, VelocityCorrelation
 from hpcchain.analysis.figures.rouse import RouseModes
 from hpcchain.analysis.figures.sizes import Sizes
+from hpcchain.analysis.figures.stress import FEWEST, StressSeries, traceless
 from hpcchain.analysis.figures.structure_factor import StructureFactor
 from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from hpcchain.analysis.figures.figure import Figure
     from hpcchain.analysis.figures.motion import Motion
     from hpcchain.analysis.kinds import Kind
     from hpcchain.io.output.trajectory import Trajectory
 
-OBSERVABLES, CONTACTS = "observables", "contacts"
+OBSERVABLES, STRESS, CONTACTS = "observables", "stress", "contacts"
 STATIC = (
     "sizes",
     "bond_angles",
@@ -38,7 +39,7 @@ STATIC = (
     "local_order",
 )
 MOTION = ("displacement", "end_correlation", "velocity_correlation", "rouse_modes")
-FIGURES = (OBSERVABLES, *STATIC, *MOTION, CONTACTS)
+FIGURES = (OBSERVABLES, *STATIC, *MOTION, STRESS, CONTACTS)
 """All families of figures, by the names that --figures takes."""
 
 ON_DEMAND = ("local_order",)
@@ -101,3 +102,28 @@ def motions_of(name: str, kinds: list[Kind]) -> list[Motion] | str:
     if name == "velocity_correlation":
         return [VelocityCorrelation(kind) for kind in kinds]
     return [RouseModes(kind) for kind in kinds if kind.linear and kind.size > 1] or CHAINS
+
+
+def stress_of(
+    found: Trajectory, step: float, tensors: tuple[np.ndarray, np.ndarray], temperature: np.ndarray
+) -> StressSeries | str:
+    """Return the stress of reports at even distances, or why there is none.
+
+    Parameters
+    ----------
+    found : Trajectory
+    step : float
+        From one report to the next [time].
+    tensors : (R, 3, 3) float64 arrays
+        `kinetic_pressure` and `collisional_pressure` of the reports.
+    temperature : (R,) float64 array
+        Of the reports [energy].
+    """
+    if not found.periodic.all():
+        return PERIODIC
+    kinetic, contacts = (traceless(tensor) for tensor in tensors)
+    if len(kinetic) <= FEWEST:
+        return f"there are not more than {FEWEST} reports at even distances of time"
+    if not (np.all(np.isfinite(kinetic)) and np.all(np.isfinite(contacts[1:])) and np.mean(temperature) > 0.0):
+        return "the reports have no pressure"
+    return StressSeries(step, kinetic, contacts[1:], float(found.edges.prod() / np.mean(temperature)))

@@ -108,8 +108,9 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
     with together(comm, source, "reading reports"):
         reports = read_reports(output) if output.has("observables") else {}
         report.series, report.tensor = split_vectors(reports), reports.get("collisional_pressure")
+        report.centres = reports.get("kinetic_pressure")
     if not output.has("trajectory"):
-        names = filter(wanted.has, (*catalogue.STATIC, *catalogue.MOTION))
+        names = filter(wanted.has, (*catalogue.STATIC, *catalogue.MOTION, catalogue.STRESS))
         report.left_out = dict.fromkeys(names, "there are no frames")
         begin(report, wanted, {})
         require_something(report, np.empty(0))
@@ -128,6 +129,7 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
                 report.times = float(frames.time[chosen[0]]), float(frames.time[chosen[-1]])
             static(report, wanted, frames, chosen, kinds, comm)
             motion(report, wanted, frames, chosen, kinds, comm)
+            stress(report, wanted, frames)
             contacts(report, wanted, output, kinds, comm)
     refuse_missing(report, wanted)
     return report
@@ -350,6 +352,25 @@ def slab_of(kind: Kind, beads: np.ndarray, frames: Frames, rows: slice, with_vel
     unwrapped += frames.beads("image", rows, low, high) * frames.fixed.edges
     velocity = frames.beads("velocity", rows, low, high)[:, beads - low] if with_velocity else None
     return Slab(kind, unwrapped[:, beads - low], velocity)
+
+
+def stress(report: Report, wanted: Wanted, frames: Frames) -> None:
+    """Add the stress autocorrelation and the viscosity, of the reports that are analysed."""
+    if not wanted.has(catalogue.STRESS):
+        return
+    if report.tensor is None or report.centres is None:
+        report.left_out[catalogue.STRESS] = "the reports have no kinetic_pressure and collisional_pressure"
+        return
+    time = report.tensor[1]
+    later = np.flatnonzero(time >= report.start)
+    even = later[: evenly_spaced(time[later])]
+    step = float((time[even[-1]] - time[even[0]]) / (len(even) - 1)) if len(even) else 0.0
+    tensors = report.centres[2][even], report.tensor[2][even]
+    found = catalogue.stress_of(frames.fixed, step, tensors, report.series["temperature"][1][even])
+    if isinstance(found, str):
+        report.left_out[catalogue.STRESS] = found
+    else:
+        keep(report, found.figures())
 
 
 def contacts(report: Report, wanted: Wanted, output: RunOutput, kinds: list[Kind], comm: Communicator | None) -> None:

@@ -157,7 +157,7 @@ class Observables:
         return {"rotational_energy": energy, "spin": np.array(spin), "rotational_temperature": temperature}
 
     def _pressure_tensor(self, carried: np.ndarray, tensor: list | None, interval: float) -> dict:
-        """Return the (3, 3) parts of the molecular pressure tensor [energy / length^3], symmetric, NaN where not known."""
+        """Return the (3, 3) parts of the molecular pressure tensor, symmetric [energy / length^3], NaN unknown."""
         # That of contacts is the mean over the interval, that of centres of mass is of now.
         contacts = kinetic = np.full((3, 3), np.nan)
         if not self._no_pressure:
