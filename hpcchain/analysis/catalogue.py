@@ -12,6 +12,7 @@ from hpcchain.analysis.figures.local_order import NEAREST, LocalOrder, is_instal
 from hpcchain.analysis.figures.orientation import NematicOrder
 from hpcchain.analysis.figures.pairs import PairDistribution
 from hpcchain.analysis.figures.pressure import KineticPressure, PressureTensor
+from hpcchain.analysis.figures.profile import Along, Profile, why_none
 from hpcchain.analysis.figures.relaxation import EndRelaxation, VelocityCorrelation
 from hpcchain.analysis.figures.rouse import RouseModes
 from hpcchain.analysis.figures.sizes import Sizes
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind
     from hpcchain.io.output.trajectory import Trajectory
 
-OBSERVABLES, STRESS, CONTACTS = "observables", "stress", "contacts"
+OBSERVABLES, STRESS, CONTACTS, PROFILE = "observables", "stress", "contacts", "profile"
 STATIC = (
     "sizes",
     "bond_angles",
@@ -37,24 +38,30 @@ STATIC = (
     "kinetic_pressure",
     "pressure_tensor",
     "local_order",
+    PROFILE,
 )
 MOTION = ("displacement", "end_correlation", "velocity_correlation", "rouse_modes")
 FIGURES = (OBSERVABLES, *STATIC, *MOTION, STRESS, CONTACTS)
 """All families of figures, by the names that --figures takes."""
 
-ON_DEMAND = ("local_order",)
-"""Those that are found only when they are asked for by name: they need a package more."""
+ON_DEMAND = ("local_order", PROFILE)
+"""Those that are found only when they are asked for by name: they need a package more, or a line to be along."""
 
 CHAINS = "only chains and rods have it, and there are none"
 PERIODIC = "the box is not periodic along all axes"
 
 
 def figures_of(
-    name: str, found: Trajectory, kinds: list[Kind], collisional: np.ndarray | None = None
+    name: str,
+    found: Trajectory,
+    kinds: list[Kind],
+    collisional: np.ndarray | None = None,
+    along: Along | None = None,
 ) -> list[Figure] | str:
     """Return the figures of a family that single frames give, one a kind of molecules; or why there are none.
 
-    `collisional`, (R, 3, 3), is what reports say of contacts' part of the pressure tensor, where they do.
+    `collisional`, (R, 3, 3), is what reports say of contacts' part of the pressure tensor, where they do;
+    `along` is what profiles are along, by default z.
     """
     chains = [kind for kind in kinds if kind.linear]
     angled = [kind for kind in kinds if kind.size > 2 and len(kind.bonds) > 1]
@@ -68,6 +75,9 @@ def figures_of(
         return [InternalDistances(kind) for kind in chains if kind.size > 1] or CHAINS
     if name == "nematic_order":
         return [NematicOrder(kind) for kind in chains if kind.size > 1] or CHAINS
+    if name == PROFILE:
+        along = along or Along()
+        return why_none(along, found) or [Profile(along, found, kinds)]
     if name in ("kinetic_pressure", "pressure_tensor") and not found.bounded:
         return "the box has an open axis"
     if name == "kinetic_pressure":

@@ -29,6 +29,7 @@ from hpcchain.io.output.run_output import event_tables, open_frames, read_report
 from hpcchain.parallel.agreement import agree, gathered, rank_of, size_of
 
 if TYPE_CHECKING:
+    from hpcchain.analysis.figures.profile import Along
     from hpcchain.analysis.kinds import Kind
     from hpcchain.io.output.run_output import Frames, RunOutput
     from hpcchain.parallel.agreement import Communicator
@@ -71,13 +72,16 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for: from which time on (None: to be found), and which families (None: all that there are)."""
+    """What is asked for: from which time on (None: to be found), which families (None: all), and profiles of what."""
 
     start: float | None = None
     figures: tuple[str, ...] | None = None
+    along: Along | None = None
 
     def has(self, name: str) -> bool:
         """Return whether a family is asked for."""
+        if name == catalogue.PROFILE and self.along is not None:
+            return True
         return name not in catalogue.ON_DEMAND if self.figures is None else name in self.figures
 
     def require_known(self) -> None:
@@ -86,6 +90,8 @@ class Wanted:
             raise UsageError(f"the time {self.start!r} to start from is no finite number")
         if isinstance(self.figures, str):
             raise UsageError(f"figures is the text {self.figures!r}; give a tuple of names")
+        if self.along is not None:
+            self.along.require_possible()
         for name in self.figures or ():
             if name not in catalogue.FIGURES:
                 raise UsageError(f"{name!r} is no figure: choose of {', '.join(catalogue.FIGURES)}")
@@ -238,7 +244,9 @@ def static(
     figures: list = []
     tensor = collisional(report)
     for name in filter(wanted.has, catalogue.STATIC):
-        found = catalogue.figures_of(name, frames.fixed, kinds, tensor) if len(chosen) else "no frame is left"
+        found = (
+            catalogue.figures_of(name, frames.fixed, kinds, tensor, wanted.along) if len(chosen) else "no frame is left"
+        )
         if isinstance(found, str):
             report.left_out[name] = found
         else:
@@ -404,7 +412,7 @@ def keep(report: Report, found: list[Any]) -> None:
 
 def refuse_missing(report: Report, wanted: Wanted) -> None:
     """Raise DataError when a family that was asked for by name could not be found."""
-    for name in wanted.figures or ():
+    for name in (*(wanted.figures or ()), *([catalogue.PROFILE] if wanted.along else [])):
         if name in report.left_out:
             raise DataError(f"{report.run}: {name}: {report.left_out[name]}")
 
