@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hpcchain.analysis.figures.bonds import BondAngles, BondCorrelation, InternalDistances
 from hpcchain.analysis.figures.displacement import Displacement
 from hpcchain.analysis.figures.local_order import NEAREST, LocalOrder, is_installed
 from hpcchain.analysis.figures.orientation import NematicOrder
 from hpcchain.analysis.figures.pairs import PairDistribution
 from hpcchain.analysis.figures.pressure import KineticPressure, PressureTensor
+from hpcchain.analysis.figures.profile import Along, Profile, why_none
 from hpcchain.analysis.figures.relaxation import EndRelaxation, VelocityCorrelation
 from hpcchain.analysis.figures.rouse import RouseModes
 from hpcchain.analysis.figures.sizes import Sizes
+from hpcchain.analysis.figures.stress import FEWEST, StressSeries, traceless
 from hpcchain.analysis.figures.structure_factor import StructureFactor
 from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from hpcchain.analysis.figures.figure import Figure
     from hpcchain.analysis.figures.motion import Motion
     from hpcchain.analysis.kinds import Kind
     from hpcchain.io.output.trajectory import Trajectory
 
-OBSERVABLES, CONTACTS = "observables", "contacts"
+OBSERVABLES, STRESS, CONTACTS, PROFILE = "observables", "stress", "contacts", "profile"
 STATIC = (
     "sizes",
     "bond_angles",
@@ -36,24 +38,30 @@ STATIC = (
     "kinetic_pressure",
     "pressure_tensor",
     "local_order",
+    PROFILE,
 )
 MOTION = ("displacement", "end_correlation", "velocity_correlation", "rouse_modes")
-FIGURES = (OBSERVABLES, *STATIC, *MOTION, CONTACTS)
+FIGURES = (OBSERVABLES, *STATIC, *MOTION, STRESS, CONTACTS)
 """All families of figures, by the names that --figures takes."""
 
-ON_DEMAND = ("local_order",)
-"""Those that are found only when they are asked for by name: they need a package more."""
+ON_DEMAND = ("local_order", PROFILE)
+"""Those that are found only when they are asked for by name: they need a package more, or a line to be along."""
 
 CHAINS = "only chains and rods have it, and there are none"
 PERIODIC = "the box is not periodic along all axes"
 
 
 def figures_of(
-    name: str, found: Trajectory, kinds: list[Kind], collisional: np.ndarray | None = None
+    name: str,
+    found: Trajectory,
+    kinds: list[Kind],
+    collisional: np.ndarray | None = None,
+    along: Along | None = None,
 ) -> list[Figure] | str:
     """Return the figures of a family that single frames give, one a kind of molecules; or why there are none.
 
-    `collisional`, (R, 3, 3), is what reports say of contacts' part of the pressure tensor, where they do.
+    `collisional`, (R, 3, 3), is what reports say of contacts' part of the pressure tensor, where they do;
+    `along` is what profiles are along, by default z.
     """
     chains = [kind for kind in kinds if kind.linear]
     angled = [kind for kind in kinds if kind.size > 2 and len(kind.bonds) > 1]
@@ -67,6 +75,9 @@ def figures_of(
         return [InternalDistances(kind) for kind in chains if kind.size > 1] or CHAINS
     if name == "nematic_order":
         return [NematicOrder(kind) for kind in chains if kind.size > 1] or CHAINS
+    if name == PROFILE:
+        along = along or Along()
+        return why_none(along, found) or [Profile(along, found, kinds)]
     if name in ("kinetic_pressure", "pressure_tensor") and not found.bounded:
         return "the box has an open axis"
     if name == "kinetic_pressure":
@@ -101,3 +112,28 @@ def motions_of(name: str, kinds: list[Kind]) -> list[Motion] | str:
     if name == "velocity_correlation":
         return [VelocityCorrelation(kind) for kind in kinds]
     return [RouseModes(kind) for kind in kinds if kind.linear and kind.size > 1] or CHAINS
+
+
+def stress_of(
+    found: Trajectory, step: float, tensors: tuple[np.ndarray, np.ndarray], temperature: np.ndarray
+) -> StressSeries | str:
+    """Return the stress of reports at even distances, or why there is none.
+
+    Parameters
+    ----------
+    found : Trajectory
+    step : float
+        From one report to the next [time].
+    tensors : (R, 3, 3) float64 arrays
+        `kinetic_pressure` and `collisional_pressure` of the reports.
+    temperature : (R,) float64 array
+        Of the reports [energy].
+    """
+    if not found.periodic.all():
+        return PERIODIC
+    kinetic, contacts = (traceless(tensor) for tensor in tensors)
+    if len(kinetic) <= FEWEST:
+        return f"there are not more than {FEWEST} reports at even distances of time"
+    if not (np.all(np.isfinite(kinetic)) and np.all(np.isfinite(contacts[1:])) and np.mean(temperature) > 0.0):
+        return "the reports have no pressure"
+    return StressSeries(step, kinetic, contacts[1:], float(found.edges.prod() / np.mean(temperature)))

@@ -29,13 +29,14 @@ from hpcchain.io.output.run_output import event_tables, open_frames, read_report
 from hpcchain.parallel.agreement import agree, gathered, rank_of, size_of
 
 if TYPE_CHECKING:
+    from hpcchain.analysis.figures.profile import Along
     from hpcchain.analysis.kinds import Kind
     from hpcchain.io.output.run_output import Frames, RunOutput
     from hpcchain.parallel.agreement import Communicator
 
 
-NO_FIGURES = ("momentum", "angular_momentum", "spin", "collisional_pressure")
-"""Observables whose averages say nothing: they are conserved, drawn at the start, or a part of a figure."""
+NO_FIGURES = ("momentum", "angular_momentum", "spin", "collisional_pressure", "kinetic_pressure")
+"""Observables whose averages say nothing: they are conserved, drawn at the start, or parts of a figure."""
 
 STEADY = ("temperature", "pressure", "potential_energy", "contacts")
 """Observables that say when a run has become steady."""
@@ -71,13 +72,16 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for: from which time on (None: to be found), and which families (None: all that there are)."""
+    """What is asked for: from which time on (None: to be found), which families (None: all), and profiles of what."""
 
     start: float | None = None
     figures: tuple[str, ...] | None = None
+    along: Along | None = None
 
     def has(self, name: str) -> bool:
         """Return whether a family is asked for."""
+        if name == catalogue.PROFILE and self.along is not None:
+            return True
         return name not in catalogue.ON_DEMAND if self.figures is None else name in self.figures
 
     def require_known(self) -> None:
@@ -86,6 +90,8 @@ class Wanted:
             raise UsageError(f"the time {self.start!r} to start from is no finite number")
         if isinstance(self.figures, str):
             raise UsageError(f"figures is the text {self.figures!r}; give a tuple of names")
+        if self.along is not None:
+            self.along.require_possible()
         for name in self.figures or ():
             if name not in catalogue.FIGURES:
                 raise UsageError(f"{name!r} is no figure: choose of {', '.join(catalogue.FIGURES)}")
@@ -108,8 +114,9 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
     with together(comm, source, "reading reports"):
         reports = read_reports(output) if output.has("observables") else {}
         report.series, report.tensor = split_vectors(reports), reports.get("collisional_pressure")
+        report.centres = reports.get("kinetic_pressure")
     if not output.has("trajectory"):
-        names = filter(wanted.has, (*catalogue.STATIC, *catalogue.MOTION))
+        names = filter(wanted.has, (*catalogue.STATIC, *catalogue.MOTION, catalogue.STRESS))
         report.left_out = dict.fromkeys(names, "there are no frames")
         begin(report, wanted, {})
         require_something(report, np.empty(0))
@@ -128,6 +135,7 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
                 report.times = float(frames.time[chosen[0]]), float(frames.time[chosen[-1]])
             static(report, wanted, frames, chosen, kinds, comm)
             motion(report, wanted, frames, chosen, kinds, comm)
+            stress(report, wanted, frames)
             contacts(report, wanted, output, kinds, comm)
     refuse_missing(report, wanted)
     return report
@@ -236,7 +244,9 @@ def static(
     figures: list = []
     tensor = collisional(report)
     for name in filter(wanted.has, catalogue.STATIC):
-        found = catalogue.figures_of(name, frames.fixed, kinds, tensor) if len(chosen) else "no frame is left"
+        found = (
+            catalogue.figures_of(name, frames.fixed, kinds, tensor, wanted.along) if len(chosen) else "no frame is left"
+        )
         if isinstance(found, str):
             report.left_out[name] = found
         else:
@@ -352,6 +362,25 @@ def slab_of(kind: Kind, beads: np.ndarray, frames: Frames, rows: slice, with_vel
     return Slab(kind, unwrapped[:, beads - low], velocity)
 
 
+def stress(report: Report, wanted: Wanted, frames: Frames) -> None:
+    """Add the stress autocorrelation and the viscosity, of the reports that are analysed."""
+    if not wanted.has(catalogue.STRESS):
+        return
+    if report.tensor is None or report.centres is None:
+        report.left_out[catalogue.STRESS] = "the reports have no kinetic_pressure and collisional_pressure"
+        return
+    time = report.tensor[1]
+    later = np.flatnonzero(time >= report.start)
+    even = later[: evenly_spaced(time[later])]
+    step = float((time[even[-1]] - time[even[0]]) / (len(even) - 1)) if len(even) else 0.0
+    tensors = report.centres[2][even], report.tensor[2][even]
+    found = catalogue.stress_of(frames.fixed, step, tensors, report.series["temperature"][1][even])
+    if isinstance(found, str):
+        report.left_out[catalogue.STRESS] = found
+    else:
+        keep(report, found.figures())
+
+
 def contacts(report: Report, wanted: Wanted, output: RunOutput, kinds: list[Kind], comm: Communicator | None) -> None:
     """Add contacts by bead, where they were logged."""
     if not wanted.has(catalogue.CONTACTS):
@@ -383,7 +412,7 @@ def keep(report: Report, found: list[Any]) -> None:
 
 def refuse_missing(report: Report, wanted: Wanted) -> None:
     """Raise DataError when a family that was asked for by name could not be found."""
-    for name in wanted.figures or ():
+    for name in (*(wanted.figures or ()), *([catalogue.PROFILE] if wanted.along else [])):
         if name in report.left_out:
             raise DataError(f"{report.run}: {name}: {report.left_out[name]}")
 

@@ -117,8 +117,8 @@ class Report:
         What could not be found, and why.
     series : dict of observable -> (time, value)
         For plots.
-    tensor : (step, time, value), optional
-        What reports have of `collisional_pressure`.
+    tensor, centres : (step, time, value), optional
+        What reports have of `collisional_pressure` and of `kinetic_pressure`.
     kinds : list
         (name, beads, molecules) of each kind of molecules.
     """
@@ -135,6 +135,7 @@ class Report:
     left_out: dict[str, str] = field(default_factory=dict)
     series: dict[str, Any] = field(default_factory=dict)
     tensor: Any = None
+    centres: Any = None
     kinds: list[tuple[str, int, int]] = field(default_factory=list)
 
     def value(self, figure: str, molecules: str = "") -> Value | None:

@@ -12,6 +12,7 @@ from hpcchain.cli.options import add_command, aligned, finite_time
 from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
+    from hpcchain.analysis.figures.profile import Along
     from hpcchain.analysis.tables import Report, Value
     from hpcchain.parallel.agreement import Communicator
 
@@ -54,6 +55,16 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--figures", type=names, metavar="NAME,...", help="only these families of figures (the manual has the list)"
     )
+    parser.add_argument(
+        "--along",
+        metavar="x|y|z|sphere|cylinder-x|y|z",
+        help="also find profiles along an axis, or by the distance from a point or a line (default of profile: z)",
+    )
+    parser.add_argument(
+        "--center", metavar="X,Y,Z|mass", type=center, help="of the sphere or cylinder (default: the middle of the box)"
+    )
+    parser.add_argument("--bins", type=int, metavar="N", help="of profiles (default: 50)")
+    parser.add_argument("--reach", type=float, metavar="R", help="greatest distance from the center")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything, curves too, as JSON")
     form.add_argument("--csv", action="store_true", help="print everything, curves too, as one tidy CSV table")
@@ -81,6 +92,34 @@ def names(text: str) -> tuple[str, ...]:
     return found
 
 
+def center(text: str) -> tuple[float, ...] | str:
+    """Return a point, or "mass".
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        When it is neither.
+    """
+    parts = text.split(",")
+    try:
+        found = tuple(float(part) for part in parts) if text != "mass" else (0.0, 0.0, 0.0)
+    except ValueError:
+        found = ()
+    if len(found) != 3 or not all(map(math.isfinite, found)):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither three numbers X,Y,Z nor mass")
+    return "mass" if text == "mass" else found
+
+
+def along(args: argparse.Namespace) -> Along | None:
+    """Return what profiles are along, None where no option says it."""
+    from hpcchain.analysis.figures.profile import Along
+
+    given = {name: getattr(args, name) for name in ("center", "bins", "reach") if getattr(args, name) is not None}
+    if args.along is None and given and "profile" not in (args.figures or ()):
+        raise UsageError(f"--{', --'.join(given)}: of profiles, which are not asked for: give --along, too")
+    return Along(**({} if args.along is None else {"shape": args.along}), **given) if args.along or given else None
+
+
 def execute(args: argparse.Namespace) -> int:
     """Print what is asked for; return the exit code."""
     from hpcchain.analysis.plot import drawing
@@ -90,7 +129,7 @@ def execute(args: argparse.Namespace) -> int:
         drawing()
     elif args.output is not None or args.plot_as is not None:
         raise UsageError("--output and --plot-as say where and how to draw: give --plot, too")
-    wanted, mpi = Wanted(args.start, args.figures), args.comm.mpi
+    wanted, mpi = Wanted(args.start, args.figures, along(args)), args.comm.mpi
     reports: list[Report] = []
     try:
         for number, source in enumerate(args.runs, 1):

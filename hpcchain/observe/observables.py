@@ -16,6 +16,7 @@ from hpcchain.model.physics.external import gravity_of, not_one_volume
 from hpcchain.model.physics.spins import spinning
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.system import WALL
+from hpcchain.observe.kinetic_pressure import COLUMNS, block_sums, whole_tensor
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
@@ -59,7 +60,8 @@ class Observables:
         """Return (blocks, 7) float64: kinetic energy, momentum and angular momentum of each block of beads.
 
         With potential energies and virials of the beads, or gravity, there are two more columns, their sums; with
-        angular velocities four at the end, kinetic energy and angular momentum of the spins.
+        angular velocities four more, kinetic energy and angular momentum of the spins; at the end always those of the
+        kinetic pressure (`block_sums`).
 
         Parameters
         ----------
@@ -94,7 +96,8 @@ class Observables:
             each = np.column_stack([0.5 * np.sum(moment * spins**2, axis=1), moment * spins])
             for row, start in zip(turning, range(0, len(ids), block), strict=True):
                 row[:] = np.sum(each[start : start + block], axis=0)
-        return np.column_stack([found, turning])
+        carried = block_sums(self.composition, low, mass * velocity, block)
+        return np.column_stack([found, turning, carried])
 
     def measure(
         self,
@@ -109,7 +112,7 @@ class Observables:
 
         Parameters
         ----------
-        sums : (blocks, 7), (blocks, 9), (blocks, 11) or (blocks, 13) float64 array
+        sums : (blocks, 7 + 13), (blocks, 9 + 13), (blocks, 11 + 13) or (blocks, 13 + 13) float64 array
             Of the blocks of all beads (`sums`).
         interval : float
             Time since the report before [time].
@@ -122,7 +125,7 @@ class Observables:
         tensor : (6,) list of float, optional
             That virial's tensor, xx, yy, zz, xy, xz, yz; None: not known [mass length^2 / time].
         """
-        turning = {}
+        turning, carried, sums = {}, sums[:, -COLUMNS:], sums[:, :-COLUMNS]
         if sums.shape[1] in (11, 13):
             turning, sums = self._turning(sums[:, -4:]), sums[:, :-4]
         kinetic, *momenta = (math.fsum(column) for column in sums[:, :7].T)
@@ -143,7 +146,7 @@ class Observables:
             "temperature": temperature,
             "pressure": pressure,
             "contacts": contacts,
-            **({} if self.stepped else {"collisional_pressure": self._collisional(tensor, interval)}),
+            **({} if self.stepped else self._pressure_tensor(carried, tensor, interval)),
             **turning,
         } | (
             {"wall_pressure": self._wall_pressure(wall_impulse, interval)} if np.any(self.box.boundary == WALL) else {}
@@ -155,13 +158,16 @@ class Observables:
         temperature = 2.0 * energy / (3.0 * self._spinning) if self._spinning else 0.0
         return {"rotational_energy": energy, "spin": np.array(spin), "rotational_temperature": temperature}
 
-    def _collisional(self, tensor: list | None, interval: float) -> np.ndarray:
-        """Return (3, 3) what contacts add to the pressure tensor in the mean over the interval, NaN where not known."""
-        # Symmetric; a third of its trace and N kT / V, of N molecules, are the pressure [energy / length^3].
-        if tensor is None or interval <= 0.0 or self._no_pressure:
-            return np.full((3, 3), np.nan)
-        xx, yy, zz, xy, xz, yz = tensor
-        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / (interval * self.box.volume)
+    def _pressure_tensor(self, carried: np.ndarray, tensor: list | None, interval: float) -> dict:
+        """Return the (3, 3) parts of the molecular pressure tensor, symmetric [energy / length^3], NaN unknown."""
+        # That of contacts is the mean over the interval, that of centres of mass is of now.
+        contacts = kinetic = np.full((3, 3), np.nan)
+        if not self._no_pressure:
+            kinetic = whole_tensor(carried) / self.box.volume
+            if tensor is not None and interval > 0.0:
+                xx, yy, zz, xy, xz, yz = tensor
+                contacts = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / (interval * self.box.volume)
+        return {"collisional_pressure": contacts, "kinetic_pressure": kinetic}
 
     def _wall_pressure(self, wall_impulse: list | None, interval: float) -> np.ndarray:
         """Return (3,) the mean pressure on the two walls of each axis, NaN where there are none."""

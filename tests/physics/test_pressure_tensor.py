@@ -98,14 +98,20 @@ def test_its_trace_is_the_pressure(tmp_path):
         "box": {"size": [7.0] * 3},
         "molecule": [{"kind": "chain", "beads": 4, "count": 40}, {"name": "single", "kind": "monomer", "count": 40}],
         "run": {"end_time": 6.0},
-        "output": {"report_every": 0.5},
+        "output": {"report_every": 0.5, "frame_every": 0.5},
     }
-    found = read(run_here(write_input(tmp_path / "in.toml", tables), tmp_path / "out")).observables
+    run = read(run_here(write_input(tmp_path / "in.toml", tables), tmp_path / "out"))
+    found, frames = run.observables, run.trajectory
     pressure, tensor = found["pressure"], found["collisional_pressure"]
     kinetic = 80 * found["temperature"] / 7.0**3
     assert np.isnan(tensor[0]).all() and tensor.shape == (13, 3, 3)
     assert np.array_equal(tensor[1:], tensor[1:].transpose(0, 2, 1))
     assert kinetic[1:] + np.trace(tensor[1:], axis1=1, axis2=2) / 3 == pytest.approx(pressure[1:], rel=1e-13)
+    first = np.flatnonzero(np.diff(frames.molecule, prepend=-1))
+    mass = np.add.reduceat(frames.mass, first)
+    carried = np.add.reduceat(frames.mass[:, None] * frames.velocity, first, axis=1)
+    squares = np.einsum("fma,fmb->fab", carried, carried / mass[:, None]) / 7.0**3
+    assert found["kinetic_pressure"] == pytest.approx(squares, rel=1e-12, abs=1e-15)
     mean = tensor[1:].mean(axis=0)
     assert np.diag(mean) == pytest.approx(np.trace(mean) / 3, rel=0.2)
     assert np.abs(mean - np.diag(np.diag(mean))).max() < 0.15 * np.trace(mean)

@@ -131,14 +131,15 @@ def test_json_has_all_figures_and_stable_names(folder, capsys):
         "contacts_by_bead",
         "internal_distances",
     } <= {curve["figure"] for curve in run["curves"]}
-    assert set(run["left_out"]) == {"diffusion A"}
+    assert set(run["left_out"]) == {"diffusion A", "stress"}
 
 
 def test_csv_is_one_tidy_table_of_the_same(folder, capsys):
     assert main(["analyze", str(folder), "--csv"]) == 0
     table = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     report = study(folder, Wanted())
-    assert len(table) == len(report.values) + sum(len(curve.x) for curve in report.curves)
+    lines = len(report.values) + sum(len(curve.x) for curve in report.curves) + len(report.left_out)
+    assert len(table) == lines
     g3 = [row for row in table if row["figure"] == "g3"]
     assert [float(row["value"]) for row in g3] == report.curve("g3", "A").value.tolist()
     assert {row["x_name"] for row in g3} == {"lag"} and {row["unit"] for row in g3} == {"length^2"}

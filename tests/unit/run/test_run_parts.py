@@ -17,6 +17,7 @@ import pytest
 
 from hpcchain.errors import UsageError
 from hpcchain.model.system import WALL
+from hpcchain.observe.kinetic_pressure import COLUMNS
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers, lines
@@ -244,14 +245,16 @@ def test_observables_by_hand():
     row = observables.measure(sums, 0.5, 6.0, 11, tensor=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     assert row["collisional_pressure"].tolist() == [[v / 32.0 for v in w] for w in ([1, 4, 5], [4, 2, 6], [5, 6, 3])]
     assert row["pressure"] == 2 * 2.0 / 64.0 + np.trace(row["collisional_pressure"]) / 3.0
+    assert row["kinetic_pressure"].tolist() == [[v / 64.0 for v in w] for w in ([4, 0, 0], [0, 2, 0], [0, 0, 0])]
     for unknown in (observables.measure(sums, 0.0, 0.0, 0, tensor=[0.0] * 6), observables.measure(sums, 0.5, 6.0, 11)):
         assert np.all(np.isnan(unknown["collisional_pressure"]))
+        assert np.array_equal(unknown["kinetic_pressure"], row["kinetic_pressure"])
 
 
 def test_the_pressure_on_walls_by_hand():
     """Impulse per time and per area of both walls of an axis, where there are walls, and contacts have been counted."""
     system = beads_of_mass([2.0, 1.0])
-    sums = np.zeros((1, 7))
+    sums = np.zeros((1, 7 + COLUMNS))
     assert "wall_pressure" not in Observables(system, freedom=3).measure(sums, 0.5, 6.0, 11, [1.0, 2.0, 3.0])
     system.box.boundary[1:] = WALL
     system.box.size[:] = 2.0, 4.0, 5.0
@@ -277,7 +280,7 @@ def test_observables_are_the_same_from_any_slabs():
         parts = [observables.sums(a, *(rows[a:b] for rows in frame), 8) for a, b in itertools.pairwise(limits)]
         assert np.array_equal(np.concatenate(parts), whole)
     row, plain = (observables.measure(sums, 1.0, 0.0, 0) for sums in (whole, observables.sums(0, *frame, 50)))
-    for name in ("kinetic_energy", "momentum", "angular_momentum"):
+    for name in ("kinetic_energy", "momentum", "angular_momentum", "kinetic_pressure"):
         np.testing.assert_allclose(row[name], plain[name], rtol=1e-13, atol=1e-13)
 
 

@@ -1,0 +1,31 @@
+"""The kinetic part of the pressure tensor, of molecules that blocks cut, against a plain sum over molecules."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hpcchain.model.composition import composition_of
+from hpcchain.observe.kinetic_pressure import block_sums, whole_tensor
+from tests.support.io_samples import chains
+
+
+@pytest.mark.parametrize("lengths", [[1] * 20, [3, 3, 3, 7, 7], [40], [1, 17, 1, 4, 4, 30, 2], [8, 8, 16]])
+@pytest.mark.parametrize("block", [4, 8, 64])
+def test_molecules_that_blocks_cut(lengths, block):
+    rng = np.random.default_rng(len(lengths))
+    topology = chains(lengths)
+    of_kind = rng.uniform(0.5, 2.0, (8, 64))
+    mass = np.concatenate([of_kind[k, :n] for k, n in zip(topology.kind, lengths, strict=True)])
+    composition = composition_of(replace(topology, mass=mass))
+    momentum = mass[:, None] * rng.normal(size=(len(mass), 3))
+    expected, first = np.zeros((3, 3)), 0
+    for n in lengths:
+        carried, whole = momentum[first : first + n].sum(axis=0), mass[first : first + n].sum()
+        expected += np.outer(carried, carried) / whole
+        first += n
+    sums = block_sums(composition, 0, momentum, block)
+    assert whole_tensor(sums) == pytest.approx(expected, rel=1e-13)
+    cut = len(mass) // 2 // block * block
+    parts = [block_sums(composition, low, momentum[low:high], block) for low, high in ((0, cut), (cut, len(mass)))]
+    assert np.array_equal(np.concatenate(parts), sums)
