@@ -32,7 +32,7 @@ from hpcchain.run.guards.memory import require_memory_for, require_memory_to_res
 from hpcchain.run.guards.signals import Signals
 from hpcchain.run.guards.wall_limit import WallLimit
 from hpcchain.run.guards.watchdog import Watchdog
-from hpcchain.run.simulation import Simulation
+from hpcchain.run.simulation import complete
 from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.growth_file import GrowthFile, input_of
 from hpcchain.run.starts.own_input import require_own_input
@@ -119,7 +119,7 @@ def run(
                 require_same_physics(config, require_own_input(checkpoint, found, mpi), found)
                 return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
         folders.refuse_occupied(folder, mpi)
-        return Simulation.begun(config, folder, comm, signals, limit).complete()
+        return complete(config, folder, comm, signals, limit)
 
 
 def resume(
@@ -166,7 +166,7 @@ def resume(
         growing = input_of(home, mpi) if is_run and not copying else None
         if growing is not None and not has_checkpoints(home, mpi):
             on_root(mpi, lambda: try_steps(growing, trust_code, home / GROWTH))
-            return Simulation.begun(with_end(growing, until), folder, comm, signals, limit).complete()
+            return complete(with_end(growing, until), folder, comm, signals, limit)
         earlier = inventory(home, mpi)
         path = newest(source, earlier, mpi, required=True) if is_run else source
         require_memory_to_resume(path, comm, mpi)
@@ -335,4 +335,4 @@ def continued(
         raise DataError(f"{path}: {error}; the file was not made by this program or is damaged") from error
     checkpoint.system = None  # each rank has now what is its own of it
     run.require_possible(path)
-    return Simulation.of(run).complete()
+    return run.go()

@@ -18,7 +18,8 @@ import time
 from pathlib import Path
 
 from hpcchain.errors import ConfigError, EngineError
-from hpcchain.jit.store import NAME, STORE, in_use
+from hpcchain.jit.store import NAME, in_use
+from hpcchain.jit.store import STORE as STORE  # commands say where it is
 
 LOG = logging.getLogger("hpcchain.compiling")
 WARMUP = """
@@ -197,7 +198,7 @@ class Aside:
         return code is not None
 
 
-def prune() -> list:
+def prune() -> list[tuple[Path, int | None]]:
     """Remove what other states of the sources left beside this one's cache folder; return [(folder, bytes or None)].
 
     Only folders of one's own go that are called as such are. None for the bytes: it stays, since a process uses it.

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,7 +44,7 @@ CONTACTS, TIME = 200.0, 20.0
 BANDS = {"rattle": 10.0, "variational": 40.0, "index1": 2.0, "paper": 5.0}
 
 
-def watch_of(system: System, freedom: int) -> Any:
+def watch_of(system: System, freedom: int) -> EnergyWatch | SteppedWatch:
     """Return what watches the energy of a run of a System with so many degrees of freedom."""
     return SteppedWatch(system.physics, freedom) if system.physics.steps else EnergyWatch(system, freedom)
 
@@ -60,7 +60,7 @@ class SteppedWatch:
         """See `EnergyWatch.impossible`."""
         return not abs(relative_error(energy, reference, max(scale, self._warmth))) <= WILD
 
-    def heed(self, time: float, energy: float, *_: Any) -> None:
+    def heed(self, time: float, energy: float, *_: object) -> None:
         """See `EnergyWatch.heed`."""
         if not math.isfinite(energy):
             raise StepError(
@@ -109,7 +109,7 @@ class EnergyWatch:
         if not math.isfinite(energy):
             raise EngineError(f"at t {time:.6g} the kinetic energy is not a number: {advice()}")
         error = relative_error(energy, reference, scale)
-        if not self._elastic or error == 0.0:
+        if reference is None or not self._elastic or error == 0.0:
             return None
         if not self._kinds and abs(error) > self._limit(REFUSED):
             raise EngineError(
