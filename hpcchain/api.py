@@ -20,6 +20,7 @@ from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import reading, require_parallel
 from hpcchain.io.output.recoverable_output import inventory, is_finished
+from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.overlap import close_pairs
 from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
@@ -198,7 +199,7 @@ def build(
     growth = GrowthFile(f"{out}.{GROWTH}", config, mpi)
     with Signals() as signals, CompilingNotice():
         system = start_system(config, signals, comm, keep=growth)
-        ids = None if system.held is None else system.topology.beads_of(system.held)
+        ids = None if system.held is None else composition_of(system.topology).beads_of(system.held)
         write_checkpoint(Path(out), mpi, system, 0.0, {}, config.to_toml(), ids=ids)
     growth.remove()
     return EXIT_DONE
@@ -254,7 +255,7 @@ def warm_up(text: str) -> None:
             run(path, output=Path(folder) / "out", comm=Single())
         config = load_config(path)
         system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
-    list(close_pairs(system.box, system.state.position, system.topology.diameter, 1.0))
+    list(close_pairs(system.box, system.state.position, system.topology.whole().diameter, 1.0))
     if not system.physics.steps:
         alone: Any = engine_on(system, config, None, None)
         if np.isfinite(alone.time) and alone.sector.stretched is None:  # few runs do this, and large ones alone

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from hpcchain.model.composition import Composition, running_sum
 from hpcchain.model.molecules.bodies import body_sites, bond_lengths
-from hpcchain.model.molecules.bonds import bond_table, type_names
-from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Topology
+from hpcchain.model.molecules.bonds import type_names
+from hpcchain.model.system import FOLLOWS, OPEN, PERIODIC, WALL, Box, Topology
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection
@@ -52,11 +52,11 @@ def build_topology(config: Config) -> Topology:
     numbers = {name: k for k, name in enumerate(type_names(kinds))}
     types = [[numbers[name] for name in kind.bead_types] for kind in kinds]
     shapes = [sites_of(kind) for kind in kinds]
-    lengths = [bond_lengths(kind.sites) if kind.is_body else kind.bond_length for kind in kinds]
+    lengths = [kind.bond_length if kind.sites is None else bond_lengths(kind.sites) for kind in kinds]
     pairs, begin = [], 0
     for kind in kinds:
         start = first_bead[begin : begin + kind.count]
-        pairs.append((bond_table(kind)[None] + start[:, None, None]).reshape(-1, 2))
+        pairs.append((kind.bond_table[None] + start[:, None, None]).reshape(-1, 2))
         begin += kind.count
     return Topology(
         names=tuple(kind.name for kind in kinds),
@@ -77,13 +77,13 @@ def build_topology(config: Config) -> Topology:
         type_names=tuple(numbers),
         fixed=per_item(kinds, [kind.pinned for kind in kinds], "beads").astype(bool),
         body=np.repeat([kind.is_body for kind in kinds], counts),
-        site=np.concatenate(shapes) if any(kind.is_body for kind in kinds) else None,
+        site=np.concatenate(shapes) if any(kind.is_body for kind in kinds) else FOLLOWS,
     )
 
 
 def sites_of(kind: MoleculeSection) -> np.ndarray:
     """Return (count * beads, 3) places of beads along their bodies' axes, zeros where they are of none [length]."""
-    if not kind.is_body:
+    if kind.sites is None:
         return np.broadcast_to(np.zeros(3), (kind.count * kind.beads, 3))
     mass = np.broadcast_to(np.asarray(kind.mass, dtype=np.float64), kind.beads)
     return np.tile(body_sites(kind.sites, mass), (kind.count, 1))

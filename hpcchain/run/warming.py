@@ -150,7 +150,7 @@ def warmup(every: bool = False) -> None:
     """
     if kept(every):
         return
-    waiting, running = list(USUAL + RARE if every else USUAL), []
+    waiting, running = list(USUAL + RARE if every else USUAL), list[Aside]()
     notice = time.monotonic() + WARM_SECONDS
     try:
         while waiting or running:

@@ -300,7 +300,7 @@ def _rows(
         high = low + len(rows["depth"])
         if over is not None:
             rows = {name: np.concatenate([over[name], part]) for name, part in rows.items()}
-        end = composition.molecules if high >= composition.beads else int(composition.molecule_of(np.int64(high)))
+        end = composition.molecules if high >= composition.beads else int(composition.molecule_of(high))
         names = np.arange(first, end)
         beads = int(composition.size_of(names).sum())
         yield names, State(**with_extra({name: part[:beads] for name, part in rows.items()}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,8 +29,8 @@ class Group:
         Bead masses, infinite of those that are fixed [mass].
     rod : bool
         Whether they are rods of more than two beads.
-    site : (n, 3) float64 array or None
-        Of rigid bodies: where beads are about the centre of mass, along the body's axes [length].
+    site : (n, 3) float64 array
+        Of rigid bodies: where beads are about the centre of mass, along the body's axes [length]; no rows of others.
     exclude : int
         Beads up to so many bonds apart never collide with each other.
     """
@@ -42,12 +42,17 @@ class Group:
     mass: np.ndarray
     rod: bool = False
     exclude: int = 1
-    site: np.ndarray | None = None
+    site: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+
+    @property
+    def is_body(self) -> bool:
+        """Whether they are rigid bodies."""
+        return len(self.site) > 0
 
     @property
     def is_stiff(self) -> bool:
         """Whether they are rods or bodies, whose shape is more than that of their bonds."""
-        return self.rod or self.site is not None
+        return self.rod or self.is_body
 
     @property
     def is_chain(self) -> bool:
@@ -62,7 +67,7 @@ class Group:
         return len(self.bonds) >= len(self.mass)
 
 
-def groups_of(topology: Topology) -> list:
+def groups_of(topology: Topology) -> list[Group]:
     """Return one Group per kind of molecule, in the order of kinds; bonds that potentials hold are left out.
 
     Parameters
@@ -89,7 +94,7 @@ def groups_of(topology: Topology) -> list:
                 mass=topology.inertia[bead],
                 rod=bool(topology.rod[one]),
                 exclude=int(topology.exclude[one]),
-                site=topology.site[bead] if topology.body[one] else None,
+                site=topology.site[bead] if topology.body[one] else topology.site[:0],
             )
         )
     return groups

@@ -5,22 +5,20 @@ nothing of it, without its branches, and for those that do (`layout.arrays`, opt
 
 What a bead then has besides its place and velocity stands in `State.extra` and, in kernels, in the array `extra`: a row
 beside each row of `starts`, of the columns that `EXTRA` names. Where potentials have steps, a table of the beads that a
-bead is within a step of follows: numbers `code(id, level)` in ascending order, then zeros. A first entry of UNKNOWN
-means that nobody has looked yet; distances then say it, at the very start and never again.
+bead is within a step of follows: numbers (id + 1) LEVELS + level in ascending order, then zeros. A first entry of
+UNKNOWN means that nobody has looked yet; distances then say it, at the very start and never again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.physics.constants import (
-    ExtendedPhysics,
-)
+from hpcchain.model.physics.constants import ExtendedPhysics
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
@@ -69,7 +67,7 @@ class ExtraColumn:
     least: float | None
     most: float | None
     of_molecule: bool
-    present: Callable
+    present: Callable[[Physics], bool]
     meaning: str
 
 
@@ -156,7 +154,7 @@ EXTRA = (
 """What `State.extra` has; a new capability adds its columns here (docs/developer/data_layout.md)."""
 
 
-def type_pairs(types: tuple | None, names: list | tuple) -> list[tuple[str, str]]:
+def type_pairs(types: tuple[str, ...] | None, names: Sequence[str]) -> list[tuple[str, str]]:
     """Return the pairs of types of beads that a potential is for: all of these names where it says none."""
     if types is not None:
         return [(min(types), max(types))]
@@ -209,7 +207,7 @@ def complete(rows: np.ndarray, physics: Physics, inside: int) -> np.ndarray:
     return rows
 
 
-def tables_of(physics: Physics) -> list:
+def tables_of(physics: Physics) -> list[ExtraColumn]:
     """Return the groups of columns that runs with these constants have, in the table's order."""
     return [one for one in EXTRA if is_extended(physics) and one.present(physics)]
 
@@ -221,7 +219,7 @@ def column(rows: np.ndarray, one: ExtraColumn, columns: int = 0) -> np.ndarray:
     return part[:, 0] if one.columns == 1 else part
 
 
-def joined(tables: dict, beads: int) -> np.ndarray:
+def joined(tables: Mapping[str, np.ndarray], beads: int) -> np.ndarray:
     """Return `State.extra` of the tables that a file has, name -> (beads, ...) array; no columns if it has none."""
     rows = first_rows(beads) if tables else np.zeros((beads, 0))
     for one in EXTRA:

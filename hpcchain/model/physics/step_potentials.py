@@ -11,14 +11,15 @@ and their number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.model.physics.extended import LEVELS
 
 if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
     from hpcchain.model.physics.constants import DistanceLimit, StepPotential
     from hpcchain.model.system import Physics, Topology
 
@@ -28,7 +29,7 @@ CLOSEST = 1e-6
 """How far apart, relative, distances of one potential must be, so that which was met is never in doubt."""
 
 
-def bead_types(topology: Topology) -> tuple[list, np.ndarray]:
+def bead_types(topology: Topology) -> tuple[list[str], np.ndarray]:
     """Return the names of the types of beads, and the type (N,) int64 of each bead."""
     return list(topology.type_names), topology.bead_type.astype(np.int64)
 
@@ -116,12 +117,9 @@ def pairs_apart(beads: int, bonds: np.ndarray, separation: int) -> list[tuple[in
     return found
 
 
-def code(bead: Any, level: Any) -> Any:
-    """Return the number that a table of the beads inside has for a bead, by its global id, on a level."""
-    return (bead + 1) * LEVELS + level
-
-
-def potential_energies(inside: np.ndarray, own: np.ndarray, other_type: Any, table: np.ndarray) -> np.ndarray:
+def potential_energies(
+    inside: np.ndarray, own: np.ndarray, other_type: Callable[[np.ndarray], np.ndarray], table: np.ndarray
+) -> np.ndarray:
     """Return each bead's half of the energies of the pairs that it is in, (n,) float64 [mass length^2 / time^2].
 
     Parameters
@@ -145,9 +143,9 @@ def potential_energies(inside: np.ndarray, own: np.ndarray, other_type: Any, tab
     return found
 
 
-def potentials_problem(given: tuple[StepPotential, ...], topology: Topology) -> str | None:
+def potentials_problem(given: tuple[StepPotential, ...], topology: Composition | Topology) -> str | None:
     """Return what is wrong with the potentials that a file has, or None."""
-    seen: set[frozenset] = set()
+    seen: set[frozenset[str]] = set()
     for one in given:
         if not all(isinstance(each, tuple) for each in (one.types, one.distances, one.energies)):
             return "have not just types, distances and energies"
@@ -177,7 +175,7 @@ def steps_problem(distances: Sequence[float], energies: Sequence[float]) -> str 
     return None
 
 
-def limits_problem(given: tuple[tuple[DistanceLimit, ...], ...], topology: Topology) -> str | None:
+def limits_problem(given: tuple[tuple[DistanceLimit, ...], ...], topology: Composition | Topology) -> str | None:
     """Return what is wrong with the limits of distances that a file has, or None."""
     if len(given) != len(topology.names):
         return "are no list for each kind of molecules"
@@ -189,7 +187,9 @@ def limits_problem(given: tuple[tuple[DistanceLimit, ...], ...], topology: Topol
     return None
 
 
-def inside_is_sound(inside: np.ndarray, ids: np.ndarray, topology: Any, physics: Physics) -> np.ndarray:
+def inside_is_sound(
+    inside: np.ndarray, ids: np.ndarray, topology: Composition | Topology, physics: Physics
+) -> np.ndarray:
     """Return whether beads' tables of others inside can be: (n,) bool.
 
     Parameters

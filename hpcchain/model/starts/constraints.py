@@ -70,7 +70,7 @@ def project_group(group: Group, position: np.ndarray, sweeps: int = 30) -> np.nd
     """Project the positions of a group, (C, n, 3); see `project_positions`."""
     if group.rod:
         return rod_positions(group, position)
-    if group.site is not None:
+    if group.is_body:
         return body_positions(group, position)
     position = position.copy()
     error = bond_error(group, position)
@@ -138,7 +138,7 @@ def project_group_velocities(group: Group, position: np.ndarray, velocity: np.nd
     """Project the velocities of a group, (C, n, 3); see `project_velocities`."""
     if group.rod:
         return rod_velocities(group, position, velocity)
-    if group.site is not None:
+    if group.is_body:
         return body_velocities(group, position, velocity)
     velocity = velocity.copy()
     bond = bond_vectors(position, group.bonds)
@@ -170,7 +170,7 @@ def constraint_rank(group: Group, position: np.ndarray) -> int:
     bonds = len(group.bonds)
     if group.rod:
         return 3 * len(group.mass) - 5
-    if group.site is not None:
+    if group.is_body:
         return 3 * len(group.mass) - 6
     if not group.has_cycles or bonds == 0:
         return bonds

@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 from hpcchain.config.demands.check import walls_of
 from hpcchain.errors import ConfigError, WindowError
 from hpcchain.io.growth_state import GrowthState
-from hpcchain.model.directors import build_directors
 from hpcchain.model.molecules.independence import DependentBonds
 from hpcchain.model.physics.walls import volume_within
 from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.placement import NoArrangement, place
+from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import build_physics, moved_along, physics_with, while_growing
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import State, System
@@ -137,7 +137,7 @@ def place_small(
     if scale is not None:
         return scale, place(config, box, topology, scale, parallel, {})
     scale = min(1.0, (PLACED_FRACTION / packing_of(config, box, topology)) ** (1.0 / 3.0))
-    known = {}
+    known: dict[int, NDArray[np.float64]] = {}
     for attempt in range(ATTEMPTS):
         try:
             return scale, place(config, box, topology, scale, parallel, known)
@@ -426,7 +426,7 @@ def jam(config: Config, scale: float) -> str:
 def with_short_steps(physics: Physics, longest: float) -> Physics:
     """Return Physics with no kind's step longer than that [time]; a step of 0, the propagator's choice, stays so."""
     kinds = tuple(kind and replace(kind, step=min(kind.step, longest)) for kind in physics.kinds)
-    return replace(physics, step=min(physics.step, longest), kinds=kinds)  # type: ignore[arg-type]  # some are None
+    return replace(physics, step=min(physics.step, longest), kinds=kinds)
 
 
 def rescaled(

@@ -14,13 +14,13 @@ from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
 from hpcchain.layout import arrays as L
-from hpcchain.model.composition import Composition, composition_of
-from hpcchain.model.directors import build_directors, step_of
+from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.extended import complete, first_rows
 from hpcchain.model.physics.spins import draw_orientations, orientations_at
 from hpcchain.model.rotation import unit
 from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
+from hpcchain.model.starts.spins import build_directors, step_of
 from hpcchain.model.starts.start import (
     TOLERANCE,
     build_physics,
@@ -45,6 +45,7 @@ from hpcchain.run.starts.own_input import BOX_KEYS, first_difference, require_ow
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.io.checkpoint.checkpoint import Checkpoint
+    from hpcchain.model.composition import Composition
     from hpcchain.model.directors import Directors
     from hpcchain.model.system import Box, Topology
     from hpcchain.parallel.agreement import Communicator
@@ -98,7 +99,7 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
         return replace(fresh_system(config, found, topology, comm), directors=directors)
     if comm.size > 1:
         found = read_checkpoint(path, comm.mpi)
-    topology = whole_of(topology)
+    topology = topology.whole()
     system = replace(found.system, topology=topology)
     require_tried(path, topology, system.state.position, float(np.mean(np.sum(system.state.velocity**2, axis=1))))
     fresh = is_fresh(system.state)
@@ -134,12 +135,13 @@ def moved_to(
 def spins_of(
     found: Checkpoint, comm: Single | World, system: System, ids: NDArray[np.int64], extra: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return `State.extra` of a run that starts with the angular velocities of another; no columns if that has none.
+    """Return `State.extra` of a run that starts with the angular velocities of another; no columns if one has none.
 
     So it does with the other's orientations; if that has none, they are random. `ids` and `extra` are this rank's.
     """
     topology, there = system.topology, found.system.physics.extended
-    if there.rough is None:
+    rough = system.physics.extended.rough
+    if there.rough is None or rough is None:
         return np.zeros((topology.beads, 0))
     given = {"spin": extra[:, L.SPIN : L.SPIN + 3]}
     if there.orientations:
@@ -150,7 +152,7 @@ def spins_of(
     if "orientation" in given:
         rows[:, L.ORIENTATION : L.ORIENTATION + 4] = unit(given["orientation"])
     else:
-        draw_orientations(system, rows, np.arange(topology.beads))
+        draw_orientations(system, rough.seed, rows, np.arange(topology.beads))
     return rows
 
 
@@ -169,7 +171,7 @@ def fresh_system(config: Config, found: Checkpoint, topology: Composition | Topo
     state.extra = system.state.extra
     physics, failure = physics_with(config, system.physics.tick), None
     if system.held is None:
-        ids, part = np.arange(len(state.position)), whole_of(topology)
+        ids, part = np.arange(len(state.position)), topology.whole()
     else:
         composition = composition_of(topology)
         ids, part = composition.beads_of(system.held), composition.part(system.held)
@@ -186,7 +188,7 @@ def check_beads(path: str, system: System, comm: Single | World) -> None:
     """Raise ConfigError on every rank unless the beads are a possible start, as `check_start` does; collective."""
     state, failure = system.state, None
     if system.held is None:
-        check_start(path, system.box, system.topology, state.position, state.velocity)
+        check_start(path, system.box, system.topology.whole(), state.position, state.velocity)
         return
     topology = composition_of(system.topology)
     total = comm.allreduce(np.array([len(state.velocity), np.sum(state.velocity**2)]))
@@ -342,11 +344,6 @@ def projected(
     except NotConverged as error:
         raise ConfigError(f"{path}: {error}") from None
     return position, project_velocities(topology, position, velocity)
-
-
-def whole_of(topology: Composition | Topology) -> Topology:
-    """Return the Topology that a Composition stands for, or that is given."""
-    return topology.whole() if isinstance(topology, Composition) else topology
 
 
 def require_same_box(config: Config, path: str, box: Box) -> None:

@@ -11,7 +11,7 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint.extra import extra_tables
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics.extended import complete
-from hpcchain.model.physics.spins import with_spins
+from hpcchain.model.starts.spins import with_spins
 from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.thread_ranks import on_ranks
 from tests.unit.analysis.test_study import Threads
