@@ -199,13 +199,17 @@ class Run:
         if not self.system.physics.steps:
             place = self.engine.frame(self.time)[0]
             pair = overlap_in(self.system, self.comm, self.engine.ids, place, DEEP)
-            problem = pair and f"beads {pair[0]} and {pair[1]} are {pair[2]:.6g} apart, deep in one another"
-            if problem is None and self.time > 0.0 and self.system.physics.extended.potentials:
+            if pair is not None:
+                one, other, distance = pair
+                problem = f"beads {one} and {other} are {distance:.6g} apart, deep in one another"
+            elif self.time > 0.0 and self.system.physics.extended.potentials:
                 pair = off_level_in(self.system, self.comm, self.engine, self.time)
-                problem = pair and (
-                    f"state/inside: of bead {pair[0]} does not say within which step of their potential bead {pair[1]} "
-                    f"is, {pair[2]:.6g} away"
-                )
+                if pair is not None:
+                    one, other, distance = pair
+                    problem = (
+                        f"state/inside: of bead {one} does not say within which step of their potential bead {other} "
+                        f"is, {distance:.6g} away"
+                    )
         problem = problem or self._energy_problem()
         if problem:
             raise DataError(
