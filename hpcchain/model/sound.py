@@ -427,13 +427,13 @@ def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) 
         at = int(np.argmax(bad))
         pair = ids[topology.bonds[at]]
         return f"state/velocity: the bond of beads {pair[0]} and {pair[1]} would stretch at {rate[at]:.6g}"
-    for group in (group for group in groups_of(topology) if group.rod):
+    for group in groups_of(topology, topology.rod):
         x = position[group.beads]
         off = np.abs(x - rod_positions(group, x)).max(axis=2)
         bad = ~(off <= OFF * group.length.sum() + 16.0 * EPS * np.abs(x).max())
         if bad.any():
             return f"state/position: bead {ids[group.beads[bad][0]]} is off the straight line of its rod"
-    for group in (group for group in groups_of(topology) if group.is_body):
+    for group in groups_of(topology, topology.body):
         x = position[group.beads]
         off = np.abs(x - body_positions(group, x)).max(axis=2)
         bad = ~(off <= OFF * body_length(group.site) + 16.0 * EPS * np.abs(x).max())

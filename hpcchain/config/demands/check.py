@@ -45,6 +45,9 @@ LEAST_GAP = 1e-9
 # Where bonds of one molecule close on themselves their equations lose as many digits as the masses differ by.
 MOST_MASS_RATIO, MOST_IN_CYCLES = 1e12, 1e10
 
+# The same where energy is counted that comes from outside, in units of what the heaviest bead has.
+MOST_WHERE_COUNTED = 1e6
+
 # Of the smallest diameter: lists with a thinner shell are made anew so often that nothing else gets done.
 THINNEST_SHELL = 1e-4
 
@@ -216,6 +219,21 @@ def check_masses(config: Config) -> None:
             f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); "
             f"masses may differ by a factor of up to {MOST_MASS_RATIO:g}"
         )
+    outside = brings_energy(config)
+    if outside is not None and ratio > MOST_WHERE_COUNTED * (1.0 + ROUNDING):
+        raise Wrong(
+            f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); where "
+            f"{outside} brings energy in, masses may differ by a factor of up to {MOST_WHERE_COUNTED:g}"
+        )
+
+
+def brings_energy(config: Config) -> str | None:
+    """Return the key of what brings in energy from outside, which a run counts, None where nothing does."""
+    given = {"thermostat": config.thermostat is not None}
+    given |= {f"wall[{k}].temperature": one.temperature is not None for k, one in enumerate(config.walls)}
+    given |= {f"wall[{k}].velocity": one.velocity != 0.0 for k, one in enumerate(config.walls)}
+    given |= {f"molecule[{k}].fixed_velocity": bool(one.fixed_velocity) for k, one in enumerate(config.molecules)}
+    return next((key for key, there in given.items() if there), None)
 
 
 def check_ring(kind: MoleculeSection, where: str) -> None:

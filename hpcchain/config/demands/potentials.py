@@ -112,7 +112,9 @@ OF_MODULES = {"cutoff": "pair", "shift": "pair", "center": "center"}
 """Keys of a user's own potential, and what it must act on for these."""
 OPTIONAL = ("types", "shift", "digest")
 
-EDGES = 3.0  # of a periodic box, in the greatest distance at which beads act on one another, at least
+EDGES = 3  # of a periodic box, in the greatest distance at which beads act on one another, at least
+NEAREST_IMAGE = 2  # the same, in the length that a bond is to have
+PARTS = {EDGES: "a third", NEAREST_IMAGE: "half"}
 
 NARROWEST = 1e-3
 """Of a distance: how far limits are apart which random starts find."""
@@ -159,13 +161,13 @@ def largest_of_types(config: Config) -> dict[str, float]:
     return found
 
 
-def require_long_sides(config: Config, key: str, distance: float) -> None:
+def require_long_sides(config: Config, key: str, distance: float, edges: int = EDGES) -> None:
     """Raise Wrong where a periodic side is too short for beads that act on one another at a distance."""
     for axis, (size, boundary) in enumerate(zip(config.box.size, config.box.boundary, strict=True)):
-        if boundary == "periodic" and size < EDGES * distance:
+        if boundary == "periodic" and size < edges * distance:
             raise Wrong(
-                f"{key}: {distance:g} is more than a third of the periodic side {size:g} along axis {axis}; enlarge "
-                "box.size or shorten the distance"
+                f"{key}: {distance:g} is more than {PARTS[edges]} of the periodic side {size:g} along axis {axis}; "
+                "enlarge box.size or shorten the distance"
             )
 
 
@@ -330,6 +332,8 @@ def check_acting(config: Config) -> None:
     kinds = [bonds_of(kind, f"molecule[{k}]") for k, kind in enumerate(config.molecules)]
     check_bonds(config, kinds)
     for index, one in enumerate(config.potentials):
+        if one.name == "harmonic":
+            require_long_sides(config, f"potential[{index}].length", required(one.length), NEAREST_IMAGE)
         if config.initial.method == "grow" and one.name == "fene":
             check_fene(one, f"potential[{index}]", kinds)
         if sort_of(one) == "pairs":

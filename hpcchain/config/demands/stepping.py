@@ -231,13 +231,15 @@ def oscillators(config: Config, one: PotentialSection) -> Iterator[tuple[float, 
 def curvature(one: PotentialSection, apart: float = math.inf, grown: bool = False, hard: bool = False) -> float:
     """Return a potential's second derivative where beads come to [mass / time^2].
 
-    That is its minimum, at a smaller distance `apart` if a start is `grown` with it, at a larger one if there are two
-    `hard` cores so far apart.
+    That is its minimum, or where it ends if that is nearer, at a smaller distance `apart` if a start is `grown` with
+    it, at a larger one if there are two `hard` cores so far apart.
     """
     stiffness = one.stiffness or 0.0
     if one.sigma is None:
         return stiffness
     distance = 2.0 ** (1.0 / 6.0) * one.sigma
+    if isinstance(one.cutoff, float):  # where it ends they are pushed apart as far as it acts
+        distance = min(distance, one.cutoff)
     if hard:
         distance = max(distance, apart)
     elif grown:

@@ -3,7 +3,7 @@
 The multipliers of the bonds solve T lambda = r with T = G M^-1 G^T; two bonds couple in T when they share a bead.
 `build_structure` eliminates the bonds in minimum-degree order (a chain fills in nothing, a ring one column) and
 writes everything a sparse L D L^T needs into one array. All positions in it count from its own start, so the
-structures of several molecule kinds can be laid one after the other (`join_structures`).
+structures of several molecule kinds can be laid one after the other.
 
 ===========  ==========================================================================================
 header word  meaning
@@ -85,13 +85,6 @@ def build_structure(n: int, bonds: np.ndarray) -> np.ndarray:
     counts[COUPLINGS] = len(couplings) // COUPLING_WORDS
     counts[BAND] = band
     return _flatten(counts, parts)
-
-
-def join_structures(structures: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Lay several structures one after the other; return the flat array and each one's offset in it."""
-    sizes = [len(structure) for structure in structures]
-    offsets = np.cumsum([0] + sizes[:-1]).astype(np.int64)
-    return np.concatenate(structures), offsets
 
 
 def padded(count: int) -> int:

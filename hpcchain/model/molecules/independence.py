@@ -67,9 +67,8 @@ def require_independent(source: str, topology: Topology, position: np.ndarray, i
     ids : (N,) int64 array, optional
         Global ids of the beads, for messages; default: 0, 1, ...
     """
-    for group in groups_of(topology):
-        if group.is_stiff or not group.has_cycles:
-            continue
+    closed = np.diff(topology.first_bond) >= np.diff(topology.first_bead)
+    for group in groups_of(topology, closed & ~(topology.rod | topology.body | topology.flexible)):
         places = position[group.beads]
         least = least_pivots(group, places)
         worst = int(np.argmin(least))

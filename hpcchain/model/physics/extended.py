@@ -11,7 +11,7 @@ UNKNOWN means that nobody has looked yet; distances then say it, at the very sta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.physics.constants import ExtendedPhysics
 
 if TYPE_CHECKING:
+    from hpcchain.model.physics.constants import PairConstants, PotentialConstants, StepPotential
     from hpcchain.model.system import Physics
 
 LEVELS = 64
@@ -159,6 +160,31 @@ def type_pairs(types: tuple[str, ...] | None, names: Sequence[str]) -> list[tupl
     if types is not None:
         return [(min(types), max(types))]
     return [(min(a, b), max(a, b)) for i, a in enumerate(names) for b in names[i:]]
+
+
+def types_apart(
+    names: tuple[str, ...], given: Iterable[PairConstants | StepPotential | PotentialConstants]
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return those of the names of types that some things tell apart, and which of them each name is like.
+
+    Types that nothing names are alike. The first stands for all, so that tables of pairs do not grow with their number.
+
+    Parameters
+    ----------
+    names : tuple of str
+    given : iterable of PairConstants, StepPotential or PotentialConstants
+        Their `types` are looked at.
+    """
+    named = {name for one in given for name in one.types or ()}
+    other = next((name for name in names if name not in named), "")
+    apart = tuple(name for name in names if name in named or name == other)
+    number = {name: k for k, name in enumerate(apart)}
+    return apart, np.array([number[name if name in named else other] for name in names], dtype=np.int64)
+
+
+def types_of_contacts(names: tuple[str, ...], physics: Physics) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the types of beads that coefficients of contacts tell apart, as `types_apart` does."""
+    return types_apart(names, [*physics.extended.pairs, *(physics.steps.pairs if physics.steps else ())])
 
 
 def is_extended(physics: Physics) -> bool:

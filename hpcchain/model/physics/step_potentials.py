@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.physics.extended import LEVELS
+from hpcchain.model.physics.extended import LEVELS, types_apart
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -29,9 +29,10 @@ CLOSEST = 1e-6
 """How far apart, relative, distances of one potential must be, so that which was met is never in doubt."""
 
 
-def bead_types(topology: Topology) -> tuple[list[str], np.ndarray]:
-    """Return the names of the types of beads, and the type (N,) int64 of each bead."""
-    return list(topology.type_names), topology.bead_type.astype(np.int64)
+def bead_types(topology: Topology, physics: Physics) -> tuple[list[str], np.ndarray]:
+    """Return the names of the types of beads that potentials tell apart, and the type (N,) int64 of each bead."""
+    names, like = types_apart(topology.type_names, physics.extended.potentials)
+    return list(names), like[topology.bead_type]
 
 
 def potential_table(topology: Topology, physics: Physics) -> np.ndarray:
@@ -39,7 +40,7 @@ def potential_table(topology: Topology, physics: Physics) -> np.ndarray:
     given = physics.extended.potentials
     if not given:
         return np.zeros(1)
-    names, _ = bead_types(topology)
+    names, _ = bead_types(topology, physics)
     count = len(names)
     head = np.zeros(PAIRS + count * count)
     head[TYPES] = count
@@ -57,8 +58,10 @@ def potential_table(topology: Topology, physics: Physics) -> np.ndarray:
 
 def beyond_contact(topology: Topology, physics: Physics) -> float:
     """Return how much farther than contact any potential reaches at most, 0 without any [length]."""
-    names, of = bead_types(topology)
-    least = {name: topology.diameter[of == k].min(initial=np.inf) for k, name in enumerate(names)}
+    names, of = bead_types(topology, physics)
+    smallest = np.full(len(names), np.inf)
+    np.minimum.at(smallest, of, topology.diameter)
+    least = dict(zip(names, smallest.tolist(), strict=True))
     return max(
         (one.distances[-1] - 0.5 * sum(least[name] for name in one.types) for one in physics.extended.potentials),
         default=0.0,
@@ -210,7 +213,7 @@ def inside_is_sound(
     table = potential_table(topology.prototypes, physics)
     if table[TYPES] == 0:
         return good & np.all(empty, axis=1)
-    types = bead_types(topology.prototypes)[1]
+    types = bead_types(topology.prototypes, physics)[1]
     rows, at = np.nonzero(good[:, None] & ~empty)
     own, other = (types[topology.prototype_of(beads)] for beads in (ids[rows], beads[rows, at]))
     begin = table[PAIRS + own * int(table[TYPES]) + other].astype(np.int64)

@@ -17,7 +17,7 @@ from hpcchain.model.physics.constants import WallConstants
 from hpcchain.model.system import WALL
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import Box, Physics, System
+    from hpcchain.model.system import Physics, System
 
 AXES = ("x", "y", "z")
 NOT_GIVEN = -1.0
@@ -89,31 +89,6 @@ def enclosures(walls: Sequence[WallConstants]) -> np.ndarray:
             if wall.center is not None
         ]
     ).reshape(-1, 7)
-
-
-def meeting_time(box: Box, walls: Sequence[WallConstants], diameter: float) -> tuple[float, str]:
-    """Return when walls first leave the largest bead no more room, and the axis or shape; inf and "" for never.
-
-    Parameters
-    ----------
-    box : Box
-    walls : sequence of WallConstants
-    diameter : float
-        Of the largest bead [length].
-    """
-    first, which = math.inf, ""
-    sides = {wall.side: wall.velocity for wall in walls if wall.shape is None}
-    for axis, name in enumerate(AXES):
-        rate = sides.get(f"{name}-", 0.0) + sides.get(f"{name}+", 0.0)
-        time = (float(box.size[axis]) - diameter) / rate if rate > 0.0 else math.inf
-        if time < first:
-            first, which = time, f"the sides of axis {name}"
-    for wall in walls:
-        if wall.radius is not None and wall.velocity > 0.0:
-            time = (wall.radius - 0.5 * diameter) / wall.velocity
-            if time < first:
-                first, which = time, f"the {wall.shape}"
-    return first, which
 
 
 def outside(walls: Sequence[WallConstants], position: np.ndarray, radius: np.ndarray) -> np.ndarray:

@@ -92,7 +92,7 @@ def _near(box: Box, physics: Physics, position: np.ndarray) -> list[np.ndarray]:
 
 def _levels(topology: Topology, physics: Physics, i: np.ndarray, j: np.ndarray, distance: np.ndarray) -> np.ndarray:
     """Return on which level pairs of beads are by their distances."""
-    names, of = bead_types(topology)
+    names, of = bead_types(topology, physics)
     found = np.zeros(len(i), dtype=np.int64)
     for one in physics.extended.potentials:
         a, b = (names.index(name) for name in one.types)

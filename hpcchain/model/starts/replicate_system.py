@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.model.composition import Composition, composition_of, running_sum
-from hpcchain.model.molecules.equal_shapes import groups_of
+from hpcchain.model.molecules.equal_shapes import groups_of, parted
 from hpcchain.model.starts.constraints import EPS, degrees_of_freedom, project_group
 from hpcchain.model.starts.overlap import bead_overlap
 
@@ -63,9 +63,8 @@ class Copies:
     ) -> None:
         one = composition_of(topology)
         self._one, self._position, self._small, self._numbers = one, position, box, tuple(numbers)
-        self._members = [
-            np.flatnonzero(one.class_of(np.arange(one.molecules)) == kind) for kind in range(one.prototypes.molecules)
-        ]
+        molecules = np.arange(one.molecules)
+        self._members = parted(molecules, one.class_of(molecules))
         self._groups = groups_of(one.prototypes)
         self.count = math.prod(numbers)
         self.box = replace(box, size=box.size * np.array(numbers))

@@ -324,7 +324,7 @@ def stretching(
 def _check_rods(
     source: str, topology: Topology, position: np.ndarray, velocity: np.ndarray, ids: np.ndarray, typical: float
 ) -> None:
-    for group in (group for group in groups_of(topology) if group.rod):
+    for group in groups_of(topology, topology.rod):
         x, v = position[group.beads], velocity[group.beads]
         length = group.length.sum()
         _require_near(
@@ -344,7 +344,7 @@ def _check_rods(
 def _check_bodies(
     source: str, topology: Topology, position: np.ndarray, velocity: np.ndarray, ids: np.ndarray, typical: float
 ) -> None:
-    for group in (group for group in groups_of(topology) if group.is_body):
+    for group in groups_of(topology, topology.body):
         x, v = position[group.beads], velocity[group.beads]
         length = body_length(group.site)
         _require_near(

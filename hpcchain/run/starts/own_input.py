@@ -104,9 +104,11 @@ def checked_outline(path: Path) -> Checkpoint:
 
 def _energy_problem(system: System, energy: float | None, mpi: Communicator | None) -> str | None:
     """Return that a run has lost or won energy since its first report where it must not, or None; collective."""
-    # A molecule's is the same all along a segment, so segments may have begun at different times.
+    # A molecule's is the same all along a segment, so segments may have begun at different times; a part's is not.
     known = all(
-        one.propagator == "taylor" and one.tolerance <= 1e-9 and not (one.steps or is_extended(one))
+        one.propagator == "taylor"
+        and one.tolerance <= 1e-9
+        and not (one.steps or one.options.stretches or is_extended(one))
         for one in system.physics.every()
     )
     topology, velocity = system.topology, system.state.velocity

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.demands.potentials import Bonds, check_bonds, longest_of
+from hpcchain.config.demands.check import check
 from hpcchain.config.demands.units import Beads, check_units
 from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError
@@ -32,7 +32,7 @@ from hpcchain.model.starts.start import (
     require_within,
 )
 from hpcchain.model.system import State, System
-from hpcchain.model.topology import build_box, build_composition
+from hpcchain.model.topology import build_box, build_composition, sections_of
 from hpcchain.parallel import slabs
 from hpcchain.parallel.agreement import agree, is_parallel
 from hpcchain.parallel.comm import Single
@@ -221,23 +221,32 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
     found = read_part(path, mpi)
     require_own_input(found, path, mpi)
     require_same_box(config, path, found.system.box)
-    for index, one in enumerate(config.potentials):
-        for name in set(one.types or ()) - set(found.system.topology.names) if not config.molecules else ():
-            raise ConfigError(
-                f"{config.source}: potential[{index}].types: {name!r} is no type of beads in the start file {path}; "
-                f"types are {', '.join(found.system.topology.names)}"
-            )
-    if config.steps is not None and not config.molecules:
-        require_acting(config, path, found.system.topology)
     if config.steps is None:
         require_hard(config, path, found.system.topology)
     topology = agreed_topology(config, path, found.system.topology, mpi)
+    if not config.molecules:
+        require_possible(config, path, found)
     one, thermal = composition_of(topology).prototypes, 32.0 * found.system.physics.tick  # `tick_for`
     try:
         check_units(config, Beads(float(one.diameter.min()), float(one.mass.min()), thermal))
     except Wrong as wrong:
         raise ConfigError(f"{config.source}: {wrong}") from None
     return found, topology
+
+
+def require_possible(config: Config, path: str, found: Checkpoint) -> None:
+    """Raise ConfigError where an input that names no molecules is impossible with those of its start file."""
+    system = found.system
+    turning = None if system.directors is None else system.directors.moment > 0.0
+    whole = replace(config, molecules=sections_of(system.topology, turning))
+    try:
+        check(whole)
+    except Wrong as wrong:
+        raise ConfigError(f"{config.source}: {wrong}; molecules are those of the start file {path}") from None
+    if config.steps is not None:
+        from hpcchain.steps.engine import require_room  # kernels that other runs need not load
+
+        require_room(whole)
 
 
 def require_hard(config: Config, path: str, topology: Composition | Topology) -> None:
@@ -249,20 +258,6 @@ def require_hard(config: Config, path: str, topology: Composition | Topology) ->
                 f'{config.source}: run.engine: "events" would take the {what} of the start file {path} as {like} ones; '
                 'set run.engine = "steps", or build a start of other molecules'
             )
-
-
-def require_acting(config: Config, path: str, topology: Composition | Topology) -> None:
-    """Raise ConfigError where potentials do not hold the flexible bonds of a file's molecules, or hold nothing else."""
-    kinds, one = [], composition_of(topology).prototypes
-    names = np.array(one.type_names, dtype=object)[one.bead_type]
-    for k in range(one.molecules):
-        rows = slice(one.first_bond[k], one.first_bond[k + 1])
-        longest = longest_of(names[one.bonds[rows, 0]], names[one.bonds[rows, 1]], one.bond_length[rows])
-        kinds.append(Bonds(f"{path}: molecule", bool(one.flexible[k]), longest, not (one.rod[k] or one.body[k])))
-    try:
-        check_bonds(config, kinds)
-    except Wrong as wrong:
-        raise ConfigError(f"{config.source}: {wrong}") from None
 
 
 def directors_from(

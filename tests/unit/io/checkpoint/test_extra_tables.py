@@ -7,8 +7,7 @@ import pytest
 
 from hpcchain import api
 from hpcchain.config.load import config_from_table
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
-from hpcchain.io.checkpoint.extra import extra_tables
+from hpcchain.io.checkpoint.checkpoint import extra_tables, read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics.extended import complete
 from hpcchain.model.starts.spins import with_spins

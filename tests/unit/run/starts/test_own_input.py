@@ -33,6 +33,7 @@ end_time = 1.0
         ("[contact]\nrestitution = 0.5", 0.99, True),
         ("[contact]\ntangential_restitution = 0.5", 1.01, False),
         ('[propagator]\nname = "rattle"\nstep = 0.1', 1.01, False),
+        ("[propagator]\nstretches = true", 1.01, False),
     ],
 )
 def test_smooth_runs_have_the_energy_that_they_began_with(tmp_path, more, begin, refused):
