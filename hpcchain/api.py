@@ -20,6 +20,7 @@ from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import reading, require_parallel
 from hpcchain.io.output.recoverable_output import inventory, is_finished
+from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.overlap import close_pairs
 from hpcchain.parallel.comm import Single
 from hpcchain.run import folder as folders
@@ -32,7 +33,7 @@ from hpcchain.run.guards.memory import require_memory_for, require_memory_to_res
 from hpcchain.run.guards.signals import Signals
 from hpcchain.run.guards.wall_limit import WallLimit
 from hpcchain.run.guards.watchdog import Watchdog
-from hpcchain.run.simulation import Simulation
+from hpcchain.run.simulation import complete
 from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.growth_file import GrowthFile, input_of
 from hpcchain.run.starts.own_input import require_own_input
@@ -119,7 +120,7 @@ def run(
                 require_same_physics(config, require_own_input(checkpoint, found, mpi), found)
                 return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
         folders.refuse_occupied(folder, mpi)
-        return Simulation.begun(config, folder, comm, signals, limit).complete()
+        return complete(config, folder, comm, signals, limit)
 
 
 def resume(
@@ -166,7 +167,7 @@ def resume(
         growing = input_of(home, mpi) if is_run and not copying else None
         if growing is not None and not has_checkpoints(home, mpi):
             on_root(mpi, lambda: try_steps(growing, trust_code, home / GROWTH))
-            return Simulation.begun(with_end(growing, until), folder, comm, signals, limit).complete()
+            return complete(with_end(growing, until), folder, comm, signals, limit)
         earlier = inventory(home, mpi)
         path = newest(source, earlier, mpi, required=True) if is_run else source
         require_memory_to_resume(path, comm, mpi)
@@ -198,7 +199,7 @@ def build(
     growth = GrowthFile(f"{out}.{GROWTH}", config, mpi)
     with Signals() as signals, CompilingNotice():
         system = start_system(config, signals, comm, keep=growth)
-        ids = None if system.held is None else system.topology.beads_of(system.held)
+        ids = None if system.held is None else composition_of(system.topology).beads_of(system.held)
         write_checkpoint(Path(out), mpi, system, 0.0, {}, config.to_toml(), ids=ids)
     growth.remove()
     return EXIT_DONE
@@ -335,4 +336,4 @@ def continued(
         raise DataError(f"{path}: {error}; the file was not made by this program or is damaged") from error
     checkpoint.system = None  # each rank has now what is its own of it
     run.require_possible(path)
-    return Simulation.of(run).complete()
+    return run.go()

@@ -26,7 +26,7 @@ class RunLog:
         Energy of the run's first report, less work and heat, which errors refer to [mass length^2 / time^2].
     """
 
-    def __init__(self, path: Path, contacts: int = 0, energy: float | None = None) -> None:
+    def __init__(self, path: Path | None, contacts: int = 0, energy: float | None = None) -> None:
         self.energy = energy
         self._path = path
         self._last = (time.perf_counter(), contacts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ def one_does(config: Config | None, ranks: int) -> bool:
     written by several ranks, all are told so at once, whoever would have written them.
     """
     described = None if config is None else _with_molecules(config)
-    if described is None or described.beads > FEW or not library()[1]:
+    if config is None or described is None or described.beads > FEW or not library()[1]:
         return False
     composition, box = build_composition(described), build_box(described)
     divided = divided_classes(composition, physics_with(config, 1.0)) if described is config else ()
@@ -46,12 +47,11 @@ def one_does(config: Config | None, ranks: int) -> bool:
 
 def _with_molecules(config: Config) -> Config | None:
     """Return the input that says which molecules there are: of a start file the one in it, None where none does."""
-    if config.initial.method == "file":
-        config = stored_input(Path(config.initial.file))
-    return config if config is not None and config.molecules and config.initial.method != "file" else None
+    found = config if config.initial.file is None else stored_input(Path(config.initial.file))
+    return found if found is not None and found.molecules and found.initial.file is None else None
 
 
-def given_input(path: Path | str, overrides: list | tuple) -> Config | None:
+def given_input(path: Path | str, overrides: Sequence[str]) -> Config | None:
     """Return the input in a file with overrides, None where something is wrong with it, or it can be read but once."""
     if not Path(path).is_file():  # a pipe is left to the run
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Any
+from collections.abc import Sequence
 
 from hpcchain.jit.store import STORE, Store
 from hpcchain.sector import sampling
@@ -28,7 +28,7 @@ class CompilingNotice:
         The word is said when a kernel is asked for that is not there.
     """
 
-    def __init__(self, kernels: list | tuple = KERNELS, store: Store = STORE) -> None:
+    def __init__(self, kernels: Sequence[object] = KERNELS, store: Store = STORE) -> None:
         self._kernels, self._store = kernels, store
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="compiling-notice", daemon=True)
@@ -37,7 +37,7 @@ class CompilingNotice:
         self._thread.start()
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._over.set()
         self._thread.join()
 
@@ -55,6 +55,6 @@ class CompilingNotice:
             LOG.info("compiled after %.0f s", time.perf_counter() - begin)
 
 
-def is_ready(kernel: Any) -> bool:
+def is_ready(kernel: object) -> bool:
     """Return whether a jitted function has machine code; a plain one always is ready."""
     return bool(getattr(kernel, "signatures", True))

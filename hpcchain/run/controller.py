@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hpcchain import machine
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, DataError
@@ -20,6 +21,7 @@ from hpcchain.io.hdf5.collective import together
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.provenance import collect
 from hpcchain.model.physics.external import exchanges_energy
+from hpcchain.model.system import State, System
 from hpcchain.observe.observables import Observables, kept_energy, total_energy
 from hpcchain.observe.runlog import RunLog, duration
 from hpcchain.observe.timers import Timers, lines
@@ -30,6 +32,7 @@ from hpcchain.run.engines import (
     ANGULAR_VELOCITY,
     ENERGIES,
     FRAME,
+    Slabs,
     engine_for,
     freedom_of,
     in_slabs,
@@ -45,19 +48,27 @@ from hpcchain.run.guards.energy import watch_of
 from hpcchain.run.guards.wall_limit import WallLimit
 from hpcchain.run.orientations import spinning_of
 from hpcchain.run.progress import Progress
-from hpcchain.run.recorder import Recorder
+from hpcchain.run.recorder import Recorder, Report
 from hpcchain.run.schedule import Schedule
-from hpcchain.run.totals import Totals, solving
+from hpcchain.run.totals import Totals, number, solving, whole
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
-    from hpcchain.model.system import System
     from hpcchain.parallel.comm import Single, World
     from hpcchain.run.guards.signals import Signals
 
 LOG = logging.getLogger("hpcchain.run")
 DEEP = 1e-3
 """Overlap, relative to the contact distance, that no propagator leaves: with it a state is none that a run has had."""
+
+
+class Asked(NamedTuple):
+    """What is asked of a run between two due times: an end, a checkpoint in passing, either for the wall clock."""
+
+    stop: bool
+    save: bool
+    wall: bool
+    limit: bool
 
 
 class Run:
@@ -91,7 +102,7 @@ class Run:
         folder: Path,
         signals: Signals,
         time: float = 0.0,
-        counters: dict | None = None,
+        counters: Mapping[str, object] | None = None,
         limit: WallLimit | None = None,
     ) -> None:
         counters = counters or {}
@@ -108,17 +119,17 @@ class Run:
         with self.timers.phase("setting up"):
             self.engine = engine_for(system, config, comm)
             tell_of_ranks(system, config, comm, self.engine)
-            freedom = counters.get("freedom")
-            self.observables = Observables(system, freedom_of(system, comm) if freedom is None else freedom)
+            known = "freedom" in counters
+            self.observables = Observables(system, whole(counters, "freedom") if known else freedom_of(system, comm))
             self.spinning = spinning_of(system, self.observables.composition, self.mpi)
         directors = None if self.spinning is None else self.spinning.directors
-        self.system = system = replace(
-            system, topology=self.observables.composition, state=None, held=None, directors=directors
-        )
+        nobody = State.at_time_zero(*np.zeros((2, 0, 3)))
+        system = System(system.box, self.observables.composition, nobody, system.physics, directors=directors)
+        self.system = system
         output = config.output
-        self.frames = Schedule(output.frame_every, time, counters.get("frame_time"))
-        self.reports = Schedule(output.report_every, time, counters.get("report_time"))
-        self.checkpoints = Schedule(output.checkpoint_every, time, counters.get("checkpoint_time"))
+        self.frames = Schedule(output.frame_every, time, number(counters, "frame_time"))
+        self.reports = Schedule(output.report_every, time, number(counters, "report_time"))
+        self.checkpoints = Schedule(output.checkpoint_every, time, number(counters, "checkpoint_time"))
         self.wall_of_checkpoint = self.timers.wall
         self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
         share = system.topology.beads / ranks_at_work(self.engine, comm)
@@ -128,9 +139,9 @@ class Run:
         self.log = RunLog(
             self.folder / LOG_NAME if comm.rank == 0 else None,
             self.totals.contacts + self.totals.wall_contacts,
-            counters.get("energy"),
+            number(counters, "energy"),
         )
-        self.begin = time, self.totals.contacts + self.totals.wall_contacts
+        self.begin, self.contacts_before = time, self.totals.contacts + self.totals.wall_contacts
         self.progress = Progress("t", time, self.end, comm.rank)
 
     def go(self) -> int:
@@ -165,17 +176,17 @@ class Run:
         """Give up the part that is being written."""
         self.recorder.abort()
 
-    def carry(self, until: float) -> Any:
+    def carry(self, until: float) -> int | None:
         """Run to a time, up to the end time, writing what is due; return the exit code of an early stop, else None."""
         while True:
             self._serve()
             if self.time >= until:
                 return None
-            stop, save, wall, limit = self._asked()
-            if stop or limit:
-                return self._stop("asked to by a signal" if stop else "the wall limit is near")
-            if save or wall:
-                self._checkpoint_in_passing(save)
+            asked = self._asked()
+            if asked.stop or asked.limit:
+                return self._stop("asked to by a signal" if asked.stop else "the wall limit is near")
+            if asked.save or asked.wall:
+                self._checkpoint_in_passing(asked.save)
             self._advance(min(until, self.frames.next, self.reports.next, self.checkpoints.next))
 
     def require_possible(self, path: Path) -> None:
@@ -188,7 +199,9 @@ class Run:
         if not self.system.physics.steps:
             place = self.engine.frame(self.time)[0]
             pair = overlap_in(self.system, self.comm, self.engine.ids, place, DEEP)
-            problem = pair and f"beads {pair[0]} and {pair[1]} are {pair[2]:.6g} apart, deep in one another"
+            if pair is not None:
+                one, other, distance = pair
+                problem = f"beads {one} and {other} are {distance:.6g} apart, deep in one another"
             problem = problem or level_problem(self.system, self.comm, self.engine, self.time)
         problem = problem or self._energy_problem()
         if problem:
@@ -235,10 +248,10 @@ class Run:
         else:
             self.time = max(self.time, min(self.engine.time, math.nextafter(target, -math.inf)))
 
-    def _asked(self) -> Iterable:
-        """Return whether any rank has been asked to stop, or to save, or finds a checkpoint due or the limit near."""
-        own = self.signals.stop, self.signals.save, self._wall_due(), self.limit.near()
-        return map(any, zip(*self.comm.allgather(own), strict=True))
+    def _asked(self) -> Asked:
+        """Return what any rank has been asked for, or finds due; collective."""
+        own = Asked(self.signals.stop, self.signals.save, self._wall_due(), self.limit.near())
+        return Asked(*map(any, zip(*self.comm.allgather(own), strict=True)))
 
     def _interrupted(self) -> bool:
         self.comm.activity.note()
@@ -262,14 +275,14 @@ class Run:
             if report:
                 self._report(self._sums(slabs))
 
-    def _sums(self, slabs: dict[str, np.ndarray]) -> list:
+    def _sums(self, slabs: Slabs) -> list[NDArray[np.float64]]:
         """Return all ranks' sums over blocks of beads, of this rank's slab of the beads (`in_slabs`); collective."""
         low = slab(self.system.topology.beads, self.mpi)[0]
         position, velocity, image = (slabs[name] for name in FRAME)
         energies, spins = slabs.get(ENERGIES), slabs.get(ANGULAR_VELOCITY)
         return gathered(self.mpi, self.observables.sums(low, position, velocity, image, BLOCK, energies, spins))
 
-    def _report(self, sums: list) -> None:
+    def _report(self, sums: list[NDArray[np.float64]]) -> None:
         """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
         self.totals.gather()
         windows = self.engine.window_report()
@@ -295,7 +308,7 @@ class Run:
         others = self.observables.gravity.any() or physics.extended.potentials or exchanges_energy(physics)
         return kinetic if others else 0.0
 
-    def _heed(self, energy: Any, kinetic: float) -> None:
+    def _heed(self, energy: float, kinetic: float) -> None:
         """Tell of an energy that is off, or end the run because of it, on every rank; the energy is the same on all."""
         warning = self.energy.heed(self.time, energy, self.log.energy, self.totals.contacts, self._scale(kinetic))
         if warning and self.comm.rank == 0:
@@ -312,7 +325,7 @@ class Run:
         row = self.observables.measure(np.concatenate(sums), 0.0, 0.0, 0)
         return self.comm.bcast((total_energy(row) - self.totals.work - self.totals.heat, row["kinetic_energy"]))
 
-    def _measure(self, sums: np.ndarray) -> dict:
+    def _measure(self, sums: NDArray[np.float64]) -> Report:
         interval = self.time - (self.reports.served or 0.0)
         totals = self.totals
         contacts, pushes = totals.interval_contacts, totals.interval_pushes
@@ -360,11 +373,11 @@ class Run:
             self.limit.saved(self.timers.wall - begin)  # the end of the run joins as many, too
         self.recorder.open()
 
-    def _perf(self) -> dict:
+    def _perf(self) -> dict[str, tuple[float, float, float]]:
         """Return where the time went, over all ranks; collective."""
         return self.timers.table(self.comm, parts_of_events(self.engine))
 
-    def _counters(self) -> dict:
+    def _counters(self) -> dict[str, object]:
         """Return what a run that goes on from here needs to know besides the state."""
         return {
             **self.recorder.counters,
@@ -393,7 +406,7 @@ class Run:
         )
         return EXIT_RESUBMIT
 
-    def finish(self) -> Any:
+    def finish(self) -> int:
         """End the run: a frame and a report are due at the end time in any case.
 
         Where the schedules do not have them they go into a part that the checkpoint does not count: a run that is
@@ -413,20 +426,19 @@ class Run:
             LOG.info(line)
         return EXIT_DONE
 
-    def _summary(self) -> Any:
+    def _summary(self) -> list[str]:
         """Return the lines for the end: what was done how fast, where the results are, and what may come next."""
-        begin, before = self.begin
         contacts = self.totals.contacts + self.totals.wall_contacts
         wall = max(self.timers.wall, 1e-9)
-        moved = self.system.topology.beads * (self.time - begin)
+        moved = self.system.topology.beads * (self.time - self.begin)
         return [
             f"done at t {self.time:.6g}: {contacts} contacts in this run",
-            f"speed: {(contacts - before) / wall:.3g} contacts/s, {moved / wall:.3g} beads × time/s, "
+            f"speed: {(contacts - self.contacts_before) / wall:.3g} contacts/s, {moved / wall:.3g} beads × time/s, "
             f"{duration(wall)} in all",
             f"results: {self.folder} ({', '.join(self._results())}); next: hpcchain analyze {self.folder}",
         ]
 
-    def _results(self) -> Any:
+    def _results(self) -> list[str]:
         """Return the names of the output files."""
         kinds = FILES if self.config.output.events else [kind for kind in FILES if kind != "events"]
         return [f"{kind}.h5" for kind in kinds]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
@@ -28,16 +29,21 @@ from hpcchain.sector.serial import Engine
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.model.composition import Composition
-    from hpcchain.model.system import Physics, System
+    from hpcchain.model.system import Physics, System, Topology
     from hpcchain.parallel.comm import Single, World
     from hpcchain.parallel.exchange import Exchange
+    from hpcchain.steps.engine import SteppedEngine
 
 LOG = logging.getLogger("hpcchain.run")
 FRAME = ("position", "velocity", "image")
 ENERGIES, ANGULAR_VELOCITY = "energies", "angular_velocity"
+Slabs = dict[str, NDArray[np.float64] | NDArray[np.int64]]
+"""This rank's slabs of what beads have, by name; see `in_slabs`."""
 
 
-def engine_for(system: System, config: Config, comm: Single | World, growth: tuple | None = None) -> interface.Engine:
+def engine_for(
+    system: System, config: Config, comm: Single | World, growth: tuple[float, float] | None = None
+) -> interface.Engine:
     """Return the engine that an input asks for on these ranks; collective.
 
     Parameters
@@ -73,28 +79,35 @@ def engine_for(system: System, config: Config, comm: Single | World, growth: tup
     return kind(system, comm.exchange, make, ranks, choice)
 
 
-def engine_on(system: System, config: Config, exchange: Exchange | None, growth: tuple | None) -> interface.Engine:
+def engine_on(
+    system: System, config: Config, exchange: Exchange | None, growth: tuple[float, float] | None
+) -> interface.Engine:
     """Return the engine of the ranks of an exchange, or of one without any; see `engine_for`."""
     run, log_events = config.run, config.output.events and growth is None
     sectors = fitting(run.sectors, 1 if exchange is None else exchange.size)
     if system.physics.steps and growth is None:
         return stepped_engine(system.physics)(system, exchange, chosen(run.list_shell), sectors, log_events)
-    options: dict[str, Any] = {
-        "log_events": log_events,
-        "shell": chosen(run.list_shell),
-        "cell": chosen(run.cell_size),
-        "growth": growth or (1.0, 0.0),
-    }
+    shell, cell, growing = chosen(run.list_shell), chosen(run.cell_size), growth or (1.0, 0.0)
     if exchange is None:
-        return Engine(system, **options)
+        return Engine(system, log_events=log_events, shell=shell, cell=cell, growth=growing)
     from hpcchain.parallel.windows import WindowedEngine  # costs start-up time that one rank need not spend
 
-    return WindowedEngine(system, exchange, **options, window=chosen(run.window), sectors=sectors)
+    window = chosen(run.window)
+    return WindowedEngine(
+        system,
+        exchange,
+        log_events=log_events,
+        shell=shell,
+        cell=cell,
+        growth=growing,
+        window=window,
+        sectors=sectors,
+    )
 
 
-def stepped_engine(physics: Physics) -> Any:
+def stepped_engine(physics: Physics) -> type[SteppedEngine]:
     """Return the class of the engine of steps that the physics ask for; runs of events need not load their kernels."""
-    if physics.steps.integrator == "contact":
+    if physics.steps is not None and physics.steps.integrator == "contact":
         from hpcchain.steps.friction.contact_dynamics import ContactEngine
 
         return ContactEngine
@@ -131,12 +144,12 @@ def work_of(system: System) -> Work:
     return Work.of(composition, system.box, divided_classes(composition, system.physics))
 
 
-def ranks_at_work(engine: Any, comm: Single | World) -> int:
+def ranks_at_work(engine: interface.Engine, comm: Single | World) -> int:
     """Return how many ranks have molecules."""
     return getattr(engine, "ranks", comm.size)
 
 
-def parts_of_events(engine: Any) -> dict:
+def parts_of_events(engine: interface.Engine) -> dict[str, float]:
     """Return this rank's wall seconds in the parts of an engine's work, by name for `Timers.table`; see `Engine`.
 
     Parameters
@@ -146,17 +159,17 @@ def parts_of_events(engine: Any) -> dict:
     return {f"events{WITHIN}{part.replace('_', ' ')}": wall for part, wall in engine.seconds.items()}
 
 
-def chosen(value: Any) -> float | list | tuple[int, int, int] | None:
+def chosen(value: float | Literal["auto"]) -> float | None:
     """Return a setting, None when it is left to the program."""
     return None if value == "auto" else value
 
 
-def fitting(sectors: Any, ranks: int) -> list | tuple[int, int, int] | None:
+def fitting(sectors: tuple[int, ...] | str, ranks: int) -> tuple[int, ...] | None:
     """Return the sectors asked for, None where they are not one per rank: a run may go on, on other ranks."""
     return sectors if not isinstance(sectors, str) and math.prod(sectors) == ranks else None
 
 
-def tell_of_ranks(system: System, config: Config, comm: Single | World, engine: Any) -> None:
+def tell_of_ranks(system: System, config: Config, comm: Single | World, engine: interface.Engine) -> None:
     """Say once in the log which ranks have no molecules, or that there are more than the work is good for."""
     if comm.rank > 0:
         return
@@ -215,7 +228,9 @@ def freedom_at_rest(system: System, comm: Single | World) -> int:
     return degrees_of_freedom(prototypes, position, composition.copies)
 
 
-def overlap_in(system: System, comm: Single | World, ids: np.ndarray, position: np.ndarray, tolerance: float) -> Any:
+def overlap_in(
+    system: System, comm: Single | World, ids: NDArray[np.int64], position: NDArray[np.float64], tolerance: float
+) -> tuple[int, int, float] | None:
     """Return (bead, bead, distance) of two beads that overlap, the same on all ranks, or None; collective.
 
     Parameters
@@ -262,7 +277,7 @@ def level_problem(system: System, comm: Single | World, engine: interface.Engine
 
 def _off_level(
     composition: Composition, system: System, comm: Single | World, engine: interface.Engine, time: float
-) -> Any:
+) -> tuple[int, int, float] | None:
     """Return (bead, other, distance) of two beads on another level than their distance says, or None; collective."""
     physics, sequence = system.physics, np.argsort(engine.ids)
     ids, position = engine.ids[sequence], engine.frame(time)[0][sequence]
@@ -282,7 +297,7 @@ def _off_level(
 
 def in_slabs(
     comm: Single | World, system: System, engine: interface.Engine, time: float, frame: bool, report: bool
-) -> dict[str, np.ndarray]:
+) -> Slabs:
     """Return this rank's slab of the beads at the time that is reached, sorted and sent at once; collective.
 
     Parameters
@@ -302,7 +317,7 @@ def in_slabs(
         `FRAME`; where contacts make beads spin ANGULAR_VELOCITY, and for a frame maybe "orientation"; for a report
         ENERGIES, potential energies and virials, (n, 2), where beads have them.
     """
-    arrays = dict(zip(FRAME, engine.frame(time), strict=True))
+    arrays: Slabs = dict(zip(FRAME, engine.frame(time), strict=True))
     energies = engine.energies() if report and hasattr(engine, "energies") else None
     if energies is not None:
         arrays[ENERGIES] = energies
@@ -315,8 +330,8 @@ def in_slabs(
 
 
 def brought_together(
-    comm: Single | World, topology: Any, ids: np.ndarray, frame: tuple
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    comm: Single | World, topology: Composition | Topology, ids: NDArray[np.int64], frame: interface.Frame
+) -> interface.Frame:
     """Return the (position, velocity, image) of all beads in global order on every rank; collective.
 
     Parameters
@@ -329,4 +344,4 @@ def brought_together(
         (n, 3) arrays, in the order of `ids`.
     """
     found = slabs.whole(comm.mpi, topology.beads, ids, dict(zip(FRAME, frame, strict=True)))
-    return tuple(found[name] for name in FRAME)
+    return found["position"], found["velocity"], found["image"]

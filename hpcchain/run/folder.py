@@ -6,10 +6,10 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hpcchain.errors import UsageError
-from hpcchain.io.checkpoint.store import PATTERN, checkpoint_name, list_checkpoints
+from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.hdf5 import atomic
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.lineage import FILES
@@ -90,16 +90,11 @@ def cut_back(folder: Path, time: float, part: int, reports: int, comm: Communica
     """
     folder = Path(folder)
     found = root_does(comm, folder, "listing checkpoints", lambda: list_checkpoints(folder / CHECKPOINTS))
-    atomic.remove([path for later, path in found if later > time_in(checkpoint_name(time))], comm)
+    atomic.remove([path for later, path in found if later > round(time, 12)], comm)  # as `checkpoint_name` rounds it
     atomic.remove_leftovers(folder / CHECKPOINTS, comm)
     atomic.remove_leftovers(folder, comm)
     remove_from(folder / PARTS, part, comm)
     root_does(comm, folder / LOG_NAME, "cutting back", lambda: cut_log(folder / LOG_NAME, reports))
-
-
-def time_in(name: str) -> float:
-    """Return the time in a checkpoint's name, as rounded there [time]."""
-    return float(PATTERN.fullmatch(name).group(1))
 
 
 def cut_log(path: Path, rows: int) -> None:
@@ -126,13 +121,13 @@ def replace_text(path: Path, text: str) -> None:
         temp.write_text(text, encoding="utf-8")
 
 
-def home_of(checkpoint: Path) -> Any:
+def home_of(checkpoint: Path) -> Path | None:
     """Return the run directory that a checkpoint belongs to, or None when it stands in no such directory."""
     folder = Path(os.path.abspath(checkpoint)).parent
     return folder.parent if folder.name == CHECKPOINTS else None
 
 
-def bring_along(home: Any, checkpoint: Path, part: int, folder: Path, comm: Communicator | None = None) -> Path:
+def bring_along(home: Path | None, checkpoint: Path, part: int, folder: Path, comm: Communicator | None = None) -> Path:
     """Copy a run's checkpoint, and the output that it counts, to another directory; collective.
 
     Parameters

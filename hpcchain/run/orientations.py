@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hpcchain.errors import ConfigError, HpcchainError
 from hpcchain.parallel import slabs as parallel_slabs
@@ -46,7 +47,7 @@ class Spinning:
         On every rank, when a sphere is too fast for its null-space step.
     """
 
-    def __init__(self, directors: Any, topology: Composition, comm: Communicator | None) -> None:
+    def __init__(self, directors: Directors, topology: Composition, comm: Communicator | None) -> None:
         low, high = parallel_slabs.slab(topology.beads, comm)
         failure = None
         try:
@@ -59,23 +60,23 @@ class Spinning:
         energy, *spin = (math.fsum(column) for column in sums.T)
         self.observables = {"rotational_energy": energy, "spin": np.array(spin)}
 
-    def orientation(self, time: float) -> np.ndarray:
+    def orientation(self, time: float) -> NDArray[np.float64]:
         """Return the (n, 4) unit quaternions of this rank's slab of the beads at a time [time]."""
         return self._turning.orientation(time)
 
-    def slabs(self) -> dict:
+    def slabs(self) -> dict[str, NDArray[np.float64]]:
         """Return this rank's slabs of what does not change with time, by name, for the trajectory."""
         return {"angular_velocity": self._turning.velocity, "moment_of_inertia": self._turning.moment}
 
 
 def checked(
-    directors: Any,
+    directors: Directors | None,
     topology: Composition | Topology,
     comm: Communicator | None,
     source: str,
     blocks: int | None = None,
-    pause: Callable | None = None,
-) -> Directors:
+    pause: Callable[[], object] | None = None,
+) -> Directors | None:
     """Return Directors that can turn, None where there are none; collective.
 
     Parameters

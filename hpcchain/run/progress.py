@@ -1,14 +1,19 @@
 """How far something has come, for whoever waits: a bar on a terminal, elsewhere a line now and then."""
 
+from __future__ import annotations
+
 import logging
 import math
 import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, TextIO
 
 from hpcchain.observe.runlog import duration
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 LOG = logging.getLogger("hpcchain.run")
 LINE_SECONDS = 10.0
@@ -32,12 +37,12 @@ class Speed:
         Returns wall seconds.
     """
 
-    def __init__(self, begin: float, clock: Callable = time.monotonic) -> None:
+    def __init__(self, begin: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._at, self._when = begin, clock()
+        self._begin, self._at, self._when = begin, begin, clock()
         self._done = self._spent = 0.0
 
-    def look(self, reached: Any) -> None:
+    def look(self, reached: float) -> None:
         """Note how far it has come."""
         now = self._clock()
         elapsed = now - self._when
@@ -50,9 +55,13 @@ class Speed:
         self._spent = self._spent * fading + elapsed
         self._at, self._when = reached, now
 
-    def seconds_to(self, end: Any) -> Any:
+    def seconds_to(self, end: float) -> float | None:
         """Return the wall seconds to an end at this speed; None where it is not known yet."""
         return max(end - self._at, 0.0) * self._spent / self._done if self._done > 0.0 else None
+
+    def share(self, reached: float, end: float) -> float:
+        """Return which part of the way from where it starts to an end is behind it."""
+        return (min(max(reached, self._begin), end) - self._begin) / (end - self._begin)
 
 
 class Progress:
@@ -73,28 +82,33 @@ class Progress:
     """
 
     def __init__(
-        self, what: str, begin: float, end: Any, rank: int = 0, stream: Any = None, clock: Callable = time.monotonic
+        self,
+        what: str,
+        begin: float | None,
+        end: float,
+        rank: int = 0,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._what, self._begin, self._end, self._clock, self._stream = what, begin, end, clock, stream
+        self._what, self._end, self._clock, self._stream = what, end, clock, stream
         self._told = clock()
         self._silent = rank != 0 or not LOG.isEnabledFor(logging.INFO)
-        self._speed: Any = None
-        self._bar: Any = None
+        self._bar: tqdm | None = None
         self._note = ""
-        if begin is not None:
-            self._start(begin)
+        self._speed = None if begin is None else self._started(begin)
 
-    def _start(self, begin: float) -> None:
-        self._begin, self._speed = begin, Speed(begin, self._clock)
+    def _started(self, begin: float) -> Speed:
+        """Return the Speed from where it starts, and show a bar where one can be."""
         if not self._silent and self._end > begin:
             self._bar = bar_on(self._stream or sys.stderr, self._what)
+        return Speed(begin, self._clock)
 
     @property
-    def seconds_left(self) -> Any:
+    def seconds_left(self) -> float | None:
         """Wall seconds to the end at the present speed; None where it is not known."""
         return None if self._speed is None else self._speed.seconds_to(self._end)
 
-    def look(self, reached: Any, note: Any = None) -> None:
+    def look(self, reached: float, note: str | None = None) -> None:
         """Note how far it has come, and tell where it is time to.
 
         Parameters
@@ -104,23 +118,19 @@ class Progress:
             What there is to say besides; stays until there is another.
         """
         if self._speed is None:
-            self._start(reached)
+            self._speed = self._started(reached)
         self._speed.look(reached)
         self._note = self._note if note is None else note
         if self._silent:
             return
         if self._bar is not None:
-            self._draw(reached)
+            self._bar.unit = self._text(reached)
+            self._bar.update(self._speed.share(reached, self._end) - self._bar.n)
         elif self._clock() - self._told >= LINE_SECONDS:
             self._told = self._clock()
             LOG.info("%s %s", self._what, self._text(reached))
 
-    def _draw(self, reached: Any) -> None:
-        share = (min(max(reached, self._begin), self._end) - self._begin) / (self._end - self._begin)
-        self._bar.unit = self._text(reached)
-        self._bar.update(share - self._bar.n)
-
-    def _text(self, reached: Any) -> Any:
+    def _text(self, reached: float) -> str:
         left = self.seconds_left
         parts = [f"{reached:.6g} of {self._end:.6g}", self._note, "" if left is None else f"{duration(left)} left"]
         return "  ".join(part for part in parts if part)
@@ -132,17 +142,17 @@ class Progress:
         self._bar, self._silent = None, True
 
 
-def bar_on(stream: Any, what: str) -> Any:
+def bar_on(stream: TextIO, what: str) -> tqdm | None:
     """Return a bar on a terminal, None where the stream is none."""
     if not stream.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         return None
     from tqdm import tqdm
 
-    width: dict[str, Any] = {"dynamic_ncols": True} if knows_its_width(stream) else {"ncols": COLUMNS, "nrows": 2}
+    width = {"dynamic_ncols": True} if knows_its_width(stream) else {"ncols": COLUMNS, "nrows": 2}
     return tqdm(total=1.0, desc=what, file=stream, bar_format=BAR, leave=False, mininterval=0.2, unit="", **width)
 
 
-def knows_its_width(stream: Any) -> bool:
+def knows_its_width(stream: TextIO) -> bool:
     """Return whether a terminal says how wide it is; some that programs make say 0 columns, where no bar shows."""
     try:
         return os.get_terminal_size(stream.fileno()).columns > 0

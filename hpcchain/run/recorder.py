@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hpcchain.errors import HpcchainError
+from hpcchain.errors import EngineError, HpcchainError
 from hpcchain.io.output.assemble import assemble, is_due
 from hpcchain.io.output.inventory import Inventory
 from hpcchain.io.output.parts import COUNTED, PartWriter
 from hpcchain.parallel.slabs import slab
+from hpcchain.run.totals import whole
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
     from hpcchain.parallel.agreement import Communicator
+    from hpcchain.run.engines import Slabs
     from hpcchain.run.orientations import Spinning
+
+Report = dict[str, float | NDArray[np.float64]]
+"""What a report holds, by name (`Observables.measure`)."""
 
 
 class Recorder:
@@ -49,12 +56,12 @@ class Recorder:
         folder: Path,
         comm: Communicator | None,
         system: System,
-        counters: dict,
+        counters: Mapping[str, object],
         log_events: bool,
         spinning: Spinning | None = None,
     ) -> None:
-        self.counters: dict[str, Any] = {name: int(counters.get(name, 0)) for name in ("part", *COUNTED)}
-        self.counters["part_seal"] = counters.get("part_seal", "")
+        self.counters: dict[str, int | str] = {name: whole(counters, name) for name in ("part", *COUNTED)}
+        self.counters["part_seal"] = str(counters.get("part_seal", ""))
         self.log_events = log_events
         self._spinning = spinning
         self._folder, self._comm, self._system = Path(folder), comm, system
@@ -65,7 +72,7 @@ class Recorder:
         """Begin a part."""
         self._part = PartWriter(
             self._folder / "parts",
-            self.counters["part"],
+            whole(self.counters, "part"),
             self._comm,
             self._system.topology,
             self.counters,
@@ -82,9 +89,10 @@ class Recorder:
             On every rank, when what the run has written earlier is no longer there as it was, or this part is not.
         """
         self._inventory.require()
-        self._part.close()
-        self._inventory.closed(self._part.path)
-        self.counters.update(self._part.counters, part=self.counters["part"] + 1)
+        part = self._opened()
+        part.close()
+        self._inventory.closed(part.path)
+        self.counters.update(part.counters, part=whole(self.counters, "part") + 1)
 
     def abort(self) -> None:
         """Give up the part, if one is open, after a failure; on several ranks it is left for the next run to remove."""
@@ -92,24 +100,32 @@ class Recorder:
             with suppress(HpcchainError, OSError, RuntimeError):
                 self._part.abort()
 
-    def frame(self, time: float, slabs: dict[str, np.ndarray]) -> None:
+    def _opened(self) -> PartWriter:
+        """Return the part that is open."""
+        if self._part is None:
+            raise EngineError("the run writes before its output is open")
+        return self._part
+
+    def frame(self, time: float, slabs: Slabs) -> None:
         """Append a frame: this rank's slab of the beads at a time, by the names of `PartWriter.frame`."""
         turning = {} if self._spinning is None else {"orientation": self._spinning.orientation(time)}
-        self._part.frame(self._part.counters["frames"], time, **slabs, **turning)
+        part = self._opened()
+        part.frame(part.counters["frames"], time, **slabs, **turning)
 
-    def events(self, table: np.ndarray) -> None:
+    def events(self, table: NDArray[np.void]) -> None:
         """Append contacts, this rank's own."""
-        self._part.events(table)
+        self._opened().events(table)
 
-    def report(self, time: float, row: dict[str, Any]) -> None:
+    def report(self, time: float, row: Report) -> None:
         """Append a report, a dict of observables."""
-        self._part.report(row, self._part.counters["reports"], time)
+        part = self._opened()
+        part.report(row, part.counters["reports"], time)
 
     def has_many_parts(self) -> bool:
         """Return whether the closed parts are to be joined before the next is opened, the same on all ranks."""
         return is_due(self._folder, self._comm)
 
-    def assemble(self, provenance: dict) -> None:
+    def assemble(self, provenance: dict[str, str | int]) -> None:
         """Bring the output files up to the last closed part, and remove the parts."""
         topology, box = self._system.topology, self._system.box
         spin = None if self._spinning is None else self._spinning.slabs()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
@@ -10,16 +11,15 @@ from dataclasses import replace
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain.config.keys.values import shown
 from hpcchain.errors import UsageError
-from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.hdf5.files import require_parallel
-from hpcchain.parallel.agreement import rank_of
+from hpcchain.model.system import State
 from hpcchain.parallel.comm import Single, World, world
 from hpcchain.parallel.launcher import launched
 from hpcchain.run import folder as folders
@@ -46,7 +46,10 @@ from hpcchain.run.starts.user_system import System
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
+    from hpcchain.model import system as model
+    from hpcchain.parallel.agreement import Communicator
     from hpcchain.run.guards.wall_limit import WallLimit
+    from hpcchain.sector.interface import Frame
 
 PATIENCE = 10.0
 """Wall seconds that a rank on which an action failed waits for the others to hear of it."""
@@ -78,7 +81,7 @@ class Simulation:
         self,
         source: str | PathLike[str] | System,
         output: str | PathLike[str] | None = None,
-        comm: Any = None,
+        comm: Communicator | Single | None = None,
         overrides: Iterable[str] = (),
         trust_code: bool = False,
     ) -> None:
@@ -99,49 +102,27 @@ class Simulation:
             config = source.config
             on_root(mpi, lambda: try_steps(config, trust_code))
         else:
-            config = read_input(source, overrides, mpi, trust_code)
+            config = read_input(os.fspath(source), overrides, mpi, trust_code)
         warn(config, mpi)
         self._stack = ExitStack()
+        self._run: Run | Moving
+        self._growth: GrowthFile | None = None
+        self._callbacks: list[tuple[Schedule, Callable[[Simulation], object]]] = []
+        self._open = self._busy = self._closed = False
         try:
             self._stack.enter_context(CompilingNotice())
             if output is None:
-                self._start(Moving(config, start_system(config, Signals(), ranks), ranks), None)
+                self._run = Moving(config, start_system(config, Signals(), ranks), ranks)
             else:
                 folder = Path(output)
                 self._stack.enter_context(FolderLock(folder, mpi))
                 folders.refuse_occupied(folder, mpi)
-                run, growth = begun_run(config, folder, ranks, Signals())
-                self._start(run, growth)
+                self._run, self._growth = begun_run(config, folder, ranks, Signals())
         except BaseException:
             self._stack.close()
             raise
 
-    @classmethod
-    def begun(cls, config: Config, folder: Path, comm: Any, signals: Signals, limit: WallLimit | None = None) -> Any:
-        """Return the Simulation of an input in a folder that is locked and free; for the command line."""
-        run, growth = begun_run(config, Path(folder), comm, signals, limit)
-        return cls.of(run, growth)
-
-    @classmethod
-    def of(cls, run: Any, growth: Any = None) -> Any:
-        """Return the Simulation of a Run."""
-        self = cls.__new__(cls)
-        self._stack = ExitStack()
-        self._start(run, growth)
-        return self
-
-    def _start(self, run: Any, growth: Any) -> None:
-        self._run, self._growth, self._open, self._callbacks = run, growth, False, []
-        self._busy = self._closed = False
-
-    def complete(self) -> int:
-        """Run to the input's end time or until a signal or the wall limit ends it; return the exit code."""
-        try:
-            return self._run.go()
-        finally:
-            self._forget_growth()
-
-    def every(self, interval: float, action: Callable[[Simulation], Any]) -> None:
+    def every(self, interval: float, action: Callable[[Simulation], object]) -> None:
         """Call an action with this Simulation at each multiple of an interval of time from now on, also now.
 
         A true result, on any rank, ends the `run` that is going on. Where an action fails on one rank, all ranks raise.
@@ -206,7 +187,7 @@ class Simulation:
             self._busy = False
         return self.time
 
-    def _called(self) -> Any:
+    def _called(self) -> bool:
         """Call what is due now; return whether any has asked to end."""
         ends = False
         for schedule, action in self._callbacks:
@@ -215,7 +196,7 @@ class Simulation:
                 ends = self._all_called(action) or ends
         return ends
 
-    def _all_called(self, action: Callable[[Simulation], Any]) -> bool:
+    def _all_called(self, action: Callable[[Simulation], object]) -> bool:
         """Call an action on every rank; return whether any rank's has asked to end."""
         # Where it fails on one rank, all of them raise: those that went on without it would wait for it for ever.
         comm = self._run.comm
@@ -259,7 +240,7 @@ class Simulation:
         mass = topology.prototypes.mass[topology.prototype_of(np.arange(topology.beads))]
         return 0.5 * math.fsum(np.einsum("ik,ik->i", velocity, velocity) * mass)
 
-    def _frame(self) -> Any:
+    def _frame(self) -> Frame:
         run = self._run
         return brought_together(run.comm, run.system.topology, run.engine.ids, run.engine.frame(run.time))
 
@@ -272,19 +253,14 @@ class Simulation:
             try:
                 self._run.finish()
             finally:
-                self._forget_growth()
+                if self._growth is not None:
+                    self._growth.forget()
         self._stack.close()
-
-    def _forget_growth(self) -> None:
-        if self._growth is not None:
-            folder = self._growth.path.parent / folders.CHECKPOINTS
-            if rank_of(mpi_of(self._run.comm)) == 0 and list_checkpoints(folder):
-                self._growth.remove()
 
     def __enter__(self) -> Simulation:
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:
@@ -296,10 +272,10 @@ class Simulation:
 class Moving:
     """What a Simulation without output runs: the engine alone, with the names of `Run`."""
 
-    def __init__(self, config: Config, system: Any, comm: Any) -> None:
+    def __init__(self, config: Config, system: model.System, comm: Single | World) -> None:
         self.comm, self.end, self.time, self.config = comm, config.run.end_time, 0.0, config
         self.engine = engine_for(system, replace(config, output=replace(config.output, events=False)), comm)
-        self.system = replace(system, state=None)
+        self.system = replace(system, state=State.at_time_zero(*np.zeros((2, 0, 3))))
 
     def open(self) -> None:
         """Do nothing: there is no output."""
@@ -316,7 +292,20 @@ class Moving:
         self.end = time
 
 
-def begun_run(config: Config, folder: Path, comm: Any, signals: Signals, limit: WallLimit | None = None) -> Any:
+def complete(
+    config: Config, folder: Path, comm: Single | World, signals: Signals, limit: WallLimit | None = None
+) -> int:
+    """Run an input in its locked folder to the end, or until a signal or the limit ends it; return the exit code."""
+    run, growth = begun_run(config, folder, comm, signals, limit)
+    try:
+        return run.go()
+    finally:
+        growth.forget()
+
+
+def begun_run(
+    config: Config, folder: Path, comm: Single | World, signals: Signals, limit: WallLimit | None = None
+) -> tuple[Run, GrowthFile]:
     """Return the Run of an input in its locked folder, and the GrowthFile of its start."""
     mpi = mpi_of(comm)
     extent = require_memory_for(config, comm, mpi)
@@ -328,18 +317,18 @@ def begun_run(config: Config, folder: Path, comm: Any, signals: Signals, limit: 
     return Run(comm, config, system, folder, signals, limit=limit), growth
 
 
-def require_path(name: str, value: Any, more: str = "") -> None:
+def require_path(name: str, value: object, more: str = "") -> None:
     """Raise UsageError unless a value is a path; `more` says what may be given besides."""
     if not isinstance(value, (str, PathLike)):
         raise UsageError(f"Simulation: {name}: {shown(value)} is no path; give the path{more}")
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Return whether a value is a finite real number."""
     return isinstance(value, Real) and math.isfinite(value)
 
 
-def ranks_of(comm: Any) -> Any:
+def ranks_of(comm: Communicator | Single | None) -> Single | World:
     """Return the ranks of an mpi4py communicator; of None those that a launcher started."""
     if comm is None:
         return world() if launched()[0] > 1 else Single()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hpcchain.parallel.comm import Single, World
+    from hpcchain.sector.interface import Engine
 
 WALL_IMPULSE = ("push_x", "push_y", "push_z")
 TENSOR = ("virial_yy", "virial_zz", "virial_xy", "virial_xz", "virial_yz")
@@ -37,11 +39,10 @@ class Totals:
         Contacts between beads, and with walls, of the run up to the last `gather`.
     """
 
-    def __init__(self, engine: Any, counters: dict, comm: Single | World) -> None:
+    def __init__(self, engine: Engine, counters: Mapping[str, object], comm: Single | World) -> None:
         self._engine, self._comm = engine, comm
-        self._before = {name: counters.get(name, 0) for name in (*CONTACTS, *SOLVED, *MOST)}
+        self._before = {name: whole(counters, name) for name in (*CONTACTS, *SOLVED, *MOST, *ENERGIES)}
         self._interval = interval_of(counters, engine)
-        self._before |= {name: counters.get(name, 0) for name in ENERGIES}
         counted = ("virial", *TENSOR, *WALL_IMPULSE, *ENERGIES, *CONTACTS, *SOLVED, *MOST)
         self._now = self._start = dict.fromkeys(counted, 0)
 
@@ -85,7 +86,7 @@ class Totals:
         return self._before[name] + self._now[name]
 
     @property
-    def solved(self) -> dict:
+    def solved(self) -> dict[str, int]:
         """What solving for steps has taken, by name: `SOLVED` and `MOST`."""
         most = {name: max(self._before[name], self._now[name]) for name in MOST}
         return {name: self._total(name) for name in SOLVED} | most
@@ -119,7 +120,7 @@ class Totals:
         """Count contacts, virial and impulses on walls anew, from the last `gather` on."""
         self._interval, self._start = dict.fromkeys(self._interval, 0), self._now
 
-    def saved(self) -> dict:
+    def saved(self) -> dict[str, object]:
         """Return the counters that a checkpoint keeps."""
         return (
             {name: getattr(self, name) for name in (*CONTACTS, "interval_contacts")}
@@ -139,7 +140,7 @@ class Totals:
         return self._interval[name] + self._now[name] - self._start[name]
 
 
-def solving(counters: dict) -> dict:
+def solving(counters: Mapping[str, object]) -> dict[str, float | None]:
     """Return what the run log and `hpcchain perf` say of the solution of steps, name -> number or None (none solved).
 
     Parameters
@@ -149,14 +150,15 @@ def solving(counters: dict) -> dict:
     """
     if any(name not in counters for name in (*SOLVED, *MOST)):
         return {}
+    found = {name: whole(counters, name) for name in (*SOLVED, *MOST)}
     return {
-        "steps_solved": counters["steps"],
-        "steps_halved": counters["halved"],
-        "iterations_per_step": mean(counters["iterations"], counters["steps"]),
-        "most_iterations": counters["most_iterations"],
-        "contact_nodes_solved": counters["nodes"],
-        "iterations_per_contact_node": mean(counters["node_iterations"], counters["nodes"]),
-        "most_iterations_of_a_contact_node": counters["most_node_iterations"],
+        "steps_solved": found["steps"],
+        "steps_halved": found["halved"],
+        "iterations_per_step": mean(found["iterations"], found["steps"]),
+        "most_iterations": found["most_iterations"],
+        "contact_nodes_solved": found["nodes"],
+        "iterations_per_contact_node": mean(found["node_iterations"], found["nodes"]),
+        "most_iterations_of_a_contact_node": found["most_node_iterations"],
     }
 
 
@@ -165,12 +167,26 @@ def mean(total: int, number: int) -> float | None:
     return total / number if number else None
 
 
-def interval_of(counters: dict, engine: Any) -> dict[str, int]:
+def interval_of(counters: Mapping[str, object], engine: Engine) -> dict[str, int]:
     """Return what had been counted of the interval that a checkpoint was written in, in the engine's units."""
-    virial = Fraction(counters.get("virial_quantum", engine.quantum)) / Fraction(engine.quantum)
-    impulse = Fraction(counters.get("impulse_quantum", engine.impulse_quantum)) / Fraction(engine.impulse_quantum)
-    found = {"contacts": counters.get("interval_contacts", 0), "wall_contacts": 0}
-    found["virial"] = round(counters.get("interval_quanta", 0) * virial)
-    tensor, pushes = counters.get("interval_tensor", [0] * 5), counters.get("interval_pushes", [0] * 3)
-    found |= {name: round(number * virial) for name, number in zip(TENSOR, tensor, strict=True)}
-    return found | {name: round(number * impulse) for name, number in zip(WALL_IMPULSE, pushes, strict=True)}
+    virial = Fraction(number(counters, "virial_quantum") or engine.quantum) / Fraction(engine.quantum)
+    impulse = Fraction(number(counters, "impulse_quantum") or engine.impulse_quantum) / Fraction(engine.impulse_quantum)
+    found = {"contacts": whole(counters, "interval_contacts"), "wall_contacts": 0}
+    found["virial"] = round(whole(counters, "interval_quanta") * virial)
+    for names, saved, unit in ((TENSOR, "interval_tensor", virial), (WALL_IMPULSE, "interval_pushes", impulse)):
+        parts = counters.get(saved)
+        known = parts if isinstance(parts, list) else [0] * len(names)
+        found |= {name: round(part * unit) for name, part in zip(names, known, strict=True)}
+    return found
+
+
+def whole(counters: Mapping[str, object], name: str) -> int:
+    """Return a count of a checkpoint, whose reader has looked at them all; 0 where it has none of this name."""
+    found = counters.get(name)
+    return found if isinstance(found, int) else 0
+
+
+def number(counters: Mapping[str, object], name: str) -> float | None:
+    """Return a number among a checkpoint's counters, None where it has none of this name."""
+    found = counters.get(name)
+    return float(found) if isinstance(found, int | float) else None

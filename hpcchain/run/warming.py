@@ -18,7 +18,8 @@ import time
 from pathlib import Path
 
 from hpcchain.errors import ConfigError, EngineError
-from hpcchain.jit.store import NAME, STORE, in_use
+from hpcchain.jit.store import NAME, in_use
+from hpcchain.jit.store import STORE as STORE  # commands say where it is
 
 LOG = logging.getLogger("hpcchain.compiling")
 WARMUP = """
@@ -149,7 +150,7 @@ def warmup(every: bool = False) -> None:
     """
     if kept(every):
         return
-    waiting, running = list(USUAL + RARE if every else USUAL), []
+    waiting, running = list(USUAL + RARE if every else USUAL), list[Aside]()
     notice = time.monotonic() + WARM_SECONDS
     try:
         while waiting or running:
@@ -197,7 +198,7 @@ class Aside:
         return code is not None
 
 
-def prune() -> list:
+def prune() -> list[tuple[Path, int | None]]:
     """Remove what other states of the sources left beside this one's cache folder; return [(folder, bytes or None)].
 
     Only folders of one's own go that are called as such are. None for the bytes: it stays, since a process uses it.

@@ -127,7 +127,7 @@ def check_step_potentials(config: Config) -> None:
     if not config.potentials:
         return
     largest = largest_of_types(config)
-    taken = {}
+    taken: dict[tuple[str, str], int] = {}
     for index, one in enumerate(config.potentials):
         where = f"potential[{index}]"
         if one.types is None and not largest:

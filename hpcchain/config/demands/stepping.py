@@ -156,7 +156,7 @@ def require_whole(key: str, time: float, step: float) -> None:
 def check_potentials(config: Config, steps: StepsSection) -> None:
     """Check types of potentials, and that no pair, bond or bead has two of them."""
     names = type_names(config.molecules)
-    taken = {}
+    taken: dict[tuple[str, tuple[str, ...]], int] = {}
     for index, one in enumerate(config.potentials):
         where = f"potential[{index}]"
         for name in one.types or ():

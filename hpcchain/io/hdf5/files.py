@@ -41,7 +41,7 @@ def library() -> tuple[str, bool]:
     return h5py.version.hdf5_version, bool(h5py.get_config().mpi)
 
 
-def require_parallel(comm: Communicator) -> None:
+def require_parallel(comm: Communicator | None) -> None:
     """Raise UsageError on several ranks where h5py was built without MPI, before anything starts; collective."""
     version, parallel = library()
     failure = None

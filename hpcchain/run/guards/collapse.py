@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hpcchain.model.starts.start import RESTING
 from hpcchain.sector.collapse import falls, loses, way_out
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
+    from hpcchain.sector.interface import Engine
 
 MANY = 2000
 MOST_PER_TICK = 100.0
@@ -33,13 +34,13 @@ class CollapseWatch:
     """
 
     def __init__(
-        self, physics: Physics, beads: float, end: float = float("inf"), clock: Callable = time.monotonic
+        self, physics: Physics, beads: float, end: float = float("inf"), clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._physics, self._silent = physics, False
         self._beads, self._end, self._clock = beads, end, clock
         self._looked, self._counted, self._contacts, self._time = -float("inf"), 0.0, 0, 0.0
 
-    def warning(self, engine: Any) -> str | None:
+    def warning(self, engine: Engine) -> str | None:
         """Return what to tell the user, None for nothing; said once.
 
         Dense liquids have some contact a bead and tick, which is a 32nd of what a bead takes for its diameter or less.

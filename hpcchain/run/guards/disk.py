@@ -38,7 +38,7 @@ def require_disk_for(
     folder: Path,
     mpi: Communicator | None,
     begin: float = 0.0,
-    free: Callable | None = None,
+    free: Callable[[Path], int | None] | None = None,
 ) -> None:
     """Raise ConfigError on every rank where the frames of a run do not fit on the disk of its folder; collective.
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ CONTACTS, TIME = 200.0, 20.0
 BANDS = {"rattle": 10.0, "variational": 40.0, "index1": 2.0, "paper": 5.0}
 
 
-def watch_of(system: System, freedom: int) -> Any:
+def watch_of(system: System, freedom: int) -> EnergyWatch | SteppedWatch:
     """Return what watches the energy of a run of a System with so many degrees of freedom."""
     return SteppedWatch(system.physics, freedom) if system.physics.steps else EnergyWatch(system, freedom)
 
@@ -60,7 +60,7 @@ class SteppedWatch:
         """See `EnergyWatch.impossible`."""
         return not abs(relative_error(energy, reference, max(scale, self._warmth))) <= WILD
 
-    def heed(self, time: float, energy: float, *_: Any) -> None:
+    def heed(self, time: float, energy: float, *_: object) -> None:
         """See `EnergyWatch.heed`."""
         if not math.isfinite(energy):
             raise StepError(
@@ -109,7 +109,7 @@ class EnergyWatch:
         if not math.isfinite(energy):
             raise EngineError(f"at t {time:.6g} the kinetic energy is not a number: {advice()}")
         error = relative_error(energy, reference, scale)
-        if not self._elastic or error == 0.0:
+        if reference is None or not self._elastic or error == 0.0:
             return None
         if not self._kinds and abs(error) > self._limit(REFUSED):
             raise EngineError(
@@ -143,7 +143,7 @@ class EnergyWatch:
         """Return the relative error from which on it is told."""
         temperature = 2.0 * reference / self._freedom
         each = 2.0 * contacts / self._topology.beads
-        bands = [band(*kind, temperature, time, each) for kind in self._kinds]
+        bands = [band(kind, temperature, time, each) for kind in self._kinds]
         return min(max([self._limit(NOTED)] + [TIMES * width for width in bands]), ALL)
 
     def _hint(self) -> str:
@@ -161,8 +161,16 @@ def advice() -> str:
     )
 
 
-def stepped_kinds(topology: Topology, physics: Physics) -> Iterator[tuple[Physics, float, float]]:
-    """Yield (Physics, shortest bond [length], lightest bead [mass]) of each kind whose flights are not exact.
+class Stepped(NamedTuple):
+    """A kind whose flights are not exact: its Physics, shortest bond [length] and lightest bead [mass]."""
+
+    physics: Physics
+    bond: float
+    mass: float
+
+
+def stepped_kinds(topology: Topology, physics: Physics) -> Iterator[Stepped]:
+    """Yield the Stepped of each kind whose flights are not exact.
 
     Parameters
     ----------
@@ -176,7 +184,7 @@ def stepped_kinds(topology: Topology, physics: Physics) -> Iterator[tuple[Physic
         bond = slice(*topology.first_bond[m : m + 2])
         own = physics.of(kind)
         if is_stepped(own, bead.stop - bead.start, topology.rod[m]):
-            yield own, float(np.min(topology.bond_length[bond])), float(np.min(topology.mass[bead]))
+            yield Stepped(own, float(np.min(topology.bond_length[bond])), float(np.min(topology.mass[bead])))
 
 
 def is_stepped(physics: Physics, beads: int, rod: bool) -> bool:
@@ -186,15 +194,13 @@ def is_stepped(physics: Physics, beads: int, rod: bool) -> bool:
     return beads > 2 or physics.propagator != "collocation"
 
 
-def band(physics: Physics, bond: float, mass: float, temperature: float, time: float, contacts: float) -> float:
+def band(kind: Stepped, temperature: float, time: float, contacts: float) -> float:
     """Return the relative energy error to be expected of molecules that move in steps; see the module's table.
 
     Parameters
     ----------
-    physics : Physics
-        Of their kind.
-    bond, mass : float
-        Shortest bond [length], lightest bead [mass].
+    kind : Stepped
+        Theirs.
     temperature : float
         At the start [mass length^2 / time^2].
     time : float
@@ -202,7 +208,7 @@ def band(physics: Physics, bond: float, mass: float, temperature: float, time: f
     contacts : float
         Of a bead so far, in the mean.
     """
-    tau = bond * math.sqrt(mass / temperature)
+    physics, tau = kind.physics, kind.bond * math.sqrt(kind.mass / temperature)
     h, name = physics.step / tau, physics.propagator
     if name == "collocation":
         variant = physics.options.variant

@@ -9,9 +9,10 @@ import logging
 import os
 import socket
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from hpcchain.errors import UsageError
 from hpcchain.io.hdf5 import plain
@@ -25,6 +26,8 @@ LOG = logging.getLogger("hpcchain.run")
 NAME = "run.lock"
 SHOWN = 4096
 BOOT = Path("/proc/sys/kernel/random/boot_id")
+Holder = Mapping[str, object]
+"""Who holds a lock, by the names of `me`; what a file says of it may be anything."""
 
 
 class FolderLock:
@@ -51,7 +54,7 @@ class FolderLock:
         root_does(self._comm, self.folder, "making and locking the output directory", self._take)
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         if rank_of(self._comm) == 0 and self._file is not None:
             with suppress(OSError):
                 self.path.unlink(missing_ok=True)
@@ -92,13 +95,13 @@ class FolderLock:
         if holder:
             LOG.info("taking over the lock that process %s on %s left behind", holder.get("pid"), holder.get("host"))
 
-    def _held_by(self, holder: dict) -> UsageError:
+    def _held_by(self, holder: Holder) -> UsageError:
         return UsageError(
             f"{self.folder}: another run is writing there ({named(holder)}); wait for its end, or choose "
             "another --output"
         )
 
-    def _perhaps_held_by(self, holder: dict) -> UsageError:
+    def _perhaps_held_by(self, holder: Holder) -> UsageError:
         return UsageError(
             f"{self.folder}: another run may be writing there ({named(holder)}). This file system has no "
             "locks (flock), so it cannot be told from one that was killed: make sure that it has ended, "
@@ -123,7 +126,7 @@ def opened(path: Path) -> tuple[TextIO, bool]:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
 
-def me() -> dict:
+def me() -> Holder:
     """Return what identifies this process to people, and where its number means something to programs."""
     return {
         "pid": os.getpid(),
@@ -142,20 +145,20 @@ def system() -> str:
     return " ".join(parts)
 
 
-def named(holder: dict) -> str:
+def named(holder: Holder) -> str:
     """Return who holds a lock, for a message."""
     pid, host, since = (" ".join(str(holder.get(key, "?")).split())[:80] for key in ("pid", "host", "since"))
     return f"process {pid} on {host}, since {since}"
 
 
-def has_ended(holder: dict) -> bool:
+def has_ended(holder: Holder) -> bool:
     """Return whether a holder is a process of this host, since it was started, that is there no more."""
     number = type(holder.get("pid")) is int
     here = holder.get("host") == socket.gethostname() and holder.get("system", system()) == system()
     return number and here and not is_alive(holder)
 
 
-def parsed(text: str) -> dict:
+def parsed(text: str) -> Holder:
     """Return the holder that a lock file names; empty when it says nothing of use."""
     try:
         holder = json.loads(text)
@@ -164,7 +167,7 @@ def parsed(text: str) -> dict:
     return holder if isinstance(holder, dict) else {}
 
 
-def is_alive(holder: dict) -> bool:
+def is_alive(holder: Holder) -> bool:
     """Return whether a holder is a living process of this host other than this one."""
     pid = holder.get("pid")
     if holder.get("host") != socket.gethostname() or not isinstance(pid, int) or pid in (0, os.getpid()):

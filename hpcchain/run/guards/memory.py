@@ -150,7 +150,7 @@ def extent_of(config: Config) -> Extent:
     """
     kinds, method = config.molecules, config.initial.method
     beads, whole = config.beads, method != "file"
-    if method == "file":
+    if config.initial.file is not None:
         found, time = read_extent(config.initial.file)
         beads, whole = max(beads, found), time > 0.0
     closed = [kind.beads for kind in kinds if method == "grow" and kind.beads > 1 and kind.bond_count >= kind.beads]
@@ -197,7 +197,7 @@ def list_bytes(config: Config) -> float:
         mean = float(np.sum(copies * one.diameter)) / composition.beads
         reach = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
         return 4.0 * min(LONGEST * close * reach**3, composition.beads) if farthest else 0.0
-    within = max((each.distances[-1] for each in config.potentials), default=0.0)
+    within = max((each for one in config.potentials for each in one.distances or ()), default=0.0)
     inside = BYTES_INSIDE * min(LONGEST * close * within**3, composition.beads)
     system = System(build_box(config), composition, State.at_time_zero(*np.zeros((2, 0, 3))), physics)
     if shell is None:
@@ -240,7 +240,7 @@ def require_memory_to_resume(path: Path, comm: Single | World, mpi: Communicator
     require_memory(extent, comm, mpi, str(path), "use more nodes")
 
 
-def short_of_memory(need: int) -> tuple[str, Bound]:
+def short_of_memory(need: int) -> tuple[str, Bound] | None:
     """Return (what is needed, the Bound) in words and bytes where this process alone cannot take so much, or None."""
     return lacking(need, [machine.available()])
 
@@ -280,7 +280,7 @@ def require_memory(
     agree(mpi, None if text is None else ConfigError(text))
 
 
-def lacking(need: int, ranks: list) -> tuple[str, Bound] | None:
+def lacking(need: int, ranks: list[Available]) -> tuple[str, Bound] | None:
     """Return (what is needed in words, the Bound) where memory is lacking, None where all is there.
 
     Parameters

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import atexit
 import signal
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from types import FrameType
 
 from hpcchain.errors import EXIT_RESUBMIT, HpcchainError
 
 STOP = ("SIGUSR1", "SIGTERM", "SIGINT")
 SAVE = ("SIGUSR2",)
 HEEDED_BY = ("run", "resume", "build")  # the commands that heed signals
+Handler = Callable[[int, FrameType | None], object]
 
 
 class Stopped(HpcchainError):
@@ -35,8 +36,8 @@ class Signals:
         self._stop = False
         self._save = False
         self.saves = 0
-        self.listen: Callable[[Any], None] | None = None
-        self._before = {}
+        self.listen: Callable[[Signals], None] | None = None
+        self._before: dict[signal.Signals, Handler | int | None] = {}
 
     @property
     def stop(self) -> bool:
@@ -80,24 +81,24 @@ class Signals:
                 self.listen = self.listen or earlier.listen
         return self
 
-    def _watch(self, names: tuple, action: Any) -> None:
+    def _watch(self, names: Iterable[str], action: Handler) -> None:
         for name in names:
             number = getattr(signal, name)
             self._before[number] = signal.signal(number, action)
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _on_stop(self, *_: Any) -> None:
+    def _on_stop(self, *_: object) -> None:
         self._stop = True
 
-    def _on_save(self, *_: Any) -> None:
+    def _on_save(self, *_: object) -> None:
         self._save = True
         self.saves += 1
 
 
-def remember_from_the_start(argv: list) -> None:
+def remember_from_the_start(argv: list[str]) -> None:
     """Remember signals to a command that heeds them while its modules load and the ranks join, for its `Signals`.
 
     Without this a stop in the first seconds would kill the ranks, and a scheduler would call the job failed. Ctrl-C

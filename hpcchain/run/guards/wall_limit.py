@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from typing import Any
+from collections.abc import Mapping
 
 LOG = logging.getLogger("hpcchain.run")
 VARIABLE = "SLURM_JOB_END_TIME"
@@ -31,7 +31,7 @@ class WallLimit:
         The longest checkpoint so far, and the longest time between two looks at the clock [wall seconds].
     """
 
-    def __init__(self, seconds: float | None = None, environment: dict | None = None) -> None:
+    def __init__(self, seconds: float | None = None, environment: Mapping[str, str] | None = None) -> None:
         now = time.monotonic()
         ends = [] if seconds is None else [now + seconds]
         left = seconds_of_job(os.environ if environment is None else environment)
@@ -70,7 +70,7 @@ class WallLimit:
         self._looked = time.monotonic()
 
 
-def seconds_of_job(environment: Any) -> float | None:
+def seconds_of_job(environment: Mapping[str, str]) -> float | None:
     """Return the wall seconds to the end of the Slurm job that this is, None when there is none or it is over.
 
     Parameters

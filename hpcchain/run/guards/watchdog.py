@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hpcchain.parallel.activity import ALL
 
@@ -42,7 +42,7 @@ class Watchdog:
         Wall seconds without any step; 0 watches nothing.
     """
 
-    def __init__(self, activity: Activity | None, folder: Path, rank: int, size: int, silence: float) -> None:
+    def __init__(self, activity: Activity, folder: Path, rank: int, size: int, silence: float) -> None:
         self.activity, self.folder = activity, Path(folder) / FOLDER
         self.rank, self.size, self.silence = rank, size, silence
         self._over = threading.Event()
@@ -54,7 +54,7 @@ class Watchdog:
             self._thread.start()
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self.silence > 0.0:
             self._over.set()
             self._thread.join()
@@ -116,7 +116,7 @@ class Watchdog:
     def _summary(self) -> str:
         """Return who waits for whom, from the files of those that wrote one lately."""
         states = [self._read(rank) for rank in range(self.size)]
-        told = {}
+        told: dict[str, list[int]] = {}
         for rank, state in enumerate(states):
             if state is None:
                 words = "say nothing (inside a kernel, or gone)"
@@ -127,7 +127,7 @@ class Watchdog:
             told.setdefault(words, []).append(rank)
         return "; ".join(f"{ranks_as_text(ranks)} {words}" for words, ranks in told.items())
 
-    def _read(self, rank: int) -> dict | None:
+    def _read(self, rank: int) -> dict[str, object] | None:
         """Return the state that a rank wrote in this silence, None when it wrote none."""
         with contextlib.suppress(OSError, ValueError):
             path = self.path_of(rank)
@@ -139,12 +139,12 @@ class Watchdog:
 def arm(seconds: float) -> None:
     """Have the stack written to stderr unless this is called again in time, whatever holds Python up."""
     with contextlib.suppress(OSError, ValueError, AttributeError, RuntimeError):
-        faulthandler.dump_traceback_later(seconds, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(seconds, file=sys.__stderr__ or sys.stderr)
 
 
-def ranks_as_text(ranks: list) -> str:
+def ranks_as_text(ranks: list[int]) -> str:
     """Return rank numbers, long runs of them abbreviated."""
-    spans = []
+    spans: list[list[int]] = []
     for rank in ranks:
         if spans and spans[-1][1] == rank - 1:
             spans[-1][1] = rank

@@ -18,9 +18,11 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hpcchain.config.demands.check import walls_of
 from hpcchain.errors import ConfigError, WindowError
@@ -44,6 +46,9 @@ from hpcchain.run.starts.stalls import SlowSlice, Stall, met
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.model.system import Box, Physics, Topology
+    from hpcchain.parallel.comm import World
+    from hpcchain.run.starts.growth_file import GrowthFile
+    from hpcchain.sector.interface import Engine
 
 LOG = logging.getLogger("hpcchain.run")
 PLACED_FRACTION = 0.06
@@ -73,11 +78,11 @@ class Jammed(ConfigError):
 
 def grown_system(
     config: Config,
-    progress: Callable | None = None,
-    pause: Callable | None = None,
-    comm: Any = None,
-    keep: Any = None,
-) -> Any:
+    progress: Callable[[float], object] | None = None,
+    pause: Callable[[], bool] | None = None,
+    comm: Single | World | None = None,
+    keep: GrowthFile | None = None,
+) -> System:
     """Return the System of an input with initial.method "grow", the same to the bit on any ranks; collective.
 
     Parameters
@@ -100,7 +105,8 @@ def grown_system(
         On every rank, when `pause` gives up.
     """
     box, topology = build_box(config), build_topology(config)
-    grown = replace(topology, flexible=None, soft=None)  # beads that potentials hold are grown like all others
+    none = np.zeros(topology.molecules, dtype=bool), np.zeros(topology.beads, dtype=bool)
+    grown = replace(topology, flexible=none[0], soft=none[1])  # beads that potentials hold are grown like all others
     directors = checked(build_directors(config), topology, None if comm is None else comm.mpi, config.source)
     position = Growth(config, box, grown, progress, pause, comm or Single(), keep).positions()
     temperature, seed = config.initial.temperature, config.initial.seed
@@ -110,12 +116,12 @@ def grown_system(
     return System(box, topology, state, physics, directors=directors)
 
 
-def packing_of(config: Config, box: Box, topology: Topology) -> Any:
+def packing_of(config: Config, box: Box, topology: Topology) -> float:
     """Return the packing fraction of the full beads in the box, or in a shape that is smaller."""
     return float(np.sum(topology.diameter**3)) * math.pi / 6.0 / volume_within(box.size, walls_of(config))
 
 
-def crossing_size(topology: Topology) -> Any:
+def crossing_size(topology: Topology) -> float:
     """Return the fraction of the full diameters beyond which no bonds cross; 0 without bonds."""
     contact = 0.5 * topology.diameter[topology.bonds].sum(axis=1)
     return CROSSING * float(np.max(topology.bond_length / contact, initial=0.0))
@@ -123,7 +129,7 @@ def crossing_size(topology: Topology) -> Any:
 
 def place_small(
     config: Config, box: Box, topology: Topology, parallel: bool = False, scale: float | None = None
-) -> Any:
+) -> tuple[float, NDArray[np.float64]]:
     """Return the largest fraction of the full diameters, of a few tried, that could be placed, and the positions.
 
     A fraction `scale` is tried alone.
@@ -131,7 +137,7 @@ def place_small(
     if scale is not None:
         return scale, place(config, box, topology, scale, parallel, {})
     scale = min(1.0, (PLACED_FRACTION / packing_of(config, box, topology)) ** (1.0 / 3.0))
-    known = {}
+    known: dict[int, NDArray[np.float64]] = {}
     for attempt in range(ATTEMPTS):
         try:
             return scale, place(config, box, topology, scale, parallel, known)
@@ -178,11 +184,11 @@ class Stage:
     tick: float
 
     @property
-    def size(self) -> Any:
+    def size(self) -> float:
         """Fraction of the full diameters that is reached."""
         return self.placed + self.slice * self.step
 
-    def slower(self) -> Any:
+    def slower(self) -> Stage:
         """Return the Stage from which growth goes on more slowly: the last calm one."""
         return replace(
             self,
@@ -193,6 +199,13 @@ class Stage:
             slice=self.calm * FINER,
             calm=self.calm * FINER,
         )
+
+
+class Moving(NamedTuple):
+    """Where beads are and how they move, (N, 3) each [length], [length / time]."""
+
+    position: NDArray[np.float64]
+    velocity: NDArray[np.float64]
 
 
 def tell_of_another(error: ConfigError, which: str) -> None:
@@ -218,15 +231,15 @@ class Growth:
         config: Config,
         box: Box,
         topology: Topology,
-        progress: Callable,
-        pause: Callable,
-        comm: Any,
-        keep: Any = None,
+        progress: Callable[[float], object] | None,
+        pause: Callable[[], bool] | None,
+        comm: Single | World,
+        keep: GrowthFile | None = None,
     ) -> None:
         self._config, self._box, self._topology = config, box, topology
         self._progress, self._pause, self._comm, self._keep = progress, pause, comm, keep
 
-    def positions(self) -> np.ndarray:
+    def positions(self) -> NDArray[np.float64]:
         """Return (N, 3) positions of beads that were placed small and grown to their full size [length].
 
         Where they jam they are placed anew, with other random numbers: some bead may have been caught between others.
@@ -248,17 +261,20 @@ class Growth:
                 tell_of_another(error, f"another placement{', rods parallel' if rods else ''}")
         return self._drawn_and_grown(first, rods, kept)
 
-    def _drawn_and_grown(self, draw: int, rods: Any, kept: Any) -> Any:
+    def _drawn_and_grown(self, draw: int, rods: bool, kept: GrowthState | None) -> NDArray[np.float64]:
         """Return the positions after a placement and growth, or after growth that was kept."""
         if kept is not None:
-            return self.grown(Stage(**{f.name: kept.numbers[f.name] for f in fields(Stage)}), *arrays_of(kept))
+            stage = Stage(**{f.name: kept.numbers[f.name] for f in fields(Stage)})
+            now, calm = Moving(kept.position, kept.velocity), Moving(kept.calm_position, kept.calm_velocity)
+            return self.grown(stage, now, calm)
         large = BEYOND_CROSSING * crossing_size(self._topology) if draw == PLACEMENTS else None
         scale, position = place_small(self._drawn(draw), self._box, self._topology, rods and draw > 0, large)
         if scale == 1.0:
             return position
-        return self.grown(*self._beginning(draw, position, scale, 0 if rods and draw == 0 else SLOWEST))
+        stage, now = self._beginning(draw, position, scale, 0 if rods and draw == 0 else SLOWEST)
+        return self.grown(stage, now, now)
 
-    def _past_crossing(self, error: Any) -> Any:
+    def _past_crossing(self, error: ConfigError) -> NDArray[np.float64]:
         """Return the positions after a placement of beads whose bonds do not cross; raise the error where none helps.
 
         Parameters
@@ -285,8 +301,8 @@ class Growth:
         initial = self._config.initial
         return replace(self._config, initial=replace(initial, seed=(initial.seed + draw * NEXT_SEED) % 2**64))
 
-    def _beginning(self, draw: int, position: np.ndarray, scale: float, tries: int) -> Any:
-        """Return the Stage, position and velocity from which beads of a fraction `scale` of their size grow."""
+    def _beginning(self, draw: int, position: NDArray[np.float64], scale: float, tries: int) -> tuple[Stage, Moving]:
+        """Return from which Stage, and how moving, beads of a fraction `scale` of their size grow."""
         initial, topology = self._config.initial, self._topology
         velocity = maxwell(topology, position, initial.temperature, initial.seed)
         rate = RATE
@@ -305,11 +321,9 @@ class Growth:
             freedom=degrees_of_freedom(topology, position),
             tick=build_physics(self._config, topology, velocity).tick,
         )
-        return stage, position, velocity, position, velocity
+        return stage, Moving(position, velocity)
 
-    def grown(
-        self, stage: Any, position: np.ndarray, velocity: np.ndarray, calm_position: Any, calm_velocity: Any
-    ) -> Any:
+    def grown(self, stage: Stage, now: Moving, calm: Moving) -> NDArray[np.float64]:
         """Return (N, 3) positions after the diameters have grown from a Stage to their full size.
 
         Where the beads jam, growth goes on from the last slice in which they did not meet often yet, more slowly.
@@ -317,10 +331,10 @@ class Growth:
         Parameters
         ----------
         stage : Stage
-        position, velocity : (N, 3) float64 arrays
-            Without overlaps at that size [length], [length / time].
-        calm_position, calm_velocity : (N, 3) float64 arrays
-            Those of the last calm slice.
+        now : Moving
+            Without overlaps at that size.
+        calm : Moving
+            Of the last calm slice.
         """
         initial, topology = self._config.initial, self._topology
         unit = thermal_time(topology, initial.temperature)
@@ -328,7 +342,6 @@ class Growth:
         acting = while_growing(given.extended, self._config)
         elastic = replace(given, restitution=1.0, contact_time=0.0, extended=acting)
         physics = with_short_steps(elastic, LONGEST_STEP * unit)
-        now, calm = (position, velocity), (calm_position, calm_velocity)
         while stage.slice < stage.slices:
             system = System(self._box, topology, State.at_time_zero(*now), physics)
             length = stage.step / stage.rate * unit
@@ -336,7 +349,7 @@ class Growth:
             try:
                 contacts = self._slice(engine, length, stage.size, stage.rate / unit)
             except Stopped:
-                raise Stopped(self._kept(stage, *now, *calm)) from None
+                raise Stopped(self._kept(stage, now, calm)) from None
             if contacts > MOST_CONTACTS:
                 if stage.tries == 0:
                     raise Jammed(jam(self._config, stage.size), stage.size)
@@ -346,28 +359,28 @@ class Growth:
             del engine  # before the next one is made: two at a time would be the most memory that a run ever takes
             position = project_positions(topology, position)
             velocity = project_velocities(topology, position, velocity)
-            now = position, rescaled(topology, velocity, stage.freedom, initial.temperature)
+            now = Moving(position, rescaled(topology, velocity, stage.freedom, initial.temperature))
             stage = replace(stage, slice=stage.slice + 1)
             if contacts * unit < CALM * length:
                 stage, calm = replace(stage, calm=stage.slice), now
             self._tell(stage.size)
             if self._keep is not None and self._comm.any(self._keep.due()):
-                self._kept(stage, *now, *calm)
-        return now[0]
+                self._kept(stage, now, calm)
+        return now.position
 
-    def _kept(self, stage: Any, *arrays: Any) -> Any:
-        """Keep a Stage and its arrays where that is possible; return the message for a stop here."""
+    def _kept(self, stage: Stage, now: Moving, calm: Moving) -> str:
+        """Keep where growth is where that is possible; return the message for a stop here."""
         what, then = "stopped by a signal or the wall limit while making the start", "run the same command again"
         if self._keep is None:
             return f"{what}; nothing is kept yet: {then}"
-        self._keep.save(GrowthState(asdict(stage) | {"size": stage.size}, *arrays))
+        self._keep.save(GrowthState(asdict(stage) | {"size": stage.size}, *now, *calm))
         return f"{what}, at {stage.size:.3f} of full size, which is kept in {self._keep.path}: {then}"
 
     def _tell(self, size: float) -> None:
         if self._progress is not None:
             self._progress(size)
 
-    def _slice(self, engine: Any, length: float, scale: float, rate: float) -> Any:
+    def _slice(self, engine: Engine, length: float, scale: float, rate: float) -> float:
         """Carry an engine, its beads growing from size `scale` at a rate; return all ranks' contacts a bead.
 
         That decides what is done next, so it is the same on any ranks. Where it is above MOST_CONTACTS the end may not
@@ -378,13 +391,13 @@ class Growth:
         notice, most = SlowSlice(scale, MOST_CONTACTS * self._topology.beads), share
         stall = Stall(beads, length)
 
-        def enough(most: float) -> Any:
+        def enough(most: float) -> bool:
             self._tell(min(scale + rate * max(engine.time, 0.0), 1.0))
             return notice.look(engine) > most or stall.look(engine) or self._stopped()
 
         while True:
             try:
-                reached = engine.advance(length, lambda most=most: enough(most))
+                reached = engine.advance(length, partial(enough, most))
             except (ConfigError, WindowError):  # contacts in no time, on all ranks
                 return math.inf
             contacts = sum(self._comm.allgather(met(engine))) / self._topology.beads
@@ -399,11 +412,6 @@ class Growth:
 
     def _stopped(self) -> bool:
         return self._pause is not None and self._pause()
-
-
-def arrays_of(kept: Any) -> Any:
-    """Return the arrays of a GrowthState in the order in which `Growth.grown` takes them."""
-    return kept.position, kept.velocity, kept.calm_position, kept.calm_velocity
 
 
 def jam(config: Config, scale: float) -> str:
@@ -421,7 +429,9 @@ def with_short_steps(physics: Physics, longest: float) -> Physics:
     return replace(physics, step=min(physics.step, longest), kinds=kinds)
 
 
-def rescaled(topology: Topology, velocity: np.ndarray, freedom: int, temperature: float) -> np.ndarray:
+def rescaled(
+    topology: Topology, velocity: NDArray[np.float64], freedom: int, temperature: float
+) -> NDArray[np.float64]:
     """Return velocities scaled to a temperature, the kinetic energy summed exactly; a system at rest stays so."""
     twice_energy = math.fsum(np.einsum("ik,ik->i", velocity, velocity) * topology.mass)
     return velocity * math.sqrt(freedom * temperature / twice_energy) if twice_energy > 0.0 else velocity

@@ -7,12 +7,14 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hpcchain.errors import DataError
+from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.growth_state import read_growth, write_growth
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.parallel.agreement import from_root, rank_of
+from hpcchain.run.folder import CHECKPOINTS
 from hpcchain.run.starts.own_input import config_of_text
 
 if TYPE_CHECKING:
@@ -38,16 +40,16 @@ class GrowthFile:
     mpi : communicator or None
     """
 
-    def __init__(self, path: Path | str, config: Config, mpi: Communicator) -> None:
+    def __init__(self, path: Path | str, config: Config, mpi: Communicator | None) -> None:
         self.path, self._config, self._mpi = Path(path), config, mpi
         self._minutes = config.output.checkpoint_wall_minutes or MINUTES
         self._written = time.monotonic()
 
-    def load(self) -> Any:
+    def load(self) -> GrowthState | None:
         """Return the GrowthState to go on from, None where there is none for this input; collective."""
         return from_root(self._mpi, self._load() if rank_of(self._mpi) == 0 else None)
 
-    def _load(self) -> Any:
+    def _load(self) -> GrowthState | None:
         if not self.path.is_file():
             return None
         try:
@@ -62,7 +64,7 @@ class GrowthFile:
         LOG.info("the start goes on growing from %s", self.path)
         return state
 
-    def due(self) -> Any:
+    def due(self) -> bool:
         """Return whether so much wall time has passed that it should be written."""
         return time.monotonic() - self._written > 60.0 * self._minutes
 
@@ -71,6 +73,11 @@ class GrowthFile:
         root_does(self._mpi, self.path, "writing", lambda: write_growth(self.path, state, self._config.to_toml()))
         self._written = time.monotonic()
 
+    def forget(self) -> None:
+        """Remove the file where the run beside it has a checkpoint to go on from."""
+        if rank_of(self._mpi) == 0 and list_checkpoints(self.path.parent / CHECKPOINTS):
+            self.remove()
+
     def remove(self) -> None:
         """Remove the file where there is one; the start is safe elsewhere."""
         if rank_of(self._mpi) == 0:
@@ -78,7 +85,7 @@ class GrowthFile:
                 os.unlink(self.path)
 
 
-def input_of(folder: Path, mpi: Communicator) -> Any:
+def input_of(folder: Path, mpi: Communicator | None) -> Config | None:
     """Return the input of a run whose start was still growing when it stopped, None where it was not; collective."""
     path = Path(folder) / NAME
     return root_does(

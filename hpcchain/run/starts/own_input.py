@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from hpcchain.model.starts.start import physics_with
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import slab
+from hpcchain.run.totals import number
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -58,7 +59,7 @@ def config_of(checkpoint: Checkpoint, path: Path | str) -> Config:
     return config_of_text(checkpoint.config_toml, path)
 
 
-def config_of_text(stored: str, path: Path | str) -> Any:
+def config_of_text(stored: str, path: Path | str) -> Config:
     """Return the Config of an input that the program has stored in a file; raises DataError where it is none."""
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "input.toml"
@@ -88,23 +89,23 @@ def require_own_input(checkpoint: Checkpoint, path: Path | str, mpi: Communicato
     system = checkpoint.system
     problem = _box_problem(config, system.box) or _physics_problem(config, system)
     problem = problem or (_molecules_problem(config, system, mpi) if config.molecules else None)
-    problem = problem or _energy_problem(system, checkpoint.counters.get("energy"), mpi)
+    problem = problem or _energy_problem(system, number(checkpoint.counters, "energy"), mpi)
     if problem:
         raise wrong_contents(path, problem)
     return config
 
 
-def checked_outline(path: Path) -> Any:
+def checked_outline(path: Path) -> Checkpoint:
     """Read a checkpoint as `read_outline` does and compare it with its own input; not collective."""
     found = read_outline(path)
     require_own_input(found, path)
     return found
 
 
-def _energy_problem(system: System, energy: float | None, mpi: Communicator | None) -> Any:
+def _energy_problem(system: System, energy: float | None, mpi: Communicator | None) -> str | None:
     """Return that a run has lost or won energy since its first report where it must not, or None; collective."""
     # A molecule's is the same all along a segment, so segments may have begun at different times; a part's is not.
-    known = energy is not None and all(
+    known = all(
         one.propagator == "taylor"
         and one.tolerance <= 1e-9
         and not (one.steps or one.options.stretches or is_extended(one))
@@ -115,7 +116,7 @@ def _energy_problem(system: System, energy: float | None, mpi: Communicator | No
     mass = topology.prototypes.mass[topology.prototype_of(ids)]
     parts = gathered(mpi, (len(ids), 0.5 * float(mass @ np.einsum("ik,ik->i", velocity, velocity))))
     beads, found = (sum(column) for column in zip(*parts, strict=True))
-    if not known or beads != topology.beads:
+    if energy is None or not known or beads != topology.beads:
         return None
     least = energy * (1.0 - DRIFT) if system.physics.is_elastic else 0.0
     if least <= found <= energy * (1.0 + DRIFT):
@@ -123,7 +124,7 @@ def _energy_problem(system: System, energy: float | None, mpi: Communicator | No
     return f"state/velocity: the kinetic energy is {found:.6g}; counters: energy: it was {energy:.6g} at first"
 
 
-def _box_problem(config: Config, box: Box) -> Any:
+def _box_problem(config: Config, box: Box) -> str | None:
     given = build_box(config)
     for key in BOX_KEYS:
         ours, theirs = getattr(box, key).tolist(), getattr(given, key).tolist()
@@ -132,16 +133,15 @@ def _box_problem(config: Config, box: Box) -> Any:
     return None
 
 
-def _physics_problem(config: Config, system: System) -> Any:
+def _physics_problem(config: Config, system: System) -> str | None:
     """Return which constant is not that of the input."""
-    stored, given = (_table(one) for one in (system.physics, physics_with(config, system.physics.tick)))
-    if not config.molecules:
-        given["kinds"] = stored["kinds"]
-    pairs = [("", stored, given)]
-    own = zip(stored["kinds"], given["kinds"], strict=False)
-    pairs += [(f"kinds {number} ", *pair) for number, pair in enumerate(own)]
-    if len(stored["kinds"]) != len(given["kinds"]):
-        return "physics: kinds: are not those of the input in it"
+    stored, given = system.physics, physics_with(config, system.physics.tick)
+    pairs = [("", stored.table(), given.table())]
+    if config.molecules:
+        if len(stored.kinds) != len(given.kinds):
+            return "physics: kinds: are not those of the input in it"
+        own = zip(_tables_of_kinds(stored), _tables_of_kinds(given), strict=True)
+        pairs += [(f"kinds {kind} ", *pair) for kind, pair in enumerate(own)]
     for where, ours, theirs in pairs:
         for name in {*ours, *theirs} - {"kinds"}:
             mine, other = ours.get(name), theirs.get(name)
@@ -150,13 +150,12 @@ def _physics_problem(config: Config, system: System) -> Any:
     return None
 
 
-def _table(physics: Physics) -> dict[str, Any]:
-    """Return constants as a table, kinds' own with all that the run says of them."""
-    kinds = [None if own is None else physics.of(kind) for kind, own in enumerate(physics.kinds)]
-    return physics.table() | {"kinds": [{} if own is None else _table(own) for own in kinds]}
+def _tables_of_kinds(physics: Physics) -> list[dict[str, object]]:
+    """Return the constants of each kind that has its own, with all that the run says of it, as a table; else none."""
+    return [{} if own is None else physics.of(kind).table() for kind, own in enumerate(physics.kinds)]
 
 
-def _molecules_problem(config: Config, system: System, mpi: Communicator | None) -> Any:
+def _molecules_problem(config: Config, system: System, mpi: Communicator | None) -> str | None:
     given, topology = build_composition(config), system.topology
     if tuple(topology.names) != tuple(given.names):
         return f"names: {list(topology.names)} are not those of the input in it, {list(given.names)}"
@@ -175,7 +174,9 @@ def _molecules_problem(config: Config, system: System, mpi: Communicator | None)
     return None
 
 
-def first_difference(given: Composition, topology: Composition | Topology, table: str, mpi: Communicator | None) -> Any:
+def first_difference(
+    given: Composition, topology: Composition | Topology, table: str, mpi: Communicator | None
+) -> str | None:
     """Return for a message where the tables of this name differ first, None where they do not; collective."""
     count = given.count(table)
     if count != topology.count(table):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hpcchain.errors import ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
@@ -39,12 +39,13 @@ PHYSICS = {
 
 def require_free(out: Path | str, config: Config, mpi: Communicator | None) -> None:
     """Raise UsageError, on every rank, when a start file would take the place of something else, or of its source."""
-    if config.initial.file is not None:
-        root_does(mpi, out, "looking at what is there", lambda: require_other(out, config.initial.file))
+    source = config.initial.file
+    if source is not None:
+        root_does(mpi, out, "looking at what is there", lambda: require_other(out, source))
     require_replaceable(out, "start", mpi)
 
 
-def newest(folder: Path, output: Output, mpi: Communicator | None, required: bool = False) -> Path:
+def newest(folder: Path, output: Output, mpi: Communicator | None, required: bool = False) -> Path | None:
     """Return the path of a run's newest checkpoint that is whole, as is the output that it counts on.
 
     Later ones are named in the log. Returns None where there are no checkpoints, unless one is required.
@@ -70,7 +71,7 @@ def newest(folder: Path, output: Output, mpi: Communicator | None, required: boo
     return path
 
 
-def has_checkpoints(folder: Path, mpi: Communicator) -> Any:
+def has_checkpoints(folder: Path, mpi: Communicator | None) -> bool:
     """Return whether a run's folder has checkpoints; collective."""
     return root_does(mpi, folder, "listing checkpoints", lambda: bool(list_checkpoints(folder / CHECKPOINTS)))
 
@@ -103,7 +104,7 @@ def require_time_left(config: Config, checkpoint: Checkpoint, path: Path) -> Non
         )
 
 
-def counted_on(output: Output, checkpoint: Checkpoint, path: Path, folder: Path) -> dict:
+def counted_on(output: Output, checkpoint: Checkpoint, path: Path, folder: Path) -> dict[str, int | str]:
     """Return what the run counts from (`recoverable_output`); what it goes on without is named in the log."""
     try:
         found = recoverable_counts(output, checkpoint.counters)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hpcchain.config.demands.check import untried_speed
 from hpcchain.config.keys.key import MOST_BEADS
@@ -21,7 +22,7 @@ from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.replicate_system import Copies
 from hpcchain.model.starts.replicate_velocities import Sums, Thermal
 from hpcchain.model.starts.start import TOLERANCE, physics_with, require_apart
-from hpcchain.model.system import System
+from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs
 from hpcchain.run.guards.signals import Stopped
 from hpcchain.run.orientations import checked
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.model.composition import Composition
     from hpcchain.model.directors import Directors
-    from hpcchain.model.system import State
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import Single, World
 
@@ -42,9 +42,9 @@ def write_copies(
     path: Path,
     config: Config,
     system: System,
-    numbers: list | tuple,
+    numbers: list[int] | tuple[int, ...],
     comm: Single | World,
-    pause: Callable | None = None,
+    pause: Callable[[], bool] | None = None,
 ) -> None:
     """Write the start of copies of a system, with velocities of their own; the same bits on any ranks; collective.
 
@@ -102,12 +102,17 @@ def write_copies(
     if why is not None:
         raise ConfigError(f"{config.source}: initial.temperature: {why}")
     physics = physics_with(config, tick_for(copies.least_diameter / thermal.speed))
-    large = System(copies.box, copies.composition, None, physics, directors=directors)
+    nobody = State.at_time_zero(*np.zeros((2, 0, 3)))  # `state_of` makes beads
+    large = System(copies.box, copies.composition, nobody, physics, directors=directors)
     write_start(path, comm.mpi, large, state_of, config.to_toml(), BLOCKS)
 
 
 def turning_copies(
-    config: Config, directors: Any, composition: Composition, mpi: Communicator | None, go_on: Callable
+    config: Config,
+    directors: Directors | None,
+    composition: Composition,
+    mpi: Communicator | None,
+    go_on: Callable[[], object],
 ) -> Directors | None:
     """Return the Directors of all copies, None where one has none; ConfigError where a sphere spins too fast."""
     if directors is None:
@@ -135,7 +140,7 @@ def require_digits(config: Config, copies: Copies, projected: float = 0.0) -> fl
     return taken
 
 
-def whole_positions(system: System, comm: Single | World) -> np.ndarray:
+def whole_positions(system: System, comm: Single | World) -> NDArray[np.float64]:
     """Return the positions (N, 3) of all beads of a system of which each rank may have a part; collective."""
     if system.held is None:
         return system.state.position

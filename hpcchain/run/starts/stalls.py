@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hpcchain.sector.interface import Engine
@@ -33,7 +33,7 @@ class Stall:
         self._pace = STALLED_PACE * beads / length
         self._contacts, self._time, self.found = 0, 0.0, False
 
-    def look(self, engine: Engine) -> Any:
+    def look(self, engine: Engine) -> bool:
         """Return whether beads are caught."""
         contacts = met(engine)
         more, passed = contacts - self._contacts, engine.time - self._time

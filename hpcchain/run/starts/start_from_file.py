@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hpcchain.config.demands.check import check
 from hpcchain.config.demands.units import Beads, check_units
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Box, Topology
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import World
+    from hpcchain.sector.interface import Frame
 
 KEY_OF_TABLE = {
     "first_bead": "kind, beads or count",
@@ -91,7 +93,7 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
         When its box or molecules are not those of the input, or it is no possible start.
     """
     comm = comm or Single()
-    path = config.initial.file
+    path = str(config.initial.file)
     found, topology = read_start(config, comm.mpi)
     directors = directors_from(config, found, topology, comm.mpi)
     if is_start(found, comm):
@@ -100,11 +102,11 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
         found = read_checkpoint(path, comm.mpi)
     topology = topology.whole()
     system = replace(found.system, topology=topology)
-    require_tried(str(path), topology, system.state.position, float(np.mean(np.sum(system.state.velocity**2, axis=1))))
+    require_tried(path, topology, system.state.position, float(np.mean(np.sum(system.state.velocity**2, axis=1))))
     fresh = is_fresh(system.state)
     ids, frame, extra = moved_to(found.time, system, config, comm)
     position, velocity, image = brought_together(comm, topology, ids, frame)
-    check_start(str(path), system.box, topology, position, velocity)
+    check_start(path, system.box, topology, position, velocity)
     every = np.arange(topology.beads)
     require_within(config, position, topology.prototypes.diameter[topology.prototype_of(every)], every)
     if not fresh:
@@ -112,13 +114,13 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     state.image[:] = image
     state.extra = spins_of(found, comm, replace(system, physics=physics), ids, extra)
-    require_limits(str(path), topology, physics, position, np.arange(topology.beads))
+    require_limits(path, topology, physics, position, np.arange(topology.beads))
     return System(system.box, topology, state, physics, directors=directors)
 
 
 def moved_to(
     time: float, system: System, config: Config, comm: Single | World
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+) -> tuple[NDArray[np.int64], Frame, NDArray[np.float64]]:
     """Return ids, (position, velocity, image) and `State.extra` of this rank's beads at a file's time; collective.
 
     Steps have all beads at one time, and those of a file could run code that the file names: they are not made.
@@ -127,14 +129,16 @@ def moved_to(
         state, ids = system.state, np.arange(*slab(system.topology.beads, comm.mpi if comm.size > 1 else None))
         extra = complete(state.extra, system.physics, 0)
         return ids, (state.position[ids], state.velocity[ids], state.image[ids]), extra[ids]
-    engine: Any = engine_for(system, config, comm)
+    engine = engine_for(system, config, comm)
     problem = level_problem(system, comm, engine, time)
     if problem:
         raise wrong_contents(str(config.initial.file), problem)
     return engine.ids, engine.frame(time), engine.state().extra
 
 
-def spins_of(found: Checkpoint, comm: Single | World, system: System, ids: np.ndarray, extra: np.ndarray) -> np.ndarray:
+def spins_of(
+    found: Checkpoint, comm: Single | World, system: System, ids: NDArray[np.int64], extra: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return `State.extra` of a run that starts with the angular velocities of another; no columns if one has none.
 
     So it does with the other's orientations; if that has none, they are random. `ids` and `extra` are this rank's.
@@ -156,25 +160,28 @@ def spins_of(found: Checkpoint, comm: Single | World, system: System, ids: np.nd
     return rows
 
 
-def fresh_system(config: Config, found: Checkpoint, topology: Any, comm: Single | World) -> System:
+def fresh_system(config: Config, found: Checkpoint, topology: Composition | Topology, comm: Single | World) -> System:
     """Return the System of a start that `build` made, on several ranks this rank's part of it; collective.
 
     Beads and tick are the file's to the bit: they are those of the run that would have made the start itself.
     """
-    path, system = config.initial.file, replace(found.system, topology=topology)
+    path, system = str(config.initial.file), replace(found.system, topology=topology)
     try:
-        check_beads(str(path), system, comm)
+        check_beads(path, system, comm)
     except ConfigError as error:  # `build` makes none of these
         raise DataError(f"{error}; the file was not made by this program or is damaged") from error
     state = State.at_time_zero(system.state.position, system.state.velocity)
     state.image[:] = system.state.image
     state.extra = system.state.extra
-    ids = np.arange(len(state.position)) if system.held is None else topology.beads_of(system.held)
     physics, failure = physics_with(config, system.physics.tick), None
-    part = topology if system.held is None else topology.part(system.held)
+    if system.held is None:
+        ids, part = np.arange(len(state.position)), topology.whole()
+    else:
+        composition = composition_of(topology)
+        ids, part = composition.beads_of(system.held), composition.part(system.held)
     try:
         require_within(config, state.position, topology.prototypes.diameter[topology.prototype_of(ids)], ids)
-        require_limits(str(path), part, physics, state.position, ids)
+        require_limits(path, part, physics, state.position, ids)
     except ConfigError as error:
         failure = error
     agree(comm.mpi, failure)
@@ -214,12 +221,12 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
     DataError, ConfigError
         As `system_from_file`, which also looks at the beads' places.
     """
-    path = config.initial.file
+    path = str(config.initial.file)
     found = read_part(path, mpi)
     require_own_input(found, path, mpi)
     require_same_box(config, path, found.system.box)
     if config.steps is None:
-        require_hard(config, str(path), found.system.topology)
+        require_hard(config, path, found.system.topology)
     topology = agreed_topology(config, path, found.system.topology, mpi)
     if not config.molecules:
         require_possible(config, path, found)
@@ -257,7 +264,9 @@ def require_hard(config: Config, path: str, topology: Composition | Topology) ->
             )
 
 
-def directors_from(config: Config, found: Checkpoint, topology: Any, mpi: Communicator | None) -> Directors:
+def directors_from(
+    config: Config, found: Checkpoint, topology: Composition | Topology, mpi: Communicator | None
+) -> Directors | None:
     """Return the Directors of a run that starts from a Checkpoint, None where no sphere has any; collective.
 
     Spheres go on with the orientation and spin that they have there. Where the file has none at all, those that have
@@ -278,7 +287,7 @@ def directors_from(config: Config, found: Checkpoint, topology: Any, mpi: Commun
         On every rank, when other spheres have directors in the input than in the file, or other moments of inertia, or
         one is too fast for its null-space step.
     """
-    path, there, given = config.initial.file, found.system.directors, build_directors(config)
+    path, there, given = str(config.initial.file), found.system.directors, build_directors(config)
     if there is None:
         return checked(given, topology, mpi, config.source)
     low, high = slab(topology.beads, mpi)
@@ -296,7 +305,12 @@ def directors_from(config: Config, found: Checkpoint, topology: Any, mpi: Commun
 
 
 def require_same_moments(
-    source: str, path: str, low: int, ours: np.ndarray, theirs: np.ndarray, mpi: Communicator | None
+    source: str,
+    path: str,
+    low: int,
+    ours: NDArray[np.float64],
+    theirs: NDArray[np.float64],
+    mpi: Communicator | None,
 ) -> None:
     """Raise ConfigError on every rank unless this rank's beads, from `low` on, have the file's moments of inertia."""
     differ, text = np.flatnonzero(ours != theirs), None
@@ -320,7 +334,9 @@ def is_fresh(state: State) -> bool:
     return not (np.any(state.ticks) or np.any(state.remainder) or np.any(state.depth >= 0))
 
 
-def projected(path: str, topology: Any, position: np.ndarray, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def projected(
+    path: str, topology: Topology, position: NDArray[np.float64], velocity: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return positions and velocities that satisfy the bonds to round-off."""
     try:
         position = project_positions(topology, position)
@@ -340,7 +356,9 @@ def require_same_box(config: Config, path: str, box: Box) -> None:
             )
 
 
-def agreed_topology(config: Config, path: str, topology: Any, mpi: Communicator | None) -> Composition | Topology:
+def agreed_topology(
+    config: Config, path: str, topology: Composition | Topology, mpi: Communicator | None
+) -> Composition | Topology:
     """Return the file's topology, with the input's names where it names molecules; ConfigError when they differ.
 
     On several ranks it is a Composition, and each compares its slabs of the tables; collective.

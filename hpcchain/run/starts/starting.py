@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions
@@ -26,15 +26,19 @@ from hpcchain.run.starts.start_from_file import system_from_file
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
-    from hpcchain.model.system import Physics
+    from hpcchain.model.physics.constants import PotentialConstants
+    from hpcchain.model.system import Physics, System
     from hpcchain.parallel.agreement import Communicator
+    from hpcchain.parallel.comm import Single, World
     from hpcchain.run.guards.signals import Signals
     from hpcchain.run.guards.wall_limit import WallLimit
+    from hpcchain.run.starts.growth_file import GrowthFile
 
 LOG = logging.getLogger("hpcchain.api")
+Found = TypeVar("Found")
 
 
-def read_input(path: Any, overrides: Any, mpi: Communicator, trust: bool = False) -> Any:
+def read_input(path: Path | str, overrides: Sequence[str], mpi: Communicator | None, trust: bool = False) -> Config:
     """Return the checked input, or raise what is wrong with it, on every rank as rank 0 reads it; collective.
 
     `trust`: see `try_steps`.
@@ -48,7 +52,7 @@ def read_input(path: Any, overrides: Any, mpi: Communicator, trust: bool = False
     return on_root(mpi, read)
 
 
-def on_root(mpi: Communicator | None, action: Callable) -> Any:
+def on_root(mpi: Communicator | None, action: Callable[[], Found]) -> Found:
     """Return on every rank what an action returns on rank 0, or raise what it does there; collective."""
     found, failure = None, None
     if rank_of(mpi) == 0:
@@ -108,9 +112,9 @@ def require_own_potentials(physics: Physics, mpi: Communicator | None, trust: bo
         on_root(mpi, announce)
 
 
-def require_trusted(modules: list, trust: bool, source: Path | str | None = None) -> None:
+def require_trusted(modules: Sequence[PotentialConstants], trust: bool, source: Path | str | None = None) -> None:
     """Raise CodeError for the files of potentials, and for the file that names them, that others could have changed."""
-    files = {one.file: "potential.file: " for one in modules if os.path.lexists(one.file)}
+    files = {one.file: "potential.file: " for one in modules if one.file is not None and os.path.lexists(one.file)}
     if source is not None:
         files = {str(source): "", **files}
     for path, key in {} if trust else files.items():
@@ -124,18 +128,18 @@ def require_trusted(modules: list, trust: bool, source: Path | str | None = None
             ) from None
 
 
-def warn(config: Config, mpi: Communicator, begin: float = 0.0) -> None:
+def warn(config: Config, mpi: Communicator | None, begin: float = 0.0) -> None:
     """Say once what an input asks for that hardly anyone means, of a run that goes on from a time [time]."""
     for line in cautions(config, begin) if rank_of(mpi) == 0 else ():
         LOG.warning("%s: %s", config.source, line)
 
 
-def mpi_of(comm: Any) -> Any:
+def mpi_of(comm: Single | World | None) -> Communicator | None:
     """Return the communicator for parallel files, or None for one rank."""
     return comm.mpi if comm is not None and comm.size > 1 else None
 
 
-def with_end(config: Config, until: float) -> Any:
+def with_end(config: Config, until: float | None) -> Config:
     """Return the input with another end time, if one is given, which must be a whole number of steps where there are.
 
     Raises
@@ -164,10 +168,10 @@ def require_walls_apart(config: Config, until: float) -> None:
 def start_system(
     config: Config,
     signals: Signals,
-    comm: Any = None,
+    comm: Single | World | None = None,
     limit: WallLimit | None = None,
-    keep: Any = None,
-) -> Any:
+    keep: GrowthFile | None = None,
+) -> System:
     """Return the System that an input starts from, of a start in a file this rank's part; collective.
 
     Where it is grown, a GrowthFile `keep` keeps it when a signal or the wall limit stops it.
@@ -175,7 +179,13 @@ def start_system(
     return with_spins(_start_system(config, signals, comm, limit, keep), config)
 
 
-def _start_system(config: Config, signals: Signals, comm: Any, limit: WallLimit | None, keep: Any) -> Any:
+def _start_system(
+    config: Config,
+    signals: Signals,
+    comm: Single | World | None,
+    limit: WallLimit | None,
+    keep: GrowthFile | None,
+) -> System:
     """Return the System that `start_system` gives spins to, made by the input's method."""
     method = config.initial.method
     if method == "explicit":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from hpcchain.config.keys.schema import SECTIONS, keys_of
 from hpcchain.config.keys.sections import BoxSection, Config
 from hpcchain.config.keys.values import LARGEST, Wrong, shown
-from hpcchain.config.load import config_from_table, read_named
+from hpcchain.config.load import config_from_table, named, read_named
 from hpcchain.errors import ConfigError
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.start import TOLERANCE, build_system, check_rates, stretching
@@ -32,6 +32,16 @@ ALIKE = 1e-5
 NUMBERS = ("mass", "diameter", "bond_length")
 OF_ALL = ("exclude", "self_contact", "hard", "rigid", "damping", "moment", "distance_limits")
 """Keys of [[molecule]] that all molecules of arrays may have."""
+Entry = TypeVar("Entry", np.float64, np.int64)
+
+
+class Kind(NamedTuple):
+    """A [[molecule]] table without its places, beads of one molecule, and of all: from the first to behind the last."""
+
+    table: dict[str, object]
+    beads: int
+    low: int
+    high: int
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ class System:
         molecule: ArrayLike | None = None,
         boundary: tuple[str, str, str] = ("periodic", "periodic", "periodic"),
         origin: ArrayLike = (0.0, 0.0, 0.0),
-        **sections: Any,
+        **sections: object,
     ) -> System:
         """Return a System of beads at given places.
 
@@ -98,11 +108,11 @@ class System:
         if box is None:
             raise ConfigError(f"{SOURCE}: box: is missing; give three edge lengths")
         of_all = {name: plain(sections.pop(name)) for name in OF_ALL if name in sections}
-        table: dict[str, Any] = {name: section_of(name, section) for name, section in sections.items()}
+        table = {name: section_of(name, section) for name, section in sections.items()}
         size, corner = (numbers_of(name, values) for name, values in (("box", box), ("origin", origin)))
         table["box"] = {"size": size, "origin": corner, "boundary": plain(boundary)}
-        table["initial"] = {"method": "explicit", **table.get("initial", {})}
-        table["run"] = {"end_time": 0.0, **table.get("run", {})}
+        table["initial"] = {"method": "explicit", **named("initial", table)}
+        table["run"] = {"end_time": 0.0, **named("run", table)}
         beads.make_whole(box_of(table))
         table["molecule"] = [each | of_all for each in beads.kinds(molecule, of_all.get("rigid") is not False)]
         config = beads.on_bonds(config_from_table(table, SOURCE))
@@ -128,7 +138,14 @@ class Beads:
         See `System.from_arrays`.
     """
 
-    def __init__(self, position: ArrayLike, velocity: Any, bonds: Any, mass: ArrayLike, diameter: ArrayLike) -> None:
+    def __init__(
+        self,
+        position: ArrayLike,
+        velocity: ArrayLike | None,
+        bonds: ArrayLike,
+        mass: ArrayLike,
+        diameter: ArrayLike,
+    ) -> None:
         self.position = table_of("position", position, 3, np.float64)
         count = len(self.position)
         if count == 0:
@@ -162,31 +179,31 @@ class Beads:
                 f"images, by which the longest of these bonds is {length.max():.6g} (beads {i} and {j})"
             )
 
-    def kinds(self, molecule: Any, rigid: bool) -> Any:
+    def kinds(self, molecule: ArrayLike | None, rigid: bool) -> list[dict[str, object]]:
         """Return the [[molecule]] tables: neighbours that are alike are one kind; bonds not rigid get a mean."""
         bounds = self._bounds(molecule)
         ends, length = self.bonds[:, 0], np.linalg.norm(bond_vectors(self.position, self.bonds), axis=1)
         if not rigid and len(length):
             length[:] = length.mean()
-        found = []
+        found: list[Kind] = []
         for low, high in zip(bounds[:-1], bounds[1:], strict=True):
             bonds = slice(np.searchsorted(ends, low), np.searchsorted(ends, high))
             own = self.bonds[bonds]
             if len(own) and own.max() >= high:
                 raise ConfigError(f"{SOURCE}: molecule: a bond joins beads {own[own[:, 1] >= high][0].tolist()} of two")
             kind = self._kind(low, high, own, length[bonds])
-            if found and self._is_alike(found[-1][0], kind):
-                found[-1][2] = high
+            if found and self._is_alike(found[-1].table, kind):
+                found[-1] = found[-1]._replace(high=high)
             else:
-                found.append([kind, low, high])
+                found.append(Kind(kind, high - low, low, high))
         if self._difference > TOLERANCE:
             tell(
                 f"bonds, diameter, mass: molecules that differ by less than {ALIKE:g} relative, here by up to "
                 f"{self._difference:.2g}, are one kind with the numbers of its first; beads are put on its bonds"
             )
-        return [self._table(*each) for each in found]
+        return [self._placed(each) for each in found]
 
-    def _is_alike(self, first: dict, other: dict) -> bool:
+    def _is_alike(self, first: dict[str, object], other: dict[str, object]) -> bool:
         """Return whether two kinds are the same but for rounding; keeps the largest difference of those that are."""
         if first == other:
             return True
@@ -231,7 +248,7 @@ class Beads:
             first = own.stop
         return replace(config, molecules=tuple(molecules))
 
-    def _bounds(self, molecule: int) -> Any:
+    def _bounds(self, molecule: ArrayLike | None) -> list[int]:
         """Return where molecules begin, and the end of the last."""
         count = len(self.position)
         if molecule is None:
@@ -247,9 +264,9 @@ class Beads:
             raise ConfigError(f"{SOURCE}: molecule: the beads of one molecule do not stand together; sort them")
         return starts
 
-    def _kind(self, low: int, high: int, bonds: np.ndarray, length: np.ndarray) -> Any:
+    def _kind(self, low: int, high: int, bonds: NDArray[np.int64], length: NDArray[np.float64]) -> dict[str, object]:
         """Return the table of one molecule without its places."""
-        kind = {"mass": self.mass[low:high].tolist(), "diameter": self.diameter[low:high].tolist()}
+        kind: dict[str, object] = {"mass": self.mass[low:high].tolist(), "diameter": self.diameter[low:high].tolist()}
         if high - low == 1:
             return {"kind": "monomer"} | kind
         if len(bonds) < high - low - 1:
@@ -263,9 +280,11 @@ class Beads:
             return {"kind": "chain"} | kind
         return {"kind": "graph", "bonds": own} | kind
 
-    def _table(self, kind: Any, low: int, high: int) -> Any:
-        table = {**kind, "count": (high - low) // kind.get("beads", 1), "positions": self.position[low:high].tolist()}
-        return table if self.velocity is None else {**table, "velocities": self.velocity[low:high].tolist()}
+    def _placed(self, kind: Kind) -> dict[str, object]:
+        own = slice(kind.low, kind.high)
+        count = (kind.high - kind.low) // kind.beads
+        table = {**kind.table, "count": count, "positions": self.position[own].tolist()}
+        return table if self.velocity is None else {**table, "velocities": self.velocity[own].tolist()}
 
 
 def tell(text: str) -> None:
@@ -274,7 +293,7 @@ def tell(text: str) -> None:
         LOG.warning("%s: %s", SOURCE, text)
 
 
-def section_of(name: str, section: Any) -> Any:
+def section_of(name: str, section: object) -> object:
     """Return a section of the input as TOML would have it; raises ConfigError where it is no dict, or list of dicts."""
     if name in keys_of("molecule") and name not in SECTIONS:
         raise ConfigError(
@@ -287,12 +306,12 @@ def section_of(name: str, section: Any) -> Any:
             raise ConfigError(f"{SOURCE}: {name}: is {shown(section)}; it is a list of dicts, as [{{{example}, …}}]")
     elif name in SECTIONS and not isinstance(section, Mapping):
         raise ConfigError(f"{SOURCE}: {name}: is {section!r}; sections are dicts, as contact={{'restitution': 0.9}}")
-    elif name == "contact" and "pair" in section:
+    elif name == "contact" and isinstance(section, Mapping) and "pair" in section:
         section_of("contact.pair", section["pair"])
     return plain(section)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Return a value with dicts, lists and numbers of Python for like ones of others."""
     if isinstance(value, Mapping):
         return {str(name): plain(one) for name, one in value.items()}
@@ -301,7 +320,7 @@ def plain(value: Any) -> Any:
     return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
-def box_of(table: dict[str, Any]) -> Box:
+def box_of(table: Mapping[str, object]) -> Box:
     """Return the Box of an input's table; raises ConfigError where it is none."""
     try:
         box = read_named(BoxSection, table)
@@ -311,7 +330,7 @@ def box_of(table: dict[str, Any]) -> Box:
     return Box(np.array(box.size), np.array(box.origin), kinds)
 
 
-def numbers_of(name: str, values: Any) -> Any:
+def numbers_of(name: str, values: ArrayLike) -> list[float]:
     """Return values as a list of numbers; raises ConfigError where they are none."""
     try:
         found = np.asarray(values, dtype=np.float64)
@@ -322,7 +341,7 @@ def numbers_of(name: str, values: Any) -> Any:
     return found.tolist()
 
 
-def table_of(name: str, values: Any, columns: int, dtype: Any) -> Any:
+def table_of(name: str, values: ArrayLike, columns: int, dtype: type[Entry]) -> NDArray[Entry]:
     """Return values as an (n, columns) array; raises ConfigError where they are none."""
     try:
         found = np.asarray(values, dtype=dtype)
@@ -340,7 +359,7 @@ def table_of(name: str, values: Any, columns: int, dtype: Any) -> Any:
     return found
 
 
-def column_of(name: str, values: Any, count: int) -> Any:
+def column_of(name: str, values: ArrayLike, count: int) -> NDArray[np.float64]:
     """Return one number for each bead; raises ConfigError where they are others."""
     try:
         found = np.asarray(values, dtype=np.float64)

@@ -1,5 +1,6 @@
 """The public names of Python: read, System and Simulation, alone and on ranks, against what the commands write."""
 
+import os
 import subprocess
 import sys
 
@@ -265,6 +266,16 @@ def test_files_that_are_no_input_are_named(place):
             hpcchain.Simulation(path)
     with pytest.raises(UsageError, match="read: None is no path"):
         hpcchain.read(None)
+
+
+def test_a_path_of_another_kind_is_named_as_a_path(place):
+    """As libraries have them: an object that Python can open, whose text is no path."""
+    entry = next(one for one in os.scandir(place) if one.name == "in.toml")
+    assert str(entry) != entry.path
+    with pytest.raises(ConfigError, match=f"^{entry.path}: initial.file"):
+        hpcchain.Simulation(entry, overrides=["initial.file=start.h5"])
+    with pytest.raises(DataError, match=f"^{place / 'start.h5'}: no such file"):
+        hpcchain.Simulation(entry, overrides=["initial.file=start.h5", "initial.method=file"])
 
 
 TRIMERS = np.array([[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]] * 3) + [[[1, 1, 1]], [[4, 1, 1]], [[4, 4, 4]]]
