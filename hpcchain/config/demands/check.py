@@ -25,7 +25,6 @@ from hpcchain.config.demands.units import check_units, thermal_square
 from hpcchain.config.keys.key import MOST_BEADS, required
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
-from hpcchain.model.molecules.bonds import bond_table
 from hpcchain.model.physics.constants import WallConstants
 from hpcchain.model.physics.walls import NOT_GIVEN, volume_within
 from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, solver_for
@@ -413,7 +412,7 @@ def is_fused(kind: MoleculeSection) -> bool:
 
 def overlaps(kind: MoleculeSection) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the radii (b,) of the two beads of each bond, and by how much these overlap, 0 where they do not."""
-    bonds = bond_table(kind)
+    bonds = kind.bond_table
     radius = 0.5 * np.broadcast_to(kind.diameter, kind.beads)
     first, second = radius[bonds[:, 0]], radius[bonds[:, 1]]
     depth = first + second - np.broadcast_to(kind.bond_length, len(bonds))

@@ -18,7 +18,7 @@ from hpcchain.config.keys.schema import read_sections
 from hpcchain.config.keys.sections import PotentialSection
 from hpcchain.config.keys.values import LENGTHS, Wrong
 from hpcchain.config.text import opened, other_kind, read_at_most
-from hpcchain.model.molecules.bonds import bond_table, type_names
+from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.physics.extended import type_pairs
 from hpcchain.model.physics.step_potentials import CLOSEST, pairs_apart, steps_problem
 
@@ -98,7 +98,7 @@ def finish(one: PotentialSection, where: str, source: str) -> PotentialSection:
 def with_file(one: PotentialSection, where: str, source: str) -> PotentialSection:
     """Return a user's own potential with the whole name of its file and the digest of that."""
     if one.cutoff == "none":
-        raise Wrong(f'{where}.cutoff: "none" is for "lennard-jones" alone; give a number')
+        raise Wrong(f'{where}.cutoff: "none" is only for "lennard-jones"; give a number')
     if one.on == "center" and one.types is not None:
         raise Wrong(f'{where}.types: means nothing on "center", which draws all beads; remove it')
     file = os.path.abspath(os.path.join(os.path.dirname(source), one.file or ""))
@@ -178,7 +178,7 @@ def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
     separations = [separation for separation, _, _ in kind.distance_limits]
     if len(set(separations)) < len(separations):
         raise Wrong(f"{key}: separation {max(separations, key=separations.count)} stands there twice; give it once")
-    bonds = bond_table(kind)
+    bonds = kind.bond_table
     lengths = np.broadcast_to(kind.bond_length, len(bonds))
     diameter = np.broadcast_to(kind.diameter, kind.beads)
     for separation, least, most in kind.distance_limits:
@@ -286,7 +286,7 @@ def bonds_of(kind: MoleculeSection, where: str) -> Bonds:
     if len(kind.bead_types) == 1 and np.ndim(kind.bond_length) == 0:  # also of molecules that no memory holds
         found = {frozenset(kind.bead_types): float(np.max(kind.bond_length))} if kind.bond_count else {}
         return Bonds(where, not kind.rigid, found, not (kind.is_line or kind.is_body))
-    names, table = types_of_beads(kind), bond_table(kind)
+    names, table = types_of_beads(kind), kind.bond_table
     length = np.broadcast_to(kind.bond_length, len(table)) if len(table) else np.zeros(0)
     found = longest_of(names[table[:, 0]], names[table[:, 1]], length)
     return Bonds(where, not kind.rigid, found, not (kind.is_line or kind.is_body))

@@ -15,12 +15,12 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
 from hpcchain.io.checkpoint.layout import wrong_contents
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
-from hpcchain.model.directors import build_directors, step_of
 from hpcchain.model.physics.extended import complete, first_rows
 from hpcchain.model.physics.spins import draw_orientations, orientations_at
 from hpcchain.model.rotation import unit
 from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
+from hpcchain.model.starts.spins import build_directors, step_of
 from hpcchain.model.starts.start import (
     TOLERANCE,
     build_physics,
@@ -98,7 +98,7 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
         return replace(fresh_system(config, found, topology, comm), directors=directors)
     if comm.size > 1:
         found = read_checkpoint(path, comm.mpi)
-        topology = topology.whole()  # type: ignore[union-attr]
+    topology = topology.whole()
     system = replace(found.system, topology=topology)
     require_tried(str(path), topology, system.state.position, float(np.mean(np.sum(system.state.velocity**2, axis=1))))
     fresh = is_fresh(system.state)
@@ -112,7 +112,7 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     state.image[:] = image
     state.extra = spins_of(found, comm, replace(system, physics=physics), ids, extra)
-    require_limits(str(path), topology, physics, position, np.arange(topology.beads))  # type: ignore[arg-type]
+    require_limits(str(path), topology, physics, position, np.arange(topology.beads))
     return System(system.box, topology, state, physics, directors=directors)
 
 
@@ -135,12 +135,13 @@ def moved_to(
 
 
 def spins_of(found: Checkpoint, comm: Single | World, system: System, ids: np.ndarray, extra: np.ndarray) -> np.ndarray:
-    """Return `State.extra` of a run that starts with the angular velocities of another; no columns if that has none.
+    """Return `State.extra` of a run that starts with the angular velocities of another; no columns if one has none.
 
     So it does with the other's orientations; if that has none, they are random. `ids` and `extra` are this rank's.
     """
     topology, there = system.topology, found.system.physics.extended
-    if there.rough is None:
+    rough = system.physics.extended.rough
+    if there.rough is None or rough is None:
         return np.zeros((topology.beads, 0))
     given = {"spin": extra[:, L.SPIN : L.SPIN + 3]}
     if there.orientations:
@@ -151,7 +152,7 @@ def spins_of(found: Checkpoint, comm: Single | World, system: System, ids: np.nd
     if "orientation" in given:
         rows[:, L.ORIENTATION : L.ORIENTATION + 4] = unit(given["orientation"])
     else:
-        draw_orientations(system, rows, np.arange(topology.beads))
+        draw_orientations(system, rough.seed, rows, np.arange(topology.beads))
     return rows
 
 
@@ -182,10 +183,11 @@ def fresh_system(config: Config, found: Checkpoint, topology: Any, comm: Single 
 
 def check_beads(path: str, system: System, comm: Single | World) -> None:
     """Raise ConfigError on every rank unless the beads are a possible start, as `check_start` does; collective."""
-    topology, state, failure = system.topology, system.state, None
+    state, failure = system.state, None
     if system.held is None:
-        check_start(path, system.box, topology, state.position, state.velocity)
+        check_start(path, system.box, system.topology.whole(), state.position, state.velocity)
         return
+    topology = composition_of(system.topology)
     total = comm.allreduce(np.array([len(state.velocity), np.sum(state.velocity**2)]))
     try:
         check_molecules(
