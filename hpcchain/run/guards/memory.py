@@ -1,16 +1,16 @@
 """Whether the memory that a run needs is there, seen to before any of it is taken.
 
-What a run needs was measured on runs of 1e3 to 1e6 beads, monomers and chains of 20 at packing fraction .3, on 1 to 4
-ranks: bytes of each process's own at the highest, which is while the start grows or the sectors are set up. The numbers
-below are chosen so that the estimate is 1.1 to 2 times that. A process has pages of libraries besides, which count for
-what a user sees of it (`peak`), not for what a node must have.
+What a run needs was measured on runs of 1e3 to 1e6 beads, monomers and chains at packing fraction .3, soft beads at
+density .8 in steps, on 1 to 4 ranks: bytes of each process's own at the highest, which is while the start grows or the
+sectors are set up. The numbers below are chosen so that the estimate is 1.1 to 2 times that. A process has pages of
+libraries besides, which count for what a user sees of it (`peak`), not for what a node must have.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from hpcchain.errors import ConfigError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_extent, read_input
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.model.molecules.long_chains import divides_any
+from hpcchain.model.physics.extended import is_extended
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import State, System
@@ -45,6 +46,12 @@ BYTES_SHARED = 130_000_000
 BYTES_ALONE, BYTES_AMONG = 2_000, 2_100
 """Of each bead that a rank has: on one rank; on several, its own and ghosts, with the history of a window."""
 
+SINGLE, SINGLE_WHOLE = 1_050, 450
+"""The same of single smooth hard beads on one rank, which have neither series nor bonds; `BYTES_WHOLE` of these."""
+
+BYTES_SOFT, BYTES_PER_RANK_SOFT = 700, 120_000_000
+"""The same of soft beads that move in steps, beyond lists, and of a rank where none of them grow."""
+
 LAYER, COILS, SWELLING = 11.6, 3.1, 0.6
 """Of so many times its number of beads to the power 2/3 are the ghosts of a rank whose sector is cut off on all sides:
 of single beads, and how much more for each bead of the largest molecule to the power that coils swell by."""
@@ -66,7 +73,10 @@ LISTED, MOST_LISTED = 400, 1_000_000
 to which it is looked how long their lists are."""
 
 CLOSE, LONGEST = 0.55, 1.2
-"""Packing fraction that beads with potentials come to where they condense; the longest list over the mean there."""
+"""Packing fraction that beads with wells come to where they condense; the longest list over the mean there."""
+
+CLOSE_SOFT, ROOM_SOFT = 0.45, 1.3
+"""The same in steps, with what longer lists have room for."""
 
 BYTES_INSIDE = 60
 """Of each bead that a bead is within the steps of a potential of: the table of them, in states, messages and files."""
@@ -98,6 +108,10 @@ class Extent:
     lists : float
         What a bead's list of neighbours, and of beads within a step of it, takes in the mean, 0 where only a file knows
         [byte].
+    soft : bool
+        Whether all are soft beads that nothing but potentials joins, which do not grow.
+    smooth : bool
+        Whether nothing is asked for beyond smooth hard beads.
     """
 
     beads: int
@@ -110,11 +124,21 @@ class Extent:
     parts: bool = False
     alone: bool = False
     lists: float = 0.0
+    soft: bool = False
+    smooth: bool = False
+
+    @property
+    def _single(self) -> bool:
+        return self.smooth and self.largest == 1
 
     def own(self, ranks: int) -> int:
         """Return what a rank needs for the beads that it owns, of so many ranks [byte]."""
         ranks = 1 if self.alone else ranks
-        each = BYTES_ALONE if ranks == 1 else BYTES_AMONG
+        each = BYTES_AMONG
+        if self.soft:
+            each = BYTES_SOFT + LISTED
+        elif ranks == 1:
+            each = SINGLE if self._single else BYTES_ALONE
         if self.parts:
             each += BYTES_OF_PARTS
         elif self.largest >= LARGE:
@@ -130,11 +154,13 @@ class Extent:
 
     def start(self) -> int:
         """Return what every rank needs for the start, beyond the beads that it owns [byte]."""
-        return (BYTES_WHOLE * self.beads if self.whole else 0) + BYTES_CLOSED * self.closed**2
+        each = SINGLE_WHOLE if self._single else BYTES_WHOLE
+        return (each * self.beads if self.whole else 0) + BYTES_CLOSED * self.closed**2
 
     def need(self, ranks: int) -> int:
         """Return what a rank needs of its own in all, of so many ranks [byte]."""
-        return BYTES_PER_RANK + self.own(ranks) + self.start()
+        rank = BYTES_PER_RANK_SOFT if self.soft else BYTES_PER_RANK
+        return rank + self.own(ranks) + self.start()
 
     def peak(self, ranks: int) -> int:
         """Return the most that a rank has resident, of so many ranks, libraries that it shares among it [byte]."""
@@ -154,7 +180,8 @@ def extent_of(config: Config) -> Extent:
         found, time = read_extent(config.initial.file)
         beads, whole = max(beads, found), time > 0.0
     closed = [kind.beads for kind in kinds if method == "grow" and kind.beads > 1 and kind.bond_count >= kind.beads]
-    return _extent(config, beads, whole, max(closed, default=0))
+    found = _extent(config, beads, whole, max(closed, default=0))
+    return replace(found, soft=found.soft and method != "grow")
 
 
 def resumed_extent(path: Path) -> Extent:
@@ -179,6 +206,10 @@ def _extent(config: Config, beads: int, whole: bool, closed: int = 0) -> Extent:
         parts=parts,
         alone=parts and config.run.sectors == "auto",
         lists=list_bytes(config) if sum(kind.beads for kind in kinds) <= MOST_LISTED else 0.0,
+        soft=bool(kinds)
+        and config.steps is not None
+        and all(bool(np.all(kind.soft)) and not (kind.rigid and kind.beads > 1) for kind in kinds),
+        smooth=bool(kinds) and config.steps is None and not is_extended(physics_with(config, 1.0)),
     )
 
 
@@ -190,13 +221,14 @@ def list_bytes(config: Config) -> float:
     one, copies = composition.prototypes, np.repeat(composition.copies, np.diff(composition.prototypes.first_bead))
     shell = None if config.run.list_shell == "auto" else config.run.list_shell
     density = composition.beads / math.prod(config.box.size)
-    close = max(density, CLOSE * composition.beads / bead_volume(config.molecules)) * 4.0 / 3.0 * math.pi
+    packed = CLOSE if config.steps is None else CLOSE_SOFT
+    close = max(density, packed * composition.beads / bead_volume(config.molecules)) * 4.0 / 3.0 * math.pi
     if config.steps is not None:
         reaches = [reach_of(potential) for potential in config.potentials]
         farthest = max([*reaches, *one.diameter[~one.soft].tolist()], default=0.0)
         mean = float(np.sum(copies * one.diameter)) / composition.beads
         reach = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
-        return 4.0 * min(LONGEST * close * reach**3, composition.beads) if farthest else 0.0
+        return 4.0 * min(ROOM_SOFT * close * reach**3, composition.beads) if farthest else 0.0
     within = max((each for one in config.potentials for each in one.distances or ()), default=0.0)
     inside = BYTES_INSIDE * min(LONGEST * close * within**3, composition.beads)
     system = System(build_box(config), composition, State.at_time_zero(*np.zeros((2, 0, 3))), physics)

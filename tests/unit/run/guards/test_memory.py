@@ -3,9 +3,11 @@
 import ctypes
 import resource
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
+import numpy as np
 import pytest
 
 from hpcchain import machine
@@ -14,12 +16,15 @@ from hpcchain.config import bounds, load_config
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import read_extent, read_input
 from hpcchain.machine import Available, Bound
+from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.comm import Single
+from hpcchain.run.engines import engine_on
 from hpcchain.run.guards import memory
 
 GB = 10**9
 EVERY = ("frame", "report", "checkpoint")
 KIB_OF_4_GB = 3906250
+INTERVALS = "".join(f"{key}_every = 0.01\n" for key in EVERY)
 
 
 def write(root, files):
@@ -212,10 +217,13 @@ engine = "steps"
 """
 WELLS = '[[potential]]\nname = "steps"\ndistances = [{}]\nenergies = [-1.0]\n[run]\n'
 LISTS = {  # VmHWM on one rank, 2026-11-28, single beads on a lattice
-    "lj 5": (19_683, 0.8, "hard = false\n" + SOFT_BALLS.format(5.0), 283e6, 1.6),
+    "lj 5": (64_000, 0.8, "hard = false\n" + SOFT_BALLS.format(5.0), 444e6, 1.35),
+    "lj 2.5": (97_336, 0.8, "hard = false\n" + SOFT_BALLS.format(2.5), 351e6, 1.35),
     "wells of 3": (27_000, 0.8, WELLS.format(3.0), 483e6, 1.5),
     "a wide shell": (27_000, 0.5, "[run]\nlist_shell = 2.0\n", 290e6, 1.7),
-    "plain": (27_000, 0.8, "[run]\n", 273e6, 1.7),
+    "plain": (97_336, 0.57, "[run]\n", 337e6, 1.4),
+    "logged": (97_336, 0.57, "[output]\nevents = true\n[run]\n", 339e6, 1.4),
+    "rough": (97_336, 0.57, "[contact]\ntangential_restitution = 0.5\n[run]\n", 386e6, 1.6),
 }
 
 
@@ -224,11 +232,56 @@ def test_lists_that_reach_far_take_their_memory(tmp_path, name):
     beads, density, more, resident, most = LISTS[name]
     side = (beads / density) ** (1.0 / 3.0)
     text = f"[box]\nsize = [{side}, {side}, {side}]\n[[molecule]]\nkind = 'monomer'\ncount = {beads}\n{more}"
-    text += "end_time = 0.01\n[initial]\nmethod = 'file'\nfile = 'x.h5'\n"
-    (tmp_path / "in.toml").write_text(text + "[output]\n" + "".join(f"{key}_every = 0.01\n" for key in EVERY))
-    lists = memory.list_bytes(load_config(tmp_path / "in.toml"))
-    extent = memory.Extent(beads, 0, beads, whole=True, largest=1, lists=lists)
-    assert 1.0 < extent.peak(1) / resident < most
+    text += "end_time = 0.01\n"
+    text = (
+        text.replace("[output]\n", "[output]\n" + INTERVALS) if "[output]" in text else text + "[output]\n" + INTERVALS
+    )
+    (tmp_path / "in.toml").write_text(text)
+    config = load_config(tmp_path / "in.toml")
+    config = replace(config, initial=replace(config.initial, method="explicit"))
+    assert 1.0 < memory.extent_of(config).peak(1) / resident < most
+
+
+def lattice(tmp_path, edge, more):
+    """Return the Config of an explicit start of edge^3 single beads at density .8."""
+    side = (edge**3 / 0.8) ** (1.0 / 3.0)
+    rows = [[(i + 0.5) * side / edge for i in place] for place in np.ndindex(edge, edge, edge)]
+    text = f"[box]\nsize = [{side}, {side}, {side}]\n[initial]\nmethod = 'explicit'\n[output]\n{INTERVALS}"
+    text += f"[[molecule]]\nkind = 'monomer'\ncount = {edge**3}\npositions = {rows}\n{more}end_time = 0.01\n"
+    (tmp_path / "in.toml").write_text(text)
+    return load_config(tmp_path / "in.toml")
+
+
+def bytes_in(thing, known):
+    """Return the bytes of all arrays that an object holds, or what it holds does; each memory once."""
+    if isinstance(thing, np.ndarray):
+        while isinstance(thing.base, np.ndarray):
+            thing = thing.base
+    if id(thing) in known or isinstance(thing, type):
+        return 0
+    known[id(thing)] = thing
+    if isinstance(thing, np.ndarray):
+        return thing.nbytes
+    if isinstance(thing, dict):
+        return sum(bytes_in(one, known) for one in thing.values())
+    if isinstance(thing, (list, tuple)):
+        return sum(bytes_in(one, known) for one in thing)
+    return bytes_in(getattr(thing, "__dict__", None) or (), known)
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["[run]\n", "hard = false\n" + SOFT_BALLS.format(2.5), "hard = false\n" + SOFT_BALLS.format(3.5)],
+    ids=["single", "lj 2.5", "lj 3.5"],
+)
+def test_what_is_taken_for_a_bead_is_more_than_arrays_of_an_engine_have(tmp_path, more):
+    """By what two systems differ: there are tables of the same size for any number of beads."""
+    found, own = [], []
+    for edge in (10, 14):
+        config = lattice(tmp_path, edge, more)
+        found.append(bytes_in(vars(engine_on(build_system(config), config, None, None)), {}))
+        own.append(memory.extent_of(config).own(1))
+    assert 0.25 * (own[1] - own[0]) < found[1] - found[0] < own[1] - own[0]
 
 
 def test_beads_that_act_on_all_others_list_all_of_them(tmp_path):
