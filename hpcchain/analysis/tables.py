@@ -176,11 +176,12 @@ def json_of(reports: list[Report], version: str) -> str:
     return json.dumps(whole, indent=1, allow_nan=False)
 
 
-def csv_of(reports: list[Report]) -> str:
+def csv_of(reports: list[Report], header: bool = True) -> str:
     """Return the reports of runs as one tidy CSV table: a line a number, a point of a curve, or what was left out."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    if header:
+        writer.writerow(COLUMNS)
     for report in reports:
         for value in report.values:
             numbers = digits(value.value), digits(value.error)

@@ -97,30 +97,38 @@ def execute(args: argparse.Namespace) -> int:
             if len(args.runs) > 1:
                 LOG.info("run %d of %d: %s", number, len(args.runs), source)
             reports.append(study(source, wanted, mpi))
+            warn(args, reports[-1])
+            if args.csv:
+                show(args, reports[-1:], len(reports) == 1)
     except BaseException:  # also Ctrl-C: what was found in earlier runs is not lost
-        if reports:
+        if reports and not args.csv:
             show(args, reports)
         raise
     pictures = drawn(args, reports, mpi) if args.plot else []
-    show(args, reports)
+    if not args.csv:
+        show(args, reports)
     for path in pictures if args.comm.rank == 0 and not (args.json or args.csv) else ():
         print(f"\nfigure: {path}")
     return 0
 
 
-def show(args: argparse.Namespace, reports: list[Report]) -> None:
-    """Print what was found, on the root, in the form that is asked for, and warn of what is too short."""
+def warn(args: argparse.Namespace, report: Report) -> None:
+    """Warn, on the root, of what is too short."""
+    if args.comm.rank == 0:
+        warn_of_slow_series(report)
+        warn_of_short_runs(report)
+
+
+def show(args: argparse.Namespace, reports: list[Report], header: bool = True) -> None:
+    """Print what was found, on the root, in the form that is asked for; of CSV the header where it is wanted."""
     import hpcchain
     from hpcchain.analysis.tables import csv_of, json_of
 
     if args.comm.rank == 0:
-        for report in reports:
-            warn_of_slow_series(report)
-            warn_of_short_runs(report)
         if args.json:
             print(json_of(reports, hpcchain.__version__), flush=True)
         else:
-            print(csv_of(reports) if args.csv else text(reports), flush=True)
+            print(csv_of(reports, header) if args.csv else text(reports), flush=True)
 
 
 def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | None) -> list[Path]:

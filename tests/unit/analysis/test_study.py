@@ -207,6 +207,23 @@ def test_runs_before_one_that_fails_are_printed(folder, tmp_path, capsys, form, 
     assert capsys.readouterr().out == alone
 
 
+def test_csv_of_a_run_is_out_before_the_next_is_read(folder, capsys, monkeypatch):
+    words = ["analyze", str(folder), str(folder), "--csv", "--figures", "observables"]
+    assert main(words) == 0
+    whole, told = capsys.readouterr().out, []
+
+    def telling(*given):
+        told.append(capsys.readouterr().out)
+        return study(*given)
+
+    monkeypatch.setattr("hpcchain.analysis.study.study", telling)
+    assert main(words) == 0
+    told.append(capsys.readouterr().out)
+    assert told[0] == "" and told[1].startswith("run,figure")
+    assert told[1].count(str(folder)) == told[2].count(str(folder)) > 0
+    assert "".join(told) == whole
+
+
 def wrong(capsys, words):
     """Return (exit code, message) of a command that must print nothing and say one line."""
     code = main(["analyze", *map(str, words)])
