@@ -339,8 +339,23 @@ def of_kind(
         totals = [([*whole, w], short + s) for (whole, short), (w, s) in zip(totals, results, strict=True)]
     for figure, (whole, short) in zip(figures, totals, strict=True):
         weight = np.full(len(short), kind.molecules.sum())
-        sums = Sums(short, weight, np.array(whole), kind.molecules)
+        fewer = np.tile(origins(count, len(short), lags), figure.columns)
+        sums = Sums(drawn_in(short, fewer), weight, np.array(whole), kind.molecules)
         keep(report, figure.result(sums, lags * step))
+
+
+def origins(frames: int, stretches: int, lags: np.ndarray) -> np.ndarray:
+    """Return how many pairs of frames so far apart stretches have together, as parts of those in all frames."""
+    return np.maximum(frames - stretches * lags, 0) / (frames - lags)
+
+
+def drawn_in(values: np.ndarray, fewer: np.ndarray) -> np.ndarray:
+    """Return what stretches of time found, (B, K), with the scatter that as many samples as the whole has would have.
+
+    `fewer`, (K,), is the part of the samples that stretches have: pairs of frames from one to the next are not theirs.
+    """
+    mean = values.mean(axis=0)
+    return mean + (values - mean) * np.sqrt(fewer)
 
 
 def slab_of(kind: Kind, beads: np.ndarray, frames: Frames, rows: slice, with_velocity: bool) -> Slab:
