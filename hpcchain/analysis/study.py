@@ -71,10 +71,21 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for: from which time on (None: to be found), and which families (None: all that there are)."""
+    """What is asked for.
+
+    Attributes
+    ----------
+    start : float or None
+        From which time on; None: to be found.
+    figures : tuple of str or None
+        Which families; None: all that there are.
+    sizes : bool
+        Whether the sizes of molecules over time, for pictures.
+    """
 
     start: float | None = None
     figures: tuple[str, ...] | None = None
+    sizes: bool = False
 
     def has(self, name: str) -> bool:
         """Return whether a family is asked for."""
@@ -119,7 +130,8 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
         with open_frames(output) as frames:
             kinds = kinds_in(frames.fixed)
             report.kinds = [(kind.name, kind.size, len(kind.beads)) for kind in kinds]
-            begin(report, wanted, {} if wanted.start is not None else size_series(frames, kinds, comm))
+            report.sizes = size_series(frames, kinds, comm) if wanted.sizes or wanted.start is None else {}
+            begin(report, wanted, report.sizes)
             require_something(report, frames.time)
             observables(report, wanted)
             chosen = np.flatnonzero(frames.time >= report.start)

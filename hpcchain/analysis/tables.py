@@ -117,6 +117,8 @@ class Report:
         What could not be found, and why.
     series : dict of observable -> (time, value)
         For plots.
+    sizes : dict of (figure and molecules) -> (time, value)
+        Root mean square sizes in single frames, for plots.
     tensor : (step, time, value), optional
         What reports have of `collisional_pressure`.
     kinds : list
@@ -134,6 +136,7 @@ class Report:
     curves: list[Curve] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     series: dict[str, Any] = field(default_factory=dict)
+    sizes: dict[str, Any] = field(default_factory=dict)
     tensor: Any = None
     kinds: list[tuple[str, int, int]] = field(default_factory=list)
 

@@ -58,7 +58,15 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     form.add_argument("--json", action="store_true", help="print everything, curves too, as JSON")
     form.add_argument("--csv", action="store_true", help="print everything, curves too, as one tidy CSV table")
     parser.add_argument("--plot", action="store_true", help="also draw observables.png and analysis.png")
-    parser.add_argument("--plot-as", choices=["png", "pdf"], help="format of the pictures (default: png)")
+    parser.add_argument(
+        "--figure",
+        dest="pictures",
+        metavar="NAME,...",
+        help="with --plot: draw these curves or observables alone, such as g1, each for one column of a journal",
+    )
+    parser.add_argument(
+        "--plot-as", choices=["png", "pdf"], help="format of the pictures (default: png; with --figure pdf)"
+    )
     parser.add_argument("--output", metavar="DIR", help="where pictures go (default: the first run's directory)")
 
 
@@ -88,9 +96,9 @@ def execute(args: argparse.Namespace) -> int:
 
     if args.plot:
         drawing()
-    elif args.output is not None or args.plot_as is not None:
-        raise UsageError("--output and --plot-as say where and how to draw: give --plot, too")
-    wanted, mpi = Wanted(args.start, args.figures), args.comm.mpi
+    elif any(given is not None for given in (args.output, args.plot_as, args.pictures)):
+        raise UsageError("--output, --plot-as and --figure say where and what to draw: give --plot, too")
+    wanted, mpi = Wanted(args.start, args.figures, args.plot), args.comm.mpi
     reports: list[Report] = []
     try:
         for number, source in enumerate(args.runs, 1):
@@ -133,15 +141,18 @@ def show(args: argparse.Namespace, reports: list[Report], header: bool = True) -
 
 def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | None) -> list[Path]:
     """Draw the pictures, on the root; return their paths."""
-    from hpcchain.analysis.plot import draw_curves, draw_observables
+    from hpcchain.analysis.plot import draw_curves, draw_observables, draw_one
     from hpcchain.io.hdf5.collective import root_does
 
     first = Path(args.runs[0])
     folder = Path(args.output) if args.output else first if first.is_dir() else first.parent
-    form = args.plot_as or "png"
+    form = args.plot_as or ("pdf" if args.pictures else "png")
+    chosen = [name.strip() for name in (args.pictures or "").split(",") if name.strip()]
 
     def draw() -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
+        if chosen:
+            return [draw_one(reports, name, folder / f"{name.replace(' ', '_')}.{form}") for name in chosen]
         paths = [
             draw_observables(reports, folder / f"observables.{form}"),
             draw_curves(reports, folder / f"analysis.{form}"),
