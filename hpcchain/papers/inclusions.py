@@ -8,7 +8,6 @@ metric W.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,21 +178,3 @@ def direct(system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray) -> t
     """Return position and momentum after a step of the midpoint rule, inequalities put in at its end (appendix B)."""
     x = moved(system, method, q, p, np.arange(len(system.gaps(q)[0])), at_end=True)
     return x, 2.0 * system.mass * (x - q) / method.h - p
-
-
-def run(
-    system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray, steps: int, rule: Callable = step, every: int = 1
-) -> tuple[np.ndarray, list]:
-    """Return energies and states (q, p) of a run, every so many steps from the start on."""
-    energies, states = [system.energy(q, p)], [(q, p)]
-    for k in range(1, steps + 1):
-        q, p = rule(system, method, q, p)
-        if k % every == 0:
-            energies.append(system.energy(q, p))
-            states.append((q, p))
-    return np.array(energies), states
-
-
-def planar(states: list) -> np.ndarray:
-    """Return the angular momenta of states of points in the plane, coordinates x, y of each in turn."""
-    return np.array([sum(q[k] * p[k + 1] - q[k + 1] * p[k] for k in range(0, len(q), 2)) for q, p in states])

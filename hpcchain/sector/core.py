@@ -35,7 +35,6 @@ from hpcchain.sector.setup.allocate import (
     spare_entries,
 )
 from hpcchain.sector.setup.drift import set_drift
-from hpcchain.sector.setup.part_state import part_state, put_part_state, unite_images
 from hpcchain.sector.setup.shell import lay_out_lists
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ class Core:
         set_drift(self.sector.par, np.array(options.drift))
         require_finite(self)
         if self.sector.stretched is not None:
-            put_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
+            sampling.put_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
         if prepare is not None:
             prepare(self)
             self.gather()
@@ -347,7 +346,7 @@ class Core:
         position, velocity, image = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=np.int64)
         sampling.frame(self.sector, float(ticks), float(remainder), position, velocity, image)
         if self.sector.stretched is not None:
-            unite_images(self.sector, position, image)
+            sampling.unite_images(self.sector, position, image)
         return position, velocity, image
 
     def state(self, beads: np.ndarray | slice = slice(None)) -> State:
@@ -368,7 +367,7 @@ class Core:
             step=s.running_length[m],
             in_contact=left,
             extra=s.extra[: len(self.ids)][beads].copy() if s.extended is not None else None,
-            parts=part_state(s, np.arange(len(self.ids))[beads]) if s.stretched is not None else None,
+            parts=sampling.part_state(s, np.arange(len(self.ids))[beads]) if s.stretched is not None else None,
         )
 
 
@@ -399,7 +398,7 @@ def energies_of(system: System, ids: np.ndarray, core: Core, beads: np.ndarray |
     if not system.physics.extended.potentials:
         return None
     composition = composition_of(system.topology)
-    types = bead_types(composition.prototypes)[1]
+    types = bead_types(composition.prototypes, system.physics)[1]
 
     def type_of(beads: np.ndarray) -> np.ndarray:
         return types[composition.prototype_of(beads)]

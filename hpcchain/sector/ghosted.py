@@ -22,13 +22,13 @@ from hpcchain.model.system import State
 from hpcchain.sector.core import Core, with_vacant
 from hpcchain.sector.events import loop
 from hpcchain.sector.events.refresh import set_back
+from hpcchain.sector.sampling import put_part_state
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.segments.chain_centre import settle_centres
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import cell_arrays, window_arrays, with_room
 from hpcchain.sector.setup.blocks import whole_chains
 from hpcchain.sector.setup.molecules_here import MoleculesHere, Vacancies, space_sequence
-from hpcchain.sector.setup.part_state import put_part_state
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.dormant_beads import activate, deactivate
 from hpcchain.sector.speculation.window import (

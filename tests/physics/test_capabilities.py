@@ -153,7 +153,7 @@ LAWFUL = [one for one in CAPABILITIES if one.exact_law and "chain" in one.works[
 def test_the_exact_law_is_needed_where_there_is_another(one):
     table = table_of(one, "variational", "chain")
     table["propagator"]["collision"] = "variational"
-    with pytest.raises(ConfigError, match=r'goes with propagator.collision = "exact" alone'):
+    with pytest.raises(ConfigError, match=r'works only with propagator.collision = "exact"'):
         config_from_table(table, "in.toml")
 
 

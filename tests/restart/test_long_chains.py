@@ -138,7 +138,7 @@ def test_molecules_beside_them_follow_the_exact_law(tmp_path, own):
         ({"propagator": {"stretches": 1}}, "propagator.stretches"),
         (
             {"molecule": [*TABLES["molecule"], {"kind": "chain", "beads": 3, "count": 1, "propagator": STEPS}]},
-            r'propagator.stretches: goes with molecule\[\d\].propagator.collision = "exact" alone',
+            r'propagator.stretches: works only with molecule\[\d\].propagator.collision = "exact"',
         ),
     ],
 )

@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from hpcchain.io.output.assemble import assemble
-from hpcchain.io.output.events import event_rows
 from hpcchain.io.output.parts import PartWriter
 from hpcchain.model.system import PERIODIC, Box
-from tests.support.io_samples import chains, system_of
+from tests.support.io_samples import chains, event_rows, system_of
 
 
 def write_run(

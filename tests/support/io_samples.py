@@ -2,8 +2,15 @@
 
 import numpy as np
 
-from hpcchain.io.output.events import event_rows
+from hpcchain.io.output.events import EVENT
 from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Options, Physics, State, System, Topology
+
+
+def event_rows(time, kind, bead, impulse):
+    """Return (n,) rows of type EVENT from columns."""
+    table = np.empty(len(time), dtype=EVENT)
+    table["time"], table["kind"], table["bead"], table["impulse"] = time, kind, bead, impulse
+    return table
 
 
 def chains(lengths, names=None, mass=1.0, diameter=1.0):

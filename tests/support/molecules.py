@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpcchain.model.molecules.bond_graph import STRIDE, build_structure, join_structures, padded
+from hpcchain.model.molecules.bond_graph import STRIDE, build_structure, padded
 from hpcchain.propagators.collocation.collocation import END, collocation_segment, collocation_size, collocation_state
 from hpcchain.propagators.collocation.gauss_coefficients import gauss_tables
 from hpcchain.propagators.taylor.graph import (
@@ -115,6 +115,12 @@ class Molecule:
             self.ser[XO : XO + size] = ws[END : END + size]
             self.ser[XO + size : XO + 2 * size] = ws[velocity : velocity + size]
         return self.get(self.ser, XO), self.get(self.ser, XO + size)
+
+
+def join_structures(structures):
+    """Lay several structures one after the other; return the flat array and each one's offset in it."""
+    sizes = [len(structure) for structure in structures]
+    return np.concatenate(structures), np.cumsum([0] + sizes[:-1]).astype(np.int64)
 
 
 def random_molecule(bonds, n, seed, equal=False):

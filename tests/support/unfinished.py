@@ -4,9 +4,8 @@ import numpy as np
 
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.output.assemble import assemble
-from hpcchain.io.output.events import event_rows
 from hpcchain.io.output.parts import PartWriter
-from tests.support.io_samples import system_of
+from tests.support.io_samples import event_rows, system_of
 
 FRAMES, PARTS = 3, 3
 

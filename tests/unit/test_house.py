@@ -23,7 +23,6 @@ SMALL = {
     "cli/warmup.py": "a file is a command",
     "model/clock.py": "what Python does with times; kernels have layout/clock.py",
     "model/molecules/bonds.py": "of six modules, below those of graphs",
-    "sector/sampling.py": "a kernel, compiled without what core imports",
 }
 """Modules of fewer than FEW_LINES lines, and why they stand alone; experiments of papers do anyhow."""
 PLUMBING = PACKAGE / "jit"  # of numba, whose own parts have no types
@@ -327,7 +326,7 @@ def test_all_but_kernels_have_types():
     assert [name for path in paths for name in unannotated(path)] == []
 
 
-STRICT = ("config", "io")
+STRICT = ("config", "io", "model")
 """Folders whose types say what a value is; mypy is strict there, too (pyproject.toml)."""
 
 

@@ -157,7 +157,7 @@ def check_law(config: Config, key: str) -> None:
     every += [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules)]
     for where, one in every:
         if one is not None and PROPAGATORS[one.name].laws and one.collision != "exact":
-            raise Wrong(f'{key}: goes with {where}.collision = "exact" alone; set that, or remove it')
+            raise Wrong(f'{key}: works only with {where}.collision = "exact"; set that, or remove it')
 
 
 def kind_of(kind: MoleculeSection) -> str:

@@ -66,7 +66,7 @@ def check_no_friction(config: Config) -> None:
     for key, value in given.items():
         if value is not None and (value > 0.0 or key != "contact.friction"):
             raise Wrong(
-                f'{key}: is of steps.integrator "contact" alone; set that with run.engine = "steps", or remove it'
+                f'{key}: works only with steps.integrator = "contact"; set that with run.engine = "steps", or remove it'
             )
 
 

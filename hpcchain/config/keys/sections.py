@@ -36,6 +36,7 @@ from hpcchain.config.keys.values import (
 )
 from hpcchain.config.write import to_toml
 from hpcchain.layout.arrays import SIDE_NAMES
+from hpcchain.model.molecules.bonds import bond_table
 from hpcchain.propagators.catalogue import DEFAULT, PROPAGATORS, STAGE_SOLVERS, VARIANTS, choices, users_of
 
 POSITIVE, TIME = Number(above=0.0), Number(above=0.0, tried=TIMES)
@@ -214,6 +215,11 @@ class MoleculeSection(Section):
             return len(self.bonds)
         return self.beads if self.kind == "ring" else self.beads - 1
 
+    @property
+    def bond_table(self) -> NDArray[np.int64]:
+        """(bonds, 2): the bonds of one molecule, lower beads first; those of a rigid body are only drawn."""
+        return bond_table(self.beads, self.bonds, self.sites, self.arm_beads, closed=self.kind == "ring")
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MoleculeSection):
             return NotImplemented
@@ -309,7 +315,7 @@ class PropagatorSection(Section):
     stretches: bool = key(
         False,
         Flag(),
-        "taylor: of chains of 100 beads and more move what a contact reaches alone",
+        "taylor: of chains of 100 beads and more move only what a contact reaches",
         of=users_of("stretches"),
     )
     tolerance: float = key(1e-12, Number(above=0.0, most=1e-3), "Newton, bond and contact tolerance")
@@ -329,7 +335,7 @@ class ContactSection(Section):
     contact_time: float = key(
         0.0,
         Number(least=0.0, tried=TIMES),
-        "duration of contacts: within it of a contact of either bead, others keep their energy (TC model) [time]",
+        "a second contact of a bead within this time of its last one is elastic (TC model) [time]",
     )
     simultaneous: str = key(
         "joint",

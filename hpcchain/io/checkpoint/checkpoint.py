@@ -19,7 +19,6 @@ from hpcchain.config.bounds import require_bytes
 from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint import orientations
-from hpcchain.io.checkpoint.extra import extra_tables, require_extra, rules_in, with_extra
 from hpcchain.io.checkpoint.layout import (
     OPTIONAL,
     STATE,
@@ -33,7 +32,11 @@ from hpcchain.io.hdf5 import slabs as slabs_module
 from hpcchain.io.hdf5.checksummed import check_table, get_slab, get_stretches, put_tables, stored_type
 from hpcchain.io.hdf5.collective import FAILURES, together, translated
 from hpcchain.io.provenance import collect
+from hpcchain.layout import arrays as L
+from hpcchain.layout.workspace import PART_COLUMNS, PART_SERIES
 from hpcchain.model.composition import composition_from
+from hpcchain.model.molecules.long_chains import columns_in_use, divides_any, with_columns
+from hpcchain.model.physics.extended import EXTRA, UNKNOWN, column, joined, tables_of, widened
 from hpcchain.model.sound import MUTUAL, imbalance
 from hpcchain.model.system import Box, Physics, State, System, Topology
 from hpcchain.parallel import slabs as parallel_slabs
@@ -48,6 +51,9 @@ BOX = {"size": (np.float64, 3), "origin": (np.float64, 3), "boundary": (np.int8,
 
 OUTLINED = 64
 """Blocks of rows that `read_outline` looks at together."""
+
+PARTS = "parts"
+"""`State.parts`, of runs whose long chains have segments of parts (`layout.workspace`)."""
 
 
 @dataclass
@@ -271,7 +277,7 @@ def _states_in(file: h5py.File, beads: int, comm: Communicator | None, blocks: i
     """Yield the tables of states of this rank's slab of the beads, so many blocks of rows at a time."""
     tables = {
         name: get_stretches(file, f"state/{name}", kind, columns, beads, comm, blocks)
-        for name, (kind, columns) in [*STATE.items(), *rules_in(file)]
+        for name, (kind, columns) in [*STATE.items(), *_rules_in(file)]
     }
     for parts in zip(*tables.values(), strict=True):
         yield parts[0][0], dict(zip(tables, (rows for _, rows in parts), strict=True))
@@ -287,23 +293,23 @@ def _rows(
     """
     if composition is None:
         for _, rows in tables:
-            yield None, State(**with_extra(parallel_slabs.everywhere(comm, rows)))
+            yield None, State(**_with_extra(parallel_slabs.everywhere(comm, rows)))
         return
     if is_parallel(comm):
-        names = composition.beginning_in(*parallel_slabs.slab(composition.beads, comm))
-        low, high = composition.bead_range(names)
+        molecules = composition.beginning_in(*parallel_slabs.slab(composition.beads, comm))
+        low, high = composition.bead_range(molecules)
         for _, rows in tables:
-            yield names, State(**with_extra(parallel_slabs.range_from(comm, composition.beads, low, high, rows)))
+            yield molecules, State(**_with_extra(parallel_slabs.range_from(comm, composition.beads, low, high, rows)))
         return
     first, over = 0, None
     for low, rows in tables:
         high = low + len(rows["depth"])
         if over is not None:
             rows = {name: np.concatenate([over[name], part]) for name, part in rows.items()}
-        end = composition.molecules if high >= composition.beads else int(composition.molecule_of(np.int64(high)))
-        names = np.arange(first, end)
-        beads = int(composition.size_of(names).sum())
-        yield names, State(**with_extra({name: part[:beads] for name, part in rows.items()}))
+        end = composition.molecules if high >= composition.beads else int(composition.molecule_of(high))
+        molecules = np.arange(first, end)
+        beads = int(composition.size_of(molecules).sum())
+        yield molecules, State(**_with_extra({name: part[:beads] for name, part in rows.items()}))
         first, over = end, {name: part[beads:] for name, part in rows.items()}
 
 
@@ -320,7 +326,7 @@ def _read_rest(
     with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
         turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
     time, counters = _progress(file, topology.beads, comm)
-    require_extra(file, physics, time)
+    _require_extra(file, physics, time)
     nobody = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
     return Checkpoint(
         system=System(box, topology, nobody, physics, directors=turning),
@@ -438,7 +444,7 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
         starts = np.flatnonzero(np.diff(kind, prepend=-1))
         runs.append((low + starts, kind[starts]))
     every = [pair for part in gathered(comm, runs) for pair in part]
-    first, kinds = (np.concatenate(column) for column in zip(*every, strict=True))
+    first, kinds = (np.concatenate(each) for each in zip(*every, strict=True))
 
     def rows_of(name: str, first: int, count: int) -> np.ndarray:
         table = tables[name]
@@ -460,3 +466,68 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
 def _tables_in(file: h5py.File) -> list:
     """Return the names and types of those of a topology's tables that a file has."""
     return [(name, rule) for name, rule in TOPOLOGY.items() if name not in OPTIONAL or f"topology/{name}" in file]
+
+
+def extra_tables(system: System, comm: Communicator | None) -> dict:
+    """Return name -> (array, (type, columns)) of the tables that a system's checkpoint has; collective."""
+    return _own_tables(system, comm) | _part_tables(system, comm)
+
+
+def _own_tables(system: System, comm: Communicator | None) -> dict:
+    """Return what `extra_tables` does of what beads have in an extended run; collective."""
+    # Whether there are any, ranks with beads say: one that sleeps may have columns where those have none.
+    tables, rows = tables_of(system.physics), system.state.extra
+    if not tables:
+        return {}
+    inside = rows[:, L.INSIDE :]
+    known = len(rows) == 0 or (inside.shape[1] > 0 and not np.any(inside == UNKNOWN))
+    used = int(np.max(np.sum(inside != 0.0, axis=1), initial=0))
+    every = gathered(comm, (rows.size > 0, used, known))
+    if not any(some for some, *_ in every):
+        return {}
+    columns, everyone_knows = max(most for _, most, _ in every), all(known for *_, known in every)
+    rows = widened(rows, L.INSIDE + columns)  # those of a rank without beads are as wide as at the start
+    found = {}
+    for one in tables:
+        if one.columns or everyone_knows:
+            array = column(widened(rows, one.first + one.columns), one, max(columns, 1))
+            found[one.name] = array, (one.dtype, array.shape[1] if array.ndim > 1 else 0)
+    return found
+
+
+def _part_tables(system: System, comm: Communicator | None) -> dict:
+    """Return what `extra_tables` does of a run whose long chains may be divided; collective."""
+    if not divides_any(system.topology, system.physics):
+        return {}
+    rows = system.state.parts
+    columns = max(gathered(comm, columns_in_use(rows)))
+    return {PARTS: (with_columns(rows)[:, :columns], (np.float64, columns))} if columns else {}
+
+
+def _rules_in(file: h5py.File) -> list:
+    """Return (name, (type, columns)) of the tables of `model.physics.extended.EXTRA` that a file has."""
+    found = []
+    for one in EXTRA:
+        dataset = file.get(f"state/{one.name}")
+        if isinstance(dataset, h5py.Dataset):
+            columns = dataset.shape[1] if one.columns == 0 and dataset.ndim == 2 else one.columns
+            found.append((one.name, (one.dtype, 0 if columns == 1 and one.columns == 1 else columns)))
+    parts = file.get(f"state/{PARTS}")
+    if isinstance(parts, h5py.Dataset) and parts.ndim == 2 and PART_SERIES < parts.shape[1] <= PART_COLUMNS:
+        found.append((PARTS, (np.float64, parts.shape[1])))
+    return found
+
+
+def _with_extra(tables: dict) -> dict:
+    """Return the tables of states with those of `EXTRA` as one, `State.extra`, and all columns of `State.parts`."""
+    own = {one.name: tables[one.name] for one in EXTRA if one.name in tables}
+    others = {name: rows for name, rows in tables.items() if name not in own}
+    parts = {PARTS: with_columns(tables[PARTS])} if PARTS in tables else {}
+    return others | parts | {"extra": joined(own, len(tables["depth"]))}
+
+
+def _require_extra(file: h5py.File, physics: Physics, time: float) -> None:
+    """Raise DataError where a file of a run that has begun lacks a table that such runs have."""
+    for one in tables_of(physics) if time > 0.0 else []:
+        if f"state/{one.name}" not in file:
+            raise DataError(f"{file.filename}: state/{one.name} is missing, and its run has {one.meaning}")

@@ -197,7 +197,7 @@ def _check_kind(file: h5py.File, path: Path | str, kind: str | None) -> None:
     version = file.attrs["format"]
     if version != FORMAT[found]:
         raise DataError(
-            f"{path}: is a file of format {version}, and this program reads format {FORMAT[found]} alone: use the "
+            f"{path}: is a file of format {version}, and this program reads only format {FORMAT[found]}: use the "
             "version of hpcchain that wrote it, or make it anew from its input"
         )
 

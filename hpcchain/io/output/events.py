@@ -35,21 +35,6 @@ COPY_ROWS = 1 << 18
 SAMPLES = 64
 
 
-def event_rows(time: np.ndarray, kind: np.ndarray, bead: np.ndarray, impulse: np.ndarray) -> np.ndarray:
-    """Return (n,) rows of type EVENT from columns.
-
-    Parameters
-    ----------
-    time, impulse : (n,) float64 arrays
-        [time], [mass length / time]
-    kind : (n,) uint8 array
-    bead : (n, 2) int64 array
-    """
-    table = np.empty(len(time), dtype=EVENT)
-    table["time"], table["kind"], table["bead"], table["impulse"] = time, kind, bead, impulse
-    return table
-
-
 def kind_of(group: h5py.Group) -> np.dtype:
     """Return the type of the rows of an open log, EVENT or TANGENTIAL."""
     return TANGENTIAL if "tangential" in group else EVENT

@@ -56,6 +56,7 @@ def matrices(line: Line, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return -across, -along
 
 
-def condition_numbers(n: int) -> tuple[float, float] | tuple:
+def condition_numbers(n: int) -> tuple[float, float]:
     """Return the 2-norm condition numbers (across, along) of n equal particles at equal distances: Fig 2."""
-    return tuple(float(np.linalg.cond(matrix)) for matrix in matrices(evenly(n), np.ones(n)))
+    across, along = matrices(evenly(n), np.ones(n))
+    return float(np.linalg.cond(across)), float(np.linalg.cond(along))

@@ -17,7 +17,7 @@ from hpcchain.model.physics.constants import WallConstants
 from hpcchain.model.system import WALL
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import Box, Physics, System
+    from hpcchain.model.system import Physics, System
 
 AXES = ("x", "y", "z")
 NOT_GIVEN = -1.0
@@ -71,9 +71,11 @@ def volume_within(size: Sequence[float] | np.ndarray, walls: Sequence[WallConsta
     """Return the volume that a box of these edge lengths and walls with shapes leave, the least of each [length^3]."""
     volume = float(np.prod(size))
     for wall in walls:
+        if wall.radius is None:
+            continue  # a side
         if wall.shape == "sphere":
             volume = min(volume, 4.0 / 3.0 * math.pi * wall.radius**3)
-        elif wall.shape == "cylinder":
+        else:
             volume = min(volume, math.pi * wall.radius**2 * float(size[AXES.index(wall.axis)]))
     return volume
 
@@ -84,34 +86,9 @@ def enclosures(walls: Sequence[WallConstants]) -> np.ndarray:
         [
             [*wall.center, *(float(axis != wall.axis) for axis in AXES), wall.radius]
             for wall in walls
-            if wall.shape is not None
+            if wall.center is not None
         ]
     ).reshape(-1, 7)
-
-
-def meeting_time(box: Box, walls: Sequence[WallConstants], diameter: float) -> tuple[float, str]:
-    """Return when walls first leave the largest bead no more room, and the axis or shape; inf and "" for never.
-
-    Parameters
-    ----------
-    box : Box
-    walls : sequence of WallConstants
-    diameter : float
-        Of the largest bead [length].
-    """
-    first, which = math.inf, ""
-    sides = {wall.side: wall.velocity for wall in walls if wall.shape is None}
-    for axis, name in enumerate(AXES):
-        rate = sides.get(f"{name}-", 0.0) + sides.get(f"{name}+", 0.0)
-        time = (float(box.size[axis]) - diameter) / rate if rate > 0.0 else math.inf
-        if time < first:
-            first, which = time, f"the sides of axis {name}"
-    for wall in walls:
-        if wall.shape is not None and wall.velocity > 0.0:
-            time = (wall.radius - 0.5 * diameter) / wall.velocity
-            if time < first:
-                first, which = time, f"the {wall.shape}"
-    return first, which
 
 
 def outside(walls: Sequence[WallConstants], position: np.ndarray, radius: np.ndarray) -> np.ndarray:
@@ -127,9 +104,7 @@ def outside(walls: Sequence[WallConstants], position: np.ndarray, radius: np.nda
         Of the beads [length].
     """
     found = np.zeros((len(position), len(walls)))
-    for column, wall in enumerate(walls):
-        away = position - np.array(wall.center)
-        if wall.shape == "cylinder":
-            away[:, AXES.index(wall.axis)] = 0.0
-        found[:, column] = np.sqrt(np.sum(away**2, axis=1)) + radius - wall.radius
+    for column, row in enumerate(enclosures(walls)):
+        away = (position - row[: L.AXES]) * row[L.AXES : 2 * L.AXES]
+        found[:, column] = np.sqrt(np.sum(away**2, axis=1)) + radius - row[-1]
     return found

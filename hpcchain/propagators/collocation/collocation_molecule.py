@@ -93,7 +93,7 @@ def _constants(s: int, accuracy: float, variant: str, solver: str, width: float,
 @kernel
 def stage_table_size(s):
     """Return the length of the part of `stage_table` that is copied; the nodes of s, s - 1, ... 1 stages follow."""
-    return HEADER + 2 * s + 4 * s * s + (s + 1) * (s + 1)
+    return HEADER + 2 * s + 3 * s * s + (s + 1) * (s + 1)
 
 
 @kernel
@@ -137,16 +137,14 @@ def stage_tables(work, at):
     s = int(work[at + STAGES])
     node = at + HEADER
     a = node + s
-    inverse = a + s * s
-    weight = inverse + s * s
+    weight = a + s * s
     legendre = weight + s
     monomial = legendre + s * s
     correction = monomial + (s + 1) * (s + 1)
     end = correction + s * s
     return GaussTables(
         work[node:a],
-        work[a:inverse].reshape(s, s),
-        work[inverse:weight].reshape(s, s),
+        work[a:weight].reshape(s, s),
         work[weight:legendre],
         work[legendre:monomial].reshape(s, s),
         work[monomial:correction].reshape(s + 1, s + 1),

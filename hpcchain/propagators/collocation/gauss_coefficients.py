@@ -19,10 +19,10 @@ QUASI_NEWTON, NEWTON, FIXED_POINT = STAGE_SOLVERS.values()
 class GaussTables(NamedTuple):
     """Gauss method of s stages on the unit interval.
 
-    node (s,), a (s, s), a_inverse (s, s), weight (s,) are the usual ones: a[j, k] integrates the k-th Lagrange
-    polynomial to node j. `legendre` (s, s) turns values at the nodes into coefficients of shifted Legendre polynomials,
-    `monomial` (s + 1, s + 1) turns those into coefficients of powers. They are kept apart because the second holds
-    large integers: its product with the first would be rounded, and a smooth function's coefficients are not.
+    node (s,), a (s, s), weight (s,) are the usual ones: a[j, k] integrates the k-th Lagrange polynomial to node j.
+    `legendre` (s, s) turns values at the nodes into coefficients of shifted Legendre polynomials, `monomial` (s + 1,
+    s + 1) turns those into coefficients of powers. They are kept apart because the second holds large integers: its
+    product with the first would be rounded, and a smooth function's coefficients are not.
 
     `variant` and `solver` say which constraints are imposed at the nodes and how they are solved (see `collocation`);
     `correction` (s, s) turns what is left of the constraints into changes of T mu: A^-1, 1 or A^-2 by variant.
@@ -30,7 +30,6 @@ class GaussTables(NamedTuple):
 
     node: np.ndarray
     a: np.ndarray
-    a_inverse: np.ndarray
     weight: np.ndarray
     legendre: np.ndarray
     monomial: np.ndarray
@@ -67,7 +66,6 @@ def gauss_tables(s: int, variant: str = "index2", solver: str = "auto") -> Gauss
     return GaussTables(
         (point + 1) / 2,
         a,
-        inverse,
         weight / 2,
         legendre,
         _shifted_legendre(s),

@@ -37,7 +37,7 @@ PACE_MEMORY = 0.2
 PACE_RATIO = 2.0
 # Of a part of a long chain: its segments end early because those beside it do, too, so they are to be longer.
 PART_RATIO = 3.2
-BACK = -1  # in place of a number of molecules: parts of long chains have to go back first (`speculation.beside`)
+BACK = -1  # in place of a number of molecules: parts of long chains have to go back first (`speculation.rollback`)
 
 
 @kernel

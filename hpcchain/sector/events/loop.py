@@ -29,9 +29,8 @@ from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.monomer import meet_wall, move_straight, rebound, set_bounds
 from hpcchain.sector.segments.new_segment import make_own_series, new_segment, schedule_molecule
 from hpcchain.sector.segments.searches import search_one
-from hpcchain.sector.speculation.beside import request_rollback
 from hpcchain.sector.speculation.ghost_messages import match_with_owner, replay
-from hpcchain.sector.speculation.rollback import closed_with_serial, roll_back, save_segment
+from hpcchain.sector.speculation.rollback import closed_with_serial, request_rollback, roll_back, save_segment
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON, TABLE_FULL = range(9)
 MOST_BACKS = 10000

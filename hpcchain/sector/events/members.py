@@ -14,7 +14,7 @@ from hpcchain.propagators.interface import iterations, load, note_iterations, pr
 from hpcchain.propagators.steps.step_molecule import steps_excess
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.segments.stretch import any_waits, last_row, load_stretch
-from hpcchain.sector.speculation.beside import request_ahead
+from hpcchain.sector.speculation.rollback import request_ahead
 
 KNOWN, GONE_BEYOND, WAITING = range(3)
 

@@ -50,7 +50,7 @@ def sign_stretches(s, i, partner, low, high, first, last, logged):
     """Sign a contact of bead i: its members are the two molecules that touch, or one; `logged`: contacts before it.
 
     What else has new segments, the rows from `low` to `high` and from `first` to `last`, is undone with those beside
-    it (`speculation.beside`).
+    it (`speculation.rollback`).
     """
     lower, higher = ids_of(s, i, partner)
     members = np.int64(1)

@@ -13,10 +13,10 @@ from hpcchain.layout.segment_bits import member_of, radius_of, series_error_of
 from hpcchain.sector.events.members import index_in, join, last_number, number_of, sort_members
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_reach
-from hpcchain.sector.search.joined import joined
+from hpcchain.sector.search.neighbour_lists import joined
 from hpcchain.sector.segments.falling import inverse_mass
 from hpcchain.sector.segments.new_segment import make_own_series
-from hpcchain.sector.speculation.beside import request_rollback
+from hpcchain.sector.speculation.rollback import request_rollback
 
 ANY_MOLECULE = 2**62
 

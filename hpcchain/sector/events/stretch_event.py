@@ -40,7 +40,7 @@ from hpcchain.sector.segments.stretch import (
     widened,
     write_rows,
 )
-from hpcchain.sector.speculation.beside import request_ahead
+from hpcchain.sector.speculation.rollback import request_ahead
 
 NOWHERE, TIED = np.int64(-1), np.int64(-2)
 BEYOND = -1.0  # in place of an inverse effective mass
@@ -225,7 +225,7 @@ def stretch_contact(s, log_rows, i, partner, crowded, is_straggler, ticks, remai
     -------
     low, high, first, last : int
         The rows with new segments: from `low` to `high`, and from `first` to `last`; NOWHERE where there are no
-        others, and all where parts have to go back first (`speculation.beside`); TIED where others touch as well, and
+        others, and all where parts have to go back first (`speculation.rollback`); TIED where others touch as well, and
         nothing was done.
     """
     if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
@@ -264,7 +264,7 @@ def stretch_contact(s, log_rows, i, partner, crowded, is_straggler, ticks, remai
 def end_stretch(s, m, ticks, remainder):
     """Start the next segments of a part that nothing has hit, and of those beside it that end soon.
 
-    Returns their first and last row, NOWHERE where parts have to go back first (`speculation.beside`).
+    Returns their first and last row, NOWHERE where parts have to go back first (`speculation.rollback`).
     """
     lower, depth = s.bead_id[s.mol[m, L.MOL_FIRST]], np.int64(0)
     side = _side_of(s, s.mol[m, L.MOL_FIRST])

@@ -18,14 +18,14 @@ from hpcchain.sector.events.note import note_draw
 from hpcchain.sector.events.redraw import draw_velocities
 from hpcchain.sector.events.stretch_event import NOWHERE
 from hpcchain.sector.segments.stretch import begin_all, last_row, load_stretch
-from hpcchain.sector.speculation.beside import request_ahead
+from hpcchain.sector.speculation.rollback import request_ahead
 
 
 @outlined
 def redraw_chain(s, m, ticks, remainder, log_rows):
     """Draw the velocities of the chain anew that begins with row m, and start new segments.
 
-    Returns its last row, NOWHERE where parts have to go back first (`speculation.beside`).
+    Returns its last row, NOWHERE where parts have to go back first (`speculation.rollback`).
     """
     first, beads = s.mol[m, L.MOL_FIRST], np.int64(0)
     dt = since_start(s, first, ticks, remainder)

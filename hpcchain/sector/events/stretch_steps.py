@@ -8,8 +8,8 @@ from hpcchain.sector.events.refresh import refresh_rows, set_back
 from hpcchain.sector.events.signs import sign_end, sign_redraw, sign_stretches
 from hpcchain.sector.events.stretch_event import NOWHERE, TIED, end_stretch, stretch_contact
 from hpcchain.sector.events.stretch_redraw import redraw_chain
-from hpcchain.sector.speculation.beside import ask_back_beside
 from hpcchain.sector.speculation.ghost_messages import replay
+from hpcchain.sector.speculation.rollback import ask_back_beside
 
 
 @kernel

@@ -11,8 +11,8 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import radius_of
 from hpcchain.sector.events.simultaneous import counts_resting, limited_ties, near, reaches_to, wall_ties
 from hpcchain.sector.queue.event_order import begins_later
-from hpcchain.sector.search.joined import joined
-from hpcchain.sector.speculation.beside import request_rollback
+from hpcchain.sector.search.neighbour_lists import joined
+from hpcchain.sector.speculation.rollback import request_rollback
 
 ALONE, TOUCHED, GONE_BEYOND = range(3)
 TIES_ROW = 2  # of the rows for contacts: those before it have the normal of the contact at hand, and scratch

@@ -51,13 +51,6 @@ def _squares(builder: Any, own: Any, rows: Any, scale: Any) -> Any:
     return builder.fadd(builder.fadd(x, y), z)
 
 
-def _bits(builder: Any, near: Any, count: Any) -> Any:
-    """Return the first `count` of four truths as bits of an integer."""
-    lanes = ir.Constant(ir.VectorType(LONG, 4), list(FOUR))
-    near = builder.and_(near, builder.icmp_signed("<", lanes, _splat(builder, [count], 4)))
-    return builder.zext(builder.bitcast(near, ir.IntType(4)), LONG)
-
-
 def _own(builder: Any, values: tuple) -> Any:
     """Return a point's coordinates (int64) and 0, for four rows."""
     return _splat(builder, [*(builder.trunc(value, INT) for value in values), INT(0)], 16)

@@ -27,8 +27,8 @@ from hpcchain.sector.search.broad_phase import (
     own_flight,
     within_reach,
 )
-from hpcchain.sector.search.joined import joined
 from hpcchain.sector.search.list_place import list_speed, way_from_origin
+from hpcchain.sector.search.neighbour_lists import joined
 from hpcchain.sector.search.pair_span import (
     LACKING,
     common_span,

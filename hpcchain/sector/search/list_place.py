@@ -93,8 +93,9 @@ def list_time(s, i, dt):
 
     That of a single bead on straight flight is made about where it will be if nothing hits it, so that it has more of
     the shell before it than behind. What it gains in free flight is more than what it loses after a contact: renewals
-    by contact are .68 times as many at a packing fraction of .1, .8 at .3, .95 at .45 (docs/performance/benchmarks.md).
-    A bead that is slow in a fast frame does not come so far before its segment ends.
+    by contact are .68 times as many at a packing fraction of .1, .8 at .3, .95 at .45
+    (docs/developer/decisions/001-lists-about-a-place-ahead.md). A bead that is slow in a fast frame does not come so
+    far before its segment ends.
     """
     straight = s.bounds[i, L.ACCELERATION] == 0.0 and series_order(s.segment, i) != L.FALLING
     if not straight or s.mol[s.segment[i, L.MOLECULE], L.MOL_SOLVER] != L.BALLISTIC:

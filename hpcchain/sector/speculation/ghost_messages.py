@@ -44,8 +44,7 @@ from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.search.prefetch import ask, ask_for_molecule, prefetch
 from hpcchain.sector.segments.falling import falls
 from hpcchain.sector.segments.new_segment import schedule_history
-from hpcchain.sector.speculation.beside import request_rollback
-from hpcchain.sector.speculation.rollback import save_segment, touch
+from hpcchain.sector.speculation.rollback import request_rollback, save_segment, touch
 
 FROM_OWNER = -1
 SOON = 8  # molecules ahead whose memory is asked for

@@ -8,6 +8,9 @@ when the window began.
 
 A rollback sets a molecule back to a closed segment. Every event that this undoes is undone for all molecules that
 took part in it, and so on; contacts of undone events are struck from the log.
+
+A segment of a part of a long chain begins with the present motion of the parts beside it. So it is true only while
+these are: where one of them drops a segment, or is given one that begins before it, it is dropped, too.
 """
 
 import numpy as np
@@ -16,10 +19,10 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
-from hpcchain.layout.segment_bits import is_part, series_error_of, series_order, set_order
+from hpcchain.layout.segment_bits import is_part, series_error_of, series_order, set_order, start_depth
+from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.prefetch import ask, prefetch
-from hpcchain.sector.speculation.beside import request_beside, request_rollback
 
 
 @inlined
@@ -236,6 +239,85 @@ def sign_event(event_table, window_molecule, group, count, window_event, members
     row[L.EVENT_SIZE] = number
     row[L.EVENT_LOG] = log
     row[L.EVENT_LOGS] = count[L.N_LOGGED] - log
+
+
+@kernel
+def request_rollback(s, m, number):
+    """Ask for molecule m to be set back to its segment of that number in the window."""
+    if s.window_molecule[m, L.WINDOW_TARGET] < 0:
+        s.rolled_back[s.scalars[L.SCALAR_ROLLED_BACK]] = m
+        s.scalars[L.SCALAR_ROLLED_BACK] += 1
+        s.window_molecule[m, L.WINDOW_TARGET] = number
+        s.rolled_back_to[m, L.OPENED_TICKS] = s.par[L.NOW]
+        s.rolled_back_to[m, L.OPENED_REM] = s.par[L.NOW_REM]
+    else:
+        s.window_molecule[m, L.WINDOW_TARGET] = min(s.window_molecule[m, L.WINDOW_TARGET], number)
+
+
+@kernel
+def _request(s, m, ticks, remainder, depth, lower, higher):
+    """Ask for row m to be set back to before all segments that begin after an event; return whether it has any."""
+    h, kept = m, s.window_molecule[m, L.WINDOW_NUMBER]
+    while kept > 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):
+        kept -= 1
+        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+    if kept == s.window_molecule[m, L.WINDOW_NUMBER]:
+        return False
+    request_rollback(s, m, kept)
+    return True
+
+
+@kernel
+def request_beside(s, m):
+    """Ask for the parts beside row m to be set back to before what they began since its present segment, or with it.
+
+    That segment is dropped, so what began with the same event goes, too: the rows of a stretch have one key.
+    """
+    first = s.mol[m, L.MOL_FIRST]
+    ticks, remainder = s.starts[first, L.START_TICKS], s.starts[first, L.START_REM]
+    depth, lower = start_depth(s.segment, first), s.window_molecule[m, L.WINDOW_LOWER]
+    higher = s.window_molecule[m, L.WINDOW_HIGHER] - 1  # so that the same event is after it
+    for column in range(L.BLOCK_BEFORE, L.BLOCK_BEHIND + 1):
+        beside = np.int64(s.block[m, column])
+        if beside >= 0:
+            _request(s, beside, ticks, remainder, depth, lower, higher)
+
+
+@kernel
+def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
+    """Ask for those parts of a stretch, and beside it, to be set back that have gone beyond an event.
+
+    What began with the event itself stays: rows of one stretch are replayed one after another.
+
+    Parameters
+    ----------
+    s : Sector
+    low, high : int
+        Rows of the first and last part.
+    ticks, remainder, depth, lower, higher :
+        Key of the event.
+
+    Returns
+    -------
+    bool
+        Whether any has.
+    """
+    m, last = np.int64(s.block[low, L.BLOCK_BEFORE]), np.int64(s.block[high, L.BLOCK_BEHIND])
+    m, last = low if m < 0 else m, high if last < 0 else last
+    found = _request(s, m, ticks, remainder, depth, lower, higher)
+    while m != last:
+        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+        found = _request(s, m, ticks, remainder, depth, lower, higher) or found
+    return found
+
+
+@kernel
+def ask_back_beside(s, m):
+    """Ask for the parts beside row m to be set back to before what they began after its new segment."""
+    i = s.mol[m, L.MOL_FIRST]
+    lower, higher = s.window_molecule[m, L.WINDOW_LOWER], s.window_molecule[m, L.WINDOW_HIGHER]
+    ticks, remainder = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
+    request_ahead(s, m, m, ticks, remainder, start_depth(s.segment, i), lower, higher)
 
 
 @kernel

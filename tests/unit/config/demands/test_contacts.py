@@ -91,7 +91,11 @@ def test_smooth_elastic_runs_need_nothing_more(load):
             "molecule[1].directors: rough spheres turn exactly",
         ),
         ('kind = "chain"', 'kind = "rod"', "contact.tangential_restitution: does not work for molecule[0], kind 'rod'"),
-        ("[contact]", '[propagator]\nname = "variational"\nstep = 0.1\n[contact]', 'collision = "exact" alone'),
+        (
+            "[contact]",
+            '[propagator]\nname = "variational"\nstep = 0.1\n[contact]',
+            'only with propagator.collision = "exact"',
+        ),
         ("[contact]", "[steps]\nstep = 0.1\n[contact]", "steps"),
     ],
 )
@@ -128,7 +132,7 @@ STEPS = '[steps]\nstep = 0.1\n[run]\nengine = "steps"'
         (
             "tangential_restitution = 0.5",
             "[[contact.pair]]\ntypes = ['H', 'H']\nfriction = 0.1",
-            r"contact.pair\[0\].friction: is of steps.integrator .contact. alone",
+            r"contact.pair\[0\].friction: works only with steps.integrator = .contact.",
         ),
     ],
 )
@@ -139,7 +143,7 @@ def test_the_engine_of_steps_has_no_rough_beads(load, old, new, message):
 
 
 def test_the_engine_of_events_has_no_friction_of_pairs(load):
-    with pytest.raises(ConfigError, match=r"contact.pair\[0\].friction: is of steps.integrator .contact. alone"):
+    with pytest.raises(ConfigError, match=r"contact.pair\[0\].friction: works only with steps.integrator = .contact."):
         load("restitution = 0.8", "friction = 0.8")
 
 

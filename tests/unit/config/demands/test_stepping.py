@@ -50,7 +50,7 @@ MISTAKES = [
     ('steps.integrator = "contact"', 'steps.integrator: "contact" is for beads with a hard core'),
     ('wall = [{side = "z-"}]', 'wall[0].side: "z-" is of an axis whose box.boundary is "periodic"'),
     ('wall = [{shape = "sphere", center = [6, 6, 6], radius = 5}]', "wall[0].shape: a sphere needs box.boundary"),
-    ("contact.friction = 0.5", "contact.friction: is of steps.integrator"),
+    ("contact.friction = 0.5", "contact.friction: works only with steps.integrator"),
     ('steps = {step = 0.005, energy = "H2", integrator = "dsi"}', 'steps.energy: "H2" means nothing for'),
     ('contact.simultaneous = "all"', "contact.simultaneous: 'all' is unknown"),
     ('steps.energy = "H3"', "steps.energy: 'H3' is unknown"),
@@ -76,7 +76,7 @@ MISTAKES = [
     ('potential = [{name = "module", file = "no.py", function = "f", on = "pair"}]', "potential[0].cutoff: is missing"),
     (
         'potential = [{name = "module", file = "no.py", function = "f", on = "pair", cutoff = "none"}]',
-        'potential[0].cutoff: "none" is for "lennard-jones" alone',
+        'potential[0].cutoff: "none" is only for "lennard-jones"',
     ),
     (
         'potential = [{name = "module", file = "no.py", function = "f", on = "bond", cutoff = 1.0}]',

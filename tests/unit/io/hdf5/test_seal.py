@@ -71,9 +71,7 @@ def test_other_formats_are_refused_with_what_to_do(tmp_path, kind, number, monke
         other.setitem(files.FORMAT, kind, number)
         with files.writing(tmp_path / "a.h5", kind, None) as file:
             files.put_text(file, "words", "some", None)
-    said = (
-        f"a.h5: is a file of format {number}, and this program reads format 2 alone: use the version of hpcchain that"
-    )
+    said = f"a.h5: is a file of format {number}, and this program reads only format 2: use the version of hpcchain that"
     with pytest.raises(DataError, match=said), files.reading(tmp_path / "a.h5", kind):
         pass
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import ConfigError
-from hpcchain.model.molecules.bond_graph import BONDS, FILL, SEQUENCE, SIZE, build_structure, join_structures
-from tests.support.molecules import GRAPHS, chain, ring, star
+from hpcchain.model.molecules.bond_graph import BONDS, FILL, SEQUENCE, SIZE, build_structure
+from tests.support.molecules import GRAPHS, chain, join_structures, ring, star
 
 
 def test_a_chain_is_eliminated_in_order_without_fill():

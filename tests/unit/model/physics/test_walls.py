@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model.physics.constants import WallConstants
-from hpcchain.model.physics.walls import enclosures, meeting_time, outside, volume_within
+from hpcchain.model.physics.walls import enclosures, outside, volume_within
 
 SPHERE = WallConstants(None, "sphere", (5.0, 5.0, 5.0), 4.0, None, 0.5, 0.0, 1.0)
 TUBE = WallConstants(None, "cylinder", (5.0, 5.0, 0.0), 2.0, "z", 0.0, 0.0, 1.0)
@@ -43,17 +43,3 @@ def test_the_least_volume_counts():
 def test_enclosures_say_along_which_axes():
     rows = enclosures([SPHERE, side("x-", 1.0), TUBE])
     assert rows.tolist() == [[5.0, 5.0, 5.0, 1.0, 1.0, 1.0, 4.0], [5.0, 5.0, 0.0, 1.0, 1.0, 0.0, 2.0]]
-
-
-@pytest.mark.parametrize(
-    ("walls", "time", "which"),
-    [
-        ([side("x-", 1.0), side("x+", 2.0)], 3.0, "the sides of axis x"),
-        ([side("x-", 1.0), side("y+", 4.0)], 2.75, "the sides of axis y"),
-        ([side("x-", 1.0), side("x+", -1.0)], np.inf, ""),
-        ([SPHERE, side("z-", 0.1)], 7.0, "the sphere"),
-        ([TUBE], np.inf, ""),
-    ],
-)
-def test_walls_meet_when_the_largest_bead_has_no_room(walls, time, which):
-    assert meeting_time(BOX, walls, 1.0) == (pytest.approx(time), which)

@@ -21,7 +21,7 @@ def test_tables_are_gauss(s):
     assert np.allclose(tables.weight @ nodes**power, 1 / (power + 1), rtol=0, atol=1e-15)
     k = np.arange(s)
     assert np.allclose(tables.a @ nodes**k, nodes ** (k + 1) / (k + 1), rtol=0, atol=1e-15)
-    assert np.allclose(tables.a_inverse @ tables.a, np.eye(s), rtol=0, atol=1e-13)
+    assert np.allclose(tables.correction @ tables.a, np.eye(s), rtol=0, atol=1e-13)
     interpolated = (nodes ** np.arange(s + 1)) @ tables.monomial[:, :s] @ tables.legendre
     assert np.allclose(interpolated, np.eye(s), rtol=0, atol=1e-15 * np.abs(tables.monomial).max())
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC, WALL
-from hpcchain.sector.search.joined import joined
+from hpcchain.sector.search.neighbour_lists import joined
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas, monomer
 from tests.support.kernel_tools import (

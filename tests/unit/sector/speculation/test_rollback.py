@@ -30,8 +30,7 @@ from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.segments.searches import search_molecule
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.drift import place_in_frame, velocity_in_frame
-from hpcchain.sector.speculation.beside import request_rollback
-from hpcchain.sector.speculation.rollback import roll_back
+from hpcchain.sector.speculation.rollback import request_rollback, roll_back
 from tests.support.gases import MIXTURE, gas
 from tests.support.kernel_tools import chain_bonds, partners_of
 from tests.support.shapes import bead, boxed

@@ -446,8 +446,8 @@ def test_a_ball_that_falls_lies_down_and_one_that_bounces_does_so_as_its_restitu
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"steps": {"integrator": "gvi"}}, "contact.friction: is of steps.integrator"),
-        ({"steps": {"integrator": "dsi"}}, "contact.friction: is of steps.integrator"),
+        ({"steps": {"integrator": "gvi"}}, "contact.friction: works only with steps.integrator"),
+        ({"steps": {"integrator": "dsi"}}, "contact.friction: works only with steps.integrator"),
         ({"contact": {"friction": -0.1}}, "contact.friction"),
         ({"contact": {"friction": "high"}}, "contact.friction"),
         ({"steps": {"base": "midpoint"}}, 'steps.base: "midpoint" means nothing'),
@@ -487,7 +487,7 @@ def test_friction_is_refused_by_the_engine_of_events():
         "contact": {"friction": 0.5},
         "run": {"end_time": 1.0},
     }
-    with pytest.raises(ConfigError, match=r"contact.friction: is of steps.integrator"):
+    with pytest.raises(ConfigError, match=r"contact.friction: works only with steps.integrator"):
         config_of(tables)
 
 
