@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.analysis.statistics import NO_CHANGE
 from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,84 +17,264 @@ if TYPE_CHECKING:
 
 ACROSS = 3
 """Panels beside one another."""
+COLUMN, HEIGHT = 3.4, 2.6
+"""Of a picture in one column of a journal, and of each panel of a page [inches]."""
+STYLE: Any = {
+    "font.size": 8.0,
+    "axes.titlesize": "medium",
+    "legend.fontsize": "small",
+    "lines.linewidth": 1.0,
+    "xtick.direction": "in",
+    "ytick.direction": "in",
+    "xtick.top": True,
+    "ytick.right": True,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,
+}
+SYMBOLS = {
+    "lag": "t",
+    "mode": "p",
+    "bonds": "s",
+    "cosine": r"\cos\theta",
+    "r": "r",
+    "k": "k",
+    "g1": "g_1(t)",
+    "g2": "g_2(t)",
+    "g3": "g_3(t)",
+    "bond_angles": r"P(\cos\theta)",
+    "bond_correlation": r"\langle\mathbf{u}_i\cdot\mathbf{u}_{i+s}\rangle",
+    "internal_distances": r"\langle R^2(s)\rangle",
+    "pair_distribution": "g(r)",
+    "pair_distribution_inter": r"g_\mathrm{inter}(r)",
+    "pair_distribution_intra": r"g_\mathrm{intra}(r)",
+    "structure_factor": "S(k)",
+    "end_correlation": r"\langle\mathbf{R}(0)\cdot\mathbf{R}(t)\rangle/\langle R^2\rangle",
+    "velocity_correlation_bead": r"C_v(t)",
+    "velocity_correlation_centre": r"C_V(t)",
+    "rouse_squares": r"\langle X_p^2\rangle",
+    "rouse_times": r"\tau_p",
+    "rouse_correlation": r"\langle\mathbf{X}_p(0)\cdot\mathbf{X}_p(t)\rangle/\langle X_p^2\rangle",
+    "temperature": "T",
+    "pressure": "p",
+    "kinetic_energy": r"E_\mathrm{kin}",
+    "potential_energy": r"E_\mathrm{pot}",
+    "radius_of_gyration": r"R_\mathrm{g}",
+    "end_to_end": r"R_\mathrm{e}",
+}
+"""What axes have in place of a name, as formulas."""
+SLOPES = {0.5: r"$\sim t^{1/2}$", 1.0: r"$\sim t$"}
+"""Guide lines beside displacements."""
 
 
-def drawing() -> Any:
-    """Return a new matplotlib figure that needs no screen; raises UsageError without matplotlib."""
+def drawing(width: float = COLUMN, height: float = HEIGHT) -> Any:
+    """Return a new matplotlib figure that needs no screen [inches]; raises UsageError without matplotlib."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
         raise UsageError("--plot needs matplotlib, which is not installed: pip install 'hpcchain[plot]'") from error
-    figure = Figure(layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
-def draw_observables(reports: list[Report], path: Path) -> Path | None:
-    """Draw every observable over time, and what decided where a run begins; return the path, None without any."""
-    drawn = [
-        report.series | ({report.decisive[0]: report.decisive[1:]} if report.decisive else {}) for report in reports
-    ]
-    names = list(dict.fromkeys(name for series in drawn for name in series))
-    if not names:
-        return None
-    figure = drawing()
-    figure.set_size_inches(7.0, 1.6 * len(names))
-    panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
-    for panel, name in zip(panels, names, strict=True):
-        for report, series in zip(reports, drawn, strict=True):
-            if name in series:
-                panel.plot(*series[name], linewidth=0.8, label=literal(report.run))
-                if report.start > 0.0:
-                    decided = report.decisive is not None and report.decisive[0] == name
-                    panel.axvline(report.start, color="0.6", linewidth=0.8, linestyle="-" if decided else ":")
-        panel.set_ylabel(name.replace(" ", "\n"), fontsize="small")
-    label(panels[0], len(reports) > 1)
-    panels[-1].set_xlabel("time (dotted: analysed from here on; drawn through where this series decided it)")
-    figure.savefig(path, dpi=120)
+def save(figure: Any, path: Path) -> Path:
+    """Write a picture; return its path."""
+    figure.savefig(path, dpi=200)
     return path
+
+
+def observables_of(reports: list[Report]) -> dict[str, list]:
+    """Return name -> (report, time, value) of what changes over time: observables, sizes, and what decided a start."""
+    found: dict[str, list] = {}
+    for report in reports:
+        decided = {report.decisive[0]: report.decisive[1:]} if report.decisive else {}
+        for name, (time, value) in (report.series | report.sizes | decided).items():
+            known = value[np.isfinite(value)]
+            if len(known) and np.ptp(known) > NO_CHANGE * np.max(np.abs(known)):
+                found.setdefault(name, []).append((report, time, value))
+    return found
+
+
+def curves_of(reports: list[Report]) -> dict[str, list]:
+    """Return name -> (report, curve): all that one panel has, such as the correlations of all Rouse modes."""
+    found: dict[str, list] = {}
+    for report in reports:
+        for curve in report.curves:
+            found.setdefault(panel_of(curve), []).append((report, curve))
+    return found
+
+
+def panel_of(curve: Curve) -> str:
+    """Return the name of the panel that a curve is drawn in."""
+    return re.sub(r"(rouse_correlation)_\d+", r"\1", curve.figure)
+
+
+def draw_observables(reports: list[Report], path: Path) -> Path | None:
+    """Draw what changes over time, and what decided where a run begins; return the path, None without any."""
+    found = observables_of(reports)
+    if not found:
+        return None
+    from matplotlib import rc_context
+
+    with rc_context(STYLE):
+        figure = drawing(2.0 * COLUMN, 1.2 * len(found) + 0.4)
+        panels = figure.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
+        for panel, (name, own) in zip(panels, found.items(), strict=True):
+            draw_over_time(panel, name, own, run_names(reports))
+        label(panels[0], len(reports) > 1)
+        panels[-1].set_xlabel("$t$   (dotted: analysed from here on; drawn through where this series decided it)")
+        return save(figure, path)
+
+
+def run_names(reports: list[Report]) -> dict[str, str]:
+    """Return what legends call runs: the last part of their paths where these differ; "" of one run."""
+    paths = list(dict.fromkeys(report.run for report in reports))
+    last = [Path(path).name for path in paths]
+    if len(reports) == 1:
+        return {paths[0]: ""}
+    return dict(zip(paths, last if len(set(last)) == len(last) else paths, strict=True))
+
+
+def draw_over_time(panel: Any, name: str, own: list, runs: dict[str, str]) -> None:
+    """Draw an observable of some runs, and from when on each was analysed."""
+    for report, time, value in own:
+        (line,) = panel.plot(time, value, linewidth=0.8, label=literal(runs[report.run]))
+        if report.start > 0.0:
+            here = report.decisive is not None and report.decisive[0] == name
+            panel.axvline(report.start, color=line.get_color(), linewidth=0.8, linestyle="-" if here else ":")
+    panel.set_ylabel(symbol(name))
 
 
 def draw_curves(reports: list[Report], path: Path) -> Path | None:
     """Draw every curve, one panel a figure; return the picture's path, None where there are none."""
-    curves = [(report, curve) for report in reports for curve in report.curves]
-    names = list(dict.fromkeys(curve.figure for _, curve in curves))
-    if not names:
+    found = curves_of(reports)
+    if not found:
         return None
-    figure = drawing()
-    down = math.ceil(len(names) / ACROSS)
+    from matplotlib import rc_context
+
     missing = [f"{report.run}: left out: {name}: {why}" for report in reports for name, why in report.missing().items()]
-    figure.set_size_inches(4.0 * ACROSS, 3.0 * down + 0.15 * len(missing))
-    panels = figure.subplots(down, ACROSS, squeeze=False).ravel()
-    for panel, name in zip(panels, names, strict=False):
-        own = [(report, curve) for report, curve in curves if curve.figure == name]
-        for report, curve in own:
-            parts = [report.run] * (len(reports) > 1) + [curve.molecules] * bool(curve.molecules)
-            draw_curve(panel, curve, " ".join(parts))
-        label(panel, len(own) > 1)
-    for panel in panels[len(names) :]:
-        panel.set_visible(False)
-    figure.supxlabel("\n".join(missing), fontsize="x-small")
-    figure.savefig(path, dpi=120)
-    return path
+    across, runs = min(ACROSS, len(found)), run_names(reports)
+    down = math.ceil(len(found) / across)
+    with rc_context(STYLE):
+        figure = drawing(COLUMN * across, HEIGHT * down + 0.15 * len(missing))
+        panels = figure.subplots(down, across, squeeze=False).ravel()
+        for panel, (name, own) in zip(panels, found.items(), strict=False):
+            draw_panel(panel, own, runs)
+            panel.set_title(name.replace("_", " "))
+        for panel in panels[len(found) :]:
+            panel.set_visible(False)
+        figure.supxlabel("\n".join(missing), fontsize="x-small")
+        return save(figure, path)
 
 
-def draw_curve(panel: Any, curve: Curve, name: str) -> None:
-    """Draw a curve with a band of one standard error; what a logarithm lacks is left out."""
+def draw_one(reports: list[Report], name: str, path: Path) -> Path:
+    """Draw one curve or observable for one column of a journal; return the path.
+
+    Raises
+    ------
+    UsageError
+        When there is none of that name.
+    """
+    from matplotlib import rc_context
+
+    over_time, curves = observables_of(reports), curves_of(reports)
+    if name not in curves and name not in over_time:
+        raise UsageError(
+            f"--figure {name}: there is no such curve or observable: choose of {', '.join([*curves, *over_time])}"
+        )
+    with rc_context(STYLE):
+        figure = drawing()
+        panel = figure.subplots()
+        if name in curves:
+            draw_panel(panel, curves[name], run_names(reports))
+        else:
+            draw_over_time(panel, name, over_time[name], run_names(reports))
+            panel.set_xlabel("$t$")
+            label(panel, len(over_time[name]) > 1)
+        return save(figure, path)
+
+
+def draw_panel(panel: Any, own: list, runs: dict[str, str]) -> None:
+    """Draw the curves of one panel, with guide lines beside displacements; of Rouse modes each has its color."""
+    colors: dict[str, Any] = {}
+    for report, curve in own:
+        mode = re.fullmatch(r"rouse_correlation_(\d+)", curve.figure)
+        formula = f"$p={mode[1]}$" if mode else ""
+        name = " ".join(filter(None, ["" if mode else runs[report.run], curve.molecules]))
+        key = f"{name} {formula}" if mode else ""
+        line = draw_curve(panel, curve, name, formula, colors.get(key))
+        if key in colors:
+            line.set_label("_nolegend_")
+        elif key:
+            colors[key] = line.get_color()
+    if re.fullmatch("g[123]", own[0][1].figure):
+        draw_guides(panel, [curve for _, curve in own])
+    for axis, scale in ((panel.xaxis, panel.get_xscale()), (panel.yaxis, panel.get_yscale())):
+        if scale == "log":
+            set_ticks(axis)
+    label(panel, len(own) > 1)
+
+
+def draw_curve(panel: Any, curve: Curve, name: str, formula: str = "", color: Any = None) -> Any:
+    """Draw a curve with a band of one standard error, return its line; what a logarithm lacks is left out."""
     shown = np.isfinite(curve.value)
     for axis, values in zip(curve.scale, (curve.x, curve.value), strict=True):
         shown &= (values > 0.0) if axis == "log" else True
     x, y, error = curve.x[shown], curve.value[shown], np.nan_to_num(curve.error[shown])
     low = np.maximum(y - error, 0.5 * y) if curve.scale[1] == "log" else y - error
-    (line,) = panel.plot(x, y, linewidth=1.0, marker="." if len(x) < 40 else "", label=literal(name))
+    text = f"{literal(name)} {formula}".rstrip()
+    (line,) = panel.plot(x, y, marker="." if len(x) < 40 else "", label=text, color=color)
     panel.fill_between(x, low, y + error, alpha=0.3, color=line.get_color(), linewidth=0.0)
     if len(x):
         panel.set_xscale(curve.scale[0])
         panel.set_yscale(curve.scale[1])
-    panel.set_title(curve.figure.replace("_", " "), fontsize="small")
-    panel.set_xlabel(f"{curve.x_name} [{curve.x_unit}]" if curve.x_unit else curve.x_name, fontsize="small")
-    panel.set_ylabel(f"[{curve.unit}]" if curve.unit else "", fontsize="small")
+    panel.set_xlabel(symbol(curve.x_name) + unit(curve.x_unit))
+    panel.set_ylabel(symbol(panel_of(curve)) + unit(curve.unit))
+    return line
+
+
+def draw_guides(panel: Any, curves: list[Curve]) -> None:
+    """Draw lines of the slopes 1/2 and 1 above displacements, each a decade long where there is room."""
+    x = np.concatenate([curve.x[curve.value > 0.0] for curve in curves])
+    y = np.concatenate([curve.value[curve.value > 0.0] for curve in curves])
+    if not len(x) or x.max() <= x.min():
+        return
+    begin, end = np.log10(x.min()), np.log10(x.max())
+    length = min(1.0, 0.35 * (end - begin))
+    for (slope, text), middle in zip(SLOPES.items(), (begin + 0.4 * (end - begin), end - 0.6 * length), strict=True):
+        along = middle + 0.5 * length * np.array([-1.0, 1.0])
+        inside = np.abs(np.log10(x) - middle) <= 0.5 * length
+        if inside.any():
+            shift = np.max(np.log10(y[inside]) - slope * (np.log10(x[inside]) - middle)) + 0.2
+            panel.plot(10**along, 10 ** (shift + slope * (along - middle)), color="0.3", linewidth=0.8, linestyle="--")
+            panel.annotate(
+                text, (10**middle, 10**shift), (0, 3), textcoords="offset points", ha="right", va="bottom", color="0.3"
+            )
+
+
+def set_ticks(axis: Any) -> None:
+    """Set the ticks of a logarithmic axis: numbers at decades, within few decades also between; none overlap."""
+    from matplotlib import ticker
+
+    low, high = axis.get_view_interval()
+    decades = np.log10(high / low)
+    if decades < 2.0:
+        ticks = ticker.LogLocator(subs=(1.0, 2.0, 5.0)) if decades > 0.5 else ticker.MaxNLocator(4, steps=[1, 2, 5, 10])
+        axis.set_major_locator(ticks)
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def symbol(name: str) -> str:
+    """Return what stands at an axis for a figure or a variable: its symbol, if it has one, then of which molecules."""
+    first, _, rest = name.partition(" ")
+    return f"${SYMBOLS[first]}$ {literal(rest)}".rstrip() if first in SYMBOLS else literal(name.replace("_", " "))
+
+
+def unit(text: str) -> str:
+    """Return a unit in brackets, with its powers as such; nothing of a pure number."""
+    return " [" + re.sub(r"\^(\d+)", r"$^\1$", text) + "]" if text else ""
 
 
 def literal(name: str) -> str:
@@ -103,4 +285,4 @@ def literal(name: str) -> str:
 def label(panel: Any, several: bool) -> None:
     """Add a legend where lines are to be told apart."""
     if several:
-        panel.legend(fontsize="x-small")
+        panel.legend()

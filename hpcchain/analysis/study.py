@@ -72,11 +72,24 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for: from which time on (None: to be found), which families (None: all), and profiles of what."""
+    """What is asked for.
+
+    Attributes
+    ----------
+    start : float or None
+        From which time on; None: to be found.
+    figures : tuple of str or None
+        Which families; None: all that there are.
+    along : Along or None
+        Of what profiles.
+    sizes : bool
+        Whether the sizes of molecules over time, for pictures.
+    """
 
     start: float | None = None
     figures: tuple[str, ...] | None = None
     along: Along | None = None
+    sizes: bool = False
 
     def has(self, name: str) -> bool:
         """Return whether a family is asked for."""
@@ -126,7 +139,8 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
         with open_frames(output) as frames:
             kinds = kinds_in(frames.fixed)
             report.kinds = [(kind.name, kind.size, len(kind.beads)) for kind in kinds]
-            begin(report, wanted, {} if wanted.start is not None else size_series(frames, kinds, comm))
+            report.sizes = size_series(frames, kinds, comm) if wanted.sizes or wanted.start is None else {}
+            begin(report, wanted, report.sizes)
             require_something(report, frames.time)
             observables(report, wanted)
             chosen = np.flatnonzero(frames.time >= report.start)
@@ -349,8 +363,23 @@ def of_kind(
         totals = [([*whole, w], short + s) for (whole, short), (w, s) in zip(totals, results, strict=True)]
     for figure, (whole, short) in zip(figures, totals, strict=True):
         weight = np.full(len(short), kind.molecules.sum())
-        sums = Sums(short, weight, np.array(whole), kind.molecules)
+        fewer = np.tile(origins(count, len(short), lags), figure.columns)
+        sums = Sums(drawn_in(short, fewer), weight, np.array(whole), kind.molecules)
         keep(report, figure.result(sums, lags * step))
+
+
+def origins(frames: int, stretches: int, lags: np.ndarray) -> np.ndarray:
+    """Return how many pairs of frames so far apart stretches have together, as parts of those in all frames."""
+    return np.maximum(frames - stretches * lags, 0) / (frames - lags)
+
+
+def drawn_in(values: np.ndarray, fewer: np.ndarray) -> np.ndarray:
+    """Return what stretches of time found, (B, K), with the scatter that as many samples as the whole has would have.
+
+    `fewer`, (K,), is the part of the samples that stretches have: pairs of frames from one to the next are not theirs.
+    """
+    mean = values.mean(axis=0)
+    return mean + (values - mean) * np.sqrt(fewer)
 
 
 def slab_of(kind: Kind, beads: np.ndarray, frames: Frames, rows: slice, with_velocity: bool) -> Slab:

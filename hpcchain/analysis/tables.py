@@ -117,6 +117,8 @@ class Report:
         What could not be found, and why.
     series : dict of observable -> (time, value)
         For plots.
+    sizes : dict of (figure and molecules) -> (time, value)
+        Root mean square sizes in single frames, for plots.
     tensor, centres : (step, time, value), optional
         What reports have of `collisional_pressure` and of `kinetic_pressure`.
     kinds : list
@@ -134,6 +136,7 @@ class Report:
     curves: list[Curve] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     series: dict[str, Any] = field(default_factory=dict)
+    sizes: dict[str, Any] = field(default_factory=dict)
     tensor: Any = None
     centres: Any = None
     kinds: list[tuple[str, int, int]] = field(default_factory=list)
@@ -177,11 +180,12 @@ def json_of(reports: list[Report], version: str) -> str:
     return json.dumps(whole, indent=1, allow_nan=False)
 
 
-def csv_of(reports: list[Report]) -> str:
+def csv_of(reports: list[Report], header: bool = True) -> str:
     """Return the reports of runs as one tidy CSV table: a line a number, a point of a curve, or what was left out."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    if header:
+        writer.writerow(COLUMNS)
     for report in reports:
         for value in report.values:
             numbers = digits(value.value), digits(value.error)

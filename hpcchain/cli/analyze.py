@@ -69,7 +69,15 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     form.add_argument("--json", action="store_true", help="print everything, curves too, as JSON")
     form.add_argument("--csv", action="store_true", help="print everything, curves too, as one tidy CSV table")
     parser.add_argument("--plot", action="store_true", help="also draw observables.png and analysis.png")
-    parser.add_argument("--plot-as", choices=["png", "pdf"], help="format of the pictures (default: png)")
+    parser.add_argument(
+        "--figure",
+        dest="pictures",
+        metavar="NAME,...",
+        help="with --plot: draw these curves or observables alone, such as g1, each for one column of a journal",
+    )
+    parser.add_argument(
+        "--plot-as", choices=["png", "pdf"], help="format of the pictures (default: png; with --figure pdf)"
+    )
     parser.add_argument("--output", metavar="DIR", help="where pictures go (default: the first run's directory)")
 
 
@@ -127,52 +135,63 @@ def execute(args: argparse.Namespace) -> int:
 
     if args.plot:
         drawing()
-    elif args.output is not None or args.plot_as is not None:
-        raise UsageError("--output and --plot-as say where and how to draw: give --plot, too")
-    wanted, mpi = Wanted(args.start, args.figures, along(args)), args.comm.mpi
+    elif any(given is not None for given in (args.output, args.plot_as, args.pictures)):
+        raise UsageError("--output, --plot-as and --figure say where and what to draw: give --plot, too")
+    wanted, mpi = Wanted(args.start, args.figures, along(args), args.plot), args.comm.mpi
     reports: list[Report] = []
     try:
         for number, source in enumerate(args.runs, 1):
             if len(args.runs) > 1:
                 LOG.info("run %d of %d: %s", number, len(args.runs), source)
             reports.append(study(source, wanted, mpi))
+            warn(args, reports[-1])
+            if args.csv:
+                show(args, reports[-1:], len(reports) == 1)
     except BaseException:  # also Ctrl-C: what was found in earlier runs is not lost
-        if reports:
+        if reports and not args.csv:
             show(args, reports)
         raise
     pictures = drawn(args, reports, mpi) if args.plot else []
-    show(args, reports)
+    if not args.csv:
+        show(args, reports)
     for path in pictures if args.comm.rank == 0 and not (args.json or args.csv) else ():
         print(f"\nfigure: {path}")
     return 0
 
 
-def show(args: argparse.Namespace, reports: list[Report]) -> None:
-    """Print what was found, on the root, in the form that is asked for, and warn of what is too short."""
+def warn(args: argparse.Namespace, report: Report) -> None:
+    """Warn, on the root, of what is too short."""
+    if args.comm.rank == 0:
+        warn_of_slow_series(report)
+        warn_of_short_runs(report)
+
+
+def show(args: argparse.Namespace, reports: list[Report], header: bool = True) -> None:
+    """Print what was found, on the root, in the form that is asked for; of CSV the header where it is wanted."""
     import hpcchain
     from hpcchain.analysis.tables import csv_of, json_of
 
     if args.comm.rank == 0:
-        for report in reports:
-            warn_of_slow_series(report)
-            warn_of_short_runs(report)
         if args.json:
             print(json_of(reports, hpcchain.__version__), flush=True)
         else:
-            print(csv_of(reports) if args.csv else text(reports), flush=True)
+            print(csv_of(reports, header) if args.csv else text(reports), flush=True)
 
 
 def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | None) -> list[Path]:
     """Draw the pictures, on the root; return their paths."""
-    from hpcchain.analysis.plot import draw_curves, draw_observables
+    from hpcchain.analysis.plot import draw_curves, draw_observables, draw_one
     from hpcchain.io.hdf5.collective import root_does
 
     first = Path(args.runs[0])
     folder = Path(args.output) if args.output else first if first.is_dir() else first.parent
-    form = args.plot_as or "png"
+    form = args.plot_as or ("pdf" if args.pictures else "png")
+    chosen = [name.strip() for name in (args.pictures or "").split(",") if name.strip()]
 
     def draw() -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
+        if chosen:
+            return [draw_one(reports, name, folder / f"{name.replace(' ', '_')}.{form}") for name in chosen]
         paths = [
             draw_observables(reports, folder / f"observables.{form}"),
             draw_curves(reports, folder / f"analysis.{form}"),

@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 
 INNER = 5
 """Beads in the middle of a chain that g1 and g2 are of."""
-WINDOW = 0.1, 0.5
-"""Lags between which D is fitted, as parts of the time analysed."""
-NEAR, SURE = 0.1, 0.15
-"""Motion is diffusive where the exponent is 1 within so much or two errors, and its error is no greater than that."""
+LAST, WIDE, LEAST_WIDE = 0.5, 5.0, 1.5
+"""D is fitted up to this part of the time analysed: from a lag to so many times that lag, or at least so many."""
+NEAR, SURE = 0.03, 0.25
+"""Motion is diffusive where exponents are 1 within so much or two errors, and the error of the whole is no greater."""
+
+TOO_SHORT = (
+    "in a third of the time analysed centres of mass come no farther than the radius of gyration; before that g3 is "
+    "not that of diffusion: make the run longer"
+)
 
 
 class Displacement:
@@ -29,7 +34,7 @@ class Displacement:
     Of chains longer than INNER the beads are those in the middle; of other molecules all.
     """
 
-    columns, of_velocity = 3, False
+    columns, of_velocity = 4, False
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
@@ -37,15 +42,17 @@ class Displacement:
         self.inner = slice(first, first + INNER) if first else slice(None)
 
     def curves(self, slab: Slab) -> np.ndarray:
-        """Return g1, g2 and g3 by lag, summed over molecules."""
+        """Return g1, g2 and g3 by lag, summed over molecules, and R_g^2 of all lags."""
         centre = self.kind.centres(slab.position)
         beads = slab.position[:, :, self.inner]
         count = beads.shape[2]
+        away = np.sum((slab.position - centre[:, :, None]) ** 2, axis=3) @ (self.kind.mass / self.kind.mass.sum())
         return np.array(
             [
                 square_displacement(beads) / count,
                 square_displacement(beads - centre[:, :, None]) / count,
                 square_displacement(centre),
+                np.full(len(centre), away.sum() / len(centre)),
             ]
         )
 
@@ -53,43 +60,96 @@ class Displacement:
         """Return the curves, and of g3 the diffusion coefficient with the exponent in the window of its fit."""
         value, error = sums.estimate(lambda x: x)
         found: list[Value | Curve] = []
-        for name, y, e in zip(("g1", "g2", "g3"), rows(value, 3), rows(error, 3), strict=True):
+        curves = zip(("g1", "g2", "g3"), rows(value, 4), rows(error, 4), strict=False)
+        for name, y, e in curves:
             if name == "g3" or self.kind.size > 1:
                 later = lag > 0.0
                 found.append(
                     Curve(name, self.kind.name, AREA, "lag", TIME, lag[later], y[later], e[later], ("log", "log"))
                 )
-        window = (lag >= WINDOW[0] * lag[-1]) & (lag <= WINDOW[1] * lag[-1])
-        if window.sum() < 2:
-            why = "fewer than two lags from 0.1 to 0.5 of the time analysed: more frames are needed"
-            return [*found, Value("diffusion", self.kind.name, np.nan, np.nan, "length^2 / time", why=why)]
-        fit, doubt = sums.estimate(lambda x: diffusion(lag[window], rows(x, 3)[2][window]))
-        why = not_diffusive(float(fit[1]), float(doubt[1]), lag[window])
+        return found + self.diffusion(sums, lag)
+
+    def diffusion(self, sums: Sums, lag: np.ndarray) -> list[Value | Curve]:
+        """Return the diffusion coefficient and the exponent of g3 in the window of its fit, or why there is none.
+
+        Windows begin where centres have moved as far as their molecules' radius of gyration, which takes about the
+        longest correlation time of a chain: in Rouse's model 0.8 of it. The first is taken in which motion is
+        diffusive, each beginning at twice the lag of the one before.
+        """
+        _, _, g3, size = rows(sums.mean(), 4)
+        moved = np.flatnonzero((g3 >= size) & (lag > 0.0))
+        first = lag[moved[0]] if len(moved) else np.inf
+        chosen = windows(lag, first)
+        why = "" if chosen else TOO_SHORT
+        value, error, reason = np.full(2, np.nan), np.full(2, np.nan), "more frames are needed"
+        for window in chosen or windows(lag, LAST / WIDE * lag[-1])[:1]:
+            fit, doubt = sums.estimate(lambda x, at=window: diffusion(lag[at], rows(x, 4)[2][at]))
+            told = not_diffusive(fit, doubt, lag[window])
+            if not told or not doubt[1] > SURE or np.isnan(value[1]):
+                value, error, reason = fit[:2], doubt[:2], told
+            if not told:
+                break
+        why = why or reason
         if why:
-            fit[0] = doubt[0] = np.nan
-        return [
-            *found,
-            Value("diffusion", self.kind.name, float(fit[0]), float(doubt[0]), "length^2 / time", why=why),
-            Value("diffusion_exponent", self.kind.name, float(fit[1]), float(doubt[1])),
+            value[0] = error[0] = np.nan
+        found: list[Value | Curve] = [
+            Value("diffusion", self.kind.name, float(value[0]), float(error[0]), "length^2 / time", why=why)
         ]
+        if np.isfinite(value[1]):
+            found.append(Value("diffusion_exponent", self.kind.name, float(value[1]), float(error[1])))
+        return found
 
 
-def not_diffusive(exponent: float, error: float, lag: np.ndarray) -> str:
-    """Return why mean squared displacements of such an exponent at these lags give no D; "" where they do."""
-    if np.isnan(exponent):
-        return f"g3 does not grow from lag {lag[0]:.4g} to {lag[-1]:.4g}"
-    doubt = "unknown" if np.isnan(error) else f"{error:.2g}"
-    there = f"g3 grows as t^{exponent:.2f} from lag {lag[0]:.4g} to {lag[-1]:.4g}, error {doubt}"
-    if abs(exponent - 1.0) > max(NEAR, 2.0 * np.nan_to_num(error)):
-        return f"{there}; in diffusion it is t^1: make the run longer"
-    if not error <= SURE:
-        return f"{there}: too uncertain to be diffusion; more molecules or a longer run are needed"
+def windows(lag: np.ndarray, first: float) -> list[np.ndarray]:
+    """Return the windows in which D may be fitted, as masks of the lags; each begins at twice the lag of the last."""
+    found: list[np.ndarray] = []
+    first = max(first, float(lag[1])) if len(lag) > 1 else np.inf
+    while LEAST_WIDE * first <= LAST * lag[-1]:
+        window = (lag >= first) & (lag <= min(WIDE * first, LAST * lag[-1]))
+        if window.sum() > 1:
+            found.append(window)
+        first *= 2.0
+    return found
+
+
+def not_diffusive(fit: np.ndarray, doubt: np.ndarray, lag: np.ndarray) -> str:
+    """Return why mean squared displacements at these lags give no D; "" where they do.
+
+    Parameters
+    ----------
+    fit, doubt : (4,) float64 arrays
+        What `diffusion` returns, with errors.
+    lag : (k,) float64 array
+    """
+    for exponent, error, part in zip(fit[1:], doubt[1:], (lag, *halves(lag)), strict=True):
+        if np.isnan(exponent):
+            return f"g3 does not grow from lag {part[0]:.4g} to {part[-1]:.4g}"
+        known = "unknown" if np.isnan(error) else f"{error:.2g}"
+        there = f"g3 grows as t^{exponent:.2f} from lag {part[0]:.4g} to {part[-1]:.4g}, error {known}"
+        if abs(exponent - 1.0) > max(NEAR, 2.0 * np.nan_to_num(error)):
+            return f"{there}; in diffusion it is t^1: make the run longer"
+        if part is lag and not error <= SURE:
+            return f"{there}: too uncertain to be diffusion; more molecules or a longer run are needed"
     return ""
 
 
+def halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the second half of values; both have the one in the middle, and at least two."""
+    middle = max(len(values) // 2, 1)
+    return values[: middle + 1], values[min(middle, len(values) - 2) :]
+
+
 def diffusion(lag: np.ndarray, square: np.ndarray) -> np.ndarray:
-    """Return D and the exponent of mean squared displacements: the slope of a line over 6, and d log / d log."""
-    slope = np.polynomial.polynomial.polyfit(lag, square, 1)[1] if np.all(np.isfinite(square)) else np.nan
+    """Return D, the slope of mean squared displacements over 6, and d log / d log: of all, and of either half."""
     known = np.all(np.isfinite(square)) and np.all(square > 0.0)
-    exponent = np.polynomial.polynomial.polyfit(np.log(lag), np.log(square), 1)[1] if known else np.nan
-    return np.array([slope / 6.0, exponent])
+    exponents = [
+        slope(np.log(x), np.log(y)) if known else np.nan
+        for x, y in ((lag, square), *zip(halves(lag), halves(square), strict=True))
+    ]
+    return np.array([slope(lag, square) / 6.0, *exponents])
+
+
+def slope(x: np.ndarray, y: np.ndarray) -> float:
+    """Return the slope of the line that fits best."""
+    away = x - x.mean()
+    return float(away @ y / (away @ away))

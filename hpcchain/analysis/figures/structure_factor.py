@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.analysis.figures.figure import Frame
+from hpcchain.analysis.figures.over_beads import add_amplitudes
 from hpcchain.analysis.figures.pairs import enough
 from hpcchain.analysis.tables import Curve, Value
 
@@ -21,7 +22,8 @@ FARTHEST = 15.0
 """Greatest wave number times the diameter of the largest bead: beyond the second peak of a dense fluid."""
 DENSE = 10.0
 """Shells of this many spacings are full of wave vectors: they are found from points on the sphere, not by looking."""
-AT_ONCE = 4096
+AT_ONCE = 1024
+"""Beads whose waves are kept at once."""
 
 
 class StructureFactor:
@@ -110,18 +112,28 @@ def amplitudes(position: np.ndarray, box: np.ndarray, whole: np.ndarray) -> np.n
     """
     found = np.zeros(len(whole), dtype=np.complex128)
     kinds = [np.unique(whole[:, axis], return_inverse=True) for axis in range(3)]
-    rows = np.column_stack([row for _, row in kinds])
+    row = np.column_stack([own.reshape(-1) for _, own in kinds])
     for low in range(0, len(position), AT_ONCE):
         phase = position[low : low + AT_ONCE] * (2.0 * np.pi / box)
-        waves = [waves_along(phase[:, axis], number) for axis, (number, _) in enumerate(kinds)]
-        for number, (x, y, z) in enumerate(rows):
-            found[number] += np.dot(waves[0][x] * waves[1][y], waves[2][z])
+        x, y, z = (waves_along(phase[:, axis], number) for axis, (number, _) in enumerate(kinds))
+        add_amplitudes(row, x, y, z, found)
     return found
 
 
 def waves_along(phase: np.ndarray, number: np.ndarray) -> np.ndarray:
     """Return exp(i n phase) of each of some whole numbers (n,) and of phases (N,): (n, N) complex."""
     size, row = np.unique(np.abs(number), return_inverse=True)
-    waves = np.exp(1j * size[:, None] * phase)[row]
+    waves = powers(np.exp(1j * phase), size)[row.reshape(-1)]
     waves[number < 0] = waves[number < 0].conj()
     return waves
+
+
+def powers(one: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    """Return the powers of numbers (N,), (n, N), by squares: a tenth of the time of exponential functions."""
+    if exponent[-1] <= 1:
+        return np.where(exponent[:, None] == 1, one, 1.0)
+    half, row = np.unique(exponent // 2, return_inverse=True)
+    found = powers(one, half)[row.reshape(-1)]
+    found *= found
+    found[exponent % 2 == 1] *= one
+    return found

@@ -1,10 +1,10 @@
-"""Pictures of curves: labels are names as they are, whatever they mean to matplotlib."""
+"""Pictures of curves: labels are names as they are, whatever they mean to matplotlib; ticks, guides, what is drawn."""
 
 import numpy as np
 import pytest
 
-from hpcchain.analysis.plot import draw_curve, label, literal
-from hpcchain.analysis.tables import Curve
+from hpcchain.analysis.plot import draw_curve, draw_panel, drawing, label, literal, observables_of, run_names
+from hpcchain.analysis.tables import Curve, Report
 
 figures, cbook = pytest.importorskip("matplotlib.figure"), pytest.importorskip("matplotlib.cbook")
 
@@ -20,3 +20,60 @@ def test_names_are_shown_letter_by_letter(tmp_path, name):
     (text,) = panel.get_legend().get_texts()
     assert text.get_text() == literal(name) and not cbook.is_math_text(literal(name))
     assert literal(name).replace(r"\$", "$").strip() == name
+
+
+def panel_with(curves, reports=1):
+    """Return the panel of some curves of each of some runs, drawn."""
+    own = [(Report(f"runs/{number}"), curve) for number in range(reports) for curve in curves]
+    figure = drawing()
+    panel = figure.subplots()
+    draw_panel(panel, own, run_names([report for report, _ in own[:: len(curves)]]))
+    figure.canvas.draw()
+    return panel
+
+
+def power_law(name, low, high, exponent=0.5):
+    x = np.geomspace(low, high, 50)
+    return Curve(name, "A", "length^2", "lag", "time", x, 3.0 * x**exponent, 0.01 * x, ("log", "log"))
+
+
+def test_displacements_have_guide_lines_of_both_slopes_above_them():
+    panel = panel_with([power_law("g1", 0.5, 250.0)])
+    curve, *guides = panel.get_lines()
+    assert [text.get_text() for text in panel.texts] == [r"$\sim t^{1/2}$", r"$\sim t$"]
+    for line, slope in zip(guides, (0.5, 1.0), strict=True):
+        x, y = map(np.log10, line.get_data())
+        assert np.diff(y) / np.diff(x) == pytest.approx(slope)
+        assert np.all(10**y > 1.2 * np.interp(10**x, *curve.get_data()))
+    assert panel.get_xlabel() == "$t$ [time]" and panel.get_ylabel() == "$g_1(t)$ [length$^2$]"
+    assert len(panel_with([power_law("internal_distances", 1.0, 20.0)]).get_lines()) == 1
+
+
+def test_modes_are_in_one_panel_each_of_its_color_in_all_runs():
+    lag = np.arange(5.0)
+    modes = [
+        Curve(f"rouse_correlation_{p}", "A", "", "lag", "time", lag, np.exp(-p * lag), np.zeros(5)) for p in (1, 2, 3)
+    ]
+    panel = panel_with(modes, 2)
+    colors = [line.get_color() for line in panel.get_lines()]
+    assert colors[:3] == colors[3:] and len(set(colors)) == 3
+    assert [text.get_text() for text in panel.get_legend().get_texts()] == ["A $p=1$", "A $p=2$", "A $p=3$"]
+
+
+@pytest.mark.parametrize("decades", [0.1, 0.4, 0.8, 1.5, 2.5, 6.0])
+def test_numbers_at_logarithmic_axes_do_not_overlap(decades):
+    panel = panel_with([power_law("rouse_times", 3.0, 3.0 * 10**decades, 1.0)])
+    for axis, side in ((panel.xaxis, "x"), (panel.yaxis, "y")):
+        low, high = axis.get_view_interval()
+        shown = [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+        boxes = [text.get_window_extent() for text in shown if text.get_text()]
+        ends = sorted((getattr(box, f"{side}0"), getattr(box, f"{side}1")) for box in boxes)
+        assert len(ends) >= 2 and all(one[1] < other[0] for one, other in zip(ends, ends[1:], strict=False))
+        assert not any(text.get_text() for text in axis.get_minorticklabels())
+
+
+def test_constants_are_left_out_and_sizes_drawn():
+    report, time = Report("out"), np.arange(4.0)
+    report.series = {"temperature": (time, np.ones(4)), "pressure": (time, np.array([np.nan, 1.0, 2.0, 1.0]))}
+    report.sizes = {"radius_of_gyration A": (time, 1.0 + time), "end_to_end B": (time, np.full(4, 2.0) + 1e-14 * time)}
+    assert list(observables_of([report])) == ["pressure", "radius_of_gyration A"]

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 import tracemalloc
 
@@ -45,7 +46,7 @@ def test_the_end_of_equilibration_is_found_unless_a_time_is_given(folder):
 
 
 def test_the_series_that_decided_is_named(folder, tmp_path, capsys, monkeypatch):
-    """In the table, in JSON and in the picture, where sizes have no panel unless one of them decided."""
+    """In the table, in JSON and in the picture."""
     pytest.importorskip("matplotlib")
     position = free_chains(7, FRAMES, CHAINS, BEADS)
     position[:5] *= 2.0
@@ -58,7 +59,7 @@ def test_the_series_that_decided_is_named(folder, tmp_path, capsys, monkeypatch)
         assert f"where {name} has become steady" in capsys.readouterr().out
         assert main(["analyze", str(run), "--figures", "observables", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["runs"][0]["from_series"] == name
-    assert panels[-2:] == ["temperature", "radius_of_gyration\nA"]
+    assert panels == ["$p$", r"$R_\mathrm{g}$ A", r"$R_\mathrm{e}$ A"] + [r"$R_\mathrm{g}$ A", r"$R_\mathrm{e}$ A"]
 
 
 def slow_chains(seed, frames, chains, time):
@@ -170,6 +171,18 @@ def test_pictures(folder, tmp_path, capsys, form, head):
         assert f"figure: {tmp_path / 'new' / name}.{form}" in told
 
 
+def test_one_figure_is_a_picture_for_one_column(folder, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    words = ["analyze", str(folder), "--from", "0", "--figures", "observables,displacement", "--plot", "--figure"]
+    assert main([*words, "g1,radius_of_gyration A", "--output", str(tmp_path)]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g1.pdf", "radius_of_gyration_A.pdf"]
+    width = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ", (tmp_path / "g1.pdf").read_bytes())[1]
+    assert float(width) == pytest.approx(3.4 * 72.0)
+    assert f"figure: {tmp_path / 'g1.pdf'}" in capsys.readouterr().out
+    assert main([*words, "g4", "--output", str(tmp_path)]) == 2
+    assert "--figure g4: there is no such curve or observable: choose of g1, g2, g3, " in capsys.readouterr().err
+
+
 def test_pictures_need_matplotlib_before_anything_is_read(folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
     assert main(["analyze", str(folder / "missing"), "--plot"]) == 2
@@ -208,6 +221,23 @@ def test_runs_before_one_that_fails_are_printed(folder, tmp_path, capsys, form, 
     assert capsys.readouterr().out == alone
 
 
+def test_csv_of_a_run_is_out_before_the_next_is_read(folder, capsys, monkeypatch):
+    words = ["analyze", str(folder), str(folder), "--csv", "--figures", "observables"]
+    assert main(words) == 0
+    whole, told = capsys.readouterr().out, []
+
+    def telling(*given):
+        told.append(capsys.readouterr().out)
+        return study(*given)
+
+    monkeypatch.setattr("hpcchain.analysis.study.study", telling)
+    assert main(words) == 0
+    told.append(capsys.readouterr().out)
+    assert told[0] == "" and told[1].startswith("run,figure")
+    assert told[1].count(str(folder)) == told[2].count(str(folder)) > 0
+    assert "".join(told) == whole
+
+
 def wrong(capsys, words):
     """Return (exit code, message) of a command that must print nothing and say one line."""
     code = main(["analyze", *map(str, words)])
@@ -235,7 +265,7 @@ def test_wrong_input_is_one_message(folder, tmp_path, capsys):
     assert wrong(capsys, [still])[0] == 65
     assert wrong(capsys, [folder, "--output", tmp_path / "pictures"]) == (
         2,
-        "hpcchain: --output and --plot-as say where and how to draw: give --plot, too\n",
+        "hpcchain: --output, --plot-as and --figure say where and what to draw: give --plot, too\n",
     )
     assert main(["analyze", str(folder), "--figures", "gyrations"]) == 2
     assert ", ".join(FIGURES) in capsys.readouterr().err

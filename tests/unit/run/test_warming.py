@@ -73,6 +73,7 @@ api.warm_up(sys.argv[1])
 print(json.dumps(taken))
 """
 ELSEWHERE = {
+    "hpcchain.analysis": "of `hpcchain analyze`",
     "hpcchain.papers": "`hpcchain paper` compiles what it needs",
     "hpcchain.propagators.collocation.collocation.collocation_size": "of the same",
     "hpcchain.steps.friction.friction_kernels.fill_matrix": "of contacts that sweeps do not solve",

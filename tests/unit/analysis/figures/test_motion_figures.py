@@ -81,7 +81,8 @@ def test_a_random_walk_diffuses(tmp_path):
     ("exponent", "error", "told"),
     [
         (1.0, 0.05, ""),
-        (1.09, 0.02, ""),
+        (1.02, 0.005, ""),
+        (1.09, 0.02, "t^1.09"),
         (0.85, 0.08, ""),
         (1.6, 0.1, "g3 grows as t^1.60 from lag 1 to 5, error 0.1; in diffusion it is t^1: make the run longer"),
         (0.8, 0.05, "t^0.80"),
@@ -92,8 +93,11 @@ def test_a_random_walk_diffuses(tmp_path):
     ],
 )
 def test_only_diffusion_has_a_coefficient(exponent, error, told):
-    why = not_diffusive(exponent, error, np.array([1.0, 2.0, 5.0]))
+    lag = np.array([1.0, 2.0, 5.0])
+    why = not_diffusive(np.array([1.0, *[exponent] * 3]), np.array([0.1, *[error] * 3]), lag)
     assert told in why and bool(told) == bool(why)
+    late = not_diffusive(np.array([1.0, 1.0, 1.0, 1.4]), np.array([0.1, 0.1, 0.2, 0.1]), lag)
+    assert "t^1.40 from lag 2 to 5" in late
 
 
 def test_why_there_is_no_coefficient_is_said_everywhere(tmp_path, capsys, monkeypatch):

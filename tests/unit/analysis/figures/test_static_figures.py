@@ -7,7 +7,7 @@ import pytest
 
 from hpcchain import read
 from hpcchain.analysis.figures.bonds import apart, persistence, triples
-from hpcchain.analysis.figures.pairs import close_pairs
+from hpcchain.analysis.figures.pairs import pair_counts
 from hpcchain.analysis.figures.sizes import ENDS, SQUARE, TENSOR, Sizes
 from hpcchain.analysis.figures.structure_factor import (
     FARTHEST,
@@ -173,18 +173,32 @@ def test_a_crystal_scatters_at_its_own_wave_vectors_alone(tmp_path):
 
 @pytest.mark.parametrize(
     ("edges", "reach"),
-    [((6.0, 6.5, 7.0), 1.0), ((4.0, 20.0, 9.0), 2.0), ((3.0, 3.0, 3.0), 1.5), ((5.0, 6.0, 7.0), 2.0)],
+    [
+        ((6.0, 6.5, 7.0), 1.0),
+        ((4.0, 20.0, 9.0), 2.0),
+        ((3.0, 3.0, 3.0), 1.5),
+        ((5.0, 6.0, 7.0), 2.0),
+        ((9.0, 2.0, 9.0), 1.0),
+    ],
 )
-def test_close_pairs_are_all_pairs_that_are_close(edges, reach):
+@pytest.mark.parametrize("beads", [1, 150])
+def test_pairs_are_counted_as_by_looking_at_all(edges, reach, beads):
     rng, box = np.random.default_rng(6), np.array(edges)
-    position = rng.uniform(-1.0, 2.0, size=(150, 3)) * box
-    away = position[:, None] - position[None]
+    position, molecule = rng.uniform(-1.0, 2.0, size=(beads, 3)) * box, np.arange(beads) // 5
+    i, j = np.triu_indices(beads, 1)
+    away = position[i] - position[j]
     away -= box * np.rint(away / box)
-    exact = {(i, j) for i, j in np.argwhere(np.sqrt(np.sum(away**2, axis=2)) < reach).tolist() if i < j}
-    pairs = [np.concatenate(column) for column in zip(*close_pairs(position, box, reach), strict=True)]
-    found = [tuple(sorted(pair)) for pair in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True)]
-    assert len(found) == len(set(found)) and set(found) == exact and len(exact) > 10
-    assert pairs[2] == pytest.approx(np.sqrt(np.sum(away**2, axis=2))[pairs[0], pairs[1]], rel=1e-12)
+    distance, bounds = np.sqrt(np.sum(away**2, axis=1)), np.linspace(0.0, reach, 41)
+    exact = [np.histogram(distance[chosen], bounds)[0] for chosen in (i < j, molecule[i] == molecule[j])]
+    assert pair_counts(position, box, molecule, reach, 40).tolist() == np.array(exact).tolist()
+    assert beads == 1 or exact[0].sum() > 50
+
+
+def test_amplitudes_are_sums_of_exponential_functions():
+    rng, box = np.random.default_rng(7), np.array([10.0, 12.0, 40.0])
+    position, whole = rng.uniform(-1.0, 2.0, size=(1500, 3)) * box, wave_vectors(box, 12.0, 24)
+    exact = np.exp(2j * np.pi * (position / box) @ whole.T).sum(axis=0)
+    assert whole.min() < -10 and np.abs(amplitudes(position, box, whole) - exact).max() < 1e-9
 
 
 def test_a_wide_box_has_no_more_wave_vectors_than_others():
