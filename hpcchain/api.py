@@ -254,7 +254,7 @@ def warm_up(text: str) -> None:
             run(path, output=Path(folder) / "out", comm=Single())
         config = load_config(path)
         system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
-    list(close_pairs(system.box, system.state.position, system.topology.diameter, 1.0))
+    list(close_pairs(system.box, system.state.position, system.topology.whole().diameter, 1.0))
     if not system.physics.steps:
         alone: Any = engine_on(system, config, None, None)
         if np.isfinite(alone.time) and alone.sector.stretched is None:  # few runs do this, and large ones alone

@@ -17,7 +17,7 @@ import environment  # noqa: F401  # first: it may hand over to the project's own
 import numpy as np
 
 from hpcchain.config.load import config_from_table
-from hpcchain.model.physics.spins import with_spins
+from hpcchain.model.starts.spins import with_spins
 from hpcchain.model.starts.start import build_system
 from hpcchain.sector.serial import Engine
 

@@ -93,7 +93,7 @@ def check_start(config: Config, extent: Extent) -> Extent:
         )
         return extent
     if method == "grow":
-        from hpcchain.model.directors import build_directors
+        from hpcchain.model.starts.spins import build_directors
         from hpcchain.model.topology import build_composition
         from hpcchain.run.orientations import checked
 

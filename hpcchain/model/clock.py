@@ -1,12 +1,11 @@
 """Time as a count of power-of-two ticks plus a remainder, so that precision does not fade in a long run."""
 
 import math
-from typing import Any
 
 import numpy as np
 
 
-def tick_for(scale: Any) -> float:
+def tick_for(scale: float) -> float:
     """Return the power of two at or below a 32nd of a characteristic time.
 
     Parameters
@@ -24,7 +23,7 @@ def tick_for(scale: Any) -> float:
     return 2.0 ** (math.floor(math.log2(scale)) - 5)
 
 
-def split(time: Any, tick: float) -> tuple[float, float] | tuple:
+def split(time: float, tick: float) -> tuple[float, float]:
     """Return (count, remainder) of a time: count is whole and stored as float64, 0 <= remainder < tick."""
-    count = np.floor(np.asarray(time) / tick)
-    return count, np.asarray(time) - count * tick
+    count = np.floor(time / tick)
+    return count, time - count * tick

@@ -7,9 +7,8 @@ all that a `Topology` does: which beads a molecule has, and each bead's mass, di
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,8 +21,12 @@ FLAGS = ("soft", "fixed", "self_contact", "rod", "body", "flexible")
 """Files have bytes in their place."""
 KEPT = "_composition"
 """Under this name a Topology keeps its Composition: an engine asks for it eight times, and all tables are looked at."""
+Rows = Callable[[str, int, int], np.ndarray]
+"""Returns rows of a table, given its name, the first row and how many."""
 FEW = 100
 """Runs that are copied one by one: of more each row is looked up."""
+COMPARED = 1 << 20
+"""Rows that are compared together."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,8 @@ class Composition:
         last = molecules[-1]
         return int(self.first_bead_of(molecules[0])), int(self.first_bead_of(last) + self.size_of(last))
 
-    def molecule_of(self, beads: Any) -> np.ndarray:
-        """Return the molecules that beads (n,) belong to."""
+    def molecule_of(self, beads: np.ndarray | int) -> np.ndarray:
+        """Return the molecules that beads (n,), or the one that a bead, belong to."""
         at = self._run_of(self.first_bead, beads)
         return self.first_molecule[at] + (beads - self.first_bead[at]) // self._sizes[at]
 
@@ -119,16 +122,16 @@ class Composition:
         """Return the first molecule that begins at a bead or behind it."""
         if bead >= self.beads:
             return self.molecules
-        molecule = int(self.molecule_of(np.int64(bead)))
+        molecule = int(self.molecule_of(bead))
         return molecule + int(self.first_bead_of(molecule) < bead)
 
     @property
-    def names(self) -> tuple | tuple:
+    def names(self) -> tuple[str, ...]:
         """Names of the kinds."""
         return self.prototypes.names
 
     @property
-    def type_names(self) -> tuple:
+    def type_names(self) -> tuple[str, ...]:
         """Names of the beads' types."""
         return self.prototypes.type_names
 
@@ -246,12 +249,12 @@ def _found_in(topology: Topology) -> Composition:
 
 
 def composition_from(
-    names: tuple,
+    names: tuple[str, ...],
     starts: np.ndarray,
     kinds: np.ndarray,
-    lengths: dict,
-    rows_of: Callable,
-    type_names: tuple | None = None,
+    lengths: Mapping[str, int],
+    rows_of: Rows,
+    type_names: tuple[str, ...] = (),
 ) -> Composition | None:
     """Return the Composition of tables of which only a few rows are read, or None where they make no sense.
 
@@ -262,8 +265,8 @@ def composition_from(
         Molecules at which the kind may change, in ascending order, and the kind from there on.
     lengths : dict of str -> int
         How many rows the tables have.
-    rows_of : function of (str, int, int)
-        Returns rows of a table, given the first and how many; on several ranks all ask for the same ones.
+    rows_of : function
+        Of the tables; on several ranks all ask for the same rows.
     type_names : tuple of str, optional
         Of beads; those of the kinds when left out.
     """
@@ -274,9 +277,11 @@ def composition_from(
     prototypes = first_molecule[:-1][np.unique(run, return_index=True)[1]]
     if lengths["first_bead"] != lengths["kind"] + 1 or lengths["first_bond"] != lengths["kind"] + 1:
         return None
-    parts = [_one_molecule(int(m), lengths, rows_of) for m in prototypes]
-    if None in parts:
-        return None
+    parts = []
+    for m in prototypes.tolist():
+        if (part := _one_molecule(m, lengths, rows_of)) is None:
+            return None
+        parts.append(part)
     first = {
         name: running_sum([len(part[column]) for part in parts])
         for name, column in (("first_bead", "mass"), ("first_bond", "bond_length"))
@@ -293,7 +298,7 @@ def composition_from(
     )
 
 
-def _one_molecule(molecule: int, lengths: dict, rows_of: Callable) -> dict | None:
+def _one_molecule(molecule: int, lengths: Mapping[str, int], rows_of: Rows) -> dict[str, np.ndarray] | None:
     """Return a molecule's rows in the tables of beads, bonds and molecules, beads numbered from 0; None: impossible."""
     (a, b), (c, d) = (rows_of(name, molecule, 2).tolist() for name in ("first_bead", "first_bond"))
     if not (0 <= a <= b <= lengths["mass"] and 0 <= c <= d <= lengths["bonds"]):
@@ -312,7 +317,7 @@ def _one_molecule(molecule: int, lengths: dict, rows_of: Callable) -> dict | Non
     return found | {"bonds": rows_of("bonds", c, d - c).reshape(-1, 2) - a}
 
 
-def running_sum(sizes: Any) -> np.ndarray:
+def running_sum(sizes: Sequence[int] | np.ndarray) -> np.ndarray:
     """Return the (n + 1,) int64 array of where blocks of the given sizes begin, and the end of the last."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
@@ -345,6 +350,9 @@ def _joined(first: np.ndarray, molecules: np.ndarray) -> np.ndarray:
 
 def _require_alike(topology: Topology, found: Composition) -> None:
     """Raise EngineError unless every molecule is like the example of its kind."""
+    tables = ("first_bead", "first_bond", "bonds", *PER_BEAD, *PER_BOND, *PER_MOLECULE)
+    if len(found.run) == 0 or all(_equal_rows(topology, found, name) for name in tables):
+        return
     prototypes, sizes = found.prototypes, np.diff(topology.first_bead)
     for run, one in enumerate(found.run):
         m, end = found.first_molecule[run : run + 2]
@@ -365,7 +373,16 @@ def _require_alike(topology: Topology, found: Composition) -> None:
         _require(topology, m, end, [name for name, same in alike.items() if not same])
 
 
-def _require(topology: Topology, m: int, end: int, unlike: list) -> None:
+def _equal_rows(topology: Topology, found: Composition, name: str) -> bool:
+    """Return whether a table of a Topology is that of a Composition."""
+    count = found.count(name)
+    parts = ((low, min(low + COMPARED, count)) for low in range(0, count, COMPARED))
+    return topology.count(name) == count and all(
+        np.array_equal(topology.rows(name, *part), found.rows(name, *part)) for part in parts
+    )
+
+
+def _require(topology: Topology, m: int, end: int, unlike: list[str]) -> None:
     """Raise EngineError where molecules m ... end - 1, of one kind, differ in some tables."""
     if unlike:
         raise EngineError(

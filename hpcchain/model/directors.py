@@ -6,7 +6,7 @@ A random start is a function of the seed and a molecule's global number alone, s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -175,51 +175,6 @@ def normals(seed: int, purpose: Stream, ids: np.ndarray) -> np.ndarray:
     radius = np.sqrt(-2.0 * logarithm(1.0 - u[:, :2]))
     cosine, sine = circle(u[:, 2:])
     return np.concatenate([radius * cosine, radius * sine], axis=1)
-
-
-def build_directors(config: Any) -> Directors | None:
-    """Return the Directors of an input's molecules, or None where no kind has any.
-
-    An explicit start has its table; any other is random. Where contacts turn beads, too, orientations are part of the
-    beads' state (`contact.turning`), and there are no Directors.
-
-    Parameters
-    ----------
-    config : Config
-        A checked input.
-    """
-    kinds = config.molecules
-    if config.is_rough or not any(kind.directors for kind in kinds):
-        return None
-    return Directors(
-        moment=np.array([moment_of(kind) if kind.directors else 0.0 for kind in kinds]),
-        step=np.array([step_of(kind.propagator or config.propagator) if kind.directors else 0.0 for kind in kinds]),
-        seed=config.initial.seed,
-        temperature=config.initial.temperature,
-        table=explicit_table(kinds) if config.initial.method == "explicit" else None,
-    )
-
-
-def moment_of(kind: Any) -> float:
-    """Return the moment of inertia of a kind's spheres; of uniform density when none is given [mass length^2]."""
-    mass, diameter = (float(np.max(value)) for value in (kind.mass, kind.diameter))
-    return mass * diameter**2 / 10.0 if kind.moment is None else float(np.max(kind.moment))
-
-
-def step_of(propagator: Any) -> float:
-    """Return the null-space step that a PropagatorSection turns spheres by, 0 for exact rotation [time]."""
-    return propagator.step if propagator.name == "variational" else 0.0
-
-
-def explicit_table(kinds: tuple) -> Table:
-    """Return the Table of all beads of an explicit start."""
-    parts = [at_rest(kind.count * kind.beads) for kind in kinds]
-    for (orientation, velocity), kind in zip(parts, kinds, strict=True):
-        if kind.orientations is not None:
-            orientation[:] = unit(kind.orientations)
-        if kind.angular_velocities is not None:
-            velocity[:] = kind.angular_velocities
-    return Table(0, *(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def _require_slow(beads: np.ndarray, velocity: np.ndarray, step: np.ndarray) -> None:

@@ -12,14 +12,12 @@ Turns are counted in twice the working precision and whole ones dropped, so an o
 as after one.
 """
 
-from typing import Any
-
 import numpy as np
 
 from hpcchain.model.numerics import double_double
 from hpcchain.model.numerics.portable_math import arcsine, circle
 
-HALF_TURN = (0.07957747154594767, -4.9196691687956215e-18)
+HALF_TURN = (np.array(0.07957747154594767), np.array(-4.9196691687956215e-18))
 """1 / (4 pi), double-double: from an angle to turns of the quaternion: one when the sphere has made two."""
 
 
@@ -52,7 +50,7 @@ class Rotation:
         return times(np.column_stack([cosine, self._axis * sine[:, None]]), self._start)
 
 
-def turning_rate(speed: tuple, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def turning_rate(speed: double_double.Number, step: np.ndarray) -> double_double.Number:
     """Return the double-double rates at which spheres turn [1 / time].
 
     Parameters
@@ -97,5 +95,5 @@ def unit(quaternions: np.ndarray) -> np.ndarray:
     return quaternions / np.sqrt((w * w + x * x) + (y * y + z * z))[:, None]
 
 
-def _fraction(turns: Any) -> np.ndarray:
+def _fraction(turns: np.ndarray) -> np.ndarray:
     return turns - np.rint(turns)

@@ -8,10 +8,10 @@ some molecules of a system as on all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from hpcchain.model.molecules.long_chains import at_time, divides_any
 from hpcchain.model.molecules.rods import rod_positions
 from hpcchain.model.physics.extended import LEVELS, SLOTS, WARM, is_extended, tables_of
 from hpcchain.model.physics.external import gravity_of
-from hpcchain.model.physics.spins import spinning
+from hpcchain.model.physics.spins import spinning, with_orientation
 from hpcchain.model.physics.step_potentials import inside_is_sound, limits_problem, potentials_problem
 from hpcchain.model.random import Stream, uniform
 from hpcchain.model.starts.constraints import bond_vectors
@@ -37,26 +37,15 @@ from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.system import BEAD_STATE, OPEN, PERIODIC, WALL
 
 if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
     from hpcchain.model.physics.constants import ExtendedPhysics
     from hpcchain.model.system import Box, Physics, State, System, Topology
 
 
-def orientations_problem(value: Any, topology: Topology) -> str | None:
-    """Return what is wrong with which kinds have orientations that contacts change, or None."""
-    flags = isinstance(value, tuple) and all(type(one) is bool for one in value)
-    return None if flags and len(value) == len(topology.names) else "are not a flag for each kind"
-
-
-KNOWN: dict[str, Callable[[Any, Topology], str | None]] = {
-    "exclude": lambda value, _: None if value is True else "is no flag",
-    "impulses": lambda value, _: None if value is True else "is no flag",
-    "simultaneous": lambda value, _: None if value in ("joint", "generalised", "moreau") else "is unknown",
-    "orientations": orientations_problem,
-    "potentials": potentials_problem,
-    "distance_limits": limits_problem,
-    "fixed_speed": lambda value, _: None if isinstance(value, float) and 0.0 < value < np.inf else "is no speed",
-}
-"""Of what `Physics.extended` may have: name -> function of the value and the Topology that says what is wrong."""
+Rule = tuple[str, Callable[[object], object], object]
+"""A value's name in messages, what reads such values, and the value."""
+RULES = ("joint", "generalised", "moreau")
+"""Of contacts at one instant."""
 MUTUAL = "state/inside: a bead names another that does not name it, or another level of their potential"
 BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
 EPS = np.finfo(np.float64).eps
@@ -73,7 +62,7 @@ MIXERS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 """Odd numbers whose products have their bits well mixed."""
 
 
-def box_problem(box: Box) -> str:
+def box_problem(box: Box) -> str | None:
     """Return what is wrong with a Box, or None."""
     if not (box.size.shape == box.origin.shape == box.boundary.shape == (3,)):
         return "box: size, origin and boundary are not three numbers each"
@@ -87,12 +76,12 @@ def box_problem(box: Box) -> str:
     )
 
 
-def _reads(section: str, name: str) -> Callable:
+def _reads(section: str, name: str) -> Callable[[object], object]:
     return keys_of(section)[name].value.read
 
 
-def first_wrong(rules: list) -> str | None:
-    """Return what is wrong with the first value that its rule does not take, or None; rules: (name, read, value)."""
+def first_wrong(rules: Sequence[Rule]) -> str | None:
+    """Return what is wrong with the first value that its rule does not take, or None."""
     for name, read, value in rules:
         try:
             read(value)
@@ -101,7 +90,7 @@ def first_wrong(rules: list) -> str | None:
     return None
 
 
-def physics_problem(physics: Physics, kinds: int) -> Any:
+def physics_problem(physics: Physics, kinds: int) -> str | None:
     """Return what is wrong with the constants of a run whose molecules are of so many kinds, or None."""
     tick = physics.tick
     if type(tick) is not float or not 1.0 / LARGEST <= tick <= LARGEST or math.frexp(tick)[0] != 0.5:
@@ -110,7 +99,7 @@ def physics_problem(physics: Physics, kinds: int) -> Any:
         return "physics: extended: coefficients of contacts are none"
     if len(physics.kinds) not in (0, kinds):
         return "physics: kinds: there are not as many propagators as kinds"
-    rules: list = [
+    rules: list[Rule] = [
         ("physics: restitution", _reads("contact", "restitution"), physics.restitution),
         ("physics: contact_time", _reads("contact", "contact_time"), physics.contact_time),
     ]
@@ -127,7 +116,7 @@ def _pairs_are_sound(extended: ExtendedPhysics) -> bool:
     """Return whether what `Physics.extended` says of contacts can be (`model.physics.extended`)."""
     pairs, names = extended.pairs, ("restitution", "tangential_restitution", "contact_time")
     given = [(name, getattr(one, name)) for one in pairs for name in names]
-    rules: list = [(name, _reads("contact", name), value) for name, value in given if value is not None]
+    rules: list[Rule] = [(name, _reads("contact", name), value) for name, value in given if value is not None]
     rules += [("types", _reads("contact.pair", "types"), [*one.types]) for one in pairs]
     if extended.rough:
         rules.append(("", _reads("contact", "tangential_restitution"), extended.rough.tangential_restitution))
@@ -138,12 +127,31 @@ def _pairs_are_sound(extended: ExtendedPhysics) -> bool:
 
 def extended_problem(system: System) -> str | None:
     """Return what is wrong with what a run has beyond smooth hard beads, or None; of a sound topology."""
-    for name, problem_of in KNOWN.items():
-        value = getattr(system.physics.extended, name)
-        problem = problem_of(value, system.topology) if value else None
-        if problem:
-            return f"physics: {name}: {problem}"
-    return None
+    own, topology = system.physics.extended, system.topology
+    problems = {
+        "exclude": _flag_problem(own.exclude),
+        "impulses": _flag_problem(own.impulses),
+        "simultaneous": "is unknown" if own.simultaneous and own.simultaneous not in RULES else None,
+        "orientations": _orientations_problem(own.orientations, topology) if own.orientations else None,
+        "potentials": potentials_problem(own.potentials, topology) if own.potentials else None,
+        "distance_limits": limits_problem(own.distance_limits, topology) if own.distance_limits else None,
+        "fixed_speed": _speed_problem(own.fixed_speed) if own.fixed_speed else None,
+    }
+    return next((f"physics: {name}: {problem}" for name, problem in problems.items() if problem), None)
+
+
+def _flag_problem(value: object) -> str | None:
+    return "is no flag" if value and value is not True else None
+
+
+def _speed_problem(value: object) -> str | None:
+    return None if isinstance(value, float) and 0.0 < value < np.inf else "is no speed"
+
+
+def _orientations_problem(value: object, topology: Composition | Topology) -> str | None:
+    """Return what is wrong with which kinds have orientations that contacts change, or None."""
+    flags = isinstance(value, tuple) and len(value) == len(topology.names) and all(type(one) is bool for one in value)
+    return None if flags else "are not a flag for each kind"
 
 
 def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | None:
@@ -179,7 +187,7 @@ def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | 
     return MUTUAL if found is None and ids is None and imbalance(system, own) else found
 
 
-def topology_problem(box: Box, topology: Topology, molecules: Any = None) -> str | None:
+def topology_problem(box: Box, topology: Topology, molecules: np.ndarray | None = None) -> str | None:
     """Return what is wrong with molecules, of which there may be one of each kind, or None.
 
     Parameters
@@ -210,7 +218,7 @@ def topology_problem(box: Box, topology: Topology, molecules: Any = None) -> str
     return None
 
 
-def _as_section(topology: Topology, m: int) -> Any:
+def _as_section(topology: Topology, m: int) -> tuple[SimpleNamespace, str | None]:
     """Return molecule m as config checks take one, and what is wrong with its tables, or None."""
     bead, bond = (slice(int(first[m]), int(first[m + 1])) for first in (topology.first_bead, topology.first_bond))
     bonds = topology.bonds[bond] - bead.start
@@ -228,6 +236,7 @@ def _as_section(topology: Topology, m: int) -> Any:
         self_contact=bool(topology.self_contact[m]),
         exclude=int(topology.exclude[m]),
         moment=tuple(topology.moment[bead].tolist()),
+        bond_table=bonds,
     )
     if beads < 1:
         return kind, "a molecule has no bead"
@@ -239,7 +248,7 @@ def _as_section(topology: Topology, m: int) -> Any:
     return kind, _body_problem(topology, m, kind)
 
 
-def _body_problem(topology: Topology, m: int, kind: Any) -> str | None:
+def _body_problem(topology: Topology, m: int, kind: SimpleNamespace) -> str | None:
     """Return what is wrong with what molecule m has as a rigid body, or has without being one; None: nothing."""
     bead = slice(int(topology.first_bead[m]), int(topology.first_bead[m + 1]))
     sites, mass = topology.site[bead], topology.mass[bead]
@@ -315,7 +324,7 @@ def _slack(time: float, tick: float) -> float:
 
 def molecules_problem(
     box: Box, topology: Topology, state: State, physics: Physics, time: float, ids: np.ndarray
-) -> Any:
+) -> str | None:
     """Return what is wrong with the states of some molecules, each field of which is within its bounds, or None.
 
     Parameters
@@ -343,7 +352,7 @@ def molecules_problem(
     return next((problem for problem in looks if problem), None)
 
 
-def _shared(topology: Topology, state: State, ids: np.ndarray) -> Any:
+def _shared(topology: Topology, state: State, ids: np.ndarray) -> str | None:
     """Look at what the beads of a molecule have in common."""
     first = np.repeat(topology.first_bead[:-1], np.diff(topology.first_bead))
     for column in BEAD_STATE:
@@ -355,7 +364,7 @@ def _shared(topology: Topology, state: State, ids: np.ndarray) -> Any:
     return None
 
 
-def _clocks(state: State, physics: Physics, time: float, ids: np.ndarray) -> Any:
+def _clocks(state: State, physics: Physics, time: float, ids: np.ndarray) -> str | None:
     """Look at the times at which segments began: in normal form, not after the checkpoint's or long before."""
     tick, ticks, remainder = physics.tick, state.ticks, state.remainder
     since, slack = _since(ticks, remainder, time, tick), _slack(time, tick)
@@ -373,7 +382,7 @@ def _clocks(state: State, physics: Physics, time: float, ids: np.ndarray) -> Any
     return next((found for name, bad, words in tests if (found := _first(name, bad, ids, words))), None)
 
 
-def _contacts(state: State, physics: Physics, ids: np.ndarray) -> Any:
+def _contacts(state: State, physics: Physics, ids: np.ndarray) -> str | None:
     bad = (state.in_contact != 0) & (physics.longest_contact_time == 0.0)
     return _first("in_contact", bad, ids, "is set, and contacts take no time")
 
@@ -396,7 +405,7 @@ def _places(box: Box, topology: Topology, state: State, time: float, ids: np.nda
     return None
 
 
-def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) -> Any:
+def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) -> str | None:
     """Look at bonds: of their length, and not about to stretch; rods are straight."""
     position, kind = state.position, np.repeat(topology.kind, np.diff(topology.first_bond))
     limits = [(_stretch(one), _rate(one)) for one in physics.every()]
@@ -418,13 +427,13 @@ def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) 
         at = int(np.argmax(bad))
         pair = ids[topology.bonds[at]]
         return f"state/velocity: the bond of beads {pair[0]} and {pair[1]} would stretch at {rate[at]:.6g}"
-    for group in (group for group in groups_of(topology) if group.rod):
+    for group in groups_of(topology, topology.rod):
         x = position[group.beads]
         off = np.abs(x - rod_positions(group, x)).max(axis=2)
         bad = ~(off <= OFF * group.length.sum() + 16.0 * EPS * np.abs(x).max())
         if bad.any():
             return f"state/position: bead {ids[group.beads[bad][0]]} is off the straight line of its rod"
-    for group in (group for group in groups_of(topology) if group.site is not None):
+    for group in groups_of(topology, topology.body):
         x = position[group.beads]
         off = np.abs(x - body_positions(group, x)).max(axis=2)
         bad = ~(off <= OFF * body_length(group.site) + 16.0 * EPS * np.abs(x).max())
@@ -491,13 +500,8 @@ def _spins(system: System, ids: np.ndarray) -> str | None:
 
 def _orientations(system: System, ids: np.ndarray) -> str | None:
     norm = np.sqrt(np.sum(system.state.extra[:, L.ORIENTATION : L.ORIENTATION + 4] ** 2, axis=1))
-    given = np.array(system.physics.extended.orientations)[_kind(system, ids)]
+    given = with_orientation(system, ids)
     return _first("orientation", given & ~(np.abs(norm - 1.0) <= OFF), ids, "is no unit quaternion")
-
-
-def _kind(system: System, ids: np.ndarray) -> np.ndarray:
-    prototypes = system.topology.prototypes
-    return prototypes.kind[prototypes.molecule_of(system.topology.prototype_of(ids))]
 
 
 def _passed(system: System, time: float, first: int) -> np.ndarray:
@@ -526,6 +530,8 @@ def _next_draw(system: System, time: float, ids: np.ndarray) -> str | None:
     if found:
         return found
     rows, topology, extended = system.state.extra, system.topology, system.physics.extended
+    if extended.thermostat is None or extended.seed is None:
+        return None if extended.thermostat is None else "physics: seed: is missing, and there is a thermostat"
     rate, wait = extended.thermostat.rate, -_passed(system, time, L.NEXT_DRAW)
     never = np.all(rows[:, [L.NEXT_DRAW, L.NEXT_DRAW_REM]] == 0.0, axis=1)
     molecule, prototypes = topology.molecule_of(ids), topology.prototypes

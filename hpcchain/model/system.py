@@ -29,18 +29,25 @@ Topology.fixed         (N,) bool       whether a bead has no motion but that whi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.layout.arrays import MOST_DEPTH, WHOLE_CONTACT
-from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics
+from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics, made, table_of
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.model.directors import Directors
 
 PERIODIC, WALL, OPEN = 0, 1, 2
 
 AT_START = -1
 """Depth of a segment that no event began: that of the very start."""
+FOLLOWS: np.ndarray = None  # type: ignore[assignment]  # until __post_init__ has put an array in its place
+"""In place of a table: it follows from others."""
 WHOLE = 2**53
 """Whole numbers up to this are float64 as they are."""
 
@@ -102,7 +109,7 @@ class Box:
 class Topology:
     """Which beads and bonds make which molecules; see the module's table for shapes."""
 
-    names: tuple
+    names: tuple[str, ...]
     kind: np.ndarray
     first_bead: np.ndarray
     first_bond: np.ndarray
@@ -111,16 +118,16 @@ class Topology:
     mass: np.ndarray
     diameter: np.ndarray
     self_contact: np.ndarray
-    rod: np.ndarray = None
-    flexible: np.ndarray = None
-    soft: np.ndarray = None
-    bead_type: np.ndarray = None
-    exclude: np.ndarray = None
-    moment: np.ndarray = None
-    type_names: tuple = None
-    fixed: np.ndarray = None
-    body: np.ndarray = None
-    site: np.ndarray = None
+    rod: np.ndarray = FOLLOWS
+    flexible: np.ndarray = FOLLOWS
+    soft: np.ndarray = FOLLOWS
+    bead_type: np.ndarray = FOLLOWS
+    exclude: np.ndarray = FOLLOWS
+    moment: np.ndarray = FOLLOWS
+    type_names: tuple[str, ...] = ()
+    fixed: np.ndarray = FOLLOWS
+    body: np.ndarray = FOLLOWS
+    site: np.ndarray = FOLLOWS
 
     def __post_init__(self) -> None:
         for like, names in ((self.kind, ("rod", "body", "flexible")), (self.mass, ("soft", "fixed"))):
@@ -138,7 +145,7 @@ class Topology:
             object.__setattr__(self, "moment", self._uniform if fits else np.zeros(len(self.mass)))
         if self.exclude is None:
             object.__setattr__(self, "exclude", np.ones(len(self.kind), dtype=np.int8))
-        if self.type_names is None:
+        if not self.type_names:
             object.__setattr__(self, "type_names", tuple(self.names))
 
     @property
@@ -181,9 +188,13 @@ class Topology:
         return getattr(self, name)[low:high]
 
     @property
-    def rigid(self) -> Any:
+    def rigid(self) -> np.ndarray:
         """(B,) bool: whether a bond keeps its length."""
         return ~np.repeat(self.flexible, np.diff(self.first_bond))
+
+    def whole(self) -> Topology:
+        """Return the Topology, as `Composition.whole`: this one."""
+        return self
 
     @property
     def prototypes(self) -> Topology:
@@ -222,8 +233,8 @@ class State:
     struck: np.ndarray
     step: np.ndarray
     in_contact: np.ndarray
-    extra: np.ndarray = None
-    parts: np.ndarray = None
+    extra: np.ndarray = FOLLOWS
+    parts: np.ndarray = FOLLOWS
 
     ARRAYS = (*(column.name for column in BEAD_STATE), "extra", "parts")
 
@@ -278,15 +289,15 @@ class KindPhysics:
     options: Options
 
     @classmethod
-    def read(cls, table: dict) -> KindPhysics:
+    def read(cls, table: Mapping[str, object]) -> KindPhysics:
         """Return the KindPhysics of a table, as checkpoints have it.
 
         Raises
         ------
-        TypeError, KeyError
+        ValueError, TypeError, KeyError
             If it is no such table.
         """
-        return cls(**table | {"options": Options(**table["options"])})
+        return made(cls, {**table, "options": made(Options, table_of(table["options"], "options"))})
 
 
 @dataclass(frozen=True)
@@ -333,7 +344,7 @@ class Physics:
     extended: ExtendedPhysics = ExtendedPhysics()
 
     @classmethod
-    def read(cls, table: dict) -> Physics:
+    def read(cls, table: Mapping[str, object]) -> Physics:
         """Return the constants of a table, as checkpoints have it.
 
         Raises
@@ -345,14 +356,14 @@ class Physics:
         if not isinstance(kinds, list):
             raise ValueError("kinds: are not tables of propagators")
         own = {
-            "options": Options(**table["options"]),
+            "options": made(Options, table_of(table["options"], "options")),
             "kinds": tuple(None if one == {} else KindPhysics.read(one) for one in kinds),
             "steps": SteppedPhysics.read(table["steps"]),
             "extended": ExtendedPhysics.read(table["extended"]),
         }
-        return cls(**table | own)
+        return made(cls, {**table, **own})
 
-    def table(self) -> dict[str, Any]:
+    def table(self) -> dict[str, object]:
         """Return the table of the constants, which `read` takes."""
         return asdict(self) | {
             "kinds": [{} if one is None else asdict(one) for one in self.kinds],
@@ -409,8 +420,8 @@ class System:
     """
 
     box: Box
-    topology: Any
+    topology: Topology | Composition
     state: State
     physics: Physics
-    held: np.ndarray = None
-    directors: Any = None
+    held: np.ndarray | None = None
+    directors: Directors | None = None

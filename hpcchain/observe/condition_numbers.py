@@ -46,7 +46,7 @@ def condition_numbers(system: System) -> list:
     """
     rows = []
     for kind, name in enumerate(system.topology.names):
-        found = [of_molecule(system, m) for m in chosen(system.topology, kind)]
+        found = [of_molecule(system, m) for m in chosen(system.topology.whole(), kind)]
         for matrix in found[0] if found else ():
             values = np.array([each[matrix] for each in found])
             rows.append((name, matrix, len(found), float(values.mean()), float(values.max())))
@@ -65,7 +65,8 @@ def chosen(topology: Topology, kind: int) -> np.ndarray:
 
 def of_molecule(system: System, m: int) -> dict:
     """Return matrix's name -> condition number of molecule m; of a single bead or a rigid body there is none."""
-    topology, physics = system.topology, system.physics.of(system.topology.kind[m])
+    topology = system.topology.whole()
+    physics = system.physics.of(topology.kind[m])
     beads = slice(topology.first_bead[m], topology.first_bead[m + 1])
     of_bonds = slice(topology.first_bond[m], topology.first_bond[m + 1])
     x, v, mass = system.state.position[beads], system.state.velocity[beads], topology.mass[beads]

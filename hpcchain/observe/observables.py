@@ -42,7 +42,9 @@ class Observables:
         self._spinning = int(np.sum(copies[spinning(examples)]))
         self._no_pressure = examples.fixed.any() or not_one_volume(system.physics)
         self.stepped = bool(system.physics.steps)
-        self.freedom = freedom if freedom is not None else degrees_of_freedom(system.topology, system.state.position)
+        self.freedom = (
+            freedom if freedom is not None else degrees_of_freedom(system.topology.whole(), system.state.position)
+        )
 
     def sums(
         self,

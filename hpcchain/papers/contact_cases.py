@@ -63,7 +63,8 @@ def hard(
     system = spheres(place, moving + (0.0 if moving.any() else 1.0), restitution=e, steps=steps, extended=extended)
     system.state.velocity[:] = moving
     kinds = np.array([OPEN, OPEN, WALL], dtype=np.int8)
-    topology = system.topology if moment is None else replace(system.topology, moment=np.full(len(place), moment))
+    topology = system.topology.whole()
+    topology = topology if moment is None else replace(topology, moment=np.full(len(place), moment))
     return replace(system, box=Box(np.full(3, EDGE), np.zeros(3), kinds), topology=topology)
 
 

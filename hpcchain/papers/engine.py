@@ -47,7 +47,7 @@ def chain_system(
     boundary = np.full(3, OPEN if box is None else WALL, dtype=np.int8)
     speed = float(np.sqrt(np.mean(np.sum(np.asarray(velocity) ** 2, axis=1))))
     state = State.at_time_zero(position, velocity)
-    constants = Physics(tick=tick_for(diameter / speed), **physics)
+    constants = Physics(tick=tick_for(float(diameter) / speed), **physics)
     return System(Box(size, -0.5 * size, boundary), topology, state, constants)
 
 
@@ -69,7 +69,7 @@ def contact_times(system: System, count: int, longest: Any) -> Any:
     from hpcchain.sector.serial import Engine
 
     engine = Engine(system, log_events=True)
-    mass = system.topology.mass[:, None]
+    mass = system.topology.whole().mass[:, None]
     times, energies, time = [], [], 0.0
     while len(times) < count and time < longest:
         time += longest / 2048

@@ -201,8 +201,8 @@ def freedom_of(system: System, comm: Single | World) -> int:
 def freedom_at_rest(system: System, comm: Single | World) -> int:
     """Return the degrees of freedom without those of the centre of mass; collective."""
     if system.held is None:
-        return degrees_of_freedom(system.topology, system.state.position)
-    composition, prototypes = system.topology, system.topology.prototypes
+        return degrees_of_freedom(system.topology.whole(), system.state.position)
+    composition, prototypes = composition_of(system.topology), system.topology.prototypes
     first = np.cumsum(composition.size_of(system.held)) - composition.size_of(system.held)
     own = {}
     for kind, molecule in enumerate(composition.firsts):
@@ -251,7 +251,8 @@ def off_level_in(system: System, comm: Single | World, engine: interface.Engine,
     time : float
         That it has reached [time].
     """
-    composition, physics, sequence = system.topology, system.physics, np.argsort(engine.ids)
+    composition, physics = composition_of(system.topology), system.physics
+    sequence = np.argsort(engine.ids)
     ids, position = engine.ids[sequence], engine.frame(time)[0][sequence]
     inside = engine.state().extra[sequence, L.INSIDE :]
     if comm.size == 1:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.errors import ConfigError, HpcchainError
-from hpcchain.parallel import slabs as slabs_module
+from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import agree, gathered
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Spinning:
     """
 
     def __init__(self, directors: Any, topology: Composition, comm: Communicator | None) -> None:
-        low, high = slabs_module.slab(topology.beads, comm)
+        low, high = parallel_slabs.slab(topology.beads, comm)
         failure = None
         try:
             self.directors = directors.part(low, high)
@@ -55,7 +55,7 @@ class Spinning:
         except HpcchainError as error:
             failure = error
         agree(comm, failure)
-        sums = np.concatenate(gathered(comm, self._turning.sums(slabs_module.BLOCK)))
+        sums = np.concatenate(gathered(comm, self._turning.sums(parallel_slabs.BLOCK)))
         energy, *spin = (math.fsum(column) for column in sums.T)
         self.observables = {"rotational_energy": energy, "spin": np.array(spin)}
 
@@ -99,7 +99,7 @@ def checked(
     if directors is None or not directors.step.any():
         return directors
     failure = None
-    for low, high in slabs_module.stretches(topology.beads, comm, blocks):
+    for low, high in parallel_slabs.stretches(topology.beads, comm, blocks):
         if pause is not None:
             pause()
         try:

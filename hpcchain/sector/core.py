@@ -398,7 +398,7 @@ def energies_of(system: System, ids: np.ndarray, core: Core, beads: np.ndarray |
     if not system.physics.extended.potentials:
         return None
     composition = composition_of(system.topology)
-    types = bead_types(composition.prototypes)[1]
+    types = bead_types(composition.prototypes, system.physics)[1]
 
     def type_of(beads: np.ndarray) -> np.ndarray:
         return types[composition.prototype_of(beads)]

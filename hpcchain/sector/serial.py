@@ -118,7 +118,7 @@ class Engine:
         """Global ids of the beads, (n,) int64, in the order of `frame` and `state`."""
         return self.core.ids
 
-    def advance(self, time: float | tuple, pause: Callable | None = None) -> bool:
+    def advance(self, time: float, pause: Callable | None = None) -> bool:
         """Run all events up to and including a time [time].
 
         Parameters
@@ -210,7 +210,7 @@ class Engine:
         self.rows = []
         return rows
 
-    def frame(self, time: float | tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def frame(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts, (n, 3) each, of the beads `ids`, in that order, at a time."""
         return self.core.frame(*split(time, self.system.physics.tick))
 

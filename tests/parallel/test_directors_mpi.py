@@ -18,7 +18,8 @@ from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.composition import composition_of
-from hpcchain.model.directors import Table, build_directors
+from hpcchain.model.directors import Table
+from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology

@@ -7,9 +7,9 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.layout import arrays as L
-from hpcchain.model.physics.spins import with_spins
 from hpcchain.model.starts.constraints import project_velocities
 from hpcchain.model.starts.overlap import bead_overlap
+from hpcchain.model.starts.spins import with_spins
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.sector.serial import Engine

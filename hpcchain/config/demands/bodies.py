@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bodies import body_sites, is_thin
-from hpcchain.model.molecules.bonds import bond_table
 from hpcchain.propagators.catalogue import SPHERE_PROPAGATORS
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def check_beads(kind: MoleculeSection, where: str) -> None:
         raise Wrong(f"{where}.fixed: names a bead twice; name each once")
     if kind.directors:
         raise Wrong(f"{where}.fixed: spheres with directors move; remove one of the two")
-    bonds = bond_table(kind)
+    bonds = kind.bond_table
     both = bonds[kind.pinned[bonds].all(axis=1)] if len(bonds) else bonds
     if len(both):
         a, b = both[0].tolist()

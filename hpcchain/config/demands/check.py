@@ -25,7 +25,6 @@ from hpcchain.config.demands.units import check_units, thermal_square
 from hpcchain.config.keys.key import MOST_BEADS, required
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
 from hpcchain.errors import ConfigError
-from hpcchain.model.molecules.bonds import bond_table
 from hpcchain.model.physics.constants import WallConstants
 from hpcchain.model.physics.walls import NOT_GIVEN, volume_within
 from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, solver_for
@@ -45,6 +44,9 @@ LEAST_GAP = 1e-9
 # Ratio of the greatest to the least mass up to which contacts and bonds are known to keep the energy to round-off.
 # Where bonds of one molecule close on themselves their equations lose as many digits as the masses differ by.
 MOST_MASS_RATIO, MOST_IN_CYCLES = 1e12, 1e10
+
+# The same where energy is counted that comes from outside, in units of what the heaviest bead has.
+MOST_WHERE_COUNTED = 1e6
 
 # Of the smallest diameter: lists with a thinner shell are made anew so often that nothing else gets done.
 THINNEST_SHELL = 1e-4
@@ -217,6 +219,21 @@ def check_masses(config: Config) -> None:
             f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); "
             f"masses may differ by a factor of up to {MOST_MASS_RATIO:g}"
         )
+    outside = brings_energy(config)
+    if outside is not None and ratio > MOST_WHERE_COUNTED * (1.0 + ROUNDING):
+        raise Wrong(
+            f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); where "
+            f"{outside} brings energy in, masses may differ by a factor of up to {MOST_WHERE_COUNTED:g}"
+        )
+
+
+def brings_energy(config: Config) -> str | None:
+    """Return the key of what brings in energy from outside, which a run counts, None where nothing does."""
+    given = {"thermostat": config.thermostat is not None}
+    given |= {f"wall[{k}].temperature": one.temperature is not None for k, one in enumerate(config.walls)}
+    given |= {f"wall[{k}].velocity": one.velocity != 0.0 for k, one in enumerate(config.walls)}
+    given |= {f"molecule[{k}].fixed_velocity": bool(one.fixed_velocity) for k, one in enumerate(config.molecules)}
+    return next((key for key, there in given.items() if there), None)
 
 
 def check_ring(kind: MoleculeSection, where: str) -> None:
@@ -395,7 +412,7 @@ def is_fused(kind: MoleculeSection) -> bool:
 
 def overlaps(kind: MoleculeSection) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the radii (b,) of the two beads of each bond, and by how much these overlap, 0 where they do not."""
-    bonds = bond_table(kind)
+    bonds = kind.bond_table
     radius = 0.5 * np.broadcast_to(kind.diameter, kind.beads)
     first, second = radius[bonds[:, 0]], radius[bonds[:, 1]]
     depth = first + second - np.broadcast_to(kind.bond_length, len(bonds))

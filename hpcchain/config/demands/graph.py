@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
-from hpcchain.model.molecules.bonds import bond_table
 from hpcchain.model.molecules.exclusion import adjacency, pairs_within
 from hpcchain.model.molecules.independence import follow_always
 
@@ -131,7 +130,7 @@ def never_apart(kind: MoleculeSection | SimpleNamespace) -> tuple[tuple[int, int
         return None
     if (kind.exclude + 1) * np.min(kind.bond_length) > np.max(kind.diameter) * (1.0 + 1e-6):
         return None  # told without a look at each bond: molecules may be endless
-    bonds = bond_table(kind)
+    bonds = kind.bond_table
     n = kind.beads
     diameter, length = np.broadcast_to(kind.diameter, n), np.broadcast_to(kind.bond_length, len(bonds))
     free = pairs_within(bonds, n, kind.exclude) @ np.array([n, 1])

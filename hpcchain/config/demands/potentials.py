@@ -18,7 +18,7 @@ from hpcchain.config.keys.schema import read_sections
 from hpcchain.config.keys.sections import PotentialSection
 from hpcchain.config.keys.values import LENGTHS, Wrong
 from hpcchain.config.text import opened, other_kind, read_at_most
-from hpcchain.model.molecules.bonds import bond_table, type_names
+from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.physics.extended import type_pairs
 from hpcchain.model.physics.step_potentials import CLOSEST, pairs_apart, steps_problem
 
@@ -112,7 +112,9 @@ OF_MODULES = {"cutoff": "pair", "shift": "pair", "center": "center"}
 """Keys of a user's own potential, and what it must act on for these."""
 OPTIONAL = ("types", "shift", "digest")
 
-EDGES = 3.0  # of a periodic box, in the greatest distance at which beads act on one another, at least
+EDGES = 3  # of a periodic box, in the greatest distance at which beads act on one another, at least
+NEAREST_IMAGE = 2  # the same, in the length that a bond is to have
+PARTS = {EDGES: "a third", NEAREST_IMAGE: "half"}
 
 NARROWEST = 1e-3
 """Of a distance: how far limits are apart which random starts find."""
@@ -159,13 +161,13 @@ def largest_of_types(config: Config) -> dict[str, float]:
     return found
 
 
-def require_long_sides(config: Config, key: str, distance: float) -> None:
+def require_long_sides(config: Config, key: str, distance: float, edges: int = EDGES) -> None:
     """Raise Wrong where a periodic side is too short for beads that act on one another at a distance."""
     for axis, (size, boundary) in enumerate(zip(config.box.size, config.box.boundary, strict=True)):
-        if boundary == "periodic" and size < EDGES * distance:
+        if boundary == "periodic" and size < edges * distance:
             raise Wrong(
-                f"{key}: {distance:g} is more than a third of the periodic side {size:g} along axis {axis}; enlarge "
-                "box.size or shorten the distance"
+                f"{key}: {distance:g} is more than {PARTS[edges]} of the periodic side {size:g} along axis {axis}; "
+                "enlarge box.size or shorten the distance"
             )
 
 
@@ -176,7 +178,7 @@ def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
     separations = [separation for separation, _, _ in kind.distance_limits]
     if len(set(separations)) < len(separations):
         raise Wrong(f"{key}: separation {max(separations, key=separations.count)} stands there twice; give it once")
-    bonds = bond_table(kind)
+    bonds = kind.bond_table
     lengths = np.broadcast_to(kind.bond_length, len(bonds))
     diameter = np.broadcast_to(kind.diameter, kind.beads)
     for separation, least, most in kind.distance_limits:
@@ -284,7 +286,7 @@ def bonds_of(kind: MoleculeSection, where: str) -> Bonds:
     if len(kind.bead_types) == 1 and np.ndim(kind.bond_length) == 0:  # also of molecules that no memory holds
         found = {frozenset(kind.bead_types): float(np.max(kind.bond_length))} if kind.bond_count else {}
         return Bonds(where, not kind.rigid, found, not (kind.is_line or kind.is_body))
-    names, table = types_of_beads(kind), bond_table(kind)
+    names, table = types_of_beads(kind), kind.bond_table
     length = np.broadcast_to(kind.bond_length, len(table)) if len(table) else np.zeros(0)
     found = longest_of(names[table[:, 0]], names[table[:, 1]], length)
     return Bonds(where, not kind.rigid, found, not (kind.is_line or kind.is_body))
@@ -330,6 +332,8 @@ def check_acting(config: Config) -> None:
     kinds = [bonds_of(kind, f"molecule[{k}]") for k, kind in enumerate(config.molecules)]
     check_bonds(config, kinds)
     for index, one in enumerate(config.potentials):
+        if one.name == "harmonic":
+            require_long_sides(config, f"potential[{index}].length", required(one.length), NEAREST_IMAGE)
         if config.initial.method == "grow" and one.name == "fene":
             check_fene(one, f"potential[{index}]", kinds)
         if sort_of(one) == "pairs":

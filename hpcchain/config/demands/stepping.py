@@ -15,7 +15,7 @@ from hpcchain.config.demands.contacts import check_walls
 from hpcchain.config.demands.potentials import BONDS, PAIRS, sort_of, types_of_beads
 from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
-from hpcchain.model.molecules.bonds import bond_table, type_names
+from hpcchain.model.molecules.bonds import type_names
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection, StepsSection
@@ -221,7 +221,7 @@ def oscillators(config: Config, one: PotentialSection) -> Iterator[tuple[float, 
         yield required(one.stiffness), max((bead.slowness for bead in lightest(config).values()), default=0.0)
     elif one.name in BONDS:
         for kind in (kind for kind in config.molecules if not kind.rigid and kind.bond_count):
-            bonds, names, slowness = bond_table(kind), types_of_beads(kind), slowness_of(kind)
+            bonds, names, slowness = kind.bond_table, types_of_beads(kind), slowness_of(kind)
             for types in dict.fromkeys(map(tuple, names[bonds].tolist())):
                 if one.types is None or set(types) == set(one.types):
                     of_these = np.all(names[bonds] == np.array(types, dtype=object), axis=1)
@@ -231,13 +231,15 @@ def oscillators(config: Config, one: PotentialSection) -> Iterator[tuple[float, 
 def curvature(one: PotentialSection, apart: float = math.inf, grown: bool = False, hard: bool = False) -> float:
     """Return a potential's second derivative where beads come to [mass / time^2].
 
-    That is its minimum, at a smaller distance `apart` if a start is `grown` with it, at a larger one if there are two
-    `hard` cores so far apart.
+    That is its minimum, or where it ends if that is nearer, at a smaller distance `apart` if a start is `grown` with
+    it, at a larger one if there are two `hard` cores so far apart.
     """
     stiffness = one.stiffness or 0.0
     if one.sigma is None:
         return stiffness
     distance = 2.0 ** (1.0 / 6.0) * one.sigma
+    if isinstance(one.cutoff, float):  # where it ends they are pushed apart as far as it acts
+        distance = min(distance, one.cutoff)
     if hard:
         distance = max(distance, apart)
     elif grown:

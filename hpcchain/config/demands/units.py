@@ -19,6 +19,7 @@ import numpy as np
 from hpcchain.config.keys.schema import KEYS
 from hpcchain.config.keys.sections import MoleculeSection
 from hpcchain.config.keys.values import EDGES, Tried, Wrong
+from hpcchain.propagators.catalogue import PROPAGATORS
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.key import Key, Section
@@ -29,6 +30,9 @@ MOMENTS = Tried("moments of inertia over mass and diameter squared", 1e-9, 1e9)
 
 FASTEST = 1e-3
 """Of the thermal time of the start, by which the clock of the engine of events and its sums are set."""
+
+SHORTEST, LONGEST = 2.0**-23, 1e6
+"""Of the thermal time of the start, steps of propagators: at least some four times what is one instant, at most."""
 
 Powers: TypeAlias = tuple[int, int, int]
 """Of mass, length and time."""
@@ -92,6 +96,33 @@ def check_units(config: Config, beads: Beads | None = None) -> None:
                 value = getattr(table, key.name)
                 numbers = 0.0 if value is None or isinstance(value, str) else np.abs(value)
                 check_value(f"{where}.{key.name}", float(np.max(numbers, initial=0.0)), unit, own, config)
+    check_steps(config, beads.thermal)
+
+
+def check_steps(config: Config, thermal: float) -> None:
+    """Raise Wrong where steps are too long or too short for the thermal time of the start, 0 if unknown [time]."""
+    firm = any(not np.all(kind.soft) or (kind.rigid and kind.beads > 1) for kind in config.molecules)
+    if config.steps is not None and firm and 0.0 < thermal < config.steps.step:
+        raise Wrong(
+            f"steps.step: beads at the start move by more than the least diameter in a step of {config.steps.step:g}; "
+            f"make it smaller than {thermal:.3g}, a tenth of that or less, or start with slower beads "
+            "(initial.temperature, molecule.velocities)"
+        )
+    own = ((f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules))
+    for where, one in (("propagator", config.propagator), *own):
+        step = None if one is None else one.step
+        if one is None or step is None or thermal == 0.0:
+            continue
+        if step < SHORTEST * thermal:
+            raise Wrong(
+                f"{where}.step: {step:g} is so short that contacts some steps apart are at one instant; make it "
+                f"{SHORTEST * thermal:.3g} or more"
+            )
+        if PROPAGATORS[one.name].stepped and step > LONGEST * thermal:
+            raise Wrong(
+                f"{where}.step: {step:g} is {step / thermal:.3g} times as long as beads take for a diameter at the "
+                f"start; make it shorter, a tenth of that time or less, which is {0.1 * thermal:.3g}"
+            )
 
 
 def beads_of(config: Config) -> Beads | None:

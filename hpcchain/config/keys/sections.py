@@ -36,6 +36,7 @@ from hpcchain.config.keys.values import (
 )
 from hpcchain.config.write import to_toml
 from hpcchain.layout.arrays import SIDE_NAMES
+from hpcchain.model.molecules.bonds import bond_table
 from hpcchain.propagators.catalogue import DEFAULT, PROPAGATORS, STAGE_SOLVERS, VARIANTS, choices, users_of
 
 POSITIVE, TIME = Number(above=0.0), Number(above=0.0, tried=TIMES)
@@ -213,6 +214,11 @@ class MoleculeSection(Section):
         if self.bonds is not None:
             return len(self.bonds)
         return self.beads if self.kind == "ring" else self.beads - 1
+
+    @property
+    def bond_table(self) -> NDArray[np.int64]:
+        """(bonds, 2): the bonds of one molecule, lower beads first; those of a rigid body are only drawn."""
+        return bond_table(self.beads, self.bonds, self.sites, self.arm_beads, closed=self.kind == "ring")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MoleculeSection):

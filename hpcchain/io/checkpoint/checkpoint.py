@@ -296,20 +296,20 @@ def _rows(
             yield None, State(**_with_extra(parallel_slabs.everywhere(comm, rows)))
         return
     if is_parallel(comm):
-        names = composition.beginning_in(*parallel_slabs.slab(composition.beads, comm))
-        low, high = composition.bead_range(names)
+        molecules = composition.beginning_in(*parallel_slabs.slab(composition.beads, comm))
+        low, high = composition.bead_range(molecules)
         for _, rows in tables:
-            yield names, State(**_with_extra(parallel_slabs.range_from(comm, composition.beads, low, high, rows)))
+            yield molecules, State(**_with_extra(parallel_slabs.range_from(comm, composition.beads, low, high, rows)))
         return
     first, over = 0, None
     for low, rows in tables:
         high = low + len(rows["depth"])
         if over is not None:
             rows = {name: np.concatenate([over[name], part]) for name, part in rows.items()}
-        end = composition.molecules if high >= composition.beads else int(composition.molecule_of(np.int64(high)))
-        names = np.arange(first, end)
-        beads = int(composition.size_of(names).sum())
-        yield names, State(**_with_extra({name: part[:beads] for name, part in rows.items()}))
+        end = composition.molecules if high >= composition.beads else int(composition.molecule_of(high))
+        molecules = np.arange(first, end)
+        beads = int(composition.size_of(molecules).sum())
+        yield molecules, State(**_with_extra({name: part[:beads] for name, part in rows.items()}))
         first, over = end, {name: part[beads:] for name, part in rows.items()}
 
 

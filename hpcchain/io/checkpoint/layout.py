@@ -70,14 +70,16 @@ def check_system(path: Path | str, system: System, time: float) -> None:
         [time]
     """
     topology, held = system.topology, system.held
-    ids = None if held is None else topology.beads_of(held)
+    ids = None if held is None else composition_of(topology).beads_of(held)
     problem = system_problem(system, topology.prototypes, time) or sound.fields_problem(system.state, ids)
     problem = problem or sound.extra_problem(system, time, ids)
     if not problem and held is None:
-        problem = _first_problem(system, topology.first_bead, lambda m: one_of_each(topology, m), time, 0)
-    elif not problem and len(held):
-        first = running_sum(topology.size_of(held))
-        problem = _first_problem(system, first, lambda m: topology.part(held[m]), time, ids[0])
+        whole = topology.whole()
+        problem = _first_problem(system, whole.first_bead, lambda m: one_of_each(whole, m), time, 0)
+    elif not problem and held is not None and len(held):
+        composition = composition_of(topology)
+        first, begin = running_sum(composition.size_of(held)), int(composition.first_bead_of(held[0]))
+        problem = _first_problem(system, first, lambda m: composition.part(held[m]), time, begin)
     if problem:
         raise wrong_contents(path, problem)
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5.collective import translated
-from hpcchain.parallel import slabs as policy
+from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import agree
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def put_slab(
 def put_slabs(parent: h5py.File | h5py.Group, rows: int, parts: dict, comm: Communicator | None) -> dict:
     """Create datasets of `rows` rows, write this rank's slab of each, name -> part, and return them by name."""
     made = {name: create(parent, name, (rows, *part.shape[1:]), part.dtype) for name, part in parts.items()}
-    first = policy.slab(rows, comm)[0]
+    first = parallel_slabs.slab(rows, comm)[0]
     write_all([(made[name], (first, *[0] * (part.ndim - 1)), part) for name, part in parts.items()], comm)
     return made
 
@@ -102,15 +102,16 @@ def put_slabs(parent: h5py.File | h5py.Group, rows: int, parts: dict, comm: Comm
 def put(parent: h5py.File | h5py.Group, name: str, array: ArrayLike, comm: Communicator | None) -> h5py.Dataset:
     """Create a dataset from an array that all ranks hold; each writes its slab."""
     array = np.atleast_1d(np.asarray(array))
-    low, high = policy.slab(len(array), comm)
+    low, high = parallel_slabs.slab(len(array), comm)
     return put_slab(parent, name, len(array), array[low:high], comm)
 
 
 def block_sums(part: np.ndarray) -> np.ndarray:
     """Return (blocks,) uint32: CRC-32 of the bytes of each block of rows, given a slab that begins at a block."""
-    starts = range(0, len(part), policy.BLOCK)
+    starts = range(0, len(part), parallel_slabs.BLOCK)
     return np.array(
-        [zlib.crc32(np.ascontiguousarray(part[s : s + policy.BLOCK]).tobytes()) for s in starts], dtype=np.uint32
+        [zlib.crc32(np.ascontiguousarray(part[s : s + parallel_slabs.BLOCK]).tobytes()) for s in starts],
+        dtype=np.uint32,
     )
 
 

@@ -185,9 +185,9 @@ def _trajectory(
     number = 0
     if earlier is not None:
         with files.reading(earlier, "trajectory", checked=False) as source:
-            names = {name: source[f"{trajectory.GROUP}/{name}/value"] for name in tables}
+            found = {name: source[f"{trajectory.GROUP}/{name}/value"] for name in tables}
             for row in range(kept):
-                _copy_frame(file, number, {name: (data, row) for name, data in names.items()}, comm)
+                _copy_frame(file, number, {name: (data, row) for name, data in found.items()}, comm)
                 number += 1
     for head in heads:
         with files.reading(head.path, "part", checked=False) as source:

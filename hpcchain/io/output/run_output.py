@@ -299,8 +299,8 @@ def beads_of(output: RunOutput) -> Trajectory:
     count = composition.count("bonds")
     turning = None
     moment = composition.prototypes.moment[like] if found.physics.extended.rough else None
-    if found.directors is not None:
-        whole = read_system(path)
+    whole = found if found.directors is None else read_system(path)
+    if whole.directors is not None:
         turning = whole.directors.turning(whole.topology, 0, whole.topology.beads)
         moment = turning.moment
     return Trajectory(

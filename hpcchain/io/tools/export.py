@@ -141,7 +141,7 @@ class _Frames:
 
 def _scene_of_checkpoint(path: Path | str) -> Scene:
     found = read_checkpoint(path)
-    box, topology, state = found.system.box, found.system.topology, united(found.system, found.time).state
+    box, topology, state = found.system.box, found.system.topology.whole(), united(found.system, found.time).state
     velocity = moment = orientation = None
     if found.system.directors is not None:
         turning = found.system.directors.turning(topology, 0, topology.beads)

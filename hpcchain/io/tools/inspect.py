@@ -26,6 +26,7 @@ from hpcchain.io.output.run_output import (
     run_output,
 )
 from hpcchain.io.output.trajectory import Trajectory, open_trajectory
+from hpcchain.model.composition import composition_of
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _beads(found: Trajectory) -> dict:
 
 def _checkpoint(path: Path | str) -> dict:
     found = read_outline(path)
-    composition, box = found.system.topology, found.system.box
+    composition, box = composition_of(found.system.topology), found.system.box
     boundary = " ".join(BOUNDARIES[int(kind)] for kind in box.boundary)
     facts = {
         "time": repr(found.time),

@@ -45,7 +45,7 @@ def body_sites(places: np.ndarray, mass: np.ndarray) -> np.ndarray:
     return np.rint(found / last_bit) * last_bit + 0.0
 
 
-def _axes(a: list) -> list:
+def _axes(a: list[list[float]]) -> list[list[float]]:
     """Return three unit eigenvectors of a symmetric matrix, the greatest eigenvalue first, by Jacobi's rotations."""
     v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     for p, q in SWEEPS * ((0, 1), (0, 2), (1, 2)):

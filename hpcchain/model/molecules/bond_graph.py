@@ -3,7 +3,7 @@
 The multipliers of the bonds solve T lambda = r with T = G M^-1 G^T; two bonds couple in T when they share a bead.
 `build_structure` eliminates the bonds in minimum-degree order (a chain fills in nothing, a ring one column) and
 writes everything a sparse L D L^T needs into one array. All positions in it count from its own start, so the
-structures of several molecule kinds can be laid one after the other (`join_structures`).
+structures of several molecule kinds can be laid one after the other.
 
 ===========  ==========================================================================================
 header word  meaning
@@ -27,6 +27,7 @@ BAND         the farthest that two unknowns of one equation are apart in that or
 """
 
 import heapq
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def build_structure(n: int, bonds: np.ndarray) -> np.ndarray:
     column = np.cumsum([0] + [len(columns[bond]) for bond in sequence])
     couplings = _couplings(n, bonds, slot)
     narrow, band = _narrow_sequence(n, bonds.tolist())
-    parts = {
+    parts: dict[int, Sequence[int] | np.ndarray] = {
         LOW: bonds[:, 0],
         HIGH: bonds[:, 1],
         SEQUENCE: sequence,
@@ -104,7 +105,7 @@ def _check_bonds(n: int, bonds: np.ndarray) -> None:
         seen.add(pair)
 
 
-def _bonds_at(n: int, bonds: np.ndarray) -> list:
+def _bonds_at(n: int, bonds: np.ndarray) -> list[list[tuple[int, int]]]:
     """List the (bond, sign in G) pairs that meet at each bead."""
     at = [[] for _ in range(n)]
     for bond, (low, high) in enumerate(bonds.tolist()):
@@ -113,7 +114,7 @@ def _bonds_at(n: int, bonds: np.ndarray) -> list:
     return at
 
 
-def _neighbours(n: int, bonds: np.ndarray) -> list:
+def _neighbours(n: int, bonds: np.ndarray) -> list[set[int]]:
     """Return, for each bond, the set of bonds that share a bead with it."""
     neighbours = [set() for _ in bonds]
     for meeting in _bonds_at(n, bonds):
@@ -122,7 +123,7 @@ def _neighbours(n: int, bonds: np.ndarray) -> list:
     return neighbours
 
 
-def _eliminate(neighbours: list) -> tuple[list, dict]:
+def _eliminate(neighbours: list[set[int]]) -> tuple[list[int], dict[int, list[int]]]:
     """Return the minimum-degree order (ties: lowest bond) and each bond's rows of L, in elimination order."""
     heap = [(len(adjacent), bond) for bond, adjacent in enumerate(neighbours)]
     heapq.heapify(heap)
@@ -140,7 +141,7 @@ def _eliminate(neighbours: list) -> tuple[list, dict]:
     return sequence, {bond: sorted(rows[bond], key=rank.__getitem__) for bond in sequence}
 
 
-def _couplings(n: int, bonds: np.ndarray, slot: dict) -> list:
+def _couplings(n: int, bonds: np.ndarray, slot: dict[tuple[int, int], int]) -> list[int]:
     """List the couplings that assemble the off-diagonal of T into the entries of L."""
     couplings = []
     for bead, meeting in enumerate(_bonds_at(n, bonds)):
@@ -151,7 +152,7 @@ def _couplings(n: int, bonds: np.ndarray, slot: dict) -> list:
     return couplings
 
 
-def _updates(sequence: list, columns: dict, slot: dict) -> list:
+def _updates(sequence: list[int], columns: dict[int, list[int]], slot: dict[tuple[int, int], int]) -> list[int]:
     """List the entries of L changed when each column is eliminated, pair by pair."""
     return [
         slot[first, second]
@@ -161,7 +162,7 @@ def _updates(sequence: list, columns: dict, slot: dict) -> list:
     ]
 
 
-def _narrow_sequence(n: int, bonds: list) -> tuple[list, int]:
+def _narrow_sequence(n: int, bonds: list[list[int]]) -> tuple[list[int], int]:
     """Return the numbers of beads, then bonds, in a narrow order of all unknowns, and its band (NARROW and BAND)."""
     near = [[] for _ in range(n)]
     for low, high in bonds:
@@ -185,7 +186,7 @@ def _narrow_sequence(n: int, bonds: list) -> tuple[list, int]:
     return narrow, max((abs(a - b) for a, b in pairs), default=0) + 3
 
 
-def _breadth_first(near: list, first: int) -> list:
+def _breadth_first(near: list[list[int]], first: int) -> list[int]:
     """Return all beads, near ones of few neighbours first, from a bead on; separate parts follow one another."""
     walk, seen = [], set()
     for start in [first, *range(len(near))]:
@@ -200,7 +201,7 @@ def _breadth_first(near: list, first: int) -> list:
     return walk
 
 
-def _flatten(counts: dict, parts: dict) -> np.ndarray:
+def _flatten(counts: dict[int, int], parts: Mapping[int, Sequence[int] | np.ndarray]) -> np.ndarray:
     header = np.zeros(HEADER_WORDS, dtype=np.int64)
     for word, value in counts.items():
         header[word] = value

@@ -16,7 +16,7 @@ error               1e-12    2e-9     7e-7     8e-4
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from hpcchain.model.molecules.equal_shapes import groups_of
 
 if TYPE_CHECKING:
     from hpcchain.model.molecules.equal_shapes import Group
+    from hpcchain.model.system import Topology
 
 LEAST_PIVOT = 1e-6
 """Pivots below this are refused at a start."""
@@ -52,7 +53,7 @@ class DependentBonds(ConfigError):
     """The bonds of a molecule are not independent; other places, seeds or sizes are no help."""
 
 
-def require_independent(source: str, topology: Any, position: np.ndarray, ids: np.ndarray | None = None) -> None:
+def require_independent(source: str, topology: Topology, position: np.ndarray, ids: np.ndarray | None = None) -> None:
     """Raise DependentBonds unless the bonds of every molecule are independent where its beads are.
 
     Parameters
@@ -66,9 +67,8 @@ def require_independent(source: str, topology: Any, position: np.ndarray, ids: n
     ids : (N,) int64 array, optional
         Global ids of the beads, for messages; default: 0, 1, ...
     """
-    for group in groups_of(topology):
-        if group.is_stiff or not group.has_cycles:
-            continue
+    closed = np.diff(topology.first_bond) >= np.diff(topology.first_bead)
+    for group in groups_of(topology, closed & ~(topology.rod | topology.body | topology.flexible)):
         places = position[group.beads]
         least = least_pivots(group, places)
         worst = int(np.argmin(least))
@@ -194,7 +194,7 @@ def listed(beads: np.ndarray) -> str:
     return ", ".join(names)
 
 
-def dependence(group: Group, places: np.ndarray) -> np.ndarray:
+def dependence(group: Group, places: np.ndarray) -> np.ndarray | None:
     """Return the share (b,) of each bond in a smallest set of dependent ones, None for too many bonds."""
     if len(group.bonds) > MOST_BONDS:
         return None

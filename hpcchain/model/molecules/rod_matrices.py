@@ -51,7 +51,8 @@ def matrices(line: Line, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return -across, -along
 
 
-def condition_numbers(n: int) -> tuple[float, float] | tuple:
+def condition_numbers(n: int) -> tuple[float, float]:
     """Return the 2-norm condition numbers (across, along) of n equal particles at equal distances: Fig 2."""
     line = Line(np.ones(n), np.linspace(0.0, 1.0, n), np.zeros(n))
-    return tuple(float(np.linalg.cond(matrix)) for matrix in matrices(line, np.ones(n)))
+    across, along = matrices(line, np.ones(n))
+    return float(np.linalg.cond(across)), float(np.linalg.cond(along))

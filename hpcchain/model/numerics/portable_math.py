@@ -56,7 +56,7 @@ def logarithm(x: np.ndarray) -> np.ndarray:
     return k * _LN2[0] - ((half - (s * (half + z * _polynomial(_LOGARITHM, z)) + k * _LN2[1])) - f)
 
 
-def _polynomial(coefficients: tuple, z: np.ndarray) -> np.ndarray:
+def _polynomial(coefficients: tuple[float, ...], z: np.ndarray) -> np.ndarray:
     """Return c[0] + c[1] z + c[2] z^2 + ..."""
     value = np.full_like(z, coefficients[-1])
     for coefficient in coefficients[-2::-1]:

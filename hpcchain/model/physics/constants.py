@@ -7,13 +7,17 @@ constants of such a table, and `table` the table of the constants.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 NOT_OF_STEPS, NOT_OF_EVENTS = ("tangential_restitution", "contact_time"), ("friction",)
 """Keys of a pair that do not stand in tables of the engine."""
 
-Constants = TypeVar("Constants")
+Constants = TypeVar("Constants", bound="DataclassInstance")
 
 
 @dataclass(frozen=True)
@@ -226,7 +230,7 @@ class ExtendedPhysics:
     seed: int | None = None
 
     @classmethod
-    def read(cls, table: Any) -> ExtendedPhysics:
+    def read(cls, table: object) -> ExtendedPhysics:
         """Return the constants of a table.
 
         Raises
@@ -234,7 +238,7 @@ class ExtendedPhysics:
         ValueError
             If it is no such table.
         """
-        values = _table_of(table, "extended")
+        values = table_of(table, "extended")
         unknown = values.keys() - {each.name for each in fields(cls)}
         if unknown:
             raise ValueError(f"extended: {min(unknown)} is unknown to this version")
@@ -245,14 +249,16 @@ class ExtendedPhysics:
         for name, kind in {"rough": Roughness, "thermostat": AndersenThermostat}.items():
             if name in values:
                 values[name] = _made(kind, values[name], name)
-        if "distance_limits" in values:
-            values["distance_limits"] = tuple(
-                tuple(DistanceLimit(*_list_of(one, "distance_limits")) for one in _list_of(kind, "distance_limits"))
+        if (name := "distance_limits") in values:
+            values[name] = tuple(
+                tuple(
+                    DistanceLimit._make(_list_of(one, "distance_limits")) for one in _list_of(kind, "distance_limits")
+                )
                 for kind in _list_of(values["distance_limits"], "distance_limits")
             )
         return _made(cls, values, "extended")
 
-    def table(self) -> dict[str, Any]:
+    def table(self) -> dict[str, object]:
         """Return the table of what is there."""
         defaults = {each.name: each.default for each in fields(self)}
         found = {name: one for name, one in asdict(self).items() if getattr(self, name) != defaults[name]}
@@ -314,7 +320,7 @@ class SteppedPhysics:
         return [one for one in self.potentials if one.name == "module"]
 
     @classmethod
-    def read(cls, table: Any) -> SteppedPhysics | None:
+    def read(cls, table: object) -> SteppedPhysics | None:
         """Return the constants of a table, None of an empty one.
 
         Raises
@@ -322,12 +328,12 @@ class SteppedPhysics:
         ValueError
             If it is no such table.
         """
-        values = _table_of(table, "steps")
+        values = table_of(table, "steps")
         if not values:
             return None
         if "pairs" in values:
             tables = [
-                dict.fromkeys(NOT_OF_STEPS) | _table_of(one, "pairs") for one in _list_of(values["pairs"], "pairs")
+                dict.fromkeys(NOT_OF_STEPS) | table_of(one, "pairs") for one in _list_of(values["pairs"], "pairs")
             ]
             values["pairs"] = tuple(_made(PairConstants, one, "pairs") for one in tables)
         potentials = _list_of(values.get("potentials"), "potentials")
@@ -336,7 +342,7 @@ class SteppedPhysics:
             values["thermostat"] = _made(ThermostatConstants, values["thermostat"], "thermostat")
         return _made(cls, values, "steps")
 
-    def table(self) -> dict[str, Any]:
+    def table(self) -> dict[str, object]:
         """Return the table of what is there."""
         found = asdict(self)
         for one in found["pairs"]:
@@ -346,36 +352,41 @@ class SteppedPhysics:
         return {name: _plain(one) for name, one in found.items() if name not in nothing or one != nothing[name]}
 
 
-def _table_of(value: Any, name: str) -> dict[str, Any]:
+def made(kind: type[Constants], table: Mapping[str, object]) -> Constants:
+    """Return constants of a table that has just their names; what their values are is not looked at here."""
+    return kind(**table)
+
+
+def table_of(value: object, name: str) -> dict[str, object]:
     """Return a copy of a table, which may come from a file."""
     if not isinstance(value, dict):
         raise ValueError(f"{name}: are no table")
     return dict(value)
 
 
-def _list_of(value: Any, name: str) -> list[Any] | tuple[Any, ...]:
+def _list_of(value: object, name: str) -> Sequence[object]:
     """Return a list, which may come from a file."""
     if not isinstance(value, (list, tuple)):
         raise ValueError(f"{name}: are no list")
     return value
 
 
-def _made(kind: type[Constants], value: Any, name: str) -> Constants:
+def _made(kind: type[Constants], value: object, name: str) -> Constants:
     """Return constants of a table that has just their names, lists as tuples."""
-    table = _table_of(value, name)
-    known = {each.name: each.default is each.default_factory is MISSING for each in fields(kind)}  # type: ignore[arg-type]
+    table = table_of(value, name)
+    known = {each.name: each.default is each.default_factory is MISSING for each in fields(kind)}
     wrong = (table.keys() - known.keys()) | {each for each, needed in known.items() if needed and each not in table}
     if wrong:
         raise ValueError(f"{name}: {', '.join(sorted(wrong))} is missing, or unknown to this version")
-    return kind(**{name: tuple(one) if isinstance(one, list) else one for name, one in table.items()})
+    return made(kind, {name: tuple(one) if isinstance(one, list) else one for name, one in table.items()})
 
 
-def _without(table: dict[str, Any], *names: str) -> dict[str, Any]:
+def _without(table: Mapping[str, object], *names: str) -> dict[str, object]:
     """Return a table without those of some values that are None."""
     return {name: value for name, value in table.items() if value is not None or name not in names}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a value with lists in place of tuples."""
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}

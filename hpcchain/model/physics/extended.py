@@ -11,18 +11,17 @@ UNKNOWN means that nobody has looked yet; distances then say it, at the very sta
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.physics.constants import (
-    ExtendedPhysics,
-)
+from hpcchain.model.physics.constants import ExtendedPhysics
 
 if TYPE_CHECKING:
+    from hpcchain.model.physics.constants import PairConstants, PotentialConstants, StepPotential
     from hpcchain.model.system import Physics
 
 LEVELS = 64
@@ -69,7 +68,7 @@ class ExtraColumn:
     least: float | None
     most: float | None
     of_molecule: bool
-    present: Callable
+    present: Callable[[Physics], bool]
     meaning: str
 
 
@@ -156,11 +155,36 @@ EXTRA = (
 """What `State.extra` has; a new capability adds its columns here (docs/developer/data_layout.md)."""
 
 
-def type_pairs(types: tuple | None, names: list | tuple) -> list[tuple[str, str]]:
+def type_pairs(types: tuple[str, ...] | None, names: Sequence[str]) -> list[tuple[str, str]]:
     """Return the pairs of types of beads that a potential is for: all of these names where it says none."""
     if types is not None:
         return [(min(types), max(types))]
     return [(min(a, b), max(a, b)) for i, a in enumerate(names) for b in names[i:]]
+
+
+def types_apart(
+    names: tuple[str, ...], given: Iterable[PairConstants | StepPotential | PotentialConstants]
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return those of the names of types that some things tell apart, and which of them each name is like.
+
+    Types that nothing names are alike. The first stands for all, so that tables of pairs do not grow with their number.
+
+    Parameters
+    ----------
+    names : tuple of str
+    given : iterable of PairConstants, StepPotential or PotentialConstants
+        Their `types` are looked at.
+    """
+    named = {name for one in given for name in one.types or ()}
+    other = next((name for name in names if name not in named), "")
+    apart = tuple(name for name in names if name in named or name == other)
+    number = {name: k for k, name in enumerate(apart)}
+    return apart, np.array([number[name if name in named else other] for name in names], dtype=np.int64)
+
+
+def types_of_contacts(names: tuple[str, ...], physics: Physics) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the types of beads that coefficients of contacts tell apart, as `types_apart` does."""
+    return types_apart(names, [*physics.extended.pairs, *(physics.steps.pairs if physics.steps else ())])
 
 
 def is_extended(physics: Physics) -> bool:
@@ -209,7 +233,7 @@ def complete(rows: np.ndarray, physics: Physics, inside: int) -> np.ndarray:
     return rows
 
 
-def tables_of(physics: Physics) -> list:
+def tables_of(physics: Physics) -> list[ExtraColumn]:
     """Return the groups of columns that runs with these constants have, in the table's order."""
     return [one for one in EXTRA if is_extended(physics) and one.present(physics)]
 
@@ -221,7 +245,7 @@ def column(rows: np.ndarray, one: ExtraColumn, columns: int = 0) -> np.ndarray:
     return part[:, 0] if one.columns == 1 else part
 
 
-def joined(tables: dict, beads: int) -> np.ndarray:
+def joined(tables: Mapping[str, np.ndarray], beads: int) -> np.ndarray:
     """Return `State.extra` of the tables that a file has, name -> (beads, ...) array; no columns if it has none."""
     rows = first_rows(beads) if tables else np.zeros((beads, 0))
     for one in EXTRA:

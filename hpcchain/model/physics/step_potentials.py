@@ -11,14 +11,15 @@ and their number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.physics.extended import LEVELS
+from hpcchain.model.physics.extended import LEVELS, types_apart
 
 if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
     from hpcchain.model.physics.constants import DistanceLimit, StepPotential
     from hpcchain.model.system import Physics, Topology
 
@@ -28,9 +29,10 @@ CLOSEST = 1e-6
 """How far apart, relative, distances of one potential must be, so that which was met is never in doubt."""
 
 
-def bead_types(topology: Topology) -> tuple[list, np.ndarray]:
-    """Return the names of the types of beads, and the type (N,) int64 of each bead."""
-    return list(topology.type_names), topology.bead_type.astype(np.int64)
+def bead_types(topology: Topology, physics: Physics) -> tuple[list[str], np.ndarray]:
+    """Return the names of the types of beads that potentials tell apart, and the type (N,) int64 of each bead."""
+    names, like = types_apart(topology.type_names, physics.extended.potentials)
+    return list(names), like[topology.bead_type]
 
 
 def potential_table(topology: Topology, physics: Physics) -> np.ndarray:
@@ -38,7 +40,7 @@ def potential_table(topology: Topology, physics: Physics) -> np.ndarray:
     given = physics.extended.potentials
     if not given:
         return np.zeros(1)
-    names, _ = bead_types(topology)
+    names, _ = bead_types(topology, physics)
     count = len(names)
     head = np.zeros(PAIRS + count * count)
     head[TYPES] = count
@@ -56,8 +58,10 @@ def potential_table(topology: Topology, physics: Physics) -> np.ndarray:
 
 def beyond_contact(topology: Topology, physics: Physics) -> float:
     """Return how much farther than contact any potential reaches at most, 0 without any [length]."""
-    names, of = bead_types(topology)
-    least = {name: topology.diameter[of == k].min(initial=np.inf) for k, name in enumerate(names)}
+    names, of = bead_types(topology, physics)
+    smallest = np.full(len(names), np.inf)
+    np.minimum.at(smallest, of, topology.diameter)
+    least = dict(zip(names, smallest.tolist(), strict=True))
     return max(
         (one.distances[-1] - 0.5 * sum(least[name] for name in one.types) for one in physics.extended.potentials),
         default=0.0,
@@ -116,7 +120,9 @@ def pairs_apart(beads: int, bonds: np.ndarray, separation: int) -> list[tuple[in
     return found
 
 
-def potential_energies(inside: np.ndarray, own: np.ndarray, other_type: Any, table: np.ndarray) -> np.ndarray:
+def potential_energies(
+    inside: np.ndarray, own: np.ndarray, other_type: Callable[[np.ndarray], np.ndarray], table: np.ndarray
+) -> np.ndarray:
     """Return each bead's half of the energies of the pairs that it is in, (n,) float64 [mass length^2 / time^2].
 
     Parameters
@@ -140,9 +146,9 @@ def potential_energies(inside: np.ndarray, own: np.ndarray, other_type: Any, tab
     return found
 
 
-def potentials_problem(given: tuple[StepPotential, ...], topology: Topology) -> str | None:
+def potentials_problem(given: tuple[StepPotential, ...], topology: Composition | Topology) -> str | None:
     """Return what is wrong with the potentials that a file has, or None."""
-    seen: set[frozenset] = set()
+    seen: set[frozenset[str]] = set()
     for one in given:
         if not all(isinstance(each, tuple) for each in (one.types, one.distances, one.energies)):
             return "have not just types, distances and energies"
@@ -172,7 +178,7 @@ def steps_problem(distances: Sequence[float], energies: Sequence[float]) -> str 
     return None
 
 
-def limits_problem(given: tuple[tuple[DistanceLimit, ...], ...], topology: Topology) -> str | None:
+def limits_problem(given: tuple[tuple[DistanceLimit, ...], ...], topology: Composition | Topology) -> str | None:
     """Return what is wrong with the limits of distances that a file has, or None."""
     if len(given) != len(topology.names):
         return "are no list for each kind of molecules"
@@ -184,7 +190,9 @@ def limits_problem(given: tuple[tuple[DistanceLimit, ...], ...], topology: Topol
     return None
 
 
-def inside_is_sound(inside: np.ndarray, ids: np.ndarray, topology: Any, physics: Physics) -> np.ndarray:
+def inside_is_sound(
+    inside: np.ndarray, ids: np.ndarray, topology: Composition | Topology, physics: Physics
+) -> np.ndarray:
     """Return whether beads' tables of others inside can be: (n,) bool.
 
     Parameters
@@ -205,7 +213,7 @@ def inside_is_sound(inside: np.ndarray, ids: np.ndarray, topology: Any, physics:
     table = potential_table(topology.prototypes, physics)
     if table[TYPES] == 0:
         return good & np.all(empty, axis=1)
-    types = bead_types(topology.prototypes)[1]
+    types = bead_types(topology.prototypes, physics)[1]
     rows, at = np.nonzero(good[:, None] & ~empty)
     own, other = (types[topology.prototype_of(beads)] for beads in (ids[rows], beads[rows, at]))
     begin = table[PAIRS + own * int(table[TYPES]) + other].astype(np.int64)

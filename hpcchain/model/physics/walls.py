@@ -71,9 +71,11 @@ def volume_within(size: Sequence[float] | np.ndarray, walls: Sequence[WallConsta
     """Return the volume that a box of these edge lengths and walls with shapes leave, the least of each [length^3]."""
     volume = float(np.prod(size))
     for wall in walls:
+        if wall.radius is None:
+            continue  # a side
         if wall.shape == "sphere":
             volume = min(volume, 4.0 / 3.0 * math.pi * wall.radius**3)
-        elif wall.shape == "cylinder":
+        else:
             volume = min(volume, math.pi * wall.radius**2 * float(size[AXES.index(wall.axis)]))
     return volume
 
@@ -84,7 +86,7 @@ def enclosures(walls: Sequence[WallConstants]) -> np.ndarray:
         [
             [*wall.center, *(float(axis != wall.axis) for axis in AXES), wall.radius]
             for wall in walls
-            if wall.shape is not None
+            if wall.center is not None
         ]
     ).reshape(-1, 7)
 
@@ -102,9 +104,7 @@ def outside(walls: Sequence[WallConstants], position: np.ndarray, radius: np.nda
         Of the beads [length].
     """
     found = np.zeros((len(position), len(walls)))
-    for column, wall in enumerate(walls):
-        away = position - np.array(wall.center)
-        if wall.shape == "cylinder":
-            away[:, AXES.index(wall.axis)] = 0.0
-        found[:, column] = np.sqrt(np.sum(away**2, axis=1)) + radius - wall.radius
+    for column, row in enumerate(enclosures(walls)):
+        away = (position - row[: L.AXES]) * row[L.AXES : 2 * L.AXES]
+        found[:, column] = np.sqrt(np.sum(away**2, axis=1)) + radius - row[-1]
     return found

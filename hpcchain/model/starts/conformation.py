@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def relax(
     return settled(group, diameter, self_contact, position)
 
 
-def settled(group: Group, diameter: np.ndarray, self_contact: bool, position: np.ndarray) -> np.ndarray:
+def settled(group: Group, diameter: np.ndarray, self_contact: bool, position: np.ndarray) -> np.ndarray | None:
     """Return positions put onto the bonds, or None where that fails or beads overlap then."""
     try:
         projected = project_group(group, position[None])[0]
@@ -153,6 +153,6 @@ def contact_moves(
     return move, worst
 
 
-def is_rigid(group: Group, position: np.ndarray) -> Any:
+def is_rigid(group: Group, position: np.ndarray) -> bool:
     """Return whether the bonds leave a molecule no motion but that of a rigid body."""
     return len(group.mass) > 2 and constraint_rank(group, position) >= 3 * len(group.mass) - 6

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.model.molecules.bodies import body_positions, body_velocities
-from hpcchain.model.molecules.equal_shapes import groups_of
+from hpcchain.model.molecules.equal_shapes import are_chains, bonded_groups, groups_of
 from hpcchain.model.molecules.rods import rod_positions, rod_velocities
 from hpcchain.model.starts.tension import DENSE, SINGULAR, along, matrix, solve, spread
 
@@ -60,9 +60,8 @@ def project_positions(topology: Topology, position: np.ndarray, sweeps: int = 30
         When Newton's method does not reach the bonds.
     """
     out = np.array(position, dtype=np.float64)
-    for group in groups_of(topology):
-        if len(group.bonds):
-            out[group.beads] = project_group(group, out[group.beads], sweeps)
+    for group in bonded_groups(topology):
+        out[group.beads] = project_group(group, out[group.beads], sweeps)
     return out
 
 
@@ -70,7 +69,7 @@ def project_group(group: Group, position: np.ndarray, sweeps: int = 30) -> np.nd
     """Project the positions of a group, (C, n, 3); see `project_positions`."""
     if group.rod:
         return rod_positions(group, position)
-    if group.site is not None:
+    if group.is_body:
         return body_positions(group, position)
     position = position.copy()
     error = bond_error(group, position)
@@ -79,8 +78,9 @@ def project_group(group: Group, position: np.ndarray, sweeps: int = 30) -> np.nd
         todo = todo[error[todo].max(axis=1) > 0.0]
         if len(todo) == 0:
             return position
-        trial = newton_step(group, position[todo])
-        after = bond_error(group, trial)
+        own = group.rows(todo)
+        trial = newton_step(own, position[todo])
+        after = bond_error(own, trial)
         better = after.max(axis=1) < error[todo].max(axis=1)
         # away from round-off a step may overshoot once; at round-off only steps that help are taken
         take = better | (error[todo].max(axis=1) > 1e-8)
@@ -110,7 +110,7 @@ def newton_step(group: Group, position: np.ndarray) -> np.ndarray:
     bond = bond_vectors(position, group.bonds)
     gap = np.einsum("cbk,cbk->cb", bond, bond) - group.length**2
     shift = spread(group, bond, solve(group, bond, 0.5 * gap))
-    return position - shift / group.mass[None, :, None]
+    return position - shift / group.mass[..., None]
 
 
 def project_velocities(topology: Topology, position: np.ndarray, velocity: np.ndarray, sweeps: int = 4) -> np.ndarray:
@@ -128,9 +128,8 @@ def project_velocities(topology: Topology, position: np.ndarray, velocity: np.nd
         Most repetitions; each removes the round-off of the one before.
     """
     out = np.array(velocity, dtype=np.float64)
-    for group in groups_of(topology):
-        if len(group.bonds):
-            out[group.beads] = project_group_velocities(group, position[group.beads], out[group.beads], sweeps)
+    for group in bonded_groups(topology):
+        out[group.beads] = project_group_velocities(group, position[group.beads], out[group.beads], sweeps)
     return out
 
 
@@ -138,7 +137,7 @@ def project_group_velocities(group: Group, position: np.ndarray, velocity: np.nd
     """Project the velocities of a group, (C, n, 3); see `project_velocities`."""
     if group.rod:
         return rod_velocities(group, position, velocity)
-    if group.site is not None:
+    if group.is_body:
         return body_velocities(group, position, velocity)
     velocity = velocity.copy()
     bond = bond_vectors(position, group.bonds)
@@ -152,8 +151,9 @@ def project_group_velocities(group: Group, position: np.ndarray, velocity: np.nd
         todo, rate = todo[rough], rate[rough]
         if len(todo) == 0:
             break
-        shift = spread(group, bond[todo], solve(group, bond[todo], rate))
-        velocity[todo] -= shift / group.mass[None, :, None]
+        own = group.rows(todo)
+        shift = spread(own, bond[todo], solve(own, bond[todo], rate))
+        velocity[todo] -= shift / own.mass[..., None]
     return velocity
 
 
@@ -170,7 +170,7 @@ def constraint_rank(group: Group, position: np.ndarray) -> int:
     bonds = len(group.bonds)
     if group.rod:
         return 3 * len(group.mass) - 5
-    if group.site is not None:
+    if group.is_body:
         return 3 * len(group.mass) - 6
     if not group.has_cycles or bonds == 0:
         return bonds
@@ -195,8 +195,10 @@ def degrees_of_freedom(topology: Topology, position: np.ndarray, copies: np.ndar
     copies : (M,) int64 array, optional
         How many molecules each stands for; default: itself.
     """
-    free = 0
-    for group in groups_of(topology):
-        one = 3 * int(np.isfinite(group.mass).sum()) - constraint_rank(group, position[group.beads[0]])
-        free += one * (len(group.molecules) if copies is None else int(copies[group.molecules].sum()))
+    times = np.ones(topology.molecules, dtype=np.int64) if copies is None else copies
+    free = 3 * int(times[topology.molecule_of_bead[~topology.fixed]].sum())
+    chains = are_chains(topology) & ~topology.flexible
+    free -= int((times * np.diff(topology.first_bond))[chains].sum())
+    for group in groups_of(topology, ~chains & ~topology.flexible):
+        free -= constraint_rank(group, position[group.beads[0]]) * int(times[group.molecules].sum())
     return free if topology.fixed.any() else free - 3

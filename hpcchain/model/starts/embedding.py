@@ -7,7 +7,7 @@ and contacts' errors are brought down together by the method of Levenberg and Ma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,11 +27,29 @@ REACHED = 1e-9  # relative error up to which projecting puts bonds right
 CLOSE = 1e-3  # relative error of bonds from which more tries are worth it: they can all but be met
 
 
+class Contacts(NamedTuple):
+    """Pairs of beads that may collide, and their contact distances [length]."""
+
+    first: np.ndarray
+    second: np.ndarray
+    distance: np.ndarray
+
+
+class Rows(NamedTuple):
+    """Pairs of beads whose distances are asked for: relative errors, their gradients, and sorts: 0 bond, 1 contact."""
+
+    first: np.ndarray
+    second: np.ndarray
+    error: np.ndarray
+    gradient: np.ndarray
+    sort: np.ndarray
+
+
 @dataclass
 class Embedding:
     """What was found: positions (n, 3) near the bonds, or None, and the smallest of the tries' largest bond errors."""
 
-    position: np.ndarray
+    position: np.ndarray | None
     error: float
 
 
@@ -55,7 +73,9 @@ def embed(group: Group, diameter: np.ndarray, self_contact: bool, seed: int, ind
     if n > MOST_BEADS:
         return Embedding(None, np.nan)
     scaled, ids = classical(group), group.molecules[0] + np.arange(n)
-    contacts = loose_pairs(group, diameter) if self_contact else (np.zeros(0, int), np.zeros(0, int), np.zeros(0))
+    contacts = (
+        loose_pairs(group, diameter) if self_contact else Contacts(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
+    )
     for start in range(max(2, min(STARTS, int(WORK / n**2)))):
         draws = normal(seed, Stream.TEMPLATE, ids, FIRST_DRAW + index * STARTS + start)[:, :3]
         stir = (0.05, 0.2, 0.5, 1.0)[start % 4] * float(group.length.mean())
@@ -81,8 +101,8 @@ def classical(group: Group) -> np.ndarray:
     return vectors[:, -3:] * np.sqrt(np.maximum(values[-3:], 0.0))
 
 
-def loose_pairs(group: Group, diameter: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (first, second, contact distance) of all pairs of beads that may collide."""
+def loose_pairs(group: Group, diameter: np.ndarray) -> Contacts:
+    """Return the Contacts of all pairs of beads that may collide."""
     n = len(diameter)
     first, second = np.triu_indices(n, 1)
     loose = np.ones((n, n), dtype=bool)
@@ -90,10 +110,10 @@ def loose_pairs(group: Group, diameter: np.ndarray) -> tuple[np.ndarray, np.ndar
     loose[pairs[:, 0], pairs[:, 1]] = loose[pairs[:, 1], pairs[:, 0]] = False
     kept = loose[first, second]
     first, second = first[kept], second[kept]
-    return first, second, 0.5 * (diameter[first] + diameter[second])
+    return Contacts(first, second, 0.5 * (diameter[first] + diameter[second]))
 
 
-def least_squares(group: Group, contacts: tuple, position: np.ndarray) -> tuple[np.ndarray, float, float]:
+def least_squares(group: Group, contacts: Contacts, position: np.ndarray) -> tuple[np.ndarray, float, float]:
     """Return positions after Levenberg and Marquardt's steps, and the largest relative errors of bonds and contacts.
 
     Contacts are asked to be a little open as long as bonds allow it, so that none is left just closed by rounding.
@@ -116,24 +136,25 @@ def least_squares(group: Group, contacts: tuple, position: np.ndarray) -> tuple[
     return position, largest(rows, 0), max(largest(rows, 1), 0.0) if spread == 1.0 else 0.0
 
 
-def errors(group: Group, contacts: tuple, position: np.ndarray, spread: float) -> tuple[float, tuple]:
-    """Return half the sum of squared relative errors, and (first, second, error, gradient, sort) of each that counts.
+def errors(group: Group, contacts: Contacts, position: np.ndarray, spread: float) -> tuple[float, Rows]:
+    """Return half the sum of squared relative errors, and the Rows that count.
 
-    Sort 0 is a bond, 1 a contact that is closer than `spread` times its distance.
+    Contacts count that are closer than `spread` times their distance.
     """
-    first, second = np.concatenate([group.bonds[:, 0], contacts[0]]), np.concatenate([group.bonds[:, 1], contacts[1]])
-    wanted = np.concatenate([group.length, spread * contacts[2]])
+    first = np.concatenate([group.bonds[:, 0], contacts.first])
+    second = np.concatenate([group.bonds[:, 1], contacts.second])
+    wanted = np.concatenate([group.length, spread * contacts.distance])
     apart = position[second] - position[first]
     distance = np.sqrt(np.einsum("ik,ik->i", apart, apart)) + EPS
     bonds = len(group.bonds)
     counts = (np.arange(len(first)) < bonds) | (distance < wanted)
     error, gradient = distance / wanted - 1.0, apart / (distance * wanted)[:, None]
     sort = (np.arange(len(first)) >= bonds).astype(int)
-    rows = tuple(each[counts] for each in (first, second, error, gradient, sort))
-    return 0.5 * float(np.sum(rows[2] ** 2)), rows
+    rows = Rows(*(each[counts] for each in (first, second, error, gradient, sort)))
+    return 0.5 * float(np.sum(rows.error**2)), rows
 
 
-def normal_equations(rows: tuple, n: int) -> tuple[np.ndarray, np.ndarray]:
+def normal_equations(rows: Rows, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the (3n, 3n) matrix and (3n,) right-hand side of a Gauss-Newton step."""
     first, second, error, gradient, _ = rows
     jacobian = np.zeros((len(first), n, 3))
@@ -144,7 +165,7 @@ def normal_equations(rows: tuple, n: int) -> tuple[np.ndarray, np.ndarray]:
     return jacobian.T @ jacobian, jacobian.T @ error
 
 
-def largest(rows: tuple, sort: int) -> float:
+def largest(rows: Rows, sort: int) -> float:
     """Return the largest error of bonds (sort 0) or contacts (1)."""
-    chosen = np.abs(rows[2][rows[4] == sort])
+    chosen = np.abs(rows.error[rows.sort == sort])
     return float(chosen.max()) if len(chosen) else 0.0

@@ -84,7 +84,7 @@ def reach_of(physics: Physics) -> float:
     return max(one.distances[-1] for one in physics.extended.potentials)
 
 
-def _near(box: Box, physics: Physics, position: np.ndarray) -> list:
+def _near(box: Box, physics: Physics, position: np.ndarray) -> list[np.ndarray]:
     """Return arrays of pairs of rows, the lower first, among which are all that are near enough for a step."""
     pairs = near_pairs(box, position, reach_of(physics))
     return [np.sort(np.column_stack(pair), axis=1) for pair in pairs] or [np.zeros((0, 2), dtype=np.int64)]
@@ -92,7 +92,7 @@ def _near(box: Box, physics: Physics, position: np.ndarray) -> list:
 
 def _levels(topology: Topology, physics: Physics, i: np.ndarray, j: np.ndarray, distance: np.ndarray) -> np.ndarray:
     """Return on which level pairs of beads are by their distances."""
-    names, of = bead_types(topology)
+    names, of = bead_types(topology, physics)
     found = np.zeros(len(i), dtype=np.int64)
     for one in physics.extended.potentials:
         a, b = (names.index(name) for name in one.types)

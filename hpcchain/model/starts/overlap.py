@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ MANY = 100_000  # beads from which on a kernel looks for pairs: it takes a quart
 
 
 def wall_overlap(
-    box: Box, topology: Any, position: np.ndarray, tolerance: float = 1e-9
+    box: Box, topology: Topology, position: np.ndarray, tolerance: float = 1e-9
 ) -> tuple[int, int, float] | None:
     """Return (bead, axis, depth) of the bead that reaches furthest into a wall, or None when none does.
 
@@ -41,7 +41,9 @@ def wall_overlap(
     return (int(at), int(axes[axis]), float(depth[at, axis])) if excess[at, axis] > 0.0 else None
 
 
-def bead_overlap(box: Box, topology: Topology, position: np.ndarray, tolerance: float = 1e-9) -> tuple[int, int, float]:
+def bead_overlap(
+    box: Box, topology: Topology, position: np.ndarray, tolerance: float = 1e-9
+) -> tuple[int, int, float] | None:
     """Return (bead, bead, distance) of two beads that overlap, or None when none do.
 
     Nearest images are taken in the separation. Pairs that bonds or few of them join (`exclude`), and pairs of a
@@ -162,7 +164,7 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
         yield from _ranges(sequence, source, first, last)
 
 
-def _half_shell() -> list:
+def _half_shell() -> list[tuple[int, int, int]]:
     offsets = [(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)]
     return [offset for offset in offsets if offset >= (0, 0, 0)]
 

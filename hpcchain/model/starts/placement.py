@@ -13,6 +13,7 @@ from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.exclusion import adjacency, excluded_in
 from hpcchain.model.molecules.independence import require_independent_shapes
 from hpcchain.model.molecules.rods import sites
+from hpcchain.model.physics.constants import DistanceLimit
 from hpcchain.model.physics.step_potentials import pairs_apart
 from hpcchain.model.physics.walls import enclosures
 from hpcchain.model.random import Stream
@@ -39,7 +40,12 @@ class NoArrangement(ConfigError):
 
 
 def place(
-    config: Config, box: Box, topology: Topology, scale: float, parallel: bool = False, known: dict | None = None
+    config: Config,
+    box: Box,
+    topology: Topology,
+    scale: float,
+    parallel: bool = False,
+    known: dict[int, np.ndarray] | None = None,
 ) -> np.ndarray:
     """Return random positions without overlaps of beads shrunk by a factor, bonds at full length.
 
@@ -114,7 +120,7 @@ def difficulty(group: Group) -> tuple[bool, int, int]:
     return (not (group.has_cycles or group.is_stiff), -len(group.mass), int(group.molecules[0]))
 
 
-def make_grid(box: Box, topology: Topology, scale: float) -> tuple:
+def make_grid(box: Box, topology: Topology, scale: float) -> tuple[np.ndarray, ...]:
     """Return the kernel's empty grid, with cells at least one shrunk contact distance wide."""
     width = max(scale * float(topology.diameter.max()), (box.volume / max(topology.beads, 1)) ** (1.0 / 3.0))
     shape = np.clip(np.floor(box.size / (width * (1.0 + 1e-9))), 1.0, 2.0**20).astype(np.int64)
@@ -160,8 +166,8 @@ def spanning_tree(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(sequence), np.array(parent), np.array(lengths)
 
 
-def rules_of(config: Config, topology: Topology, group: Group) -> list:
-    """Return the limits of distances of a kind, a list of (separation, least, most), with room for contacts.
+def rules_of(config: Config, topology: Topology, group: Group) -> list[DistanceLimit]:
+    """Return the limits of distances of a kind, with room for contacts.
 
     Beads keep the distance of full ones from the start on: while they grow, limits are as they are in the end.
     """
@@ -170,12 +176,14 @@ def rules_of(config: Config, topology: Topology, group: Group) -> list:
     kind = config.molecules[topology.kind[group.molecules[0]]]
     contact = float(np.max(kind.diameter)) if kind.self_contact else 0.0
     return [
-        (separation, max(least, contact) if separation > kind.exclude else least, most)
+        DistanceLimit(separation, max(least, contact) if separation > kind.exclude else least, most)
         for separation, least, most in kind.distance_limits
     ]
 
 
-def tree_limits(group: Group, sequence: np.ndarray, rules: list) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def tree_limits(
+    group: Group, sequence: np.ndarray, rules: list[DistanceLimit]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return which distances beads placed in an order keep from those before them.
 
     Returns
@@ -216,7 +224,7 @@ def shapes_within(config: Config, topology: Topology, group: Group, shapes: np.n
 
 def shape_of(group: Group) -> np.ndarray:
     """Return (1, n, 3) positions of a rod's or rigid body's beads about its centre of mass."""
-    return straight(group) if group.site is None else group.site[None]
+    return group.site[None] if group.is_body else straight(group)
 
 
 def straight(group: Group, axis: int = 0) -> np.ndarray:
@@ -229,7 +237,9 @@ def longest_axis(box: Box) -> int:
     return int(np.lexsort((-box.size, box.boundary == WALL))[0])
 
 
-def conformations(config: Config, topology: Topology, group: Group, scale: float, known: dict) -> np.ndarray:
+def conformations(
+    config: Config, topology: Topology, group: Group, scale: float, known: dict[int, np.ndarray]
+) -> np.ndarray:
     """Return (k, n, 3) random conformations of a kind with closed bonds, for full beads or else for shrunk ones.
 
     `known` keeps those for full beads, by the kind's first molecule, from one scale to the next.
@@ -280,7 +290,7 @@ def full_conformations(
     return np.zeros((0, len(diameter), 3))
 
 
-def several(group: Group, first: np.ndarray, another: Callable) -> np.ndarray:
+def several(group: Group, first: np.ndarray, another: Callable[[int], np.ndarray | None]) -> np.ndarray:
     """Return (k, n, 3): the first conformation and others, `another(number)`, as many as are wanted and found."""
     wanted = min(CONFORMATIONS, len(group.molecules))
     found = [first] + [another(k) for k in range(1, wanted)]

@@ -8,14 +8,14 @@ is the same whoever makes it, and no bit of a bead depends on how beads are shar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.model.composition import Composition, composition_of, running_sum
-from hpcchain.model.molecules.equal_shapes import groups_of
+from hpcchain.model.molecules.equal_shapes import groups_of, parted
 from hpcchain.model.starts.constraints import EPS, degrees_of_freedom, project_group
 from hpcchain.model.starts.overlap import bead_overlap
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Box, Topology
 
 UNIT = 4096
+NO_BEADS = np.zeros((0, 0), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,13 @@ class Copies:
         Of all copies together.
     """
 
-    def __init__(self, box: Box, topology: Topology, position: np.ndarray, numbers: list | tuple) -> None:
+    def __init__(
+        self, box: Box, topology: Composition | Topology, position: np.ndarray, numbers: Sequence[int]
+    ) -> None:
         one = composition_of(topology)
         self._one, self._position, self._small, self._numbers = one, position, box, tuple(numbers)
-        self._members = [
-            np.flatnonzero(one.class_of(np.arange(one.molecules)) == kind) for kind in range(one.prototypes.molecules)
-        ]
+        molecules = np.arange(one.molecules)
+        self._members = parted(molecules, one.class_of(molecules))
         self._groups = groups_of(one.prototypes)
         self.count = math.prod(numbers)
         self.box = replace(box, size=box.size * np.array(numbers))
@@ -87,7 +89,7 @@ class Copies:
 
     def group(self, unit: Unit) -> Group:
         """Return the Group of a unit's molecules; it does not know which beads are theirs."""
-        return replace(self._groups[unit.kind], molecules=np.arange(unit.first, unit.last), beads=None)
+        return replace(self._groups[unit.kind], molecules=np.arange(unit.first, unit.last), beads=NO_BEADS)
 
     def positions(self, unit: Unit) -> np.ndarray:
         """Return positions (C, n, 3) of a unit's molecules: shifted by whole box lengths, then put onto the bonds."""
@@ -98,7 +100,7 @@ class Copies:
         """Return how far the beads of a unit have been moved to put them onto the bonds, at most [length]."""
         return float(np.sqrt(np.sum((position - self._shifted(unit)) ** 2, axis=2).max()))
 
-    def overlap(self, tolerance: float) -> tuple[int, int, float]:
+    def overlap(self, tolerance: float) -> tuple[int, int, float] | None:
         """Return (bead, bead, distance) of two beads of one copy that overlap, or None; see `bead_overlap`.
 
         Before rounding all copies have the separations that one and its periodic images have. So it is enough to look

@@ -8,9 +8,9 @@ exact, so no bit depends on who adds what.
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Sums:
     The sums are those of mass, momentum along each axis, twice the kinetic energy, and squared speed.
     """
 
-    mass: Any = ZERO
+    mass: Fraction = ZERO
     x: Fraction = ZERO
     y: Fraction = ZERO
     z: Fraction = ZERO
@@ -41,8 +41,15 @@ class Sums:
 
     def __add__(self, other: Sums) -> Sums:
         """Return what two parts add up to."""
-        *sums, furthest = zip(astuple(self), astuple(other), strict=True)
-        return Sums(*map(sum, sums), max(furthest))  # type: ignore[arg-type, call-arg]
+        return Sums(
+            self.mass + other.mass,
+            self.x + other.x,
+            self.y + other.y,
+            self.z + other.z,
+            self.energy + other.energy,
+            self.squared + other.squared,
+            max(self.projected, other.projected),
+        )
 
 
 class Thermal:
@@ -92,7 +99,7 @@ class Thermal:
             position = self._copies.positions(unit)
             velocity = self._scale * (self._drawn(unit, position) - self._drift)
             velocity = self._on_bonds(unit, position, velocity)  # the round-off that resting and scaling brought back
-            pieces.append(tuple(within(unit, rows, low, high) for rows in (position, velocity)))  # type: ignore[arg-type]
+            pieces.append((within(unit, position, low, high), within(unit, velocity, low, high)))
         return State.at_time_zero(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
 
     def _sums_of(self, unit: Unit, low: int, high: int) -> Sums:
@@ -100,8 +107,9 @@ class Thermal:
         velocity = within(unit, self._drawn(unit, position), low, high)
         mass = within(unit, self._masses(unit), low, high)
         squared = np.einsum("ik,ik->i", velocity, velocity)
-        columns = (mass, *(mass * velocity.T), mass * squared, squared)
-        return Sums(*map(exact_sum, columns), self._copies.projected(unit, position))  # type: ignore[call-arg]
+        x, y, z = map(exact_sum, mass * velocity.T)
+        projected = self._copies.projected(unit, position)
+        return Sums(exact_sum(mass), x, y, z, exact_sum(mass * squared), exact_sum(squared), projected)
 
     def _drawn(self, unit: Unit, position: np.ndarray) -> np.ndarray:
         """Return velocities (C, n, 3) of a unit that satisfy the bonds, of the temperature in the mean."""
@@ -129,13 +137,13 @@ MOST = 1 << 26
 """Numbers taken at once: so many halves of their digits are added in a float64 without rounding."""
 
 
-def exact_sum(values: np.ndarray) -> Any:
+def exact_sum(values: np.ndarray) -> Fraction:
     """Return the sum of an array of finite float64, of any shape, as a Fraction; its float is the nearest one."""
     values = np.ravel(values)
     return sum((_sum(values[begin : begin + MOST]) for begin in range(0, len(values), MOST)), Fraction(0))
 
 
-def _sum(values: np.ndarray) -> Any:
+def _sum(values: np.ndarray) -> Fraction:
     mantissa, exponent = np.frexp(values)
     digits = np.ldexp(mantissa, DIGITS).astype(np.int64)
     low, total = int(exponent.min()), 0

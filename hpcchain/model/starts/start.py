@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.config.demands.check import untried_speed, walls_of
+from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import LENGTHS, MASSES, PLACES
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
-from hpcchain.model.directors import build_directors
 from hpcchain.model.molecules.bodies import body_length, body_positions, body_velocities
 from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.molecules.equal_shapes import groups_of
@@ -34,6 +34,7 @@ from hpcchain.model.physics.walls import at_rest, outside
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
+from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.starts.wholeness import images_of, made_whole
 from hpcchain.model.system import WALL, KindPhysics, Options, Physics, State, System
@@ -115,7 +116,7 @@ def require_still(config: Config) -> None:
     """Raise ConfigError where velocities are given of fixed beads that are not theirs."""
     first = 0
     for index, kind in enumerate(config.molecules):
-        given = kind.velocities.reshape(kind.count, kind.beads, 3)[:, kind.pinned]
+        given = required(kind.velocities).reshape(kind.count, kind.beads, 3)[:, kind.pinned]
         wrong = np.argwhere(np.any(given != np.array(kind.fixed_velocity or (0.0, 0.0, 0.0)), axis=2))
         if len(wrong):
             bead = first + int(wrong[0, 0]) * kind.beads + int(np.flatnonzero(kind.pinned)[wrong[0, 1]])
@@ -145,7 +146,7 @@ def require_within(config: Config, position: np.ndarray, diameter: np.ndarray, i
         wall = shapes[shape]
         raise ConfigError(
             f"{config.source}: wall: bead {ids[bead]} reaches {depth[bead, shape]:.6g} beyond the {wall.shape} of "
-            f"radius {wall.radius:g} about {[*wall.center]}; move it inside, or enlarge wall.radius"
+            f"radius {wall.radius:g} about {[*required(wall.center)]}; move it inside, or enlarge wall.radius"
         )
 
 
@@ -175,7 +176,7 @@ def require_no_rest(config: Config, box: Box, topology: Topology, position: np.n
             )
 
 
-def check_start(source: str, box: Box, topology: Any, position: np.ndarray, velocity: np.ndarray) -> None:
+def check_start(source: str, box: Box, topology: Topology, position: np.ndarray, velocity: np.ndarray) -> None:
     """Raise ConfigError unless a start satisfies its bonds and nothing overlaps, to 1e-9 relative.
 
     Parameters
@@ -231,7 +232,7 @@ def check_molecules(
         )
 
 
-def require_tried(source: str, topology: Any, position: np.ndarray, squared: float) -> None:
+def require_tried(source: str, topology: Topology, position: np.ndarray, squared: float) -> None:
     """Raise ConfigError for masses, lengths and speeds that have not been tried (`hpcchain.config.keys.values`).
 
     Parameters
@@ -261,7 +262,7 @@ def require_tried(source: str, topology: Any, position: np.ndarray, squared: flo
         raise ConfigError(f"{source}: molecule.velocities: they are too far from the diameters: {why}")
 
 
-def require_apart(source: str, topology: Composition | Topology, pair: tuple | None) -> None:
+def require_apart(source: str, topology: Composition | Topology, pair: tuple[int, int, float] | None) -> None:
     """Raise ConfigError where there is a pair of overlapping beads, (bead, bead, distance)."""
     if pair is not None:
         i, j, distance = pair
@@ -323,7 +324,7 @@ def stretching(
 def _check_rods(
     source: str, topology: Topology, position: np.ndarray, velocity: np.ndarray, ids: np.ndarray, typical: float
 ) -> None:
-    for group in (group for group in groups_of(topology) if group.rod):
+    for group in groups_of(topology, topology.rod):
         x, v = position[group.beads], velocity[group.beads]
         length = group.length.sum()
         _require_near(
@@ -343,7 +344,7 @@ def _check_rods(
 def _check_bodies(
     source: str, topology: Topology, position: np.ndarray, velocity: np.ndarray, ids: np.ndarray, typical: float
 ) -> None:
-    for group in (group for group in groups_of(topology) if group.site is not None):
+    for group in groups_of(topology, topology.body):
         x, v = position[group.beads], velocity[group.beads]
         length = body_length(group.site)
         _require_near(
@@ -366,7 +367,7 @@ def _speeds(velocity: np.ndarray, typical: float) -> np.ndarray:
 
 
 def _require_near(
-    key: str, where: str, rule: str, group: Group, ids: np.ndarray, difference: np.ndarray, scale: Any
+    key: str, where: str, rule: str, group: Group, ids: np.ndarray, difference: np.ndarray, scale: np.ndarray | float
 ) -> None:
     """Raise ConfigError with the bead whose difference is the largest share of the scale, if that is too large."""
     off = np.sqrt(np.sum(difference**2, axis=2))
@@ -387,7 +388,7 @@ def _of(group: Group, values: np.ndarray, bead: int) -> float:
     return float(values[group.beads == bead][0])
 
 
-def build_physics(config: Config, topology: Any, velocity: np.ndarray) -> Physics:
+def build_physics(config: Config, topology: Topology, velocity: np.ndarray) -> Physics:
     """Return the constants of a run; the clock's tick follows from the contact distance and the root mean square speed.
 
     Parameters
@@ -416,22 +417,18 @@ def physics_with(config: Config, tick: float) -> Physics:
         tick=tick,
         restitution=config.contact.restitution,
         contact_time=config.contact.contact_time,
-        kinds=tuple(KindPhysics(**settings(each)) if each else None for each in own) if any(own) else (),
+        kinds=tuple(settings(each) if each else None for each in own) if any(own) else (),
         steps=stepping(config),
         extended=beyond_smooth_beads(config),
-        **settings(config.propagator),
+        **vars(settings(config.propagator)),
     )
 
 
-def settings(propagator: PropagatorSection) -> dict:
+def settings(propagator: PropagatorSection) -> KindPhysics:
     """Return what Physics has from a PropagatorSection."""
-    return {
-        "propagator": propagator.name,
-        "stages": propagator.stages,
-        "step": propagator.step or 0.0,
-        "tolerance": propagator.tolerance,
-        "options": options(propagator),
-    }
+    return KindPhysics(
+        propagator.name, propagator.stages, propagator.step or 0.0, propagator.tolerance, options(propagator)
+    )
 
 
 def options(propagator: PropagatorSection) -> Options:
@@ -447,7 +444,7 @@ def stepping(config: Config) -> SteppedPhysics | None:
     """Return the steps, potentials, field and thermostat of a checked input; None for the engine of events."""
     if config.steps is None:
         return None
-    heat, sides = config.thermostat, [one for one in config.walls if one.side is not None]
+    heat, walls = config.thermostat, config.walls
     return SteppedPhysics(
         **asdict(config.steps),
         simultaneous=config.contact.simultaneous,
@@ -455,7 +452,7 @@ def stepping(config: Config) -> SteppedPhysics | None:
         pairs=tuple(
             PairConstants(one.types, one.restitution, None, None, one.friction) for one in config.contact.pairs
         ),
-        walls={one.side: one.restitution for one in sides if one.restitution is not None},
+        walls={one.side: one.restitution for one in walls if one.side is not None and one.restitution is not None},
         potentials=tuple(PotentialConstants(**vars(one)) for one in config.potentials),
         gravity=config.external.gravity,
         thermostat=None if heat is None else ThermostatConstants(**vars(heat)),
@@ -480,14 +477,14 @@ def beyond_smooth_beads(config: Config) -> ExtendedPhysics:
         rough=spinning(config) if config.is_rough else None,
         orientations=directed(config) if config.is_rough else (),
         potentials=tuple(
-            StepPotential(pair, tuple(one.distances), tuple(one.energies))
+            StepPotential(pair, required(one.distances), required(one.energies))
             for one in config.potentials
             for pair in type_pairs(one.types, type_names(config.molecules))
         ),
         distance_limits=limits(config),
         gravity=tuple(config.external.gravity) if any(config.external.gravity) else (),
         walls=walls_of(config),
-        thermostat=None if heat is None else AndersenThermostat(heat.temperature, heat.rate),
+        thermostat=None if heat is None else AndersenThermostat(heat.temperature, required(heat.rate)),
         seed=config.initial.seed if thermal else None,
         fixed_speed=max((float(np.linalg.norm(kind.fixed_velocity or 0.0)) for kind in config.molecules), default=0.0),
     )
@@ -515,7 +512,7 @@ def moved_from_outside(config: Config) -> ExtendedPhysics:
 
     Walls at rest with a restitution of their own stand in `Physics.steps` alone, fixed beads at rest in the topology.
     """
-    keeps = config.steps.integrator == "contact"
+    keeps = required(config.steps).integrator == "contact"
     return ExtendedPhysics(
         impulses=keeps,
         rough=spinning(config) if keeps and config.contact.rubs else None,

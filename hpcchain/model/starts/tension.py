@@ -50,8 +50,8 @@ def _portions(group: Group, bond: np.ndarray, right: np.ndarray) -> Iterator[tup
 def solve_chain(mass: np.ndarray, bond: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve the tridiagonal equations of chains (Thomas algorithm, all molecules side by side)."""
     inverse = 1.0 / mass
-    diagonal = (inverse[:-1] + inverse[1:]) * np.einsum("cbk,cbk->cb", bond, bond)
-    beside = -inverse[1:-1] * np.einsum("cbk,cbk->cb", bond[:, :-1], bond[:, 1:])
+    diagonal = (inverse[..., :-1] + inverse[..., 1:]) * np.einsum("cbk,cbk->cb", bond, bond)
+    beside = -inverse[..., 1:-1] * np.einsum("cbk,cbk->cb", bond[:, :-1], bond[:, 1:])
     pivot, x = diagonal.T.copy(), right.T.copy()
     beside = np.ascontiguousarray(beside.T)
     for i in range(1, len(pivot)):
@@ -129,7 +129,7 @@ def along(group: Group, bond: np.ndarray, vector: np.ndarray) -> np.ndarray:
 def spread(group: Group, bond: np.ndarray, multiplier: np.ndarray) -> np.ndarray:
     """Return G^T x: per bead the sum of its bonds' multipliers times bond vectors; (C, b) to (C, n, 3)."""
     force = multiplier[..., None] * bond
-    out = np.zeros((len(group.mass), len(bond), 3))
+    out = np.zeros((group.mass.shape[-1], len(bond), 3))
     if group.is_chain:
         out[1:] += force.swapaxes(0, 1)
         out[:-1] -= force.swapaxes(0, 1)

@@ -25,12 +25,12 @@ import numpy as np
 from hpcchain.config.demands.check import walls_of
 from hpcchain.errors import ConfigError, WindowError
 from hpcchain.io.growth_state import GrowthState
-from hpcchain.model.directors import build_directors
 from hpcchain.model.molecules.independence import DependentBonds
 from hpcchain.model.physics.walls import volume_within
 from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.placement import NoArrangement, place
+from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import build_physics, moved_along, physics_with, while_growing
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import State, System

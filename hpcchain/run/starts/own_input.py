@@ -13,7 +13,9 @@ from hpcchain.config import load_config
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.checkpoint.layout import wrong_contents
-from hpcchain.model.directors import build_directors
+from hpcchain.model.composition import composition_of
+from hpcchain.model.physics.extended import is_extended
+from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import gathered
@@ -101,13 +103,15 @@ def checked_outline(path: Path) -> Any:
 
 def _energy_problem(system: System, energy: float | None, mpi: Communicator | None) -> Any:
     """Return that a run has lost or won energy since its first report where it must not, or None; collective."""
-    # A molecule's is the same all along a segment, so segments may have begun at different times.
+    # A molecule's is the same all along a segment, so segments may have begun at different times; a part's is not.
     known = energy is not None and all(
-        one.propagator == "taylor" and one.tolerance <= 1e-9 and not (one.steps or one.extended)
+        one.propagator == "taylor"
+        and one.tolerance <= 1e-9
+        and not (one.steps or one.options.stretches or is_extended(one))
         for one in system.physics.every()
     )
     topology, velocity = system.topology, system.state.velocity
-    ids = np.arange(len(velocity)) if system.held is None else topology.beads_of(system.held)
+    ids = np.arange(len(velocity)) if system.held is None else composition_of(topology).beads_of(system.held)
     mass = topology.prototypes.mass[topology.prototype_of(ids)]
     parts = gathered(mpi, (len(ids), 0.5 * float(mass @ np.einsum("ik,ik->i", velocity, velocity))))
     beads, found = (sum(column) for column in zip(*parts, strict=True))

@@ -17,6 +17,7 @@ from hpcchain.config.keys.key import MOST_BEADS
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import write_start
 from hpcchain.model.clock import tick_for
+from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.replicate_system import Copies
 from hpcchain.model.starts.replicate_velocities import Sums, Thermal
 from hpcchain.model.starts.start import TOLERANCE, physics_with, require_apart
@@ -138,6 +139,6 @@ def whole_positions(system: System, comm: Single | World) -> np.ndarray:
     """Return the positions (N, 3) of all beads of a system of which each rank may have a part; collective."""
     if system.held is None:
         return system.state.position
-    ids = system.topology.beads_of(system.held)
+    ids = composition_of(system.topology).beads_of(system.held)
     found = slabs.whole(comm.mpi, system.topology.beads, ids, {"position": system.state.position})
     return np.ascontiguousarray(found["position"])

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.config.demands.potentials import Bonds, check_bonds, longest_of
+from hpcchain.config.demands.check import check
 from hpcchain.config.demands.units import Beads, check_units
 from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
-from hpcchain.model.directors import build_directors, step_of
 from hpcchain.model.physics.extended import complete, first_rows
 from hpcchain.model.physics.spins import draw_orientations, orientations_at
 from hpcchain.model.rotation import unit
 from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
+from hpcchain.model.starts.spins import build_directors, step_of
 from hpcchain.model.starts.start import (
     TOLERANCE,
     build_physics,
@@ -31,7 +31,7 @@ from hpcchain.model.starts.start import (
     require_within,
 )
 from hpcchain.model.system import State, System
-from hpcchain.model.topology import build_box, build_composition
+from hpcchain.model.topology import build_box, build_composition, sections_of
 from hpcchain.parallel import slabs
 from hpcchain.parallel.agreement import agree, is_parallel
 from hpcchain.parallel.comm import Single
@@ -97,7 +97,7 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
         return replace(fresh_system(config, found, topology, comm), directors=directors)
     if comm.size > 1:
         found = read_checkpoint(path, comm.mpi)
-        topology = topology.whole()  # type: ignore[union-attr]
+    topology = topology.whole()
     system = replace(found.system, topology=topology)
     require_tried(str(path), topology, system.state.position, float(np.mean(np.sum(system.state.velocity**2, axis=1))))
     fresh = is_fresh(system.state)
@@ -111,7 +111,7 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     state.image[:] = image
     state.extra = spins_of(found, comm, replace(system, physics=physics), ids, extra)
-    require_limits(str(path), topology, physics, position, np.arange(topology.beads))  # type: ignore[arg-type]
+    require_limits(str(path), topology, physics, position, np.arange(topology.beads))
     return System(system.box, topology, state, physics, directors=directors)
 
 
@@ -131,12 +131,13 @@ def moved_to(
 
 
 def spins_of(found: Checkpoint, comm: Single | World, system: System, ids: np.ndarray, extra: np.ndarray) -> np.ndarray:
-    """Return `State.extra` of a run that starts with the angular velocities of another; no columns if that has none.
+    """Return `State.extra` of a run that starts with the angular velocities of another; no columns if one has none.
 
     So it does with the other's orientations; if that has none, they are random. `ids` and `extra` are this rank's.
     """
     topology, there = system.topology, found.system.physics.extended
-    if there.rough is None:
+    rough = system.physics.extended.rough
+    if there.rough is None or rough is None:
         return np.zeros((topology.beads, 0))
     given = {"spin": extra[:, L.SPIN : L.SPIN + 3]}
     if there.orientations:
@@ -147,7 +148,7 @@ def spins_of(found: Checkpoint, comm: Single | World, system: System, ids: np.nd
     if "orientation" in given:
         rows[:, L.ORIENTATION : L.ORIENTATION + 4] = unit(given["orientation"])
     else:
-        draw_orientations(system, rows, np.arange(topology.beads))
+        draw_orientations(system, rough.seed, rows, np.arange(topology.beads))
     return rows
 
 
@@ -178,10 +179,11 @@ def fresh_system(config: Config, found: Checkpoint, topology: Any, comm: Single 
 
 def check_beads(path: str, system: System, comm: Single | World) -> None:
     """Raise ConfigError on every rank unless the beads are a possible start, as `check_start` does; collective."""
-    topology, state, failure = system.topology, system.state, None
+    state, failure = system.state, None
     if system.held is None:
-        check_start(path, system.box, topology, state.position, state.velocity)
+        check_start(path, system.box, system.topology.whole(), state.position, state.velocity)
         return
+    topology = composition_of(system.topology)
     total = comm.allreduce(np.array([len(state.velocity), np.sum(state.velocity**2)]))
     try:
         check_molecules(
@@ -212,23 +214,32 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
     found = read_part(path, mpi)
     require_own_input(found, path, mpi)
     require_same_box(config, path, found.system.box)
-    for index, one in enumerate(config.potentials):
-        for name in set(one.types or ()) - set(found.system.topology.names) if not config.molecules else ():
-            raise ConfigError(
-                f"{config.source}: potential[{index}].types: {name!r} is no type of beads in the start file {path}; "
-                f"types are {', '.join(found.system.topology.names)}"
-            )
-    if config.steps is not None and not config.molecules:
-        require_acting(config, str(path), found.system.topology)
     if config.steps is None:
         require_hard(config, str(path), found.system.topology)
     topology = agreed_topology(config, path, found.system.topology, mpi)
+    if not config.molecules:
+        require_possible(config, path, found)
     one, thermal = composition_of(topology).prototypes, 32.0 * found.system.physics.tick  # `tick_for`
     try:
         check_units(config, Beads(float(one.diameter.min()), float(one.mass.min()), thermal))
     except Wrong as wrong:
         raise ConfigError(f"{config.source}: {wrong}") from None
     return found, topology
+
+
+def require_possible(config: Config, path: str, found: Checkpoint) -> None:
+    """Raise ConfigError where an input that names no molecules is impossible with those of its start file."""
+    system = found.system
+    turning = None if system.directors is None else system.directors.moment > 0.0
+    whole = replace(config, molecules=sections_of(system.topology, turning))
+    try:
+        check(whole)
+    except Wrong as wrong:
+        raise ConfigError(f"{config.source}: {wrong}; molecules are those of the start file {path}") from None
+    if config.steps is not None:
+        from hpcchain.steps.engine import require_room  # kernels that other runs need not load
+
+        require_room(whole)
 
 
 def require_hard(config: Config, path: str, topology: Composition | Topology) -> None:
@@ -240,20 +251,6 @@ def require_hard(config: Config, path: str, topology: Composition | Topology) ->
                 f'{config.source}: run.engine: "events" would take the {what} of the start file {path} as {like} ones; '
                 'set run.engine = "steps", or build a start of other molecules'
             )
-
-
-def require_acting(config: Config, path: str, topology: Composition | Topology) -> None:
-    """Raise ConfigError where potentials do not hold the flexible bonds of a file's molecules, or hold nothing else."""
-    kinds, one = [], composition_of(topology).prototypes
-    names = np.array(one.type_names, dtype=object)[one.bead_type]
-    for k in range(one.molecules):
-        rows = slice(one.first_bond[k], one.first_bond[k + 1])
-        longest = longest_of(names[one.bonds[rows, 0]], names[one.bonds[rows, 1]], one.bond_length[rows])
-        kinds.append(Bonds(f"{path}: molecule", bool(one.flexible[k]), longest, not (one.rod[k] or one.body[k])))
-    try:
-        check_bonds(config, kinds)
-    except Wrong as wrong:
-        raise ConfigError(f"{config.source}: {wrong}") from None
 
 
 def directors_from(config: Config, found: Checkpoint, topology: Any, mpi: Communicator | None) -> Directors:

@@ -15,7 +15,7 @@ from hpcchain.config.demands.contacts import check_apart
 from hpcchain.config.demands.stepping import require_whole
 from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import CodeError, HpcchainError, UsageError
-from hpcchain.model.physics.spins import with_spins
+from hpcchain.model.starts.spins import with_spins
 from hpcchain.model.starts.start import build_system, stepping
 from hpcchain.own_folder import Unusable, require_own_file
 from hpcchain.parallel.agreement import agree, from_root, rank_of

@@ -19,7 +19,7 @@ from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.bodies import body_length
 from hpcchain.model.molecules.rods import longest_rod
-from hpcchain.model.physics.extended import complete, is_extended
+from hpcchain.model.physics.extended import complete, is_extended, types_of_contacts
 from hpcchain.model.physics.external import gravity_of
 from hpcchain.model.physics.step_potentials import (
     bead_types,
@@ -71,7 +71,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
         par[L.CAP] = float(np.max(box.size))
     par[L.CAP] *= 1.0 - 1e-9
     par[L.CONTACT_RATE] = contact_rate(physics.longest_contact_time)
-    par[L.PAIR_COLUMNS] = len(topology.type_names) + L.SIDES + len(shapes_of(physics))
+    par[L.PAIR_COLUMNS] = len(types_of_contacts(topology.type_names, physics)[0]) + L.SIDES + len(shapes_of(physics))
     par[L.GRAVITY : L.GRAVITY + L.AXES] = gravity_of(physics)
     par[L.FALL] = np.sqrt(np.sum(gravity_of(physics) ** 2))
     par[L.SIMULTANEOUS] = physics.tick * 2.0**-20
@@ -324,15 +324,14 @@ def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) 
     rows = complete(system.state.extra, system.physics, inside)
     extra = aligned_zeros((len(at), rows.shape[1]))
     extra[:] = rows[at]
-    extra[:, L.BEAD_TYPE] = bead_types(composition_of(system.topology).prototypes)[1][like]
+    extra[:, L.BEAD_TYPE] = bead_types(composition_of(system.topology).prototypes, system.physics)[1][like]
     return {"extra": extra}
 
 
 def contact_arrays(system: System) -> dict:
     """Return the coefficients of contacts, one row for all where runs are not extended, and scratch for impulses."""
-    table = coefficient_table(system.physics, composition_of(system.topology).type_names).reshape(
-        -1, L.PAIR_COEFFICIENTS
-    )
+    types, _ = types_of_contacts(composition_of(system.topology).type_names, system.physics)
+    table = coefficient_table(system.physics, types).reshape(-1, L.PAIR_COEFFICIENTS)
     return {"coefficients": table if is_extended(system.physics) else table[:1].copy(), "tangential": np.zeros(3)}
 
 

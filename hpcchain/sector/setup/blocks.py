@@ -80,13 +80,13 @@ class Blocks:
     def classes(self) -> MoleculeClasses:
         """Return the classes of the parts, whose tables know of the bonds that join them."""
         classes = MoleculeClasses(self.system, self)
-        whole = self.whole.prototypes
+        whole, inertia = self.whole.prototypes, self.whole.prototypes.inertia
         for c, sizes in enumerate(self.sizes):
             bead, bond = int(whole.first_bead[c]), int(whole.first_bond[c])
             for k, n in enumerate(np.cumsum(sizes)[:-1]):
                 row = classes.rows[self.first_class[c] + k]
                 last = row[L.MOL_TABLE] + (row[L.MOL_TILES] - 1) * W.TABLE
-                classes.table[last + W.LANES] = 1.0 / whole.inertia[bead + n]
+                classes.table[last + W.LANES] = 1.0 / inertia[bead + n]
                 classes.table[last + W.TABLE_MASK + W.LANES - 1] = 1.0
                 classes.table[last + W.TABLE_LEN2 + W.LANES - 1] = whole.bond_length[bond + n - 1] ** 2
         needed = (tiles(self.longest) + 2) * W.TILE

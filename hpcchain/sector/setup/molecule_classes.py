@@ -15,7 +15,7 @@ from hpcchain.model.molecules.bond_graph import LANES as STRIDE_LANES
 from hpcchain.model.molecules.bond_graph import build_structure
 from hpcchain.model.molecules.exclusion import adjacency, excluded_pairs
 from hpcchain.model.molecules.rods import molecule_sites
-from hpcchain.model.physics.extended import is_extended
+from hpcchain.model.physics.extended import is_extended, types_of_contacts
 from hpcchain.model.physics.external import gravity_of
 from hpcchain.propagators.catalogue import PROPAGATORS, STEP_SOLVER_CODES
 from hpcchain.propagators.collocation.collocation_molecule import SOLVER, stage_table, stages_workspace
@@ -59,7 +59,9 @@ class MoleculeClasses:
         self.composition, self.blocks = composition_of(system.topology), blocks
         topology = self.composition.prototypes
         self.rows = np.zeros((topology.molecules, L.MOL_COLUMNS), dtype=np.int64)
+        types = types_of_contacts(topology.type_names, system.physics)[1][topology.bead_type]
         tables, graphs = [np.zeros(0)], [np.zeros(1, dtype=np.int64)]
+        table_end, graph_end = 0, 1
         self.sizes = np.unique(np.diff(topology.first_bead))
         for m, row in enumerate(self.rows):
             physics = system.physics.of(topology.kind[m])
@@ -68,15 +70,16 @@ class MoleculeClasses:
             row[L.MOL_BEADS], row[L.MOL_TILES] = n, tiles(n)
             row[L.MOL_SOLVER] = solver_of(topology, m, physics)
             row[L.MOL_BONDS] = topology.first_bond[m + 1] - topology.first_bond[m]
-            own = traits(topology, m) if is_extended(physics) else np.zeros(0)
-            row[L.MOL_TABLE] = sum(map(len, tables)) + len(own) + L.LIMITS
-            row[L.MOL_GRAPH] = sum(map(len, graphs))
+            own = traits(topology, m, types) if is_extended(physics) else np.zeros(0)
+            row[L.MOL_TABLE] = table_end + len(own) + L.LIMITS
+            row[L.MOL_GRAPH] = graph_end
             row[L.MOL_WORKSPACE] = len(table) // W.TABLE * W.TILE
             row[L.MOL_SELF] = topology.self_contact[m]
             if row[L.MOL_SOLVER] == L.BODY:
                 row[L.MOL_WORKSPACE] = tiles(n) * W.TILE
             if row[L.MOL_SOLVER] in (L.GRAPH, L.COLLOCATION, L.STEPPER):
                 graphs.append(graph_words(topology, m))
+                graph_end += len(graphs[-1])
                 row[L.MOL_WORKSPACE] = web_workspace(graphs[-1], 0, tiles(n))
             if row[L.MOL_SOLVER] == L.COLLOCATION:
                 stages = stages_of(physics)
@@ -88,6 +91,7 @@ class MoleculeClasses:
                 table = np.concatenate([table, steps])
                 row[L.MOL_WORKSPACE] = steps_workspace(graphs[-1], 0, tiles(n), STEP_SOLVER_CODES[solver])
             tables += [own, limits(physics, row[L.MOL_SOLVER], has_fixed(topology, m)), table]
+            table_end = row[L.MOL_TABLE] + len(table)
         self.rows[:, L.MOL_WORKSPACE] = -(-self.rows[:, L.MOL_WORKSPACE] // W.LANES) * W.LANES
         self.whole_rows, self.whole_class = self.rows[:0], np.full(len(self.rows), -1)
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
@@ -132,11 +136,14 @@ def has_fixed(topology: Topology, m: int) -> bool:
     return bool(np.any(topology.fixed[topology.first_bead[m] : topology.first_bead[m + 1]]))
 
 
-def traits(topology: Topology, m: int) -> np.ndarray:
-    """Return what stands before that in extended runs: types and moments of molecule m's beads, the last one first."""
+def traits(topology: Topology, m: int, types: np.ndarray) -> np.ndarray:
+    """Return what stands before that in extended runs: types and moments of molecule m's beads, the last one first.
+
+    `types`: of all beads, those that coefficients tell apart (`types_of_contacts`).
+    """
     bead = slice(int(topology.first_bead[m]), int(topology.first_bead[m + 1]))
     found = np.zeros((bead.stop - bead.start, L.TRAITS))
-    found[:, L.TRAIT_TYPE] = topology.bead_type[bead]
+    found[:, L.TRAIT_TYPE] = types[bead]
     found[:, L.TRAIT_INVERSE_MOMENT] = np.where(topology.fixed[bead], 0.0, 1.0 / topology.moment[bead])
     padding = np.zeros(-found.size % W.LANES)  # tables begin where vectors can be loaded
     return np.concatenate([padding, found[::-1].ravel()])
@@ -201,7 +208,7 @@ def static_table(topology: Topology, m: int) -> np.ndarray:
     n = last - first
     count = tiles(n)
     padded = np.zeros(count * W.LANES + 1)
-    padded[:n] = 1.0 / topology.inertia[first:last]
+    padded[:n] = np.where(topology.fixed[first:last], 0.0, 1.0 / topology.mass[first:last])
     lengths = np.zeros(count * W.LANES)
     mask = np.zeros(count * W.LANES)
     bonds = molecule_bonds(topology, m)

@@ -8,6 +8,7 @@ import numpy as np
 
 from hpcchain.contact.coefficients import coefficient_table
 from hpcchain.layout import arrays as L
+from hpcchain.model.physics.extended import types_of_contacts
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -25,7 +26,8 @@ class Coefficients:
     Attributes
     ----------
     restitution, friction : (t, t + 6 + s) float64 arrays
-        Of beads of two types; then of a type and each wall, in the order of their codes -1, -2, ...; s have shapes.
+        Of beads of two types, of those that pairs tell apart; then of a type and each wall, in the order of their codes
+        -1, -2, ...; s have shapes.
     same : bool
         Whether all contacts have one restitution.
     rubs, strikes : bool
@@ -33,8 +35,9 @@ class Coefficients:
     """
 
     def __init__(self, composition: Composition, physics: Physics) -> None:
-        self.composition, self.types = composition, composition.prototypes.bead_type
-        table = coefficient_table(physics, composition.type_names)
+        names, like = types_of_contacts(composition.type_names, physics)
+        self.composition, self.types = composition, like[composition.prototypes.bead_type]
+        table = coefficient_table(physics, names)
         self.restitution, self.friction = (table[:, :, column].copy() for column in (L.PAIR_NORMAL, L.PAIR_FRICTION))
         self.same = bool(np.all(self.restitution == physics.restitution))
         self.rubs, self.strikes = (bool(np.any(one > 0.0)) for one in (self.friction, self.restitution))

@@ -9,6 +9,7 @@ import numpy as np
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bodies import body_length
 from hpcchain.model.molecules.exclusion import excluded_pairs
+from hpcchain.model.physics.extended import types_apart
 from hpcchain.steps.potentials import forces
 
 if TYPE_CHECKING:
@@ -34,8 +35,10 @@ class Constants:
     ----------
     mass : (e,) float64 array
         Of the beads of the prototypes, infinite of those that are fixed [mass].
+    names : tuple of str
+        Types that potentials tell apart.
     bead_type, kind : (e,) int32 arrays
-        Their types; those that potentials of pairs tell apart.
+        Of the prototypes' beads; those that potentials of pairs tell apart.
     pairs : (t, t, 4) float64 array
         See `forces`.
     reach, pair_reach : float
@@ -58,11 +61,12 @@ class Constants:
         self.composition = composition
         prototypes = composition.prototypes
         self.mass = prototypes.inertia
-        names = composition.type_names
         potentials = settings.potentials
+        names, like = types_apart(composition.type_names, potentials)
         self.pairs = pair_table(names, [one for one in potentials if one.name in PAIRS])
         self.reach = self.pair_reach = float(np.sqrt(self.pairs[:, :, forces.CUTOFF2].max(initial=0.0)))
-        self.kind = self.bead_type = prototypes.bead_type.astype(np.int32)
+        self.names, self.kind = names, like[prototypes.bead_type].astype(np.int32)
+        self.bead_type = self.kind
         if np.all(self.pairs == self.pairs[0, 0]):
             self.pairs, self.kind = self.pairs[:1, :1].copy(), np.zeros_like(self.kind)
         self.bonds, row = bond_table(names, [one for one in potentials if one.name in BONDED])

@@ -199,8 +199,7 @@ class Passes:
 
 def passes_of(constants: Constants, comm: Any) -> list:
     """Return the Passes of a run's own potentials; collective."""
-    names = constants.composition.type_names
-    return [Passes(one, law_of(one, source_of(one, comm)), names) for one in constants.modules]
+    return [Passes(one, law_of(one, source_of(one, comm)), constants.names) for one in constants.modules]
 
 
 def announced(modules: list) -> list:

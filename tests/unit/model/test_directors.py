@@ -9,7 +9,8 @@ import pytest
 from hpcchain.cli.main import main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
-from hpcchain.model.directors import Directors, Table, build_directors, drawn
+from hpcchain.model.directors import Directors, Table, drawn
+from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.topology import build_composition, build_topology
 from hpcchain.run.orientations import Spinning

@@ -1,12 +1,14 @@
 """Molecules and bonds as arrays."""
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 
 from hpcchain.config import load_config
 from hpcchain.model.molecules.equal_shapes import groups_of
-from hpcchain.model.system import OPEN, PERIODIC, WALL
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.system import OPEN, PERIODIC, WALL, Topology
+from hpcchain.model.topology import build_box, build_topology, sections_of
 
 TEXT = """
 [box]
@@ -80,3 +82,34 @@ def test_groups_hold_equal_molecules(config):
     assert [group.is_chain for group in groups] == [True, True, False, False, False]
     assert [group.has_cycles for group in groups] == [False, False, True, False, False]
     assert groups[4].bonds.tolist() == [[1, 2], [0, 2]] and groups[4].length.tolist() == [1.25, 1.75]
+
+
+MORE = """
+[[molecule]]
+kind = "rod"
+beads = 3
+bond_length = [1.0, 1.25]
+mass = [1.0, 2.0, 3.0]
+[[molecule]]
+kind = "rigid"
+count = 2
+sites = [[0, 0, 0], [1, 0, 0], [0, 1, 0.5]]
+[[molecule]]
+kind = "chain"
+beads = 3
+types = ["P", "Q", "P"]
+exclude = 2
+fixed = [0]
+[run]
+"""
+
+
+def test_sections_of_a_topology_make_it_again(tmp_path):
+    path = tmp_path / "in.toml"
+    path.write_text(TEXT.replace("[run]\n", MORE))
+    config = load_config(path)
+    topology = build_topology(config)
+    again = build_topology(replace(config, molecules=sections_of(topology)))
+    for name in {each.name for each in fields(Topology)} - {"site"}:
+        assert np.array_equal(getattr(again, name), getattr(topology, name)), name
+    assert np.allclose(again.site, topology.site, rtol=0.0, atol=1e-15)

@@ -9,6 +9,7 @@ from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions
 from hpcchain.errors import ConfigError
 from hpcchain.model.starts.start import build_system
+from hpcchain.run.starts.start_from_file import read_start
 from tests.support.launching import call_hpcchain
 from tests.support.stepped import FENE, LJ, config_of, liquid
 
@@ -177,3 +178,26 @@ def test_start_files_of_what_the_engine_of_events_does_not_know(path, settings, 
         done = call_hpcchain(words, path.parent)
         assert done.returncode == 78, done.stderr
         assert re.search(f'run.engine: "events" would take the {what}', done.stderr), done.stderr
+
+
+MISFITS = {
+    "steps.step = 0.5": "steps.step: 0.5 is too long for potential[0]",
+    "run.list_shell = 1e-9": "run.list_shell: 1e-09 is so thin",
+    'contact.pair = [{types = ["A", "C"], restitution = 0.5}]': "contact.pair[0].types: 'C' is no type of beads",
+    'potential = [{name = "wca", epsilon = 1.0, sigma = 0.5}]': "potential[0].sigma: it ends at 0.561",
+    'potential = [{name = "lennard-jones", epsilon = 1.0, sigma = 1.0, cutoff = 9.0}]': "shorter than twice the reach",
+}
+
+
+def test_an_input_without_molecules_is_checked_with_those_of_its_start_file(path):
+    """What an input with these molecules may not ask for, one that leaves them out may not, either."""
+    assert call_hpcchain(["build", path, "-o", "start.h5"], path.parent).returncode == 0
+    text = RIGID[: RIGID.index("[[molecule]]")] + RIGID[RIGID.index("[run]") :]
+    text += '[initial]\nmethod = "file"\nfile = "start.h5"\n'
+    path.write_text(text + '[[potential]]\nname = "wca"\nepsilon = 1.0\nsigma = 1.0\n', encoding="utf-8")
+    read_start(load_config(path))
+    times = [f"output.{key}_every = 0.5" for key in ("frame", "report", "checkpoint")] + ["run.end_time = 0.5"]
+    for setting, message in MISFITS.items():
+        with pytest.raises(ConfigError) as caught:
+            read_start(load_config(path, [setting, *(times if "step =" in setting else ())]))
+        assert message in str(caught.value) and str(caught.value).startswith(str(path))

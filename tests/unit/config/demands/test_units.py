@@ -191,6 +191,7 @@ def test_the_longest_step_is_that_at_which_a_method_fails(tmp_path, steps, kind,
             "molecule": [SOFT | {"beads": 2} | kind],
             "steps": {"step": step} | steps,
             "run": {"engine": "steps", "end_time": step},
+            "initial": {"temperature": 0.01},
         }
         output = dict.fromkeys(("frame_every", "report_every", "checkpoint_every"), step)
         (tmp_path / "in.toml").write_text(to_toml(tables(**sections, output=output)))
@@ -238,6 +239,43 @@ def test_what_moves_beads_past_one_another_in_a_step_is_refused(tmp_path, sectio
     (tmp_path / "in.toml").write_text(to_toml(tables(**STEPS, **sections)))
     with pytest.raises(ConfigError, match=r"moves beads by more than the diameter 1 in a step of steps.step = 0.005"):
         load_config(tmp_path / "in.toml")
+
+
+RATTLE = {"name": "rattle", "step": 0.01}
+COUNTED = [
+    {"wall": [{"side": "z-", "temperature": 1.0}], "box": WALLS},
+    {"wall": [{"side": "z-", "velocity": 0.1}], "box": WALLS},
+    {"thermostat": {"name": "andersen", "temperature": 1.0, "rate": 1.0}},
+    {"molecule": [PINNED | {"fixed_velocity": [0.1, 0.0, 0.0]}, CHAIN, {"kind": "monomer", "mass": 1e7}]},
+]
+TOO_FAR = {
+    "hot": (STEPS | {"initial": {"temperature": 1e5}}, "steps.step: beads at the start move by more"),
+    "light": (STEPS | {"molecule": [CHAIN | {"mass": 1e-6}]}, "steps.step: beads at the start move by more"),
+    "brief": ({"propagator": RATTLE | {"step": 1e-9}}, "propagator.step: 1e-09 is so short"),
+    "brief taylor": ({"propagator": {"step": 1e-9}}, "propagator.step: 1e-09 is so short"),
+    "own": ({"molecule": [CHAIN | {"propagator": RATTLE | {"step": 1e9}}]}, r"molecule\[0\].propagator.step: 1e.09 is"),
+    "steep": (lennard_jones(sigma=9.0, cutoff=2.2), r"steps.step: 0.005 is too long for potential\[0\]"),
+    "long bond": (soft(length=4.1), r"potential\[0\].length: 4.1 is more than half of the periodic side 8"),
+}
+
+
+@pytest.mark.parametrize("name", TOO_FAR)
+def test_steps_and_bonds_that_no_run_can_begin_with_are_refused(tmp_path, name):
+    sections, says = TOO_FAR[name]
+    (tmp_path / "in.toml").write_text(to_toml(tables(**sections)))
+    with pytest.raises(ConfigError, match=says):
+        load_config(tmp_path / "in.toml")
+
+
+@pytest.mark.parametrize("sections", COUNTED)
+def test_masses_differ_less_where_energy_from_outside_is_counted(tmp_path, sections):
+    """It is counted in units of the heaviest bead's; the lightest would bring in next to nothing."""
+    molecules = sections.get("molecule", [CHAIN, {"kind": "monomer", "mass": 1e7}])
+    (tmp_path / "in.toml").write_text(to_toml(tables(**sections | {"molecule": molecules})))
+    with pytest.raises(ConfigError, match=r"mass: 1e.07 is 1e.07 times .* brings energy in"):
+        load_config(tmp_path / "in.toml")
+    (tmp_path / "in.toml").write_text(to_toml(tables(molecule=[CHAIN, {"kind": "monomer", "mass": 1e7}])))
+    load_config(tmp_path / "in.toml")
 
 
 @pytest.mark.parametrize(("cutoff", "shell"), [(5.0, "auto"), (1e5, "auto"), (2.5, 4.0)])

@@ -10,7 +10,7 @@ from hpcchain.config.load import config_from_table
 from hpcchain.io.checkpoint.checkpoint import extra_tables, read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics.extended import complete
-from hpcchain.model.physics.spins import with_spins
+from hpcchain.model.starts.spins import with_spins
 from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.thread_ranks import on_ranks
 from tests.unit.analysis.test_study import Threads

@@ -8,6 +8,8 @@ from hpcchain.model.starts.constraints import (
     NotConverged,
     constraint_rank,
     degrees_of_freedom,
+    project_group,
+    project_group_velocities,
     project_positions,
     project_velocities,
 )
@@ -112,6 +114,43 @@ def test_what_fits_already_keeps_every_bit(name):
     again = project_positions(topology, moved)
     beads = topology.first_bead[1]
     assert np.array_equal(again[beads:], position[beads:])
+
+
+def test_chains_of_many_kinds_are_projected_together_to_the_bits_of_each_alone():
+    """Kinds differ in masses and bond lengths, some in size; of rings each kind is done by itself."""
+    rng, bonds, first_bead, first_bond = np.random.default_rng(9), [], [0], [0]
+    for kind in range(40):
+        beads = (2, 3, 7, 7)[kind % 4]
+        own = [[i, i + 1] for i in range(beads - 1)] + [[0, beads - 1]] * (kind % 4 == 3)
+        bonds += (np.array(own) + first_bead[-1]).tolist()
+        first_bead.append(first_bead[-1] + beads)
+        first_bond.append(len(bonds))
+    beads, flags = first_bead[-1], np.zeros(40, dtype=bool)
+    topology = Topology(
+        names=tuple(f"K{k}" for k in range(40)),
+        kind=np.arange(40, dtype=np.int32),
+        first_bead=np.array(first_bead),
+        first_bond=np.array(first_bond),
+        bonds=np.array(bonds),
+        bond_length=rng.uniform(0.9, 1.1, size=len(bonds)),
+        mass=rng.uniform(0.5, 2.0, size=beads),
+        diameter=np.full(beads, 0.5),
+        self_contact=~flags,
+        rod=flags,
+        flexible=flags,
+        fixed=np.arange(beads) == 4,
+    )
+    position = np.cumsum(rng.normal(scale=0.6, size=(beads, 3)), axis=0)
+    velocity = rng.normal(size=(beads, 3))
+    together = project_positions(topology, position)
+    moving = project_velocities(topology, together, velocity)
+    freedom = 0
+    for group in groups_of(topology):
+        at = group.beads
+        assert np.array_equal(together[at], project_group(group, position[at]))
+        assert np.array_equal(moving[at], project_group_velocities(group, together[at], velocity[at]))
+        freedom += 3 * int(np.isfinite(group.mass).sum()) - constraint_rank(group, together[at[0]])
+    assert degrees_of_freedom(topology, together) == freedom
 
 
 @pytest.mark.parametrize("name", ["chain", "ring", "star", "complete graph of five"])
