@@ -30,7 +30,7 @@ import numpy as np
 sys.path.insert(0, str(environment.ROOT))
 
 from hpcchain.config.load import config_from_table  # noqa: E402
-from hpcchain.io.checkpoint.checkpoint import read_system, read_time  # noqa: E402
+from hpcchain.io.checkpoint.checkpoint import read_progress, read_system  # noqa: E402
 from hpcchain.io.checkpoint.store import list_checkpoints  # noqa: E402
 from hpcchain.io.output.run_output import read_reports, run_output  # noqa: E402
 from hpcchain.layout import arrays as L  # noqa: E402
@@ -108,7 +108,7 @@ def config_of(given):
 def reached(folder):
     """Return the time of a run's newest checkpoint, None where there is none."""
     known = list_checkpoints(folder / "checkpoints")
-    return read_time(known[0][1]) if known else None
+    return read_progress(known[0][1])[0] if known else None
 
 
 def run(folder, ranks, end):

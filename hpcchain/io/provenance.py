@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import socket
+import sys
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING
@@ -14,24 +15,24 @@ from llvmlite import binding
 
 import hpcchain
 from hpcchain.parallel.agreement import from_root, gathered, size_of
+from hpcchain.parallel.comm import library
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 
-def collect(comm: Communicator | None = None, mpi_library: str = "") -> dict:
+def collect(comm: Communicator | None = None) -> dict:
     """Return versions of everything that computed or wrote, the machine, and the time; the same on all ranks.
 
     Parameters
     ----------
     comm : communicator or None
-    mpi_library : str
-        What the MPI library says of itself; only its first line is kept.
 
     Returns
     -------
     dict of str -> str or int
         `cpu_names` holds every distinct CPU name over the ranks, joined by commas: more than one means unlike nodes.
+        `mpi` is empty where no MPI library is in use.
     """
     hosts = len(set(gathered(comm, socket.gethostname())))
     cpus = sorted(set(gathered(comm, cpu_name())))
@@ -40,7 +41,7 @@ def collect(comm: Communicator | None = None, mpi_library: str = "") -> dict:
         "python": platform.python_version(),
         **{name: version_of(name) for name in ("numpy", "numba", "llvmlite", "mpi4py", "h5py")},
         "hdf5": h5py.version.hdf5_version,
-        "mpi": mpi_library.strip("\0\n ").partition("\n")[0],
+        "mpi": library() if "mpi4py.MPI" in sys.modules else "",
         "system": f"{platform.system()} {platform.machine()}",
         "cpu_names": ", ".join(cpus),
         "hosts": hosts,

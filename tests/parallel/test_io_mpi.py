@@ -22,6 +22,7 @@ from hpcchain.io.output.run_output import read_observables
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs as parallel_slabs
+from hpcchain.parallel.comm import library
 from hpcchain.parallel.redistribute import exchange, from_slabs, range_from_slabs, to_slabs
 from tests.support.io_samples import chains, events_between, frame_of, same_state, same_system, same_topology, system_of
 
@@ -79,7 +80,9 @@ def test_a_checkpoint_does_not_depend_on_who_wrote_it(comm, folder, block, how):
     if comm.rank == 0:
         write_checkpoint(folder / "s.h5", None, system, 1.5, {"events": 3}, "x")
         assert compare(folder / "s.h5", folder / "p.h5") is None
-        assert same_system(read_checkpoint(folder / "p.h5").system, system)
+        found = read_checkpoint(folder / "p.h5")
+        assert same_system(found.system, system)
+        assert found.provenance["mpi"] == library()
     comm.Barrier()
     assert [p.name for p in sorted(folder.iterdir())] == ["p.h5", "s.h5"]
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from hpcchain import api
-from hpcchain.io.checkpoint.checkpoint import read_time
+from hpcchain.io.checkpoint.checkpoint import read_progress
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.io.tools.compare import compare
@@ -92,7 +92,7 @@ def log_rows(folder):
 
 def checkpoint_times(folder):
     """Return the exact times of a run's checkpoints, the latest first; each is checked to be whole."""
-    return [read_time(path) for _, path in list_checkpoints(Path(folder) / "checkpoints")]
+    return [read_progress(path)[0] for _, path in list_checkpoints(Path(folder) / "checkpoints")]
 
 
 def leftovers(folder):

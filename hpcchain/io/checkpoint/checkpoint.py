@@ -365,11 +365,6 @@ def read_perf(path: Path) -> dict:
         return {phase: tuple(row) for phase, row in rows.items()}
 
 
-def read_time(path: Path, comm: Communicator | None = None) -> float:
-    """Return the simulated time of a checkpoint whose seal, kind and version are right [time]; collective."""
-    return read_progress(path, comm)[0]
-
-
 def read_extent(path: Path | str) -> tuple[int, float]:
     """Return (beads, time) of a checkpoint or start file as it says without proof; (0, 0.0) where it does not say.
 
@@ -396,7 +391,7 @@ def read_input(path: Path | str) -> str:
 
 
 def read_progress(path: Path, comm: Communicator | None = None) -> tuple[float, dict]:
-    """Return the simulated time [time] and the counters of a checkpoint, as `read_time` does; collective."""
+    """Return the time [time] and the counters of a checkpoint whose seal, kind and version are right; collective."""
     with files.reading(path, "checkpoint", comm) as file:
         return _progress(file, files.dataset_of(file, "state/depth").size, comm)
 

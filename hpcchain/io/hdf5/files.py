@@ -283,9 +283,9 @@ def get_table(parent: h5py.File, name: str, comm: Communicator | None = None) ->
     return found
 
 
-def get_list(parent: h5py.File, name: str, comm: Communicator | None = None) -> list:
+def get_list(parent: h5py.File, name: str) -> list:
     """Return a stored list; raises DataError where the value is none."""
-    found = get_json(parent, name, comm)
+    found = get_json(parent, name)
     if not isinstance(found, list):
         raise DataError(f"{parent.file.filename}: {name}: is no list; {NOT_OURS}")
     return found

@@ -58,7 +58,6 @@ def assemble(
     topology: Composition | Topology,
     box: Box,
     counters: dict,
-    parts: dict | None = None,
     provenance: dict | None = None,
     spin: dict | None = None,
 ) -> None:
@@ -75,8 +74,6 @@ def assemble(
     box : Box
     counters : dict
         Totals "frames", "events", "reports" that the files shall hold, and "part_seal": see `lineage`.
-    parts : list of paths, optional
-        Closed parts, in order; default: all in run_dir/parts.
     provenance : dict, optional
         Default: `provenance.collect(comm)`.
     spin : dict of name -> array, optional
@@ -88,8 +85,7 @@ def assemble(
         On every rank, when a part or an earlier file is missing, damaged or of another run; nothing is changed then.
     """
     run_dir = Path(run_dir)
-    if parts is None:
-        parts = root_does(comm, run_dir, "listing parts", lambda: [path for _, path in list_parts(run_dir / "parts")])
+    parts = root_does(comm, run_dir, "listing parts", lambda: [path for _, path in list_parts(run_dir / "parts")])
     try:
         heads = [read_head(path, comm) for path in parts]
         plans = _plans(run_dir, heads, counters, comm)

@@ -34,11 +34,6 @@ class Line:
         return self.place[-1]
 
 
-def evenly(n: int, length: float = 1.0, mass: float = 1.0, damping: float = 0.0) -> Line:
-    """Return the Line of n equal particles at equal distances."""
-    return Line(np.full(n, mass), np.linspace(0.0, length, n), np.full(n, damping))
-
-
 def matrices(line: Line, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the (N - 2, N - 2) matrices of (15) and (16), or of (24) and (26), for the gauge gamma = A_1 / A_N.
 
@@ -58,5 +53,6 @@ def matrices(line: Line, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def condition_numbers(n: int) -> tuple[float, float]:
     """Return the 2-norm condition numbers (across, along) of n equal particles at equal distances: Fig 2."""
-    across, along = matrices(evenly(n), np.ones(n))
+    line = Line(np.ones(n), np.linspace(0.0, 1.0, n), np.zeros(n))
+    across, along = matrices(line, np.ones(n))
     return float(np.linalg.cond(across)), float(np.linalg.cond(along))

@@ -22,8 +22,8 @@ DEPENDENT = 1e-11
 """What is left of a row's diagonal beside the active ones, from which on it counts as one of their sums."""
 ENOUGH, ROUNDING = 30, 8.0 * float(np.finfo(np.float64).eps)
 """Newton steps after which what is left may be rounding; how much that is, relative to the sizes that are summed."""
-BLOWS = 100
-"""Times that contacts which lose energy are reflected; what still approaches then is only stopped."""
+MOST_BLOWS, BLOWS = 10_000, 100
+"""Reflections at most, and where contacts lose energy: what still approaches then is only stopped."""
 AT_REST = 1e-9
 """Rate, relative to the greatest, that counts as none."""
 
@@ -203,7 +203,6 @@ def reflected(
     restitution: float | np.ndarray = 1.0,
     solver: str = "newton",
     moreau: bool = False,
-    most: int = 10_000,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the impulses of a generalised reflection (Kaufman and Pai 2012, algorithm 2), and the rates after it.
 
@@ -233,13 +232,11 @@ def reflected(
     moreau : bool
         Whether those that neither approach nor part are projected with them, as Moreau 1988 does (algorithm 3). Those
         that part are not: there would be no solution.
-    most : int
-        Times at most.
     """
     total, rates = np.zeros(len(rates)), rates.copy()
     greatest = float(np.abs(rates).max(initial=0.0))
     limit = 1e-13 * greatest
-    for blow in range(most):
+    for blow in range(MOST_BLOWS):
         if not np.any(rates < -limit):
             return total, rates
         if blow >= BLOWS and np.any(np.less(restitution, 1.0)):

@@ -15,8 +15,8 @@ from hpcchain.io.checkpoint.checkpoint import (
     read_checkpoint,
     read_outline,
     read_perf,
+    read_progress,
     read_system,
-    read_time,
     write_checkpoint,
 )
 from hpcchain.io.checkpoint.layout import STATE, TOPOLOGY
@@ -308,7 +308,7 @@ def test_the_newest_good_checkpoint_is_found_and_the_refused_are_told(tmp_path, 
     newest.write_bytes(newest.read_bytes()[:-100])
     found, refused = newest_valid(tmp_path)
     assert found == tmp_path / checkpoint_name(3.0)
-    assert read_time(found) == 3.0
+    assert read_progress(found)[0] == 3.0
     assert [path for path, _ in refused] == [newest]
     assert "damaged, truncated" in refused[0][1]
 
