@@ -331,8 +331,10 @@ def check_acting(config: Config) -> None:
     """
     kinds = [bonds_of(kind, f"molecule[{k}]") for k, kind in enumerate(config.molecules)]
     check_bonds(config, kinds)
+    others = any(sort_of(one) == "pairs" for one in config.potentials)
+    others = others or any(not soft for kind in config.molecules for *_, soft in sorts_of(kind))
     for index, one in enumerate(config.potentials):
-        if one.name == "harmonic":
+        if one.name == "harmonic" and (others or config.initial.method == "grow"):  # bonds alone have no lists
             require_long_sides(config, f"potential[{index}].length", required(one.length), NEAREST_IMAGE)
         if config.initial.method == "grow" and one.name == "fene":
             check_fene(one, f"potential[{index}]", kinds)

@@ -8,7 +8,7 @@ import pytest
 from hpcchain import api
 from hpcchain.cli.check import check_start
 from hpcchain.config import load_config
-from hpcchain.errors import ConfigError
+from hpcchain.errors import ConfigError, DataError
 from hpcchain.model.molecules import independence
 from hpcchain.model.starts.start import build_system
 from hpcchain.run.guards.memory import extent_of
@@ -187,5 +187,5 @@ def test_starts_in_files_are_looked_at_on_any_ranks(file_start, run_hpcchain, ra
 
 def test_check_looks_at_the_start_file(file_start):
     config = load_config(file_start)
-    with pytest.raises(ConfigError, match=r"molecule\[1\]: .*'bad' of beads 4 to 7"):
+    with pytest.raises(DataError, match=r"molecule\[1\]: .*'bad' of beads 4 to 7"):
         check_start(config, extent_of(config))

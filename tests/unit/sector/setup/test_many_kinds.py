@@ -105,7 +105,7 @@ def test_types_that_no_potential_names_are_one():
     names = system.topology.type_names
     system = with_extended(system, potentials=[{"types": [names[4], names[7]], "distances": [1.5], "energies": [-1.0]}])
     own, of = bead_types(system.topology, system.physics)
-    assert own == (names[0], names[4], names[7]) and of[4] == 1 and of[7] == 2
+    assert own == [names[0], names[4], names[7]] and of[4] == 1 and of[7] == 2
     assert np.all(np.delete(of, [4, 7]) == 0)
     table = potential_table(system.topology, system.physics)
     assert np.flatnonzero(table[PAIRS : PAIRS + 9]).tolist() == [5, 7]
