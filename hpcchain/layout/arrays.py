@@ -94,7 +94,6 @@ coefficients      4 float64   per pair of types, and of a type and a wall: row o
                               e_t; PAIR_LEFT: what may be left of a contact while this pair's takes energy
                               (`contact.coefficients`); PAIR_FRICTION: Coulomb's, in steps alone. Runs that are not
                               `extended` have one row
-tangential        float64     (3,): tangential part of the impulse on the first bead of the event's last contact
 virial_tensor     float64     (TENSOR_PARTS,): parts of the tensor of that contact's virial (`contact.virial`)
 extra             flat rows   in runs that are `extended`, beside each row of `starts`: what else the bead has had from
                               its segment's start on, columns SPIN … INSIDE below (`model.physics.extended`)
@@ -178,7 +177,7 @@ EVENT_SIZE = 0
     LOG_TENSOR,
 ) = range(14)
 CANCELLED, VALID, EXACT_FALLBACK = 0.0, 1.0, 2.0  # values of LOG_STATUS; the last: no root, so the exact impulse
-PAIR_KIND, WALL_KIND, DRAW_KIND = 0.0, 1.0, 6.0  # values of LOG_KIND; those between are `events.crossing`'s
+PAIR_KIND, WALL_KIND, DRAW_KIND = 0.0, 1.0, 6.0  # values of LOG_KIND; those between are `contact.laws.step`'s
 # Parts of the virial's tensor that are summed beside its trace: yy, zz, xy, xz, yz.
 TENSOR_PARTS = 5
 KEPT_COLUMNS = LOG_TENSOR  # of rows of the log that are final
@@ -455,7 +454,6 @@ FIELDS = {
     "prefetch_state": "i8",
     "extra": "f8 :",
     "coefficients": "f8 4",
-    "tangential": "f8",
     "virial_tensor": "f8",
     "walls": f"f8 {WALL_COLUMNS}",
     "potential": "f8",

@@ -4,11 +4,14 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from hpcchain.contact import impulse as impulse_kernels
+from hpcchain.contact import separation, sides
+from hpcchain.contact.laws import joint
+from hpcchain.contact.laws.contact import HARD
 from hpcchain.contact.pair import Pair, curved_contact
 from hpcchain.contact.wall import wall_contact
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout.arrays import (
+    CONTACT_NORMAL,
     EVENT_BITS,
     GROWTH,
     GROWTH_RATE,
@@ -210,24 +213,27 @@ class Bench:
 
     def single(self, a, b, n, growth=0.0, restitution=1.0, projection_loss=0.0):
         """Apply the impulse of a contact between (molecule, bead) a and b (None: a wall) and return its size."""
-        ma, mb = a[0], -1 if b is None else b[0]
-        return impulse_kernels.single_impulse(
-            self.work,
-            self.offset[ma],
-            self.offset[max(mb, 0)],
-            self.s.mol,
-            ma,
-            mb,
-            self.s.graph,
-            a[1],
-            0 if b is None else b[1],
-            np.asarray(n, float),
-            growth,
-            restitution,
-            self.s.impulse_response,
-            projection_loss,
-            self.s.stepper,
-        )
+        loss = float(projection_loss)
+        one = self._side(a, loss)
+        two = self._side(b, 0.0)
+        s = self.s._replace(work=self.work)
+        s.normals[CONTACT_NORMAL] = n
+        i, j = self._row(a), self._row(b)
+        p = separation.bead_offset(one.offset, one.bead)
+        q = separation.bead_offset(two.offset, two.bead) if b is not None else -1
+        rate = separation.approach(self.work, p, q, s.normals[CONTACT_NORMAL]) - growth
+        inside = b is not None and a[0] == b[0]
+        return sides.meet_sides(s, i, j, one, two, inside, HARD, rate, restitution, 1.0).along
+
+    def _row(self, side):
+        """Return the row of a (molecule, bead), of a wall (None) the code of one."""
+        return np.int64(-1) if side is None else np.int64(self.s.mol[side[0], MOL_FIRST] + side[1])
+
+    def _side(self, side, loss):
+        """Return the Side of a (molecule, bead), or of a wall (None)."""
+        m = np.int64(-1 if side is None else side[0])
+        offset = np.int64(0 if side is None else self.offset[side[0]])
+        return sides.whole_side(self.s, m, self._row(side), offset, loss)
 
     def tied(self, contacts, normals, growths=None, restitution=1.0, projection_loss=0.0):
         """Apply several contacts ((molecule, bead), (molecule, bead) or None) at once; return status and sizes."""
@@ -243,8 +249,8 @@ class Bench:
         n[: len(normals)] = normals
         g[: len(normals)] = 0.0 if growths is None else growths
         sizes = np.zeros(MOST_TIES)
-        ties = impulse_kernels.Ties(offset, len(rolled_back), table, n, g, len(contacts))
-        status = impulse_kernels.tied_impulses(
+        ties = joint.Ties(offset, len(rolled_back), table, n, g, len(contacts))
+        status = joint.tied_impulses(
             self.work,
             member,
             self.s.graph,

@@ -21,6 +21,7 @@ SMALL = {
     "__main__.py": "python -m hpcchain",
     "cli/compare.py": "a file is a command",
     "cli/warmup.py": "a file is a command",
+    "contact/laws/smooth.py": "a file is a law",
     "model/clock.py": "what Python does with times; kernels have layout/clock.py",
     "model/molecules/bonds.py": "of six modules, below those of graphs",
 }

@@ -24,7 +24,7 @@ def columns_of(kind: np.dtype) -> tuple[str, ...]:
 EVENT = np.dtype([("time", np.float64), ("kind", np.uint8), ("bead", np.int64, (2,)), ("impulse", np.float64)])
 """One event: time, kind, beads (lower first; a wall is negative), normal impulse.
 
-Kinds: 0 two beads touch, 1 a wall, 2 to 5 distances of potentials and limits (`sector.events.crossing`), 6 a draw of
+Kinds: 0 two beads touch, 1 a wall, 2 to 5 distances of potentials and limits (`contact.laws.step`), 6 a draw of
 the thermostat.
 """
 

@@ -1,4 +1,4 @@
-"""Which beads contacts make spin (`contact.rough`), and how those of kinds with orientations are turned."""
+"""Which beads contacts make spin (`contact.laws.rough`), and how those of kinds with orientations are turned."""
 
 from __future__ import annotations
 

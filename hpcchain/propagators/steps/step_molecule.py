@@ -10,7 +10,7 @@ how far it may be from the truncated steps is judged by how much the acceleratio
 less energy. EXCESS is that difference. The exact impulse changes p as if V did not exist. Leyendecker et al. 2012's law
 (14)-(16) conserves the energy of V over a contact instead: the impulse is kappa times the exact one, with kappa such
 that the next steps, each molecule's to its own point of the grid, have the energy of the last ones
-(`contact.variational_law`). Where a contact comes before that point is reached, the step was not taken: what the
+(`contact.laws.variational`). Where a contact comes before that point is reached, the step was not taken: what the
 molecule had is then the energy of the step that was planned, so that none is lost or won from contact to contact, and
 momentum and angular momentum stay exact.
 

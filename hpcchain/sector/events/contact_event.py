@@ -3,20 +3,20 @@
 import numpy as np
 
 from hpcchain.contact.coefficients import any_rough, restitution, restitutions
-from hpcchain.contact.impulse import Ties, bead_offset, separation, single_impulse, tied_impulses
-from hpcchain.contact.rough import rough_impulse
-from hpcchain.contact.rough_ties import rub_together, tangential_impulse
+from hpcchain.contact.laws.contact import HARD, Outcome, along_normal
+from hpcchain.contact.laws.joint import Ties, tied_impulses
+from hpcchain.contact.laws.joint_rough import rub_together, tangential_impulse
+from hpcchain.contact.laws.step import distance_met
+from hpcchain.contact.laws.variational import any_takes_law, discrete_share, keep_velocities
+from hpcchain.contact.separation import bead_offset, separation
+from hpcchain.contact.sides import direction, meet_sides, met, whole_side
 from hpcchain.contact.tc_model import pass_time
-from hpcchain.contact.thermal import diffuse, draw_spin
-from hpcchain.contact.variational_law import any_takes_law, discrete_share, keep_velocities
 from hpcchain.contact.virial import lever
-from hpcchain.contact.walls import is_thermal, normal_of, wall_velocity
+from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import is_part, member_of, radius_of, set_struck
-from hpcchain.sector.events.crossing import cross, is_step
+from hpcchain.layout.segment_bits import is_part, member_of, set_struck
 from hpcchain.sector.events.members import (
     GONE_BEYOND,
     KNOWN,
@@ -24,9 +24,8 @@ from hpcchain.sector.events.members import (
     chains_known,
     is_long,
     join,
-    kinetic_energy,
 )
-from hpcchain.sector.events.note import Outcome, along_normal, graze, note, note_rootless
+from hpcchain.sector.events.note import graze, note, note_rootless
 from hpcchain.sector.events.simultaneous import gather_ties, rewind_touching
 from hpcchain.sector.search.prefetch import ask_for_all_listed
 from hpcchain.sector.segments.new_segment import new_segment, two_segments
@@ -116,7 +115,7 @@ def contact_event(s, log_rows, i, partner, crowded, is_straggler, ticks, remaind
         return BACK if known == GONE_BEYOND else 0
     members, projection_loss = _join_two(s, ma, mb, ticks, remainder)
     found, others, core = 0, False, members
-    if crowded and not is_step(s, i, partner, offset[0], offset[members - 1], s.extended):
+    if crowded and not _is_step(s, i, partner, offset[0], offset[members - 1], s.extended):
         found, members, others = _all_touching(s, i, partner, core, is_straggler, ticks, remainder, depth)
         known = chains_known(s, core, members, ticks, remainder, depth, lower, higher)
         if known == GONE_BEYOND:
@@ -287,7 +286,7 @@ def _keep_used(group, members, contacts, found):
 
 @kernel
 def _law(s, group, offset, members, ticks, remainder, stepper):
-    """Return the factor of the exact impulse by the molecules' law; 0: it has no root (`contact.variational_law`)."""
+    """Return the factor of the exact impulse by the molecules' law; 0: it has no root (`contact.laws.variational`)."""
     if stepper is not None:
         if s.par[L.LAW] != 0.0 and any_takes_law(s.table, s.mol, group, members):
             return discrete_share(
@@ -297,82 +296,34 @@ def _law(s, group, offset, members, ticks, remainder, stepper):
 
 
 @kernel
-def _cross(s, i, other, members, extended):
-    """Carry out what beads i and `other` do at a distance that is not that of their surfaces; return its Outcome."""
+def _is_step(s, i, j, oa, ob, extended):
+    """Whether a contact of beads i and j, whose molecules are in the workspace at oa and ob, is of no hard surfaces."""
     if extended is not None:
-        impulse, kind = cross(s, i, other, s.offset[0], s.offset[members - 1])
-        return Outcome(impulse, 0.0, 0.0, 0.0, kind, 0.0, False)
-    return along_normal(0.0)
+        if j >= 0:
+            p = bead_offset(oa, i - s.mol[member_of(s, s.segment[i, L.MOLECULE]), L.MOL_FIRST])
+            q = bead_offset(ob, j - s.mol[member_of(s, s.segment[j, L.MOLECULE]), L.MOL_FIRST])
+            return distance_met(s, i, j, separation(s.par, s.work, p, q, s.normals[L.CONTACT_NORMAL]), extended) != HARD
+    return False
 
 
-@outlined
+@kernel
 def _single(s, log_rows, i, partner, members, e, et, ticks, remainder, projection_loss):
-    """Apply one contact's impulse and log it; a graze that rounds to parting gets none, but for `projection_loss`."""
-    oa, ob = s.offset[0], s.offset[members - 1]
-    p, q = bead_offset(oa, i - s.mol[s.segment[i, L.MOLECULE], L.MOL_FIRST]), -1
-    if partner >= 0:
-        q = bead_offset(ob, partner - s.mol[s.segment[partner, L.MOLECULE], L.MOL_FIRST])
-    hard = not is_step(s, i, partner, oa, ob, s.extended)
-    if hard:
-        done = _surfaces_meet(s, i, partner, p, q, oa, ob, e, et, projection_loss)
-    else:
-        done = _cross(s, i, partner, members, s.extended)
+    """Carry out one contact of molecules in the workspace and log it; a graze gets no impulse but for the loss."""
+    ma = s.segment[i, L.MOLECULE]
+    mb = s.segment[partner, L.MOLECULE] if partner >= 0 else np.int64(-1)
+    a = whole_side(s, ma, i, s.offset[0], projection_loss)
+    b = whole_side(s, mb, partner, s.offset[members - 1], 0.0)
+    rate, distance = direction(s, i, partner, a, b)
+    border = met(s, i, partner, distance)
+    done = meet_sides(s, i, partner, a, b, ma == mb, border, rate, e, et)
     if done.along == 0.0:
         graze(s, i, partner)
         return
-    kappa = _law(s, s.group, s.offset, members, ticks, remainder, s.stepper) if hard else 1.0
+    kappa = _law(s, s.group, s.offset, members, ticks, remainder, s.stepper) if border == HARD else 1.0
     if kappa != 0.0:
         done = Outcome(done.along * kappa, done.x, done.y, done.z, done.kind, done.heat, done.turns)
-    lx, ly, lz = lever(s, 0, members - 1, p, q)
+    q = bead_offset(b.offset, b.bead) if partner >= 0 else -1
+    lx, ly, lz = lever(s, 0, members - 1, bead_offset(a.offset, a.bead), q)
     note(s, log_rows, i, partner, s.normals[L.CONTACT_NORMAL], done, lx, ly, lz, ticks, remainder)
     if kappa == 0.0:
         note_rootless(s, log_rows)
-
-
-@kernel
-def _surfaces_meet(s, i, partner, p, q, oa, ob, e, et, projection_loss):
-    """Apply the impulse of a contact of hard surfaces, by the law of the beads or of the wall; return its Outcome."""
-    n = s.normals[L.CONTACT_NORMAL]
-    ma = s.segment[i, L.MOLECULE]
-    mb = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
-    a = i - s.mol[ma, L.MOL_FIRST]
-    b = partner - s.mol[mb, L.MOL_FIRST] if partner >= 0 else 0
-    if partner >= 0:
-        separation(s.par, s.work, p, q, n)
-        growth = (radius_of(s.radius, i) + radius_of(s.radius, partner)) * s.par[L.GROWTH_RATE]
-    else:
-        code = -1 - partner
-        n[:] = 0.0
-        n[code % 3] = 1.0 if code < 3 else -1.0
-        growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
-    if s.extended is not None:
-        if partner < 0:
-            c = p + W.COEF
-            normal_of(s, -1 - partner, s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES], n)
-            growth += wall_velocity(s, partner)
-        if is_thermal(s, partner):
-            done = _reflect(s, i, partner, oa, ma, a, projection_loss)
-            if done.along != 0.0 or projection_loss == 0.0:
-                return done
-        if et != 1.0 and not is_thermal(s, partner):
-            impulse = rough_impulse(s, oa, ob, ma, mb, i, partner, n, e, et, projection_loss)
-            if impulse != 0.0 or projection_loss == 0.0:
-                x, y, z = s.tangential[0], s.tangential[1], s.tangential[2]
-                return Outcome(impulse, x, y, z, 0.0, 0.0, True)
-    scratch = s.impulse_response
-    return along_normal(
-        single_impulse(s.work, oa, ob, s.mol, ma, mb, s.graph, a, b, n, growth, e, scratch, projection_loss, s.stepper)
-    )
-
-
-@kernel
-def _reflect(s, i, wall, offset, m, a, projection_loss):
-    """Reflect bead a of molecule m, which is row i, from a thermal wall; return the Outcome."""
-    tiles = s.mol[m, L.MOL_TILES]
-    before = kinetic_energy(s.work, offset, tiles) + projection_loss
-    impulse = diffuse(s, offset, tiles, m, a, i, wall, s.normals[L.CONTACT_NORMAL])
-    if impulse == 0.0:
-        return along_normal(0.0)
-    heat = kinetic_energy(s.work, offset, tiles) - before - impulse * wall_velocity(s, wall)
-    heat += draw_spin(s, i, wall)
-    return Outcome(impulse, 0.0, 0.0, 0.0, 0.0, heat, False)

@@ -3,9 +3,8 @@
 import numpy as np
 
 from hpcchain.contact.coefficients import restitution
-from hpcchain.contact.rough import meet_rough
+from hpcchain.contact.laws.step import is_full
 from hpcchain.contact.tc_model import pass_time
-from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import MOST_DEPTH
@@ -13,9 +12,9 @@ from hpcchain.layout.clock import earlier, since_start
 from hpcchain.layout.segment_bits import event_depth, is_part, partner_of, serial_of, set_struck
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.events.contact_event import BACK, contact_event, learn_pace
-from hpcchain.sector.events.crossing import is_full, part_free
 from hpcchain.sector.events.crowded import crowded_at
-from hpcchain.sector.events.note import Outcome, along_normal, graze, note
+from hpcchain.sector.events.meet_alone import part_free
+from hpcchain.sector.events.note import graze, note
 from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.events.refresh import refresh, refresh_members, refresh_touched, set_back
 from hpcchain.sector.events.signs import sign_members
@@ -26,7 +25,7 @@ from hpcchain.sector.queue.event_order import is_current, next_event_of, next_ti
 from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.search.prefetch import BEAD, ask_first, ask_for_all_listed, choose_next, prefetch
 from hpcchain.sector.segments.list_renewal import renew_list
-from hpcchain.sector.segments.monomer import meet_wall, move_straight, rebound, set_bounds
+from hpcchain.sector.segments.monomer import move_straight, set_bounds
 from hpcchain.sector.segments.new_segment import make_own_series, new_segment, schedule_molecule
 from hpcchain.sector.segments.searches import search_one
 from hpcchain.sector.speculation.ghost_messages import match_with_owner, replay
@@ -83,7 +82,6 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     move_straight(s, i, mi, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
     s.count[L.N_SEGMENTS] += 1
     s.count[L.N_BEAD_SEGMENTS] += 1
-    distance = 0.0
     if partner >= 0:
         mj = s.segment[partner, L.MOLECULE]
         s.group[1] = mj
@@ -92,21 +90,13 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
         pass_time(s.par, s.segment, partner, 1, dt)
         s.scalars[L.SCALAR_SERIAL] += 1
         move_straight(s, partner, mj, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
-        done, distance = part_free(s, i, partner, mi, mj, e, et, s.extended)
+        done, distance = part_free(s, i, partner, e, et)
         set_bounds(s, partner, mj)
         store_path(s, partner)
         s.count[L.N_SEGMENTS] += 1
         s.count[L.N_BEAD_SEGMENTS] += 1
     else:
-        if s.extended is not None and et != 1.0 and not is_thermal(s, partner):
-            impulse, _ = meet_rough(s, i, partner, mi, np.int64(-1), e, et)
-            done = Outcome(impulse, s.tangential[0], s.tangential[1], s.tangential[2], 0.0, 0.0, True)
-        elif s.extended is not None:
-            impulse, heat = meet_wall(s, i, partner, e)
-            done = Outcome(impulse, 0.0, 0.0, 0.0, 0.0, heat, False)
-        else:
-            at = s.mol[mi, L.MOL_TABLE]
-            done = along_normal(rebound(s.par, s.starts, s.radius, s.table, at, i, partner, e))
+        done, distance = part_free(s, i, partner, e, et)
     set_bounds(s, i, mi)
     store_path(s, i)
     if done.along == 0.0:

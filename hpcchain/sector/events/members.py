@@ -4,7 +4,7 @@ A member goes by its row in `mol`, a long chain by that of its first part (`memb
 `member`, in the order of `group`.
 """
 
-from hpcchain.contact.variational_law import takes_law
+from hpcchain.contact.laws.variational import takes_law
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W

@@ -4,49 +4,15 @@ Sums are of the molecular virial and its tensor, of impulses on walls, of work a
 whose order of summation does not matter. All carriers of contacts note theirs here.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
+from hpcchain.contact.falling import work_of_fixed
 from hpcchain.contact.tc_model import begin_contact
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import wall_velocity
-from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import set_struck
-from hpcchain.sector.segments.falling import work_of_fixed
-
-
-class Outcome(NamedTuple):
-    """What a contact has done.
-
-    Attributes
-    ----------
-    along : float
-        Impulse on the first bead along the normal, 0 for a graze [mass length / time].
-    x, y, z : float
-        The part across the normal.
-    kind : float
-        Of the event in the log, 0 for hard surfaces.
-    heat : float
-        That came in through a thermal wall [mass length^2 / time^2].
-    turns : bool
-        Whether the impulse changed spins: then the log has the part across.
-    """
-
-    along: float
-    x: float
-    y: float
-    z: float
-    kind: float
-    heat: float
-    turns: bool
-
-
-@inlined
-def along_normal(impulse):
-    """Return the Outcome of an impulse between hard surfaces that has no part across the normal."""
-    return Outcome(impulse, 0.0, 0.0, 0.0, 0.0, 0.0, False)
 
 
 @kernel

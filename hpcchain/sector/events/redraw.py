@@ -6,8 +6,9 @@ masses: what is left is distributed as the velocities of molecules with rigid bo
 
 import numpy as np
 
+from hpcchain.contact.draws import maxwell, set_next_redraw
+from hpcchain.contact.falling import inverse_mass
 from hpcchain.contact.tc_model import pass_time
-from hpcchain.contact.thermal import maxwell, set_next_redraw
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -18,7 +19,6 @@ from hpcchain.sector.events.contact_event import learn_pace
 from hpcchain.sector.events.members import kinetic_energy
 from hpcchain.sector.events.note import note_draw
 from hpcchain.sector.search.broad_phase import store_path
-from hpcchain.sector.segments.falling import inverse_mass
 from hpcchain.sector.segments.monomer import move_straight, set_bounds
 from hpcchain.sector.segments.new_segment import make_own_series, new_segment
 from hpcchain.sector.speculation.rollback import save_segment, sign_event

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from hpcchain.contact.impulse import approach, bead_offset, separation
+from hpcchain.contact.falling import inverse_mass
 from hpcchain.contact.pair import NOISE, curve
+from hpcchain.contact.separation import approach, bead_offset, separation
 from hpcchain.contact.walls import gap_of, normal_of, place_of_side
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -14,7 +15,6 @@ from hpcchain.sector.events.members import index_in, join, last_number, number_o
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_reach
 from hpcchain.sector.search.neighbour_lists import joined
-from hpcchain.sector.segments.falling import inverse_mass
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.speculation.rollback import request_rollback
 

@@ -7,6 +7,8 @@ A side of a contact is a stretch of a long chain, another molecule as a whole, o
 import numpy as np
 
 from hpcchain.contact.coefficients import restitution
+from hpcchain.contact.laws.contact import HARD
+from hpcchain.contact.sides import Side, direction, meet_sides, met, of_one_chain
 from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -14,20 +16,10 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import is_part
 from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series
 from hpcchain.sector.events.contact_event import close
-from hpcchain.sector.events.crossing import HARD
 from hpcchain.sector.events.members import bring
 from hpcchain.sector.events.note import graze
-from hpcchain.sector.events.stretch_law import go_apart, impulse_of, met, normal_of_sides, note_contact
-from hpcchain.sector.events.stretch_reach import (
-    Side,
-    is_as_wide,
-    kick_both,
-    loosened,
-    of_one_chain,
-    push_sides,
-    reached,
-)
-from hpcchain.sector.events.stretch_rough import push_across, pushes_across
+from hpcchain.sector.events.stretch_law import note_contact
+from hpcchain.sector.events.stretch_reach import is_as_wide, loosened, reached
 from hpcchain.sector.events.stretch_ties import ALONE, TOUCHED, look_about
 from hpcchain.sector.segments.new_segment import new_segment
 from hpcchain.sector.segments.stretch import (
@@ -43,7 +35,7 @@ from hpcchain.sector.segments.stretch import (
 from hpcchain.sector.speculation.rollback import request_ahead
 
 NOWHERE, TIED = np.int64(-1), np.int64(-2)
-BEYOND = -1.0  # in place of an inverse effective mass
+GO_ON, BEYOND = range(2)
 
 
 @inlined
@@ -151,25 +143,25 @@ def _begin_side(s, side, ticks, remainder, depth):
 def _brought(s, i, partner, ticks, remainder, depth):
     """Bring the sides of a contact to its time, as wide as its impulse reaches.
 
-    KICK is that of a unit impulse along the normal, unless they go apart and have nothing to give back. Where it would
-    be felt beyond an end a part more is taken in, and at both ends of a stretch that is too straight. A side that stays
-    as it was is not loaded again.
+    Where it would be felt beyond an end a part more is taken in, and at both ends of a stretch that is too straight. A
+    side that stays as it was is not loaded again.
 
     Returns
     -------
+    status : int
+        GO_ON, or BEYOND where parts have begun segments after the contact, in a window: they have been asked to go back
+        first.
     a, b : Side
     one : bool
         Whether both beads are of one stretch: then both sides are.
-    rate, distance, mass : float
-        Rate of the gap, distance of bead centres, inverse effective mass; that is BEYOND where parts have begun
-        segments after the contact, in a window: they have been asked to go back first.
+    rate, distance : float
+        Rate of the gap, distance of bead centres.
     """
-    n = s.normals[L.CONTACT_NORMAL]
     lower, higher = ids_of(s, i, partner)
     a, b = _side_of(s, i), _side_of(s, partner)
     tried, other = a, b
     begin, middle = np.int64(0), np.int64(len(s.work) // (L.MOST_MEMBERS + 1))  # a whole chain has room in either
-    loaded, mass = False, 0.0
+    loaded = False
     while True:
         a = _widened(s, a, ticks, remainder, SOON_AT_CONTACT)
         b = _widened(s, b, ticks, remainder, SOON_AT_CONTACT)
@@ -179,7 +171,7 @@ def _brought(s, i, partner, ticks, remainder, depth):
         if _gone_beyond(s, a, ticks, remainder, depth, lower, higher) or (
             not one and _gone_beyond(s, b, ticks, remainder, depth, lower, higher)
         ):
-            return a, b, one, 0.0, 0.0, BEYOND
+            return BEYOND, a, b, one, 0.0, 0.0
         if one or not (loaded and is_as_wide(a, tried)):
             a = _loaded(s, a, i, begin, ticks, remainder)
         if one:
@@ -194,10 +186,8 @@ def _brought(s, i, partner, ticks, remainder, depth):
         if is_as_wide(a, tried) and is_as_wide(b, other):
             break
     a, b = tried, other
-    rate, distance = normal_of_sides(s, i, partner, a, b)
-    if a.loss + b.loss != 0.0 or not go_apart(met(s, i, partner, distance, s.extended), rate):
-        mass = kick_both(s, a, b, one, n[0], n[1], n[2])
-    return a, b, one, rate, distance, mass
+    rate, distance = direction(s, i, partner, a, b)
+    return GO_ON, a, b, one, rate, distance
 
 
 @inlined
@@ -230,10 +220,10 @@ def stretch_contact(s, log_rows, i, partner, crowded, is_straggler, ticks, remai
     """
     if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
         i, partner = partner, i
-    a, b, one, rate, distance, mass = _brought(s, i, partner, ticks, remainder, depth)
-    if mass == BEYOND:
+    status, a, b, one, rate, distance = _brought(s, i, partner, ticks, remainder, depth)
+    if status == BEYOND:
         return NOWHERE, NOWHERE, NOWHERE, NOWHERE
-    border = met(s, i, partner, distance, s.extended)
+    border = met(s, i, partner, distance)
     if crowded and border == HARD and not _meets_alone(s, partner, s.extended):
         lower, higher = ids_of(s, i, partner)
         about = look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher, is_straggler)
@@ -243,12 +233,7 @@ def stretch_contact(s, log_rows, i, partner, crowded, is_straggler, ticks, remai
     _close_side(s, a, ticks, remainder)
     if not one:
         _close_side(s, b, ticks, remainder)
-    if not go_apart(border, rate) and pushes_across(s, partner, border, et):
-        done = push_across(s, i, partner, a, b, one, e, et)
-    else:
-        done = impulse_of(s, i, partner, border, rate, mass, e, a.loss + b.loss, s.extended)
-        if done.along != 0.0:
-            push_sides(s, a, b, one, done.along)
+    done = meet_sides(s, i, partner, a, b, one, border, rate, e, et)
     if done.along == 0.0:
         graze(s, i, partner)
     else:

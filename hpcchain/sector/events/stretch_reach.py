@@ -1,15 +1,12 @@
 """How far along a long chain an impulse is felt, and where the beads beside a stretch would hold it too tight."""
 
-from collections import namedtuple
-
 import numpy as np
 
-from hpcchain.contact.impulse import bead_offset
+from hpcchain.contact.separation import bead_offset
+from hpcchain.contact.sides import Side
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.propagators.interface import kick, push
-from hpcchain.propagators.taylor.chain import chain_kick
 
 # What need not be told, of the most that what happens to the struck bead may do: it rounds off.
 CUT = 1e-16
@@ -18,10 +15,6 @@ LEAST_SHARE = 0.05
 # Least share of its diagonal that the last pivot of T may have. Two beads that move as they are given leave a straight
 # stretch between them no way to go: there the share is 0, in coils of thermal chains it is above a third.
 TAUT = 1e-3
-# A side of a contact: its molecule row (-1: a wall), whether that is a part of a long chain, the first and last row of
-# the stretch, where it begins in the workspace, how many tiles it has, how many of them are of beads before and behind
-# it, which bead of the workspace is struck, how long its new segments are to be, and the energy that bringing it took.
-Side = namedtuple("Side", "row part low high offset tiles before behind bead length loss")
 
 
 @kernel
@@ -85,52 +78,6 @@ def reached(s, side, bead):
 
 
 @kernel
-def kick_side(s, side, x, y, z):
-    """Fill KICK of a side for a unit impulse on its bead; return the inverse effective mass, 0 of a wall."""
-    if side.row < 0:
-        return 0.0
-    if not side.part:
-        return kick(s.work, side.offset, s.mol, side.row, s.graph, side.bead, x, y, z, s.stepper)
-    return chain_kick(s.work, side.offset, side.tiles, np.int64(1), side.bead, x, y, z)
-
-
-@kernel
-def _kick_inside(s, a, b, x, y, z):
-    """Do what `kick_both` does for two beads of one stretch."""
-    kick_side(s, b, x, y, z)
-    for t in range(a.tiles):
-        for k in range(W.ROW):
-            s.impulse_response[t * W.ROW + k] = s.work[a.offset + t * W.TILE + W.KICK + k]
-    kick_side(s, a, x, y, z)
-    for t in range(a.tiles):
-        for k in range(W.ROW):
-            s.work[a.offset + t * W.TILE + W.KICK + k] -= s.impulse_response[t * W.ROW + k]
-    p, q = bead_offset(a.offset, a.bead) + W.KICK, bead_offset(a.offset, b.bead) + W.KICK
-    mass = x * (s.work[p] - s.work[q])
-    mass += y * (s.work[p + W.LANES] - s.work[q + W.LANES])
-    return mass + z * (s.work[p + 2 * W.LANES] - s.work[q + 2 * W.LANES])
-
-
-@kernel
-def kick_both(s, a, b, one, x, y, z):
-    """Fill KICK of both sides for unit impulses on their beads, of one stretch for one and its opposite.
-
-    Returns the inverse effective mass.
-    """
-    if one:
-        return _kick_inside(s, a, b, x, y, z)
-    return kick_side(s, a, x, y, z) + kick_side(s, b, x, y, z)
-
-
-@kernel
-def push_sides(s, a, b, one, impulse):
-    """Apply an impulse to side a and its opposite to side b, for which KICK is there."""
-    push(s.work, a.offset, a.tiles, impulse)
-    if b.row >= 0 and not one:
-        push(s.work, b.offset, b.tiles, -impulse)
-
-
-@kernel
 def _is_taut(s, side):
     """Whether a side is too straight to be held at both ends."""
     if side.before == 0 or side.behind == 0:
@@ -145,12 +92,6 @@ def loosened(s, side):
     """Return a side, wider by a part at each end if it is too straight to be held at both."""
     taut = _is_taut(s, side)
     return _wider(s, side, taut, taut)
-
-
-@inlined
-def of_one_chain(s, a, b):
-    """Whether both sides are parts of one chain."""
-    return a.part and b.part and s.block[a.row, L.BLOCK_CHAIN] == s.block[b.row, L.BLOCK_CHAIN]
 
 
 @inlined

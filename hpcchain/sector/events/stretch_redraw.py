@@ -5,7 +5,7 @@ The first part has the chain's clock, and all parts get new segments. The beads'
 
 import numpy as np
 
-from hpcchain.contact.thermal import set_next_redraw
+from hpcchain.contact.draws import set_next_redraw
 from hpcchain.jit.decorators import outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W

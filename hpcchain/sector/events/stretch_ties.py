@@ -4,7 +4,7 @@ Looked at are the beads that the contact's impulse reaches, since others are as 
 to `contact_event`, which has the whole chains and looks at all of their contacts.
 """
 
-from hpcchain.contact.impulse import bead_offset
+from hpcchain.contact.separation import bead_offset
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W

@@ -6,7 +6,7 @@ the key of the event that it began with.
 
 import numpy as np
 
-from hpcchain.contact.thermal import next_redraw
+from hpcchain.contact.draws import next_redraw
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, since_start

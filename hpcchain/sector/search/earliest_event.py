@@ -5,7 +5,20 @@ from collections import namedtuple
 
 import numpy as np
 
+from hpcchain.contact.falling import falling_expiry, inverse_mass
+from hpcchain.contact.laws.step import step_time
 from hpcchain.contact.pair import REST, Pair, curved_contact, straight_contact
+from hpcchain.contact.span import (
+    LACKING,
+    SLACK,
+    common_span,
+    contact_distance,
+    just_hit,
+    least_square,
+    reach_of_lines,
+    separation_falling,
+    separation_on_lines,
+)
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, since_start
@@ -29,21 +42,9 @@ from hpcchain.sector.search.broad_phase import (
 )
 from hpcchain.sector.search.list_place import list_speed, way_from_origin
 from hpcchain.sector.search.neighbour_lists import joined
-from hpcchain.sector.search.pair_span import (
-    LACKING,
-    common_span,
-    contact_distance,
-    just_hit,
-    least_square,
-    reach_of_lines,
-    separation_falling,
-    separation_on_lines,
-)
 from hpcchain.sector.search.prefetch import ask_first, prefetch
 from hpcchain.sector.search.solved_contact_time import exact_contact
-from hpcchain.sector.search.step_time import step_time
-from hpcchain.sector.search.wall_time import SLACK, shape_time, wall_time
-from hpcchain.sector.segments.falling import falling_expiry, inverse_mass
+from hpcchain.sector.search.wall_time import shape_time, wall_time
 
 FARTHER = 4.0
 """Times the horizon within which a bead has met nothing: how far it is looked for then."""

@@ -15,6 +15,7 @@ miss one.
 
 import numpy as np
 
+from hpcchain.contact.laws.step import limit_of_pair
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.id_table import first_free, let_go, part_of_longer
@@ -35,7 +36,6 @@ from hpcchain.sector.search.cells import (
 )
 from hpcchain.sector.search.list_place import TURN
 from hpcchain.sector.search.prefetch import ask, ask_first
-from hpcchain.sector.search.step_time import limit_of_pair
 
 ROUNDING = 1e-8
 EARLY = 1.0 - 2.0**-22  # of a time: in single precision it is never later

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hpcchain.contact.pair import Pair
+from hpcchain.contact.span import SLACK
 from hpcchain.contact.wall import wall_contact
 from hpcchain.contact.walls import gap_of, place_of_side, shape_contact
 from hpcchain.jit.decorators import kernel
@@ -10,8 +11,6 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import start_time
 from hpcchain.layout.segment_bits import radius_of, series_error_of, struck
 from hpcchain.sector.search.solved_contact_time import exact_contact
-
-SLACK = 1.0 + 1e-9
 
 
 @kernel

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.contact.impulse import bead_offset
+from hpcchain.contact.separation import bead_offset
 from hpcchain.contact.virial import centre_of_mass, set_tensor
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L

@@ -7,14 +7,13 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.thermal import diffuse_single, draw_spin
-from hpcchain.contact.walls import is_thermal, normal_of, wall_velocity
+from hpcchain.contact.falling import falling_length
+from hpcchain.contact.laws.smooth import reflection
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.layout.segment_bits import radius_of, series_order, set_start
 from hpcchain.sector.search.list_place import list_speed
-from hpcchain.sector.segments.falling import falling_length, inverse_mass
 
 REBASE = 0.25
 
@@ -96,7 +95,7 @@ def bounce(par, starts, radius, table, at_i, at_j, i, j, e, normal):
         return 0.0, r
     wi = table[at_i]
     wj = table[at_j]
-    p = -(1.0 + e) * un / (wi * square + wj * square)  # a sum of the two is always rounded alike, too
+    p = reflection(un, wi * square + wj * square, e)  # a sum of the two is always rounded alike, too
     starts[i, L.VX] += p * wi * nx
     starts[i, L.VY] += p * wi * ny
     starts[i, L.VZ] += p * wi * nz
@@ -110,28 +109,6 @@ def bounce(par, starts, radius, table, at_i, at_j, i, j, e, normal):
 
 
 @kernel
-def meet_wall(s, i, code, e):
-    """Do what `rebound` does for walls of all sorts; return the impulse, 0 for a graze, and the heat that comes in.
-
-    In units of mass length / time and mass length^2 / time^2.
-    """
-    n = s.normals[L.MOST_TIES]
-    normal_of(s, -1 - code, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], n)
-    velocity = wall_velocity(s, code)
-    un = n[0] * s.starts[i, L.VX] + n[1] * s.starts[i, L.VY] + n[2] * s.starts[i, L.VZ]
-    un -= radius_of(s.radius, i) * s.par[L.GROWTH_RATE] + velocity
-    if un >= 0.0:
-        return 0.0, 0.0
-    if is_thermal(s, code):
-        impulse, heat = diffuse_single(s, i, code, n, inverse_mass(s, i))
-        return impulse, heat + draw_spin(s, i, code)
-    change = -(1.0 + e) * un
-    for c in range(3):
-        s.starts[i, L.VX + c] += n[c] * change
-    return change / inverse_mass(s, i), 0.0
-
-
-@kernel
 def rebound(par, starts, radius, table, at, i, code, e):
     """Reflect a single bead from the wall with this code, e being e_n; return the impulse, 0 for a graze."""
     axis = (-1 - code) % 3
@@ -139,6 +116,6 @@ def rebound(par, starts, radius, table, at, i, code, e):
     un = side * starts[i, L.VX + axis] - radius_of(radius, i) * par[L.GROWTH_RATE]
     if un >= 0.0:
         return 0.0
-    change = -(1.0 + e) * un
+    change = reflection(un, 1.0, e)
     starts[i, L.VX + axis] += side * change
     return change / table[at]

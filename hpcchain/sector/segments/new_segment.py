@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.thermal import next_redraw
+from hpcchain.contact.draws import next_redraw
+from hpcchain.contact.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -39,7 +40,6 @@ from hpcchain.sector.queue.event_order import next_time_of, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep, sweep_chain
 from hpcchain.sector.search.list_place import note_top_speed
-from hpcchain.sector.segments.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
 from hpcchain.sector.segments.series_pool import reserve
 
 REBASE = 0.25

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from hpcchain.contact.falling import add_fall
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -21,7 +22,6 @@ from hpcchain.sector.queue.event_order import segment_end
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.segments.chain_centre import place_centre
-from hpcchain.sector.segments.falling import add_fall
 from hpcchain.sector.segments.new_segment import REBASE, asked_length, write_segment
 
 BESIDE = 20  # beads on either side of one that is struck, at least, that a stretch begins with

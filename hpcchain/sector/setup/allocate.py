@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.contact.coefficients import coefficient_table
-from hpcchain.contact.rough_ties import SCRATCH
+from hpcchain.contact.laws.joint_rough import SCRATCH
 from hpcchain.contact.tc_model import contact_rate
 from hpcchain.errors import EngineError
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
@@ -329,10 +329,10 @@ def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) 
 
 
 def contact_arrays(system: System) -> dict:
-    """Return the coefficients of contacts, one row for all where runs are not extended, and scratch for impulses."""
+    """Return the coefficients of contacts, one row for all where runs are not extended."""
     types, _ = types_of_contacts(composition_of(system.topology).type_names, system.physics)
     table = coefficient_table(system.physics, types).reshape(-1, L.PAIR_COEFFICIENTS)
-    return {"coefficients": table if is_extended(system.physics) else table[:1].copy(), "tangential": np.zeros(3)}
+    return {"coefficients": table if is_extended(system.physics) else table[:1].copy()}
 
 
 def step_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:

@@ -5,16 +5,16 @@ At the very start, and never again, beads find out within which steps of their p
 
 import numpy as np
 
+from hpcchain.contact.falling import inverse_mass
+from hpcchain.contact.laws.step import potential_begin, set_level
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import is_part, start_depth
 from hpcchain.model.physics.extended import UNKNOWN
 from hpcchain.propagators.interface import load_start, refresh
-from hpcchain.sector.events.crossing import between
+from hpcchain.sector.events.meet_alone import between
 from hpcchain.sector.queue.tournament import queue_build
 from hpcchain.sector.search.neighbour_lists import build_lists
-from hpcchain.sector.search.step_time import potential_begin, set_level
-from hpcchain.sector.segments.falling import inverse_mass
 from hpcchain.sector.segments.new_segment import new_segment, schedule_molecule
 from hpcchain.sector.segments.searches import search_molecule
 from hpcchain.sector.segments.stretch import begin_chain, resume_part

@@ -25,6 +25,7 @@ import math
 
 import numpy as np
 
+from hpcchain.contact.falling import falls
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -42,7 +43,6 @@ from hpcchain.layout.segment_bits import (
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.search.prefetch import ask, ask_for_molecule, prefetch
-from hpcchain.sector.segments.falling import falls
 from hpcchain.sector.segments.new_segment import schedule_history
 from hpcchain.sector.speculation.rollback import request_rollback, save_segment, touch
 

@@ -213,7 +213,7 @@ def reflected(
         0 <= p,   0 <= w' + e w,   p . (w' + e w) = 0,
 
     w the rates before and w' after: the same where all e are. The energy changes by 1/2 sum p (1 - e) w, which is
-    never above 0 as all w are below it (`contact.impulse`).
+    never above 0 as all w are below it (`contact.laws.joint`).
 
     Without loss this ends after finitely many times, if there are rates at which all contacts part. Beads that are
     wedged in have none, and no reflection keeps their energy. With loss, contacts may hand ever less on to one another

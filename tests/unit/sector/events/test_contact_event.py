@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from hpcchain.contact.laws.contact import along_normal
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.events.contact_event import contact_event, others_due
-from hpcchain.sector.events.note import along_normal, record
+from hpcchain.sector.events.note import record
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough
 from tests.support.kernel_tools import make_system, plain_sector, random_chain

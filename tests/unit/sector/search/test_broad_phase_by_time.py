@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from hpcchain.contact.laws.step import step_time
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import WALL
 from hpcchain.sector.search.broad_phase import all_listed
 from hpcchain.sector.search.earliest_event import candidates_within, meet_candidates, search_bead
-from hpcchain.sector.search.step_time import step_time
 from hpcchain.sector.serial import Engine
 from tests.support.extended import gravity, step_potentials, with_extended
 from tests.support.gases import gas

@@ -9,6 +9,7 @@ from hpcchain.layout.clock import since_start, start_time
 from hpcchain.layout.segment_bits import length_of, radius_of, same_start, series_error_of, struck
 
 LACKING = -1.0
+SLACK = 1.0 + 1e-9
 
 
 @inlined

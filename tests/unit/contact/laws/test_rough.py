@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from hpcchain.contact.rough import ROUGH, SMOOTH, rough_or_smooth
+from hpcchain.contact.laws.rough import ROUGH, SMOOTH, rough_or_smooth
 
 
 class Scratch(NamedTuple):

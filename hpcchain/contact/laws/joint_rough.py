@@ -1,21 +1,21 @@
 """What several contacts at one instant do to the spins of rough beads, and to their slip.
 
-The impulses along the normals come first, those of smooth beads (`contact.impulse`). Then the contacts that push get
+The impulses along the normals come first, those of smooth beads (`joint`). Then the contacts that push get
 tangential impulses t, with normal ones that keep what the normals have done (docs/theory/impulses.md). With w the slips
 that do not depend on the normals' rates, and S the response of w to t,
 
     (S + D) t = -2 w,    D_k = (1 + e_k) / (1 - e_k) S_k,
 
 S_k being S of contact k alone. So each contact resists the mean of its slips before and after as it would alone, where
-w becomes e_t w (`contact.rough`). The energy changes by -t D t / 2, whatever the coefficients. At e_t = 1 a contact has
+w becomes e_t w (`rough`). The energy changes by -t D t / 2, whatever the coefficients. At e_t = 1 a contact has
 no t; where all have e_t = -1 every w is reversed. Where the t would make a contact pull, or would with all slips turned
 round, it and those of its molecules have no t.
 """
 
 from hpcchain.contact.coefficients import tied_tangential
-from hpcchain.contact.impulse import approach, bead_offset
-from hpcchain.contact.rough import spin_response, spin_up, surface_velocity
-from hpcchain.contact.thermal import tangents
+from hpcchain.contact.draws import tangents
+from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
+from hpcchain.contact.separation import approach, bead_offset
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -79,9 +79,9 @@ def _rate(s, k, d):
     n = s.normals[k]
     rate = 0.0
     for c in range(3):
-        u = s.work[p + W.COEF + W.ROW + W.LANES * c] + surface_velocity(s, i, n, c, 1.0)
+        u = s.work[p + W.COEF + W.ROW + W.LANES * c] + surface_velocity(s, i, n, c)
         if q >= 0:
-            u += surface_velocity(s, j, n, c, 1.0) - s.work[q + W.COEF + W.ROW + W.LANES * c]
+            u += surface_velocity(s, j, n, c) - s.work[q + W.COEF + W.ROW + W.LANES * c]
         rate += _direction(s, k, d)[c] * u
     return rate
 
@@ -308,13 +308,12 @@ def _apply(s, row, factor):
     if d == 0:
         s.impulses[k] += impulse
         return
-    s.tangential[0], s.tangential[1], s.tangential[2] = impulse * x, impulse * y, impulse * z
-    for c in range(3):
-        a[3 * k + c] += s.tangential[c]
-    spin_up(s, s.tied[k, L.FIRST_BEAD], s.normals[k], s.tangential)
+    a[3 * k] += impulse * x
+    a[3 * k + 1] += impulse * y
+    a[3 * k + 2] += impulse * z
+    spin_up(s, s.tied[k, L.FIRST_BEAD], s.normals[k], impulse * x, impulse * y, impulse * z)
     if s.tied[k, L.SECOND_BEAD] >= 0:
-        spin_up(s, s.tied[k, L.SECOND_BEAD], s.normals[k], s.tangential)
-    s.tangential[:] = 0.0
+        spin_up(s, s.tied[k, L.SECOND_BEAD], s.normals[k], impulse * x, impulse * y, impulse * z)
 
 
 @kernel

@@ -1,10 +1,9 @@
-"""What a contact does: exact impulses on molecules with rigid bonds, for any masses and any bond graph.
+"""What several contacts at one instant do: one multiplier each, solved for together.
 
-For a contact with normal n the velocities change by p y, where y = M^-1 (n + G^T mu) keeps all bonds, and
-p = -(1 + e) (n . v) / (n . y) (Leyendecker et al. 2012, section 3, with the bond reaction that its (6)-(7) omit;
-docs/theory/impulses.md). Contacts of the same molecules at the same instant get one multiplier each (`pushes`): (N Y) p
-= -(1 + e) N v, p >= 0. At e = 1 this keeps the energy. Contacts may each have their own e: the energy changes by the
-sum of p (1 - e) (n . v) / 2, which is never above 0.
+For a contact with normal n the velocities change by p y, where y = M^-1 (n + G^T mu) keeps all bonds (Leyendecker et
+al. 2012, section 3, with the bond reaction that its (6)-(7) omit; docs/theory/impulses.md). Contacts of the same
+molecules at the same instant (`contact.pushes`): (N Y) p = -(1 + e) N v, p >= 0. At e = 1 this keeps the energy.
+Contacts may each have their own e: the energy changes by the sum of p (1 - e) (n . v) / 2, which is never above 0.
 """
 
 import math
@@ -13,119 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from hpcchain.contact.pushes import solve_pushes
+from hpcchain.contact.separation import approach, bead_offset
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.propagators.interface import kick, push
+from hpcchain.propagators.interface import kick
 
 BLURRED = 1e-10  # of the beads' speed, to which rates are known: what touches within TIE_GAP has normals as uncertain
-
-
-@kernel
-def bead_offset(offset, b):
-    """Return the offset of bead b of the molecule that begins at an offset of the workspace."""
-    return offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
-
-
-@kernel
-def approach(work, p, q, n):
-    """Return n . (v_p - v_q) of the beads at offsets p and q; q < 0 is a wall at rest."""
-    s = 0.0
-    for c in range(3):
-        v = work[p + W.COEF + W.ROW + W.LANES * c]
-        if q >= 0:
-            v -= work[q + W.COEF + W.ROW + W.LANES * c]
-        s += n[c] * v
-    return s
-
-
-@kernel
-def inside_impulse(work, offset, mol, m, graph, a, b, n, impulse_response, stepper):
-    """Put y for a contact of beads a and b of one molecule into KICK and return n . y."""
-    tiles = mol[m, L.MOL_TILES]
-    kick(work, offset, mol, m, graph, a, n[0], n[1], n[2], stepper)
-    for t in range(tiles):
-        for k in range(W.ROW):
-            impulse_response[t * W.ROW + k] = work[offset + t * W.TILE + W.KICK + k]
-    kick(work, offset, mol, m, graph, b, n[0], n[1], n[2], stepper)
-    for t in range(tiles):
-        for k in range(W.ROW):
-            p = offset + t * W.TILE + W.KICK + k
-            work[p] = impulse_response[t * W.ROW + k] - work[p]
-    p = bead_offset(offset, a) + W.KICK
-    q = bead_offset(offset, b) + W.KICK
-    return (
-        n[0] * (work[p] - work[q])
-        + n[1] * (work[p + W.LANES] - work[q + W.LANES])
-        + n[2] * (work[p + 2 * W.LANES] - work[q + 2 * W.LANES])
-    )
-
-
-@kernel
-def impulse_along(un, restitution, mass, projection_loss):
-    """Return p of E(v + p y) = E(v) - (1 - e^2) un^2 / (2 mass) + lost; mass is the inverse effective one.
-
-    What parts (a graze) has e = 1, and p = 0 if nothing was lost.
-    """
-    if un >= 0.0:
-        if projection_loss == 0.0:
-            return 0.0
-        return 2.0 * projection_loss / (un + math.sqrt(un * un + 2.0 * mass * projection_loss))
-    if projection_loss == 0.0:
-        return -(1.0 + restitution) * un / mass
-    return (-un + math.sqrt(max((restitution * un) ** 2 + 2.0 * mass * projection_loss, 0.0))) / mass
-
-
-@kernel
-def single_impulse(
-    work, oa, ob, mol, ma, mb, graph, a, b, n, growth, restitution, impulse_response, projection_loss, stepper
-):
-    """Apply one contact's impulse to the velocities in the workspace and return it (>= 0) [mass length / time].
-
-    A graze that rounds to parting gets none, but for what gives back `projection_loss`. Many parameters, since a
-    contact is two molecules, a bead of each, and what its law needs.
-
-    Parameters
-    ----------
-    oa, ob : int
-        Workspace offsets of the molecules; equal for a contact inside one molecule.
-    ma, mb : int
-        Molecules; mb < 0 for a wall.
-    graph : int64 array
-        Bond graphs.
-    a, b : int
-        Beads, numbered within their molecules.
-    n : (3,) float64 array
-        Unit normal, from b to a, or from the wall into the box.
-    growth : float
-        Rate of the contact distance [length / time].
-    restitution : float
-        e_n; 1 conserves energy.
-    impulse_response : float64 array
-        Scratch.
-    projection_loss : float
-        Energy that putting the molecules on their bonds took; the impulse gives it back [mass length^2 / time^2].
-    stepper : None or bool
-        None where there are no rigid bodies (`interface`).
-    """
-    p = bead_offset(oa, a)
-    q = bead_offset(ob, b) if mb >= 0 else -1
-    un = approach(work, p, q, n) - growth
-    if un >= 0.0 and projection_loss == 0.0:
-        return 0.0
-    if mb == ma:
-        mass = inside_impulse(work, oa, mol, ma, graph, a, b, n, impulse_response, stepper)
-        impulse = impulse_along(un, restitution, mass, projection_loss)
-        push(work, oa, mol[ma, L.MOL_TILES], impulse)
-        return impulse
-    mass = kick(work, oa, mol, ma, graph, a, n[0], n[1], n[2], stepper)
-    if mb >= 0:
-        mass += kick(work, ob, mol, mb, graph, b, n[0], n[1], n[2], stepper)
-    impulse = impulse_along(un, restitution, mass, projection_loss)
-    push(work, oa, mol[ma, L.MOL_TILES], impulse)
-    if mb >= 0:
-        push(work, ob, mol[mb, L.MOL_TILES], -impulse)
-    return impulse
 
 
 class Ties(NamedTuple):
@@ -317,18 +210,3 @@ def _give_back(work, offset, contacts, normals, growths, count, e, impulses, pro
     factor = (1.0 + math.sqrt(max(e * e + 2.0 * projection_loss / q, 0.0))) / (1.0 + e)
     for k in range(count):
         impulses[k] *= factor
-
-
-@kernel
-def separation(par, work, p, q, n):
-    """Write the unit vector from the bead at offset q to the one at p (nearest image) to n; return their distance."""
-    rr = 0.0
-    for c in range(3):
-        x = work[p + W.COEF + W.LANES * c] - work[q + W.COEF + W.LANES * c]
-        x -= par[L.SIZE + c] * np.rint(x * par[L.INVERSE + c])
-        n[c] = x
-        rr += x * x
-    r = math.sqrt(rr)
-    for c in range(3):
-        n[c] /= r
-    return r

@@ -1,0 +1,42 @@
+"""Beads of molecules in the workspace: where they are, how fast they approach, what a unit impulse does to them."""
+
+import math
+
+import numpy as np
+
+from hpcchain.jit.decorators import kernel
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+
+
+@kernel
+def bead_offset(offset, b):
+    """Return the offset of bead b of the molecule that begins at an offset of the workspace."""
+    return offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
+
+
+@kernel
+def approach(work, p, q, n):
+    """Return n . (v_p - v_q) of the beads at offsets p and q; q < 0 is a wall at rest."""
+    s = 0.0
+    for c in range(3):
+        v = work[p + W.COEF + W.ROW + W.LANES * c]
+        if q >= 0:
+            v -= work[q + W.COEF + W.ROW + W.LANES * c]
+        s += n[c] * v
+    return s
+
+
+@kernel
+def separation(par, work, p, q, n):
+    """Write the unit vector from the bead at offset q to the one at p (nearest image) to n; return their distance."""
+    rr = 0.0
+    for c in range(3):
+        x = work[p + W.COEF + W.LANES * c] - work[q + W.COEF + W.LANES * c]
+        x -= par[L.SIZE + c] * np.rint(x * par[L.INVERSE + c])
+        n[c] = x
+        rr += x * x
+    r = math.sqrt(rr)
+    for c in range(3):
+        n[c] /= r
+    return r

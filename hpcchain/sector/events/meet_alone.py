@@ -1,0 +1,149 @@
+"""Two single beads that meet, or one and a wall, without the workspace."""
+
+import math
+
+import numpy as np
+
+from hpcchain.contact.falling import inverse_mass
+from hpcchain.contact.laws.contact import HARD, ROUGH, SMOOTH, Contact, along_normal, parts
+from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
+from hpcchain.contact.laws.smooth import reflection
+from hpcchain.contact.laws.step import distance_met
+from hpcchain.contact.laws.table import law_of, outcome
+from hpcchain.contact.walls import normal_of, wall_velocity
+from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_bits import radius_of
+from hpcchain.sector.segments.monomer import bounce, rebound
+
+
+@kernel
+def part_free(s, i, j, e, e_t):
+    """Give two single beads that have met, or one and a wall, their impulse; return the Outcome and their distance.
+
+    The normal is in `normals`, but for walls of runs that are not extended.
+    """
+    if s.extended is not None:
+        return _part_extended(s, i, j, e, e_t)
+    at = s.mol[s.segment[i, L.MOLECULE], L.MOL_TABLE]
+    if j < 0:
+        return along_normal(rebound(s.par, s.starts, s.radius, s.table, at, i, j, e)), 0.0
+    other = s.mol[s.segment[j, L.MOLECULE], L.MOL_TABLE]
+    n = s.normals[L.CONTACT_NORMAL]
+    impulse, distance = bounce(s.par, s.starts, s.radius, s.table, at, other, i, j, e, n)
+    return along_normal(impulse), distance
+
+
+@outlined
+def _part_extended(s, i, j, e, e_t):
+    """Do what `part_free` does in runs with more than smooth hard beads."""
+    n = s.normals[L.CONTACT_NORMAL]
+    x, y, z, r = _way(s, i, j, n)
+    distance, border = 0.0, HARD
+    if j >= 0:
+        distance, border = r, distance_met(s, i, j, r, s.extended)
+    rate = _rate(s, i, j, x, y, z, r)
+    law = law_of(s, j, border, rate, e_t)
+    if law == SMOOTH:
+        if j < 0:
+            return along_normal(_reflected(s, i, n, rate, e)), distance
+        at, other = s.mol[s.segment[i, L.MOLECULE], L.MOL_TABLE], s.mol[s.segment[j, L.MOLECULE], L.MOL_TABLE]
+        impulse, distance = bounce(s.par, s.starts, s.radius, s.table, at, other, i, j, e, n)
+        return along_normal(impulse), distance
+    if parts(border, rate):
+        return along_normal(0.0), distance
+    o = outcome(s, _contact_of(s, i, j, law, border, rate, e, e_t))
+    _push(s, i, j, o, x, y, z, r)
+    return o, distance
+
+
+@kernel
+def _way(s, i, j, n):
+    """Write the normal of single beads i and j, or of a wall, to n; return a vector along it (3) and its length."""
+    if j < 0:
+        normal_of(s, -1 - j, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], n)
+        return n[0], n[1], n[2], 1.0
+    x, y, z, r = between(s, i, j)
+    n[0], n[1], n[2] = x / r, y / r, z / r
+    return x, y, z, r
+
+
+@kernel
+def _rate(s, i, j, x, y, z, r):
+    """Return the rate of the gap, (x, y, z) being along the normal and r long [length / time]."""
+    ux, uy, uz = s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ]
+    growing = radius_of(s.radius, i)
+    if j < 0:
+        return x * ux + y * uy + z * uz - (growing * s.par[L.GROWTH_RATE] + wall_velocity(s, j))
+    ux, uy, uz = ux - s.starts[j, L.VX], uy - s.starts[j, L.VY], uz - s.starts[j, L.VZ]
+    growing += radius_of(s.radius, j)
+    return (x * ux + y * uy + z * uz) / r - growing * s.par[L.GROWTH_RATE]
+
+
+@kernel
+def _contact_of(s, i, j, law, border, rate, e, e_t):
+    """Return the Contact of single beads whose normal is in `normals`."""
+    mass, spin = inverse_mass(s, i), 0.0
+    if j >= 0:
+        mass += inverse_mass(s, j)
+    if law == ROUGH:
+        spin = spin_response(s, i) + (spin_response(s, j) if j >= 0 else 0.0)
+    ux, uy, uz = _velocity(s, i, j, law, 0), _velocity(s, i, j, law, 1), _velocity(s, i, j, law, 2)
+    k = np.int64(L.CONTACT_NORMAL)
+    return Contact(k, i, np.int64(j), law, border, rate, mass, ux, uy, uz, spin, e, e_t, 0.0, True)
+
+
+@kernel
+def _velocity(s, i, j, law, c):
+    """Return component c of the velocity of bead i, or of rough beads' surfaces, relative to bead or wall j's."""
+    n = s.normals[L.CONTACT_NORMAL]
+    u = s.starts[i, L.VX + c]
+    v = s.starts[j, L.VX + c] if j >= 0 else wall_velocity(s, j) * n[c]
+    if law == ROUGH:  # summed so that the other bead first gives the opposite, to the bit
+        u += surface_velocity(s, i, n, c)
+        if j >= 0:
+            v -= surface_velocity(s, j, n, c)
+    return u - v
+
+
+@kernel
+def _reflected(s, i, n, rate, e):
+    """Do what `rebound` does for walls of all sorts; return the impulse, 0 for a graze [mass length / time]."""
+    if rate >= 0.0:
+        return 0.0
+    change = reflection(rate, 1.0, e)
+    for c in range(3):
+        s.starts[i, L.VX + c] += n[c] * change
+    return change / inverse_mass(s, i)
+
+
+@kernel
+def _push(s, i, j, o, x, y, z, r):
+    """Apply an Outcome to the velocities and spins of single beads, (x, y, z) being along the normal and r long."""
+    n, way = s.normals[L.CONTACT_NORMAL], o.along / r
+    wi = inverse_mass(s, i)
+    s.starts[i, L.VX] += way * wi * x + wi * o.x
+    s.starts[i, L.VY] += way * wi * y + wi * o.y
+    s.starts[i, L.VZ] += way * wi * z + wi * o.z
+    if j >= 0:
+        wj = inverse_mass(s, j)
+        s.starts[j, L.VX] -= way * wj * x + wj * o.x
+        s.starts[j, L.VY] -= way * wj * y + wj * o.y
+        s.starts[j, L.VZ] -= way * wj * z + wj * o.z
+    if o.turns:
+        px, py, pz = o.along * n[0] + o.x, o.along * n[1] + o.y, o.along * n[2] + o.z
+        spin_up(s, i, n, px, py, pz)
+        if j >= 0:
+            spin_up(s, j, n, px, py, pz)
+
+
+@kernel
+def between(s, i, j):
+    """Return the vector from bead j to bead i, of its nearest image, where their segments begin, and its length."""
+    rx = s.starts[i, L.X] - s.starts[j, L.X]
+    ry = s.starts[i, L.Y] - s.starts[j, L.Y]
+    rz = s.starts[i, L.Z] - s.starts[j, L.Z]
+    rx -= s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
+    ry -= s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
+    rz -= s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
+    return rx, ry, rz, math.sqrt(rx * rx + ry * ry + rz * rz)
