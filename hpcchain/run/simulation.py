@@ -20,6 +20,7 @@ from hpcchain.config.keys.values import shown
 from hpcchain.errors import UsageError
 from hpcchain.io.hdf5.files import require_parallel
 from hpcchain.model.system import State
+from hpcchain.parallel.agreement import Communicator
 from hpcchain.parallel.comm import Single, World, world
 from hpcchain.parallel.launcher import launched
 from hpcchain.run import folder as folders
@@ -47,7 +48,6 @@ from hpcchain.run.starts.user_system import System
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.model import system as model
-    from hpcchain.parallel.agreement import Communicator
     from hpcchain.run.guards.wall_limit import WallLimit
     from hpcchain.sector.interface import Frame
 
