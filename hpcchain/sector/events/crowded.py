@@ -4,6 +4,7 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import partner_of, tied_with
+from hpcchain.sector.events.simultaneous import counts_resting
 from hpcchain.sector.queue.event_order import segment_end
 from hpcchain.sector.queue.tournament import others_before
 
@@ -25,6 +26,10 @@ def others_due(par, event_time, first, n, ticks, remainder, a, b):
 @inlined
 def crowded_at(s, i, partner, m, other, ticks, remainder, base):
     """Whether anything else is due at this instant, so that contacts may have to be resolved together."""
+    if s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED):
+        return True  # what touches a ghost elsewhere is not in this queue
+    if counts_resting(s):
+        return True
     latest = (ticks - base) * s.par[L.TICK] + remainder + s.par[L.SIMULTANEOUS]
     if others_before(s, m, other, latest):
         return True

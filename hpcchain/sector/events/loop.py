@@ -14,7 +14,6 @@ from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.meet_alone import meet_alone
 from hpcchain.sector.events.refresh import refresh_members, refresh_touched, set_back
 from hpcchain.sector.events.signs import sign_members
-from hpcchain.sector.events.simultaneous import counts_resting
 from hpcchain.sector.events.together import ALONE, BACK
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
 from hpcchain.sector.search.prefetch import BEAD, ask_first, choose_next, prefetch
@@ -204,10 +203,6 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
     if windowed:
         _, lower, higher = next_event_of(s, m)
     crowded = crowded_at(s, holder, partner, m, other, ticks, remainder, base)
-    crowded = (
-        crowded or s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED)
-    )
-    crowded = crowded or counts_resting(s)
     free = s.mol[m, L.MOL_SOLVER] == L.BALLISTIC and (other < 0 or s.mol[other, L.MOL_SOLVER] == L.BALLISTIC)
     if free:
         _ask_for_neighbours(s, holder)
