@@ -12,7 +12,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import is_part
-from hpcchain.propagators.taylor.stretch_series import Tiles, stretch_series
+from hpcchain.propagators.taylor.chain_series import Tiles, stretch_series
 from hpcchain.sector.events.members import bring
 from hpcchain.sector.segments.close_begin import close_rows
 from hpcchain.sector.segments.stretch import (
