@@ -77,6 +77,7 @@ log               18 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
 member            16 int64    like `mol`, of an event's members (`members`), with `member_own`: long chains are whole
+renewed           2 int64     per member of an event: FIRST_ROW and LAST_ROW of those that get new segments
 tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code), as
                               `drifted_pairs` has
 owner_history     flat        owners' entries of ghosts' segments (`ghost_messages`); `owner_history_at`: where, by
@@ -105,7 +106,7 @@ centre            9 float64   per such chain: its centre of mass, like a bead's 
 centre_change     8 float64   per molecule row, closed ones too, in windows of such runs: what the event that began its
                               segment is to do to its chain's centre: CHANGE_SORT (UNCHANGED, PUSHED, PLACED), and
                               from CHANGE on the impulse on the chain, or place and velocity of its centre
-arms              16 float64  per row of the log of such runs: what its virial is made of (`stretch_law`), columns
+arms              16 float64  per row of the log of such runs: what its virial is made of (`chain_centre`), columns
                               ARM_… below
 limited           int64       beads whose distance from a bead has limits; `limited_row`: where each bead's begin, and
                               the end; `limits` (3 float64): LEAST, MOST distance [length]; ACTS: whether the
@@ -185,6 +186,7 @@ LOG_COLUMNS = LOG_TENSOR + TENSOR_PARTS
 MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
 SIDE = OTHER_MEMBER - MEMBER
 FIRST_BEAD, SECOND_BEAD = range(2)
+FIRST_ROW, LAST_ROW = range(2)  # of `renewed`
 LEAST, MOST, ACTS = range(3)
 OPENED_TICKS, OPENED_REM = range(2)
 TOP, ROOT = 0, 3  # row and column of `key` and `winner` that have the earliest of all (`tournament`)
@@ -432,6 +434,7 @@ FIELDS = {
     "count": "i8",
     "log": f"f8 {LOG_COLUMNS}",
     "group": "i8",
+    "renewed": "i8 2",
     "member_own": f"i4 {OWN_COLUMNS}",
     "offset": "i8",
     "contacts": "i8 4",

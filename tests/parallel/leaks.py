@@ -20,7 +20,7 @@ from hpcchain.layout.arrays import VACANT, WINDOW_EVENT, WINDOW_HISTORY, WINDOW_
 from hpcchain.parallel import windows
 from hpcchain.parallel.ghosts import manager, surroundings
 from hpcchain.sector import ghosted
-from hpcchain.sector.events import contact_event, loop, signs, simultaneous
+from hpcchain.sector.events import carry_on, loop, meet, signs, simultaneous, together
 from hpcchain.sector.events.refresh import refresh
 from hpcchain.sector.queue import event_order
 from hpcchain.sector.search import earliest_event, neighbour_lists
@@ -31,7 +31,9 @@ from tests.support.shapes import bead, boxed, gas, rod, sticky
 MODULES = (
     manager,
     windows,
-    contact_event,
+    carry_on,
+    meet,
+    together,
     rollback,
     neighbour_lists,
     loop,
@@ -128,7 +130,7 @@ def anchor(put):
 
     def finish(old, self):
         for m in np.flatnonzero(self.ownership != VACANT):
-            loop._end_segment(self.sector, m, *self.until)
+            carry_on._end_segment(self.sector, m, *self.until)
             refresh(self.sector, m, self.base)
         return old(self)
 

@@ -2,9 +2,16 @@
 
 Each order's tensions follow from the lower orders' tensions and bonds through the factors of T (`chain`), and with them
 the next coefficients of bonds and positions. Two chains are done in turn: each order needs the one before.
+
+A stretch of a long chain is done likewise, between the beads beside it, which move as they did before. Its beads are in
+tiles of their own. The bead before it is the last lane of the tile before them, the one behind it the first lane of the
+tile after them. Both have inverse mass 0 and a motion that is given: their coefficients of order 2 and more stand in
+COEF from the start, zeros in the other lanes of these two tiles. With accelerations a that are given,
+T lambda = |b'|^2 + b . (a_{l+1} - a_l).
 """
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
@@ -33,50 +40,90 @@ LAMBDA = W.HIST + W.ROW
 PER_ORDER = 32
 MORE = 1.001  # beyond what rounding does to products
 
+# Where the tiles of a chain or stretch begin, how many there are, those of the beads beside it among them, and 1 where
+# the first is that of a bead before it, or the last that of one behind it, else 0.
+Tiles = namedtuple("Tiles", "offset tiles before behind")
+
 
 @inlined
-def products(work, p, k, tension, bx, by, bz):
-    """Return what order k of tension times bond and of |b'|^2 / 2 has from lower orders, in the tile at p.
+def _given(work, p, k):
+    """Return the accelerations of order k of the beads in tile p, whose coefficients of order k + 2 are there."""
+    scale = splat((k + 1.0) * (k + 2.0))
+    x, y, z = triple(work, p + W.COEF + W.ROW * (k + 2))
+    return mul(x, scale), mul(y, scale), mul(z, scale)
 
-    The force is sum_{m<k} tension_m bond_{k-m}, the rate sum_{m=1}^{k+1} bond_m . bond_{k+2-m} / 2. What was found
-    last, the tension of order k - 1 and the bond of order k + 1, is given; it comes last, so that the rest can be done
-    while it is on its way.
+
+@inlined
+def _is_given(at, t, held):
+    """Whether tile t is that of a bead beside a stretch."""
+    if held is not None:
+        return (t == 0 and at.before != 0) or (t == at.tiles - 1 and at.behind != 0)
+    return False
+
+
+@inlined
+def _products_of_two(work, p, k, tension, bx, by, bz):
+    """Return what `_products` does of an odd order k, and the same of order k + 1 but for its latest terms.
+
+    These are its products with the tension of order k and the bond of order k + 2. So what came before is read once for
+    two orders: of long chains it is more than a first-level cache holds, and takes longer to read than to multiply.
     """
-    zero = splat(0.0)
+    zero, half = splat(0.0), splat(0.5)
     fx, fy, fz, rx, ry, rz = zero, zero, zero, zero, zero, zero
+    gx, gy, gz, sx, sy, sz = zero, zero, zero, zero, zero, zero
     low = p + W.HIST
     high = p + W.HIST + PER_ORDER * k
+    ax, ay, az = bx, by, bz  # the bond of one order more than that at `high`
+    for _ in range((k - 1) // 2):
+        pull = load(work, low + W.ROW)
+        cx, cy, cz = triple(work, high)
+        dx, dy, dz = triple(work, low + 2 * PER_ORDER)
+        fx, fy, fz = fma(pull, cx, fx), fma(pull, cy, fy), fma(pull, cz, fz)
+        gx, gy, gz = fma(pull, ax, gx), fma(pull, ay, gy), fma(pull, az, gz)
+        rx, ry, rz = fma(dx, cx, rx), fma(dy, cy, ry), fma(dz, cz, rz)
+        sx, sy, sz = fma(dx, ax, sx), fma(dy, ay, sy), fma(dz, az, sz)
+        ax, ay, az = cx, cy, cz
+        low += PER_ORDER
+        high -= PER_ORDER
+    sx, sy, sz = fma(mul(half, ax), ax, sx), fma(mul(half, ay), ay, sy), fma(mul(half, az), az, sz)
     for _ in range((k - 1) // 2):
         pull = load(work, low + W.ROW)
         cx, cy, cz = triple(work, high)
         fx, fy, fz = fma(pull, cx, fx), fma(pull, cy, fy), fma(pull, cz, fz)
-        rx = fma(load(work, low + 2 * PER_ORDER), cx, rx)
-        ry = fma(load(work, low + 2 * PER_ORDER + W.LANES), cy, ry)
-        rz = fma(load(work, low + 2 * PER_ORDER + 2 * W.LANES), cz, rz)
+        gx, gy, gz = fma(pull, ax, gx), fma(pull, ay, gy), fma(pull, az, gz)
+        ax, ay, az = cx, cy, cz
         low += PER_ORDER
         high -= PER_ORDER
-    if k % 2 == 0:
-        half = splat(0.5)
-        cx, cy, cz = triple(work, high)
-        rx, ry, rz = fma(mul(half, cx), cx, rx), fma(mul(half, cy), cy, ry), fma(mul(half, cz), cz, rz)
-    for _ in range(k - 1 - (k - 1) // 2):
-        pull = load(work, low + W.ROW)
-        fx = fma(pull, load(work, high), fx)
-        fy = fma(pull, load(work, high + W.LANES), fy)
-        fz = fma(pull, load(work, high + 2 * W.LANES), fz)
-        low += PER_ORDER
-        high -= PER_ORDER
-    fx = fma(tension, load(work, high), fx)
-    fy = fma(tension, load(work, high + W.LANES), fy)
-    fz = fma(tension, load(work, high + 2 * W.LANES), fz)
-    rx = fma(load(work, p + W.HIST + PER_ORDER), bx, rx)
-    ry = fma(load(work, p + W.HIST + PER_ORDER + W.LANES), by, ry)
-    rz = fma(load(work, p + W.HIST + PER_ORDER + 2 * W.LANES), bz, rz)
-    return fx, fy, fz, add(add(rx, ry), rz)
+    cx, cy, cz = triple(work, high)
+    fx, fy, fz = fma(tension, cx, fx), fma(tension, cy, fy), fma(tension, cz, fz)
+    gx, gy, gz = fma(tension, ax, gx), fma(tension, ay, gy), fma(tension, az, gz)
+    rx, ry, rz = fma(cx, bx, rx), fma(cy, by, ry), fma(cz, bz, rz)
+    return fx, fy, fz, add(add(rx, ry), rz), gx, gy, gz, add(add(sx, sy), sz)
 
 
 @inlined
-def pulled(work, p, fx, fy, fz, gx, gy, gz):
+def _products(work, p, k, tension, bx, by, bz):
+    """Return what order k of tension times bond and of |b'|^2 / 2 has from lower orders, in the tile at p.
+
+    The force is sum_{m<k} tension_m bond_{k-m}, the rate sum_{m=1}^{k+1} bond_m . bond_{k+2-m} / 2. What was found
+    last, the tension of order k - 1 and the bond of order k + 1, is given; it comes last, so that the rest can be done
+    while it is on its way. Orders are summed by twos, from odd ones on.
+    """
+    # What is there of the next order is kept where the impulse and the bounds have their rows.
+    if k % 2 == 1:
+        fx, fy, fz, rate, gx, gy, gz, more = _products_of_two(work, p, k, tension, bx, by, bz)
+        put_triple(work, p + W.KICK, gx, gy, gz)
+        store(work, p + W.BOUND, more)
+    else:
+        cx, cy, cz = triple(work, p + W.HIST + PER_ORDER)
+        fx, fy, fz = triple(work, p + W.KICK)
+        fx, fy, fz = fma(tension, cx, fx), fma(tension, cy, fy), fma(tension, cz, fz)
+        rate = fma(cz, bz, fma(cy, by, fma(cx, bx, load(work, p + W.BOUND))))
+    return fx, fy, fz, rate
+
+
+@inlined
+def _pulled(work, p, fx, fy, fz, gx, gy, gz):
     """Return the accelerations of the beads in tile p, with forces f of its bonds and g of those before them."""
     mass = load(work, p + W.INVM)
     return mul(mass, sub(fx, after_1(gx, fx))), mul(mass, sub(fy, after_1(gy, fy))), mul(mass, sub(fz, after_1(gz, fz)))
@@ -92,7 +139,7 @@ def _stretching(work, p, ax, ay, az, cx, cy, cz, rate):
 
 
 @inlined
-def known_side(work, p, ax, ay, az, cx, cy, cz, rate, carry):
+def _known_side(work, p, ax, ay, az, cx, cy, cz, rate, carry):
     """Write the forward half of the tensions' solution of tile p, given its accelerations and those behind them."""
     y = forward(work, p, _stretching(work, p, ax, ay, az, cx, cy, cz, rate), carry)
     store(work, p + W.RHS, y)
@@ -100,29 +147,35 @@ def known_side(work, p, ax, ay, az, cx, cy, cz, rate, carry):
 
 
 @kernel
-def _known(work, offset, tiles, k):
+def _known(work, at, k, held):
     """Fill the FORCE rows with what order k has from lower ones, and the RHS rows with half the tensions' solution."""
     zero = splat(0.0)
     scale = splat((k + 1.0) * (k + 2.0))
     carry = zero
     ax, ay, az, fx, fy, fz, rate = zero, zero, zero, zero, zero, zero, zero
-    for t in range(tiles):
-        p = offset + t * W.TILE
+    for t in range(at.tiles):
+        p = at.offset + t * W.TILE
         gx, gy, gz = fx, fy, fz
         cx, cy, cz = ax, ay, az
-        before = rate
-        bx, by, bz = triple(work, p + W.HIST + PER_ORDER * (k + 1))
-        fx, fy, fz, rate = products(work, p, k, load(work, p + LAMBDA + PER_ORDER * (k - 1)), bx, by, bz)
+        last = rate
+        if _is_given(at, t, held) and t > 0:
+            fx, fy, fz, rate = zero, zero, zero, zero
+        else:
+            bx, by, bz = triple(work, p + W.HIST + PER_ORDER * (k + 1))
+            fx, fy, fz, rate = _products(work, p, k, load(work, p + LAMBDA + PER_ORDER * (k - 1)), bx, by, bz)
         put_triple(work, p + W.FORCE, fx, fy, fz)
         rate = mul(rate, scale)
-        ax, ay, az = pulled(work, p, fx, fy, fz, gx, gy, gz)
+        if _is_given(at, t, held):
+            ax, ay, az = _given(work, p, k)
+        else:
+            ax, ay, az = _pulled(work, p, fx, fy, fz, gx, gy, gz)
         if t > 0:
-            carry = known_side(work, p - W.TILE, cx, cy, cz, ax, ay, az, before, carry)
-    known_side(work, offset + (tiles - 1) * W.TILE, ax, ay, az, zero, zero, zero, rate, carry)
+            carry = _known_side(work, p - W.TILE, cx, cy, cz, ax, ay, az, last, carry)
+    _known_side(work, at.offset + (at.tiles - 1) * W.TILE, ax, ay, az, zero, zero, zero, rate, carry)
 
 
 @inlined
-def tensioned(work, p, tension, fx, fy, fz):
+def _tensioned(work, p, tension, fx, fy, fz):
     """Return the forces of the bonds in tile p, of which all is known but what their last tension adds."""
     fx = fma(tension, load(work, p + W.HIST), fx)
     fy = fma(tension, load(work, p + W.HIST + W.LANES), fy)
@@ -131,7 +184,7 @@ def tensioned(work, p, tension, fx, fy, fz):
 
 
 @inlined
-def store_bond(work, p, at, ax, ay, az, cx, cy, cz, inverse):
+def _store_bond(work, p, at, ax, ay, az, cx, cy, cz, inverse):
     """Write, and return, the next coefficients of the bonds in tile p, given accelerations as `_stretching`."""
     share = mul(load(work, p + W.MASK), inverse)
     x, y, z = sub(ahead_1(ax, cx), ax), sub(ahead_1(ay, cy), ay), sub(ahead_1(az, cz), az)
@@ -141,7 +194,7 @@ def store_bond(work, p, at, ax, ay, az, cx, cy, cz, inverse):
 
 
 @kernel
-def _append(work, offset, tiles, k):
+def _append(work, at, k, held):
     """Store position and bond coefficients of order k + 2; return the largest position coefficient (1-norm)."""
     zero = splat(0.0)
     inverse = splat(1.0 / ((k + 1) * (k + 2)))
@@ -149,38 +202,47 @@ def _append(work, offset, tiles, k):
     bond = W.HIST + PER_ORDER * (k + 2)
     worst = zero
     ax, ay, az, fx, fy, fz = zero, zero, zero, zero, zero, zero
-    for t in range(tiles):
-        p = offset + t * W.TILE
+    for t in range(at.tiles):
+        p = at.offset + t * W.TILE
         gx, gy, gz = fx, fy, fz
         cx, cy, cz = ax, ay, az
         tension = load(work, p + LAMBDA + PER_ORDER * k)
         fx, fy, fz = zero, zero, zero
         if k > 0:
             fx, fy, fz = triple(work, p + W.FORCE)
-        fx, fy, fz = tensioned(work, p, tension, fx, fy, fz)
-        ax, ay, az = pulled(work, p, fx, fy, fz, gx, gy, gz)
+        fx, fy, fz = _tensioned(work, p, tension, fx, fy, fz)
+        if _is_given(at, t, held):
+            ax, ay, az = _given(work, p, k)
+        else:
+            ax, ay, az = _pulled(work, p, fx, fy, fz, gx, gy, gz)
+            put_triple(work, p + coefficient, mul(ax, inverse), mul(ay, inverse), mul(az, inverse))
+            worst = larger(add(add(size(ax), size(ay)), size(az)), worst)
         if t > 0:
-            store_bond(work, p - W.TILE, bond, cx, cy, cz, ax, ay, az, inverse)
-        put_triple(work, p + coefficient, mul(ax, inverse), mul(ay, inverse), mul(az, inverse))
-        worst = larger(add(add(size(ax), size(ay)), size(az)), worst)
-    store_bond(work, offset + (tiles - 1) * W.TILE, bond, ax, ay, az, zero, zero, zero, inverse)
+            _store_bond(work, p - W.TILE, bond, cx, cy, cz, ax, ay, az, inverse)
+    _store_bond(work, at.offset + (at.tiles - 1) * W.TILE, bond, ax, ay, az, zero, zero, zero, inverse)
     return largest(worst) / ((k + 1) * (k + 2))
 
 
 @kernel
-def _first_side(work, offset, tiles):
+def _first_side(work, at, held):
     """Write bond rates to the history and half the solution for the first tensions to RHS; return the fastest rate."""
-    chain_bonds(work, offset, tiles, W.COEF + W.ROW, W.HIST + PER_ORDER)
-    worst = splat(0.0)
-    carry = splat(0.0)
-    for t in range(tiles):
-        p = offset + t * W.TILE
+    chain_bonds(work, at.offset, at.tiles, W.COEF + W.ROW, W.HIST + PER_ORDER)
+    zero = splat(0.0)
+    worst, carry = zero, zero
+    ax, ay, az, rate = zero, zero, zero, zero
+    for t in range(at.tiles):
+        p = at.offset + t * W.TILE
+        cx, cy, cz = ax, ay, az
+        last = rate
         bx, by, bz = triple(work, p + W.HIST + PER_ORDER)
-        y = dot(bx, by, bz, bx, by, bz)
-        worst = larger(y, worst)
-        y = forward(work, p, y, carry)
-        carry = last_everywhere(y)
-        store(work, p + W.RHS, y)
+        rate = dot(bx, by, bz, bx, by, bz)
+        worst = larger(rate, worst)
+        ax, ay, az = zero, zero, zero
+        if _is_given(at, t, held):
+            ax, ay, az = _given(work, p, np.int64(0))
+        if t > 0:
+            carry = _known_side(work, p - W.TILE, cx, cy, cz, ax, ay, az, last, carry)
+    _known_side(work, at.offset + (at.tiles - 1) * W.TILE, ax, ay, az, zero, zero, zero, rate, carry)
     return math.sqrt(largest(worst))
 
 
@@ -208,10 +270,10 @@ def _order_in_two_tiles(work, p, k, latest):
     if k > 0:
         scale = splat((k + 1.0) * (k + 2.0))
         y, z, (bx, by, bz), (cx, cy, cz) = latest
-        fx, fy, fz, y = products(work, p, k, y, bx, by, bz)
-        gx, gy, gz, z = products(work, q, k, z, cx, cy, cz)
-        ax, ay, az = pulled(work, p, fx, fy, fz, zero, zero, zero)
-        cx, cy, cz = pulled(work, q, gx, gy, gz, fx, fy, fz)
+        fx, fy, fz, y = _products(work, p, k, y, bx, by, bz)
+        gx, gy, gz, z = _products(work, q, k, z, cx, cy, cz)
+        ax, ay, az = _pulled(work, p, fx, fy, fz, zero, zero, zero)
+        cx, cy, cz = _pulled(work, q, gx, gy, gz, fx, fy, fz)
         z = _stretching(work, q, cx, cy, cz, zero, zero, zero, mul(z, scale))
         y = forward(work, p, _stretching(work, p, ax, ay, az, cx, cy, cz, mul(y, scale)), zero)
         z = forward(work, q, z, last_everywhere(y))
@@ -222,14 +284,14 @@ def _order_in_two_tiles(work, p, k, latest):
     y = backward(work, p, y, first_everywhere(z))
     store(work, p + LAMBDA + PER_ORDER * k, y)
     store(work, q + LAMBDA + PER_ORDER * k, z)
-    fx, fy, fz = tensioned(work, p, y, fx, fy, fz)
-    gx, gy, gz = tensioned(work, q, z, gx, gy, gz)
-    ax, ay, az = pulled(work, p, fx, fy, fz, zero, zero, zero)
-    cx, cy, cz = pulled(work, q, gx, gy, gz, fx, fy, fz)
+    fx, fy, fz = _tensioned(work, p, y, fx, fy, fz)
+    gx, gy, gz = _tensioned(work, q, z, gx, gy, gz)
+    ax, ay, az = _pulled(work, p, fx, fy, fz, zero, zero, zero)
+    cx, cy, cz = _pulled(work, q, gx, gy, gz, fx, fy, fz)
     inverse = splat(1.0 / ((k + 1) * (k + 2)))
     bond = W.HIST + PER_ORDER * (k + 2)
-    first = store_bond(work, p, bond, ax, ay, az, cx, cy, cz, inverse)
-    second = store_bond(work, q, bond, cx, cy, cz, zero, zero, zero, inverse)
+    first = _store_bond(work, p, bond, ax, ay, az, cx, cy, cz, inverse)
+    second = _store_bond(work, q, bond, cx, cy, cz, zero, zero, zero, inverse)
     coefficient = W.COEF + W.ROW * (k + 2)
     put_triple(work, p + coefficient, mul(ax, inverse), mul(ay, inverse), mul(az, inverse))
     put_triple(work, q + coefficient, mul(cx, inverse), mul(cy, inverse), mul(cz, inverse))
@@ -253,13 +315,33 @@ def chain_series(work, offset, tiles, h, tolerance):
     h : float
         Length of the segment [time], at most what was asked.
     """
-    tolerance *= _first_side(work, offset, tiles)
-    return _orders_from(work, offset, tiles, h, tolerance, np.int64(0), h, (0.0, 0.0, 0.0, 0.0))
+    at = Tiles(offset, tiles, np.int64(0), np.int64(0))
+    tolerance *= _first_side(work, at, None)
+    return _orders_from(work, at, h, tolerance, np.int64(0), h, (0.0, 0.0, 0.0, 0.0), None)
+
+
+@outlined
+def stretch_series(work, at, h, tolerance):
+    """Expand the motion of a stretch of a chain about the present state, as `chain_series` does that of a chain.
+
+    Parameters
+    ----------
+    work : float64 array
+        Positions and velocities are in COEF rows 0 and 1, bond vectors and T's factors are present (`chain_prepare`).
+    at : Tiles
+    h, tolerance : float
+
+    Returns
+    -------
+    order, h : int, float
+    """
+    tolerance *= _first_side(work, at, True)
+    return _orders_from(work, at, h, tolerance, np.int64(0), h, (0.0, 0.0, 0.0, 0.0), True)
 
 
 @outlined
 def chain_series_of_two(work, offset, tiles, h, tolerance, p, mt, g, accuracy):
-    """Expand the motions of two chains, at `offset` and p, in turn, order by order.
+    """Expand the motions of two chains, of `tiles` and mt tiles at `offset` and p, in turn, order by order.
 
     Each order needs the one before, step by step, and so leaves a processor half idle: the other chain fills it. The
     numbers are those of `chain_series`.
@@ -269,8 +351,9 @@ def chain_series_of_two(work, offset, tiles, h, tolerance, p, mt, g, accuracy):
     order, h, order, h : int, float, int, float
         Of the first chain and of the second.
     """
-    tolerance *= _first_side(work, offset, tiles)
-    accuracy *= _first_side(work, p, mt)
+    one, two = Tiles(offset, tiles, np.int64(0), np.int64(0)), Tiles(p, mt, np.int64(0), np.int64(0))
+    tolerance *= _first_side(work, one, None)
+    accuracy *= _first_side(work, two, None)
     power = h
     other = g
     terms = (0.0, 0.0, 0.0, 0.0)
@@ -278,49 +361,50 @@ def chain_series_of_two(work, offset, tiles, h, tolerance, p, mt, g, accuracy):
     k = np.int64(0)
     while True:
         if k > 0:
-            _known(work, offset, tiles, k)
-            _known(work, p, mt, k)
+            _known(work, one, k, None)
+            _known(work, two, k, None)
         solve_back(work, offset, tiles, LAMBDA + PER_ORDER * k)
         solve_back(work, p, mt, LAMBDA + PER_ORDER * k)
-        now = _append(work, offset, tiles, k) * power * (k + 2)
-        then = _append(work, p, mt, k) * other * (k + 2)
+        now = _append(work, one, k, None) * power * (k + 2)
+        then = _append(work, two, k, None) * other * (k + 2)
         terms = (terms[1], terms[2], terms[3], now)
         parts = (parts[1], parts[2], parts[3], then)
         power = power * h
         other = other * g
         k += 1
-        left = left_after(terms, k, tolerance)
-        rest = left_after(parts, k, accuracy)
+        left = _left_after(terms, k, tolerance)
+        rest = _left_after(parts, k, accuracy)
         ended = left <= tolerance or k + 1 == W.KMAX
         over = rest <= accuracy or k + 1 == W.KMAX
         if ended or over:
             break
     if ended:
-        order, h = finished(work, offset, tiles, h, tolerance, k + 1, left)
+        order, h = _finished(work, offset, tiles, h, tolerance, k + 1, left)
     else:
-        order, h = _orders_from(work, offset, tiles, h, tolerance, k, power, terms)
+        order, h = _orders_from(work, one, h, tolerance, k, power, terms, None)
     if over:
-        number, g = finished(work, p, mt, g, accuracy, k + 1, rest)
+        number, g = _finished(work, p, mt, g, accuracy, k + 1, rest)
     else:
-        number, g = _orders_from(work, p, mt, g, accuracy, k, other, parts)
+        number, g = _orders_from(work, two, g, accuracy, k, other, parts, None)
     return order, h, number, g
 
 
 @outlined
-def _orders_from(work, offset, tiles, h, tolerance, k, power, terms):
+def _orders_from(work, at, h, tolerance, k, power, terms, held):
     """Add the coefficients of order k + 2 and more; `power` is h^(k + 1), `terms` are the last four, latest last."""
-    if tiles == 2:
-        return _orders_in_two_tiles(work, offset, h, tolerance, k, power, terms)
+    if held is None:
+        if at.tiles == 2:
+            return _orders_in_two_tiles(work, at.offset, h, tolerance, k, power, terms)
     while True:
         if k > 0:
-            _known(work, offset, tiles, k)
-        solve_back(work, offset, tiles, LAMBDA + PER_ORDER * k)
-        terms = (terms[1], terms[2], terms[3], _append(work, offset, tiles, k) * power * (k + 2))
+            _known(work, at, k, held)
+        solve_back(work, at.offset, at.tiles, LAMBDA + PER_ORDER * k)
+        terms = (terms[1], terms[2], terms[3], _append(work, at, k, held) * power * (k + 2))
         power = power * h
         k += 1
-        left = left_after(terms, k, tolerance)
+        left = _left_after(terms, k, tolerance)
         if left <= tolerance or k + 1 == W.KMAX:
-            return finished(work, offset, tiles, h, tolerance, k + 1, left)
+            return _finished(work, at.offset, at.tiles, h, tolerance, k + 1, left)
 
 
 @kernel
@@ -332,13 +416,13 @@ def _orders_in_two_tiles(work, offset, h, tolerance, k, power, terms):
         terms = (terms[1], terms[2], terms[3], worst * power * (k + 2))
         power = power * h
         k += 1
-        left = left_after(terms, k, tolerance)
+        left = _left_after(terms, k, tolerance)
         if left <= tolerance or k + 1 == W.KMAX:
-            return finished(work, offset, np.int64(2), h, tolerance, k + 1, left)
+            return _finished(work, offset, np.int64(2), h, tolerance, k + 1, left)
 
 
 @inlined
-def left_after(terms, k, tolerance):
+def _left_after(terms, k, tolerance):
     """Estimate what a series leaves out after k terms, of which the last four are given; two tell nothing.
 
     It is infinite, too, where it is surely beyond the tolerance and terms are to follow, which takes neither root nor
@@ -353,7 +437,7 @@ def left_after(terms, k, tolerance):
 
 
 @kernel
-def finished(work, offset, tiles, h, tolerance, order, left):
+def _finished(work, offset, tiles, h, tolerance, order, left):
     """Shorten the segment by what is left out beyond the tolerance, and bound its acceleration; return order and h."""
     if left > tolerance:
         h *= math.exp(math.log(tolerance / left) / W.KMAX)
@@ -414,3 +498,39 @@ def _left_out(fourth, first, before, now):
     ratio = math.sqrt(last / earlier)
     last = max(now, ratio * before)
     return last * ratio / (1.0 - ratio) if ratio < 0.75 else last * max(ratio, 3.0)
+
+
+@kernel
+def shifted(starts, i, series, begin, order, t, work, at):
+    """Write the coefficients of bead i's polynomial about a time t after its start to COEF rows of a lane.
+
+    Parameters
+    ----------
+    starts, series : float64 arrays
+    i : int
+        The bead's row.
+    begin, order : int
+        Where its coefficients begin, and the highest.
+    t : float
+        [time]
+    work : float64 array
+    at : int
+        Index of the lane's x of order 0; what is behind `order` becomes 0.
+    """
+    for c in range(3):
+        for k in range(W.FIRST_TERM):
+            work[at + k * W.ROW + c * W.LANES] = starts[i, c + 3 * k]
+        for k in range(W.FIRST_TERM, W.KMAX + 1):
+            known = k <= order
+            work[at + k * W.ROW + c * W.LANES] = series[begin + 3 * (k - W.FIRST_TERM) + c] if known else 0.0
+    for low in range(order):
+        p = at + order * W.ROW
+        x, y, z = work[p], work[p + W.LANES], work[p + 2 * W.LANES]
+        for _ in range(order - low):
+            p -= W.ROW
+            x = work[p] + t * x
+            y = work[p + W.LANES] + t * y
+            z = work[p + 2 * W.LANES] + t * z
+            work[p] = x
+            work[p + W.LANES] = y
+            work[p + 2 * W.LANES] = z

@@ -1,17 +1,35 @@
 """Whether several events are due at one instant, so that they may have to be done together."""
 
-from hpcchain.jit.decorators import inlined
+from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import time_span
 from hpcchain.layout.segment_bits import partner_of, tied_with
-from hpcchain.sector.events.contact_event import others_due
+from hpcchain.sector.events.simultaneous import counts_resting
 from hpcchain.sector.queue.event_order import segment_end
 from hpcchain.sector.queue.tournament import others_before
+
+
+@kernel
+def others_due(par, event_time, first, n, ticks, remainder, a, b):
+    """Whether another bead of the range than a and b has an event at this instant."""
+    for i in range(first, first + n):
+        if (
+            i != a
+            and i != b
+            and abs((event_time[i, L.EVENT_TICKS] - ticks) * par[L.TICK] + (event_time[i, L.EVENT_REM] - remainder))
+            < par[L.SIMULTANEOUS]
+        ):
+            return True
+    return False
 
 
 @inlined
 def crowded_at(s, i, partner, m, other, ticks, remainder, base):
     """Whether anything else is due at this instant, so that contacts may have to be resolved together."""
+    if s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED):
+        return True  # what touches a ghost elsewhere is not in this queue
+    if counts_resting(s):
+        return True
     latest = (ticks - base) * s.par[L.TICK] + remainder + s.par[L.SIMULTANEOUS]
     if others_before(s, m, other, latest):
         return True

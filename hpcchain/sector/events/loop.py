@@ -2,109 +2,34 @@
 
 import numpy as np
 
-from hpcchain.contact.coefficients import restitution
 from hpcchain.contact.laws.step import is_full
-from hpcchain.contact.tc_model import pass_time
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import MOST_DEPTH
 from hpcchain.layout.clock import earlier, since_start
-from hpcchain.layout.segment_bits import event_depth, is_part, partner_of, serial_of, set_struck
-from hpcchain.propagators.interface import load, prepare
-from hpcchain.sector.events.contact_event import BACK, contact_event, learn_pace
+from hpcchain.layout.segment_bits import event_depth, partner_of, serial_of
+from hpcchain.sector.events.carry_on import carry_on
 from hpcchain.sector.events.crowded import crowded_at
-from hpcchain.sector.events.meet_alone import part_free
-from hpcchain.sector.events.note import graze, note
-from hpcchain.sector.events.redraw import redraw
-from hpcchain.sector.events.refresh import refresh, refresh_members, refresh_touched, set_back
+from hpcchain.sector.events.meet import meet
+from hpcchain.sector.events.meet_alone import meet_alone
+from hpcchain.sector.events.refresh import refresh_members, refresh_touched, set_back
 from hpcchain.sector.events.signs import sign_members
-from hpcchain.sector.events.simultaneous import counts_resting
-from hpcchain.sector.events.stretch_event import TIED
-from hpcchain.sector.events.stretch_steps import carry_on_stretch, meet_stretch
+from hpcchain.sector.events.together import ALONE, BACK
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
-from hpcchain.sector.search.broad_phase import store_path
-from hpcchain.sector.search.prefetch import BEAD, ask_first, ask_for_all_listed, choose_next, prefetch
+from hpcchain.sector.search.prefetch import BEAD, ask_first, choose_next, prefetch
 from hpcchain.sector.segments.list_renewal import renew_list
-from hpcchain.sector.segments.monomer import move_straight, set_bounds
-from hpcchain.sector.segments.new_segment import make_own_series, new_segment, schedule_molecule
+from hpcchain.sector.segments.new_segment import schedule_molecule
 from hpcchain.sector.segments.searches import search_one
-from hpcchain.sector.speculation.ghost_messages import match_with_owner, replay
-from hpcchain.sector.speculation.rollback import closed_with_serial, request_rollback, roll_back, save_segment
+from hpcchain.sector.speculation.rollback import closed_with_serial, request_rollback, roll_back
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON, TABLE_FULL = range(9)
 MOST_BACKS = 10000
 
 
 @inlined
-def _end_segment(s, m, ticks, remainder):
-    """Start the next segment of a molecule that nothing has hit."""
-    first = s.mol[m, L.MOL_FIRST]
-    length = s.timing[m, L.LENGTH]
-    s.scalars[L.SCALAR_SERIAL] += 1
-    if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
-        save_segment(s, m)
-        pass_time(s.par, s.segment, first, 1, length)
-        move_straight(s, first, m, length, ticks, remainder, s.scalars[L.SCALAR_SERIAL], 0, 0)
-        set_bounds(s, first, m)
-        store_path(s, first)
-        s.count[L.N_SEGMENTS] += 1
-        s.count[L.N_BEAD_SEGMENTS] += 1
-        return
-    make_own_series(s, m)
-    offset = np.int64(0)
-    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, length, s.stepper)
-    prepare(s.work, offset, s.mol, m, s.graph, s.stepper)
-    save_segment(s, m)
-    learn_pace(s, m, length)
-    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        set_struck(s.segment, i, 0)
-    pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], length)
-    ask_for_all_listed(s, m)
-    new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], offset)
-
-
-@inlined
 def _renew_list(s, i, ticks, remainder):
     """Make a bead's list anew where it is now; no segment changes."""
     return renew_list(s, i, since_start(s, i, ticks, remainder))
-
-
-@inlined
-def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
-    """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
-    mi = s.segment[i, L.MOLECULE]
-    s.group[0] = mi
-    e, et = restitution(s, i, partner, ticks, remainder)
-    dt = since_start(s, i, ticks, remainder)
-    save_segment(s, mi)
-    pass_time(s.par, s.segment, i, 1, dt)
-    s.scalars[L.SCALAR_SERIAL] += 1
-    move_straight(s, i, mi, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
-    s.count[L.N_SEGMENTS] += 1
-    s.count[L.N_BEAD_SEGMENTS] += 1
-    if partner >= 0:
-        mj = s.segment[partner, L.MOLECULE]
-        s.group[1] = mj
-        dt = since_start(s, partner, ticks, remainder)
-        save_segment(s, mj)
-        pass_time(s.par, s.segment, partner, 1, dt)
-        s.scalars[L.SCALAR_SERIAL] += 1
-        move_straight(s, partner, mj, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, 1)
-        done, distance = part_free(s, i, partner, e, et)
-        set_bounds(s, partner, mj)
-        store_path(s, partner)
-        s.count[L.N_SEGMENTS] += 1
-        s.count[L.N_BEAD_SEGMENTS] += 1
-    else:
-        done, distance = part_free(s, i, partner, e, et)
-    set_bounds(s, i, mi)
-    store_path(s, i)
-    if done.along == 0.0:
-        graze(s, i, partner)
-        return
-    n = s.normals[L.CONTACT_NORMAL]
-    lx, ly, lz = distance * n[0], distance * n[1], distance * n[2]
-    note(s, log_rows, i, partner, n, done, lx, ly, lz, ticks, remainder)
 
 
 @inlined
@@ -213,12 +138,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             if s.extended is not None:
                 if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
                     return LOG_FULL
-            if s.stretched is not None and is_part(s, m):
-                if carry_on_stretch(s, m, holder, ticks, remainder, base, log_rows):
-                    return LIST_FULL
-                continue
-            _carry_on(s, m, holder, ticks, remainder, log_rows)
-            if refresh(s, m, base):
+            if carry_on(s, m, holder, ticks, remainder, base, log_rows):
                 return LIST_FULL
             continue
         partner = partner_of(s.next_event, holder)
@@ -275,21 +195,6 @@ def _halt(s, m, until_ticks, until_remainder, until, windowed):
 
 
 @inlined
-def _carry_on(s, m, holder, ticks, remainder, log_rows):
-    """Start the next segment of a molecule that nothing here has hit: the next of its free motion, or its owner's."""
-    if holder == L.BY_HISTORY:
-        replay(s, m)
-        return
-    if s.extended is not None and holder == L.BY_THERMOSTAT:
-        redraw(s, m, ticks, remainder, log_rows)
-    else:
-        s.count[L.N_SEGMENT_ENDS] += 1
-        _end_segment(s, m, ticks, remainder)
-    if s.mol[m, L.MOL_OWNERSHIP] != L.OWNED:
-        match_with_owner(s, m)
-
-
-@inlined
 def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, windowed, is_straggler):
     """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
@@ -298,35 +203,20 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
     if windowed:
         _, lower, higher = next_event_of(s, m)
     crowded = crowded_at(s, holder, partner, m, other, ticks, remainder, base)
-    crowded = (
-        crowded or s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED)
-    )
-    crowded = crowded or counts_resting(s)
-    if s.stretched is not None and (is_part(s, m) or (other >= 0 and is_part(s, other))):
-        status = meet_stretch(s, holder, partner, ticks, remainder, depth, base, log_rows, crowded, is_straggler)
-        if status != TIED:
-            return status
     free = s.mol[m, L.MOL_SOLVER] == L.BALLISTIC and (other < 0 or s.mol[other, L.MOL_SOLVER] == L.BALLISTIC)
     if free:
         _ask_for_neighbours(s, holder)
         if partner >= 0:
             _ask_for_neighbours(s, partner)
-    members = np.int64(0)
+    members = np.int64(1 if other < 0 else 2)
     if crowded or not free:
-        members = contact_event(s, log_rows, holder, partner, crowded, is_straggler, ticks, remainder, depth)
-    if s.stretched is not None:
-        if members == BACK:
+        status, met = meet(s, log_rows, holder, partner, crowded, is_straggler, ticks, remainder, depth)
+        if status == BACK:
             return set_back(s, base)
-        if members == 0 and not free:
-            crowded = False
-            status = meet_stretch(s, holder, partner, ticks, remainder, depth, base, log_rows, crowded, is_straggler)
-            if status != 0 or s.scalars[L.SCALAR_ROLLED_BACK] == 0:
-                return status
-            return refresh_touched(s, base)  # what `contact_event` has set back before it left this one alone
-    free = members == 0
+        free = status == ALONE
+        members = members if free else met
     if free:
-        _meet_free(s, holder, partner, ticks, remainder, depth, log_rows)
-        members = np.int64(1 if other < 0 else 2)
+        meet_alone(s, holder, partner, ticks, remainder, depth, log_rows)
     if windowed:
         sign_members(s, members, lower, higher, logged)
     if free:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from hpcchain.contact.coefficients import restitution
 from hpcchain.contact.falling import inverse_mass
 from hpcchain.contact.laws.contact import HARD, ROUGH, SMOOTH, Contact, along_normal, parts
 from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
@@ -11,18 +12,39 @@ from hpcchain.contact.laws.smooth import reflection
 from hpcchain.contact.laws.step import distance_met
 from hpcchain.contact.laws.table import law_of, outcome
 from hpcchain.contact.walls import normal_of, wall_velocity
-from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import radius_of
-from hpcchain.sector.segments.monomer import bounce, rebound
+from hpcchain.sector.events.note import graze, note
+from hpcchain.sector.segments.monomer import bounce, move_on, rebound, set_off
+
+
+@inlined
+def meet_alone(s, i, j, ticks, remainder, depth, log_rows):
+    """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
+    mi = s.segment[i, L.MOLECULE]
+    mj = s.segment[j, L.MOLECULE] if j >= 0 else np.int64(-1)
+    s.group[0], s.group[1] = mi, mj
+    e, e_t = restitution(s, i, j, ticks, remainder)
+    move_on(s, i, mi, since_start(s, i, ticks, remainder), ticks, remainder, depth, 1)
+    if j >= 0:
+        move_on(s, j, mj, since_start(s, j, ticks, remainder), ticks, remainder, depth, 1)
+    done, distance = _part(s, i, j, e, e_t)
+    set_off(s, i, mi)
+    if j >= 0:
+        set_off(s, j, mj)
+    if done.along == 0.0:
+        graze(s, i, j)
+        return
+    n = s.normals[L.CONTACT_NORMAL]
+    lx, ly, lz = distance * n[0], distance * n[1], distance * n[2]
+    note(s, log_rows, i, j, n, done, lx, ly, lz, ticks, remainder)
 
 
 @kernel
-def part_free(s, i, j, e, e_t):
-    """Give two single beads that have met, or one and a wall, their impulse; return the Outcome and their distance.
-
-    The normal is in `normals`, but for walls of runs that are not extended.
-    """
+def _part(s, i, j, e, e_t):
+    """Give two single beads that have met, or one and a wall, their impulse; return the Outcome and their distance."""
     if s.extended is not None:
         return _part_extended(s, i, j, e, e_t)
     at = s.mol[s.segment[i, L.MOLECULE], L.MOL_TABLE]
@@ -36,7 +58,7 @@ def part_free(s, i, j, e, e_t):
 
 @outlined
 def _part_extended(s, i, j, e, e_t):
-    """Do what `part_free` does in runs with more than smooth hard beads."""
+    """Do what `_part` does in runs with more than smooth hard beads."""
     n = s.normals[L.CONTACT_NORMAL]
     x, y, z, r = _way(s, i, j, n)
     distance, border = 0.0, HARD

@@ -9,7 +9,6 @@ from hpcchain.sector.search.prefetch import SHORT
 from hpcchain.sector.segments.list_renewal import note_lists, renew_list, renew_lists
 from hpcchain.sector.segments.new_segment import schedule_molecule
 from hpcchain.sector.segments.searches import search_beads, search_both, search_molecule
-from hpcchain.sector.segments.stretch import last_row
 from hpcchain.sector.speculation.rollback import roll_back
 
 
@@ -29,7 +28,9 @@ def refresh(s, m, base):
 
 @kernel
 def refresh_rows(s, low, high, base):
-    """Do what `refresh` does for the rows from `low` to `high`: parts of a long chain, or a molecule without parts."""
+    """Do what `refresh` does for the rows from `low` to `high`, parts of a long chain; of none if `high` is lower."""
+    if high < low:
+        return 0
     for m in range(low, high + 1):
         if renew_lists(s, m, note_lists(s, m)):
             return 1
@@ -72,7 +73,7 @@ def refresh_members(s, members, base):
         long = False
         if s.stretched is not None:
             long = is_part(s, m)
-            if long and refresh_rows(s, m, last_row(s, m), base):
+            if long and refresh_rows(s, s.renewed[k, L.FIRST_ROW], s.renewed[k, L.LAST_ROW], base):
                 return 1
         if not long and refresh(s, m, base):
             return 1

@@ -39,10 +39,7 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
     highest = np.int64(ANY_MOLECULE)  # of the type that it may become: another would be compiled for itself
     count = -1
     while count < 0:
-        if s.extended is not None and s.par[L.INSTANT_RULE] != L.JOINT:
-            count, members, highest = _hanging_together(s, core, highest, ticks, remainder)
-        else:
-            count, members, highest = _touching(s, core, highest, ticks, remainder)
+        count, members, highest = _touching(s, core, highest, ticks, remainder)
     beads = s.tied
     others = False
     own = count < L.MOST_TIES  # where there is no room for all, the event's own contact may have none
@@ -65,46 +62,6 @@ def reaches_to(s, i, back):
     return all_listed(s, i, 0)
 
 
-@kernel
-def _touching(s, core, highest, ticks, remainder):
-    """List the contacts of the first `core` members with each other, walls and molecules up to number `highest`.
-
-    Returns their number, that of the members, and `highest`; where the members do not suffice -1, and the `highest` to
-    try next, without the last of those that touch: in the end these are the lowest ones, however lists name them.
-    """
-    par, mol, group, offset = s.par, s.mol, s.group, s.offset
-    scale = par[L.GROWTH] + par[L.GROWTH_RATE] * (ticks * par[L.TICK] + remainder)
-    members = core
-    count = np.int64(0)
-    for g in range(core):
-        start = s.member[g, L.MOL_FIRST]
-        for b in range(s.member[g, L.MOL_BEADS]):
-            i = start + b
-            p = bead_offset(offset[g], b)
-            for e in range(reaches_to(s, i, False)):
-                j = s.found[e]
-                sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
-                mj = member_of(s, s.segment[j, L.MOLECULE])
-                inner = mj == group[0] or (core > 1 and mj == group[1])
-                if inner and s.bead_id[j] < s.bead_id[i]:
-                    continue
-                if not inner and (
-                    number_of(s, mj) > highest or not near(s, s.work, p, j, sigma * scale, ticks, remainder)
-                ):
-                    continue
-                h, members, _ = join(s, group, offset, members, mj, ticks, remainder)
-                if h < 0:
-                    return -1, core, last_number(s, core, members, mj) - 1
-                q = bead_offset(offset[h], j - mol[mj, L.MOL_FIRST])
-                if _direct_bond(s, p, q, i, j):
-                    continue
-                count = _pair_tie(s, p, q, g, b, h, j - mol[mj, L.MOL_FIRST], i, j, sigma, scale, count)
-            count = limited_ties(s, offset[g], g, b, i, scale, count)
-            if par[L.WALLS] != 0.0:
-                count = wall_ties(s, p, g, b, i, scale, count)
-    return count, members, highest
-
-
 @inlined
 def counts_resting(s):
     """Whether beads that rest on one another take part in what happens at one instant."""
@@ -119,9 +76,23 @@ def _parts(s, rate, speed):
     return rate > NOISE * speed if counts_resting(s) else rate >= 0.0
 
 
+@inlined
+def _takes_all(s):
+    """Whether all that contacts join to the event's molecules takes part, not those alone that touch these."""
+    if s.extended is not None:
+        return s.par[L.INSTANT_RULE] != L.JOINT
+    return False
+
+
 @kernel
-def _hanging_together(s, core, highest, ticks, remainder):
-    """Do what `_touching` does for all that contacts join to the event's molecules, by way of any up to `highest`."""
+def _touching(s, core, highest, ticks, remainder):
+    """List the contacts of the first `core` members with each other, walls and molecules up to number `highest`.
+
+    By some rules those of all that hang together with them follow.
+
+    Returns their number, that of the members, and `highest`; where the members do not suffice -1, and the `highest` to
+    try next, without the last of those that touch: in the end these are the lowest ones, however lists name them.
+    """
     members = core
     count = np.int64(0)
     reached = (np.int64(1) << core) - 1  # bits of the event's members and of those that contacts have joined to them
@@ -131,17 +102,18 @@ def _hanging_together(s, core, highest, ticks, remainder):
         while ((reached & ~done) >> g) & 1 == 0:
             g += 1
         done |= np.int64(1) << g
-        count, members, reached, highest = _add_contacts(
-            s, g, core, members, count, reached, done, highest, ticks, remainder
-        )
+        count, members, joined_to, highest = _add_contacts(s, g, core, members, count, done, highest, ticks, remainder)
         if count < 0:
             break
+        if _takes_all(s):
+            reached |= joined_to
     return count, members, highest
 
 
 @kernel
-def _add_contacts(s, g, core, members, count, reached, done, highest, ticks, remainder):
+def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
     """List the contacts of member g but those with members that are done; return what the loop goes on with."""
+    reached = np.int64(0)
     mol, group, offset = s.mol, s.group, s.offset
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
     start = s.member[g, L.MOL_FIRST]

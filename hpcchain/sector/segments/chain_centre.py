@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from hpcchain.contact.separation import bead_offset
-from hpcchain.contact.virial import centre_of_mass, set_tensor
+from hpcchain.contact.sides import of_one_chain
+from hpcchain.contact.virial import centre_of_mass, image_shift, set_tensor
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -80,6 +81,38 @@ def lever_of_arms(s, row, ticks, remainder):
         _lever(s, row, y, ticks, remainder),
         _lever(s, row, z, ticks, remainder),
     )
+
+
+@kernel
+def _shift_inside(s, a, b, c):
+    """Return component c of the way between the images of one chain that touch, 0 where they are the same [length]."""
+    p, q = bead_offset(a.offset, a.bead), bead_offset(b.offset, b.bead)
+    shift = image_shift(s, p, q, c)
+    if a.offset != b.offset:
+        shift -= (s.mol[a.row, L.MOL_IMAGE + c] - s.mol[b.row, L.MOL_IMAGE + c]) * s.par[L.SIZE + c]
+    return shift
+
+
+@kernel
+def lever_of_sides(s, a, b, distance, x, y, z, ticks, remainder):
+    """Return the vector between the centres of mass of the images that touch, the impulse on the first given.
+
+    In a window it is 0 where a chain's centre is asked for: sums with it follow when the window is final.
+    """
+    if b.row < 0:
+        return 0.0, 0.0, 0.0
+    if of_one_chain(s, a, b):
+        one, two, three = np.int64(L.X), np.int64(L.Y), np.int64(L.Z)
+        return _shift_inside(s, a, b, one), _shift_inside(s, a, b, two), _shift_inside(s, a, b, three)
+    n, row = s.normals[L.CONTACT_NORMAL], arms_row(s)
+    note_arms(s, row, a, np.int64(0))
+    note_arms(s, row, b, np.int64(1))
+    for c in range(3):
+        s.arms[row, L.ARM_WAY + c] = distance * n[c]
+        s.arms[row, L.ARM_IMPULSE + c] = x if c == 0 else (y if c == 1 else z)
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        return 0.0, 0.0, 0.0
+    return lever_of_arms(s, row, ticks, remainder)
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Single beads, the fast case: no bonds, straight flight, one line of memory each.
 
-The same steps as `contact_event` and `new_segment` take for molecules, without the workspace.
+The same steps as `meet` and `new_segment` take for molecules, without the workspace.
 """
 
 import math
@@ -9,17 +9,38 @@ import numpy as np
 
 from hpcchain.contact.falling import falling_length
 from hpcchain.contact.laws.smooth import reflection
-from hpcchain.jit.decorators import kernel
+from hpcchain.contact.tc_model import pass_time
+from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.layout.segment_bits import radius_of, series_order, set_start
+from hpcchain.sector.search.broad_phase import store_path
 from hpcchain.sector.search.list_place import list_speed
+from hpcchain.sector.speculation.rollback import save_segment
 
 REBASE = 0.25
 
 
+@inlined
+def move_on(s, i, m, dt, ticks, remainder, depth, struck):
+    """End bead i's segment a time dt after its start, and move the bead to where the next one starts (`set_off`)."""
+    save_segment(s, m)
+    pass_time(s.par, s.segment, i, 1, dt)
+    s.scalars[L.SCALAR_SERIAL] += 1
+    _move_straight(s, i, m, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, struck)
+
+
+@inlined
+def set_off(s, i, m):
+    """Have bead i's segment go on with the velocity that it has now."""
+    _set_bounds(s, i, m)
+    store_path(s, i)
+    s.count[L.N_SEGMENTS] += 1
+    s.count[L.N_BEAD_SEGMENTS] += 1
+
+
 @kernel
-def move_straight(s, i, m, dt, ticks, remainder, serial, depth, struck):
+def _move_straight(s, i, m, dt, ticks, remainder, serial, depth, struck):
     """Start bead i's next segment where it is a time dt after the start of the last one."""
     for c in range(3):
         if s.extended is not None and series_order(s.segment, i) == L.FALLING:
@@ -43,7 +64,7 @@ def move_straight(s, i, m, dt, ticks, remainder, serial, depth, struck):
 
 
 @kernel
-def set_bounds(s, i, m):
+def _set_bounds(s, i, m):
     """Set speed bound and end of bead i's segment from its velocity."""
     starts, par = s.starts, s.par
     speed = math.sqrt(starts[i, L.VX] ** 2 + starts[i, L.VY] ** 2 + starts[i, L.VZ] ** 2)

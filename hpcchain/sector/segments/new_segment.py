@@ -209,7 +209,7 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
 
 @inlined
 def _speed(work, offset):
-    """Return the speed of the first bead of the workspace at offset, as `monomer.set_bounds` does."""
+    """Return the speed of the first bead of the workspace at offset, as `monomer.set_off` does."""
     p = offset + W.COEF + W.ROW
     return math.sqrt(work[p] ** 2 + work[p + W.LANES] ** 2 + work[p + 2 * W.LANES] ** 2)
 

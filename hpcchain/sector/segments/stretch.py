@@ -17,7 +17,7 @@ from hpcchain.layout.clock import since_start, time_span
 from hpcchain.layout.segment_bits import series_begin, series_order, start_depth
 from hpcchain.propagators.interface import load, load_start
 from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_prepare
-from hpcchain.propagators.taylor.stretch_series import Tiles, shifted, stretch_series
+from hpcchain.propagators.taylor.chain_series import Tiles, shifted, stretch_series
 from hpcchain.sector.queue.event_order import segment_end
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed

@@ -409,6 +409,7 @@ def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict
         "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_WORKSPACE].max(initial=0))),
         "impulse_response": np.zeros(response_size(int(tiles(most)), rough)),
         "group": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
+        "renewed": np.zeros((L.MOST_MEMBERS, 2), dtype=np.int64),
         "member_own": np.zeros((L.MOST_MEMBERS, OWN_COLUMNS), dtype=np.int32),
         "offset": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "contacts": np.zeros((contacts, 4), dtype=np.int64),

@@ -6,7 +6,7 @@ import pytest
 from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import START_COLUMNS
 from hpcchain.propagators.taylor.chain import chain_prepare
-from hpcchain.propagators.taylor.stretch_series import Tiles, shifted, stretch_series
+from hpcchain.propagators.taylor.chain_series import Tiles, shifted, stretch_series
 from tests.support.kernel_tools import Bench, random_chain
 
 H, TOLERANCE = 0.02, 1e-15

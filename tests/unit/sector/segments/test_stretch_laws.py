@@ -12,7 +12,8 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import is_divided
 from hpcchain.model.system import OPEN, PERIODIC, WALL, KindPhysics, Options, State
-from hpcchain.sector.events.stretch_event import stretch_contact
+from hpcchain.sector.events.meet import meet
+from hpcchain.sector.events.together import MET
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough, wall_table, with_extended
 from tests.support.identity import in_stages, serial
@@ -333,8 +334,9 @@ def test_a_graze_gives_back_what_bringing_a_molecule_took(e_t):
     engine = Engine(system)
     before = energy_of(engine, 0.0)
     chain, trimer = np.argsort(engine.ids)[[50, 100]]
-    low, high, first, last = stretch_contact(engine.sector, 0, chain, trimer, False, False, 0.0, 0.1, 0)
-    assert low < high and first == last
+    s = engine.sector
+    assert meet(s, 0, chain, trimer, False, False, 0.0, 0.1, 0) == (MET, 2)
+    assert (s.renewed[:2, L.LAST_ROW] - s.renewed[:2, L.FIRST_ROW] > 0).tolist() == [True, False]
     assert energy_of(engine, 0.1) == pytest.approx(before, rel=1e-13)
 
 

@@ -6,8 +6,10 @@ import pytest
 from hpcchain.contact.laws.contact import along_normal
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import PERIODIC, WALL
-from hpcchain.sector.events.contact_event import contact_event, others_due
+from hpcchain.sector.events.crowded import others_due
+from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.note import record
+from hpcchain.sector.events.together import MET
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough
 from tests.support.kernel_tools import make_system, plain_sector, random_chain
@@ -72,7 +74,7 @@ def test_a_graze_keeps_the_energy_of_molecules_moved_by_collocation(e_t):
         system = rough(system, np.full((6, 3), 0.2), e_t)
     engine = Engine(system)
     s, i, j = engine.sector, *np.argsort(engine.ids)[2:4]
-    assert contact_event(s, 0, i, j, False, False, 0.0, 0.1, 0) == 2
+    assert meet(s, 0, i, j, False, False, 0.0, 0.1, 0) == (MET, 2)
     state, top = state_of(engine), system.topology
     before, after = (0.5 * top.mass @ np.sum(one.velocity**2, axis=1) for one in (system.state, state))
     if e_t != 1.0:

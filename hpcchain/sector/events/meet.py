@@ -1,0 +1,186 @@
+"""Carry out a contact: bring its sides to its time, ask the law, apply what it answers, start new segments.
+
+A side is a molecule, a stretch of a long chain (`stretch_sides`), or a wall. What else touches at the same instant is
+resolved with it (`together`). Two single beads by themselves, or one and a wall, are left to `meet_alone`.
+"""
+
+import numpy as np
+
+from hpcchain.contact.coefficients import restitution
+from hpcchain.contact.laws.contact import HARD, Outcome
+from hpcchain.contact.laws.variational import keep_velocities
+from hpcchain.contact.separation import bead_offset
+from hpcchain.contact.sides import direction, meet_sides, met, of_one_chain, whole_side
+from hpcchain.contact.virial import lever
+from hpcchain.contact.walls import is_thermal
+from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_bits import is_part
+from hpcchain.sector.events.members import join
+from hpcchain.sector.events.note import graze, note, note_rootless
+from hpcchain.sector.events.stretch_sides import begin_stretch, bring_stretches
+from hpcchain.sector.events.together import AGAIN, ALONE, BACK, MET, company, share_of_law
+from hpcchain.sector.search.prefetch import ask_for_all_listed
+from hpcchain.sector.segments.chain_centre import lever_of_sides, push_centre
+from hpcchain.sector.segments.close_begin import begin, close_rows
+from hpcchain.sector.segments.new_segment import two_segments
+
+
+@outlined
+def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth):
+    """Bring the sides of a contact to its time, apply what its law says and start new segments of what it moves.
+
+    Parameters
+    ----------
+    s : Sector
+    log_rows : int
+        Rows of the contact log, 0 for none.
+    i, partner : int
+        Bead, and other bead or wall code.
+    crowded : bool
+        Other events are due at this instant: look for contacts to be resolved together.
+    is_straggler : bool
+        In a window: others may have been carried on past this event.
+    ticks, remainder, depth : float, float, int
+        Key of the event.
+
+    Returns
+    -------
+    status : int
+        MET; BACK where parts of long chains have to go back first (`speculation.rollback`); ALONE where single beads
+        are by themselves, and nothing was done: one code, `meet_alone`, does them all.
+    members : int
+        How many entries of `group` took part, but for those below 0; `renewed` has the rows with new segments.
+    """
+    if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
+        i, partner = partner, i
+    nobody = np.int64(0)
+    known, a, b, one = _bring_two(s, i, partner, ticks, remainder, depth)
+    if not known:
+        return BACK, nobody
+    rate, distance = direction(s, i, partner, a, b)
+    border = met(s, i, partner, distance)
+    if crowded and border == HARD and not _meets_alone(s, partner, s.extended):
+        status, members = company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, depth)
+        if status == MET or status == BACK:
+            return status, members
+        if s.stretched is not None:
+            if status == AGAIN:
+                known, a, b, one = bring_stretches(s, i, partner, ticks, remainder, depth)
+                if not known:
+                    return BACK, nobody
+        rate, distance = direction(s, i, partner, a, b)
+    if _is_single(s, a) and (b.row < 0 or _is_single(s, b)):
+        return ALONE, nobody
+    members = _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, remainder)
+    _begin(s, a, b, one, ticks, remainder, depth)
+    return MET, members
+
+
+@inlined
+def _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, remainder):
+    """End the segments of both sides of a contact, apply and note what its law says; return how many meet."""
+    members = _seat(s, a, b, one)
+    e, et = restitution(s, i, partner, ticks, remainder)
+    close_rows(s, a.low, a.high, ticks, remainder)
+    if b.row >= 0 and not one:
+        close_rows(s, b.low, b.high, ticks, remainder)
+    if s.par[L.LAW] != 0.0:
+        for k in range(members):
+            keep_velocities(s.work, s.offset[k], s.member[k, L.MOL_TILES])
+    done = meet_sides(s, i, partner, a, b, one, border, rate, e, et)
+    if done.along == 0.0:
+        graze(s, i, partner)
+    else:
+        kappa = share_of_law(s, members, ticks, remainder) if border == HARD else 1.0
+        if kappa != 0.0:
+            done = Outcome(done.along * kappa, done.x, done.y, done.z, done.kind, done.heat, done.turns)
+        _note(s, log_rows, i, partner, a, b, members, done, distance, ticks, remainder)
+        if kappa == 0.0:
+            note_rootless(s, log_rows)
+    return members
+
+
+@inlined
+def _bring_two(s, i, partner, ticks, remainder, depth):
+    """Bring both sides of a contact to its time; return what `bring_stretches` does."""
+    ma = s.segment[i, L.MOLECULE]
+    mb = s.segment[partner, L.MOLECULE] if partner >= 0 else np.int64(-1)
+    if s.stretched is not None:
+        if is_part(s, ma) or (mb >= 0 and is_part(s, mb)):
+            return bring_stretches(s, i, partner, ticks, remainder, depth)
+    _, members, loss = join(s, s.group, s.offset, np.int64(0), ma, ticks, remainder)
+    a = whole_side(s, ma, i, s.offset[0], loss)
+    loss = 0.0
+    if mb >= 0:
+        _, members, loss = join(s, s.group, s.offset, members, mb, ticks, remainder)
+    return True, a, whole_side(s, mb, partner, s.offset[members - 1], loss), ma == mb
+
+
+@inlined
+def _meets_alone(s, partner, extended):
+    """Whether a contact with this partner is done by itself, whatever else is due: with a thermal wall."""
+    if extended is not None:
+        return is_thermal(s, partner)
+    return False
+
+
+@inlined
+def _is_single(s, side):
+    """Whether a side is a single bead."""
+    return s.mol[side.row, L.MOL_SOLVER] == L.BALLISTIC
+
+
+@inlined
+def _seat(s, a, b, one):
+    """Write the molecules that meet to `group` and the rows that they move to `renewed`; return how many meet."""
+    s.group[0] = a.row
+    s.renewed[0, L.FIRST_ROW], s.renewed[0, L.LAST_ROW] = a.low, a.high
+    if b.row < 0 or b.row == a.row:
+        return np.int64(1)
+    s.group[1] = b.row
+    s.renewed[1, L.FIRST_ROW], s.renewed[1, L.LAST_ROW] = b.low, b.low - 1 if one else b.high
+    return np.int64(2)
+
+
+@kernel
+def _note(s, log_rows, i, partner, a, b, members, done, distance, ticks, remainder):
+    """Note an impulse that has been applied: with long chains' centres of mass, and as `note` does."""
+    n = s.normals[L.CONTACT_NORMAL]
+    if s.stretched is not None:
+        if a.part or b.part:
+            x, y, z = done.along * n[0] + done.x, done.along * n[1] + done.y, done.along * n[2] + done.z
+            lx, ly, lz = lever_of_sides(s, a, b, distance, x, y, z, ticks, remainder)
+            if b.row < 0 or not of_one_chain(s, a, b):
+                push_centre(s, a, x, y, z, ticks, remainder)
+                push_centre(s, b, -x, -y, -z, ticks, remainder)
+            note(s, log_rows, i, partner, n, done, lx, ly, lz, ticks, remainder)
+            return
+    q = bead_offset(b.offset, b.bead) if b.row >= 0 else -1
+    lx, ly, lz = lever(s, 0, members - 1, bead_offset(a.offset, a.bead), q)
+    note(s, log_rows, i, partner, n, done, lx, ly, lz, ticks, remainder)
+
+
+@inlined
+def _begin(s, a, b, one, ticks, remainder, depth):
+    """Start the new segments of both sides; those of two whole chains are made together."""
+    two = b.row >= 0 and not one
+    if two and not (a.part or b.part):
+        if s.mol[a.row, L.MOL_SOLVER] == L.CHAIN and s.mol[b.row, L.MOL_SOLVER] == L.CHAIN:
+            ask_for_all_listed(s, a.row)
+            ask_for_all_listed(s, b.row)
+            two_segments(s, a.offset, a.row, b.offset, b.row, ticks, remainder, depth)
+            return
+    _begin_side(s, a, ticks, remainder, depth)
+    if two:
+        _begin_side(s, b, ticks, remainder, depth)
+
+
+@kernel
+def _begin_side(s, side, ticks, remainder, depth):
+    """Start the new segments of a side."""
+    if s.stretched is not None:
+        if side.part:
+            begin_stretch(s, side, ticks, remainder, depth)
+            return
+    begin(s, side.offset, side.row, ticks, remainder, depth)

@@ -1,0 +1,281 @@
+"""What a contact that may not be the only one at its instant does: all that touch then are resolved together.
+
+About a stretch of a long chain its own beads tell whether anything else touches: others are as good as not there. If
+so, all of the chain takes part, with all of its contacts.
+"""
+
+import numpy as np
+
+from hpcchain.contact.coefficients import any_rough, restitutions
+from hpcchain.contact.laws.contact import Outcome, along_normal
+from hpcchain.contact.laws.joint import Ties, tied_impulses
+from hpcchain.contact.laws.joint_rough import rub_together, tangential_impulse
+from hpcchain.contact.laws.variational import any_takes_law, discrete_share, keep_velocities
+from hpcchain.contact.separation import bead_offset
+from hpcchain.contact.virial import lever
+from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.layout.segment_bits import is_part, member_of, radius_of
+from hpcchain.sector.events.members import GONE_BEYOND, KNOWN, bring, chains_known, join
+from hpcchain.sector.events.note import graze, note, note_rootless
+from hpcchain.sector.events.simultaneous import (
+    counts_resting,
+    gather_ties,
+    limited_ties,
+    near,
+    reaches_to,
+    rewind_touching,
+    wall_ties,
+)
+from hpcchain.sector.events.stretch_sides import ids_of
+from hpcchain.sector.queue.event_order import begins_later
+from hpcchain.sector.search.neighbour_lists import joined
+from hpcchain.sector.segments.close_begin import begin, close_rows
+from hpcchain.sector.segments.stretch import begin_all, last_row
+from hpcchain.sector.speculation.rollback import request_rollback, roll_back
+
+ALONE, AGAIN, MET, BACK = range(4)
+TIES_ROW = 2  # of the rows for contacts: those before it have the normal of the contact at hand, and scratch
+
+
+@outlined
+def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, depth):
+    """Resolve a contact together with all others at its instant, if there are any.
+
+    Parameters
+    ----------
+    log_rows, i, partner, is_straggler, ticks, remainder, depth :
+        As of `meet`.
+    a, b : Side
+        In the workspace. Those that are molecules are the first members of the event (`join`).
+    one : bool
+        Whether both beads are of one molecule or stretch.
+
+    Returns
+    -------
+    status : int
+        MET; BACK where parts of long chains have to go back first; ALONE where the contact is the only one, AGAIN if
+        its stretches are no more in the workspace.
+    members : int
+        As of `meet`.
+    """
+    nobody = np.int64(0)
+    lower, higher = ids_of(s, i, partner)
+    core = np.int64(1 if b.row < 0 or one else 2)
+    status = ALONE
+    if s.stretched is not None:
+        if a.part or b.part:
+            about = _look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher, is_straggler)
+            if about != AGAIN:
+                return about, nobody
+            status, core = _join_whole(s, a, b, ticks, remainder, depth, lower, higher)
+            if status != AGAIN:
+                return status, nobody
+    if is_straggler:
+        _set_touching_back(s, core, ticks, remainder, depth, lower, higher)
+    found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
+    if s.extended is not None and is_straggler and s.par[L.INSTANT_RULE] != L.JOINT:
+        while _set_touching_back(s, members, ticks, remainder, depth, lower, higher) != 0:
+            found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
+    known = chains_known(s, core, members, ticks, remainder, depth, lower, higher)
+    if known == GONE_BEYOND:
+        return BACK, nobody
+    if s.par[L.LAW] != 0.0:
+        for k in range(members):
+            keep_velocities(s.work, s.offset[k], s.member[k, L.MOL_TILES])
+    if found > 1 and others and known == KNOWN and _part_together(s, members, found, ticks, remainder):
+        _finish_together(s, log_rows, members, found, ticks, remainder)
+        for k in range(members):
+            if s.group[k] >= 0:
+                _begin_whole(s, s.offset[k], k, ticks, remainder, depth)
+        return MET, members
+    return status, nobody
+
+
+@kernel
+def _join_whole(s, a, b, ticks, remainder, depth, lower, higher):
+    """Bring all of the long chains and molecules that meet into the group; return AGAIN, or why not, and how many."""
+    s.group[0] = member_of(s, a.row)
+    last = np.int64(1)
+    if b.row >= 0:
+        s.group[1] = member_of(s, b.row)
+        last = np.int64(2)
+    known = chains_known(s, 0, last, ticks, remainder, depth, lower, higher)
+    if known != KNOWN:
+        return BACK if known == GONE_BEYOND else ALONE, last  # ALONE: a ghost's part waits for its owner, who will tell
+    second = s.group[last - 1]
+    _, members, _ = join(s, s.group, s.offset, np.int64(0), s.group[0], ticks, remainder)
+    _, members, _ = join(s, s.group, s.offset, members, second, ticks, remainder)
+    return AGAIN, members
+
+
+@kernel
+def _set_touching_back(s, members, ticks, remainder, depth, lower, higher):
+    """Set back those that touch the first members of the group but have been carried past this event; how many."""
+    count = rewind_touching(s, s.offset, members, ticks, remainder, depth, lower, higher)
+    roll_back(s)
+    return count
+
+
+@inlined
+def _part_together(s, members, found, ticks, remainder):
+    """Apply the impulses of several contacts at one instant; return whether there are any that part all of them."""
+    ties = Ties(s.offset, members, s.contacts, s.normals, s.growths, found)
+    restitutions(s, found, ticks, remainder)
+    e = s.matrix[L.RESTITUTION_ROW]
+    lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, remainder)
+    scratch, matrix, impulses = s.impulse_response, s.matrix, s.impulses
+    return tied_impulses(s.work, s.member, s.graph, ties, e, scratch, matrix, impulses, lost, s.stepper) == 0
+
+
+@inlined
+def _finish_together(s, log_rows, members, found, ticks, remainder):
+    """Close the segments of those that several contacts involve, and count and log each contact."""
+    group, offset, contacts, beads, impulses = s.group, s.offset, s.contacts, s.tied, s.impulses
+    s.count[L.N_TIES] += 1
+    _keep_used(group, members, contacts, found)
+    rough = any_rough(s, found, ticks, remainder)
+    for k in range(members):
+        if group[k] >= 0:
+            _seat_whole(s, k)
+            close_rows(s, s.renewed[k, L.FIRST_ROW], s.renewed[k, L.LAST_ROW], ticks, remainder)
+    if s.extended is not None and rough:
+        rub_together(s, found)
+    kappa = share_of_law(s, members, ticks, remainder)
+    for k in range(found):
+        i, j = beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD]
+        if impulses[k] == 0.0:  # others at the same instant part the two
+            graze(s, i, j)
+            continue
+        impulses[k] *= kappa if kappa > 0.0 else 1.0
+        a, b = contacts[k, L.MEMBER], contacts[k, L.OTHER_MEMBER]
+        p = bead_offset(offset[a], contacts[k, L.MEMBER_BEAD])
+        q = bead_offset(offset[b], contacts[k, L.OTHER_BEAD]) if b >= 0 else -1
+        done = along_normal(impulses[k])
+        if s.extended is not None and rough:
+            x, y, z = tangential_impulse(s, k)
+            done = Outcome(impulses[k], x, y, z, 0.0, 0.0, True)
+        lx, ly, lz = lever(s, a, b, p, q)
+        note(s, log_rows, i, j, s.normals[k], done, lx, ly, lz, ticks, remainder)
+        if kappa == 0.0:
+            note_rootless(s, log_rows)
+
+
+@inlined
+def _seat_whole(s, k):
+    """Write the rows of member k, all parts of a long chain, to `renewed`."""
+    m = s.group[k]
+    s.renewed[k, L.FIRST_ROW], s.renewed[k, L.LAST_ROW] = m, m
+    if s.stretched is not None:
+        if is_part(s, m):
+            s.renewed[k, L.LAST_ROW] = last_row(s, m)
+
+
+@kernel
+def _begin_whole(s, offset, k, ticks, remainder, depth):
+    """Start the new segment of member k, or those of all its parts."""
+    m = s.group[k]
+    if s.stretched is not None:
+        if is_part(s, m):
+            begin_all(s, offset, s.member[k, L.MOL_TILES], m, s.renewed[k, L.LAST_ROW], ticks, remainder, depth)
+            return
+    begin(s, offset, m, ticks, remainder, depth)
+
+
+@kernel
+def _lost_in_ties(s, group, offset, contacts, found, ticks, remainder):
+    """Return the energy that putting the molecules of tied contacts on their bonds took, summed in the contacts' order.
+
+    Members without a contact do not count, nor does the order in which lists name them. Those moved by collocation, the
+    only ones that lose any, are brought once more: ties are rare.
+    """
+    projection_loss = 0.0
+    if s.stepper is not None:
+        for k in range(2 * found):
+            g = contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]
+            seen = g < 0 or s.mol[group[g], L.MOL_SOLVER] != L.COLLOCATION
+            for e in range(k):
+                seen = seen or contacts[e >> 1, L.MEMBER + L.SIDE * (e & 1)] == g
+            if not seen:
+                projection_loss += bring(s, offset[g], group[g], ticks, remainder)
+    return projection_loss
+
+
+@kernel
+def _keep_used(group, members, contacts, found):
+    """Set to -1 those members of a group that no contact involves."""
+    for g in range(members):
+        used = False
+        for k in range(found):
+            used = used or contacts[k, L.MEMBER] == g or contacts[k, L.OTHER_MEMBER] == g
+        if not used:
+            group[g] = -1
+
+
+@kernel
+def share_of_law(s, members, ticks, remainder):
+    """Return the factor of the exact impulse by the molecules' law; 0: it has no root (`contact.laws.variational`)."""
+    if s.stepper is not None:
+        if s.par[L.LAW] != 0.0 and any_takes_law(s.table, s.mol, s.group, members):
+            return discrete_share(
+                s.work, s.member, s.table, s.graph, s.group, s.offset, members, ticks, remainder, s.par[L.TICK]
+            )
+    return 1.0
+
+
+@outlined
+def _look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher, is_straggler):
+    """Return whether anything else touches the sides of a contact of bead i, which are in the workspace.
+
+    Returns ALONE, AGAIN if anything does or, where what touches has been carried on past the event and is asked to go
+    back, BACK.
+    """
+    found = _about_side(s, i, partner, a, ticks, remainder, depth, lower, higher, is_straggler)
+    if b.row >= 0 and not one:
+        found = max(found, _about_side(s, i, partner, b, ticks, remainder, depth, lower, higher, is_straggler))
+    return found
+
+
+@kernel
+def _about_side(s, main, partner, side, ticks, remainder, depth, lower, higher, is_straggler):
+    """Do what `_look_about` does for one side."""
+    found = ALONE
+    scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
+    first = s.mol[side.low, L.MOL_FIRST]
+    for i in range(first, s.mol[side.high, L.MOL_FIRST] + s.mol[side.high, L.MOL_BEADS]):
+        b = side.before * W.LANES + i - first
+        p = bead_offset(side.offset, b)
+        for e in range(reaches_to(s, i, is_straggler)):
+            j = s.found[e]
+            far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
+            if is_straggler and _sent_back(s, p, j, far, ticks, remainder, depth, lower, higher):
+                found = BACK
+                continue
+            its_own = (i == main and j == partner) or (i == partner and j == main)
+            if found == ALONE and not its_own and not joined(s, i, j):
+                if near(s, s.work, p, j, far, ticks, remainder):
+                    found = AGAIN
+        if found == ALONE:
+            ties = limited_ties(s, side.offset, 0, b, i, scale, TIES_ROW)
+            if s.par[L.WALLS] != 0.0:
+                ties = wall_ties(s, p, 0, b, i, scale, ties)
+            for k in range(TIES_ROW, ties):
+                if (i != main or s.tied[k, L.SECOND_BEAD] != partner) and (s.impulses[k] != 0.0 or counts_resting(s)):
+                    found = AGAIN
+    return found
+
+
+@inlined
+def _sent_back(s, p, j, far, ticks, remainder, depth, lower, higher):
+    """Ask bead j's molecule to go back if it touches the bead at p but has gone on from an event; return whether so."""
+    m = s.segment[j, L.MOLECULE]
+    h = m
+    while h >= 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):
+        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+    if h == m or h < 0:
+        return False
+    if not near(s, s.work, p, s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST], far, ticks, remainder):
+        return False
+    request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
+    return True
