@@ -153,7 +153,7 @@ def packing_lines(box: BoxSection, volume: float) -> list:
 def long_chain_lines(config: Config) -> list:
     """Return the line on sectors of a run whose long chains move in stretches; none of others."""
     from hpcchain.model.molecules.long_chains import LONG
-    from hpcchain.parallel.decomposition.worth import paying_width
+    from hpcchain.parallel.tuning.ranks_at_work import paying_width
     from hpcchain.run.guards.memory import moves_parts
 
     if not moves_parts(config):

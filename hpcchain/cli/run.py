@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from hpcchain.cli.options import add_command, add_limits, add_set, add_trust, add_until
-from hpcchain.parallel.standby import shared_or_alone
+from hpcchain.parallel.tuning.standby import shared_or_alone
 from hpcchain.run.guards.signals import Signals
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def on_ranks_that_pay(comm: Single | World, known: Callable[[], Config | None], action: Callable[[Any], int]) -> int:
-    """Return the exit code of an action of all ranks, or of the root alone where no more may ever pay; collective.
+    """Return the exit code of an action of all ranks, or of the root alone where no more pay; collective.
 
     Parameters
     ----------

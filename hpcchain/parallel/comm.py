@@ -39,7 +39,7 @@ class Single:
     activity : Activity
         Says whom this rank waits for.
     started : int
-        How many ranks there are: more than `size` where others sleep while this one works (`standby`).
+        How many ranks there are: more than `size` where others sleep while this one works (`tuning.standby`).
     """
 
     rank = 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.system import PERIODIC
-from hpcchain.parallel.decomposition.sectors import Bisection, brought_in
+from hpcchain.parallel.sectors import Bisection, brought_in
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition

@@ -21,10 +21,10 @@ from hpcchain.errors import EngineError, WindowError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.system import PERIODIC
-from hpcchain.parallel.decomposition.balance import UNEVEN, UNEVEN_TIME, Balance, imbalance
 from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.ghosts.migration import in_parts
-from hpcchain.parallel.window_length import WindowLength
+from hpcchain.parallel.tuning.balance import Balance, imbalance
+from hpcchain.parallel.tuning.window_length import GROW, WindowLength
 from hpcchain.sector.collapse import stuck
 from hpcchain.sector.core import energies_of, event_row, event_rows
 from hpcchain.sector.events import loop
@@ -43,12 +43,10 @@ if TYPE_CHECKING:
 
 MOST_PASSES = 40
 PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched
-GROW = 1.5  # most that a window is longer than the one before
 AHEAD = 8.0  # windows for which molecules get new reference positions beforehand
 LEAST_WINDOW, MOST_WINDOW = 2.0**-24, 2.0**40  # ticks
-MOVE_SECONDS = 4e-6  # that moving sectors is taken to cost a bead until it has been measured: all is chosen anew
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
-WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD, SECONDS, SPEED, PACE = range(11)
+WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD, SPEED, PACE = range(10)
 
 
 class WindowedEngine:
@@ -98,9 +96,8 @@ class WindowedEngine:
         self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
         self.rows = []
         self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
-        self.last_contacts, self.last_seconds, self.last_length = 0.0, 0.0, 0.0  # length 0: none, or taken back
+        self.last_contacts, self.last_length = 0.0, 0.0  # length 0: none, or taken back
         self.last_cut = True
-        self.seen_contacts, self.seen_time, self.seen_whole = 0.0, 0.0, False  # since a length has been chosen
         self.setbacks, self.failed_bead = 0, -1
         self.trouble = self.now
         self.crossing = 0.25 * float(np.min(system.box.size[system.box.boundary == PERIODIC], initial=np.inf))
@@ -125,8 +122,7 @@ class WindowedEngine:
         self.statistics = WindowStatistics()
         self.cost = cost or processor_seconds
         self.reported = self.cost(self)
-        self.price = MOVE_SECONDS * len(self.ghosted.owned_beads) if cost is None else 0.0
-        self.balance = Balance(comm, *((UNEVEN_TIME, True) if cost is None else (UNEVEN, False)))
+        self.balance = Balance(comm)
 
     @property
     def ghosted(self) -> GhostedSector:
@@ -160,7 +156,6 @@ class WindowedEngine:
         """Carry window after window up to a target; return whether it was reached."""
         while self.now < target or not self.begun:
             end = min(self._later(self.now, self.window), target)
-            begin = perf_counter()
             flags = self._carry(end, pause)
             if flags is None:
                 self.last_length = 0.0
@@ -168,7 +163,6 @@ class WindowedEngine:
             length = self._since(end)
             self._finish(end)
             self._adapt(flags, length, end == target)
-            self.last_seconds = perf_counter() - begin
             if flags[PAUSE] > 0.0 and self.now < target:
                 return False
         return True
@@ -232,7 +226,7 @@ class WindowedEngine:
 
     def _flags(self, end: tuple, wrong: int, broken: int, wanted: set, pause: Callable | None) -> np.ndarray:
         """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
-        flags = np.zeros(11)
+        flags = np.zeros(10)
         flags[[WRONG, BROKEN, WANTED]] = wrong, broken, len(wanted)
         flags[BEAD] = self.failed_bead + 1  # 0 for none
         flags[PAUSE] = float(pause is not None and bool(pause()))
@@ -244,7 +238,7 @@ class WindowedEngine:
                 flags[BROKEN], flags[EXCESS], flags[NEXT_EXCESS] = 1 + loop.NOT_A_NUMBER, -np.inf, -np.inf
             elif flags[EXCESS] > 0.0:
                 flags[EXCESS] = self.ghosts.violation(self.now, end).max(initial=-np.inf)
-        flags[CONTACTS], flags[SECONDS] = self.last_contacts, self.last_seconds
+        flags[CONTACTS] = self.last_contacts
         flags[SPEED], flags[PACE] = self.ghosts.skins.typical, self.ghosts.skins.usual
         return flags
 
@@ -265,12 +259,10 @@ class WindowedEngine:
         """Move sectors when ranks have cost unequally much; return whether all ghosts were chosen anew for that."""
         if not self.ghosts.movable:
             return False
-        segments = self.ghosts.counts()[L.C["segments"]]
-        costs = self.balance.costs(self.statistics.counts["windows"], self.cost(self), segments, self.price)
+        segments = int(self.ghosts.counts()[L.C["segments"]])
+        costs = self.balance.observe(self.statistics.counts["windows"], self.cost(self), segments)
         if costs is not None:
-            begin = perf_counter()
             self._rebuild_ghosts(cost=costs[self.comm.rank])
-            self.price = perf_counter() - begin if self.price > 0.0 else 0.0
         return costs is not None
 
     def _take_back(self, flags: np.ndarray, end: tuple) -> None:
@@ -316,8 +308,8 @@ class WindowedEngine:
 
         Parameters
         ----------
-        flags : (11,) float64 array
-            What all ranks agreed on in the window that has ended: of its contacts and seconds it does not tell yet.
+        flags : (10,) float64 array
+            What all ranks agreed on in the window that has ended: of its contacts it does not tell yet.
         length : float
             Of that window [time].
         cut : bool
@@ -339,27 +331,12 @@ class WindowedEngine:
                 self._rebuild_ghosts()
 
     def _choose_length(self, flags: np.ndarray) -> None:
-        """Choose the next window's length by the contacts of windows that have been at least half as long together.
-
-        It does not grow where all were cut short: without contacts it would for ever. Nor is it longer than lists last
-        a few times: where all beads fly fast together, or far between contacts, they are renewed more often than hit.
-        """
-        self.seen_contacts, self.seen_time = self.seen_contacts + flags[CONTACTS], self.seen_time + self.last_length
-        if not self.last_cut:
-            self.seen_whole = True
-            self.length.ended(float(flags[SECONDS]), self.last_length)
-        if self.seen_time < 0.5 * self.window:
-            return
-        rate, most = float(self.seen_contacts) / self.seen_time, GROW if self.seen_whole else 1.0
-        self.seen_contacts, self.seen_time, self.seen_whole = 0.0, 0.0, False
-        wanted = np.inf
-        if rate > 0.0:
-            self.length.begin_with(rate * self.ghosts.skins.easy_window(float(flags[SPEED])))
-            wanted = self.length.contacts / rate
-        self.window = min(max(wanted, 0.5 * self.window), most * self.window)
-        if flags[PACE] > 0.0:
-            lasting = self.length.renewals * min(self.ghosts.shell, self.crossing) / float(flags[PACE])
-            self.window = min(self.window, lasting)
+        """Choose the next window's length by the window before, whose contacts all ranks have agreed on."""
+        easy = self.ghosts.skins.easy_window(float(flags[SPEED]))
+        pace = float(flags[PACE])
+        renewed = min(self.ghosts.shell, self.crossing) / pace if pace > 0.0 else math.inf
+        contacts = float(flags[CONTACTS])
+        self.window = self.length.observe(contacts, self.last_length, self.last_cut, self.window, easy, renewed)
 
     @property
     def ids(self) -> np.ndarray:

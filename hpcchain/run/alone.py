@@ -1,4 +1,4 @@
-"""Whether one rank carries a whole run, its files included: it does where no other number of ranks may ever pay."""
+"""Whether one rank carries a whole run, its files included: it does where no other number of ranks pays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hpcchain.io.hdf5.files import library
 from hpcchain.model.molecules.long_chains import divided_classes
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.topology import build_box, build_composition
-from hpcchain.parallel.decomposition.worth import Work
+from hpcchain.parallel.tuning.ranks_at_work import Work
 from hpcchain.run import folder as folders
 from hpcchain.run.engines import ranks_of_work
 from hpcchain.run.starts.growth_file import input_of
@@ -42,7 +42,7 @@ def one_does(config: Config | None, ranks: int) -> bool:
     kinds = {False, bool(any(divided))}
     works = [Work.of(composition, box, divided if in_parts else ()) for in_parts in kinds]
     stepped = [False, True] if config.steps is not None else [False]
-    return all(ranks_of_work(work, config, ranks, moved) == (1, True) for work in works for moved in stepped)
+    return all(ranks_of_work(work, config, ranks, moved) == 1 for work in works for moved in stepped)
 
 
 def _with_molecules(config: Config) -> Config | None:

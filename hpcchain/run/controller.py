@@ -286,8 +286,8 @@ class Run:
         """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
         self.totals.gather()
         windows = self.engine.window_report()
-        if self.comm.started > self.comm.size:
-            windows = windows | {"ranks_at_work": self.comm.size}
+        if self.comm.started > 1:
+            windows = windows | {"ranks_at_work": ranks_at_work(self.engine, self.comm)}
         if any(physics.propagator == "variational" for physics in self.system.physics.every()):
             windows = windows | {"contacts_without_root": self.totals.no_roots}
         if any(PROPAGATORS[physics.propagator].stepped for physics in self.system.physics.every()):

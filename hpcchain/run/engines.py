@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,8 @@ from hpcchain.model.starts.levels import reach_of, wrong_level
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
 from hpcchain.parallel import slabs
-from hpcchain.parallel.decomposition.worth import LEAST_BEADS, Choice, Work
 from hpcchain.parallel.overlap import dealt_by_place, overlap_on_ranks
+from hpcchain.parallel.tuning.ranks_at_work import LEAST_BEADS, Work
 from hpcchain.sector import interface
 from hpcchain.sector.serial import Engine
 
@@ -64,19 +64,12 @@ def engine_for(
         system = replace(system, physics=whole_chains(system.physics))
     if comm.size == 1:
         return make(system, None)
-    ranks, fixed = ranks_for(system, config, comm.size)
-    if fixed and ranks == comm.size:
+    ranks = ranks_for(system, config, comm.size)
+    if ranks == comm.size:
         return make(system, comm.exchange)
-    from hpcchain.parallel.active_ranks import ActiveRanksEngine, ActiveRanksWithEnergies  # the same
+    from hpcchain.parallel.tuning.active_ranks import ActiveRanksEngine  # one rank need not load it
 
-    steps = bool(system.physics.steps) and growth is None
-    choice = None
-    if not (fixed or steps or growth):
-        begin = float(system.state.ticks.max(initial=0.0)) * system.physics.tick
-        choice = Choice(work_of(system), comm.size, begin, lambda words: LOG.info("%s", words))
-    energies = growth is None and (steps or bool(system.physics.extended.potentials))
-    kind = ActiveRanksWithEnergies if energies else ActiveRanksEngine
-    return kind(system, comm.exchange, make, ranks, choice)
+    return cast("interface.Engine", ActiveRanksEngine(system, comm.exchange, make, ranks))
 
 
 def engine_on(
@@ -90,7 +83,7 @@ def engine_on(
     shell, cell, growing = chosen(run.list_shell), chosen(run.cell_size), growth or (1.0, 0.0)
     if exchange is None:
         return Engine(system, log_events=log_events, shell=shell, cell=cell, growth=growing)
-    from hpcchain.parallel.windows import WindowedEngine  # costs start-up time that one rank need not spend
+    from hpcchain.parallel.windows import WindowedEngine  # the same
 
     window = chosen(run.window)
     return WindowedEngine(
@@ -116,8 +109,8 @@ def stepped_engine(physics: Physics) -> type[SteppedEngine]:
     return SteppedEngine
 
 
-def ranks_for(system: System, config: Config, ranks: int) -> tuple[int, bool]:
-    """Return how many of some ranks begin with molecules, and whether it stays so many.
+def ranks_for(system: System, config: Config, ranks: int) -> int:
+    """Return how many of some ranks have molecules, from the beginning to the end.
 
     Sectors that the input asks for are one for each rank with molecules. Where they are more than there are ranks, they
     are not heeded: a run may go on, on other ranks.
@@ -125,17 +118,16 @@ def ranks_for(system: System, config: Config, ranks: int) -> tuple[int, bool]:
     return ranks_of_work(work_of(system), config, ranks, bool(system.physics.steps))
 
 
-def ranks_of_work(work: Work, config: Config, ranks: int, stepped: bool) -> tuple[int, bool]:
+def ranks_of_work(work: Work, config: Config, ranks: int, stepped: bool) -> int:
     """Return what `ranks_for` does of a system's Work; `stepped`: the engine of steps moves it."""
     sectors = config.run.sectors
     if sectors == "all":
-        return ranks, True
+        return ranks
     if sectors != "auto" and math.prod(sectors) <= ranks:
-        return math.prod(sectors), True
+        return math.prod(sectors)
     if stepped:
-        return max(min(work.beads // LEAST_BEADS, ranks), 1), True
-    best = work.best(ranks)
-    return best, not work.others(best, ranks)
+        return max(min(work.beads // LEAST_BEADS, ranks), 1)
+    return work.best(ranks)
 
 
 def work_of(system: System) -> Work:
@@ -179,7 +171,7 @@ def tell_of_ranks(system: System, config: Config, comm: Single | World, engine: 
         LOG.warning(
             'run.sectors = %s does not fit %s; sectors are chosen as with "auto"', list(sectors), in_words(started)
         )
-    fits = ranks_for(system, replace(config, run=replace(config.run, sectors="auto")), started)[0]
+    fits = ranks_for(system, replace(config, run=replace(config.run, sectors="auto")), started)
     if ranks < started:
         LOG.info(
             "%d of %d ranks have the %d beads, the others sleep; %s would be as fast",

@@ -54,7 +54,7 @@ MOST_EVENTS, EVENTS_PER_BEAD = 512, 16
 WANTED = 1024
 ENTRIES = 4
 # Rows for closed segments to begin with: one for each molecule, of many for a part of them and so many beads, as the
-# windows of large sectors are short (`parallel.window_length`).
+# windows of large sectors are short (`parallel.tuning.window_length`).
 CLOSED, CLOSED_BEADS = 2, 1 << 15
 
 

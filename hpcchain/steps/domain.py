@@ -15,7 +15,7 @@ import numpy as np
 
 from hpcchain.model.physics.extended import complete
 from hpcchain.model.system import PERIODIC
-from hpcchain.parallel.decomposition.sectors import brought_in, even_part, sectors_for
+from hpcchain.parallel.sectors import brought_in, even_part, sectors_for
 from hpcchain.steps import motion
 from hpcchain.steps.potentials.lists import cells_of, codes
 

@@ -13,8 +13,8 @@ from hpcchain.errors import EngineError
 from hpcchain.io.output.events import sorted_rows
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import State
-from hpcchain.parallel.active_ranks import ActiveRanksEngine
 from hpcchain.parallel.thread_ranks import on_ranks
+from hpcchain.parallel.tuning.active_ranks import ActiveRanksEngine
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
@@ -43,31 +43,16 @@ def make(system, exchange):
     return WindowedEngine(system, exchange, log_events=True, window=0.05)
 
 
-class Told:
-    """A choice of ranks that is forced: after each of some times there are others."""
-
-    def __init__(self, changes):
-        self.changes = list(changes)
-
-    def due(self, time):
-        return bool(self.changes) and time >= self.changes[0][0]
-
-    def next(self, ranks, time, seconds):
-        return self.changes.pop(0)[1] if self.due(time) else ranks
-
-
-def outcome(system, size, ranks, changes=(), part=dealt, pause=lambda exchange: lambda: False, stops=()):
-    """Return the Outcome of a run in which so many of the ranks have molecules, until others do."""
+def outcome(system, size, ranks, part=dealt, pause=lambda exchange: lambda: False, stops=()):
+    """Return the Outcome of a run in which so many of the ranks have molecules."""
 
     def body(exchange):
-        choice = Told(changes) if changes and exchange.rank == 0 else Told([])
-        engine = ActiveRanksEngine(part(system, exchange), exchange, make, ranks, choice)
+        engine = ActiveRanksEngine(part(system, exchange), exchange, make, ranks)
         for end in (*stops, END):
             while not engine.advance(end, pause(exchange)):
                 pass
             engine.frame(end)
-        asleep = engine.engine is None
-        assert asleep == (exchange.rank >= engine.ranks) and not (asleep and len(engine.ids))
+        assert engine.asleep == (exchange.rank >= ranks) and not (engine.asleep and len(engine.ids))
         return engine.ids, engine.drain_events(), engine.frame(END), engine.state(), sums_of(engine), engine.counters
 
     ids, events, frames, states, sums, counters = zip(*on_ranks(size, body), strict=True)
@@ -96,17 +81,9 @@ def test_every_rank_may_be_given_the_whole(system, one):
         same(outcome(system, 3, ranks, part=lambda system, exchange: system), one)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        [(0.3, 3), (1.1, 1), (2.0, 2)],
-        [(0.5, 5), (0.5, 1), (1.0, 5), (1.5, 4)],
-        [(0.0, 2), (0.0, 3), (0.0, 1)],
-    ],
-)
-def test_other_ranks_have_the_molecules_from_some_time_on(system, one, changes):
-    for ranks in (1, 4):
-        same(outcome(system, 5, ranks, changes, stops=(0.77, 1.5)), one)
+def test_it_is_called_for_one_time_after_the_other(system, one):
+    for ranks in (1, 3):
+        same(outcome(system, 4, ranks, stops=(0.77, 1.5)), one)
 
 
 def test_one_that_sleeps_stops_all(system, one):
@@ -145,7 +122,7 @@ def test_a_stale_call_stops_nothing(system):
         engine = ActiveRanksEngine(system, exchange, make, 1)
         assert engine.advance(0.1, lambda: False)
         if exchange.rank == 1:
-            exchange.tell(0, 1)
+            exchange.tell(0, (1, True))
         exchange.allgather(None)
         return engine.advance(0.2, lambda: False)
 
@@ -212,7 +189,7 @@ def test_a_failure_that_cannot_be_sent_is_told_in_words(system):
 
 def test_who_sleeps_knows_that_the_others_are_at_work(system, monkeypatch):
     """Only what the root tells counts as a step of one that sleeps."""
-    monkeypatch.setattr("hpcchain.parallel.active_ranks.BEAT", 0.0)
+    monkeypatch.setattr("hpcchain.parallel.tuning.standby.BEAT", 0.0)
     steps = {}
 
     def body(exchange):
@@ -235,12 +212,12 @@ def test_who_sleeps_knows_that_the_others_are_at_work(system, monkeypatch):
 
 def test_a_system_of_fewer_molecules_than_ranks():
     pair = gas(["dimer", "monomer"], seed=1, pitch=2.5)
-    same(outcome(pair, 4, 3, changes=[(0.5, 1), (1.0, 4)]), serial(pair, END))
+    same(outcome(pair, 4, 3), serial(pair, END))
     assert composition_of(pair.topology).molecules == 2
 
 
-def test_long_chains_in_parts_go_from_rank_to_rank():
+def test_long_chains_in_parts_are_given_to_those_at_work():
     """Their segments do not follow from where they begin: they are handed over with their series."""
     system = in_parts(crowd(3, (101, 130, 30), singles=20))
-    changes = [(0.4, 3), (1.1, 1), (1.8, 2)]
-    same(outcome(system, 3, 1, changes), serial(system, END))
+    for ranks in (1, 2):
+        same(outcome(system, 3, ranks), serial(system, END))

@@ -20,8 +20,8 @@ LONG = 120.0
 PROGRAM = """
 import sys
 from pathlib import Path
-from hpcchain.parallel import standby
 from hpcchain.parallel.launcher import launched
+from hpcchain.parallel.tuning import standby
 from hpcchain.run.controller import Run
 from hpcchain.errors import EngineError
 from tests.support.replicated import main

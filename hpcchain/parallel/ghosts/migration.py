@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.parallel.decomposition.sectors import even_part, reference_points, sectors_for
 from hpcchain.parallel.ghosts.molecules import MoleculeSet, merged, taken
+from hpcchain.parallel.sectors import even_part, reference_points, sectors_for
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition

@@ -18,7 +18,7 @@ from hpcchain.cli.main import COMMANDS, dispatch, main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, EngineError, HpcchainError, UsageError
 from hpcchain.machine import size
-from hpcchain.parallel.decomposition.worth import paying_width
+from hpcchain.parallel.tuning.ranks_at_work import paying_width
 from tests.support.launching import clean_environment
 
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from hpcchain.config import load_config
-from hpcchain.parallel import standby
 from hpcchain.parallel.activity import Activity
+from hpcchain.parallel.tuning.standby import Standby, listening
 from hpcchain.run import alone
 from hpcchain.run.alone import given_input, one_does, stored_input
 from hpcchain.run.guards.signals import Signals
@@ -48,12 +48,6 @@ def test_long_chains_in_stretches_have_to_grow_first(tmp_path):
     assert one_does(load_config(tmp_path / "in.toml", ["box.size=[30.0, 30.0, 30.0]", "molecule.0.count=2"]), 4)
 
 
-def test_where_two_ranks_may_pay_later_all_take_part(tmp_path, monkeypatch):
-    config = load_config(write_input(tmp_path / "in.toml", SMALL))
-    monkeypatch.setattr("hpcchain.parallel.decomposition.worth.HOPE", 1e9)
-    assert not one_does(config, 4)
-
-
 def test_many_beads_are_written_by_all_ranks(tmp_path, monkeypatch):
     config = load_config(write_input(tmp_path / "in.toml", SMALL))
     monkeypatch.setattr(alone, "FEW", 79)
@@ -77,9 +71,9 @@ def test_files_say_what_a_run_goes_on_with(tmp_path):
 
 def test_the_root_that_works_by_itself_gives_signs_of_life():
     """None of its calls waits for other ranks, so the watchdog would think that nothing moves."""
-    exchange = SimpleNamespace(activity=Activity(), heard=lambda: None)
+    exchange = SimpleNamespace(activity=Activity(), heard=lambda: None, rank=0, size=2)
     signals = Signals()
-    signals.listen = standby._Ear(exchange)
+    signals.listen = listening(Standby(exchange, 1))
     before = exchange.activity.signs
     assert not signals.stop and not signals.save
     assert exchange.activity.signs == before + 2

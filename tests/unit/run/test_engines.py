@@ -10,7 +10,7 @@ import pytest
 
 from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics, StepPotential
 from hpcchain.parallel.comm import Single
-from hpcchain.parallel.decomposition import worth
+from hpcchain.parallel.tuning.active_ranks import NoMolecules
 from hpcchain.run import engines
 from hpcchain.run.engines import engine_for
 from tests.support.gases import MIXTURE, gas
@@ -77,12 +77,12 @@ def test_while_a_start_grows_contacts_are_not_logged():
 @pytest.mark.parametrize(
     ("sectors", "ranks", "found"),
     [
-        ("all", 4, (4, True)),
-        ([2, 2, 1], 4, (4, True)),
-        ([3, 1, 1], 4, (3, True)),
-        ([1, 1, 1], 4, (1, True)),
-        ([5, 1, 1], 4, (1, True)),
-        ("auto", 4, (1, True)),
+        ("all", 4, 4),
+        ([2, 2, 1], 4, 4),
+        ([3, 1, 1], 4, 3),
+        ([1, 1, 1], 4, 1),
+        ([5, 1, 1], 4, 1),
+        ("auto", 4, 1),
     ],
 )
 def test_sectors_say_how_many_ranks_have_molecules(sectors, ranks, found):
@@ -90,42 +90,26 @@ def test_sectors_say_how_many_ranks_have_molecules(sectors, ranks, found):
     assert engines.ranks_for(SMALL, config(sectors=sectors), ranks) == found
 
 
-def test_where_two_ranks_may_pay_it_stays_open(monkeypatch):
-    monkeypatch.setattr(worth, "HOPE", 1e9)
-    assert engines.ranks_for(SMALL, config(), 4) == (1, False)
-
-
 def test_more_ranks_than_sectors_share_an_engine(monkeypatch):
-    monkeypatch.setattr(worth, "HOPE", 1e9)
     made = []
-    seam = SimpleNamespace(ActiveRanksEngine=lambda *given: made.append(given), ActiveRanksWithEnergies=None)
-    monkeypatch.setitem(sys.modules, "hpcchain.parallel.active_ranks", seam)
+    seam = SimpleNamespace(ActiveRanksEngine=lambda *given: made.append(given))
+    monkeypatch.setitem(sys.modules, "hpcchain.parallel.tuning.active_ranks", seam)
     engine_for(SMALL, config(sectors=[3, 1, 1]), FOUR)
     engine_for(SMALL, config(), FOUR)
     engine_for(SMALL, config(), FOUR, growth=(0.4, 0.1))
-    assert [(given[:2], given[3], given[4] is None) for given in made] == [
-        ((SMALL, FOUR), 3, True),
-        ((SMALL, FOUR), 1, False),
-        ((SMALL, FOUR), 1, True),
-    ]
+    assert [(given[:2], given[3]) for given in made] == [((SMALL, FOUR), ranks) for ranks in (3, 1, 1)]
     make = made[0][2]
     assert make(SMALL, None)[0] == "serial"
     assert make(SMALL, SimpleNamespace(size=3))[2]["sectors"] == [3, 1, 1]
     assert make(SMALL, SimpleNamespace(size=2))[2]["sectors"] is None
 
 
-@pytest.mark.parametrize(("growth", "kind"), [(None, "with energies"), ((0.4, 0.1), "without")])
-def test_engines_on_some_ranks_know_the_energies_of_square_wells(monkeypatch, growth, kind):
+def test_ranks_that_sleep_know_that_beads_of_square_wells_have_energies():
     """Else the energy that a run is to keep lacks the potential one, and the run ends as if the engine were wrong."""
-    seam = SimpleNamespace(ActiveRanksEngine=lambda *_: "without", ActiveRanksWithEnergies=lambda *_: "with energies")
-    monkeypatch.setitem(sys.modules, "hpcchain.parallel.active_ranks", seam)
-    wells = replace(
-        SMALL,
-        physics=replace(
-            SMALL.physics, extended=ExtendedPhysics(potentials=(StepPotential(("A", "A"), (1.5,), (-1.0,)),))
-        ),
-    )
-    assert engine_for(wells, config(sectors=[3, 1, 1]), FOUR, growth) == kind
+    wells = ExtendedPhysics(potentials=(StepPotential(("A", "A"), (1.5,), (-1.0,)),))
+    assert NoMolecules(SMALL).energies() is None
+    energies = NoMolecules(replace(SMALL, physics=replace(SMALL.physics, extended=wells))).energies()
+    assert energies is not None and energies.shape == (0, 2)
 
 
 def test_steps_have_their_own_engine(monkeypatch):

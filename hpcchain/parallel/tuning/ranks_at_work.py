@@ -1,4 +1,4 @@
-"""How many ranks are worth having molecules: by a model before anything is measured, then by trials.
+"""How many ranks are worth having molecules: by a model, before anything is measured.
 
 The model counts what a rank does in a window, in microseconds: contacts of its own molecules, which take longer where
 more memory is in use; what ghosts cost, whose number follows from the sector's edges; and what a window costs however
@@ -9,8 +9,7 @@ the sum stops falling with the number of ranks, which differs little between mac
 from __future__ import annotations
 
 import math
-import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,9 +31,6 @@ LEAST_BEADS = 1000  # of a rank: with half of these it holds more ghosts than be
 # over what its owner spends on it, and how far from its sector a chain gets, by the root of its beads.
 LONG_CONTACTS, PER_STRETCH, PER_LONG_GHOST, LONG = 1.0, 17.0, 1.8, 1.2
 GAIN = 0.05  # least part of the time that twice as many ranks have to save
-LOOK, TRIAL, SETTLE = 60.0, 4.0, 1.0  # wall seconds before a trial, of it, and in which it says nothing
-LATER = 4.0  # how much longer it takes to the next trial of what has not been better
-HOPE = 1.5  # no trial of what the model thinks to take longer than this times the present
 
 
 # How wide a sector has to be for ranks to pay, by how far from it a chain gets.
@@ -122,90 +118,3 @@ class Work:
             least = (1.0 - GAIN) ** math.log2(number / found)
             found = number if self.microseconds(number) < least * self.microseconds(found) else found
         return found
-
-    def others(self, present: int, ranks: int) -> set[int]:
-        """Return the numbers of at most so many ranks that are worth a trial beside the present one."""
-        others = {min(2 * present, ranks, self.molecules), max(present // 2, 1)} - {present}
-        limit = HOPE * self.microseconds(present)
-        return {number for number in others if self.microseconds(number) < limit}
-
-
-class Choice:
-    """Says, on the root, how many ranks have molecules: now and then half or twice as many are tried for a while.
-
-    Parameters
-    ----------
-    work : Work
-    ranks : int
-        How many there are.
-    time : float
-        Where the run begins [time].
-    tell : callable
-        Told in words of what has been found.
-    seconds : callable, optional
-        The wall clock.
-    """
-
-    def __init__(
-        self,
-        work: Work,
-        ranks: int,
-        time: float,
-        tell: Callable[[str], None],
-        seconds: Callable[[], float] = clock.monotonic,
-    ) -> None:
-        self._work, self._all, self._tell, self._clock = work, ranks, tell, seconds
-        self._before: tuple[int, float] | None = None  # number that a trial is compared with, seconds for unit time
-        self._wait = {}
-        self._begin(time)
-
-    def _begin(self, time: float) -> None:
-        """Measure from now on; the first moments say nothing."""
-        self._at, self._time, self._spent, self._passed, self._settled = self._clock(), time, 0.0, 0.0, False
-
-    def due(self, time: float) -> bool:
-        """Return whether the engine is to stop for a decision, at a time [time]."""
-        if self._all == 1 or time <= self._time:
-            return False
-        elapsed = self._clock() - self._at
-        if not self._settled:
-            return elapsed > SETTLE
-        return elapsed > (LOOK if self._before is None else TRIAL)
-
-    def next(self, ranks: int, time: float, seconds: float) -> int:
-        """Return how many ranks are to have molecules, after the engine of so many has taken seconds to a time."""
-        due = self.due(time)
-        self._spent, self._passed, self._time = self._spent + seconds, self._passed + time - self._time, time
-        if not due or self._passed <= 0.0:
-            return ranks
-        if not self._settled:
-            self._at, self._spent, self._passed, self._settled = self._clock(), 0.0, 0.0, True
-            return ranks
-        pace = self._spent / self._passed
-        chosen = self._trial(ranks, pace) if self._before is None else self._verdict(ranks, pace)
-        self._begin(time)
-        self._settled = chosen == ranks
-        return chosen
-
-    def _trial(self, ranks: int, pace: float) -> int:
-        """Return a number to be tried, the present one where there is none."""
-        now, others = self._clock(), self._work.others(ranks, self._all)
-        others = {number for number in others if now >= self._wait.get(number, (0.0, LOOK))[0]}
-        if not others:
-            return ranks
-        self._before = ranks, pace
-        return min(others, key=self._work.microseconds)
-
-    def _verdict(self, ranks: int, pace: float) -> int:
-        """Return the better of the number tried and the one before."""
-        (number, earlier), self._before = self._before or (ranks, pace), None
-        better = pace * (1.0 + GAIN) < earlier if ranks > number else pace < earlier * (1.0 + GAIN)
-        chosen, other = (ranks, number) if better else (number, ranks)
-        waited = LATER * self._wait.get(other, (0.0, LOOK))[1]
-        self._wait[other] = self._clock() + waited, waited
-        if better:
-            self._tell(
-                f"{ranks} of {self._all} ranks have the molecules from now on: {pace:.3g} s for unit time, "
-                f"{earlier:.3g} s on {number}"
-            )
-        return chosen

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import PERIODIC, Box
-from hpcchain.parallel.decomposition.balance import imbalance
-from hpcchain.parallel.decomposition.sectors import Bisection, Grid, balanced_cuts, even_part
+from hpcchain.parallel.sectors import Bisection, Grid, balanced_cuts, even_part
 from hpcchain.parallel.thread_ranks import on_ranks
+from hpcchain.parallel.tuning.balance import imbalance
 
 SIZE = np.array([10.0, 12.0, 20.0])
 

@@ -1,0 +1,195 @@
+"""Ranks that sleep while the first of all ranks work, and what they and the root tell each other.
+
+Who sleeps looks now and then whether the root has told something, and sleeps between looks for a small part of the time
+that it has waited so far: a collective call of MPI would keep a core busy, and a long sleep would keep the others
+waiting. What it alone knows, a signal or a clock, it tells the root. It ends as the root ends: with what has come of
+the work, or with its failure.
+
+Ranks sleep while an engine works (`active_ranks`), or while the root carries a whole run by itself, its files and its
+end included (`shared_or_alone`). Then, where ranks outnumber a node's processors, those that sleep have not loaded what
+a run needs.
+"""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hpcchain.parallel.activity import BEAT, nap
+from hpcchain.parallel.agreement import sendable
+from hpcchain.parallel.comm import Single
+
+if TYPE_CHECKING:
+    from hpcchain.parallel.comm import World
+    from hpcchain.parallel.exchange import Exchange
+
+
+class Standby:
+    """What ranks that sleep and the root tell each other; all ranks make it, and only these two sorts use it.
+
+    Parameters
+    ----------
+    exchange : Exchange
+        All ranks.
+    ranks : int
+        How many of them work.
+
+    Attributes
+    ----------
+    time : float
+        What the root has told last of how far it has come.
+    failure : exception or None
+        On the root: of one who slept.
+    """
+
+    def __init__(self, exchange: Exchange, ranks: int) -> None:
+        self.exchange, self.ranks = exchange, ranks
+        self.time = 0.0
+        self.failure: BaseException | None = None
+        self._call, self._beat = 0, clock.monotonic()  # a wish of a call that is over is nobody's
+
+    def carry(self, work: Callable[[], Any]) -> Any:
+        """Return what work returns, and have it returned by `sleep` where ranks sleep; the root alone tells them."""
+        self._call += 1
+        try:
+            found = work()
+        except BaseException as failure:
+            self._tell_all((None, sendable(failure)))
+            raise
+        self._tell_all((found, None))
+        return found
+
+    def heard(self, time: float = 0.0) -> list:
+        """Return on the root what those who sleep wish since it has looked; now and then tell them how far it has come.
+
+        A failure is kept in mind: the caller ends its work as others have to know.
+        """
+        wishes = []
+        while self.ranks < self.exchange.size and (told := self.exchange.heard()) is not None:
+            if isinstance(told, BaseException):
+                self.failure = told
+            elif told[0] == self._call:
+                wishes.append(told[1])
+        if clock.monotonic() > self._beat + BEAT:
+            self._beat = clock.monotonic()
+            self._tell_all(time)
+        return wishes
+
+    def sleep(self, wish: Callable[[], Any], nothing: Any) -> Any:
+        """Sleep until the root's `carry` ends; return what it returns, or raise its failure.
+
+        Parameters
+        ----------
+        wish : callable
+            Returns what is asked of the root, which is told when that changes; if it fails, all do.
+        nothing : object
+            What it returns where nothing is asked.
+        """
+        self._call += 1
+        begin, told = clock.monotonic(), nothing
+        try:
+            with self.exchange.activity.asleep(0):
+                while not isinstance(note := self.exchange.heard(0), tuple):
+                    if note is not None:
+                        self.time = note
+                        self.exchange.activity.heard()
+                    if (wished := wish()) != told:
+                        told = wished
+                        self.exchange.tell(0, (self._call, wished))
+                    nap(begin)
+        except BaseException as failure:
+            self.exchange.tell(0, sendable(failure))
+            raise
+        found, failure = note
+        if failure is not None:
+            raise failure
+        return found
+
+    def _tell_all(self, note: Any) -> None:
+        """Tell all who sleep: a number is a sign of life, a pair how it has ended."""
+        if self.exchange.rank == 0:
+            for rank in range(self.ranks, self.exchange.size):
+                self.exchange.tell(rank, note)
+
+
+class Heeds(Protocol):
+    """What keeps in mind the signals of a rank (`run.guards.signals`)."""
+
+    stop: bool
+    saves: int
+    listen: Callable[[Any], None] | None
+
+    def pass_on(self, stop: bool, saves: int) -> None:
+        """Heed another rank's signals."""
+
+
+class Alone(Single):
+    """The root of some ranks when it works by itself.
+
+    Attributes
+    ----------
+    started : int
+        How many ranks there are, with those that sleep.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.activity, self.started, self._world = world.activity, world.size, world
+
+    def abort(self, code: int) -> None:
+        """End every rank at once, those that sleep too."""
+        self._world.abort(code)
+
+
+def shared_or_alone(
+    world: World, alone: Callable[[], bool], action: Callable[[Single], Any], signals: Heeds, load: Callable[[], None]
+) -> Any:
+    """Return what an action returns, of all ranks, or of the root by itself; collective.
+
+    Parameters
+    ----------
+    world : World
+        More than one rank.
+    alone : callable
+        Asked on the root: whether it is to work by itself.
+    action : callable
+        Takes the ranks that take part; looks at signals now and then.
+    signals : Signals
+        This rank's. Where the root works by itself, those that come to others count, too.
+    load : callable
+        Loads what the action needs; others call it before they know, unless they would take processors from the root.
+    """
+    from hpcchain.parallel.exchange import Exchange  # needs MPI
+
+    standby = Standby(Exchange(world.mpi, world.activity), 1)  # what has not been heard in the end is nobody's
+    crowded = len(world.on_node(None)) > (os.cpu_count() or 1)
+    if world.rank > 0:
+        if not crowded:
+            load()
+
+        def asked() -> tuple[bool, int]:
+            return signals.stop, signals.saves
+
+        by_itself = standby.sleep(asked, (False, 0))
+        return standby.sleep(asked, (False, 0)) if by_itself else action(world)
+    if not standby.carry(alone):
+        return action(world)
+    signals.listen = listening(standby)
+    try:
+        return standby.carry(lambda: action(Alone(world)))
+    finally:
+        signals.listen = None
+
+
+def listening(standby: Standby) -> Callable[[Heeds], None]:
+    """Return what hears the signals of those who sleep while the root works by itself, and raises their failure."""
+
+    def listen(signals: Heeds) -> None:
+        standby.exchange.activity.note()  # no call that waits for others does
+        for wish in standby.heard():
+            signals.pass_on(*wish)
+        if standby.failure is not None:
+            raise standby.failure
+
+    return listen
