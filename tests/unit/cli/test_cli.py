@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hpcchain.analysis.study import Wanted, observables
-from hpcchain.analysis.tables import Report
+from hpcchain.analysis.tables import Report, concise
 from hpcchain.cli import analyze, console, perf, template
 from hpcchain.cli.main import COMMANDS, dispatch, main
 from hpcchain.config import load_config
@@ -321,8 +321,38 @@ def test_perf_table_with_the_whole_runs_time():
 def test_averages_table():
     report = Report("out", series={"energy": (np.arange(3.0), np.full(3, 2.5)), "empty": (np.empty(0), np.empty(0))})
     observables(report, Wanted(0.0))
-    lines = analyze.averages([report]).splitlines()
-    assert [line.split() for line in lines[1:]] == [["energy", "3", "2.5", "0"], ["empty", "0", "-", "-"]]
-    lines = analyze.averages([report, report]).splitlines()
-    assert lines[0].split()[0] == "run"
-    assert [line.split()[:2] for line in lines[1:]] == [["out", "energy"], ["out", "empty"]] * 2
+    lines = analyze.grouped([report], "pressure", 80).splitlines()
+    assert [line.split() for line in lines] == [["pressure", "energy"], ["all", "2.5"]]
+    lines = analyze.grouped([report, report], "pressure", 80).splitlines()
+    assert [line.split() for line in lines] == [["run", "pressure", "energy"], *[["out", "all", "2.5"]] * 2]
+
+
+def test_folded_tables_are_no_wider_than_the_terminal_and_lose_nothing():
+    rows = [[f"{row}-{column}" * (column + 1) for column in range(6)] for row in range(3)]
+    for width in (60, 80, 200):
+        lines = analyze.folded(rows, 1, width).splitlines()
+        assert max(map(len, lines)) <= width and {cell for row in rows for cell in row} == set(" ".join(lines).split())
+        assert len(lines) % 3 == 0 and all(line.startswith(f"{k % 3}-0") for k, line in enumerate(lines))
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (0.2137, 0.0101, "0.214(10)"),
+        (145.84, 3.41, "145.8(34)"),
+        (1457.0, 338.0, "1460(340)"),
+        (12.0, 12.4, "12(12)"),
+        (-0.00001, 0.013, "0.000(13)"),
+        (0.5, 0.00996, "0.500(10)"),
+        (345.50000000000006, 4.4e-14, "345.5"),
+        (1.0, 0.0, "1"),
+        (0.0, 0.0, "0"),
+        (1.234567, math.nan, "1.2346(?)"),
+        (math.nan, math.nan, "-"),
+        (math.inf, math.nan, "inf"),
+        (3.25e9, 1.5e7, "3.250(15)e9"),
+        (1.2e-9, 3.4e-9, "1.2(34)e-9"),
+    ],
+)
+def test_a_number_has_the_digits_that_its_error_leaves(value, error, text):
+    assert concise(value, error) == text
