@@ -216,7 +216,30 @@ def test_templates_are_valid_input(capsys, tmp_path, name):
     assert config.title == tomllib.loads(text)["title"]
     assert 0 < sum(molecule.count for molecule in config.molecules) <= 10000
     assert main(["check", str(path)]) == 0
-    assert tomllib.loads(capsys.readouterr().out)["title"] == config.title
+    brief = capsys.readouterr().out
+    assert tomllib.loads(brief)["title"] == config.title
+    path.write_text(brief)
+    assert load_config(path).to_toml() == config.to_toml()
+    assert main(["check", str(path), "--all"]) == 0
+    assert capsys.readouterr().out.startswith(config.to_toml())
+
+
+def test_check_prints_what_is_written_and_what_follows(capsys, tmp_path):
+    """Also a default that is written, what --set says and what others decide; all other defaults only with --all."""
+    path = tmp_path / "input.toml"
+    path.write_text(
+        "[box]\npacking_fraction = 0.1\n[[molecule]]\nkind = 'star'\narms = 3\narm_beads = 2\ncount = 20\nmass = 1\n"
+        "[contact]\n[[contact.pair]]\ntypes = ['A', 'A']\nrestitution = 0.9\n[run]\nend_time = 1\n"
+    )
+    assert main(["check", str(path), "--set", "initial.seed=1", "--set", "contact.friction=0.0"]) == 0
+    assert set(tomllib.loads(text := capsys.readouterr().out)) == {"box", "molecule", "initial", "contact", "run"}
+    table = tomllib.loads(text)
+    assert set(table["box"]) == {"size"} and set(table["run"]) == {"end_time"} and table["initial"] == {"seed": 1}
+    assert set(table["molecule"][0]) == {"name", "kind", "beads", "count", "arms", "arm_beads", "mass"}
+    assert table["contact"] == {"friction": 0.0, "pair": [{"types": ["A", "A"], "restitution": 0.9}]}
+    assert main(["check", str(path), "--all"]) == 0
+    whole = tomllib.loads(capsys.readouterr().out)
+    assert whole["molecule"][0]["diameter"] == 1.0 and whole["output"]["frame_every"] == 1.0
 
 
 def test_check_tells_the_packing_fraction(capsys, tmp_path):
