@@ -85,6 +85,9 @@ class Curve:
     error: np.ndarray
     scale: tuple[str, str] = ("linear", "linear")
 
+    def __repr__(self) -> str:
+        return f"<Curve {self.figure} of {self.molecules or 'all'}: {len(self.x)} points by {self.x_name}>"
+
     def as_json(self) -> dict:
         """Return it as JSON knows it."""
         return {
@@ -146,6 +149,10 @@ class Report:
     tensor: Any = None
     centres: Any = None
     kinds: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        found = f"{len(self.values)} numbers, {len(self.curves)} curves"
+        return f"<Report of {self.run} from time {self.start:.6g}: {self.frames} frames, {found}>"
 
     def value(self, figure: str, molecules: str = "") -> Value | None:
         """Return the Value of a figure, None where there is none."""

@@ -2,6 +2,8 @@
 
 import logging
 import math
+import os
+import pty
 import re
 import subprocess
 import sys
@@ -204,6 +206,62 @@ def test_log_lines(capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("hpcchain.sector 1/4 WARNING seen")
     console.configure(0, 1)
+
+
+def test_log_lines_on_a_terminal_begin_with_the_time_of_day_and_the_message(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    logger = logging.getLogger("hpcchain.sector")
+    for rank, form, line in (
+        (0, None, "window 3"),
+        (0, "short", "window 3"),
+        (1, None, "warning on rank 1: window 4"),
+        (0, "full", r"hpcchain\.sector 0/4 INFO window 3"),
+    ):
+        console.configure(rank, 4, form=form)
+        logger.log(logging.WARNING if rank else logging.INFO, "window %d", 3 + rank)
+        assert re.fullmatch(rf"(\d{{4}}-\d\d-\d\d )?\d\d:\d\d:\d\d(,\d+)? {line}\n", capsys.readouterr().err)
+    console.configure(0, 1)
+
+
+def test_the_log_format_is_chosen_by_what_stderr_is_and_by_an_option(tmp_path):
+    """A real terminal, and a pipe; a caution is the line."""
+    (tmp_path / "in.toml").write_text(
+        "[box]\nsize = 9\n[[molecule]]\nkind = 'monomer'\ncount = 2\n[run]\nend_time = 1\n[output]\nframe_every=1e-7\n"
+    )
+    short = r"\d\d:\d\d:\d\d warning: in\.toml: output\.frame_every"
+    full = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} hpcchain\.check 0/1 WARNING in\.toml: output\.frame_every"
+    for terminal, words, line in ((True, [], short), (False, [], full), (True, ["--log-format", "full"], full)):
+        reading, writing = pty.openpty() if terminal else os.pipe()
+        command = [sys.executable, "-m", "hpcchain", "check", "in.toml", *words]
+        subprocess.run(command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=writing)
+        assert re.match(line, os.read(reading, 4096).decode())
+        os.close(writing)
+        os.close(reading)
+
+
+def test_completion_knows_commands_and_options(capsys):
+    pytest.importorskip("shtab")
+    assert main(["--print-completion", "bash"]) == 0
+    text = capsys.readouterr().out
+    assert "complete -" in text and all(name in text for name in COMMANDS) and "--wall-limit" in text
+
+
+def test_completion_is_of_the_whole_parser_and_says_what_it_needs(capsys, monkeypatch):
+    given = SimpleNamespace(complete=lambda parser, shell: f"{shell} {parser.format_help()}")
+    monkeypatch.setitem(sys.modules, "shtab", given)
+    assert main(["--print-completion", "zsh"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("zsh usage: hpcchain") and all(f" {name} " in text for name in COMMANDS)
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["--print-completion", "bash"]) == 2
+    assert "pip install 'hpcchain[completion]'" in capsys.readouterr().err
+
+
+def test_the_man_page_has_every_command_and_option(capsys):
+    assert main(["--man"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(".TH HPCCHAIN 1") and all(f".SS hpcchain {name}\n" in text for name in COMMANDS)
+    assert "--wall-limit" in text and not re.search(r"^[.'](?!TH|SH|SS|nf|fi)", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", sorted(template.templates()))
