@@ -57,6 +57,9 @@ class Analysis:
     molecules: dict[str, Size]
     report: Report
 
+    def __repr__(self) -> str:
+        return repr(self.report).replace("Report", "Analysis", 1)
+
     def value(self, figure: str, molecules: str = "") -> Value | None:
         """Return a number with its `value`, `error` and `unit`; None where it was not found."""
         return self.report.value(figure, molecules)
@@ -78,6 +81,9 @@ class Observables(Mapping[str, NDArray[np.float64]]):
     def __init__(self, series: dict[str, tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]]) -> None:
         self._series = series
         self.time: NDArray[np.float64] = next(iter(series.values()))[1] if series else np.empty(0)
+
+    def __repr__(self) -> str:
+        return f"<Observables: {len(self.time)} reports {span(self.time)}of {', '.join(self)}>"
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         if name not in self._series:
@@ -119,6 +125,9 @@ class Trajectory:
             self.species, self.molecule = found.species, found.molecule
             self.mass, self.diameter, self.bonds = found.mass, found.diameter, found.bonds
             self.box, self.origin, self.periodic = found.edges, found.origin, found.periodic
+
+    def __repr__(self) -> str:
+        return f"<Trajectory {self.path}: {len(self)} frames {span(self.time)}of {len(self.mass)} beads>"
 
     @property
     def dt(self) -> float:
@@ -183,6 +192,10 @@ class Results:
         self.folder = folder.parent if folder.name in FILES else folder
         if not any((self.folder / name).is_file() for name in FILES) and not list_parts(self.folder / "parts"):
             raise DataError(f"{folder}: holds none of {', '.join(FILES)}; name a run's output directory")
+
+    def __repr__(self) -> str:
+        there = [name for name in FILES if (self.folder / name).is_file()]
+        return f"<Results in {self.folder}: {', '.join(there) or 'a run that goes on'}>"
 
     def _output(self, kind: str) -> RunOutput:
         output = run_output(self.folder, kinds=(kind,))
@@ -285,6 +298,11 @@ class Results:
         if not found.periodic.any():
             universe.trajectory.add_transformations(without_box)
         return universe
+
+
+def span(time: NDArray[np.float64]) -> str:
+    """Return in words from when to when something is known, with a blank behind; "" of nothing."""
+    return f"from time {time[0]:.6g} to {time[-1]:.6g} " if len(time) else ""
 
 
 def without_box(frame: Any) -> Any:

@@ -14,6 +14,12 @@ import numpy as np
 FORMAT = 1
 """Of the JSON: changes when a name changes its meaning or goes."""
 
+ROUND_OFF = 1e-8
+"""Error over number below which the error is left out of tables."""
+
+LEAST_PLAIN, MOST_PLAIN = -5, 6
+"""Powers of ten of numbers that tables have without an exponent."""
+
 COLUMNS = ("run", "figure", "molecules", "x_name", "x", "value", "error", "unit", "left_out")
 
 
@@ -79,6 +85,9 @@ class Curve:
     error: np.ndarray
     scale: tuple[str, str] = ("linear", "linear")
 
+    def __repr__(self) -> str:
+        return f"<Curve {self.figure} of {self.molecules or 'all'}: {len(self.x)} points by {self.x_name}>"
+
     def as_json(self) -> dict:
         """Return it as JSON knows it."""
         return {
@@ -141,6 +150,10 @@ class Report:
     centres: Any = None
     kinds: list[tuple[str, int, int]] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        found = f"{len(self.values)} numbers, {len(self.curves)} curves"
+        return f"<Report of {self.run} from time {self.start:.6g}: {self.frames} frames, {found}>"
+
     def value(self, figure: str, molecules: str = "") -> Value | None:
         """Return the Value of a figure, None where there is none."""
         return next((v for v in self.values if (v.figure, v.molecules) == (figure, molecules)), None)
@@ -202,3 +215,19 @@ def csv_of(reports: list[Report], header: bool = True) -> str:
 def digits(number: float) -> str:
     """Return a number with every digit, nothing where there is none."""
     return repr(float(number)) if math.isfinite(number) else ""
+
+
+def concise(value: float, error: float) -> str:
+    """Return a number and its error to two digits, 0.214(10); "(?)" where no error is known, "-" for no number.
+
+    An error of round-off is left out.
+    """
+    if not (math.isfinite(value) and error > ROUND_OFF * abs(value) and math.isfinite(error)):
+        unknown = math.isfinite(value) and not math.isfinite(error)
+        return "-" if math.isnan(value) else f"{value:.{5 if unknown else 8}g}{'(?)' if unknown else ''}"
+    mantissa, exponent = f"{error:.1e}".split("e")
+    last, both = int(exponent) - 1, mantissa.replace(".", "")
+    top = max(last + 1, math.floor(math.log10(abs(value))) if value else last + 1)
+    if LEAST_PLAIN <= top <= MOST_PLAIN:
+        return f"{round(value, -last) + 0.0:.{max(-last, 0)}f}({both + '0' * max(last, 0)})"
+    return f"{value / 10.0**top:.{top - last}f}({both})e{top}"

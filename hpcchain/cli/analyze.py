@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import logging
 import math
+import shutil
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +20,22 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("hpcchain.analyze")
 
-MEANING = """\
-error: standard error over molecules, of each one's mean over time, or over time, of the mean of all: the greater
-correlation: integrated correlation time of the vector between the ends of a molecule (of stars, rings and graphs,
-between two beads as many bonds apart as there are)"""
+GROUPS = {
+    "sizes": ("end_to_end", "radius_of_gyration", "shape_anisotropy"),
+    "structure": (
+        "persistence_length",
+        "kuhn_length",
+        "bond_angle_cosine",
+        "nematic_order",
+        "steinhardt_q4",
+        "steinhardt_q6",
+    ),
+    "dynamics": ("end_correlation_time", "diffusion", "diffusion_exponent"),
+    "pressure": ("pressure", "wall_pressure", "viscosity"),
+}
+"""Tables that are always printed, with their columns; the last has all other observables, too."""
 
-IN_SIZES = ("radius_of_gyration", "end_to_end", "end_correlation_time")
-"""Numbers that the table of sizes has."""
+MEANING = "0.214(10): 0.214, standard error 0.010; (?): no error is known"
 
 FOUND_BY = {
     "option": "as asked for",
@@ -65,6 +76,9 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--bins", type=int, metavar="N", help="of profiles (default: 50)")
     parser.add_argument("--reach", type=float, metavar="R", help="greatest distance from the center")
+    parser.add_argument(
+        "--all", dest="every", action="store_true", help="print all numbers, tensors and eigenvalues, too"
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything, curves too, as JSON")
     form.add_argument("--csv", action="store_true", help="print everything, curves too, as one tidy CSV table")
@@ -175,7 +189,7 @@ def show(args: argparse.Namespace, reports: list[Report], header: bool = True) -
         if args.json:
             print(json_of(reports, hpcchain.__version__), flush=True)
         else:
-            print(csv_of(reports, header) if args.csv else text(reports), flush=True)
+            print(csv_of(reports, header) if args.csv else text(reports, args.every), flush=True)
 
 
 def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | None) -> list[Path]:
@@ -203,10 +217,22 @@ def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | N
     return root_does(mpi, folder, "drawing", draw)
 
 
-def text(reports: list[Report]) -> str:
-    """Return the tables of runs: observables, sizes of molecules, other numbers, and what else there is."""
-    parts = [table for table in (averages(reports), sizes(reports), others(reports)) if table]
-    return "\n\n".join([*parts, *(notes(report) for report in reports)])
+def text(reports: list[Report], every: bool = False) -> str:
+    """Return the tables of runs, with or without what only --all prints, and what else is to be said of each."""
+    width = shutil.get_terminal_size().columns
+    tables = [table for group in GROUPS if (table := grouped(reports, group, width))]
+    every = every or not tables
+    more = others(reports, width) if every else ""
+    tables += [more] if more else []
+    legend = [MEANING] if tables else []
+    return "\n\n".join([*tables, *legend, *(notes(report, every, width) for report in reports)])
+
+
+def group_of(report: Report, value: Value) -> str | None:
+    """Return the table that always has a number, None for one that only --all prints."""
+    base = value.figure.split("[")[0]
+    first = next((group for group, figures in GROUPS.items() if base in figures), None)
+    return first or ("pressure" if value.figure in report.series else None)
 
 
 def run_column(reports: list[Report], report: Report | None) -> tuple[str, ...]:
@@ -216,78 +242,70 @@ def run_column(reports: list[Report], report: Report | None) -> tuple[str, ...]:
     return ("run",) if report is None else (report.run,)
 
 
-def averages(reports: list[Report]) -> str:
-    """Return the table of observables: how many reports, mean, standard error; "" where there are none."""
+def grouped(reports: list[Report], group: str, width: int) -> str:
+    """Return a table of GROUPS, a row for each kind of molecules, a column for each figure; "" where it has none."""
+    own = [v for report in reports for v in report.values if group_of(report, v) == group and not math.isnan(v.value)]
+    there = dict.fromkeys(v.figure for v in own)
+    order = GROUPS[group]
+    figures = sorted(there, key=lambda name: order.index(base) if (base := name.split("[")[0]) in order else len(order))
+    is_of_sizes = group == "sizes"
+    counts = ("beads", "count") if is_of_sizes else ()
     rows = [
-        (*run_column(reports, report), value.figure, str(value.samples), *shown(value, "{:.8g}"))
+        (*run_column(reports, report), name or "all", *map(str, (beads, count)[: len(counts)]), *map(shown, found))
+        for report in reports
+        for name, beads, count in [*report.kinds, ("", 0, 0)]
+        if any(found := [report.value(figure, name) for figure in figures]) and not (is_of_sizes and beads == 1)
+    ]
+    header = (*run_column(reports, None), group, *counts, *figures)
+    return folded([header, *rows], len(header) - len(figures), width) if rows else ""
+
+
+def folded(rows: list, left: int, width: int) -> str:
+    """Return rows as lines of at most this width: columns that find no room go below, after the `left` first ones."""
+    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
+    blocks: list[list[int]] = [[]]
+    for column in range(left, len(widths)):
+        if blocks[-1] and sum(widths[:left]) + sum(widths[one] for one in (*blocks[-1], column)) - 2 > width:
+            blocks.append([])
+        blocks[-1].append(column)
+    texts = [[(*row[:left], *(row[one] for one in block)) for row in rows] for block in blocks]
+    return "\n".join(aligned(text, left) for text in texts)
+
+
+def shown(value: Value | None) -> str:
+    """Return a number with its error, "-" where there is none."""
+    from hpcchain.analysis.tables import concise
+
+    return "-" if value is None else concise(value.value, value.error)
+
+
+def others(reports: list[Report], width: int) -> str:
+    """Return the table of all numbers that no other table has; "" where there are none."""
+    rows = [
+        (*run_column(reports, report), value.figure, value.molecules or "all", shown(value), value.unit or "-")
         for report in reports
         for value in report.values
-        if value.figure in report.series
+        if group_of(report, value) is None
     ]
-    header = (*run_column(reports, None), "observable", "reports", "mean", "error")
-    return aligned([header, *rows], len(header) - 3) if rows else ""
+    header = (*run_column(reports, None), "figure", "molecules", "value", "unit")
+    return folded([header, *rows], len(header) - 2, width) if rows else ""
 
 
-def shown(value: Value | None, form: str) -> tuple[str, str]:
-    """Return a number and its error as texts, "-" where there is none."""
-    if value is None:
-        return "-", "-"
-    return number(value.value, form), number(value.error, "{:.2g}")
-
-
-def number(value: float, form: str) -> str:
-    """Return a number as text, "-" when there is none."""
-    return "-" if math.isnan(value) else form.format(value)
-
-
-def sizes(reports: list[Report]) -> str:
-    """Return the table of molecule sizes per kind: root mean squares with errors; "" where there are none."""
-    header = ("molecules", "beads", "count", "frames", "end-to-end", "error", "gyration", "error", "correlation")
-    rows = [
-        (
-            *run_column(reports, report),
-            name,
-            str(beads),
-            str(count),
-            str(report.frames),
-            *shown(report.value("end_to_end", name), "{:.5g}"),
-            *shown(report.value("radius_of_gyration", name), "{:.5g}"),
-            shown(report.value("end_correlation_time", name), "{:.3g}")[0],
-        )
-        for report in reports
-        for name, beads, count in report.kinds
-        if report.value("radius_of_gyration", name)
-    ]
-    header = (*run_column(reports, None), *header)
-    return f"{aligned([header, *rows], len(header) - 8)}\n\n{MEANING}" if rows else ""
-
-
-def others(reports: list[Report]) -> str:
-    """Return the table of all other numbers; "" where there are none."""
-    header = (*run_column(reports, None), "figure", "molecules", "value", "error", "unit")
-    rows = [
-        (*run_column(reports, report), value.figure, value.molecules or "all", *shown(value, "{:.5g}"), unit_of(value))
-        for report in reports
-        for value in report.values
-        if value.figure not in report.series and value.figure not in IN_SIZES
-    ]
-    return aligned([header, *rows], len(header) - 3) if rows else ""
-
-
-def unit_of(value: Value) -> str:
-    """Return a number's unit, "-" of a pure one."""
-    return value.unit or "-"
-
-
-def notes(report: Report) -> str:
-    """Return what was analysed of a run, which curves there are besides, and what was left out and why."""
-    curves = list(dict.fromkeys(curve.figure for curve in report.curves))
+def notes(report: Report, every: bool, width: int) -> str:
+    """Return what was analysed of a run, what there is besides, and what was left out and why."""
     why = f"where {report.decisive[0]} has become steady" if report.decisive else FOUND_BY[report.found_by]
     lines = [f"{report.run}: from time {report.start:.6g}, {why}; {report.frames} frames"]
+    more = sum(group_of(report, value) is None for value in report.values)
+    if more and not every:
+        lines.append(f"other numbers, such as tensors, with --all: {more}")
+    curves = list(dict.fromkeys(curve.figure for curve in report.curves))
     if curves:
-        lines.append(f"curves (with --json, --csv or --plot): {', '.join(curves)}")
-    lines += [f"left out: {name}: {why}" for name, why in report.missing().items()]
-    return "\n".join(lines)
+        lines.append(f"curves, with --json, --csv or --plot: {', '.join(curves) if every else len(curves)}")
+    reasons: dict[str, list[str]] = {}
+    for name, why in report.missing().items():
+        reasons.setdefault(why, []).append(name)
+    lines += [f"left out: {', '.join(found)}: {why}" for why, found in reasons.items()]
+    return "\n".join(textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False) for line in lines)
 
 
 def warn_of_slow_series(report: Report) -> None:

@@ -28,9 +28,10 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
         sub,
         "check",
         execute,
-        "validate an input file and print it resolved, with a memory estimate; or check every byte of a run's files",
+        "validate an input file, print what it says and what follows from that; or check every byte of a run's files",
     )
     parser.add_argument("input", metavar="INPUT.toml, DIR or FILE.h5")
+    parser.add_argument("--all", dest="every", action="store_true", help="print every key, defaults, too")
     add_set(parser)
     add_trust(parser)
 
@@ -39,15 +40,16 @@ def execute(args: argparse.Namespace) -> int:
     """Print the resolved input and the estimate as TOML, or a line for each file; return the exit code."""
     if Path(args.input).is_dir() or Path(args.input).suffix == ".h5":
         return check_files(args.input)
-    from hpcchain.config import load_config
+    from hpcchain.config.load import config_from_table, read_table
     from hpcchain.run.starts.starting import try_steps
 
-    config = load_config(args.input, args.overrides)
+    given = read_table(args.input, args.overrides)
+    config = config_from_table(given, args.input)
     try_steps(config, args.trust_code)
     lines = estimate(config)
     for line in cautions(config):
         LOG.warning("%s: %s", args.input, line)
-    print(config.to_toml().rstrip("\n"))
+    print(config.to_toml(None if args.every else given).rstrip("\n"))
     print()
     for line in lines:
         print(f"# {line}")

@@ -183,18 +183,34 @@ class ConsoleHandler(logging.StreamHandler):
             super().emit(record)
 
 
-def configure(rank: int, size: int, debug: bool = False) -> None:
+class ShortFormatter(logging.Formatter):
+    """Begins a line with the time of day and the message; what is no mere information says so, and on which rank."""
+
+    def __init__(self, rank: int) -> None:
+        super().__init__()
+        self._where = f" on rank {rank}" if rank else ""
+
+    def formatMessage(self, record: Any) -> str:
+        """Return the line of a record whose message is made."""
+        level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}{self._where}: "
+        return f"{self.formatTime(record, '%H:%M:%S')} {level}{record.message}"
+
+
+def configure(rank: int, size: int, debug: bool = False, form: str | None = None) -> None:
     """Send the program's log lines to stderr; a later call replaces an earlier one.
 
     Parameters
     ----------
     rank, size : int
-        Of this process; they are part of every line.
+        Of this process; they are part of every full line.
     debug : bool
         Show DEBUG lines of every rank.
+    form : str, optional
+        "short" or "full"; by default short on a terminal, full in files and pipes.
     """
-    handler = ConsoleHandler()
-    handler.setFormatter(logging.Formatter(f"%(asctime)s %(name)s {rank}/{size} %(levelname)s %(message)s"))
+    handler, full = ConsoleHandler(), f"%(asctime)s %(name)s {rank}/{size} %(levelname)s %(message)s"
+    short = form == "short" or (form is None and sys.stderr.isatty())
+    handler.setFormatter(ShortFormatter(rank) if short else logging.Formatter(full))
     logger = logging.getLogger("hpcchain")
     for old in [known for known in logger.handlers if isinstance(known, ConsoleHandler)]:
         logger.removeHandler(old)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import hpcchain
 from hpcchain.cli import console
 from hpcchain.cli.options import Parser
+from hpcchain.errors import UsageError
 from hpcchain.io.hdf5 import unclosable
 from hpcchain.parallel.comm import library as mpi_library
 from hpcchain.parallel.comm import world
@@ -59,6 +60,7 @@ def main(argv: list | None = None) -> int:
 def dispatch(argv: list, comm: Single | World) -> int:
     """Parse the arguments and run the command; one that is not parallel runs on the root rank alone."""
     args = build_parser(argv).parse_args(argv)
+    console.configure(comm.rank, comm.size, args.debug, args.log_format)
     if not args.parallel:
         return args.execute(args) if comm.rank == 0 else 0
     args.comm = comm if comm.size > 1 else world()
@@ -69,10 +71,45 @@ def build_parser(argv: list) -> Parser:
     """Return the parser with the command that argv begins with, or with all of them for help and for typos."""
     parser = Parser(prog="hpcchain", description=hpcchain.__doc__, epilog=EPILOG)
     parser.add_argument("--version", action=Version, nargs=0, help="print the versions of all that computes and writes")
+    parser.add_argument(
+        "--print-completion",
+        action=Completion,
+        choices=["bash", "zsh", "tcsh"],
+        help="print a script for tab completion",
+    )
+    parser.add_argument("--man", action=ManualPage, nargs=0, help="print a page for man, made of all of this help")
     sub = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in argv[:1] if argv and argv[0] in COMMANDS else COMMANDS:
         importlib.import_module(f"hpcchain.cli.{name}").add_parser(sub)
     return parser
+
+
+class Completion(argparse.Action):
+    """Prints what makes a shell complete commands and options, made by shtab, and ends."""
+
+    def __call__(self, parser: Any, _: Any, values: Any, option: Any = None) -> None:
+        """Print the script for the shell `values` and end."""
+        try:
+            import shtab
+        except ImportError as error:
+            raise UsageError(f"{option} needs the package shtab: pip install 'hpcchain[completion]'") from error
+        print(shtab.complete(parser, shell=values))
+        parser.exit()
+
+
+class ManualPage(argparse.Action):
+    """Prints a page for man, made of the help of all commands, and ends."""
+
+    def __call__(self, parser: Any, *_: Any) -> None:
+        """Print the page and end."""
+        commands = next(one.choices for one in parser._actions if isinstance(one, argparse._SubParsersAction))
+        helps = {"SH DESCRIPTION": parser, "SH COMMANDS": None} | {f"SS {one.prog}": one for one in commands.values()}
+        lines = [f'.TH HPCCHAIN 1 "" "hpcchain {hpcchain.__version__}"', ".SH NAME", f"hpcchain \\- {hpcchain.__doc__}"]
+        for heading, one in helps.items():
+            text = "" if one is None else one.format_help().replace("\\", "\\e").replace("\n.", "\n\\&.").rstrip()
+            lines += [f".{heading}", *([".nf", text, ".fi"] if text else [])]
+        print("\n".join(lines))
+        parser.exit()
 
 
 class Version(argparse.Action):

@@ -46,6 +46,12 @@ def add_command(
     """
     parser = sub.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
     parser.add_argument("--debug", action="store_true", help="print the traceback of a failure, and debug log lines")
+    parser.add_argument(
+        "--log-format",
+        choices=["short", "full"],
+        help="begin log lines with the time of day alone, or with date, part, rank and level, too (default: short on a "
+        "terminal, full in files)",
+    )
     parser.set_defaults(execute=execute, parallel=parallel)
     return parser
 

@@ -42,7 +42,12 @@ LEAST_BEADS = {"monomer": 1, "chain": 1, "ring": 3, "star": 2, "graph": 1, "rod"
 
 
 def load_config(path: Path | str, overrides: Sequence[str] = (), stored: bool = False) -> Config:
-    """Read and check an input file.
+    """Return the checked Config of an input file (`read_table`, `config_from_table`)."""
+    return config_from_table(read_table(path, overrides, stored), str(path))
+
+
+def read_table(path: Path | str, overrides: Sequence[str] = (), stored: bool = False) -> dict[str, object]:
+    """Return what an input file and the command line say, as a TOML table that is not checked yet.
 
     Parameters
     ----------
@@ -53,24 +58,19 @@ def load_config(path: Path | str, overrides: Sequence[str] = (), stored: bool = 
     stored : bool
         Whether the program wrote the file itself: it may be larger then.
 
-    Returns
-    -------
-    Config
-        The resolved input, every default filled in.
-
     Raises
     ------
     DataError
         When the file is missing or cannot be read.
     ConfigError
-        When its content is wrong; one message with file and key.
+        When it is no TOML, or too large; one message with file and key.
     """
     name = str(path)
     require_small(path, name, stored)
     table = parse(read_text(path), name, stored)
     for override in overrides:
         apply(table, override)
-    return config_from_table(table, name)
+    return table
 
 
 def config_from_table(table: Mapping[str, object], name: str) -> Config:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -20,27 +21,39 @@ OF_KINDS = {"monomer": ("beads",), "rigid": ("beads", "bond_length", "self_conta
 """Keys that follow from a molecule's kind."""
 
 
-def to_toml(config: Config) -> str:
+def to_toml(config: Config, given: Mapping[str, object] | None = None) -> str:
     """Return the resolved input as text that loads back to an equal Config.
 
     Parameters
     ----------
     config : Config
         The checked input.
+    given : dict, optional
+        The TOML table that it was made from: keys that are neither there nor other than their defaults are left out.
 
     Returns
     -------
     str
         TOML with every key that applies.
     """
-    parts = [f"title = {value_text(config.title)}\n"]
+    parts = [f"title = {value_text(config.title)}\n"] if config.title or given is None else []
     for name in (one.name for one in fields(config) if one.name != "external" or applies(config)):
         value = getattr(config, name)
         if isinstance(value, Section):
-            parts.append(section_text(f"[{value.section}]", value))
+            lines = assignments(value, given and given.get(value.section, {}))
+            parts += [section_text(f"[{value.section}]", lines)] if lines or given is None else []
         tables = config.contact.pairs if name == "contact" else value if isinstance(value, tuple) else ()
-        parts += [section_text(f"[[{one.section}]]", one) for one in tables]
+        for index, one in enumerate(tables):
+            lines = assignments(one, given and table_of(given, one.section, index))
+            parts.append(section_text(f"[[{one.section}]]", lines))
     return "\n".join(parts)
+
+
+def table_of(given: object, section: str, index: int) -> object:
+    """Return one of the tables of a name, such as contact.pair, in the TOML table of an input that has been checked."""
+    for name in section.split("."):
+        given = cast(Mapping[str, object], given)[name]
+    return cast(list[object], given)[index]
 
 
 def applies(config: Config) -> bool:
@@ -48,13 +61,16 @@ def applies(config: Config) -> bool:
     return config.steps is not None or any(config.external.gravity)
 
 
-def section_text(header: str, section: Section) -> str:
-    """Return one section with its header; keys that are not set are left out."""
-    return "\n".join([header, *assignments(section)]) + "\n"
+def section_text(header: str, lines: list[str]) -> str:
+    """Return one section with its header."""
+    return "\n".join([header, *lines]) + "\n"
 
 
-def assignments(section: Section) -> list[str]:
-    """Return a list of "key = value" for the keys of a section that are set and mean something."""
+def assignments(section: Section, given: object = None) -> list[str]:
+    """Return a list of "key = value" for the keys of a section that are set and mean something.
+
+    Of a TOML table `given`, only those that it has, or whose value follows from others and is no default.
+    """
     found = []
     for name, key in section.keys().items():
         value = getattr(section, name)
@@ -63,6 +79,8 @@ def assignments(section: Section) -> list[str]:
         if section.section == "molecule":
             if name in OF_KINDS.get(section.chosen, ()) or (name in UNUSED and value == key.default):
                 continue
+        if isinstance(given, Mapping) and name not in given and value_text(value) == value_text(key.default):
+            continue
         found.append(f"{name} = {value_text(value)}")
     return found
 

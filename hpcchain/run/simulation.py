@@ -122,6 +122,11 @@ class Simulation:
             self._stack.close()
             raise
 
+    def __repr__(self) -> str:
+        run = self._run
+        state = "closed" if self._closed else f"{run.system.topology.beads} beads"
+        return f"<Simulation of {run.config.source}: {state}, time {self.time:.6g} of {run.end:.6g}>"
+
     def every(self, interval: float, action: Callable[[Simulation], object]) -> None:
         """Call an action with this Simulation at each multiple of an interval of time from now on, also now.
 

@@ -1,5 +1,7 @@
 """The errors that `analyze` prints, against the scatter of the means of runs that differ in their seed alone."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -30,10 +32,11 @@ def test_means_of_chains_scatter_by_the_errors_printed(run_hpcchain, tmp_path, t
         path.write_text(INPUT.format(seed=seed, time=time))
         done = run_hpcchain(["run", path, "--output", out])
         assert done.returncode == 0, done.stderr
-        done = run_hpcchain(["analyze", out])
+        done = run_hpcchain(["analyze", out, "--figures", "sizes,end_correlation", "--json"])
         assert done.returncode == 0, done.stderr
-        line = next(line for line in done.stdout.splitlines() if line.startswith("A "))
-        rows.append([float(word) for word in line.split()[4:9]])
+        values = {value["figure"]: value for value in json.loads(done.stdout)["runs"][0]["values"]}
+        sizes = [values[name][key] for name in ("end_to_end", "radius_of_gyration") for key in ("value", "error")]
+        rows.append([*sizes, values["end_correlation_time"]["value"]])
     for mean, error in ((0, 1), (2, 3)):
         ratio = np.std([row[mean] for row in rows], ddof=1) / np.mean([row[error] for row in rows])
         print(f"time {time}: scatter over error {ratio:.2f}, correlation {np.mean([row[4] for row in rows]):.3g}")

@@ -4,10 +4,25 @@ from dataclasses import replace
 
 import numpy as np
 
+from hpcchain.cli.analyze import GROUPS
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
 from hpcchain.model.system import PERIODIC, Box
 from tests.support.io_samples import chains, event_rows, system_of
+
+
+def tables_of(text):
+    """Return {(table, row): {column: text}} of what `hpcchain analyze` prints of one run."""
+    found, header = {}, []
+    for line in text.splitlines():
+        words = line.split()
+        if words and words[0] in GROUPS:
+            header = words
+        elif words and len(words) == len(header):
+            found.setdefault((header[0], words[0]), {}).update(zip(header[1:], words[1:], strict=True))
+        else:
+            header = []
+    return found
 
 
 def write_run(

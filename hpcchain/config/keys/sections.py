@@ -6,6 +6,7 @@ manual has them in the order in which they stand here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, cast
 
@@ -604,6 +605,6 @@ class Config(Section):
         """Whether contacts make beads spin, in either engine."""
         return self.is_rough or self.contact.rubs
 
-    def to_toml(self) -> str:
-        """Return the resolved input as text that loads back to an equal Config."""
-        return to_toml(self)
+    def to_toml(self, given: Mapping[str, object] | None = None) -> str:
+        """Return the resolved input as text that loads back to an equal Config; of a table as given, less defaults."""
+        return to_toml(self, given)

@@ -119,6 +119,12 @@ class System:
         build_system(config)  # says what is wrong with places and bonds now, not when it is to move
         return cls(config)
 
+    def __repr__(self) -> str:
+        box, kinds = self.config.box, self.config.molecules
+        size = " x ".join(f"{edge:.6g}" for edge in box.size)
+        molecules = sum(kind.count for kind in kinds)
+        return f"<System: {self.config.beads} beads in {molecules} molecules, box {size} ({', '.join(box.boundary)})>"
+
     @property
     def position(self) -> NDArray[np.float64]:
         """(N, 3) positions [length]."""

@@ -2,6 +2,8 @@
 
 import logging
 import math
+import os
+import pty
 import re
 import subprocess
 import sys
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 from hpcchain.analysis.study import Wanted, observables
-from hpcchain.analysis.tables import Report
+from hpcchain.analysis.tables import Report, concise
 from hpcchain.cli import analyze, console, perf, template
 from hpcchain.cli.main import COMMANDS, dispatch, main
 from hpcchain.config import load_config
@@ -206,6 +208,62 @@ def test_log_lines(capsys):
     console.configure(0, 1)
 
 
+def test_log_lines_on_a_terminal_begin_with_the_time_of_day_and_the_message(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    logger = logging.getLogger("hpcchain.sector")
+    for rank, form, line in (
+        (0, None, "window 3"),
+        (0, "short", "window 3"),
+        (1, None, "warning on rank 1: window 4"),
+        (0, "full", r"hpcchain\.sector 0/4 INFO window 3"),
+    ):
+        console.configure(rank, 4, form=form)
+        logger.log(logging.WARNING if rank else logging.INFO, "window %d", 3 + rank)
+        assert re.fullmatch(rf"(\d{{4}}-\d\d-\d\d )?\d\d:\d\d:\d\d(,\d+)? {line}\n", capsys.readouterr().err)
+    console.configure(0, 1)
+
+
+def test_the_log_format_is_chosen_by_what_stderr_is_and_by_an_option(tmp_path):
+    """A real terminal, and a pipe; a caution is the line."""
+    (tmp_path / "in.toml").write_text(
+        "[box]\nsize = 9\n[[molecule]]\nkind = 'monomer'\ncount = 2\n[run]\nend_time = 1\n[output]\nframe_every=1e-7\n"
+    )
+    short = r"\d\d:\d\d:\d\d warning: in\.toml: output\.frame_every"
+    full = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} hpcchain\.check 0/1 WARNING in\.toml: output\.frame_every"
+    for terminal, words, line in ((True, [], short), (False, [], full), (True, ["--log-format", "full"], full)):
+        reading, writing = pty.openpty() if terminal else os.pipe()
+        command = [sys.executable, "-m", "hpcchain", "check", "in.toml", *words]
+        subprocess.run(command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=writing)
+        assert re.match(line, os.read(reading, 4096).decode())
+        os.close(writing)
+        os.close(reading)
+
+
+def test_completion_knows_commands_and_options(capsys):
+    pytest.importorskip("shtab")
+    assert main(["--print-completion", "bash"]) == 0
+    text = capsys.readouterr().out
+    assert "complete -" in text and all(name in text for name in COMMANDS) and "--wall-limit" in text
+
+
+def test_completion_is_of_the_whole_parser_and_says_what_it_needs(capsys, monkeypatch):
+    given = SimpleNamespace(complete=lambda parser, shell: f"{shell} {parser.format_help()}")
+    monkeypatch.setitem(sys.modules, "shtab", given)
+    assert main(["--print-completion", "zsh"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("zsh usage: hpcchain") and all(f" {name} " in text for name in COMMANDS)
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["--print-completion", "bash"]) == 2
+    assert "pip install 'hpcchain[completion]'" in capsys.readouterr().err
+
+
+def test_the_man_page_has_every_command_and_option(capsys):
+    assert main(["--man"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(".TH HPCCHAIN 1") and all(f".SS hpcchain {name}\n" in text for name in COMMANDS)
+    assert "--wall-limit" in text and not re.search(r"^[.'](?!TH|SH|SS|nf|fi)", text, re.MULTILINE)
+
+
 @pytest.mark.parametrize("name", sorted(template.templates()))
 def test_templates_are_valid_input(capsys, tmp_path, name):
     assert main(["template", name]) == 0
@@ -216,7 +274,30 @@ def test_templates_are_valid_input(capsys, tmp_path, name):
     assert config.title == tomllib.loads(text)["title"]
     assert 0 < sum(molecule.count for molecule in config.molecules) <= 10000
     assert main(["check", str(path)]) == 0
-    assert tomllib.loads(capsys.readouterr().out)["title"] == config.title
+    brief = capsys.readouterr().out
+    assert tomllib.loads(brief)["title"] == config.title
+    path.write_text(brief)
+    assert load_config(path).to_toml() == config.to_toml()
+    assert main(["check", str(path), "--all"]) == 0
+    assert capsys.readouterr().out.startswith(config.to_toml())
+
+
+def test_check_prints_what_is_written_and_what_follows(capsys, tmp_path):
+    """Also a default that is written, what --set says and what others decide; all other defaults only with --all."""
+    path = tmp_path / "input.toml"
+    path.write_text(
+        "[box]\npacking_fraction = 0.1\n[[molecule]]\nkind = 'star'\narms = 3\narm_beads = 2\ncount = 20\nmass = 1\n"
+        "[contact]\n[[contact.pair]]\ntypes = ['A', 'A']\nrestitution = 0.9\n[run]\nend_time = 1\n"
+    )
+    assert main(["check", str(path), "--set", "initial.seed=1", "--set", "contact.friction=0.0"]) == 0
+    assert set(tomllib.loads(text := capsys.readouterr().out)) == {"box", "molecule", "initial", "contact", "run"}
+    table = tomllib.loads(text)
+    assert set(table["box"]) == {"size"} and set(table["run"]) == {"end_time"} and table["initial"] == {"seed": 1}
+    assert set(table["molecule"][0]) == {"name", "kind", "beads", "count", "arms", "arm_beads", "mass"}
+    assert table["contact"] == {"friction": 0.0, "pair": [{"types": ["A", "A"], "restitution": 0.9}]}
+    assert main(["check", str(path), "--all"]) == 0
+    whole = tomllib.loads(capsys.readouterr().out)
+    assert whole["molecule"][0]["diameter"] == 1.0 and whole["output"]["frame_every"] == 1.0
 
 
 def test_check_tells_the_packing_fraction(capsys, tmp_path):
@@ -321,8 +402,38 @@ def test_perf_table_with_the_whole_runs_time():
 def test_averages_table():
     report = Report("out", series={"energy": (np.arange(3.0), np.full(3, 2.5)), "empty": (np.empty(0), np.empty(0))})
     observables(report, Wanted(0.0))
-    lines = analyze.averages([report]).splitlines()
-    assert [line.split() for line in lines[1:]] == [["energy", "3", "2.5", "0"], ["empty", "0", "-", "-"]]
-    lines = analyze.averages([report, report]).splitlines()
-    assert lines[0].split()[0] == "run"
-    assert [line.split()[:2] for line in lines[1:]] == [["out", "energy"], ["out", "empty"]] * 2
+    lines = analyze.grouped([report], "pressure", 80).splitlines()
+    assert [line.split() for line in lines] == [["pressure", "energy"], ["all", "2.5"]]
+    lines = analyze.grouped([report, report], "pressure", 80).splitlines()
+    assert [line.split() for line in lines] == [["run", "pressure", "energy"], *[["out", "all", "2.5"]] * 2]
+
+
+def test_folded_tables_are_no_wider_than_the_terminal_and_lose_nothing():
+    rows = [[f"{row}-{column}" * (column + 1) for column in range(6)] for row in range(3)]
+    for width in (60, 80, 200):
+        lines = analyze.folded(rows, 1, width).splitlines()
+        assert max(map(len, lines)) <= width and {cell for row in rows for cell in row} == set(" ".join(lines).split())
+        assert len(lines) % 3 == 0 and all(line.startswith(f"{k % 3}-0") for k, line in enumerate(lines))
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (0.2137, 0.0101, "0.214(10)"),
+        (145.84, 3.41, "145.8(34)"),
+        (1457.0, 338.0, "1460(340)"),
+        (12.0, 12.4, "12(12)"),
+        (-0.00001, 0.013, "0.000(13)"),
+        (0.5, 0.00996, "0.500(10)"),
+        (345.50000000000006, 4.4e-14, "345.5"),
+        (1.0, 0.0, "1"),
+        (0.0, 0.0, "0"),
+        (1.234567, math.nan, "1.2346(?)"),
+        (math.nan, math.nan, "-"),
+        (math.inf, math.nan, "inf"),
+        (3.25e9, 1.5e7, "3.250(15)e9"),
+        (1.2e-9, 3.4e-9, "1.2(34)e-9"),
+    ],
+)
+def test_a_number_has_the_digits_that_its_error_leaves(value, error, text):
+    assert concise(value, error) == text

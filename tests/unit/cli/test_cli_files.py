@@ -1,16 +1,18 @@
 """The commands that read a run's files, on files made by hand with known contents."""
 
 import math
+import re
 import sys
 
 import numpy as np
 import pytest
 
-from hpcchain.analysis.study import split_vectors
+from hpcchain.analysis.study import Wanted, split_vectors, study
 from hpcchain.cli.main import main
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
+from tests.support.analysed import tables_of
 from tests.support.io_samples import system_of
 
 LENGTHS = [2, 4]
@@ -46,22 +48,43 @@ def lines_of(capsys):
 
 def test_analyze_averages_observables_and_sizes(capsys, folder):
     assert main(["analyze", str(folder)]) == 0
-    rows = {line[0]: line[1:] for line in lines_of(capsys) if line}
-    assert rows["temperature"][:2] == ["4", "1.5"]
-    assert rows["wall_pressure[1]"] == ["4", "1", "0"]
-    assert rows["wall_pressure[2]"][:2] == ["4", "1.5"]
-    assert "momentum[0]" not in rows
-    assert float(rows["A"][3]) == pytest.approx(math.sqrt((1 + 1 + 4 + 4) / 4), rel=1e-4)
-    assert float(rows["B"][3]) == pytest.approx(3 * math.sqrt(2.5), rel=1e-4)
-    assert float(rows["B"][5]) == pytest.approx(math.sqrt(1.25 * 2.5), rel=1e-4)
-    assert rows["B"][:3] == ["4", "1", "4"]
+    text = capsys.readouterr().out
+    tables = tables_of(text)
+    means = tables["pressure", "all"]
+    assert means["temperature"].startswith("1.50(") and means["wall_pressure[1]"] == "1"
+    assert means["wall_pressure[2]"].startswith("1.50(") and "momentum[0]" not in means
+    one, other = tables["sizes", "A"], tables["sizes", "B"]
+    near = pytest.approx(math.sqrt((1 + 1 + 4 + 4) / 4), abs=0.006)
+    assert float(one["end_to_end"].partition("(")[0]) == near
+    assert float(other["end_to_end"].partition("(")[0]) == pytest.approx(3 * math.sqrt(2.5), abs=0.06)
+    assert float(other["radius_of_gyration"].partition("(")[0]) == pytest.approx(math.sqrt(1.25 * 2.5), abs=0.06)
+    assert (other["beads"], other["count"]) == ("4", "1")
+    assert "gyration_tensor" not in text
+
+
+def test_analyze_prints_one_screen_and_with_all_everything(capsys, folder, monkeypatch):
+    """Grouped, no line beyond the terminal's width; what it leaves out is counted, and --all has every number."""
+    report = study(folder, Wanted())
+    for columns in ("80", "120"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(["analyze", str(folder)]) == 0
+        brief = capsys.readouterr().out
+        assert max(map(len, brief.replace(str(folder), "out").splitlines())) <= int(columns)
+        assert len(brief.splitlines()) <= 30 and "eigenvalue" not in brief
+        assert [line.split()[0] for line in brief.split("\n\n")][:4] == ["sizes", "structure", "dynamics", "pressure"]
+        more = int(re.search(r"with --all: (\d+)", brief)[1])
+        assert main(["analyze", str(folder), "--all"]) == 0
+        text = capsys.readouterr().out
+        rows = text.partition("\nfigure ")[2].partition("\n\n")[0].splitlines()[1:]
+        assert len(rows) == more and not [v.figure for v in report.values if v.figure not in text]
+    assert main(["analyze", str(folder), "--figures", "velocity_correlation"]) == 0
+    assert "velocity_square_bead" in capsys.readouterr().out
 
 
 def test_analyze_from_a_time_on(capsys, folder):
     assert main(["analyze", str(folder), "--from", "2"]) == 0
-    rows = {line[0]: line[1:] for line in lines_of(capsys) if line}
-    assert rows["temperature"] == ["2", "2", "0"]
-    assert float(rows["B"][3]) == 6.0
+    tables = tables_of(capsys.readouterr().out)
+    assert tables["pressure", "all"]["temperature"] == "2" and tables["sizes", "B"]["end_to_end"] == "6"
     assert main(["analyze", str(folder), "--from", "9"]) == 2
     captured = capsys.readouterr()
     assert "nothing is left from time 9 on: the run has come to 3" in captured.err and captured.out == ""
@@ -81,7 +104,7 @@ def test_analyze_draws_when_matplotlib_is_there_and_says_so_when_not(capsys, fol
 def test_analyze_with_one_file_only(capsys, folder):
     (folder / "trajectory.h5").unlink()
     assert main(["analyze", str(folder)]) == 0
-    assert "end-to-end" not in capsys.readouterr().out
+    assert "end_to_end" not in capsys.readouterr().out
     (folder / "observables.h5").unlink()
     assert main(["analyze", str(folder)]) == 65
 

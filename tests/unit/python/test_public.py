@@ -1,6 +1,7 @@
 """The public names of Python: read, System and Simulation, alone and on ranks, against what the commands write."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -140,6 +141,26 @@ def test_a_universe_has_all_that_is_known_of_molecules(place, tmp_path):
     assert free.dimensions is None and all(frame.dimensions is None for frame in free.trajectory)
     single = hpcchain.read(write_run(tmp_path / "single", [2], np.ones((1, 2, 3)))).universe()
     assert len(single.trajectory) == 1
+
+
+def test_what_is_printed_of_an_object_is_one_line_that_says_what_it_is(place):
+    found = hpcchain.read(place / "out")
+    analysis = found.analysis(figures=("observables", "displacement"))
+    system = hpcchain.System.from_arrays(position=[[1, 1, 1], [2, 1, 1], [4, 4, 4]], bonds=[[0, 1]], box=[8, 8, 9])
+    simulation = hpcchain.Simulation(place / "in.toml", overrides=["molecule.0.count=2"])
+    path = place / "out" / "trajectory.h5"
+    for one, text in (
+        (found, f"<Results in {place / 'out'}: trajectory.h5, observables.h5, events.h5>"),
+        (found.trajectory, f"<Trajectory {path}: 5 frames from time 0 to 2 of 56 beads>"),
+        (system, "<System: 3 beads in 2 molecules, box 8 x 8 x 9 (periodic, periodic, periodic)>"),
+        (simulation, f"<Simulation of {place / 'in.toml'}: 26 beads, time 0 of 2>"),
+        (analysis.curve("g3", "solvent"), "<Curve g3 of solvent: 4 points by lag>"),
+    ):
+        assert repr(one) == text
+    assert re.fullmatch(r"<Observables: 9 reports from time 0 to 2 of .*pressure.*>", repr(found.observables))
+    assert re.fullmatch(rf"<Analysis of {place / 'out'} from time .*: 5 frames, \d+ numbers, 4 curves>", repr(analysis))
+    simulation.close()
+    assert repr(simulation).endswith("in.toml: closed, time 0 of 2>")
 
 
 def test_what_is_not_there_is_named(tmp_path):

@@ -1,5 +1,6 @@
 """Errors of molecules' sizes, against the scatter over seeds of series whose error is known; correlation times."""
 
+import json
 import math
 from dataclasses import replace
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from hpcchain.cli import analyze
 from hpcchain.cli.main import main
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
+from tests.support.analysed import tables_of
 from tests.support.io_samples import chains as chains_of
 from tests.support.io_samples import system_of
 
@@ -49,10 +51,10 @@ def write_run(folder, spans):
 
 
 def printed(capsys):
-    """Return the words of the first kind of molecules in the table of sizes, by the header's columns."""
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    at = next(k for k, line in enumerate(lines) if line[:1] == ["molecules"])
-    return lines[at + 1]
+    """Return the sizes of the first kind of molecules, each with its error, that JSON has."""
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    values = {value["figure"]: value for value in run["values"] if value["molecules"] == "A"}
+    return [values[name][key] for name in ("end_to_end", "radius_of_gyration") for key in ("value", "error")]
 
 
 @pytest.mark.parametrize(("frames", "time"), [(40, 200.0), (40, 10.0)])
@@ -60,8 +62,8 @@ def test_errors_printed_are_the_scatter_over_seeds(tmp_path, capsys, frames, tim
     found = []
     for seed in range(SEEDS):
         folder = write_run(tmp_path / str(seed), vectors(seed, frames, time))
-        assert main(["analyze", str(folder), "--from", "0"]) == 0
-        found.append([float(word) for word in printed(capsys)[4:8]])
+        assert main(["analyze", str(folder), "--from", "0", "--figures", "sizes", "--json"]) == 0
+        found.append(printed(capsys))
     for mean, error in ((0, 1), (2, 3)):
         scatter = np.std([row[mean] for row in found], ddof=1)
         assert 0.7 < scatter / np.mean([row[error] for row in found]) < 1.4
@@ -169,8 +171,8 @@ def test_a_short_run_is_warned_of_and_a_long_one_is_not(tmp_path, capsys):
     assert main(["analyze", str(longer), "--from", "0"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
-    relaxation = float(next(line for line in captured.out.splitlines() if line.startswith("A ")).split()[-1])
-    assert 3.0 < relaxation < 5.5
+    relaxation = tables_of(captured.out)["dynamics", "A"]["end_correlation_time"]
+    assert 3.0 < float(relaxation.partition("(")[0]) < 5.5
 
 
 def test_a_warning_names_a_lower_bound_as_such(caplog):
