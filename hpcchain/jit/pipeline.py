@@ -24,7 +24,7 @@ from numba.np import arrayobj
 
 from hpcchain.jit.struct import HandedType
 
-OBJECTS = 100_000, 50, 100  # new ones before Python looks for unused ones; 700, 10, 10 cost a tenth of compiling
+OBJECTS = 100_000, 50, 100  # new ones before Python looks for unused ones; 700, 10, 10 cost a twentieth of compiling
 
 
 @contextmanager
