@@ -9,28 +9,16 @@ has no value becomes infinite or not a number, which the engine looks for where 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 
-from hpcchain.jit.store import STORE
-
-if TYPE_CHECKING:
-    from hpcchain.jit.outlined import Kept, Kernel
+from hpcchain.jit.outlined import Kept, Kernel
 
 # Short loops over the lanes of a tile are unrolled before LLVM's loop vectoriser sees them; this packs them again.
 numba.config.SLP_VECTORIZE = True
-# Where a numba that has not been tried keeps and finds compiled code, and nowhere else: what other folders it knows,
-# others may have filled.
-numba.config.CACHE_DIR = str(STORE.path.parent)
-numba.config.CACHE_LOCATOR_CLASSES = "UserProvidedCacheLocator"
 
 OPTIONS = {"error_model": "numpy", "_nrt": False}
-TRIED = ("0.68.",)  # versions of numba with whose inner parts `hpcchain.jit.outlined` has been tried
-if numba.__version__.startswith(TRIED):
-    from hpcchain.jit.outlined import Kept, Kernel
-else:
-    Kernel = None  # compiling takes longer, code is in many files, each process compiles for itself
 
 
 def kernel(function: Callable) -> Any:
@@ -54,13 +42,13 @@ def allocating(function: Callable) -> Any:
 
 
 def _compiled(function: Callable, own_code: bool) -> Any:
-    if numba.config.DISABLE_JIT or Kernel is None:
-        return numba.njit(cache=True, **OPTIONS)(function)
+    if numba.config.DISABLE_JIT:
+        return function
     return Kernel(function, {"nopython": True, **OPTIONS}, own_code)
 
 
 def _usual(function: Callable, options: dict) -> Any:
-    """Compile a function as numba does by itself."""
-    if numba.config.DISABLE_JIT or Kernel is None:
-        return numba.njit(cache=True, **options)(function)
+    """Compile a function by numba's own passes."""
+    if numba.config.DISABLE_JIT:
+        return function
     return Kept(function, {"nopython": True, **options})

@@ -14,13 +14,16 @@ kernels that is most of the time of compiling. Here a kernel has two sides:
 
 import os
 import pickle
+from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from inspect import getfile
+from pathlib import Path
 
 import llvmlite
 import llvmlite.binding as llvm
 import numba
-from numba.core.caching import _Cache, _hash_source_file
+from numba.core.caching import _Cache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, compile_result
 from numba.core.compiler_lock import global_compiler_lock
@@ -59,7 +62,18 @@ class Needed:
         return hash(self.key)
 
 
-class InnerLibrary(JITCodeLibrary):
+class Library(JITCodeLibrary):
+    """Code of a function; `needed` are the outlined kernels that are named in it."""
+
+    needed: frozenset = frozenset()
+
+    def add_linking_library(self, library):
+        """Take a library's code, and what that needs."""
+        super().add_linking_library(library)
+        self.needed |= getattr(library, "needed", self.needed)
+
+
+class InnerLibrary(Library):
     """Optimised code that goes into that of others; there is no machine code of it."""
 
     def _finalize_final_module(self):
@@ -81,7 +95,7 @@ class InnerLibrary(JITCodeLibrary):
         return library
 
 
-class OutlinedLibrary(JITCodeLibrary):
+class OutlinedLibrary(Library):
     """Machine code of which others get nothing but its names."""
 
     def _get_module_for_linking(self):
@@ -105,7 +119,30 @@ class Entry:
     """Stands where numba keeps a function's callable, by which it finds the code of one that Python cannot call."""
 
 
-class InnerCompiler(KernelCompiler):
+class OwnCompiler(Compiler):
+    """Numba's compiler, with a `Library`."""
+
+    library = Library
+
+    def _compile_bytecode(self):
+        state = self.state
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        result = super()._compile_bytecode()
+        result.reload_init.extend(result.library.needed)
+        return result
+
+
+class EntryCompiler(KernelCompiler, OwnCompiler):
+    """Compiles a kernel for Python."""
+
+    def _compile_bytecode(self):
+        result = super()._compile_bytecode()
+        set_environments(result)
+        return result
+
+
+class InnerCompiler(KernelCompiler, OwnCompiler):
     """Compiles a kernel for its callers."""
 
     library = InnerLibrary
@@ -113,11 +150,8 @@ class InnerCompiler(KernelCompiler):
     def _compile_bytecode(self):
         state = self.state
         state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = state.flags.no_compile = True
-        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
         result = super()._compile_bytecode()
         result.library.finalize()
-        result.reload_init.extend(result.library._reload_init)
         result = result._replace(entry_point=Entry())
         state.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
         return result
@@ -132,16 +166,7 @@ class OutlinedCompiler(InnerCompiler):
         function = self.state.func_id
         function.unique_id = 0
         result = super()._compile_bytecode()
-        result.library._reload_init.add(Needed(function.func, result.signature.args))
-        set_environments(result)
-        return result
-
-
-class EntryCompiler(KernelCompiler):
-    """Compiles a kernel for Python."""
-
-    def _compile_bytecode(self):
-        result = super()._compile_bytecode()
+        result.library.needed |= {Needed(function.func, result.signature.args)}
         set_environments(result)
         return result
 
@@ -150,6 +175,12 @@ def set_environments(result):
     """Let machine code find the environments of the functions that it contains, as numba does for cached code."""
     for environment in result._find_referenced_environments():
         result.library.codegen.set_env(environment.env_name, environment)
+
+
+@cache
+def digest_of(path, changed, size):
+    """Return the digest of a file, which is read once for each state that it has had."""
+    return sha256(Path(path).read_bytes()).hexdigest()
 
 
 class KernelCache(_Cache):
@@ -208,7 +239,7 @@ class KernelCache(_Cache):
         """Return what decides the code: the function, its file and what it holds, types, versions and processor."""
         function, path = self.function, getfile(self.function)
         found = os.stat(path)
-        file = _hash_source_file(path, found.st_mtime, found.st_size)
+        file = digest_of(path, found.st_mtime_ns, found.st_size)
         held = dumps(tuple(cell.cell_contents for cell in function.__closure__ or ()))
         name = type(self).__name__, function.__module__, function.__qualname__, function.__code__.co_firstlineno
         versions = numba.__version__, llvmlite.__version__, numba.config.BOUNDSCHECK
@@ -226,7 +257,7 @@ class InnerCache(KernelCache):
         for bring in reload_init:
             bring()
         library = self.library.restored(target_context.codegen(), state)
-        library._reload_init.update(reload_init)
+        library.needed = frozenset(reload_init)
         return compile_result(
             target_context=target_context,
             typing_context=target_context.typing_context,
@@ -251,7 +282,7 @@ class OutlinedCache(InnerCache):
     def rebuild(self, target_context, *kept):
         """Return the compiled kernel."""
         result = super().rebuild(target_context, *kept)
-        result.library._reload_init.add(Needed(self.function, result.signature.args))
+        result.library.needed |= {Needed(self.function, result.signature.args)}
         for environment in result.referenced_envs:
             result.library.codegen.set_env(environment.env_name, environment)
         return result
@@ -271,7 +302,7 @@ class Kept(CPUDispatcher):
         Its cache.
     """
 
-    def __init__(self, function, options, pipeline=Compiler, kept=KernelCache):
+    def __init__(self, function, options, pipeline=OwnCompiler, kept=KernelCache):
         super().__init__(function, targetoptions=options, pipeline_class=pipeline)
         self._cache = kept(function)
 

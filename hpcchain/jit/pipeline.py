@@ -1,70 +1,30 @@
-"""Numba's pipeline as kernels go through it: what it does again and again for one result is done once.
+"""Numba's pipeline as kernels go through it: indices count from the start, and compiling is quicker.
 
-But for indices of arrays, nothing here changes the code that comes out. With some three hundred kernels that call each
-other, numba spends a third of its time on six things: it works out an inlined function afresh at each call of it; it
-copies the function, what that calls included, twice, and all its names once for each of its blocks; it puts in what is
-called only with an option that is not taken (`KnownOptions`), and drops it again; it compares its flags field by field
-whenever it looks for the type of an operation; it finds that type among a dozen candidates although it found it a
-moment ago; and Python looks through all of its objects for unused ones again and again.
+But for indices of arrays, nothing here changes the code that comes out. Numba works an inlined function out afresh at
+each call of it, with all that it calls. It puts in what is called only with an option that is not taken, and drops it
+again. It compares its flags field by field whenever it looks for the type of an operation. And Python looks through all
+of its objects for unused ones again and again. Each of these costs 5 % or more
+(`docs/developer/decisions/020-inner-parts-of-numba.md`).
 """
 
-import copy
 import gc
-import operator
 import threading
 from contextlib import contextmanager
-from inspect import isbuiltin
 
 from llvmlite.ir import Constant
 from numba.core import ir, types
 from numba.core.analysis import dead_branch_prune
 from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
-from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.compiler_machinery import register_pass
 from numba.core.inline_closurecall import InlineWorker
 from numba.core.ir_utils import build_definitions, get_definition, guard, simplify_CFG
 from numba.core.postproc import PostProcessor
-from numba.core.typed_passes import NopythonTypeInference
 from numba.core.untyped_passes import InlineInlinables
 from numba.np import arrayobj
 
 from hpcchain.jit.struct import HandedType
 
-
-@register_pass(mutates_CFG=False, analysis_only=False)
-class KnownOptions(FunctionPass):
-    """Write None for options (`jit.struct`) that a structure is not given, so that branches on them are left out.
-
-    Numba leaves out the branches on an argument that is None. An option is an attribute of an argument. Else all that
-    only runs with the option would be compiled for those without it, too, and be dropped at the very end.
-    """
-
-    _name = "known_options"
-
-    def __init__(self):
-        super().__init__()
-
-    def run_pass(self, state):
-        """Return whether anything was written."""
-        function, changed = state.func_ir, False
-        for block in function.blocks.values():
-            for assign in block.find_insts(ir.Assign):
-                if _is_none(function, state.args, assign.value):
-                    assign.value, changed = ir.Const(None, assign.loc), True
-        if changed:
-            function._definitions = build_definitions(function.blocks)
-        return changed
-
-
-def _is_none(function, kinds, value):
-    """Whether a value is an option, not taken, of a structure that is an argument of a function."""
-    if not (isinstance(value, ir.Expr) and value.op == "getattr"):
-        return False
-    owner = guard(get_definition, function, value.value)
-    kind = kinds[owner.index] if isinstance(owner, ir.Arg) else None
-    return isinstance(kind, HandedType) and kind.options.get(value.attr) is False
-
-
-OBJECTS = 100_000, 50, 100  # new ones before Python looks for unused ones; 700, 10, 10 cost a tenth of compiling
+OBJECTS = 100_000, 50, 100  # new ones before Python looks for unused ones; 700, 10, 10 cost a twentieth of compiling
 
 
 @contextmanager
@@ -113,6 +73,35 @@ def counted_from_the_start():
         _in_thread.kernels -= 1
 
 
+def leave_out_options(function, kinds):
+    """Leave out the branches on options (`jit.struct`) that a structure is not given.
+
+    Numba leaves out the branches on an argument that is None. An option is an attribute of an argument, which is
+    replaced by None here. Else all that only runs with the option would be compiled for those without it, too.
+
+    Parameters
+    ----------
+    function : numba's form of a function, before types are known
+    kinds : tuple of numba types
+        Of its arguments.
+    """
+    for block in function.blocks.values():
+        for assign in block.find_insts(ir.Assign):
+            if _is_none(function, kinds, assign.value):
+                assign.value = ir.Const(None, assign.loc)
+    function._definitions = build_definitions(function.blocks)
+    dead_branch_prune(function, kinds)
+
+
+def _is_none(function, kinds, value):
+    """Whether a value is an option, not taken, of a structure that is an argument of a function."""
+    if not (isinstance(value, ir.Expr) and value.op == "getattr"):
+        return False
+    owner = guard(get_definition, function, value.value)
+    kind = kinds[owner.index] if isinstance(owner, ir.Arg) else None
+    return isinstance(kind, HandedType) and kind.options.get(value.attr) is False
+
+
 class FlagsInForce(Flags):
     """Flags that nobody may change, of which all equal ones are one object: they are compared by identity."""
 
@@ -121,7 +110,7 @@ class FlagsInForce(Flags):
 
 
 class KernelFlags(Flags):
-    """Flags of a kernel; numba puts a copy in force."""
+    """Flags of a kernel; numba puts a copy in force, by which it looks up the type of each operation."""
 
     _in_force = {}
 
@@ -131,7 +120,7 @@ class KernelFlags(Flags):
 
 
 class Inliner(InlineWorker):
-    """Puts inlined functions into their callers; each is worked out once, and copied once for each call."""
+    """Puts inlined functions into their callers; each is worked out once, and copied for each call."""
 
     _worked_out = {}
 
@@ -147,17 +136,6 @@ class Inliner(InlineWorker):
         if (func, enable_ssa) not in self._worked_out:
             self._worked_out[func, enable_ssa] = super().run_untyped_passes(func, enable_ssa)
         return self._worked_out[func, enable_ssa]
-
-    def inline_ir(self, caller_ir, block, i, callee_ir, callee_freevars, arg_typs=None):
-        """Put a function into its caller. Numba's copies of each block, made one by one, are the block itself."""
-        callee = callee_ir.copy()
-        callee.blocks = copy.deepcopy(callee_ir.blocks)
-        for own in callee.blocks.values():
-            own.__deepcopy__ = lambda memo, own=own: own
-        result = super().inline_ir(caller_ir, block, i, callee, callee_freevars, arg_typs)
-        for own in caller_ir.blocks.values():
-            own.__dict__.pop("__deepcopy__", None)
-        return result
 
 
 def _without_inlining(state):
@@ -188,9 +166,7 @@ class Inline(InlineInlinables):
 
     def _put_in_those_called(self, state, inliner):
         """Put in the inlined functions that are called, not yet what they call; return whether there were any."""
-        # Branches on options that are not taken are left out first: nothing is put in that would be dropped at the end.
-        KnownOptions().run_pass(state)
-        dead_branch_prune(state.func_ir, state.args)
+        leave_out_options(state.func_ir, state.args)  # first, so that nothing is put in that would be dropped
         changed = False
         waiting = list(state.func_ir.blocks.values())
         while waiting:
@@ -212,59 +188,8 @@ def _calls(block):
     ]
 
 
-class Remembering:
-    """A typing context that remembers the types of operations on numbers and arrays.
-
-    Parameters
-    ----------
-    context : numba's typing context
-    """
-
-    _operations = frozenset(filter(isbuiltin, vars(operator).values())) | {bool, range}
-    _known = {}
-
-    def __init__(self, context):
-        self._context = context
-
-    def __getattr__(self, name):
-        return getattr(self._context, name)
-
-    def resolve_function_type(self, func, args, kws):
-        """Return the signature of a call."""
-        plain = isinstance(func, types.Function) and func.typing_key in self._operations and not kws
-        if not plain or not all(map(_is_plain, args)):
-            return self._context.resolve_function_type(func, args, kws)
-        if (func, args) not in self._known:
-            self._known[func, args] = self._context.resolve_function_type(func, args, kws)
-        return self._known[func, args]
-
-
-def _is_plain(kind):
-    """Whether operations on a type are numba's own, and the same for all who compile."""
-    if isinstance(kind, types.BaseTuple):
-        return all(map(_is_plain, kind))
-    return isinstance(kind, types.Number | types.Boolean | types.Array | types.SliceType)
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class InferTypes(NopythonTypeInference):
-    """Numba's pass that finds types, with a context that remembers."""
-
-    _name = "infer_types_once_found"
-
-    def run_pass(self, state):
-        """Find the types of a function's variables."""
-        context, state.typingctx = state.typingctx, Remembering(state.typingctx)
-        try:
-            return super().run_pass(state)
-        finally:
-            state.typingctx = context
-
-
 class KernelCompiler(Compiler):
-    """Numba's compiler with these passes, and with the one for options."""
-
-    _own = {InlineInlinables: Inline, NopythonTypeInference: InferTypes}
+    """Numba's compiler with `Inline` in place of its own pass."""
 
     def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
         super().__init__(typingctx, targetctx, library, args, return_type, KernelFlags(flags), locals)
@@ -275,9 +200,8 @@ class KernelCompiler(Compiler):
             return super().compile_extra(func)
 
     def define_pipelines(self):
-        """Return numba's pipeline with these passes in place of its own."""
+        """Return numba's pipeline, changed."""
         (pipeline,) = super().define_pipelines()
-        pipeline.passes = [(self._own.get(one, one), text) for one, text in pipeline.passes]
-        pipeline.add_pass_after(KnownOptions, Inline)
+        pipeline.passes = [(Inline if one is InlineInlinables else one, text) for one, text in pipeline.passes]
         pipeline.finalize()
         return [pipeline]

@@ -246,20 +246,6 @@ def test_a_run_refuses_a_planted_cache_in_one_message(tmp_path, ranks):
         assert run_hpcchain(words, tmp_path, NUMBA_CACHE_DIR=str(cache)).returncode == 0
 
 
-def test_numba_looks_in_no_other_place(tmp_path):
-    """One that has not been tried, and can write nothing, would go on to a folder of a name that anyone can foresee."""
-    code = (
-        "import numba; numba.__version__ = '9.9.0'\n"
-        "import hpcchain.jit.decorators as k; k.numba.config.CACHE_DIR = '/dev/null/no'\n"
-        "try: k.allocating(lambda: 1)\nexcept RuntimeError as error: print(error)"
-    )
-    done = run_python(
-        ["-c", code], tmp_path, XDG_CACHE_HOME=str(tmp_path / "shared"), NUMBA_CACHE_DIR=str(tmp_path / "own")
-    )
-    assert "no locator available" in done.stdout, done.stderr
-    assert not (tmp_path / "shared").exists()
-
-
 def test_the_module_prints_the_folder_or_what_is_wrong(tmp_path):
     def call():
         return run_python(["-m", "hpcchain.jit.cache"], tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))

@@ -10,7 +10,6 @@ import time
 
 import pytest
 
-from hpcchain.jit import decorators
 from hpcchain.jit import store as store_module
 from hpcchain.jit.store import HEAD, KEY, Store, in_use, key_of, place_of
 from tests.support.launching import clean_environment, run_python
@@ -213,7 +212,6 @@ print(value, count, *(sum(one.stats.cache_misses.values()) for one in (k.outer, 
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="nothing is compiled")
-@pytest.mark.skipif(decorators.Kernel is None, reason="this numba has not been tried")
 def test_ranks_that_start_on_a_cold_cache_compile_everything_once(tmp_path):
     """One compiles what all need, and the others wait for it; what is compiled is in one file."""
     (tmp_path / "kernels_shared.py").write_text(KERNELS)

@@ -90,16 +90,15 @@ def test_an_option_that_is_not_taken_leaves_its_branch_out():
     assert taken(pair()) == -1.0 and taken(pair(True)) == 0.5
 
 
-@pytest.mark.skipif(Kernel is None, reason="this numba has not been tried")
 def test_what_only_an_option_that_is_not_taken_calls_is_not_put_in(monkeypatch):
     put = []
-    work = pipeline.Inliner.inline_ir
+    work = pipeline.InlineWorker.inline_ir
 
     def counted(self, caller_ir, block, i, callee_ir, *others, **named):
         put.append(callee_ir.func_id.func_name)
         return work(self, caller_ir, block, i, callee_ir, *others, **named)
 
-    monkeypatch.setattr(pipeline.Inliner, "inline_ir", counted)
+    monkeypatch.setattr(pipeline.InlineWorker, "inline_ir", counted)
     fresh = Kernel(first_or_next, {"nopython": True, **OPTIONS}, False)
     fresh._cache = NullCache()
     assert fresh(pair()) == 0.5 and put == ["_first_or_next"]
