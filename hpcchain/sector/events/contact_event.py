@@ -27,7 +27,6 @@ from hpcchain.sector.events.members import (
 )
 from hpcchain.sector.events.note import graze, note, note_rootless
 from hpcchain.sector.events.simultaneous import gather_ties, rewind_touching
-from hpcchain.sector.search.prefetch import ask_for_all_listed
 from hpcchain.sector.segments.new_segment import new_segment, two_segments
 from hpcchain.sector.segments.stretch import begin_all, last_row
 from hpcchain.sector.speculation.rollback import roll_back, save_segment
@@ -232,8 +231,6 @@ def _new_segments(s, group, offset, members, ticks, remainder, depth):
     """Start new segments of all of a group; those of two chains are made together."""
     if members == 2 and min(group[0], group[1]) >= 0 and s.mol[group[0], L.MOL_SOLVER] == L.CHAIN:
         if s.mol[group[1], L.MOL_SOLVER] == L.CHAIN and not (is_long(s, group[0]) or is_long(s, group[1])):
-            ask_for_all_listed(s, group[0])
-            ask_for_all_listed(s, group[1])
             two_segments(s, offset[0], group[0], offset[1], group[1], ticks, remainder, depth)
             return
     for k in range(members):
@@ -249,7 +246,6 @@ def _new_segment(s, offset, k, ticks, remainder, depth):
         if is_part(s, m):
             begin_all(s, offset, s.member[k, L.MOL_TILES], m, last_row(s, m), ticks, remainder, depth)
             return
-    ask_for_all_listed(s, m)
     s.scalars[L.SCALAR_SERIAL] += 1
     new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)
 

@@ -23,7 +23,6 @@ from hpcchain.sector.events.stretch_event import TIED
 from hpcchain.sector.events.stretch_steps import carry_on_stretch, meet_stretch
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
 from hpcchain.sector.search.broad_phase import store_path
-from hpcchain.sector.search.prefetch import BEAD, ask_first, ask_for_all_listed, choose_next, prefetch
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.monomer import move_straight, set_bounds
 from hpcchain.sector.segments.new_segment import make_own_series, new_segment, schedule_molecule
@@ -59,7 +58,6 @@ def _end_segment(s, m, ticks, remainder):
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         set_struck(s.segment, i, 0)
     pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], length)
-    ask_for_all_listed(s, m)
     new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], offset)
 
 
@@ -105,14 +103,6 @@ def _meet_free(s, i, partner, ticks, remainder, depth, log_rows):
     n = s.normals[L.CONTACT_NORMAL]
     lx, ly, lz = distance * n[0], distance * n[1], distance * n[2]
     note(s, log_rows, i, partner, n, done, lx, ly, lz, ticks, remainder)
-
-
-@inlined
-def _ask_for_neighbours(s, i):
-    """Have what a first look at single bead i's neighbours reads brought to the cache, where its search wants it."""
-    first = np.int64(s.lists[i, L.LIST_FIRST])
-    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
-        ask_first(s.flight, np.int64(s.neighbour[e]))
 
 
 @outlined
@@ -200,8 +190,6 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
         if status != GO_ON:
             return status
         ticks, remainder = next_time_of(s, m)
-        if s.prefetch_state[BEAD] < 0:
-            choose_next(s)
         s.par[L.NOW] = ticks
         s.par[L.NOW_REM] = remainder
         is_straggler = windowed and not earlier(s.par[L.LATEST], s.par[L.LATEST_REM], ticks, remainder)
@@ -229,8 +217,6 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             schedule_molecule(s, m, base)
             continue
         depth = event_depth(s.next_event, holder)
-        if partner >= 0:
-            prefetch(s.starts, partner)
         if windowed and partner >= 0 and _looks_further_back(s, partner, holder):
             holder, partner = partner, holder
             m = s.segment[holder, L.MOLECULE]
@@ -307,10 +293,6 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
         if status != TIED:
             return status
     free = s.mol[m, L.MOL_SOLVER] == L.BALLISTIC and (other < 0 or s.mol[other, L.MOL_SOLVER] == L.BALLISTIC)
-    if free:
-        _ask_for_neighbours(s, holder)
-        if partner >= 0:
-            _ask_for_neighbours(s, partner)
     members = np.int64(0)
     if crowded or not free:
         members = contact_event(s, log_rows, holder, partner, crowded, is_straggler, ticks, remainder, depth)

@@ -9,7 +9,7 @@ from hpcchain.sector.events.signs import sign_end, sign_redraw, sign_stretches
 from hpcchain.sector.events.stretch_event import NOWHERE, TIED, end_stretch, stretch_contact
 from hpcchain.sector.events.stretch_redraw import redraw_chain
 from hpcchain.sector.speculation.ghost_messages import replay
-from hpcchain.sector.speculation.rollback import ask_back_beside
+from hpcchain.sector.speculation.rollback import request_back_beside
 
 
 @kernel
@@ -17,7 +17,7 @@ def carry_on_stretch(s, m, holder, ticks, remainder, base, log_rows):
     """Start the next segments of a part of a long chain that nothing here has hit; return 0 or an error."""
     if holder == L.BY_HISTORY:
         replay(s, m)
-        ask_back_beside(s, m)
+        request_back_beside(s, m)
         if s.scalars[L.SCALAR_ROLLED_BACK] != 0 and set_back(s, base):
             return 1
         return refresh_rows(s, m, m, base)
