@@ -126,7 +126,7 @@ def test_mpi_and_hdf5_are_imported_on_their_own_floors_only(imports, library):
 
 
 COMPILERS = {"hpcchain.jit.decorators", "hpcchain.jit.outlined"}
-INTRINSICS = {"hpcchain.sector.search.prefetch"}  # which writes one instruction
+INTRINSICS = {"hpcchain.sector.prefetch"}  # which writes one instruction
 
 
 def foreign(imports):

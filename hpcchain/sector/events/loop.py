@@ -16,7 +16,6 @@ from hpcchain.sector.events.refresh import refresh_members, refresh_touched, set
 from hpcchain.sector.events.signs import sign_members
 from hpcchain.sector.events.together import ALONE, BACK
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
-from hpcchain.sector.search.prefetch import BEAD, ask_first, choose_next, prefetch
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import schedule_molecule
 from hpcchain.sector.segments.searches import search_one
@@ -30,14 +29,6 @@ MOST_BACKS = 10000
 def _renew_list(s, i, ticks, remainder):
     """Make a bead's list anew where it is now; no segment changes."""
     return renew_list(s, i, since_start(s, i, ticks, remainder))
-
-
-@inlined
-def _ask_for_neighbours(s, i):
-    """Have what a first look at single bead i's neighbours reads brought to the cache, where its search wants it."""
-    first = np.int64(s.lists[i, L.LIST_FIRST])
-    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
-        ask_first(s.flight, np.int64(s.neighbour[e]))
 
 
 @outlined
@@ -125,8 +116,6 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
         if status != GO_ON:
             return status
         ticks, remainder = next_time_of(s, m)
-        if s.prefetch_state[BEAD] < 0:
-            choose_next(s)
         s.par[L.NOW] = ticks
         s.par[L.NOW_REM] = remainder
         is_straggler = windowed and not earlier(s.par[L.LATEST], s.par[L.LATEST_REM], ticks, remainder)
@@ -149,8 +138,6 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             schedule_molecule(s, m, base)
             continue
         depth = event_depth(s.next_event, holder)
-        if partner >= 0:
-            prefetch(s.starts, partner)
         if windowed and partner >= 0 and _looks_further_back(s, partner, holder):
             holder, partner = partner, holder
             m = s.segment[holder, L.MOLECULE]
@@ -204,10 +191,6 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
         _, lower, higher = next_event_of(s, m)
     crowded = crowded_at(s, holder, partner, m, other, ticks, remainder, base)
     free = s.mol[m, L.MOL_SOLVER] == L.BALLISTIC and (other < 0 or s.mol[other, L.MOL_SOLVER] == L.BALLISTIC)
-    if free:
-        _ask_for_neighbours(s, holder)
-        if partner >= 0:
-            _ask_for_neighbours(s, partner)
     members = np.int64(1 if other < 0 else 2)
     if crowded or not free:
         status, met = meet(s, log_rows, holder, partner, crowded, is_straggler, ticks, remainder, depth)

@@ -20,7 +20,6 @@ from hpcchain.sector.events.members import join
 from hpcchain.sector.events.note import graze, note, note_rootless
 from hpcchain.sector.events.stretch_sides import begin_stretch, bring_stretches
 from hpcchain.sector.events.together import AGAIN, ALONE, BACK, MET, company, share_of_law
-from hpcchain.sector.search.prefetch import ask_for_all_listed
 from hpcchain.sector.segments.chain_centre import lever_of_sides, push_centre
 from hpcchain.sector.segments.close_begin import begin, close_rows
 from hpcchain.sector.segments.new_segment import two_segments
@@ -167,8 +166,6 @@ def _begin(s, a, b, one, ticks, remainder, depth):
     two = b.row >= 0 and not one
     if two and not (a.part or b.part):
         if s.mol[a.row, L.MOL_SOLVER] == L.CHAIN and s.mol[b.row, L.MOL_SOLVER] == L.CHAIN:
-            ask_for_all_listed(s, a.row)
-            ask_for_all_listed(s, b.row)
             two_segments(s, a.offset, a.row, b.offset, b.row, ticks, remainder, depth)
             return
     _begin_side(s, a, ticks, remainder, depth)

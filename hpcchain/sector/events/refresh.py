@@ -5,11 +5,12 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import is_part
 from hpcchain.sector.search.earliest_event import outside_shell
-from hpcchain.sector.search.prefetch import SHORT
 from hpcchain.sector.segments.list_renewal import note_lists, renew_list, renew_lists
 from hpcchain.sector.segments.new_segment import schedule_molecule
 from hpcchain.sector.segments.searches import search_beads, search_both, search_molecule
 from hpcchain.sector.speculation.rollback import roll_back
+
+SHORT = 32  # beads
 
 
 @inlined

@@ -9,8 +9,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.sector.search.broad_phase_simd import near_rows
-from hpcchain.sector.search.list_place import HALF_TURN, TURN, list_fraction, way_from_origin
-from hpcchain.sector.search.prefetch import ask, ask_first
+from hpcchain.sector.search.list_place import HALF_TURN, TURN, list_fraction
 
 FULL, CELL_FULL = 1, 2
 PER_LINE = L.CELL_LINE
@@ -161,43 +160,6 @@ def compact(s, cell):
             s.cell_entries[at, L.OCCUPANT] = -1
         _free(s, line)
         line = following
-
-
-@inlined
-def ask_for_cells(s, i):
-    """Have the cells about bead i's list origin brought to the cache."""
-    ny = s.cells[L.CELLS_Y]
-    nz = s.cells[L.CELLS_Z]
-    own = np.int64(s.origin_fractions[i, L.CELL])
-    last = s.cells[L.CELL_COUNT] - 1
-    for ax in range(-1, 2):
-        for ay in range(-1, 2):
-            cell = own + (ax * ny + ay) * nz
-            for az in range(-1, 2):
-                ask(s.cell_entries, min(max(cell + az, 0), last) * PER_LINE)
-
-
-@inlined
-def ask_for_cells_ahead(s, i, x, y, z, t):
-    """Have the cells about (x, y, z) brought to the cache that are not behind, seen from bead i's list origin.
-
-    There it is a time t after its segment's start.
-    """
-    ny = s.cells[L.CELLS_Y]
-    nz = s.cells[L.CELLS_Z]
-    cx = np.int64(list_fraction(s, i, 0, x, t) * s.cells[L.GRID_X]) % s.cells[L.CELLS_X]
-    cy = np.int64(list_fraction(s, i, 1, y, t) * s.cells[L.GRID_Y]) % ny
-    own = (cx * ny + cy) * nz + np.int64(list_fraction(s, i, 2, z, t) * s.cells[L.GRID_Z]) % nz
-    dx = way_from_origin(s, i, 0, x, t)
-    dy = way_from_origin(s, i, 1, y, t)
-    dz = way_from_origin(s, i, 2, z, t)
-    last = s.cells[L.CELL_COUNT] - 1
-    for ax in range(-1, 2):
-        for ay in range(-1, 2):
-            cell = own + (ax * ny + ay) * nz
-            for az in range(-1, 2):
-                if ax * dx + ay * dy + az * dz >= 0.0:
-                    ask_first(s.cell_entries, min(max(cell + az, 0), last) * PER_LINE)
 
 
 @inlined

@@ -23,6 +23,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, since_start
 from hpcchain.layout.segment_bits import event_depth, length_of, serial_of, series_order, set_event, start_depth
+from hpcchain.sector.prefetch import prefetch_segments
 from hpcchain.sector.queue.event_order import (
     begins_after,
     comes_first,
@@ -42,7 +43,6 @@ from hpcchain.sector.search.broad_phase import (
 )
 from hpcchain.sector.search.list_place import list_speed, way_from_origin
 from hpcchain.sector.search.neighbour_lists import joined
-from hpcchain.sector.search.prefetch import ask_first, prefetch
 from hpcchain.sector.search.solved_contact_time import exact_contact
 from hpcchain.sector.search.wall_time import shape_time, wall_time
 
@@ -90,9 +90,7 @@ def candidates_within(s, i, horizon):
         unknown = (not rr >= 0.0) | (lag == together)  # a molecule's bead has no such way: its numbers are none
         s.found[count] = j
         count += 1 if (meets | unknown) & (not left < 0.0) else 0
-    for e in range(count):
-        prefetch(s.starts, s.found[e])
-        ask_first(s.bead_id, s.found[e])
+    prefetch_segments(s, 0, count)
     return count
 
 
@@ -105,7 +103,7 @@ Candidate = namedtuple("Candidate", "ticks remainder depth partner serial tied")
 
 @kernel
 def _candidates(s, i, at, extended):
-    """Write those of bead i's list that it may meet to `found`, from index `at` on, and ask for their segments.
+    """Write those of bead i's list that it may meet to `found`, from index `at` on, and prefetch their segments.
 
     Returns how many.
 
@@ -120,10 +118,7 @@ def _candidates(s, i, at, extended):
         number = all_listed(s, i, at)
     else:
         number = candidates_straight(s, i, at, extended)
-    for e in range(at, at + number):
-        prefetch(s.starts, s.found[e])
-        if len(s.swept) == 0:  # all are single beads, whose molecules have the same rows
-            ask_first(s.timing, s.found[e])
+    prefetch_segments(s, at, at + number)
     return number
 
 

@@ -20,14 +20,13 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.id_table import first_free, let_go, part_of_longer
 from hpcchain.layout.segment_bits import radius_of
+from hpcchain.sector.prefetch import prefetch_cells, prefetch_lists
 from hpcchain.sector.search.broad_phase import farther
 from hpcchain.sector.search.broad_phase_simd import newly_near_rows
 from hpcchain.sector.search.cells import (
     CELL_FULL,
     FULL,
     PER_LINE,
-    ask_for_cells,
-    ask_for_cells_ahead,
     cells_ahead,
     clear_cells,
     compact,
@@ -35,11 +34,9 @@ from hpcchain.sector.search.cells import (
     place_list_origin,
 )
 from hpcchain.sector.search.list_place import TURN
-from hpcchain.sector.search.prefetch import ask, ask_first
 
 ROUNDING = 1e-8
 EARLY = 1.0 - 2.0**-22  # of a time: in single precision it is never later
-SOON, SOONER = 8, 4  # entries ahead for which memory is asked: what tells where the rest is, and the rest
 
 
 @kernel
@@ -105,25 +102,6 @@ def rebuild_list(s, i, x, y, z, t):
     return _renew_whole_list(s, i)
 
 
-@outlined
-def ask_for_renewal(s, i, x, y, z, t):
-    """Ask for what `rebuild_list`, with these arguments, is going to read, which is not in the cache as a rule.
-
-    These are the origins of those on bead i's list, cells that new ones may come from (`cells_ahead`), and the bead's
-    entry in its cell. Those of single beads have been asked for (`prefetch`).
-    """
-    cell = np.int64(s.origin_fractions[i, L.CELL])
-    if cell < 0:
-        return
-    first = np.int64(s.lists[i, L.LIST_FIRST])
-    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
-        ask_first(s.origin_fractions, np.int64(s.neighbour[e]))
-    if s.bounds[i, L.ACCELERATION] != 0.0:
-        ask_first(s.where, i)
-        ask_first(s.cell_entries, cell * PER_LINE)
-        ask_for_cells_ahead(s, i, x, y, z, t)
-
-
 @kernel
 def _lengthen_list(s, i, number, qx, qy, qz):
     """Put on bead i's list what is near now and was not; arguments and result as `_amend_list`, but in a window.
@@ -133,16 +111,14 @@ def _lengthen_list(s, i, number, qx, qy, qz):
     """
     first = np.int64(s.lists[i, L.LIST_FIRST])
     end = first + s.lists[i, L.LIST_LENGTH]
-    for c in range(number):
-        ask_first(s.cell_entries, PER_LINE * s.found[c])
+    prefetch_cells(s, number)
     for e in range(first, end):
         if far_apart(s, i, np.int64(s.neighbour[e])):
             _note_drifted(s, i, np.int64(s.neighbour[e]))
     new = _newly_near(s, i, number, number, qx, qy, qz)
     if new < 0:
         return CELL_FULL
-    for e in range(number, new):
-        ask_first(s.lists, s.found[e])
+    prefetch_lists(s, number, new)
     for e in range(number, new):
         j = s.found[e]
         if _lists(s, i, j) or excluded(s, i, j):
@@ -183,19 +159,15 @@ def _amend_list(s, i, number, qx, qy, qz):
 
     For beads of one size and outside windows: then a list has the beads that are near, all of them and no other. The
     first `number` of `found` are the cells of those that may be new, `qx`, `qy`, `qz` the former origin. What a step
-    reads all over the memory, the step before has asked for.
+    reads all over the memory, the step before has prefetched.
     """
     first = np.int64(s.lists[i, L.LIST_FIRST])
     end = first + s.lists[i, L.LIST_LENGTH]
-    for c in range(number):
-        ask_first(s.cell_entries, PER_LINE * s.found[c])
-        ask_first(s.next_line, s.found[c])
+    prefetch_cells(s, number)
     new = _newly_near(s, i, number, number, qx, qy, qz)
     if new < 0 or new + end - first > len(s.found):
         return CELL_FULL
-    for e in range(number, new):
-        ask_first(s.lists, s.found[e])
-        ask_first(s.flight, s.found[e])
+    prefetch_lists(s, number, new)
     kept = first
     far = new
     for e in range(first, end):
@@ -205,13 +177,7 @@ def _amend_list(s, i, number, qx, qy, qz):
         s.found[far] = j
         kept += not drifted
         far += drifted
-    for e in range(new, far):
-        ask_first(s.lists, s.found[e])
-    for e in range(number, new):
-        j = s.found[e]
-        ask_first(s.neighbour, np.int64(s.lists[j, L.LIST_FIRST]) + s.lists[j, L.LIST_LENGTH])
-    for e in range(new, far):
-        ask_first(s.neighbour, np.int64(s.lists[s.found[e], L.LIST_FIRST]))
+    prefetch_lists(s, new, far)
     s.lists[i, L.LIST_LENGTH] = kept - first
     if not make_room(s, i, kept - first + new - number):
         return FULL
@@ -266,7 +232,6 @@ def _newly_near(s, i, number, at, qx, qy, qz):
 def _renew_whole_list(s, i):
     """Make bead i's list of all beads near its list origin; return as `rebuild_list`."""
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
-    ask_for_cells(s, i)
     first = np.int64(s.lists[i, L.LIST_FIRST])
     old = np.int64(s.lists[i, L.LIST_LENGTH])
     for e in range(first, first + old):
@@ -414,10 +379,8 @@ def build_lists(s, places):
 def clean_lists(s):
     """At a window's end, take former list origins out of the cells, and beads near those alone out of the lists."""
     for k in range(s.scalars[L.SCALAR_STALE] if s.scalars[L.SCALAR_STALE] >= 0 else s.cells[L.CELL_COUNT]):
-        _ask_for_stale(s, k)
         compact(s, s.stale_cells[k] if s.scalars[L.SCALAR_STALE] >= 0 else k)
     for k in range(s.scalars[L.SCALAR_DRIFTED_PAIRS]):
-        _ask_for_pair(s, k)
         i, j = s.drifted_pairs[k]
         if far_apart(s, i, j) and drop(s, j, i):
             drop(s, i, j)
@@ -426,33 +389,6 @@ def clean_lists(s):
             _drop_far(s, i)
     s.scalars[L.SCALAR_STALE] = 0
     s.scalars[L.SCALAR_DRIFTED_PAIRS] = 0
-
-
-@inlined
-def _ask_for_stale(s, k):
-    """Ask for what `compact` reads of the noted cells behind number k, each step what the one before tells of."""
-    if k + SOON < s.scalars[L.SCALAR_STALE]:
-        ask(s.cell_entries, s.stale_cells[k + SOON] * PER_LINE)
-        ask(s.next_line, s.stale_cells[k + SOON])
-    if k + SOONER < s.scalars[L.SCALAR_STALE]:
-        start = s.stale_cells[k + SOONER] * PER_LINE
-        for at in range(start, start + PER_LINE):
-            ask(s.where, max(np.int64(s.cell_entries[at, L.OCCUPANT]), 0))
-
-
-@inlined
-def _ask_for_pair(s, k):
-    """Ask for what parting the noted pairs behind number k reads, each step what the one before tells of."""
-    if k + SOON < s.scalars[L.SCALAR_DRIFTED_PAIRS]:
-        i, j = s.drifted_pairs[k + SOON]
-        ask(s.origin_fractions, i)
-        ask(s.origin_fractions, j)
-        ask(s.lists, i)
-        ask(s.lists, j)
-    if k + SOONER < s.scalars[L.SCALAR_DRIFTED_PAIRS]:
-        i, j = s.drifted_pairs[k + SOONER]
-        ask(s.neighbour, np.int64(s.lists[i, L.LIST_FIRST]))
-        ask(s.neighbour, np.int64(s.lists[j, L.LIST_FIRST]))
 
 
 @inlined

@@ -5,7 +5,6 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import is_part, set_struck
-from hpcchain.sector.search.prefetch import ask_for_all_listed
 from hpcchain.sector.segments.new_segment import new_segment
 from hpcchain.sector.speculation.rollback import save_segment
 
@@ -55,6 +54,5 @@ def close_rows(s, low, high, ticks, remainder):
 @kernel
 def begin(s, offset, m, ticks, remainder, depth):
     """Start the next segment of a molecule that is whole in the workspace at `offset`."""
-    ask_for_all_listed(s, m)
     s.scalars[L.SCALAR_SERIAL] += 1
     new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)

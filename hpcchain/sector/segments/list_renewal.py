@@ -4,9 +4,10 @@ from hpcchain.contact.pair import curve
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import length_of, series_error_of, series_order
+from hpcchain.sector.prefetch import prefetch_renewal
 from hpcchain.sector.search.earliest_event import list_expiry, surely_listed
 from hpcchain.sector.search.list_place import list_speed, list_time
-from hpcchain.sector.search.neighbour_lists import EARLY, ask_for_renewal, rebuild_list
+from hpcchain.sector.search.neighbour_lists import EARLY, rebuild_list
 from hpcchain.sector.segments.new_segment import make_own_series
 
 SOON = 0.5
@@ -33,13 +34,11 @@ def renew_list(s, i, dt):
             x = s.starts[i, L.X] + s.starts[i, L.VX] * dt
             y = s.starts[i, L.Y] + s.starts[i, L.VY] * dt
             z = s.starts[i, L.Z] + s.starts[i, L.VZ] * dt
-            ask_for_renewal(s, i, x, y, z, dt)
             status = rebuild_list(s, i, x, y, z, dt)
             s.origin_time[i] = (dt - bend / speed) * EARLY
             return status
     make_own_series(s, m)
     x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, dt)
-    ask_for_renewal(s, i, x, y, z, dt)
     return rebuild_list(s, i, x, y, z, dt)
 
 
@@ -47,7 +46,7 @@ def renew_list(s, i, dt):
 def note_lists(s, m):
     """Note which beads of a new segment would soon leave their lists' shells; return how many these are.
 
-    What renewing their lists reads is asked for. Segments last half as long as asked for (`close_begin`): later than
+    What renewing their lists reads is prefetched. Segments last half as long as asked for (`close_begin`): later than
     that a list is renewed when it comes to it.
     """
     first = s.mol[m, L.MOL_FIRST]
@@ -66,7 +65,7 @@ def note_lists(s, m):
         if list_expiry(s, i) < SOON * length_of(s, i):
             s.origin_time[i] = DUE
             due += 1
-            ask_for_renewal(s, i, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], 0.0)
+            prefetch_renewal(s, i, 0.0)
     return due
 
 

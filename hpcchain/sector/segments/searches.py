@@ -5,18 +5,11 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import tied_with
+from hpcchain.sector.prefetch import prefetch_next, prefetch_series, prefetch_swept
 from hpcchain.sector.search.earliest_event import search_alone, search_awaited, search_bead
-from hpcchain.sector.search.prefetch import (
-    LONG,
-    SHORT,
-    ask_first,
-    ask_for_listed,
-    ask_for_next,
-    ask_for_series,
-)
 from hpcchain.sector.segments.new_segment import make_series
 
-NEARER = 2  # beads ahead, of what is on whose lists memory is asked for
+AHEAD = 2  # beads, whose neighbours are prefetched
 
 
 @kernel
@@ -24,15 +17,13 @@ def search_one(s, i):
     """Search bead i for its earliest event."""
     if s.lists[i, L.OWNERSHIP] != L.DORMANT:
         _search(s, i)
-        ask_for_next(s)
+        prefetch_next(s)
 
 
 @outlined
 def _search_range(s, first, n):
     """Search every bead of a range for its earliest event."""
     for i in range(first, first + n):
-        if i + 1 < first + n:
-            ask_for_listed(s, i + 1)
         search_one(s, i)
 
 
@@ -64,7 +55,7 @@ def search_both(s, first, n, second, others):
     """Search n beads from `first` on, and as many others from `second` on, for their earliest events.
 
     Most beads of a molecule can touch nothing during its segment: a first pass finds them and is done with them. It
-    also asks for the segments of what the others may touch, which have come when the second pass reads them.
+    also prefetches the segments of what the others may touch, which have come when the second pass reads them.
     """
     if s.stepper is not None or s.extended is not None or n == 1 or others == 1 or s.par[L.WALLS] != 0.0:
         _search_range(s, first, n)
@@ -73,19 +64,18 @@ def search_both(s, first, n, second, others):
     found = np.int64(0)
     begin, number = first, n
     for _ in range(2):
-        nearer = 0 if number <= SHORT else (NEARER if number <= LONG else 1)  # `ask_for_all_listed`
-        for i in range(begin, begin + nearer):
-            ask_for_listed(s, i)
+        for i in range(begin, begin + min(AHEAD, number)):
+            prefetch_swept(s, i)
         for i in range(begin, begin + number):
-            if nearer > 0 and i + nearer < begin + number:
-                ask_for_listed(s, i + nearer)
+            if i + AHEAD < begin + number:
+                prefetch_swept(s, i + AHEAD)
             if s.lists[i, L.OWNERSHIP] == L.DORMANT:
                 continue
             if found + s.lists[i, L.LIST_LENGTH] + 4 > len(s.found):
                 _search_awaited(s, first, n, second, others, found)
                 found = np.int64(0)
             found = search_alone(s, i, found)
-            ask_for_next(s)
+        prefetch_next(s)
         begin, number = second, others
     _search_awaited(s, first, n, second, others, found)
 
@@ -97,12 +87,7 @@ def _search_awaited(s, first, n, second, others, found):
     What they may touch are the first entries of `found`, as many as that says: how long their segments last, and where
     their series begin, is written down with their molecules. Series are read from their ends on.
     """
-    for e in range(found):
-        m = s.segment[s.found[e], L.MOLECULE]
-        ask_first(s.mol_own, m)
-        ask_first(s.timing, m)
-    for e in range(found):
-        ask_for_series(s, s.found[e])
+    prefetch_series(s, found)
     begin, number = first, n
     for _ in range(2):
         for i in range(begin, begin + number):

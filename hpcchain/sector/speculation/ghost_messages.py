@@ -42,12 +42,10 @@ from hpcchain.layout.segment_bits import (
 )
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
-from hpcchain.sector.search.prefetch import ask, ask_for_molecule, prefetch
 from hpcchain.sector.segments.new_segment import schedule_history
 from hpcchain.sector.speculation.rollback import request_rollback, save_segment, touch
 
 FROM_OWNER = -1
-SOON = 8  # molecules ahead whose memory is asked for
 
 
 @kernel
@@ -63,19 +61,11 @@ def changed(s, lent, rows):
     """
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
-        _ask_for_lent(s, lent, k)
         m = s.touched[k]
         if lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0:
             rows[count] = m
             count += 1
     return count
-
-
-@inlined
-def _ask_for_lent(s, lent, k):
-    """Have the row of a touched molecule, a few behind number k, brought to the cache if it is lent."""
-    if k + SOON < s.scalars[L.SCALAR_TOUCHED] and lent[s.touched[k + SOON]] != 0:
-        ask_for_molecule(s, s.touched[k + SOON])
 
 
 @kernel
@@ -160,8 +150,6 @@ def pack(s, rows, lent, out):
         out[at + L.HEAD_TOTAL] = s.window_molecule[m, L.WINDOW_NUMBER]
         at += L.HEAD
         size = _size(s, m, s.extended)
-        if k + 1 < len(rows) and lent[rows[k + 1]] != 0:
-            _ask_for_segment(s, rows[k + 1])
         end = at = at + _further_size(s, m)
         h = m
         while s.window_molecule[h, L.WINDOW_NUMBER] > sent:
@@ -173,14 +161,6 @@ def pack(s, rows, lent, out):
             _write(s, h, out, end)
             h = s.window_molecule[h, L.WINDOW_PREVIOUS]
     return at
-
-
-@inlined
-def _ask_for_segment(s, m):
-    """Have molecule m's present segment brought to the cache."""
-    ask(s.timing, m)
-    for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-        prefetch(s.starts, i)
 
 
 @kernel
@@ -233,7 +213,6 @@ def unsent(s, lent):
     """Return how many of the molecules that are lent have changed since their holders were sent their segments."""
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
-        _ask_for_lent(s, lent, k)
         m = s.touched[k]
         count += lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0
     return count
@@ -249,7 +228,6 @@ def longest_history(s, message, row_of):
         m = lookup(row_of, np.int64(message[at + L.HEAD_ID]))
         more = np.int64(message[at + L.HEAD_TOTAL]) - np.int64(message[at + L.HEAD_KEPT])
         most = max(most, np.int64(message[at + L.HEAD_TOTAL]))
-        _ask_for_events(s, m)
         at += L.HEAD
         size = more * _size(s, m, s.extended)
         if s.stretched is not None:
@@ -258,16 +236,6 @@ def longest_history(s, message, row_of):
         floats += size
         at += size
     return most, floats
-
-
-@inlined
-def _ask_for_events(s, m):
-    """Have what `receive` reads of ghost m, to put it in the queue, brought to the cache."""
-    ask_for_molecule(s, m)
-    ask(s.timing, m)
-    ask(s.owner_history_at, m)
-    for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS], 2):
-        ask(s.next_event, i)
 
 
 @kernel
@@ -484,8 +452,6 @@ def count_mismatched(s):
     """Return how many ghosts are not what their owners have sent."""
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
-        if k + SOON < s.scalars[L.SCALAR_TOUCHED]:
-            ask(s.mol_own, s.touched[k + SOON])
         m = s.touched[k]
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             continue

@@ -22,7 +22,6 @@ from hpcchain.layout.clock import earlier, time_span
 from hpcchain.layout.segment_bits import is_part, series_error_of, series_order, set_order, start_depth
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.broad_phase import sweep
-from hpcchain.sector.search.prefetch import ask, prefetch
 
 
 @inlined
@@ -32,7 +31,6 @@ def save_segment(s, m):
         further = way(s, m, s.par[L.NOW], s.par[L.NOW_REM])
         touch(s.window_molecule, s.touched, s.scalars, m)
         _save_segment(s, m)
-        _ask_for_row(s, s.free_rows[s.window_molecule[m, L.WINDOW_CLASS], L.SPARE_HEAD])
         copy_extra(s, m, s.window_molecule[m, L.WINDOW_PREVIOUS], s.extended)
         s.window_timing[m, L.TRAVELLED] += further
         s.inside[m, L.IN_UNTIL] = -np.inf
@@ -86,21 +84,6 @@ def _save_segment(s, m):
     window_molecule[m, L.WINDOW_CHANGED] = 1
     if s.stretched is not None:
         s.centre_change[m, L.CHANGE_SORT] = L.UNCHANGED
-
-
-@inlined
-def _ask_for_row(s, h):
-    """Have the row that is taken next brought to the cache, and of the one after it what tells where it is."""
-    if h < 0:
-        return
-    after = s.window_molecule[h, L.WINDOW_PREVIOUS]
-    if after >= 0:
-        ask(s.mol_own, after)
-        ask(s.window_molecule, after)
-    ask(s.window_timing, h)
-    first = s.mol[h, L.MOL_FIRST]
-    for j in range(first, first + s.mol[h, L.MOL_BEADS]):
-        prefetch(s.starts, j)
 
 
 @inlined
@@ -312,7 +295,7 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
 
 
 @kernel
-def ask_back_beside(s, m):
+def request_back_beside(s, m):
     """Ask for the parts beside row m to be set back to before what they began after its new segment."""
     i = s.mol[m, L.MOL_FIRST]
     lower, higher = s.window_molecule[m, L.WINDOW_LOWER], s.window_molecule[m, L.WINDOW_HIGHER]

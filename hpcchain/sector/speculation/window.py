@@ -9,7 +9,6 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, since_start, time_span
 from hpcchain.layout.segment_bits import series_error_of
 from hpcchain.sector.search.list_place import list_speed, turned
-from hpcchain.sector.search.prefetch import ask, ask_for_molecule
 from hpcchain.sector.speculation.rollback import discard_history, known_from, restore_segment, way
 
 EARLY = 1.0 - 1e-9
@@ -17,7 +16,6 @@ LONGEST = 2.0**20
 WALL_CONTACTS, LOST_ROOTS, VIRIAL, WORK, HEAT, OTHERS, TENSOR = range(7)  # of `settle_log`
 WALL_IMPULSE = TENSOR + L.TENSOR_PARTS
 SUMS = WALL_IMPULSE + L.AXES
-SOON, SOONER = 8, 4  # molecules ahead whose memory is asked for: what tells where the rest is, and the rest
 
 
 class WindowBroken(Exception):
@@ -40,7 +38,6 @@ class WindowBroken(Exception):
 def commit_window(s):
     """Forget all closed segments, histories and events: the present segments are the next window's first."""
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
-        _ask_ahead(s, k)
         m = s.touched[k]
         if s.window_molecule[m, L.WINDOW_NUMBER] > 0:
             _note_since(s, m)
@@ -61,19 +58,6 @@ def commit_window(s):
     s.scalars[L.SCALAR_OUT_OF_ROWS] = 0
     s.scalars[L.SCALAR_REOPENED] = 0
     s.count[L.N_LOGGED] = 0
-
-
-@inlined
-def _ask_ahead(s, k):
-    """Have what the end of a window changes of the touched molecules behind number k brought to the cache."""
-    if k + SOON < s.scalars[L.SCALAR_TOUCHED]:
-        ask_for_molecule(s, s.touched[k + SOON])
-        ask(s.inside, s.touched[k + SOON])
-        ask(s.window_timing, s.touched[k + SOON])
-    if k + SOONER < s.scalars[L.SCALAR_TOUCHED]:
-        h = s.window_molecule[s.touched[k + SOONER], L.WINDOW_PREVIOUS]
-        if h >= 0:
-            ask_for_molecule(s, h)
 
 
 @kernel
@@ -145,7 +129,6 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
         and -inf where that is known from before [length].
     """
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
-        _ask_for_way(s, m)
         violation[m] = -np.inf
         soon = not earlier(until_ticks, until_remainder, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
         if soon and (s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.window_molecule[m, L.WINDOW_DORMANT] != 0):
@@ -157,17 +140,6 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
                 )
             if violation[m] <= 0.0:  # its closed segments, too: they are no more asked about
                 _keep_inside(s, m, skin[m])
-
-
-@inlined
-def _ask_for_way(s, m):
-    """Have what bounds the ways of molecules with new segments, a few behind m, brought to the cache."""
-    if m + SOON < s.scalars[L.SCALAR_MOLECULES] and s.inside[m + SOON, L.IN_UNTIL] == -np.inf:
-        ask_for_molecule(s, m + SOON)
-        ask(s.timing, m + SOON)
-        ask(s.window_timing, m + SOON)
-    if m + SOONER < s.scalars[L.SCALAR_MOLECULES] and s.inside[m + SOONER, L.IN_UNTIL] == -np.inf:
-        ask(s.starts, s.mol[m + SOONER, L.MOL_FIRST])
 
 
 @inlined
