@@ -4,7 +4,7 @@ But for indices of arrays, nothing here changes the code that comes out. Numba w
 each call of it, with all that it calls. It puts in what is called only with an option that is not taken, and drops it
 again. It compares its flags field by field whenever it looks for the type of an operation. And Python looks through all
 of its objects for unused ones again and again. Each of these costs 5 % or more
-(`docs/developer/decisions/020-inner-parts-of-numba.md`).
+(`docs/developer/decisions/017-inner-parts-of-numba.md`).
 """
 
 import gc

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 MOST_PASSES = 40
 PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched
-AHEAD = 8.0  # windows for which molecules get new reference positions beforehand
+AHEAD = 12.0  # windows for which molecules get new reference positions beforehand
 LEAST_WINDOW, MOST_WINDOW = 2.0**-24, 2.0**40  # ticks
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
 WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD, SPEED, PACE = range(10)
