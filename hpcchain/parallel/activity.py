@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import time as clock
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -70,12 +69,12 @@ SLEEP = 0.01  # part of the time waited so far that a rank sleeps until it looks
 
 def nap(begin: float) -> None:
     """Sleep until the next look of a rank that has waited since `begin`, on the monotonic clock [wall seconds]."""
-    clock.sleep(min(max(SLEEP * (clock.monotonic() - begin), LEAST_SLEEP), MOST_SLEEP))
+    time.sleep(min(max(SLEEP * (time.monotonic() - begin), LEAST_SLEEP), MOST_SLEEP))
 
 
 def found_asleep(look: Callable) -> Any:
     """Return the first result of `look` that is not None and not false."""
-    begin = clock.monotonic()
+    begin = time.monotonic()
     while not (found := look()):
         nap(begin)
     return found

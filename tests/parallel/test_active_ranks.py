@@ -210,6 +210,25 @@ def test_who_sleeps_knows_that_the_others_are_at_work(system, monkeypatch):
     assert steps[1][-1][1] > 0.0
 
 
+def test_the_time_of_one_that_sleeps_does_not_go_back(system, monkeypatch):
+    monkeypatch.setattr("hpcchain.parallel.tuning.standby.BEAT", 1e9)
+    seen = []
+
+    def body(exchange):
+        engine = ActiveRanksEngine(system, exchange, make, 1)
+
+        def pause():
+            if exchange.rank == 1:
+                seen.append(engine.time)
+            return exchange.rank == 0 and len(seen) > 0
+
+        engine.advance(0.5)
+        engine.advance(1e6, pause)
+
+    on_ranks(2, body)
+    assert min(seen) >= 0.5
+
+
 def test_a_system_of_fewer_molecules_than_ranks():
     pair = gas(["dimer", "monomer"], seed=1, pitch=2.5)
     same(outcome(pair, 4, 3), serial(pair, END))

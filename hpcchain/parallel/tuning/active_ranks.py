@@ -110,7 +110,7 @@ class ActiveRanksEngine:
 
     def _wish(self, pause: Callable | None) -> bool:
         """Return whether a rank that sleeps wants to stop."""
-        self.engine.time = self._standby.time
+        self.engine.time = max(self.engine.time, self._standby.time)
         return pause is not None and bool(pause())
 
     @property
