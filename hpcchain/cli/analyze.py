@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpcchain.cli.options import add_command, aligned, finite_time
+from hpcchain.cli.options import add_command, aligned, finite_time, number_in
 from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -122,14 +122,12 @@ def center(text: str) -> tuple[float, ...] | str:
     argparse.ArgumentTypeError
         When it is neither.
     """
-    parts = text.split(",")
-    try:
-        found = tuple(float(part) for part in parts) if text != "mass" else (0.0, 0.0, 0.0)
-    except ValueError:
-        found = ()
+    if text == "mass":
+        return text
+    found = tuple(map(number_in, text.split(",")))
     if len(found) != 3 or not all(map(math.isfinite, found)):
         raise argparse.ArgumentTypeError(f"{text!r} is neither three numbers X,Y,Z nor mass")
-    return "mass" if text == "mass" else found
+    return found
 
 
 def along(args: argparse.Namespace) -> Along | None:

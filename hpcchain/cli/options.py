@@ -56,6 +56,14 @@ def add_command(
     return parser
 
 
+def number_in(text: str) -> float:
+    """Return the number that a text is, NaN where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def finite_time(text: str) -> float:
     """Return a simulated time from an option's text.
 
@@ -64,10 +72,7 @@ def finite_time(text: str) -> float:
     argparse.ArgumentTypeError
         When it is no finite number >= 0.
     """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = number_in(text)
     if not (math.isfinite(value) and value >= 0.0):
         raise argparse.ArgumentTypeError(f"{text!r} is not a simulated time: give a finite number that is not negative")
     return value
@@ -89,7 +94,7 @@ def wall_seconds(text: str) -> float:
     return total
 
 
-def silence_seconds(text: str) -> Any:
+def silence_seconds(text: str) -> float:
     """Return the wall seconds of --silence from an option's text.
 
     Raises
@@ -97,10 +102,7 @@ def silence_seconds(text: str) -> Any:
     argparse.ArgumentTypeError
         When it is neither 0 nor between LEAST_SILENCE and MOST_SILENCE.
     """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = number_in(text)
     if not (value == 0.0 or LEAST_SILENCE <= value <= MOST_SILENCE):
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a wall time: give {LEAST_SILENCE} to {MOST_SILENCE:.0e} seconds, or 0 for never"

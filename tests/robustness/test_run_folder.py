@@ -234,7 +234,7 @@ def test_check_counts_what_is_in_a_start_file(tmp_path, whole, capsys, molecules
     path = write_input(tmp_path / "in.toml", content)
     assert main(["check", str(path)]) == 0
     said = capsys.readouterr().out
-    assert "# 40 beads, 15 bonds, 25 molecules\n" in said and "36 kB of it on each rank" in said
+    assert "# 40 beads, 15 bonds, 25 molecules\n" in said and "24 kB of it on each rank" in said
     write_input(path, content | {"box": {"size": [5.0, 5.0, 5.5], "boundary": ["periodic", "wall", "periodic"]}})
     assert main(["check", str(path)]) == 78 and "box.size" in capsys.readouterr().err
     (tmp_path / "bad.h5").write_bytes(checkpoint(whole, 1).read_bytes()[:-9])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpcchain.config.demands.potentials import pairs_that_are_none
+from hpcchain.config.demands.stepping import too_hot
 from hpcchain.machine import size
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ OUTPUTS = {"frame_every": "frames", "report_every": "reports", "checkpoint_every
 
 
 def cautions(config: Config, begin: float = 0.0) -> list[str]:
-    """Return lines that name keys which ask for a million outputs or steps, for contacts without end, or for nothing.
+    """Return lines on keys that ask for a million outputs or steps, endless contacts, unstable steps, or nothing.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ def cautions(config: Config, begin: float = 0.0) -> list[str]:
         Where the run goes on from [time].
     """
     span = config.run.end_time - begin
-    lines = without_rebound(config) + pairs_that_are_none(config)
+    lines = without_rebound(config) + pairs_that_are_none(config) + too_hot(config)
     for key, what in OUTPUTS.items():
         count = times(span, getattr(config.output, key))
         if count >= MANY:

@@ -27,6 +27,15 @@ MIDPOINT = 7.0**0.5
 """Step in units of 2 / omega from which on a linear force q times too strong, q = (step omega / 2)^2, settles nowhere:
 an iteration that goes a quarter (`LEAST_PART`) of the way multiplies what is wrong by 1 - (1 + q) / 4."""
 
+HOT = 7.0
+"""Times the temperature: an energy that one in a thousand meetings has, which every run sees."""
+
+FULL = 1e-20
+"""1 less the square of a FENE bond's length over its greatest, at least."""
+
+ROUND_OFF = 2.0**-52
+"""Of a speed: no residual of contacts is smaller but by chance."""
+
 
 def check_stepping(config: Config) -> None:
     """Raise Wrong, with key and reason, when the keys of steps do not fit the engine or one another.
@@ -68,6 +77,11 @@ def check_contact_dynamics(config: Config, steps: StepsSection) -> None:
         if value != only:
             shown = f'"{value}"' if isinstance(value, str) else value
             raise Wrong(f'{key}: {shown} means nothing for steps.integrator "contact"; remove it')
+    if config.propagator.tolerance < ROUND_OFF:
+        raise Wrong(
+            f"propagator.tolerance: {config.propagator.tolerance:g} is below the round-off of speeds, to which no "
+            'contact can be solved by steps.integrator "contact"; use 1e-15 or more'
+        )
     if config.molecules and all(np.all(kind.soft) for kind in config.molecules):
         raise Wrong('steps.integrator: "contact" is for beads with a hard core; set molecule.hard = true, or use "gvi"')
     for index, kind in enumerate(config.molecules):
@@ -187,23 +201,44 @@ def check_stable(config: Config) -> None:
     Verlet steps are unstable beyond 2 / omega. Those of the midpoint rule are stable, but the iteration that looks for
     them ends nowhere beyond `MIDPOINT` times that.
     """
+    for index, one, frequency, limit in unstable(config):
+        implicit = required(config.steps).base == "midpoint"
+        raise Wrong(
+            f"steps.step: {required(config.steps).step:g} is too long for potential[{index}], in which beads oscillate "
+            f"with angular frequency {frequency:.3g}: steps longer than {limit:.3g} over it, {limit / frequency:.3g}, "
+            f"{'are not found by the midpoint rule' if implicit else 'are unstable'}; make it smaller, a tenth of that "
+            f"or less, or lower potential[{index}].{'stiffness' if one.stiffness else 'epsilon'}"
+        )
+
+
+def unstable(config: Config, heat: float = 0.0) -> Iterator[tuple[int, PotentialSection, float, float]]:
+    """Yield number and table of each potential in which steps are too long, greatest angular frequency, and limit.
+
+    Steps longer than the limit over the frequency are unstable. `heat` is the energy with which beads move in it.
+    """
     if config.steps is None:
         return
-    implicit = config.steps.base == "midpoint"
-    factor, why = (MIDPOINT, "are not found by the midpoint rule") if implicit else (1.0, "are unstable")
+    limit = 2.0 * (MIDPOINT if config.steps.base == "midpoint" else 1.0)
     for index, one in enumerate(config.potentials):
-        squared = max((stiffness * slowness for stiffness, slowness in oscillators(config, one)), default=0.0)
-        if squared * config.steps.step**2 > (2.0 * factor) ** 2:
-            longest = 2.0 * factor / squared**0.5
-            raise Wrong(
-                f"steps.step: {config.steps.step:g} is too long for potential[{index}], in which beads oscillate with "
-                f"angular frequency {squared**0.5:.3g}: steps longer than {2.0 * factor:.3g} over it, {longest:.3g}, "
-                f"{why}; make it smaller, a tenth of that or less, or lower potential[{index}]."
-                f"{'stiffness' if one.stiffness else 'epsilon'}"
-            )
+        squared = max((stiffness * slowness for stiffness, slowness in oscillators(config, one, heat)), default=0.0)
+        if squared * config.steps.step**2 > limit**2:
+            yield index, one, squared**0.5, limit
 
 
-def oscillators(config: Config, one: PotentialSection) -> Iterator[tuple[float, float]]:
+def too_hot(config: Config) -> list[str]:
+    """Return a line for each potential in which beads of the input's temperature come to where steps are unstable."""
+    drawn = config.initial.method == "grow" or any(kind.velocities is None for kind in config.molecules)
+    start = config.initial.temperature if drawn and config.initial.method != "file" else 0.0
+    hottest = max(start, config.thermostat.temperature if config.thermostat else 0.0)
+    return [
+        f"steps.step = {required(config.steps).step:g} is long for temperature {hottest:g}: where beads come with "
+        f"{HOT:g} times that energy, potential[{index}] makes steps longer than {limit / frequency:.3g} unstable, and "
+        "the run may end there; make it smaller, or the temperature lower"
+        for index, _, frequency, limit in unstable(config, HOT * hottest)
+    ]
+
+
+def oscillators(config: Config, one: PotentialSection, heat: float = 0.0) -> Iterator[tuple[float, float]]:
     """Yield (stiffness [mass / time^2], inverse reduced mass [1 / mass]) of what a potential has oscillate.
 
     While a start is grown beads come as near as their diameters, where a potential of pairs may be stiffer.
@@ -214,7 +249,7 @@ def oscillators(config: Config, one: PotentialSection) -> Iterator[tuple[float, 
             if a in light and b in light:
                 apart = 0.5 * (light[a].diameter + light[b].diameter)
                 yield (
-                    curvature(one, apart, config.initial.method == "grow", light[a].hard and light[b].hard),
+                    curvature(one, apart, config.initial.method == "grow", light[a].hard and light[b].hard, heat),
                     light[a].slowness + light[b].slowness,
                 )
     elif one.name == "center":
@@ -225,19 +260,24 @@ def oscillators(config: Config, one: PotentialSection) -> Iterator[tuple[float, 
             for types in dict.fromkeys(map(tuple, names[bonds].tolist())):
                 if one.types is None or set(types) == set(one.types):
                     of_these = np.all(names[bonds] == np.array(types, dtype=object), axis=1)
-                    yield curvature(one), float(slowness[bonds[of_these]].sum(axis=1).max())
+                    yield curvature(one, heat=heat), float(slowness[bonds[of_these]].sum(axis=1).max())
 
 
-def curvature(one: PotentialSection, apart: float = math.inf, grown: bool = False, hard: bool = False) -> float:
+def curvature(
+    one: PotentialSection, apart: float = math.inf, grown: bool = False, hard: bool = False, heat: float = 0.0
+) -> float:
     """Return a potential's second derivative where beads come to [mass / time^2].
 
     That is its minimum, or where it ends if that is nearer, at a smaller distance `apart` if a start is `grown` with
-    it, at a larger one if there are two `hard` cores so far apart.
+    it, at a larger one if there are two `hard` cores so far apart; or where it is higher by an energy `heat`.
     """
     stiffness = one.stiffness or 0.0
+    if one.name == "fene" and heat > 0.0:
+        left = max(math.exp(-2.0 * heat / (stiffness * required(one.length) ** 2)), FULL)
+        stiffness *= (2.0 - left) / left**2
     if one.sigma is None:
         return stiffness
-    distance = 2.0 ** (1.0 / 6.0) * one.sigma
+    distance = (2.0 / (1.0 + (heat / required(one.epsilon)) ** 0.5)) ** (1.0 / 6.0) * one.sigma
     if isinstance(one.cutoff, float):  # where it ends they are pushed apart as far as it acts
         distance = min(distance, one.cutoff)
     if hard:

@@ -2,7 +2,7 @@
 
 What a run needs was measured on runs of 1e3 to 1e6 beads, monomers and chains at packing fraction .3, soft beads at
 density .8 in steps, on 1 to 4 ranks: bytes of each process's own at the highest, which is while the start grows or the
-sectors are set up. The numbers below are chosen so that the estimate is 1.1 to 2 times that. A process has pages of
+sectors are set up. The numbers below are chosen so that the estimate is 1.1 to 1.8 times that. A process has pages of
 libraries besides, which count for what a user sees of it (`peak`), not for what a node must have.
 """
 
@@ -43,7 +43,7 @@ BYTES_PER_RANK = 180_000_000
 BYTES_SHARED = 130_000_000
 """Of a rank beside its own: pages of libraries, which the ranks of a node share."""
 
-BYTES_ALONE, BYTES_AMONG = 2_000, 2_100
+BYTES_ALONE, BYTES_AMONG = 1_500, 2_100
 """Of each bead that a rank has: on one rank; on several, its own and ghosts, with the history of a window."""
 
 SINGLE, SINGLE_WHOLE = 1_050, 450
@@ -59,13 +59,13 @@ of single beads, and how much more for each bead of the largest molecule to the 
 SHORT = 10
 """Beads of the largest molecule where they are not known."""
 
-BYTES_WHOLE = 900
+BYTES_WHOLE = 600
 """Of each bead of the whole system on every rank, where each makes or reads the whole start."""
 
 LARGE, BYTES_OF_LARGE = 1_000, 4_000
 """Beads from which on a molecule is large, and what each of these takes beyond others."""
 
-BYTES_OF_PARTS = 1_700
+BYTES_OF_PARTS = 2_200
 """Of each bead where long chains move in stretches, beyond others: the segments of parts, which files have, too."""
 
 LISTED, MOST_LISTED = 400, 1_000_000

@@ -18,6 +18,7 @@ from hpcchain.analysis.tables import Report, concise
 from hpcchain.cli import analyze, console, perf, template
 from hpcchain.cli.main import COMMANDS, dispatch, main
 from hpcchain.config import load_config
+from hpcchain.config.demands.cautions import cautions
 from hpcchain.errors import ConfigError, DataError, EngineError, HpcchainError, UsageError
 from hpcchain.machine import size
 from hpcchain.parallel.tuning.ranks_at_work import paying_width
@@ -273,6 +274,7 @@ def test_templates_are_valid_input(capsys, tmp_path, name):
     config = load_config(path)
     assert config.title == tomllib.loads(text)["title"]
     assert 0 < sum(molecule.count for molecule in config.molecules) <= 10000
+    assert cautions(config) == []
     assert main(["check", str(path)]) == 0
     brief = capsys.readouterr().out
     assert tomllib.loads(brief)["title"] == config.title

@@ -4,6 +4,7 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions, frame_bytes
+from hpcchain.errors import ConfigError
 from tests.support.launching import run_hpcchain
 
 CHAINS = """
@@ -92,3 +93,67 @@ def test_check_says_it_on_stderr_and_goes_on(tmp_path):
 def test_beads_that_do_not_rebound_are_told_of(tmp_path, contact, lines):
     found = told(tmp_path, output=f"[contact]\n{contact}")
     assert len(found) == lines and all(line.startswith("contact.restitution = 0 keeps") for line in found)
+
+
+SOFT = """
+[box]
+size = 12
+[[molecule]]
+kind = "chain"
+beads = 10
+count = 20
+hard = false
+rigid = false
+bond_length = 0.97
+[[potential]]
+name = "wca"
+epsilon = 1.0
+sigma = 1.0
+[[potential]]
+name = "fene"
+stiffness = 30.0
+length = 1.5
+epsilon = 1.0
+sigma = 1.0
+[initial]
+temperature = {temperature}
+{more}
+[run]
+end_time = 5.0
+engine = "steps"
+[steps]
+step = {step}
+"""
+THERMOSTAT = '[thermostat]\nname = "langevin"\ndamping = 1.0\ntemperature = 1000.0'
+
+
+@pytest.mark.parametrize(
+    ("temperature", "step", "more", "potentials"),
+    [
+        (1.0, 0.005, "", []),
+        (10.0, 0.005, "", []),
+        (20.0, 0.005, "", [1]),  # bonds of such a run are torn at t 3.7
+        (100.0, 0.005, "", [0, 1]),  # at t 0.015; without bonds a force is not a number at t 0.8
+        (100.0, 0.0025, "", [1]),
+        (1.0, 0.005, THERMOSTAT, [0, 1]),
+    ],
+)
+def test_beads_too_hot_for_their_steps_are_told_of(tmp_path, temperature, step, more, potentials):
+    (tmp_path / "in.toml").write_text(SOFT.format(temperature=temperature, step=step, more=more))
+    lines = cautions(load_config(tmp_path / "in.toml"))
+    hottest = 1000 if more else temperature
+    assert [f"potential[{k}] makes steps longer than" in line for k, line in zip(potentials, lines, strict=True)] == (
+        [True] * len(potentials)
+    )
+    assert all(line.startswith(f"steps.step = {step:g} is long for temperature {hottest:g}: ") for line in lines)
+
+
+@pytest.mark.parametrize(("tolerance", "refused"), [(1e-30, True), (1e-16, True), (1e-15, False)])
+def test_contacts_are_not_solved_beyond_round_off(tmp_path, tolerance, refused):
+    text = CHAINS.format(end='1.0\nengine = "steps"', output="", propagator=f"tolerance = {tolerance}", molecule="")
+    (tmp_path / "in.toml").write_text(text + '[steps]\nstep = 0.01\nintegrator = "contact"\n')
+    if refused:
+        with pytest.raises(ConfigError, match="propagator.tolerance: .* is below the round-off of speeds"):
+            load_config(tmp_path / "in.toml")
+    else:
+        load_config(tmp_path / "in.toml")

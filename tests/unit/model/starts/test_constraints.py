@@ -5,15 +5,19 @@ import pytest
 
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.starts.constraints import (
+    DENSE,
     NotConverged,
+    along,
     constraint_rank,
     degrees_of_freedom,
+    matrix,
     project_group,
     project_group_velocities,
     project_positions,
     project_velocities,
+    solve,
+    solve_iterated,
 )
-from hpcchain.model.starts.tension import DENSE, along, matrix, solve, solve_iterated
 from hpcchain.model.system import Topology
 
 COMPLETE = [[i, j] for i in range(5) for j in range(i + 1, 5)]

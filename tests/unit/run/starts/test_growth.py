@@ -21,13 +21,13 @@ from hpcchain.run.starts.growth import (
     LONGEST_STEP,
     Growth,
     Jammed,
+    Stall,
     crossing_size,
     grown_system,
     thermal_time,
     with_short_steps,
 )
 from hpcchain.run.starts.growth_file import GrowthFile
-from hpcchain.run.starts.stalls import Stall
 
 RINGS = """
 [box]
