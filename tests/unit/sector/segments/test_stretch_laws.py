@@ -34,6 +34,14 @@ def wells(system, **more):
     return with_extended(system, potentials=[{"types": pair} | WELLS for pair in pairs], **more)
 
 
+def wet(system, **more):
+    """Let the beads that `wells` are for form bridges."""
+    names = system.topology.type_names[:12]
+    bridge = {"distances": [1.3], "energies": [0.0], "bridge": 0.2}
+    tables = [{"types": [a, b]} | bridge for k, a in enumerate(names) for b in names[k:]]
+    return with_extended(system, potentials=tables, **more)
+
+
 def shaft(seed):
     """Return chains in a vertical cylinder that narrows, with a floor that rises, under gravity."""
     cylinder = wall_table(
@@ -90,6 +98,7 @@ def spinning(seed, **more):
 
 CASES = {
     "wells": lambda seed: wells(crowd(seed)),
+    "wet": lambda seed: wet(crowd(seed)),
     "a shaft": shaft,
     "everything": everything,
     "a bath": bath,
