@@ -228,6 +228,20 @@ def test_a_chain_pulled_through_its_own_well_is_moved_as_a_whole():
     np.testing.assert_allclose(total[1], total[0], rtol=0, atol=1e-11)
 
 
+@pytest.mark.long
+def test_a_bead_sticks_to_a_long_chain_as_to_a_whole_one():
+    """It leaves one bead of the chain, and is caught by the next two."""
+    system = wet(line(100, [([56.66, 17.5, 17.17], [0.0, 1.0, 0.0])], bend=0.25, seed=1))
+    whole, parts = (Engine(one, log_events=True) for one in (system, in_parts(system)))
+    for engine in (whole, parts):
+        assert engine.advance(3.5)
+    told, found = whole.drain_events(), parts.drain_events()
+    assert told["kind"].tolist() == found["kind"].tolist() == [0, 3, 0, 0, 4]
+    np.testing.assert_array_equal(found["bead"], told["bead"])
+    for name in ("time", "impulse"):
+        np.testing.assert_allclose(found[name], told[name], rtol=0, atol=1e-11)
+
+
 def test_chains_with_limits_of_their_own_move_as_wholes():
     system = in_parts(crowd(5))
     limited = with_extended(system, distance_limits=[[], [[2, 0.9, 2.1]], *[[]] * 41])
