@@ -172,7 +172,7 @@ def _contact_across(s, k, i, j, law, border, rate, e, e_t, a, b, one):
 def _contact_of(s, i, j, a, b, one, border, rate, e, e_t):
     """Return the Contact of two sides; KICK is that of a unit impulse along the normal where none is across it."""
     n, k = s.normals[L.CONTACT_NORMAL], np.int64(L.CONTACT_NORMAL)
-    law = np.int64(law_of(s, j, border, rate, e_t))
+    law = np.int64(law_of(s, i, j, border, rate, e_t))
     if s.extended is not None:
         if pushes_across(law):
             return _contact_across(s, k, i, j, law, border, rate, e, e_t, a, b, one)

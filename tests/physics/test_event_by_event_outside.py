@@ -1,4 +1,4 @@
-"""What events keep and change, one by one: wells and limits, walls that move, shapes, fixed beads, drawn velocities.
+"""What events keep and change, one by one: wells, limits, bridges, moving walls, shapes, fixed beads, drawn velocities.
 
 As in `test_event_by_event`: the engine's beads just before and just after each event, and what the log says of it.
 `--long` looks at a hundred thousand.
@@ -10,6 +10,7 @@ import pytest
 from hpcchain.layout import arrays as L
 from hpcchain.sector.serial import Engine
 from tests.support.extended import (
+    bridges,
     distance_limits,
     fixed_beads,
     gravity,
@@ -25,13 +26,18 @@ from tests.support.gases import gas
 KINDS = ["monomer", "chain3", "dimer", "monomer", "ring", "chain5", "monomer", "dimer"]
 PART = 300
 """Events of one system; then comes the next."""
-WALL, DRAWN = 1, 6
+WALL, LEFT, DRAWN = 1, 3, 6
 """Kinds of events in the log."""
 
 
 def wells(rng, system):
     """Add steps of potentials, and limits of distances."""
     return distance_limits(rng, step_potentials(rng, system))
+
+
+def wet(rng, system):
+    """Let beads form bridges, and limit distances."""
+    return distance_limits(rng, bridges(rng, system))
 
 
 def walls(rng, system):
@@ -51,7 +57,7 @@ def drawn(rng, system):
     return thermostat(rng, system)
 
 
-SORTS = {"wells": wells, "walls": walls, "fixed": fixed, "drawn": drawn}
+SORTS = {"wells": wells, "wet": wet, "walls": walls, "fixed": fixed, "drawn": drawn}
 
 
 def system_of(sort, seed):
@@ -93,6 +99,12 @@ def wall_of(system, code):
     return {wall["side"]: wall for wall in given}.get(L.SIDE_NAMES[number], {})
 
 
+def bridge_of(system, row):
+    """Return the energy that breaking the bridge of the two beads of an event takes, 0 where they form none."""
+    types = {system.topology.type_names[k] for k in system.topology.bead_type[row["bead"]]}
+    return next((one.bridge or 0.0 for one in system.physics.extended.potentials if {*one.types} == types), 0.0)
+
+
 def normal(system, row, x):
     """Return the unit normal of a row of the log, towards its first bead."""
     i, j = row["bead"]
@@ -132,7 +144,8 @@ def check_impulse(system, row, before, after, kept):
     change = after.kinetic - before.kinetic
     assert change == pytest.approx(gained, abs=1e-8 * speed**2)
     if row["kind"] > WALL:
-        assert change == pytest.approx(before.potential - after.potential, abs=1e-10 * speed**2)
+        lost = bridge_of(system, row) if row["kind"] == LEFT else 0.0
+        assert change == pytest.approx(before.potential - after.potential - lost, abs=1e-10 * speed**2)
         return
     assert row["impulse"] > 0.0
     e = wall.get("restitution", kept) if j < 0 else kept
@@ -178,7 +191,7 @@ def look_at(sort, seed, most):
     return seen
 
 
-KINDS_OF = {"wells": (0, 1, 2, 3, 4, 5), "walls": (0, 1), "fixed": (0, 1), "drawn": (0, 1, 6)}
+KINDS_OF = {"wells": (0, 1, 2, 3, 4, 5), "wet": (0, 1, 3, 4, 5), "walls": (0, 1), "fixed": (0, 1), "drawn": (0, 1, 6)}
 
 
 @pytest.mark.parametrize("sort", SORTS)

@@ -13,6 +13,7 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from tests.support.extended import (
+    bridges,
     coefficients,
     crowd,
     distance_limits,
@@ -35,6 +36,7 @@ END = 4.0
 ADDITIONS = {
     "coefficients": (coefficients, gravity, sides, thermostat),
     "steps": (step_potentials, distance_limits),
+    "wet": (bridges, rule, distance_limits, coefficients, sides),
     "everything": (
         exclusion,
         gravity,

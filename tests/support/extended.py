@@ -36,6 +36,17 @@ def step_potentials(rng, system):
     return with_extended(system, potentials=tables)
 
 
+def bridges(rng, system):
+    """Let beads of some of the types form liquid bridges as they touch."""
+    names, tables = system.topology.type_names, []
+    for k, a in enumerate(names):
+        for b in names[k:]:
+            if rng.random() < 0.7:
+                own = {"distances": [float(rng.uniform(0.85, 1.6))], "bridge": float(rng.exponential(0.3))}
+                tables.append({"types": [a, b], "energies": [0.0]} | own)
+    return with_extended(system, potentials=tables)
+
+
 def distance_limits(rng, system):
     """Add limits of distances over two and three bonds, in some molecules, that their starts satisfy."""
     topology, limits = system.topology, []

@@ -110,6 +110,7 @@ CAPABILITIES = (
     Capability(
         'potential, name "steps"', lambda config, _: any(one.name == "steps" for one in config.potentials), EXACT
     ),
+    Capability('potential, name "wet"', lambda config, _: any(one.name == "wet" for one in config.potentials), EXACT),
     Capability(
         "molecule.distance_limits",
         lambda _, kind: bool(kind.distance_limits),

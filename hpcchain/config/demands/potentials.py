@@ -137,7 +137,7 @@ def check_step_potentials(config: Config) -> None:
         for name in one.types or ():
             if largest and name not in largest:
                 raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(largest)}")
-        distances = required(one.distances)
+        distances, key = one.edges, f"{where}.distances" if one.distances else f"{where}.distance"
         for pair in type_pairs(one.types, list(largest)):
             if pair in taken:
                 raise Wrong(f"{where}: pairs of {pair[0]} and {pair[1]} have potential[{taken[pair]}] already")
@@ -145,10 +145,10 @@ def check_step_potentials(config: Config) -> None:
             contact = 0.5 * (largest[pair[0]] + largest[pair[1]]) if largest else 0.0
             if distances[0] <= contact * (1.0 + CLOSEST):
                 raise Wrong(
-                    f"{where}.distances: {distances[0]:g} is not beyond the contact distance {contact:g} of "
+                    f"{key}: {distances[0]:g} is not beyond the contact distance {contact:g} of "
                     f"{pair[0]} and {pair[1]}; enlarge it"
                 )
-        require_long_sides(config, f"{where}.distances", distances[-1])
+        require_long_sides(config, key, distances[-1])
 
 
 def largest_of_types(config: Config) -> dict[str, float]:
@@ -252,7 +252,7 @@ def four_in_a_row(bond: float, low: float, high: float) -> tuple[float, float]:
     return max(float(nearest), 0.0), float(np.hypot(bond - 2.0 * bond * np.cos(last), 2.0 * bond * np.sin(last)))
 
 
-PAIRS, BONDS = ("lennard-jones", "wca"), ("harmonic", "fene")
+PAIRS, BONDS, OF_EVENTS = ("lennard-jones", "wca"), ("harmonic", "fene"), ("steps", "wet")
 Types: TypeAlias = frozenset[str]
 """Of the two beads of a bond, one where they are equal."""
 WCA = 2.0 ** (1.0 / 6.0)
@@ -433,7 +433,7 @@ def pairs_that_are_none(config: Config) -> list[str]:
             count[name] = count.get(name, 0) + kind.count * (kind.beads if len(kind.bead_types) == 1 else 1)
     lines = []
     for index, one in enumerate(config.potentials if config.molecules else ()):
-        if one.name != "steps" and sort_of(one) != "pairs":
+        if one.name not in OF_EVENTS and sort_of(one) != "pairs":
             continue
         few = sum(count.values()) < 2 if one.types is None else len(set(one.types)) == 1 and count[one.types[0]] < 2
         if few:

@@ -421,15 +421,15 @@ class PotentialSection(Section):
     section = "potential"
     name: str = key(
         REQUIRED,
-        Choice(("lennard-jones", "wca", "harmonic", "fene", "center", "module", "steps")),
+        Choice(("lennard-jones", "wca", "harmonic", "fene", "center", "module", "steps", "wet")),
         'engine "steps": of pairs (the first two), of bonds, of beads about a place; module: a function of your own; '
-        'engine "events": steps, square wells and shoulders of pairs',
+        'engine "events": steps, square wells and shoulders of pairs; wet, their bridges',
     )
     types: tuple[str, ...] | None = key(
         ABSENT,
         Each(NAME, 2),
         "pairs, bonds: the two types of beads; all when left out",
-        of=("lennard-jones", "wca", "harmonic", "fene", "module", "steps"),
+        of=("lennard-jones", "wca", "harmonic", "fene", "module", "steps", "wet"),
     )
     epsilon: float | None = key(
         ABSENT,
@@ -483,6 +483,17 @@ class PotentialSection(Section):
         "steps: the whole energy between one distance and the next smaller one [mass length^2 / time^2]",
         of=("steps",),
     )
+    distance: float | None = key(
+        ABSENT, LENGTH, "wet: distance beyond contact at which a bridge breaks [length]", of=("wet",)
+    )
+    energy: float | None = key(
+        ABSENT, Number(least=0.0), "wet: energy that breaking it takes [mass length^2 / time^2]", of=("wet",)
+    )
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """Distances beyond contact at which pairs have events; none but of steps and bridges [length]."""
+        return self.distances or (() if self.distance is None else (self.distance,))
 
 
 @dataclass(frozen=True, kw_only=True)

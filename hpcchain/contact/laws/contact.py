@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from hpcchain.jit.decorators import inlined
 
-SMOOTH, ROUGH, THERMAL, STEP = range(4)
+SMOOTH, ROUGH, THERMAL, STEP, WET = range(5)
 """Codes of laws."""
 HARD, INNER, OUTER = range(3)
 """What two beads have met: their surfaces, or the nearer or farther distance that their potential or limits have."""
@@ -21,7 +21,7 @@ class Contact(NamedTuple):
     i, j : int
         Rows of the beads; j < 0 is a wall's code.
     law, border : int
-        SMOOTH … STEP; HARD … OUTER.
+        SMOOTH … WET; HARD … OUTER.
     rate, mass : float
         Rate of the gap [length / time]; n . K n [1 / mass], but where K is in `matrix`.
     ux, uy, uz : float

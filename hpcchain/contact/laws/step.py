@@ -36,7 +36,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import radius_of, series_order
 from hpcchain.model.physics.extended import LEVELS
-from hpcchain.model.physics.step_potentials import PAIRS, TYPES
+from hpcchain.model.physics.step_potentials import BRIDGE, ENERGIES, PAIRS, TYPES
 
 ENTERED, LEFT, TURNED_BACK, LIMIT = 2.0, 3.0, 4.0, 5.0
 """Kinds of events in the log."""
@@ -134,8 +134,8 @@ def borders(s, i, j, limits):
     if begin > 0:
         steps = np.int64(s.potential[begin])
         level = level_of(s, i, s.bead_id[j])
-        at = begin + 2 + steps  # distance between levels 0 and 1
-        if level < steps:
+        at = begin + ENERGIES + steps + 1  # distance between levels 0 and 1
+        if level < steps and s.potential[begin + BRIDGE] < 0.0:
             inner = s.potential[at + level]
         if level > 0:
             outer = s.potential[at + level - 1]
@@ -325,7 +325,12 @@ def outcome(s, c):
     if limited:
         return _along(-2.0 * c.rate / c.mass, LIMIT)
     beyond = level + 1 if c.border == INNER else level - 1
-    height = s.potential[begin + 1 + beyond] - s.potential[begin + 1 + level]
+    return cross(s, c, s.potential[begin + ENERGIES + beyond] - s.potential[begin + ENERGIES + level], beyond)
+
+
+@kernel
+def cross(s, c, height, beyond):
+    """Return the Outcome of a step of this height; where the beads cross it, write down the level beyond."""
     impulse, crossed = step_impulse(c.rate, height, c.mass)
     if not crossed:
         return _along(impulse, TURNED_BACK)

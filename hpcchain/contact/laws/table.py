@@ -6,8 +6,8 @@ A new law of one contact has a module, a code in `contact`, a row of LAWS, and a
 
 from typing import NamedTuple
 
-from hpcchain.contact.laws import rough, smooth, step, thermal
-from hpcchain.contact.laws.contact import HARD, ROUGH, SMOOTH, STEP, THERMAL, parts
+from hpcchain.contact.laws import rough, smooth, step, thermal, wet
+from hpcchain.contact.laws.contact import HARD, OUTER, ROUGH, SMOOTH, STEP, THERMAL, WET, parts
 from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 
@@ -37,6 +37,7 @@ class Law(NamedTuple):
 
 
 LAWS = (
+    Law("wet", NORMAL, ('potential, name "wet"',), "Wet grains"),
     Law("step", NORMAL, ('potential, name "steps"', "molecule.distance_limits"), "Potentials with steps and limits"),
     Law("thermal", FULL, ("wall.temperature",), "Walls with a temperature"),
     Law("rough", FULL, ("contact.tangential_restitution", "wall.tangential_restitution"), "Rough spheres"),
@@ -52,12 +53,14 @@ BESIDE = (
 
 
 @kernel
-def law_of(s, j, border, rate, e_t):
-    """Return the code of the law of a contact with bead or wall j.
+def law_of(s, i, j, border, rate, e_t):
+    """Return the code of the law of a contact of bead i with bead or wall j.
 
     Hard surfaces that part already can but be given back what was lost, which smooth ones are.
     """
     if s.extended is not None:
+        if border == OUTER and wet.breaks(s, i, j):
+            return WET
         if border != HARD:
             return STEP
         if not parts(border, rate):
@@ -85,6 +88,8 @@ def outcome(s, c):
 @outlined
 def _beyond_smooth(s, c):
     """Do what `outcome` does in runs with more than smooth hard beads."""
+    if c.law == WET:
+        return wet.outcome(s, c)
     if c.law == STEP:
         return step.outcome(s, c)
     if c.law == THERMAL:

@@ -129,7 +129,7 @@ class ThermostatConstants:
 
 @dataclass(frozen=True)
 class StepPotential:
-    """A potential of two types of beads that is constant between distances.
+    """A potential of two types of beads that is constant between distances, or what a bridge between them is.
 
     Attributes
     ----------
@@ -138,11 +138,14 @@ class StepPotential:
         Of its steps, ascending [length].
     energies : tuple of float
         Of pairs that are nearer than each distance, and not nearer than the one before [mass length^2 / time^2].
+    bridge : float or None
+        Of wet grains: energy that is lost when a bridge breaks, at the one distance. Their pairs have the energy 0.
     """
 
     types: tuple[str, ...]
     distances: tuple[float, ...]
     energies: tuple[float, ...]
+    bridge: float | None = None
 
 
 class DistanceLimit(NamedTuple):
@@ -262,7 +265,11 @@ class ExtendedPhysics:
         """Return the table of what is there."""
         defaults = {each.name: each.default for each in fields(self)}
         found = {name: one for name, one in asdict(self).items() if getattr(self, name) != defaults[name]}
-        for name, left_out in (("pairs", NOT_OF_EVENTS), ("walls", ("tangential_restitution",))):
+        for name, left_out in (
+            ("pairs", NOT_OF_EVENTS),
+            ("potentials", ("bridge",)),
+            ("walls", ("tangential_restitution",)),
+        ):
             if name in found:
                 found[name] = [_without(one, *left_out) for one in found[name]]
         return {name: _plain(one) for name, one in found.items()}

@@ -29,10 +29,11 @@ def not_one_volume(physics: Physics) -> bool:
 
 
 def loses_energy(physics: Physics) -> bool:
-    """Whether contacts with some wall take energy."""
+    """Whether contacts with some wall, or bridges that break, take energy."""
     walls = physics.extended.walls
     tangential = [wall.tangential_restitution for wall in walls]
     rubs = any(e is not None and abs(e) < 1.0 for e in tangential)
+    rubs = rubs or any(one.bridge for one in physics.extended.potentials)
     return rubs or any(0.0 <= wall.restitution < 1.0 for wall in walls)
 
 

@@ -1,12 +1,13 @@
-"""Potentials that are constant between distances, and limits of distances inside molecules: tables for kernels.
+"""Potentials constant between distances, bridges of wet grains, limits of distances in molecules: tables for kernels.
 
 A pair of beads is on a level: 0 beyond the greatest distance of its potential, one more within each smaller one. It is
 on that level because it has crossed the distances in between; where the two beads are tells it at the start alone.
+A pair of wet grains is on level 1 while it has a bridge.
 
 The table `potential` of a sector begins with the number of types T; then, for each pair of types (a, b) at
-PAIRS + a T + b, where its table begins, 0 where it has none. A table: the number n of steps; the energies of levels
-0 ... n; the distances between levels 0 and 1, 1 and 2, ..., n - 1 and n. At the end are all distances of all records,
-and their number.
+PAIRS + a T + b, where its table begins, 0 where it has none. A table: the number n of steps; at BRIDGE the energy that
+breaking a bridge takes, NO_BRIDGE where there are none; from ENERGIES on those of levels 0 ... n; the distances between
+levels 0 and 1, 1 and 2, ..., n - 1 and n. At the end are all distances of all records, and their number.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 TYPES, PAIRS = 0, 1
 """Indices of `potential`."""
+BRIDGE, ENERGIES = 1, 2
+"""Indices of one table in it."""
+NO_BRIDGE = -1.0
 CLOSEST = 1e-6
 """How far apart, relative, distances of one potential must be, so that which was met is never in doubt."""
 
@@ -48,7 +52,8 @@ def potential_table(topology: Topology, physics: Physics) -> np.ndarray:
     for one in given:
         a, b = (names.index(name) for name in one.types)
         steps = len(one.distances)
-        table = np.array([steps, 0.0, *one.energies[::-1], *one.distances[::-1]])
+        bridge = NO_BRIDGE if one.bridge is None else one.bridge
+        table = np.array([steps, bridge, 0.0, *one.energies[::-1], *one.distances[::-1]])
         head[PAIRS + a * count + b] = head[PAIRS + b * count + a] = end
         tables.append(table)
         end += len(table)
@@ -142,7 +147,7 @@ def potential_energies(
     if len(codes):
         types = int(table[TYPES])
         begin = table[PAIRS + own[rows] * types + other_type(codes // LEVELS - 1)].astype(np.int64)
-        np.add.at(found, rows, 0.5 * table[begin + 1 + codes % LEVELS])
+        np.add.at(found, rows, 0.5 * table[begin + ENERGIES + codes % LEVELS])
     return found
 
 
@@ -152,7 +157,11 @@ def potentials_problem(given: tuple[StepPotential, ...], topology: Composition |
     for one in given:
         if not all(isinstance(each, tuple) for each in (one.types, one.distances, one.energies)):
             return "have not just types, distances and energies"
-        problem = steps_problem(one.distances, one.energies)
+        problem = (
+            steps_problem(one.distances, one.energies)
+            if one.bridge is None
+            else bridge_problem(one.distances, one.energies, one.bridge)
+        )
         if problem:
             return problem
         if len(one.types) != 2 or not set(one.types) <= set(topology.type_names):
@@ -175,6 +184,16 @@ def steps_problem(distances: Sequence[float], energies: Sequence[float]) -> str 
         return f"distances: {[*distances]} do not ascend from above 0, each by a millionth at least"
     if any(a == b for a, b in zip(energies, [*energies[1:], 0.0], strict=True)):
         return f"energies: {[*energies]} has a step of no height; leave that distance out"
+    return None
+
+
+def bridge_problem(distances: Sequence[float], energies: Sequence[float], bridge: float) -> str | None:
+    """Return what is wrong with the numbers of a bridge that a file has, "key: reason", or None."""
+    values = [*distances, bridge]
+    if not all(type(x) in (int, float) and np.isfinite(x) for x in values):
+        return "bridge: there is no energy, or no distance at which it breaks"
+    if len(distances) != 1 or [*energies] != [0.0] or min(values) < 0.0 or distances[0] == 0.0:
+        return "bridge: has an energy of 0 or more, and one distance, within which the energy is 0"
     return None
 
 

@@ -63,7 +63,7 @@ def wrong_level(
     separation = position[j] - position[i]
     separation -= np.where(box.boundary == PERIODIC, np.rint(separation / box.size), 0.0) * box.size
     distance = np.sqrt(np.einsum("ik,ik->i", separation, separation))
-    deep, shallow = (_levels(topology, physics, i, j, distance * (1.0 + off)) for off in (-NEARLY, NEARLY))
+    deep, shallow = (_levels(topology, physics, i, j, distance, off) for off in (-NEARLY, NEARLY))
     acts = ~_apart(topology, i, j)
     keys = rows * len(ids) + named
     sequence = np.argsort(keys)
@@ -90,14 +90,18 @@ def _near(box: Box, physics: Physics, position: np.ndarray) -> list[np.ndarray]:
     return [np.sort(np.column_stack(pair), axis=1) for pair in pairs] or [np.zeros((0, 2), dtype=np.int64)]
 
 
-def _levels(topology: Topology, physics: Physics, i: np.ndarray, j: np.ndarray, distance: np.ndarray) -> np.ndarray:
-    """Return on which level pairs of beads are by their distances."""
+def _levels(
+    topology: Topology, physics: Physics, i: np.ndarray, j: np.ndarray, distance: np.ndarray, off: float
+) -> np.ndarray:
+    """Return on which level pairs of beads are by their distances, enlarged by a part `off` of them."""
     names, of = bead_types(topology, physics)
     found = np.zeros(len(i), dtype=np.int64)
     for one in physics.extended.potentials:
+        if one.bridge is not None and off > 0.0:
+            continue  # the lowest level is asked for: beads may be near each other without a bridge
         a, b = (names.index(name) for name in one.types)
         mine = ((of[i] == a) & (of[j] == b)) | ((of[i] == b) & (of[j] == a))
-        found[mine] = (distance[mine, None] < np.array(one.distances)).sum(axis=1)
+        found[mine] = (distance[mine, None] * (1.0 + off) < np.array(one.distances)).sum(axis=1)
     return found
 
 

@@ -453,7 +453,10 @@ def stepping(config: Config) -> SteppedPhysics | None:
             PairConstants(one.types, one.restitution, None, None, one.friction) for one in config.contact.pairs
         ),
         walls={one.side: one.restitution for one in walls if one.side is not None and one.restitution is not None},
-        potentials=tuple(PotentialConstants(**vars(one)) for one in config.potentials),
+        potentials=tuple(
+            PotentialConstants(**{each.name: getattr(one, each.name) for each in fields(PotentialConstants)})
+            for one in config.potentials
+        ),
         gravity=config.external.gravity,
         thermostat=None if heat is None else ThermostatConstants(**vars(heat)),
         seed=config.initial.seed,
@@ -477,7 +480,7 @@ def beyond_smooth_beads(config: Config) -> ExtendedPhysics:
         rough=spinning(config) if config.is_rough else None,
         orientations=directed(config) if config.is_rough else (),
         potentials=tuple(
-            StepPotential(pair, required(one.distances), required(one.energies))
+            StepPotential(pair, one.edges, one.energies or (0.0,), one.energy)
             for one in config.potentials
             for pair in type_pairs(one.types, type_names(config.molecules))
         ),

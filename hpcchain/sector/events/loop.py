@@ -14,7 +14,7 @@ from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.meet_alone import meet_alone
 from hpcchain.sector.events.refresh import refresh_members, refresh_touched, set_back
 from hpcchain.sector.events.signs import sign_members
-from hpcchain.sector.events.together import ALONE, BACK
+from hpcchain.sector.events.together import ALONE, BACK, FULL
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import schedule_molecule
@@ -159,8 +159,9 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
         if depth > MOST_DEPTH:
             s.count[L.N_FAILED_BEAD] = holder
             return STUCK
-        if _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, windowed, is_straggler):
-            return LIST_FULL
+        status = _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, windowed, is_straggler)
+        if status != 0:
+            return TABLE_FULL if status == TABLE_FULL else LIST_FULL
     return PAUSED
 
 
@@ -196,6 +197,8 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
         status, met = meet(s, log_rows, holder, partner, crowded, is_straggler, ticks, remainder, depth)
         if status == BACK:
             return set_back(s, base)
+        if status == FULL:
+            return TABLE_FULL if refresh_touched(s, base) == 0 else LIST_FULL
         free = status == ALONE
         members = members if free else met
     if free:

@@ -19,7 +19,7 @@ from hpcchain.layout.segment_bits import is_part
 from hpcchain.sector.events.members import join
 from hpcchain.sector.events.note import graze, note, note_rootless
 from hpcchain.sector.events.stretch_sides import begin_stretch, bring_stretches
-from hpcchain.sector.events.together import AGAIN, ALONE, BACK, MET, company, share_of_law
+from hpcchain.sector.events.together import AGAIN, ALONE, BACK, FULL, MET, company, share_of_law
 from hpcchain.sector.segments.chain_centre import lever_of_sides, push_centre
 from hpcchain.sector.segments.close_begin import begin, close_rows
 from hpcchain.sector.segments.new_segment import two_segments
@@ -46,8 +46,9 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
     Returns
     -------
     status : int
-        MET; BACK where parts of long chains have to go back first (`speculation.rollback`); ALONE where single beads
-        are by themselves, and nothing was done: one code, `meet_alone`, does them all.
+        MET; BACK where parts of long chains have to go back first (`speculation.rollback`); FULL where a table of those
+        inside has no room; ALONE where single beads are by themselves, and nothing was done: one code, `meet_alone`,
+        does them all.
     members : int
         How many entries of `group` took part, but for those below 0; `renewed` has the rows with new segments.
     """
@@ -61,7 +62,7 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
     border = met(s, i, partner, distance)
     if crowded and border == HARD and not _meets_alone(s, partner, s.extended):
         status, members = company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, depth)
-        if status == MET or status == BACK:
+        if status == MET or status == BACK or status == FULL:
             return status, members
         if s.stretched is not None:
             if status == AGAIN:

@@ -65,7 +65,7 @@ def _part_extended(s, i, j, e, e_t):
     if j >= 0:
         distance, border = r, distance_met(s, i, j, r, s.extended)
     rate = _rate(s, i, j, x, y, z, r)
-    law = law_of(s, j, border, rate, e_t)
+    law = law_of(s, i, j, border, rate, e_t)
     if law == SMOOTH:
         if j < 0:
             return along_normal(_reflected(s, i, n, rate, e)), distance

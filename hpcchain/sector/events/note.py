@@ -7,6 +7,7 @@ whose order of summation does not matter. All carriers of contacts note theirs h
 import numpy as np
 
 from hpcchain.contact.falling import work_of_fixed
+from hpcchain.contact.laws.wet import form_bridge
 from hpcchain.contact.tc_model import begin_contact
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import wall_velocity
@@ -58,6 +59,7 @@ def note(s, log_rows, i, j, n, o, lx, ly, lz, ticks, remainder):
         set_struck(s.segment, j, 1)
         if o.kind == 0.0:
             begin_contact(s.par, s.segment, j)
+            form_bridge(s, i, j, s.extended)
         x, y, z = o.along * n[0] + o.x, o.along * n[1] + o.y, o.along * n[2] + o.z
         set_tensor(s.virial_tensor, x, y, z, lx, ly, lz)
         moment = x * lx + y * ly + z * lz

@@ -11,6 +11,7 @@ from hpcchain.contact.laws.contact import Outcome, along_normal
 from hpcchain.contact.laws.joint import Ties, tied_impulses
 from hpcchain.contact.laws.joint_rough import rub_together, tangential_impulse
 from hpcchain.contact.laws.variational import any_takes_law, discrete_share, keep_velocities
+from hpcchain.contact.laws.wet import bridges_fit
 from hpcchain.contact.separation import bead_offset
 from hpcchain.contact.virial import lever
 from hpcchain.jit.decorators import inlined, kernel, outlined
@@ -35,7 +36,7 @@ from hpcchain.sector.segments.close_begin import begin, close_rows
 from hpcchain.sector.segments.stretch import begin_all, last_row
 from hpcchain.sector.speculation.rollback import request_rollback, roll_back
 
-ALONE, AGAIN, MET, BACK = range(4)
+ALONE, AGAIN, MET, BACK, FULL = range(5)
 TIES_ROW = 2  # of the rows for contacts: those before it have the normal of the contact at hand, and scratch
 
 
@@ -56,7 +57,7 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
     -------
     status : int
         MET; BACK where parts of long chains have to go back first; ALONE where the contact is the only one, AGAIN if
-        its stretches are no more in the workspace.
+        its stretches are no more in the workspace; FULL where a bead has no room for the bridges that it may get.
     members : int
         As of `meet`.
     """
@@ -81,6 +82,8 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
     known = chains_known(s, core, members, ticks, remainder, depth, lower, higher)
     if known == GONE_BEYOND:
         return BACK, nobody
+    if not bridges_fit(s, found, s.extended):
+        return FULL, nobody
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, s.offset[k], s.member[k, L.MOL_TILES])

@@ -11,6 +11,7 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import is_part, start_depth
 from hpcchain.model.physics.extended import UNKNOWN
+from hpcchain.model.physics.step_potentials import BRIDGE, ENERGIES
 from hpcchain.propagators.interface import load_start, refresh
 from hpcchain.sector.events.meet_alone import between
 from hpcchain.sector.queue.tournament import queue_build
@@ -142,15 +143,15 @@ def _fill(s, i):
 def _note(s, i, j):
     """Write bead j into bead i's table if it is within a step of their potential; return whether there was room.
 
-    Two fixed beads have no potential energy: nothing of theirs ever changes, or what moves them does work that no
-    event counts.
+    No bridge is there at the start. Two fixed beads have no potential energy: nothing of theirs ever changes, or what
+    moves them does work that no event counts.
     """
     begin = potential_begin(s, i, j)
-    if begin == 0 or (inverse_mass(s, i) == 0.0 and inverse_mass(s, j) == 0.0):
+    if begin == 0 or s.potential[begin + BRIDGE] >= 0.0 or (inverse_mass(s, i) == 0.0 and inverse_mass(s, j) == 0.0):
         return True
     _, _, _, r = between(s, i, j)
     steps = np.int64(s.potential[begin])
     level = np.int64(0)
-    while level < steps and r < s.potential[begin + 2 + steps + level]:
+    while level < steps and r < s.potential[begin + ENERGIES + steps + 1 + level]:
         level += 1
     return set_level(s, i, s.bead_id[j], level) if level > 0 else True

@@ -1,4 +1,4 @@
-"""Keys of potentials with steps and of limits of distances: what is refused, what is written back."""
+"""Keys of potentials with steps, of bridges and of limits of distances: what is refused, what is written back."""
 
 import pytest
 
@@ -7,6 +7,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.model.starts.start import beyond_smooth_beads
 
 STEPS = {"name": '"steps"', "types": '["A", "A"]', "distances": "[1.5, 2.0]", "energies": "[-1.0, 0.5]"}
+WET = {"name": '"wet"', "distances": None, "energies": None, "distance": "1.5", "energy": "0.5"}
 LIMITS = "[{ separation = 2, least = 1.2, most = 1.9 }]"
 CHAIN = 'kind = "chain"\nbeads = 5\ncount = 3'
 
@@ -35,6 +36,12 @@ def written(folder, molecule='kind = "monomer"\ncount = 5', rest="", **potential
         ({"types": '["A", "B"]'}, "potential[0].types: 'B' is no type of beads; types are A"),
         ({"distances": "[1.5, 4.0]"}, "potential[0].distances: 4 is more than a third of the periodic side 9"),
         ({"epsilon": "1.0"}, 'potential[0].epsilon: means nothing for "steps"'),
+        (WET | {"distance": "0.9"}, "potential[0].distance: 0.9 is not beyond the contact distance 1 of A and A"),
+        (WET | {"distance": "4.0"}, "potential[0].distance: 4 is more than a third of the periodic side 9"),
+        (WET | {"distance": None}, 'potential[0].distance: is missing; "wet" needs it'),
+        (WET | {"energy": "-0.1"}, "potential[0].energy: -0.1 is out of range"),
+        (WET | {"distances": "[1.5]"}, 'potential[0].distances: means nothing for "wet"'),
+        ({"energy": "1.0"}, 'potential[0].energy: means nothing for "steps", only for wet'),
         (
             {"name": '"wca"', "distances": None, "energies": None, "epsilon": "1.0", "sigma": "1.0"},
             'potential: means nothing for run.engine "events"',
@@ -114,12 +121,22 @@ def test_two_potentials_of_a_pair_are_refused(tmp_path):
         load_config(path)
 
 
-def test_the_engine_of_steps_has_neither(tmp_path):
+@pytest.mark.parametrize("name, keys", [("steps", {}), ("wet", WET)])
+def test_the_engine_of_steps_has_neither(tmp_path, name, keys):
     rest = "[steps]\nstep = 0.01\n"
-    path = written(tmp_path, CHAIN, rest)
+    path = written(tmp_path, CHAIN, rest, **keys)
     path.write_text(path.read_text().replace("end_time = 1.0", 'end_time = 1.0\nengine = "steps"'))
-    with pytest.raises(ConfigError, match='"steps" is for run.engine "events"'):
+    with pytest.raises(ConfigError, match=f'"{name}" is for run.engine "events"'):
         load_config(path)
+
+
+def test_bridges_load_back(tmp_path):
+    config = load_config(written(tmp_path, types=None, **{key: WET[key] for key in WET}))
+    path = tmp_path / "again.toml"
+    path.write_text(config.to_toml())
+    assert load_config(path) == config
+    expected = {"types": ["A", "A"], "distances": [1.5], "energies": [0.0], "bridge": 0.5}
+    assert beyond_smooth_beads(config).table() == {"potentials": [expected]}
 
 
 def test_the_resolved_input_loads_back(tmp_path):

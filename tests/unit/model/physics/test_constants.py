@@ -13,7 +13,10 @@ EXTENDED = {
     "simultaneous": "moreau",
     "rough": {"tangential_restitution": -1.0, "seed": 3, "temperature": 1.0},
     "orientations": [True, False],
-    "potentials": [{"types": ["A", "A"], "distances": [1.5, 2.0], "energies": [-1.0, 0.5]}],
+    "potentials": [
+        {"types": ["A", "A"], "distances": [1.5, 2.0], "energies": [-1.0, 0.5]},
+        {"types": ["A", "B"], "distances": [1.5], "energies": [0.0], "bridge": 0.5},
+    ],
     "distance_limits": [[[2, 1.2, 1.9]], []],
     "gravity": [0.0, 0.0, -1.0],
     "walls": [WALL | {"velocity": 0.1, "temperature": 1.0, "restitution": -1.0, "tangential_restitution": 0.5}],

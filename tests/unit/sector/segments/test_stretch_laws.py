@@ -34,6 +34,14 @@ def wells(system, **more):
     return with_extended(system, potentials=[{"types": pair} | WELLS for pair in pairs], **more)
 
 
+def wet(system, **more):
+    """Let the beads that `wells` are for form bridges."""
+    names = system.topology.type_names[:12]
+    bridge = {"distances": [1.3], "energies": [0.0], "bridge": 0.2}
+    tables = [{"types": [a, b]} | bridge for k, a in enumerate(names) for b in names[k:]]
+    return with_extended(system, potentials=tables, **more)
+
+
 def shaft(seed):
     """Return chains in a vertical cylinder that narrows, with a floor that rises, under gravity."""
     cylinder = wall_table(
@@ -90,6 +98,7 @@ def spinning(seed, **more):
 
 CASES = {
     "wells": lambda seed: wells(crowd(seed)),
+    "wet": lambda seed: wet(crowd(seed)),
     "a shaft": shaft,
     "everything": everything,
     "a bath": bath,
@@ -217,6 +226,20 @@ def test_a_chain_pulled_through_its_own_well_is_moved_as_a_whole():
         v[engine.ids] = engine.frame(3.0)[1]
         total.append(v)
     np.testing.assert_allclose(total[1], total[0], rtol=0, atol=1e-11)
+
+
+@pytest.mark.long
+def test_a_bead_sticks_to_a_long_chain_as_to_a_whole_one():
+    """It leaves one bead of the chain, and is caught by the next two."""
+    system = wet(line(100, [([56.66, 17.5, 17.17], [0.0, 1.0, 0.0])], bend=0.25, seed=1))
+    whole, parts = (Engine(one, log_events=True) for one in (system, in_parts(system)))
+    for engine in (whole, parts):
+        assert engine.advance(3.5)
+    told, found = whole.drain_events(), parts.drain_events()
+    assert told["kind"].tolist() == found["kind"].tolist() == [0, 3, 0, 0, 4]
+    np.testing.assert_array_equal(found["bead"], told["bead"])
+    for name in ("time", "impulse"):
+        np.testing.assert_allclose(found[name], told[name], rtol=0, atol=1e-11)
 
 
 def test_chains_with_limits_of_their_own_move_as_wholes():
