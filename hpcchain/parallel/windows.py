@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 MOST_PASSES = 40
 PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched
 GROW = 1.5  # most that a window is longer than the one before
-AHEAD = 8.0  # windows for which molecules get new reference positions beforehand
+AHEAD = 12.0  # windows for which molecules get new reference positions beforehand
 LEAST_WINDOW, MOST_WINDOW = 2.0**-24, 2.0**40  # ticks
 MOVE_SECONDS = 4e-6  # that moving sectors is taken to cost a bead until it has been measured: all is chosen anew
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules

@@ -18,7 +18,7 @@ from hpcchain.errors import HpcchainError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import VACANT, WINDOW_EVENT, WINDOW_HISTORY, WINDOW_MATCH, WINDOW_NUMBER
 from hpcchain.parallel import windows
-from hpcchain.parallel.ghosts import manager, surroundings
+from hpcchain.parallel.ghosts import manager
 from hpcchain.sector import ghosted
 from hpcchain.sector.events import contact_event, loop, signs, simultaneous
 from hpcchain.sector.events.refresh import refresh
@@ -148,9 +148,7 @@ def no_room(put):
 
 @leak("nobody is told of new reference positions", "wide", "gas")
 def no_news(put):
-    put(surroundings.Surroundings, "cells_message", lambda old, self, rank, cells: np.zeros(0))
-    nobody = np.zeros(0, dtype=np.int64)
-    put(manager.GhostManager, "_newly_wanted", lambda old, self, moved, news: dict.fromkeys(news, nobody))
+    put(manager.GhostManager, "_newly_needed", lambda old, self, rank: np.zeros(0, dtype=np.int64))
 
 
 @leak("ghosts are not set back", "gas")

@@ -1,16 +1,10 @@
-"""Who owns which molecules, and who needs ghosts of which: chosen between windows, as molecules move.
+"""Who owns which molecules, and who has ghosts of which: chosen between windows, as molecules move.
 
-Each molecule has *skin*: a distance that none of its beads may go from its *reference position*, where it was when its
-skin was given. Ghosts are chosen so that none that is not one can touch an owned molecule while all stay in their
-skins; that they did is checked at the end of every window (`violation`), and a window in which one did not is taken
-back. Before one leaves its skin it gets a new reference position (`refresh_skins`), and ghosts that this makes
-necessary are added. Now and then everything is chosen anew (`rebuild_ghosts`): molecules go to the ranks whose sectors
-they are in, ghosts that have moved off are dropped. All this is in a frame that moves with the system (`setup.drift`).
-
-Where a rank's molecules may come to is a set of cells (`parallel.ghosts.reach`) within an extent, a box with a margin.
-All know all extents, six numbers each. Ranks whose extents have cells in common are *neighbours*, and tell each other
-which of these cells they may come to. What a rank keeps and sends so depends on its own molecules and its neighbours
-alone.
+Which ghosts a rank needs follows from where molecules may come to (`surroundings`), and that from their skins. That all
+stayed in them is checked at the end of every window (`violation`), and a window in which one did not is taken back.
+Before one leaves its skin it gets a new reference position (`refresh_skins`), and ghosts that this makes necessary are
+added. Now and then everything is chosen anew (`rebuild_ghosts`): molecules go to the ranks whose sectors they are in,
+ghosts that have moved off are dropped. All this is in a frame that moves with the system (`setup.drift`).
 """
 
 from __future__ import annotations
@@ -251,75 +245,26 @@ class GhostManager:
         self.skin_refreshes += 1
         self.skins.window = window
         leaving = np.flatnonzero(self.violation(now, until) > 0.0)
-        own = self.ghosted.ownership[leaving] == L.OWNED
-        rows, ghosts = leaving[own], leaving[~own]
-        self._give_skins(rows, now)
-        narrow = self.balls.skin[rows]
-        self.balls.skin[rows] = self.skins.widened(self.balls.some(rows), self.around)
-        fresh = self.around.mark(self.balls.some(rows))
-        near = rows[self.balls.skin[rows] == narrow]  # wider skins are clear of all that neighbours have told so far
-        cells = NOBODY if fresh is None else fresh
-        news = self.comm.exchange_known(
-            {rank: self.around.cells_message(rank, cells) for rank in self.around.neighbours},
-            sorted(self.around.neighbours),
-        )
-        wanted = self._newly_wanted(near, {rank: news[rank].astype(np.int64) for rank in self.around.neighbours})
-        admitted = self._send_ghosts(wanted)
-        failed = fresh is None or admitted is None
-        if not failed:
-            failed = not self._activate(np.concatenate([ghosts, admitted]), cells, now)
+        self._give_skins(leaving, now)
+        own = leaving[self.ghosted.ownership[leaving] == L.OWNED]
+        inside = self.around.mark(self.balls.some(own))
+        self.around.tell()
+        admitted = self._send_ghosts({rank: self._newly_needed(rank) for rank in self.around.neighbours})
+        failed = not inside or admitted is None or not self._activate(admitted, now)
         crowd = self.crowding > CROWDED * (len(self.ghosted.owned_beads) + self.ghosted.ghosts)
         return self.comm.maximum(np.array([float(failed), float(crowd)])).max() == 0.0
 
-    def _newly_wanted(self, moved: np.ndarray, news: dict) -> dict:
-        """Return rank -> rows of molecules that it needs from now on: of `moved`, or near where it has come to.
+    def _newly_needed(self, rank: int) -> np.ndarray:
+        """Return the rows of owned molecules that a neighbour needs from now on and does not hold."""
+        rest = self.ghosted.owned[self.lending.to(rank)[self.ghosted.owned] == 0]
+        needed = np.sort(rest[self.around.needed_by(rank, self.balls.some(rest))])
+        return self.ghosted.whole_chains(needed)
 
-        All owned molecules are looked at once, for the cells of all neighbours together; each neighbour's are compared
-        with what is left.
-
-        Parameters
-        ----------
-        moved : (k,) int64 array
-            Rows of owned molecules that have come nearer to neighbours' cells.
-        news : dict of rank -> (n,) int64 array
-            Cells that a neighbour's molecules may come to since now, by their indices in what is common with it.
-        """
-        since, here = self.around.take(news)
-        coming = self.ghosted.owned[self.around.near_cells(here, self.balls.some(self.ghosted.owned))]
-        return {
-            rank: self.ghosted.whole_chains(
-                self.around.wanted_since(rank, since[rank], self.balls, moved, coming, self.lending.to(rank))
-            )
-            for rank in news
-        }
-
-    def _activate(self, ghosts: np.ndarray, fresh: np.ndarray, now: tuple) -> bool:
-        """Give ghosts new skins, and wake dormant beads that may touch owned ones from now on.
-
-        Parameters
-        ----------
-        ghosts : (k,) int64 array
-            Rows.
-        fresh : (n,) int64 array
-            Cells that owned molecules may come to since now.
-        now : (float, float)
-
-        Returns
-        -------
-        bool
-            False if there was no room on the neighbour lists.
-        """
-        ghosted = self.ghosted
-        self._give_skins(ghosts, now)
-        dormant = ghosted.dormant
-        moved = np.zeros(len(ghosted.molecule_ids), dtype=bool)
-        moved[ghosts] = True
-        moved = moved[ghosted.molecule_rows(dormant)]
-        near = dormant[moved]
-        near = near[self.around.reaching(self.around.extent, self.around.bits, self._singly(near))]
-        rest = dormant[~moved]
-        coming = self.around.coming_to(self.around.cells.within(self.around.extent, fresh), self._singly(rest))
-        return ghosted.activate(np.concatenate([near, rest[coming]]), now)
+    def _activate(self, admitted: np.ndarray, now: tuple) -> bool:
+        """Give new ghosts skins, and wake beads that may touch owned ones from now on; False if lists have no room."""
+        self._give_skins(admitted, now)
+        dormant = self.ghosted.dormant
+        return self.ghosted.activate(dormant[self.around.needed_here(self._singly(dormant))], now)
 
     def _singly(self, beads: np.ndarray) -> Balls:
         """Return the Balls of beads, each of which is looked at on its own."""
@@ -399,10 +344,6 @@ class GhostManager:
         like = self.composition.prototype_of(self.composition.beads_of(own.molecule_ids))
         balls = Balls(own.position_now, self._reach_of(like), np.cumsum(size) - size, size, skin)
         self.around.look_around(balls, {rank for _, rank in self.demanded}, everything)
-        narrow, skin = skin, self.skins.widened(balls, self.around)
-        balls = balls._replace(skin=skin)
-        self.around.mark(balls.some(skin > narrow))
-        self.around.tell()
         wanted_by = {rank: self._wanted(rank, own.molecule_ids, balls) for rank in self.around.neighbours}
         received = self.comm.exchange_known(
             {rank: own.packed(self.composition, which).ravel() for rank, which in wanted_by.items()},
@@ -443,7 +384,7 @@ class GhostManager:
         radius = self._reach_of(self.composition.prototype_of(self.composition.beads_of(held.molecule_ids)))
         balls = Balls(held.position_now, radius, beads, np.ones_like(beads), np.repeat(skins, size)[beads])
         dormant = np.zeros(len(radius), dtype=bool)
-        dormant[beads] = ~self.around.reaching(self.around.extent, self.around.bits, balls)
+        dormant[beads] = ~self.around.needed_here(balls)
         return dormant
 
     def _build(self, held: MoleculeSet, ownership: np.ndarray, dormant: np.ndarray | None = None) -> None:
@@ -482,8 +423,9 @@ class GhostManager:
         """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""
         if self.everything:
             return np.ones(len(molecule_ids), dtype=bool)
-        reaching = self.around.reaching(self.around.neighbours[rank], self.around.theirs[rank], balls)
-        wanted = reaching | np.isin(molecule_ids, [m for m, asker in self.demanded if asker == rank])
+        wanted = self.around.needed_by(rank, balls) | np.isin(
+            molecule_ids, [m for m, asker in self.demanded if asker == rank]
+        )
         return wanted if self.classes.blocks is None else self.classes.blocks.whole_of(molecule_ids, wanted)
 
     def _store(self, rows: np.ndarray) -> MoleculeSet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Box
 
 FINEST = 0.5
-WORD = 32  # cells whose bits are kept together
-MOST_ALONG = 2**17  # cells along an axis, so that a cell's number is exact as a float64
+WORD = 32  # cells whose marks are kept together
+MOST_ALONG = 2**17  # cells along an axis: thin boxes may be very long
 
 
 class Lattice(NamedTuple):
@@ -114,24 +115,20 @@ class Cells:
                 length[c] = min(head, one.length[c])
         return Extent(low, length) if length.min() > 0 else Extent(low, np.zeros(3, dtype=np.int64))
 
-    def shared(self, extent: Extent, other: Extent, bits: np.ndarray) -> np.ndarray:
-        """Return the bits of an extent's cells as those of another extent, 0 where that has more."""
-        there = other.nothing()
-        if extent.size:
-            add_bits(bits, extent.low, extent.length, there, other.low, other.length, self.counts)
+    def shared(self, extent: Extent, other: Extent, marks: np.ndarray) -> np.ndarray:
+        """Return which cells of another extent are marked in this one, uint8; 0 where the other has more."""
+        there, flags = np.zeros(tuple(other.length), dtype=np.uint8), extent.flags(marks)
+        axes = zip(other.low, other.length, extent.low, extent.length, self.counts, strict=True)
+        for x, y, z in itertools.product(*(runs(*axis) for axis in axes)):
+            there[x[0], y[0], z[0]] = flags[x[1], y[1], z[1]]
         return there
-
-    def within(self, extent: Extent, cells: np.ndarray) -> np.ndarray:
-        """Return the indices that cells, by number in the whole box, have in an extent; those outside are left out."""
-        indices = np.empty(len(cells), dtype=np.int64)
-        return indices[: indices_within(cells, self.counts, extent.low, extent.length, indices)]
 
 
 @dataclass
 class Extent:
     """A box of cells, which may go through the boundary: along each axis the first cell and how many.
 
-    Sets of its cells are kept as bits, rows along the third axis, WORD of them in an unsigned integer.
+    Sets of its cells are kept as marks, a bit each: WORD of a row along the third axis in an unsigned integer.
     """
 
     low: np.ndarray
@@ -144,12 +141,24 @@ class Extent:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Of the bits: cells along two axes, and the unsigned integers that a row along the third takes."""
+        """Of marks: cells along two axes, and the unsigned integers that a row along the third takes."""
         return int(self.length[0]), int(self.length[1]), -(-int(self.length[2]) // WORD)
 
     def nothing(self) -> np.ndarray:
-        """Return the bits of no cells, (n,) uint32."""
-        return np.zeros(math.prod(self.shape), dtype=np.uint32)
+        """Return the marks of no cells, uint32 of three axes."""
+        return np.zeros(self.shape, dtype=np.uint32)
+
+    def flags(self, marks: np.ndarray) -> np.ndarray:
+        """Return which cells are marked, (cells along each axis) uint8."""
+        octets = marks.view(np.uint8).reshape(*marks.shape[:2], 4 * marks.shape[2])
+        return np.unpackbits(octets, axis=2, bitorder="little", count=int(self.length[2]))
+
+    def marks(self, flags: np.ndarray) -> np.ndarray:
+        """Return the marks of the cells for which `flags` are 1."""
+        nx, ny, words = self.shape
+        padded = np.zeros((nx, ny, words * WORD), dtype=np.uint8)
+        padded[:, :, : flags.shape[2]] = flags
+        return np.packbits(padded, axis=2, bitorder="little").view(np.uint32).reshape(self.shape)
 
 
 def shortest(layers: np.ndarray, count: int, wraps: bool, margin: int) -> tuple[int, int]:
@@ -178,48 +187,12 @@ def shortest(layers: np.ndarray, count: int, wraps: bool, margin: int) -> tuple[
     return int(layers[(at + 1) % len(layers)] - margin) % count, length
 
 
-@kernel
-def add_bits(bits, low, length, other, other_low, other_length, cells):
-    """Set, in another extent, the cells of an extent that are in both; see `mark_cells`."""
-    words, other_words = (length[2] + WORD - 1) // WORD, (other_length[2] + WORD - 1) // WORD
-    ahead = (other_low[2] - low[2]) % cells[2]
-    for kx in range(other_length[0]):
-        x = (kx + other_low[0] - low[0]) % cells[0]
-        for ky in range(other_length[1] if x < length[0] else 0):
-            y = (ky + other_low[1] - low[1]) % cells[1]
-            line, other_line = (x * length[1] + y) * words, (kx * other_length[1] + ky) * other_words
-            if y < length[1] and ahead == 0:
-                _add_words(bits, line, other, other_line, other_words, min(length[2], other_length[2]))
-            elif y < length[1]:
-                for kz in range(other_length[2]):
-                    z = (kz + ahead) % cells[2]
-                    if z < length[2] and (bits[line + z // WORD] >> np.uint32(z % WORD)) & np.uint32(1) != 0:
-                        other[other_line + kz // WORD] |= np.uint32(1) << np.uint32(kz % WORD)
-
-
-@inlined
-def _add_words(bits, line, other, other_line, other_words, number):
-    """Set those of a row's first cells that are set in another row."""
-    for k in range(min(other_words, (number + WORD - 1) // WORD)):
-        run = np.int64(bits[line + k])
-        if number - k * WORD < WORD:
-            run &= (np.int64(1) << (number - k * WORD)) - 1
-        other[other_line + k] = np.uint32(np.int64(other[other_line + k]) | run)
-
-
-@kernel
-def indices_within(numbers, cells, low, length, indices):
-    """Write the indices in an extent of cells given by their numbers in the whole box; return how many are in it."""
-    count = 0
-    for k in range(len(numbers)):
-        row = numbers[k] // cells[2]
-        x = (row // cells[1] - low[0]) % cells[0]
-        y = (row % cells[1] - low[1]) % cells[1]
-        z = (numbers[k] % cells[2] - low[2]) % cells[2]
-        if x < length[0] and y < length[1] and z < length[2]:
-            indices[count] = (x * length[1] + y) * length[2] + z
-            count += 1
-    return count
+def runs(low: int, length: int, other_low: int, other_length: int, count: int) -> list:
+    """Return pairs of slices: where layers of one extent are in it and in another, along an axis of `count` layers."""
+    place = (low + np.arange(length) - other_low) % count
+    shared = np.flatnonzero(place < other_length)
+    parts = np.split(shared, np.flatnonzero(np.diff(place[shared] - shared)) + 1)
+    return [(slice(p[0], p[-1] + 1), slice(place[p[0]], place[p[-1]] + 1)) for p in parts if len(p)]
 
 
 @kernel
@@ -233,163 +206,100 @@ def spread(layers, lattice, position, radius):
 
 
 @kernel
-def mark_cells(bits, low, length, lattice, balls, fresh):
-    """Set the cells of an extent that molecules may come to.
+def mark_cells(marks, low, length, lattice, balls):
+    """Mark the cells of an extent that molecules may come to.
 
     Parameters
     ----------
-    bits : (n,) uint32 array
-        The extent's cells.
+    marks : uint32 array of three axes
     low, length : (3,) int64 arrays
         The extent.
     lattice : Lattice
     balls : Balls
-    fresh : (n,) int64 array
-        Receives the numbers, in the whole box, of cells that were not set before, as many as fit.
 
     Returns
     -------
-    int
-        How many were not set before; -1 if a cell lies outside the extent.
+    bool
+        Whether all cells that they may come to are in the extent.
     """
-    cells, position = lattice.cells, balls.position
-    new = 0
-    words = (length[2] + WORD - 1) // WORD
     for k in range(len(balls.first)):
         for i in range(balls.first[k], balls.first[k] + balls.size[k]):
             far = balls.radius[i] + balls.skin[k]
-            x0, x1 = _range(lattice, position, far, i, 0)
-            y0, y1 = _range(lattice, position, far, i, 1)
-            z0, z1 = _range(lattice, position, far, i, 2)
-            start = (z0 - low[2]) % cells[2]
-            ahead = min(z1 - z0 + 1, cells[2] - start)
-            again = z1 - z0 + 1 - ahead  # cells beyond the boundary, from where the box begins once more
-            if start + ahead > length[2] or again > length[2]:
-                return -1
-            wanting = _of_one_word(start, ahead, again)
-            dx = (x0 - low[0]) % cells[0]  # a division each here, none for each row of cells
-            from_y = (y0 - low[1]) % cells[1]
-            for _ in range(x0, x1 + 1):
-                dy = from_y
-                for _ in range(y0, y1 + 1):
-                    if dx >= length[0] or dy >= length[1]:
-                        return -1
-                    row = dx * length[1] + dy
-                    if wanting == 0 or wanting & ~np.int64(bits[row * words + start // WORD]) != 0:  # most are set
-                        new = _set_run(bits, row * words, start, ahead, low, length, cells, row, fresh, new)
-                        new = _set_run(bits, row * words, np.int64(0), again, low, length, cells, row, fresh, new)
-                    dy = dy + 1 if dy + 1 < cells[1] else np.int64(0)
-                dx = dx + 1 if dx + 1 < cells[0] else np.int64(0)
-    return new
+            across, x = _run(lattice, balls.position, far, low, i, 0)
+            along, from_y = _run(lattice, balls.position, far, low, i, 1)
+            up, z = _run(lattice, balls.position, far, low, i, 2)
+            ahead = min(up, lattice.cells[2] - z)  # then on from where the box begins once more
+            if z + ahead > length[2] or up - ahead > length[2]:
+                return False
+            for _ in range(across):
+                y = from_y
+                for _ in range(along):
+                    if x >= length[0] or y >= length[1]:
+                        return False
+                    _mark_row(marks[x, y], z, ahead)
+                    _mark_row(marks[x, y], np.int64(0), up - ahead)
+                    y = y + 1 if y + 1 < lattice.cells[1] else np.int64(0)  # cheaper than a division
+                x = x + 1 if x + 1 < lattice.cells[0] else np.int64(0)
+    return True
 
 
 @inlined
-def _of_one_word(start, ahead, again):
-    """Return the bits of a run of cells in the word where it begins, 0 where it is not all in one."""
-    if again > 0 or ahead <= 0 or start % WORD + ahead > WORD:
-        return np.int64(0)
-    return ((np.int64(1) << ahead) - 1) << (start % WORD)
-
-
-@inlined
-def _set_run(bits, line, start, number, low, length, cells, row, fresh, new):
-    at = start
-    left = number
-    while left > 0:
-        bit = at % WORD
-        some = min(left, WORD - bit)
-        run = ((np.int64(1) << some) - 1) << bit
-        before = np.int64(bits[line + at // WORD])
-        if run & ~before != 0:
-            bits[line + at // WORD] = np.uint32(before | run)
-            for b in range(bit, bit + some):
-                if (before >> b) & 1 == 0:
-                    if new < len(fresh):
-                        x = (row // length[1] + low[0]) % cells[0]
-                        y = (row % length[1] + low[1]) % cells[1]
-                        fresh[new] = (x * cells[1] + y) * cells[2] + (at - bit + b + low[2]) % cells[2]
-                    new += 1
+def _mark_row(row, start, number):
+    at, end = start, start + number
+    while at < end:
+        some = min(end - at, WORD - at % WORD)
+        row[at // WORD] |= np.uint32(((np.int64(1) << some) - 1) << (at % WORD))
         at += some
-        left -= some
-    return new
-
-
-@inlined
-def _any_in_run(bits, line, start, number):
-    found = np.int64(0)
-    at = start
-    left = number
-    while left > 0:
-        bit = at % WORD
-        some = min(left, WORD - bit)
-        found |= np.int64(bits[line + at // WORD]) & (((np.int64(1) << some) - 1) << bit)
-        at += some
-        left -= some
-    return found
 
 
 @kernel
-def reaches(bits, low, length, lattice, balls, hit):
-    """Set hit[k] where molecule k may come to a set cell of an extent; see `mark_cells`."""
+def reaches(marks, low, length, lattice, balls, hit):
+    """Set hit[k] where molecule k may come to a marked cell of an extent; see `mark_cells`."""
     for k in range(len(hit)):
-        if hit[k] == 0 and reaches_one(bits, low, length, lattice, balls, k):
-            hit[k] = 1
-
-
-@inlined
-def reaches_one(bits, low, length, lattice, balls, k):
-    """Whether molecule k may come to a set cell of an extent; see `mark_cells`."""
-    found = False
-    for i in range(balls.first[k], balls.first[k] + balls.size[k]):
-        if bead_reaches(bits, low, length, lattice, balls.position, balls.radius[i] + balls.skin[k], i):
-            found = True
-            break
-    return found
+        for i in range(balls.first[k], balls.first[k] + balls.size[k]):
+            far = balls.radius[i] + balls.skin[k]
+            if hit[k] == 0 and _reaches(marks, low, length, lattice, balls.position, far, i):
+                hit[k] = 1
 
 
 @kernel
-def bead_reaches(bits, low, length, lattice, position, far, i):
-    """Whether the box of half width `far` about bead i reaches a set cell of an extent; see `mark_cells`."""
+def _reaches(marks, low, length, lattice, position, far, i):
+    """Whether the box of half width `far` about bead i reaches a marked cell of an extent; see `mark_cells`."""
     cells = lattice.cells
-    words = (length[2] + WORD - 1) // WORD
-    x0, x1 = _range(lattice, position, far, i, 0)
-    if not _meets(x0, x1, low[0], length[0], cells[0]):
+    across, x = _run(lattice, position, far, low, i, 0)
+    if x >= length[0] and x + across <= cells[0]:
         return False
-    y0, y1 = _range(lattice, position, far, i, 1)
-    if not _meets(y0, y1, low[1], length[1], cells[1]):
+    along, from_y = _run(lattice, position, far, low, i, 1)
+    if from_y >= length[1] and from_y + along <= cells[1]:
         return False
-    z0, z1 = _range(lattice, position, far, i, 2)
-    start = (z0 - low[2]) % cells[2]
-    ahead = min(z1 - z0 + 1, cells[2] - start)
-    again = min(z1 - z0 + 1 - ahead, length[2])
-    ahead = min(ahead, length[2] - start)
-    of_word = _of_one_word(start, ahead, again)
-    found = np.int64(0)
-    dx = (x0 - low[0]) % cells[0]
-    from_y = (y0 - low[1]) % cells[1]
-    for _ in range(x0, x1 + 1):
-        dy = from_y
-        for _ in range(y0, y1 + 1 if dx < length[0] else y0):
-            line = (dx * length[1] + dy) * words
-            if dy < length[1] and of_word != 0:
-                found |= np.int64(bits[line + start // WORD]) & of_word
-            elif dy < length[1]:
-                found |= _any_in_run(bits, line, start, ahead)
-                found |= _any_in_run(bits, line, np.int64(0), again)
-            dy = dy + 1 if dy + 1 < cells[1] else np.int64(0)
-        if found != 0:
-            return True
-        dx = dx + 1 if dx + 1 < cells[0] else np.int64(0)
+    up, z = _run(lattice, position, far, low, i, 2)
+    ahead = min(up, cells[2] - z)
+    again, ahead = min(up - ahead, length[2]), min(ahead, length[2] - z)
+    for _ in range(across):
+        y = from_y
+        for _ in range(along if x < length[0] else 0):
+            if y < length[1] and (_any_marked(marks[x, y], z, ahead) or _any_marked(marks[x, y], np.int64(0), again)):
+                return True
+            y = y + 1 if y + 1 < cells[1] else np.int64(0)
+        x = x + 1 if x + 1 < cells[0] else np.int64(0)
     return False
 
 
-@kernel
-def _meets(first, last, low, length, n):
-    """Whether the cells first ... last and low ... low + length - 1 of n that wrap have one in common."""
-    if length == 0:
-        return False
-    lag = (first - low) % n
-    return lag < length or lag + last - first >= n
+@inlined
+def _any_marked(row, start, number):
+    found, at, end = np.int64(0), start, start + number
+    while at < end:
+        some = min(end - at, WORD - at % WORD)
+        found |= np.int64(row[at // WORD]) & (((np.int64(1) << some) - 1) << (at % WORD))
+        at += some
+    return found != 0
+
+
+@inlined
+def _run(lattice, position, far, low, i, c):
+    """Return how many layers a box reaches along an axis, and how far beyond an extent's first one they begin."""
+    first, last = _range(lattice, position, far, i, c)
+    return last - first + 1, (first - low[c]) % lattice.cells[c]
 
 
 @kernel

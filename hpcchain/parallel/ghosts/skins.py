@@ -8,14 +8,12 @@ import numpy as np
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
-    from hpcchain.parallel.ghosts.reach import Balls
-    from hpcchain.parallel.ghosts.surroundings import Surroundings
 
-LEAST = 0.4  # least skin, in contact distances
-WIDER = 0.9, 0.5  # skins, in contact distances, that molecules get where no neighbour's come near
-WIDEST = 2.0  # the same where they are far
-FAST = 2.0  # molecules faster than this times the typical speed get more, for as long as such a one has the least
-WINDOWS = 4.0  # windows for which a molecule's skin is enough at its present speed
+LEAST = 0.4  # least skin [contact distances]
+LASTING = 12.0  # windows that a skin is to last at the present speed, where it need not be wider than WIDE for that
+WIDE = 1.0  # [contact distances]
+WINDOWS = 4.0  # windows that it is to last at the present speed however wide it gets
+EASY = 8.0  # windows at the typical speed that the least skins last for, where windows are easy
 
 
 class Skins:
@@ -60,34 +58,15 @@ class Skins:
     def for_speeds(self, molecules: np.ndarray, fastest: np.ndarray) -> np.ndarray:
         """Return the skins of molecules, (k,) int64 global numbers, by the speeds of their fastest beads, (k,) float64.
 
-        Speeds are in length / time, skins in lengths.
+        Speeds are in length / time, skins in lengths. A slow molecule is taken to get the typical speed soon.
         """
-        life = LEAST * self.contact / (FAST * self.typical) if self.typical > 0.0 else 0.0
-        return np.maximum(self._least(molecules), fastest * max(life, WINDOWS * self.window))
+        way = self.window * np.maximum(fastest, self.typical)  # in a window
+        lasting = np.maximum(np.minimum(LASTING * way, WIDE * self.contact), WINDOWS * way)
+        return np.maximum(self._least(molecules), lasting)
 
     def easy_window(self, typical: float) -> float:
         """Return how long windows are at most for which the least skins do, at a typical speed of beads."""
-        return LEAST * self.contact / (FAST * typical * WINDOWS) if typical > 0.0 else np.inf
-
-    def widened(self, balls: Balls, around: Surroundings) -> np.ndarray:
-        """Return the skins of owned molecules, wider where no neighbour's molecules come near.
-
-        As much is left free besides as those may be widened by: so wider skins never make ghosts necessary.
-
-        Parameters
-        ----------
-        balls : Balls
-            With the skins so far.
-        around : Surroundings
-        """
-        widest = np.minimum(balls.skin + 0.5 * around.rooms(balls), WIDEST * self.contact)
-        skin, left = np.maximum(balls.skin, widest), np.flatnonzero(widest < max(WIDER, default=0.0) * self.contact)
-        for wider in WIDER:
-            wide = np.maximum(skin[left], wider * self.contact)
-            taken = around.near(balls.some(left)._replace(skin=2.0 * wide - balls.skin[left]))
-            skin[left[~taken]] = wide[~taken]
-            left = left[taken]
-        return skin
+        return LEAST * self.contact / (EASY * typical) if typical > 0.0 else np.inf
 
     def give_more(self, molecules: np.ndarray, least: np.ndarray) -> None:
         """Give molecules, (k,) int64 global numbers, at least so wide a skin from now on, (k,) float64 [length]."""

@@ -19,7 +19,7 @@ from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.setup.drift import place_in_frame
 from tests.support.gases import gas
 
-WINDOW, WINDOWS, RANKS = 0.05, 60, 3
+WINDOW, RANKS = 0.05, 3
 KINDS = ["chain10", "monomer", "chain10", "dimer", "chain5", "ring"]
 
 
@@ -43,7 +43,7 @@ def seen(engine, here):
         np.count_nonzero(np.isin(np.concatenate(lists), dormant)) + sum(len(lists[i]) for i in dormant),
         np.count_nonzero(s.mol[of, MOL_OWNERSHIP] != GHOST),
         np.count_nonzero(np.bincount(of, minlength=len(s.mol)) != s.window_molecule[:, WINDOW_DORMANT]),
-        np.count_nonzero(ghosts.around.reaching(ghosts.around.extent, ghosts.around.bits, ghosts._singly(dormant))),
+        np.count_nonzero(ghosts.around.needed_here(ghosts._singly(dormant))),
     )
     apart = here[ids[dormant]][:, None] - here[engine.ids]
     apart -= size * np.rint(apart / size)
@@ -74,7 +74,7 @@ def test_dormant_beads_touch_nobody_and_wake_in_time(seed, slow):
     def body(exchange):
         engine = WindowedEngine(system, exchange, window=WINDOW)
         rows, woken, before, ghosted = [], 0, set(), None
-        for k in range(WINDOWS):
+        for k in range(60 if slow == 1.0 else 160):
             engine.advance((k + 1) * WINDOW)
             rows.append(seen(engine, places(engine, exchange)))
             owned = {int(i) for i in engine.ids}
