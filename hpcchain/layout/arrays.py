@@ -89,7 +89,7 @@ rolled_back       int64       molecules that a rollback has set back; `rolled_ba
                               OPENED_REM of when
 drifted_pairs     2 int64     pairs listed in this window whose list origins have been far apart (`neighbour_lists`)
 stale_cells       int64       cells that hold list origins that beads had before
-prefetch_state    int64       whose memory was asked for (`prefetch`)
+prefetch_state    int64       whose memory has been prefetched (`prefetch`)
 coefficients      4 float64   per pair of types, and of a type and a wall: row of the first times PAIR_COLUMNS plus that
                               of the second; of a wall -1 - code behind the types: PAIR_NORMAL, PAIR_TANGENTIAL: e_n,
                               e_t; PAIR_LEFT: what may be left of a contact while this pair's takes energy
