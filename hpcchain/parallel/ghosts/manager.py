@@ -203,7 +203,7 @@ class GhostManager:
             self.capacity = longer(self.capacity)
             self.ghosted.core.capacity = longer(self.ghosted.core.capacity)
             self.cell_capacity_factor *= 2.0
-            self.inside += max(self.inside // 2, 1)
+            self.inside += self.inside // 2
             own = self._with_extra(own)
         if cost is not None:
             self.migration.balance(own, cost)

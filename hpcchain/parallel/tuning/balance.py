@@ -37,7 +37,7 @@ class Balance:
         self._begun = np.zeros(2)
         self._next_look, self._between = SETTLING, FIRST_LOOK
         self._before: np.ndarray | None = None  # costs of the look before, if they were uneven
-        self._least = math.inf  # imbalance of those that sectors have been moved for
+        self._least = math.inf  # imbalance of those that sectors have been moved for since costs were even
 
     def observe(self, windows: int, cost: float, segments: int) -> np.ndarray | None:
         """Return all ranks' costs that sectors are to be moved for, None for leaving them; collective.
@@ -74,7 +74,7 @@ class Balance:
             helped, self._least = imbalance(both) < self._least, min(imbalance(both), self._least)
             self._between = FIRST_LOOK if helped else min(2 * self._between, LAST_LOOK)
         elif found is None:
-            self._between = min(2 * self._between, LAST_LOOK)
+            self._between, self._least = min(2 * self._between, LAST_LOOK), math.inf
         return both
 
 

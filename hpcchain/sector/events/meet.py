@@ -85,14 +85,15 @@ def _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, rem
     close_rows(s, a.low, a.high, ticks, remainder)
     if b.row >= 0 and not one:
         close_rows(s, b.low, b.high, ticks, remainder)
-    if s.par[L.LAW] != 0.0:
+    whole = not (a.part or b.part)
+    if s.par[L.LAW] != 0.0 and whole:
         for k in range(members):
             keep_velocities(s.work, s.offset[k], s.member[k, L.MOL_TILES])
     done = meet_sides(s, i, partner, a, b, one, border, rate, e, et)
     if done.along == 0.0:
         graze(s, i, partner)
     else:
-        kappa = share_of_law(s, members, ticks, remainder) if border == HARD else 1.0
+        kappa = share_of_law(s, members, ticks, remainder) if border == HARD and whole else 1.0
         if kappa != 0.0:
             done = Outcome(done.along * kappa, done.x, done.y, done.z, done.kind, done.heat, done.turns)
         _note(s, log_rows, i, partner, a, b, members, done, distance, ticks, remainder)
