@@ -1,6 +1,6 @@
 """Prefetch: bring to the cache what is read soon. Whoever knows the method can skip this file.
 
-What has to come from memory takes as long as some hundred operations. Seven hooks say early what will be read; they
+What has to come from memory takes as long as some hundred operations. Eight hooks say early what will be read; they
 change nothing but when it arrives. `prefetch_next` looks at the events to come, the others at the search at hand. A row
 that is not there may be prefetched, but not read.
 """
@@ -270,3 +270,11 @@ def prefetch_series(s, number):
         end = series_begin(s.mol, s.segment, s.found[e]) + W.curve(series_order(s.segment, s.found[e]))
         for k in range(1, 25, 8):
             prefetch(s.series, end - k)
+
+
+@inlined
+def prefetch_flights(s, i):
+    """Prefetch how those on single bead i's list move."""
+    first = np.int64(s.lists[i, L.LIST_FIRST])
+    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
+        prefetch(s.flight, np.int64(s.neighbour[e]))
