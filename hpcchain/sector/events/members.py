@@ -62,14 +62,6 @@ def kinetic_energy(work, offset, tiles):
     return energy
 
 
-@inlined
-def is_long(s, m):
-    """Whether member m is a long chain that has parts."""
-    if s.stretched is not None:
-        return is_part(s, m)
-    return False
-
-
 @kernel
 def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
     """Return whether all parts of the long chains among members `low` to `high` are known at an event.
