@@ -1,6 +1,6 @@
 """Ranks that sleep while the first of all ranks work, and what they and the root tell each other.
 
-Who sleeps looks now and then whether the root has told something, and sleeps between looks for a small part of the time
+Who sleeps looks now and then whether the root has told something. It sleeps between looks for a small part of the time
 that it has waited so far: a collective call of MPI would keep a core busy, and a long sleep would keep the others
 waiting. What it alone knows, a signal or a clock, it tells the root. It ends as the root ends: with what has come of
 the work, or with its failure.
