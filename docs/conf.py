@@ -1,6 +1,6 @@
 """How Sphinx builds the manual: `sphinx-build -W --keep-going -b html docs build/docs`."""
 
-from docutils.nodes import SkipNode
+from docutils.nodes import SkipNode, caption, figure, image, paragraph
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 
@@ -23,11 +23,19 @@ autodoc_default_options = {"members": True, "member-order": "bysource"}
 
 
 def setup(app: Sphinx) -> None:
-    """Let formulas be MathML, which browsers draw themselves: pages need nothing from elsewhere."""
+    """Let formulas be MathML, which browsers draw by themselves, and give pictures captions."""
     app.add_html_math_renderer("mathml", (draw, None), (draw, None))
+    app.connect("doctree-read", with_captions)
 
 
 def draw(page, node) -> None:
     """Write a formula, in a line or on one of its own."""
     page.body.append(tex2mathml(node.astext(), as_block=node.tagname == "math_block"))
     raise SkipNode
+
+
+def with_captions(_, page) -> None:
+    """Write below each picture that stands alone what its text says."""
+    for alone in list(page.findall(paragraph)):
+        if len(alone.children) == 1 and isinstance(alone[0], image) and alone[0].get("alt"):
+            alone.replace_self(figure("", alone[0], caption("", alone[0]["alt"]), align="left"))
