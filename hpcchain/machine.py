@@ -98,7 +98,7 @@ def statm(root: Path) -> list:
 
 
 def free(root: Path) -> Bound | None:
-    """Return the Bound of the machine's memory, None where the system does not tell."""
+    """Return the Bound of the machine's memory, None where the system does not say."""
     for line in text_of(root / "proc/meminfo").splitlines():
         name, _, value = line.partition(":")
         words = value.split()

@@ -84,7 +84,7 @@ owner_history     flat        owners' entries of ghosts' segments (`ghost_messag
                               ghost and segment
 inside            8 float64   per molecule, columns IN_… below: whether it stays in its skin
                               (`window.skin_violation`)
-touched           int64       molecules that have begun a segment in this window, or been told of one
+touched           int64       molecules that have begun a segment in this window, or received one
 rolled_back       int64       molecules that a rollback has set back; `rolled_back_to` (2 float64): OPENED_TICKS,
                               OPENED_REM of when
 drifted_pairs     2 int64     pairs listed in this window whose list origins have been far apart (`neighbour_lists`)
@@ -237,7 +237,7 @@ WINDOW_COLUMNS = 18
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
 OWNED, GHOST, FULL_GHOST, VACANT, DORMANT = range(5)
 AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3
-UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
+UNMADE = -1  # order of a closed or a ghost's segment whose series has not been needed yet
 FALLING = 0  # order of a single bead's segment on a parabola, of which `series` begins with the acceleration
 (
     SCALAR_MOLECULES,

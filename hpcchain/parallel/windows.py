@@ -1,7 +1,7 @@
 """The event-driven engine on many ranks: windows, ghosts, and speculation that is checked (docs/theory/windows.md).
 
-Every rank carries its own molecules and ghosts of others' through a window as if it were alone, tells the owners'
-histories to those who hold ghosts of them, sets its own ghosts right, and does again what that has changed, until no
+Every rank carries its own molecules and ghosts of others' through a window as if it were alone, sends the owners'
+histories to those that hold ghosts of them, sets its own ghosts right, and does again what that has changed, until no
 ghost anywhere differs from its owner's history. Then every contact was computed from its two owners' true segments,
 and the window is what one rank would have made of it.
 """
@@ -179,8 +179,8 @@ class WindowedEngine:
     def _carry(self, end: tuple, pause: Callable | None) -> np.ndarray | None:
         """Carry all ranks to the end of a window; return what they agreed on, or None if it was taken back.
 
-        1. Run to the end, as far as this rank can tell.
-        2. Send the histories of owned molecules to who holds them as ghosts.
+        1. Run to the end, as far as this rank knows.
+        2. Send the histories of owned molecules to the ranks that hold them as ghosts.
         3. Set the ghosts here right, and run again, if anything came.
         4. All agree whether any ghost anywhere may still be wrong; if so, again from 2.
         """
@@ -243,7 +243,7 @@ class WindowedEngine:
         return flags
 
     def _exchange(self) -> dict:
-        """Send what has changed to who holds it, and return what others sent: source rank -> message."""
+        """Send what has changed to the ranks that hold it, and return what others sent: source rank -> message."""
         with self.statistics.spent("packing"):
             outgoing = self.ghosted.pack(self.ghosts.lending.lent, self.ghosts.lending.lent_at_all)
         self.statistics.sent(outgoing)
@@ -309,7 +309,7 @@ class WindowedEngine:
         Parameters
         ----------
         flags : (10,) float64 array
-            What all ranks agreed on in the window that has ended: of its contacts it does not tell yet.
+            What all ranks agreed on in the window that has ended: of its contacts nothing is known yet.
         length : float
             Of that window [time].
         cut : bool

@@ -161,7 +161,7 @@ def fitting(sectors: tuple[int, ...] | str, ranks: int) -> tuple[int, ...] | Non
     return sectors if not isinstance(sectors, str) and math.prod(sectors) == ranks else None
 
 
-def tell_of_ranks(system: System, config: Config, comm: Single | World, engine: interface.Engine) -> None:
+def report_ranks(system: System, config: Config, comm: Single | World, engine: interface.Engine) -> None:
     """Say once in the log which ranks have no molecules, or that there are more than the work is good for."""
     if comm.rank > 0:
         return

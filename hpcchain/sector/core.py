@@ -194,7 +194,7 @@ class Core:
 
     def gather(self, without: tuple = ()) -> None:
         """Move all arrays together, but for those of these names, which may be replaced."""
-        arrays, self.sector = self.sector._asdict(), None  # nobody else holds them: they go as they are copied
+        arrays, self.sector = self.sector._asdict(), None  # nothing else holds them: they go as they are copied
         own = {name: arrays.pop(name) for name in without}
         self.sector = L.Sector(**gathered(arrays), **own)
 

@@ -1,6 +1,6 @@
 """One rank's part of a system in windows: its own molecules and ghosts of others'.
 
-It carries the sector loop through a window as often as it takes, tells others what its molecules did, and sets ghosts
+It carries the sector loop through a window as often as it takes, sends others what its molecules did, and sets ghosts
 right by what their owners say. It knows nothing of ranks: messages come and go as arrays.
 """
 
@@ -175,7 +175,7 @@ class GhostedSector:
         return rows
 
     def _prepare(self, core: Core) -> None:
-        """Tell the kernels which molecules are ghosts; make the arrays of cells and windows."""
+        """Let the kernels know which molecules are ghosts; make the arrays of cells and windows."""
         s, core.entries = core.sector, ENTRIES
         beads = s.mol[:, L.MOL_BEADS]
         s = s._replace(

@@ -29,7 +29,7 @@ def frame(s, ticks, remainder, position, velocity, image):
 
 @kernel
 def _read_off(s, m, ticks, remainder, position, velocity, image, stepper):
-    make_own_series(s, m)  # nobody may have needed its series since a rollback opened the segment again
+    make_own_series(s, m)  # its series may not have been needed since a rollback opened the segment again
     first = s.mol[m, L.MOL_FIRST]
     dt = since_start(s, first, ticks, remainder)
     offset = s.mol[m, L.MOL_WORKSPACE]

@@ -227,7 +227,7 @@ COUNTERS = {
     "work": QUANTA,
     "heat": QUANTA,
 }
-"""Name -> what it may be; others are nobody's, and are let be."""
+"""Name -> what it may be; others are no run's, and are let be."""
 
 NEEDED = {
     "interval_quanta": "virial_quantum",

@@ -80,7 +80,7 @@ def create(temp: Path, kind: str, comm: Communicator | None) -> h5py.File:
 
 def _unbuffered(temp: Path, version: str) -> h5py.File:
     """Create a file of one rank in which small writes reach the disk at once, as those of several do."""
-    # Otherwise they may fail when a dataset is forgotten, where nobody can be told and the library comes to harm.
+    # Otherwise they may fail when a dataset is forgotten, where no caller learns of it and the library comes to harm.
     layout, access = (h5py.h5p.create(kind) for kind in (h5py.h5p.FILE_CREATE, h5py.h5p.FILE_ACCESS))
     layout.set_userblock(seal.USER_BLOCK)
     layout.set_obj_track_times(False)  # the same contents make the same bytes

@@ -1,4 +1,4 @@
-"""Who owns which molecules, and who has ghosts of which: chosen between windows, as molecules move.
+"""Which rank owns which molecules, and which has ghosts of which: chosen between windows, as molecules move.
 
 Which ghosts a rank needs follows from where molecules may come to (`surroundings`), and that from their skins. That all
 stayed in them is checked at the end of every window (`violation`), and a window in which one did not is taken back.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 CROWDED = 11.0  # windows with so many more ghosts than at first as there are beads here cost as much as a new choice
 ROUNDING = 1e-6
-NOBODY = np.zeros(0, dtype=np.int64)
+NO_MOLECULES = np.zeros(0, dtype=np.int64)
 
 
 def longer(capacity: np.ndarray) -> np.ndarray:
@@ -85,7 +85,7 @@ class GhostManager:
     owned : (k,) int64 array
         Global numbers of owned molecules, in ascending order.
     lending : Lending
-        Who holds which as ghosts.
+        Which rank holds which as ghosts.
     migration : Migration
         The sectors.
     around : Surroundings
@@ -135,10 +135,10 @@ class GhostManager:
         self.movable = sectors is None
         unknown = self.inside > 0 and bool(np.any(own.state.extra[:, L.INSIDE] == UNKNOWN))
         self._choose(self._located(self._settled(own), now), False)
-        self._tell_inside(unknown, now, window)
+        self._share_inside(unknown, now, window)
 
-    def _tell_inside(self, unknown: bool, now: tuple, window: float) -> None:
-        """Let ranks know whom ghosts are within a step of where their owners have just found it out; collective."""
+    def _share_inside(self, unknown: bool, now: tuple, window: float) -> None:
+        """Send which beads ghosts are within a step of, where their owners have just found it out; collective."""
         if self.inside:
             columns = self.ghosted.core.inside_columns
             first, columns = self.comm.maximum(np.array([float(unknown), float(columns)]))
@@ -248,7 +248,7 @@ class GhostManager:
         self._give_skins(leaving, now)
         own = leaving[self.ghosted.ownership[leaving] == L.OWNED]
         inside = self.around.mark(self.balls.some(own))
-        self.around.tell()
+        self.around.exchange_marks()
         admitted = self._send_ghosts({rank: self._newly_needed(rank) for rank in self.around.neighbours})
         failed = not inside or admitted is None or not self._activate(admitted, now)
         crowd = self.crowding > CROWDED * (len(self.ghosted.owned_beads) + self.ghosted.ghosts)
@@ -280,7 +280,7 @@ class GhostManager:
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here."""
         # That is None if there was no room for one.
         ghosted = self.ghosted
-        beads = ghosted.beads_of(np.concatenate([NOBODY, *wanted.values()]))
+        beads = ghosted.beads_of(np.concatenate([NO_MOLECULES, *wanted.values()]))
         table = pack(ghosted.ids[beads], ghosted.state(beads), self.balls.position[beads])
         out, at = {}, 0
         for rank, rows in wanted.items():
@@ -288,7 +288,7 @@ class GhostManager:
             out[rank], at = table[at : at + size].ravel(), at + size
             self.lending.lend(rank, rows)
         received = self.comm.exchange_known(out, sorted(wanted))
-        taken, good = [NOBODY], True
+        taken, good = [NO_MOLECULES], True
         for rank in sorted(received):
             if len(received[rank]):
                 self.lending.came_from(rank)
@@ -316,7 +316,7 @@ class GhostManager:
         self.crowding += max(self.ghosted.ghosts - self.ghosts_at_first, 0)
 
     def forget_demands(self) -> None:
-        """Nobody needs full ghosts any more."""
+        """No rank needs full ghosts any more."""
         self.demanded.clear()
 
     def demand(self, wanted: list) -> None:
@@ -439,7 +439,7 @@ class GhostManager:
 
 
 class Lending:
-    """Who holds what, since ghosts were last chosen.
+    """Which rank holds what, since ghosts were last chosen.
 
     Parameters
     ----------

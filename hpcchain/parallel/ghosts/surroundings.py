@@ -6,7 +6,7 @@ bead's radius (`reach`). Two beads whose boxes have no cell in common cannot tou
 
 1. All ranks know of all others an *extent*, six numbers: a box of cells, with a margin, where their molecules are.
 2. Ranks whose extents have cells in common are *neighbours*. Each marks the cells that its molecules may come to, and
-   sends a neighbour those marks that are in what is common: one bit a cell (`tell`).
+   sends a neighbour those marks that are in what is common: one bit a cell (`exchange_marks`).
 3. A rank sends a neighbour, as ghosts, the molecules that may come to a cell that the neighbour has marked.
 4. When molecules get new reference positions further cells are marked, and 2 and 3 follow again. Marks are taken off
    only when all is chosen anew. That also comes when a molecule may leave the extent.
@@ -90,14 +90,14 @@ class Surroundings:
         }
         self.marks = self.extent.nothing()
         self.mark(balls)
-        self.tell()
+        self.exchange_marks()
 
     def mark(self, balls: Balls) -> bool:
         """Mark the cells that these molecules may come to; return whether all are within the extent."""
         return mark_cells(self.marks, self.extent.low, self.extent.length, self.cells.lattice, balls)
 
-    def tell(self) -> None:
-        """Tell the neighbours where molecules here may come to, and learn the same of theirs; collective."""
+    def exchange_marks(self) -> None:
+        """Send the neighbours where molecules here may come to, and receive the same of theirs; collective."""
         marks = {
             rank: as_message(self.cells.shared(self.extent, extent, self.marks))
             for rank, extent in self.neighbours.items()

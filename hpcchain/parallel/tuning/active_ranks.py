@@ -98,7 +98,7 @@ class ActiveRanksEngine:
         return reached, self.engine.time
 
     def _asked(self, pause: Callable | None) -> Callable | None:
-        """Return what the engine asks: on the root also for those who sleep."""
+        """Return what the engine asks: on the root also for those that sleep."""
         if pause is None or self.exchange.rank > 0:
             return pause
 

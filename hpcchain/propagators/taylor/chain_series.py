@@ -464,10 +464,10 @@ def _orders_in_two_tiles(work, offset, h, tolerance, k, power, terms):
 
 @inlined
 def _left_after(terms, k, tolerance):
-    """Estimate what a series leaves out after k terms, of which the last four are given; two tell nothing.
+    """Estimate what a series leaves out after k terms, of which the last four are given; two say nothing.
 
     It is infinite, too, where it is surely beyond the tolerance and terms are to follow, which takes neither root nor
-    division to tell: with the ratio r of `_left_out` it is at least the last term times r or, if that is less, 3.
+    division to know: with the ratio r of `_left_out` it is at least the last term times r or, if that is less, 3.
     """
     if k <= 2:
         return math.inf

@@ -54,10 +54,10 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
     """
     if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
         i, partner = partner, i
-    nobody = np.int64(0)
+    none = np.int64(0)
     known, a, b, one = _bring_two(s, i, partner, ticks, remainder, depth)
     if not known:
-        return BACK, nobody
+        return BACK, none
     rate, distance = direction(s, i, partner, a, b)
     border = met(s, i, partner, distance)
     if crowded and border == HARD and not _meets_alone(s, partner, s.extended):
@@ -68,10 +68,10 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
             if status == AGAIN:
                 known, a, b, one = bring_stretches(s, i, partner, ticks, remainder, depth)
                 if not known:
-                    return BACK, nobody
+                    return BACK, none
         rate, distance = direction(s, i, partner, a, b)
     if _is_single(s, a) and (b.row < 0 or _is_single(s, b)):
-        return ALONE, nobody
+        return ALONE, none
     members = _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, remainder)
     _begin(s, a, b, one, ticks, remainder, depth)
     return MET, members

@@ -27,7 +27,7 @@ from hpcchain.sector.segments.stretch import (
 )
 from hpcchain.sector.speculation.rollback import request_ahead
 
-# What need not be told, of the most that what happens to the struck bead may do: it rounds off.
+# What need not be known, of the most that what happens to the struck bead may do: it rounds off.
 CUT = 1e-16
 # What a bond hands on at least of a pull, while its angle to the next changes: at a right angle it is nothing.
 LEAST_SHARE = 0.05

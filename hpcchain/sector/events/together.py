@@ -1,6 +1,6 @@
 """What a contact that may not be the only one at its instant does: all that touch then are resolved together.
 
-About a stretch of a long chain its own beads tell whether anything else touches: others are as good as not there. If
+About a stretch of a long chain its own beads decide whether anything else touches: others are as good as not there. If
 so, all of the chain takes part, with all of its contacts.
 """
 
@@ -61,7 +61,7 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
     members : int
         As of `meet`.
     """
-    nobody = np.int64(0)
+    none = np.int64(0)
     lower, higher = ids_of(s, i, partner)
     core = np.int64(1 if b.row < 0 or one else 2)
     status = ALONE
@@ -69,10 +69,10 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
         if a.part or b.part:
             about = _look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher, is_straggler)
             if about != AGAIN:
-                return about, nobody
+                return about, none
             status, core = _join_whole(s, a, b, ticks, remainder, depth, lower, higher)
             if status != AGAIN:
-                return status, nobody
+                return status, none
     if is_straggler:
         _set_touching_back(s, core, ticks, remainder, depth, lower, higher)
     found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
@@ -81,9 +81,9 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
             found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
     known = chains_known(s, core, members, ticks, remainder, depth, lower, higher)
     if known == GONE_BEYOND:
-        return BACK, nobody
+        return BACK, none
     if not bridges_fit(s, found, s.extended):
-        return FULL, nobody
+        return FULL, none
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, s.offset[k], s.member[k, L.MOL_TILES])
@@ -93,7 +93,7 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
             if s.group[k] >= 0:
                 _begin_whole(s, s.offset[k], k, ticks, remainder, depth)
         return MET, members
-    return status, nobody
+    return status, none
 
 
 @kernel
@@ -106,7 +106,7 @@ def _join_whole(s, a, b, ticks, remainder, depth, lower, higher):
         last = np.int64(2)
     known = chains_known(s, 0, last, ticks, remainder, depth, lower, higher)
     if known != KNOWN:
-        return BACK if known == GONE_BEYOND else ALONE, last  # ALONE: a ghost's part waits for its owner, who will tell
+        return BACK if known == GONE_BEYOND else ALONE, last  # ALONE: a ghost's part waits for what its owner sends
     second = s.group[last - 1]
     _, members, _ = join(s, s.group, s.offset, np.int64(0), s.group[0], ticks, remainder)
     _, members, _ = join(s, s.group, s.offset, members, second, ticks, remainder)

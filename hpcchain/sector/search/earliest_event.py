@@ -230,7 +230,7 @@ def search_awaited(s, i, stepper, extended):
 def surely_listed(s, i, time):
     """Whether bead i surely stays within its list's shell for a time after its segment's start.
 
-    That is told without a root or a division, where the list was not made within the segment.
+    That is decided without a root or a division, where the list was not made within the segment.
     """
     left = s.par[L.SAFE_SHELL] - list_speed(s, i) * time
     if left <= 0.0 or s.origin_time[i] >= 0.0:
@@ -497,7 +497,7 @@ def outside_shell(s, i, dt):
     """Whether bead i may be out of its list's shell a time dt after its segment's start.
 
     Straight flight may have begun farther from where the list was made than half the box: where that is open, too far
-    to tell (`way_from_origin`).
+    to say so (`way_from_origin`).
     """
     if s.bounds[i, L.ACCELERATION] != 0.0 or series_order(s.segment, i) == L.FALLING:
         return list_expiry(s, i) <= dt

@@ -1,6 +1,6 @@
 """Where the centres of mass of long chains in parts are, which their contacts' part of the virial asks for.
 
-Their beads tell only at great cost. So the centre is carried along: contacts and gravity change its velocity, and a
+Their beads give it only at great cost. So the centre is carried along: contacts and gravity change its velocity, and a
 thermostat says where it is. In a window, whose events may be taken back, only notes are made: of what an event does to
 the centre (`centre_change`), and of what its virial is made of (`arms`). When the window is final, what is noted is
 done in the order of the events. Each rank does so for all chains that it holds.

@@ -328,7 +328,7 @@ def _ids_of(s, i):
 
 @kernel
 def schedule_history(s, m, base):
-    """Put ghost m into the queue, of which its owner has told more segments; see `schedule_molecule`.
+    """Put ghost m into the queue, of which its owner has sent more segments; see `schedule_molecule`.
 
     Where the next of them is sooner than all that was due, no bead is looked at.
     """
@@ -349,6 +349,6 @@ def schedule_history(s, m, base):
 
 @inlined
 def _enqueue(s, m, ticks, remainder, holder, base):
-    """Write down who holds molecule m's earliest event, which `next_event_of` tells, and renew its queue entry."""
+    """Write down which bead has molecule m's earliest event, as `next_event_of` says, and renew its queue entry."""
     s.holder[m] = holder
     queue_update(s, m, (ticks - base) * s.par[L.TICK] + remainder)

@@ -104,7 +104,7 @@ def widened(s, low, high, ticks, remainder, soon):
 @kernel
 def _since(s, m, ticks, remainder):
     """Return how long after row m's segment began a time is."""
-    # A ghost's that waits for its owner stays where it ends: what is made of it then is set right when that has told.
+    # A ghost's that waits for its owner stays where it ends: what is made of it then is set right when that sends more.
     i = s.mol[m, L.MOL_FIRST]
     dt = since_start(s, i, ticks, remainder)
     return s.timing[m, L.LENGTH] if _waits(s, m, dt) else dt

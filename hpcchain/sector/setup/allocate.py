@@ -338,7 +338,7 @@ def contact_arrays(system: System) -> dict:
 def step_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
     """Return the arrays of potentials with steps and of limits of distances, for beads like these of the prototypes.
 
-    Runs that are not extended have neither, and nobody asks for them: the arrays are empty.
+    Runs that are not extended have neither, and nothing needs them: the arrays are empty.
     """
     if not is_extended(system.physics):
         none = np.zeros(0, dtype=np.int64)
@@ -378,7 +378,7 @@ def series_array(size: int, gravity: np.ndarray) -> np.ndarray:
 def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
     """Return the arrays of which beads are bonded, for beads that are like these of the prototypes.
 
-    Nobody asks for the bonds of single beads and linear chains (`neighbour_lists.joined`): where there is nothing else,
+    Nothing needs the bonds of single beads and linear chains (`neighbour_lists.joined`): where there is nothing else,
     the arrays are empty.
     """
     plain = np.isin(classes.rows[:, L.MOL_SOLVER], (L.BALLISTIC, L.CHAIN)).all()
@@ -501,7 +501,7 @@ def response_size(longest: int, rough: bool) -> int:
 
 
 def window_arrays(beads: int, molecules: int) -> dict:
-    """Return the arrays that windows need for so many beads and molecules; without windows nobody reads them."""
+    """Return the arrays that windows need for so many beads and molecules; without windows they are not read."""
     rows = aligned_zeros((molecules, L.WINDOW_COLUMNS), np.int64)
     rows[:, L.WINDOW_PREVIOUS] = rows[:, L.WINDOW_TARGET] = -1
     rows[:, L.WINDOW_HIGHER] = L.SEGMENT_END

@@ -98,7 +98,7 @@ def search_all(s, base):
 
 @kernel
 def find_inside(s, extended):
-    """Fill the tables of owned beads of which nobody knows yet whom they are within a step of, by the lists.
+    """Fill the tables of owned beads of which it is not known yet which they are within a step of, by the lists.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 An input may leave shell and cells to the program. Where beads are near one another both go by their diameters. Where
 they are far apart, lists that reach a diameter or two would be made anew many times between two contacts, and hold
-nobody: there both go by the mean distance, about the beads and not in the box as a whole, which may be empty for the
+none: there both go by the mean distance, about the beads and not in the box as a whole, which may be empty for the
 most part.
 """
 
@@ -136,7 +136,7 @@ def list_capacity(topology: Topology, shell: float, beyond: float = 0.0, density
     shell, beyond : float
         Half width of the lists' shell, and how much farther than contact beads act on one another [length].
     density : float
-        Beads by volume, where that may tell of fewer neighbours than close packing [length^-3].
+        Beads by volume, where that may give fewer neighbours than close packing [length^-3].
     """
     contact = topology.diameter.max() + 2.0 * beyond
     far = 0.5 * (topology.diameter + contact) + 2.0 * shell

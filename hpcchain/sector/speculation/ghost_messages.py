@@ -1,4 +1,4 @@
-"""What ranks tell each other in a window: the new segments of molecules that others hold as ghosts.
+"""What ranks send each other in a window: the new segments of molecules that others hold as ghosts.
 
 A message is a row of float64 entries, one per molecule that has changed since its owner last sent it:
 

@@ -154,7 +154,7 @@ class Contacts:
         pairs : (k, 2) int64 array
             Contacts of own beads.
         refresh : Refresh
-            Tells others what own beads have, and takes in what ghosts have.
+            Sends others what own beads have, and takes in what ghosts have.
 
         Returns
         -------

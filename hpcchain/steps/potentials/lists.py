@@ -1,4 +1,4 @@
-"""Cell lists and neighbour lists: whom a bead may interact with until the next lists are made.
+"""Cell lists and neighbour lists: which beads a bead may interact with until the next lists are made.
 
 A bead's neighbours stand in ascending order of their global numbers, since local beads do, and those in a bead's cell
 and in the cells next to it are brought into that order. Sums over a list so have one order on any number of ranks.

@@ -48,7 +48,7 @@ def test_many_contacts_of_many_molecules_are_no_rattling():
     assert GhostedSector._rattling(after(pairs)) == -1
 
 
-def test_places_in_the_table_that_no_member_fills_count_for_nobody():
+def test_places_in_the_table_that_no_member_fills_count_for_nothing():
     assert GhostedSector._rattling(after([[1 + k % 40] for k in range(30 * MOST)])) == -1
 
 

@@ -169,7 +169,7 @@ def test_start_files_whose_bonds_are_torn_or_that_nothing_holds(path, ranks):
     ],
 )
 def test_start_files_of_what_the_engine_of_events_does_not_know(path, settings, what):
-    """The new input names no molecules, so that nothing else would tell."""
+    """The new input names no molecules, so that nothing else would show it."""
     words = [word for one in settings for word in ("--set", one)]
     assert call_hpcchain(["build", path, "-o", "start.h5", *words], path.parent).returncode == 0
     box = RIGID[: RIGID.index("[[molecule]]")]

@@ -52,13 +52,13 @@ def watched(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_nobody_is_farther_from_home_than_is_known(seed):
+def test_none_is_farther_from_home_than_is_known(seed):
     """While molecules meet, turn and get new reference positions."""
     rows, skin_refreshes = watched(seed)
     away, skin, violation, looked = rows.T
     assert np.all(away <= skin + violation + 1e-9)
     assert np.all(away <= skin + 1e-9), "a window was ended in which somebody got out"
-    assert skin_refreshes > 2 and np.max(away / skin) > 0.25, "nobody gets far"
+    assert skin_refreshes > 2 and np.max(away / skin) > 0.25, "none gets far"
     assert 0 < np.count_nonzero(looked) < len(looked), "all are looked at, or none"
 
 

@@ -26,7 +26,7 @@ SAMPLES = 15
 
 @pytest.mark.parametrize("boundary", [(PERIODIC,) * 3, (WALL, PERIODIC, PERIODIC)])
 @pytest.mark.parametrize("growth", [(1.0, 0.0), (0.7, 0.05)])
-def test_who_is_left_out_cannot_be_met(boundary, growth):
+def test_what_is_left_out_cannot_be_met(boundary, growth):
     system = gas(MIXTURE * 3, 1, 4.3, boundary=boundary)
     engine = Engine(system, growth=growth, shell=1.5)
     s, size = engine.sector, system.box.size * (system.box.boundary == PERIODIC)

@@ -48,12 +48,12 @@ def test_contacts_are_those_of_whole_chains(name):
     end = 1.5
     for engine in (whole, parts):
         assert engine.advance(end)
-    told, found = whole.drain_events(), parts.drain_events()
-    assert len(told) > ENOUGH and len(found) == len(told)
-    np.testing.assert_array_equal(found["bead"], told["bead"])
-    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found["impulse"], told["impulse"], rtol=0, atol=1e-7)
-    scale = np.abs(told["impulse"]).sum() * SIDE
+    of_whole, found = whole.drain_events(), parts.drain_events()
+    assert len(of_whole) > ENOUGH and len(found) == len(of_whole)
+    np.testing.assert_array_equal(found["bead"], of_whole["bead"])
+    np.testing.assert_allclose(found["time"], of_whole["time"], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found["impulse"], of_whole["impulse"], rtol=0, atol=1e-7)
+    scale = np.abs(of_whole["impulse"]).sum() * SIDE
     assert abs(parts.virial - whole.virial) * whole.quantum < 1e-9 * scale
     tensors = np.array(parts.virial_tensor) - np.array(whole.virial_tensor)
     assert np.abs(tensors).max() * whole.quantum < 1e-9 * scale
@@ -88,10 +88,10 @@ def test_fewer_beads_get_new_segments():
 def test_growing_beads():
     system = crowd(4)
     pair = [Engine(one, log_events=True, growth=(0.8, 0.1)) for one in (system, in_parts(system))]
-    told, found = (engine.advance(1.2) and engine.drain_events() for engine in pair)
-    assert len(told) > ENOUGH
-    np.testing.assert_array_equal(found["bead"], told["bead"])
-    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
+    of_whole, found = (engine.advance(1.2) and engine.drain_events() for engine in pair)
+    assert len(of_whole) > ENOUGH
+    np.testing.assert_array_equal(found["bead"], of_whole["bead"])
+    np.testing.assert_allclose(found["time"], of_whole["time"], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("stops", [(0.3,), (0.11, 0.62, 0.97)])
@@ -175,9 +175,9 @@ def test_a_straight_chain_is_moved_as_a_whole(hit):
         engine = Engine(one, log_events=True)
         assert engine.advance(4.0)
         found.append((engine.drain_events(), *figures(one, engine, 4.0)))
-    (told, energy, momentum, _, place), (events, *others) = found
-    assert len(told) == len(events) == 1
-    np.testing.assert_allclose(events["impulse"], told["impulse"], rtol=1e-12)
+    (of_whole, energy, momentum, _, place), (events, *others) = found
+    assert len(of_whole) == len(events) == 1
+    np.testing.assert_allclose(events["impulse"], of_whole["impulse"], rtol=1e-12)
     assert others[0] == pytest.approx(energy, rel=1e-13)
     np.testing.assert_allclose(others[1], momentum, rtol=0, atol=1e-13)
     np.testing.assert_allclose(others[3], place, rtol=0, atol=1e-9)
