@@ -1,4 +1,4 @@
-# Sourced by the job scripts beside it: the environment, the launcher, and what a job does about signals.
+# Sourced by the job scripts next to it: the environment, the launcher, and what a job does about signals.
 #
 #   HPCCHAIN_HOME      the project's folder (default: the one that the job was submitted from)
 #   HPCCHAIN_LAUNCHER  srun (default) or mpirun

@@ -13,12 +13,12 @@ array             columns     meaning
 ================  ==========  ======================================================================================
 starts            8 float64   X ... VZ, START_TICKS, START_REM: position, velocity and time (ticks and remainder)
                               at the start of the bead's segment
-bounds            2 float64   ACCELERATION, SPEED: bounds over the segment; beside `starts` in memory
+bounds            2 float64   ACCELERATION, SPEED: bounds over the segment; next to `starts` in memory
 segment           2 int64     START_MARKS: depth of the segment's start event, what that did to the bead, and the order
-                              of its polynomial (`layout.segment_bits`); MOLECULE; beside `bounds` in memory
+                              of its polynomial (`layout.segment_bits`); MOLECULE; next to `bounds` in memory
 radius            float64     of each bead [length]; a single entry where all beads of the system are equal
 event_time        2 float64   EVENT_TICKS, EVENT_REM: time of the bead's earliest event
-next_event        2 int64     that event, beside `event_time` in memory: PARTNER_SERIAL; EVENT_BITS: partner, a bead or
+next_event        2 int64     that event, next to `event_time` in memory: PARTNER_SERIAL; EVENT_BITS: partner, a bead or
                               a code (below), depth, and whether another of its events follows within SIMULTANEOUS, or
                               AWAITED while the bead waits for its search (`layout.event_bits`), with CANDIDATES_AT
                               and, as depth, their number: where in `found` those are that it may meet
@@ -54,14 +54,14 @@ series_error      float64     per molecule where there are steps: how far the se
 window_timing     2 float64   per molecule, in windows, both in the lists' frame: TOP_SPEED: its fastest bead's bound;
                               TRAVELLED: how far beads may have gone in this window's segments before it [length]
 step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
-free_rooms        int64       first of the free rooms of `neighbour` of so many steps, -1 if there is none
-                              (`list_pool`); without entries where each list has a room of its own for good
+free_lists        int64       first of the free blocks of `neighbour` of so many steps, -1 if there is none
+                              (`list_pool`); without entries where each list has a block of its own for good
 free_series       int64       first of the free blocks of `series` of so many units, -1 if there is none
-                              (`series_pool`); without entries where each molecule has room for the highest order
-series_room       int32       per molecule: units of its block of `series`; without entries where `free_series` is
+                              (`series_pool`); without entries where each molecule has space for the highest order
+series_units      int32       per molecule: units of its block of `series`; without entries where `free_series` is
 holder            int32       per molecule: the bead that holds its earliest event, or AT_END, BY_HISTORY,
                               BY_THERMOSTAT; what that event is follows from it (`event_order.next_event_of`)
-key               4 float64   per match of the queue (`tournament`): keys, times relative to a base; beside it
+key               4 float64   per match of the queue (`tournament`): keys, times relative to a base; next to it
                               `winner` (4 int32): the molecules that have them, -1: none
 scalars           32 int64    whole numbers of the sector that kernels change: SCALAR_… below
 free_rows         3 int64     per size of molecule: SPARE_HEAD of the chain of free rows for closed segments,
@@ -96,7 +96,7 @@ coefficients      4 float64   per pair of types, and of a type and a wall: row o
                               (`contact.coefficients`); PAIR_FRICTION: Coulomb's, in steps alone. Runs that are not
                               `extended` have one row
 virial_tensor     float64     (TENSOR_PARTS,): parts of the tensor of that contact's virial (`contact.virial`)
-extra             flat rows   in runs that are `extended`, beside each row of `starts`: what else the bead has had from
+extra             flat rows   in runs that are `extended`, for each row of `starts`: what else the bead has had from
                               its segment's start on, columns SPIN … INSIDE below (`model.physics.extended`)
 walls             8 float64   sides of the box and walls with shapes: columns WALL_… below
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
@@ -179,7 +179,7 @@ EVENT_SIZE = 0
 ) = range(14)
 CANCELLED, VALID, EXACT_FALLBACK = 0.0, 1.0, 2.0  # values of LOG_STATUS; the last: no root, so the exact impulse
 PAIR_KIND, WALL_KIND, DRAW_KIND = 0.0, 1.0, 6.0  # values of LOG_KIND; those between are `contact.laws.step`'s
-# Parts of the virial's tensor that are summed beside its trace: yy, zz, xy, xz, yz.
+# Parts of the virial's tensor that are summed besides its trace: yy, zz, xy, xz, yz.
 TENSOR_PARTS = 5
 KEPT_COLUMNS = LOG_TENSOR  # of rows of the log that are final
 LOG_COLUMNS = LOG_TENSOR + TENSOR_PARTS
@@ -260,7 +260,7 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
 SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
 SCALAR_TENSOR = SCALAR_SEED + 1  # parts of the virial's tensor, in quanta
 SCALAR_SERIES_END = SCALAR_TENSOR + TENSOR_PARTS  # of `series`: where what no block has had begins
-SCALAR_ROOMS_END = SCALAR_SERIES_END + 1  # of `neighbour`: where what no list has had begins
+SCALAR_LISTS_END = SCALAR_SERIES_END + 1  # of `neighbour`: where what no list has had begins
 SCALARS = 32
 SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
 
@@ -401,7 +401,7 @@ FIELDS = {
     "flight": "f4 8",
     "lists": "i4 4",
     "neighbour": "i4",
-    "free_rooms": "i8",
+    "free_lists": "i8",
     "cells": "i8",
     "origin_fractions": "i4 4",
     "cell_entries": "i4 4",
@@ -424,7 +424,7 @@ FIELDS = {
     "winner": f"i4 {MATCH}/16",
     "series": "f8",
     "free_series": "i8",
-    "series_room": "i4",
+    "series_units": "i4",
     "table": "f8",
     "graph": "i8",
     "bonded": "i8",

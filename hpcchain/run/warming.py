@@ -199,7 +199,7 @@ class Aside:
 
 
 def prune() -> list[tuple[Path, int | None]]:
-    """Remove what other states of the sources left beside this one's cache folder; return [(folder, bytes or None)].
+    """Remove what other states of the sources left next to this one's cache folder; return [(folder, bytes or None)].
 
     Only folders of one's own go that are called as such are. None for the bytes: it stays, since a process uses it.
 

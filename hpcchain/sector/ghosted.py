@@ -26,7 +26,7 @@ from hpcchain.sector.sampling import put_part_state
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.segments.chain_centre import settle_centres
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import cell_arrays, window_arrays, with_room
+from hpcchain.sector.setup.allocate import cell_arrays, window_arrays, with_space
 from hpcchain.sector.setup.blocks import whole_chains
 from hpcchain.sector.setup.molecules_here import MoleculesHere, Vacancies, space_sequence
 from hpcchain.sector.speculation import ghost_messages
@@ -219,7 +219,7 @@ class GhostedSector:
         Returns
         -------
         (n,) int64 array
-            The molecules' rows; fewer than `molecules` if there is no room for more.
+            The molecules' rows; fewer than `molecules` if no more fit.
         """
         s, m = self.sector, self.vacancies.take(molecules)
         molecules = molecules[: len(m)]
@@ -258,7 +258,7 @@ class GhostedSector:
         return speed
 
     def activate(self, beads: np.ndarray, now: tuple) -> bool:
-        """List and search dormant beads from now on; False if there is no room."""
+        """List and search dormant beads from now on; False if they do not fit."""
         return activate(self.sector, beads, *now, self.base) == 0
 
     @property
@@ -321,7 +321,7 @@ class GhostedSector:
         self.log_rows = len(log)
 
     def _grow_logs(self) -> None:
-        """Make room for more events and closed segments."""
+        """Make space for more events and closed segments."""
         s = self.sector
         if s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event):
             self.sector = s._replace(window_event=np.concatenate([s.window_event, np.zeros_like(s.window_event)]))
@@ -370,7 +370,7 @@ class GhostedSector:
             extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
             block=s.block if s.stretched is None else extended(s.block, len(kinds)),
             centre_change=s.centre_change if s.stretched is None else extended(s.centre_change, len(kinds)),
-            series=with_room(s, int(block.sum())),
+            series=with_space(s, int(block.sum())),
         )
         core.sector.mol_own[len(s.mol) :] = mol
         core.sector.window_molecule[len(s.mol) :] = in_window

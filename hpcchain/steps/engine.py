@@ -96,7 +96,7 @@ def farthest_and_skin(constants: Constants, skin: float | None = None) -> tuple[
     return farthest, skin
 
 
-def require_room(config: Config) -> None:
+def require_wide_box(config: Config) -> None:
     """Raise ConfigError where a periodic side of an input's box is too short for its lists."""
     constants = Constants(build_composition(config), physics_with(config, 1.0).steps)
     skin = None if config.run.list_shell == "auto" else config.run.list_shell

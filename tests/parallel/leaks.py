@@ -144,7 +144,7 @@ def open_only(put):
 
 
 @leak("no rank checks that molecules stay within their skins", "wide")
-def no_room(put):
+def no_skins(put):
     put(manager.GhostManager, "violation", lambda old, self, *args: np.full(len(self.ghosted.molecule_ids), -1.0))
 
 

@@ -161,7 +161,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def joins(tmp_path, body):
-    """Run to the end with files for which there is no room when they are joined; return the process and the folder."""
+    """Run to the end with files for which there is no space when they are joined; return the process and the folder."""
     write_input(tmp_path / "in.toml", TABLES)
     (tmp_path / "joining.py").write_text(JOINING.format(body=body))
     words = [*mpirun(3), sys.executable, "joining.py", "run", "in.toml", "--output", "out", "--until", "0.4"]
@@ -191,10 +191,10 @@ def require_kept(done, folder, place, words):
 
 
 @pytest.mark.parametrize(("most", "hard"), [(3_000, "resource.RLIM_INFINITY"), (60_000, "most")])
-def test_no_room_to_join_the_files_of_several_ranks(tmp_path, most, hard):
+def test_no_space_to_join_the_files_of_several_ranks(tmp_path, most, hard):
     """Files may be no longer than something, for good or not, on all ranks from the end of the run on."""
     body = f"    most = {most}\n    resource.setrlimit(resource.RLIMIT_FSIZE, (most, {hard}))"
-    require_kept(*joins(tmp_path, body), tmp_path, r"is there room on the disk\?.* write failed|ulimit -f")
+    require_kept(*joins(tmp_path, body), tmp_path, r"is there space on the disk\?.* write failed|ulimit -f")
 
 
 def test_a_rank_that_does_not_come(tmp_path):

@@ -1,6 +1,6 @@
 """Ranks without molecules, as programs: their signals and failures are everybody's, and their files those of one rank.
 
-The engine is the real one. Those that sleep beside two ranks take part in files; those that sleep beside one do not.
+The engine is the real one. Those that sleep next to two ranks take part in files; those that sleep next to one do not.
 """
 
 import pytest

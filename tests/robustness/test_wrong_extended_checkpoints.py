@@ -110,7 +110,7 @@ TABLES = {
     "a draw in an hour": ("next_draw", setting((FREE, 0), 2.0**40), "next_draw: of bead 7"),
     "half a tick": ("next_draw", lambda rows: rows.__iadd__([0.5, 0.0]), "next_draw: of bead 0 is no ticks"),
     "a fixed bead that spins": ("angular_velocity", setting(FIXED, 1.0), "angular_velocity: of bead 0"),
-    "beside itself": ("inside", itself, "inside: of bead 7 names itself"),
+    "next to itself": ("inside", itself, "inside: of bead 7 names itself"),
     "named by one": ("inside", one_sided, "inside: a bead names another"),
     "turned later": ("turned", setting((FREE, 0), 2.0**30), "turned: of bead 7 is after"),
     "a long quaternion": ("orientation", setting(FREE, 0.9), "orientation: of bead 7 is no unit"),

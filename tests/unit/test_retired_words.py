@@ -14,18 +14,28 @@ TEXT = {".py", ".md", ".sh", ".toml", ".csv", ".ipynb", ""}
 class Retired(NamedTuple):
     """A word in all its forms, what stands in its place, and phrases in which it may stay, all but the latter words.
 
-    The forms are parts of identifiers, too: between underscores.
+    The forms are parts of identifiers, too: between underscores. `where` matches the names of the files that the word
+    is to stay out of, which in others has a plain sense.
     """
 
     forms: str
     instead: str
     phrases: tuple[str, ...] = ()
+    where: str = ""
 
 
 RETIRED = (
     Retired("told|tell|tells", "sent, known, says, reports", (r"(told|tells?)[^.;:]{,60}?(?<![a-z])(apart|from)",)),
     Retired("nobody", "no rank, no user, none, not sent", ("user=nobody:nogroup",)),
     Retired("who|whom", "which, what", ("a user who",)),
+    Retired("beside", "next to, adjacent, together with, besides"),
+    Retired("rooms", "blocks, capacities"),
+    Retired(
+        "room",
+        "capacity, space, block; beads have room to move",
+        (r"room to (move|turn|part)", "leaves? (it|the largest bead) no room", "search for room"),
+        "hpcchain/(sector|layout|parallel|propagators|contact|steps|jit|io)/|tests/support/|docs/(developer|theory)/",
+    ),
 )
 
 
@@ -53,7 +63,8 @@ def texts():
 
 @pytest.mark.parametrize("retired", RETIRED, ids=[each.forms for each in RETIRED])
 def test_retired_words_stay_out(texts, retired):
-    back = [f"{name}:{number}" for name, text in texts.items() for number in stand_in(text, retired)]
+    looked_at = [(name, text) for name, text in texts.items() if re.match(retired.where, name)]
+    back = [f"{name}:{number}" for name, text in looked_at for number in stand_in(text, retired)]
     assert back == [], f"for {retired.forms} write {retired.instead}"
 
 

@@ -56,7 +56,7 @@ def level_of(s, i, other):
 
 @kernel
 def set_level(s, i, other, level):
-    """Write down in bead row i's table on which level it is with bead `other`; return whether there was room."""
+    """Write down in bead row i's table on which level it is with bead `other`; return whether it fits."""
     width = s.extra.shape[1]
     new = np.float64((other + 1) * LEVELS + level)
     at = L.INSIDE
@@ -82,7 +82,7 @@ def _take_out(row, at):
 
 @kernel
 def _put_in(row, at, new):
-    """Put an entry at an index into a bead's table, those behind it moving down; return whether there was room."""
+    """Put an entry at an index into a bead's table, those behind it moving down; return whether it fits."""
     if row[len(row) - 1] != 0.0:
         return False
     for k in range(len(row) - 1, at, -1):
@@ -93,7 +93,7 @@ def _put_in(row, at, new):
 
 @kernel
 def is_full(s, i, j, extended):
-    """Whether the table of bead i or j, a row or a wall, of those inside has no room for one more."""
+    """Whether the table of bead i or j, a row or a wall, of those inside cannot take one more."""
     if extended is not None:
         last = s.extra.shape[1] - 1
         if last >= L.INSIDE:

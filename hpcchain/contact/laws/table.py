@@ -44,7 +44,7 @@ LAWS = (
     Law("smooth", NORMAL, (), "One contact"),
 )
 """Laws of one contact, in the order in which they are asked; a code is a name in capitals."""
-BESIDE = (
+SIMULTANEOUS = (
     Law("joint", KICKS, ("contact.simultaneous",), "Several contacts at one instant"),
     Law("joint_rough", KICKS, (), "Of rough beads"),
     Law("variational", KICKS, (), "The variational law"),

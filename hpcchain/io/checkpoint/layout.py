@@ -234,7 +234,7 @@ NEEDED = {
     "interval_tensor": "virial_quantum",
     "interval_pushes": "impulse_quantum",
 }
-"""Counters that mean something only beside another."""
+"""Counters that mean something only with another."""
 MOST, MOST_QUANTA = 2**53, 2**200
 """Counts go on from there, and sums become numbers."""
 

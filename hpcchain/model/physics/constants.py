@@ -185,7 +185,7 @@ class AndersenThermostat:
 
 @dataclass(frozen=True)
 class ExtendedPhysics:
-    """What the engine of events needs beyond smooth hard beads, and contact dynamics beside its steps.
+    """What the engine of events needs beyond smooth hard beads, and contact dynamics besides its steps.
 
     Attributes
     ----------

@@ -4,7 +4,7 @@
 nothing of it, without its branches, and for those that do (`layout.arrays`, option `extended`).
 
 What a bead then has besides its place and velocity stands in `State.extra` and, in kernels, in the array `extra`: a row
-beside each row of `starts`, of the columns that `EXTRA` names. Where potentials have steps, a table of the beads that a
+for each row of `starts`, of the columns that `EXTRA` names. Where potentials have steps, a table of the beads that a
 bead is within a step of follows: numbers (id + 1) LEVELS + level in ascending order, then zeros. A first entry of
 UNKNOWN means that it has not been looked at yet; distances then say it, at the very start and never again.
 """

@@ -59,7 +59,7 @@ def wrong_level(
         return int(ids[rows[row]]), int(other[row]), np.inf
     pairs = [*_near(box, physics, position), np.sort(np.column_stack([rows, named]), axis=1)]
     i, j = np.unique(np.concatenate(pairs), axis=0).T
-    i, j = i[i < j], j[i < j]  # where a box is a few cells wide, a bead is found beside itself
+    i, j = i[i < j], j[i < j]  # where a box is a few cells wide, a bead is found next to itself
     separation = position[j] - position[i]
     separation -= np.where(box.boundary == PERIODIC, np.rint(separation / box.size), 0.0) * box.size
     distance = np.sqrt(np.einsum("ik,ik->i", separation, separation))

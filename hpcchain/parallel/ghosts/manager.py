@@ -212,7 +212,7 @@ class GhostManager:
         machine.return_freed()
 
     def _let_go(self) -> None:
-        """Forget the sector, so that there is room for the next one; what that begins with is kept."""
+        """Forget the sector, so that there is memory for the next one; what that begins with is kept."""
         ghosted = self.ghosted
         beads = ghosted.beads_of(np.flatnonzero(ghosted.ownership != L.VACANT))
         self.earlier = Earlier(ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.closed)
@@ -261,7 +261,7 @@ class GhostManager:
         return self.ghosted.whole_chains(needed)
 
     def _activate(self, admitted: np.ndarray, now: tuple) -> bool:
-        """Give new ghosts skins, and wake beads that may touch owned ones from now on; False if lists have no room."""
+        """Give new ghosts skins, and wake beads that may touch owned ones from now on; False if lists are full."""
         self._give_skins(admitted, now)
         dormant = self.ghosted.dormant
         return self.ghosted.activate(dormant[self.around.needed_here(self._singly(dormant))], now)
@@ -278,7 +278,7 @@ class GhostManager:
 
     def _send_ghosts(self, wanted: dict) -> np.ndarray | None:
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here."""
-        # That is None if there was no room for one.
+        # That is None if one did not fit.
         ghosted = self.ghosted
         beads = ghosted.beads_of(np.concatenate([NO_MOLECULES, *wanted.values()]))
         table = pack(ghosted.ids[beads], ghosted.state(beads), self.balls.position[beads])

@@ -41,7 +41,7 @@ BYTES_PER_RANK = 180_000_000
 """Of a rank that has hardly a bead: the interpreter and the compiled kernels, while a start of chains grows."""
 
 BYTES_SHARED = 130_000_000
-"""Of a rank beside its own: pages of libraries, which the ranks of a node share."""
+"""Of a rank besides its own: pages of libraries, which the ranks of a node share."""
 
 BYTES_ALONE, BYTES_AMONG = 1_500, 2_100
 """Of each bead that a rank has: on one rank; on several, its own and ghosts, with the history of a window."""
@@ -75,8 +75,8 @@ to which it is looked how long their lists are."""
 CLOSE, LONGEST = 0.55, 1.2
 """Packing fraction that beads with wells come to where they condense; the longest list over the mean there."""
 
-CLOSE_SOFT, ROOM_SOFT = 0.45, 1.3
-"""The same in steps, with what longer lists have room for."""
+CLOSE_SOFT, SPARE_SOFT = 0.45, 1.3
+"""The same in steps, with what longer lists can take."""
 
 BYTES_INSIDE = 60
 """Of each bead that a bead is within the steps of a potential of: the table of them, in states, messages and files."""
@@ -228,7 +228,7 @@ def list_bytes(config: Config) -> float:
         farthest = max([*reaches, *one.diameter[~one.soft].tolist()], default=0.0)
         mean = float(np.sum(copies * one.diameter)) / composition.beads
         reach = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
-        return 4.0 * min(ROOM_SOFT * close * reach**3, composition.beads) if farthest else 0.0
+        return 4.0 * min(SPARE_SOFT * close * reach**3, composition.beads) if farthest else 0.0
     within = max((each for one in config.potentials for each in one.edges), default=0.0)
     inside = BYTES_INSIDE * min(LONGEST * close * within**3, composition.beads)
     system = System(build_box(config), composition, State.at_time_zero(*np.zeros((2, 0, 3))), physics)

@@ -287,9 +287,9 @@ class Growth:
         """
         size, packing = crossing_size(self._topology), packing_of(self._config, self._box, self._topology)
         at_crossing = isinstance(error, Jammed) and error.size <= JAMMED_CROSSING * size
-        with_room = isinstance(error, Jammed) and packing * error.size**3 < LOOSEST_JAM
+        with_gaps = isinstance(error, Jammed) and packing * error.size**3 < LOOSEST_JAM
         may_be_placed = 0.0 < JAMMED_CROSSING * size < 1.0 and packing * (BEYOND_CROSSING * size) ** 3 <= DENSEST_PLACED
-        if not (may_be_placed and (at_crossing or with_room)):
+        if not (may_be_placed and (at_crossing or with_gaps)):
             raise error
         log_another(error, "the last placement, of beads so large that bonds do not cross")
         try:

@@ -47,7 +47,7 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
     -------
     status : int
         MET; BACK where parts of long chains have to go back first (`speculation.rollback`); FULL where a table of those
-        inside has no room; ALONE where single beads are by themselves, and nothing was done: one code, `meet_alone`,
+        inside is full; ALONE where single beads are by themselves, and nothing was done: one code, `meet_alone`,
         does them all.
     members : int
         How many entries of `group` took part, but for those below 0; `renewed` has the rows with new segments.

@@ -42,7 +42,7 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
         count, members, highest = _touching(s, core, highest, ticks, remainder)
     beads = s.tied
     others = False
-    own = count < L.MOST_TIES  # where there is no room for all, the event's own contact may have none
+    own = count < L.MOST_TIES  # where not all fit, the event's own contact may have none
     for k in range(count):
         main = (beads[k, L.FIRST_BEAD] == i_main and beads[k, L.SECOND_BEAD] == j_main) or (
             beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
@@ -264,7 +264,7 @@ def limited_ties(s, offset, g, b, i, scale, count):
 
 @kernel
 def _one_more(s, count):
-    """Return the number of contacts after one more; there is room for one too many, and then the last one goes."""
+    """Return the number of contacts after one more; one too many fits, and then the last one goes."""
     if count == L.MOST_TIES:
         _sort_ties(s.bead_id, s.contacts, s.tied, s.normals, s.growths, s.impulses, count + 1)
         return count

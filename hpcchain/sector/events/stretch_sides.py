@@ -99,7 +99,7 @@ def _joined(s, a, b):
 
 @kernel
 def _gone_beyond(s, side, ticks, remainder, depth, lower, higher):
-    """Whether parts of a side, or beside it, have begun segments after an event in a window; they are to go back."""
+    """Whether parts of a side, or next to it, have begun segments after an event in a window; they are to go back."""
     if s.scalars[L.SCALAR_WINDOWED] == 0 or not side.part:
         return False
     return request_ahead(s, side.low, side.high, ticks, remainder, depth, lower, higher)
@@ -137,7 +137,7 @@ def bring_stretches(s, i, partner, ticks, remainder, depth):
     lower, higher = ids_of(s, i, partner)
     a, b = _side_of(s, i), _side_of(s, partner)
     tried, other = a, b
-    begin, middle = np.int64(0), np.int64(len(s.work) // (L.MOST_MEMBERS + 1))  # a whole chain has room in either
+    begin, middle = np.int64(0), np.int64(len(s.work) // (L.MOST_MEMBERS + 1))  # a whole chain fits in either
     loaded = False
     while True:
         a = _widened(s, a, ticks, remainder, SOON_AT_CONTACT)
@@ -175,7 +175,7 @@ def begin_stretch(s, side, ticks, remainder, depth):
 
 @kernel
 def end_stretch(s, m, ticks, remainder):
-    """Start the next segments of a part that nothing has hit, and of those beside it that end soon.
+    """Start the next segments of a part that nothing has hit, and of those adjacent to it that end soon.
 
     Returns the first and the last row with new segments; (-1, -1) where parts have to go back first
     (`speculation.rollback`).

@@ -139,7 +139,7 @@ def queue_update(s, entry, value):
 def others_before(s, m, other, latest):
     """Whether another entry than m and `other` (below 0: none) has a key up to `latest`.
 
-    All others are under the places beside those that lead from the two to the first.
+    All others are under the places next to those that lead from the two to the first.
     """
     key = s.key
     a = leaf_of(s, m)

@@ -107,7 +107,7 @@ def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, s
     """Find which of the first `count` of rows a, b, c, d a bead may meet (`broad_phase.within_reach`).
 
     Of row k bit 4 k of the result is set. Distances are compared in single precision, in units of `REACH`, and with
-    more room than that rounds: some that are just too far count as near. All operations are within the four lanes of a
+    more than that rounds: some that are just too far count as near. All operations are within the four lanes of a
     row, which take less time than those that bring lanes of several rows together.
 
     Many parameters, since lanes of registers cannot be handed on in an array.

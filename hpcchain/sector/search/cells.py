@@ -1,6 +1,6 @@
 """Cells hold the origins of neighbour lists: a cache line of four in each, and further lines for the fuller ones.
 
-A line's entries come first, what is left of it has the occupant -1. Only the last line of a cell may have room left,
+A line's entries come first, what is left of it has the occupant -1. Only the last line of a cell may have space left,
 and lines from the pool are never empty.
 """
 
@@ -163,7 +163,7 @@ def compact(s, cell):
 
 
 @inlined
-def beside(c, shift, number):
+def adjacent(c, shift, number):
     """Return the cell a step (-1, 0, 1) from cell c of an axis, round the end."""
     c += shift
     return c + number if c < 0 else (c - number if c >= number else c)
@@ -173,7 +173,7 @@ def beside(c, shift, number):
 def near_beads(s, reach, i):
     """Write to `found` the beads whose list origins are within `reach` of bead i's, itself too; return how many, or -1.
 
-    It is -1 where `found` has no room for them.
+    It is -1 where `found` cannot take them.
     """
     nx = s.cells[L.CELLS_X]
     ny = s.cells[L.CELLS_Y]
@@ -191,11 +191,11 @@ def near_beads(s, reach, i):
     limit = reach * reach
     count = 0
     for ax in range(-1 if nx > 2 else 0, min(nx, 2)):
-        bx = beside(cx, ax, nx)
+        bx = adjacent(cx, ax, nx)
         for ay in range(-1 if ny > 2 else 0, min(ny, 2)):
-            by = beside(cy, ay, ny)
+            by = adjacent(cy, ay, ny)
             for az in range(-1 if nz > 2 else 0, min(nz, 2)):
-                line = (bx * ny + by) * nz + beside(cz, az, nz)
+                line = (bx * ny + by) * nz + adjacent(cz, az, nz)
                 while line >= 0:
                     if count + PER_LINE > len(s.found):
                         return -1
@@ -278,13 +278,13 @@ def cells_ahead(s, i, x, y, z, t, qx, qy, qz, reach):
     cx = own // (nz * ny)
     count = 0
     for ax in range(3):
-        bx = beside(cx, ax - 1, nx)
+        bx = adjacent(cx, ax - 1, nx)
         for ay in range(3, 6):
-            by = beside(cy, ay - 4, ny)
+            by = adjacent(cy, ay - 4, ny)
             square = s.slabs[ax, L.SLAB_SQUARE] + s.slabs[ay, L.SLAB_SQUARE]
             ahead = s.slabs[ax, L.SLAB_AHEAD] + s.slabs[ay, L.SLAB_AHEAD]
             for az in range(6, 9):
-                s.found[count] = (bx * ny + by) * nz + beside(cz, az - 7, nz)
+                s.found[count] = (bx * ny + by) * nz + adjacent(cz, az - 7, nz)
                 near = square + s.slabs[az, L.SLAB_SQUARE] < limit
                 count += near & (ahead + s.slabs[az, L.SLAB_AHEAD] > behind)
     return count

@@ -218,7 +218,7 @@ def _speed(work, offset):
 def make_series(s, h):
     """Make the series of the segment in molecule row h, which so far has only its start and bounds.
 
-    The last room of the workspace is used, which no member of an event's group has.
+    The last block of the workspace is used, which no member of an event's group has.
     """
     offset = np.int64(len(s.work) // (L.MOST_MEMBERS + 1) * L.MOST_MEMBERS)
     first = s.mol[h, L.MOL_FIRST]

@@ -1,4 +1,4 @@
-"""How a sector's arrays (`arrays`) are made from a system: constants, cells, molecules, windows, room for all."""
+"""How a sector's arrays (`arrays`) are made from a system: constants, cells, molecules, windows, capacity for all."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 
 LEAST_FOUND = 32  # cells about a bead, and rests of fours
-FOUND = 4096  # beads that `found` has room for, where there are so many, before it is given more
-# What lines have room for that are not the first of their cells, to begin with: of every bead, and at least.
+FOUND = 4096  # beads that `found` can take, where there are so many, before it is given more
+# What lines can take that are not the first of their cells, to begin with: of every bead, and at least.
 SPARE_ENTRIES, LEAST_ENTRIES = 0.12, 256
 INSTANT_RULES = {"joint": L.JOINT, "generalised": L.GENERALISED, "moreau": L.MOREAU}
 ORIGIN_ROUNDING = 2.0**-31  # of the box: no list origin is farther from where it should be
@@ -212,7 +212,7 @@ def build_sector(
         **cell_arrays(cells, n, spare_entries(n)),
         series=series_array(size, gravity_of(system.physics)),
         free_series=np.zeros(0, dtype=np.int64),
-        series_room=np.zeros(0, dtype=np.int32),
+        series_units=np.zeros(0, dtype=np.int32),
         table=classes.table,
         graph=classes.graph,
         **options(classes, system),
@@ -479,7 +479,7 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
     Parameters
     ----------
     cells : (3,) or (7,) int64 array
-        Cells per axis; what is `folded` has the room that was given to each, and cells per edge of the box, behind.
+        Cells per axis; what is `folded` has the capacity that was given to each, and cells per edge of the box, behind.
     beads : int
     entries : float
         Entries that the further lines may hold of a bead: one at most, and in a window those that it had before too.
@@ -526,8 +526,8 @@ def unplaced(molecules: int) -> np.ndarray:
     return inside
 
 
-def with_room(s: Any, more: int) -> np.ndarray:
-    """Return a sector's series with room for `more` floats behind them, which takes no memory before any is made."""
+def with_space(s: Any, more: int) -> np.ndarray:
+    """Return a sector's series with space for `more` floats behind them, which takes no memory before any is made."""
     if s.scalars[L.SCALAR_SERIAL] == 0 and not s.series.any():
         return aligned_zeros(len(s.series) + more)
     return extended(s.series, more)

@@ -9,7 +9,7 @@ when the window began.
 A rollback sets a molecule back to a closed segment. Every event that this undoes is undone for all molecules that
 took part in it, and so on; contacts of undone events are struck from the log.
 
-A segment of a part of a long chain begins with the present motion of the parts beside it. So it is true only while
+A segment of a part of a long chain begins with the present motion of the parts adjacent to it. So it is true only while
 these are: where one of them drops a segment, or is given one that begins before it, it is dropped, too.
 """
 
@@ -144,7 +144,7 @@ def _copy_segment(s, a, b):
 @inlined
 def _hand_over_part(s, a, b):
     """Let row b have what a part of a long chain has besides in row a: its series, which cannot be made again."""
-    # The rows change their rooms for series, which are of one size: nothing is copied.
+    # The rows change their blocks of series, which are of one size: nothing is copied.
     for c in range(L.CHANGE_COLUMNS):
         s.centre_change[b, c] = s.centre_change[a, c]
     free = s.mol[b, L.MOL_SERIES]
@@ -251,8 +251,8 @@ def _request(s, m, ticks, remainder, depth, lower, higher):
 
 
 @kernel
-def request_beside(s, m):
-    """Ask for the parts beside row m to be set back to before what they began since its present segment, or with it.
+def request_adjacent(s, m):
+    """Request that parts adjacent to row m go back to before what they began since its present segment, or with it.
 
     That segment is dropped, so what began with the same event goes, too: the rows of a stretch have one key.
     """
@@ -261,14 +261,14 @@ def request_beside(s, m):
     depth, lower = start_depth(s.segment, first), s.window_molecule[m, L.WINDOW_LOWER]
     higher = s.window_molecule[m, L.WINDOW_HIGHER] - 1  # so that the same event is after it
     for column in range(L.BLOCK_BEFORE, L.BLOCK_BEHIND + 1):
-        beside = np.int64(s.block[m, column])
-        if beside >= 0:
-            _request(s, beside, ticks, remainder, depth, lower, higher)
+        row = np.int64(s.block[m, column])
+        if row >= 0:
+            _request(s, row, ticks, remainder, depth, lower, higher)
 
 
 @kernel
 def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
-    """Ask for those parts of a stretch, and beside it, to be set back that have gone beyond an event.
+    """Request that parts of a stretch, and adjacent to it, go back that have gone beyond an event.
 
     What began with the event itself stays: rows of one stretch are replayed one after another.
 
@@ -295,8 +295,8 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
 
 
 @kernel
-def request_back_beside(s, m):
-    """Ask for the parts beside row m to be set back to before what they began after its new segment."""
+def request_back_adjacent(s, m):
+    """Request that parts adjacent to row m go back to before what they began after its new segment."""
     i = s.mol[m, L.MOL_FIRST]
     lower, higher = s.window_molecule[m, L.WINDOW_LOWER], s.window_molecule[m, L.WINDOW_HIGHER]
     ticks, remainder = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
@@ -321,7 +321,7 @@ def roll_back(s):
                 window_event = s.window_molecule[m, L.WINDOW_EVENT]
                 if s.stretched is not None:
                     if is_part(s, m):
-                        request_beside(s, m)
+                        request_adjacent(s, m)
                 restore_segment(s, m)
                 if window_event > 0:
                     _cancel_event(s, window_event)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hpcchain.steps.potentials.interactions import Interactions
 
 EXTRA = 9
-"""Numbers of a bead beside its place: V'' v (3,), and xx, yy, zz, xy, xz, yz of its own block of V''."""
+"""Numbers of a bead besides its place: V'' v (3,), and xx, yy, zz, xy, xz, yz of its own block of V''."""
 CENTER = 3
 """Where the field has the stiffness of springs to a centre."""
 
@@ -120,7 +120,7 @@ def own_blocks(position, velocity, kind, rows, pairs, bonds, box, spring, work, 
     spring : float
         Stiffness of the springs to a centre.
     work : (2, 3) float64 array
-        Room.
+        Workspace.
     out : (k, EXTRA) float64 array
     """
     own, neighbour, count, table = pairs.own, pairs.neighbour, pairs.lengths, pairs.table

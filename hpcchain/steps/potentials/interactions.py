@@ -77,7 +77,7 @@ class Interactions:
             self._list(position)
 
     def _list(self, position: np.ndarray) -> None:
-        """Fill the neighbour lists, with as much room as that takes."""
+        """Fill the neighbour lists, with as much capacity as that takes."""
         n = len(position)
         code = lists.codes(lists.cells_of(self.box, position, self.cells), self.cells)
         first = np.zeros(int(np.prod(self.cells)) + 1, dtype=np.int64)

@@ -23,7 +23,7 @@ NEAREST = 6755399441055744.0
 
 
 class ListWork(NamedTuple):
-    """Room to fill lists of n local beads.
+    """Workspace to fill lists of n local beads.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ def fill_list(i, r, n, near, lists, work):
 
 @kernel
 def fill_lists(position, row, first, sequence, cells, periodic, size, inverse, near, lists, work):
-    """Fill the neighbour lists of own beads; return 0, or what room a list needs at least.
+    """Fill the neighbour lists of own beads; return 0, or what capacity a list needs at least.
 
     Own beads of one cell have the same beads in their cell and those next to it, which are brought into order once.
 

@@ -360,7 +360,7 @@ def test_the_job_scripts_start_nothing_from_the_folder_that_they_run_in():
 
 
 def imports_of(path):
-    """Return the modules that a file of the package imports, by its syntax tree; names from modules beside them."""
+    """Return the modules that a file of the package imports, by its syntax tree; names from modules next to them."""
     found = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):

@@ -10,7 +10,7 @@ from hpcchain.contact.laws import contact, table
 
 ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / "hpcchain" / "contact" / "laws"
-EVERY = table.LAWS + table.BESIDE
+EVERY = table.LAWS + table.SIMULTANEOUS
 NO_LAWS = ("__init__", "contact", "table")
 
 
@@ -66,7 +66,7 @@ def test_laws_that_push_across_the_normal_need_the_whole_response():
     codes = {law.name.upper() for law in table.LAWS}
     assert names & codes == {law.name.upper() for law in table.LAWS if law.needs == table.FULL}
     assert {law.needs for law in table.LAWS} <= {table.NORMAL, table.FULL}
-    assert {law.needs for law in table.BESIDE} == {table.KICKS}
+    assert {law.needs for law in table.SIMULTANEOUS} == {table.KICKS}
 
 
 @pytest.mark.parametrize("law", EVERY, ids=lambda law: law.name)

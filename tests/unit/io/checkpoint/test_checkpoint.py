@@ -370,10 +370,10 @@ def test_provenance_says_nothing_of_the_user(tmp_path, system):
                 "Disable slist on flush dest failure failed (file write failed: time = Sat Nov 21 23:18:41 2026\n, "
                 "file descriptor = 20, errno = 28, error message = 'No space left on device', buf = 0x555c6d12f988)"
             ),
-            "No space left on device; make room there",
+            "No space left on device; make space there",
         ),
-        (OSError(28, "No space left on device"), r"\[Errno 28\] No space left on device; make room there"),
-        (OSError(122, "Disk quota exceeded"), "make room in your quota"),
+        (OSError(28, "No space left on device"), r"\[Errno 28\] No space left on device; make space there"),
+        (OSError(122, "Disk quota exceeded"), "make space in your quota"),
         (OSError("Unable to open file (errno = 13, error message = 'Permission denied')"), "^Permission denied$"),
         (ValueError("two\n  lines"), "^two lines$"),
     ],
@@ -381,7 +381,7 @@ def test_provenance_says_nothing_of_the_user(tmp_path, system):
 def test_failures_are_reported_in_the_systems_words_and_what_to_do(reason, said):
     """Not in the library's, which are long, and cut off before the cause."""
     found = plain(reason)
-    assert re.search(said, found) and "buf" not in found and ("resume" in found) == ("make room" in found)
+    assert re.search(said, found) and "buf" not in found and ("resume" in found) == ("make space" in found)
 
 
 @pytest.mark.parametrize("read", [read_checkpoint, read_outline])

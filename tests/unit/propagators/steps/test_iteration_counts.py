@@ -35,8 +35,8 @@ def test_counts_are_those_of_the_solver(solver, tmp_path):
     block = Block(system.bonds, system.position, system.velocity, system.mass)
     taken = []
     for _ in range(int(END / STEP)):
-        _, v, x, _, room = step(block, STEP, solver)
-        taken.append(int(room[ITERATIONS]))
+        _, v, x, _, work = step(block, STEP, solver)
+        taken.append(int(work[ITERATIONS]))
         v = still(block, x, v)
         block.put(0, x)
         block.put(1, v)

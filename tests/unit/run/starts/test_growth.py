@@ -183,7 +183,7 @@ def test_growth_is_kept_now_and_then(melt, tmp_path):
     assert read_growth(path)[0].numbers["slice"] == read_growth(path)[0].numbers["slices"]
 
 
-def test_a_file_of_growth_beside_a_start_is_removed(melt, tmp_path):
+def test_a_file_of_growth_next_to_a_start_is_removed(melt, tmp_path):
     stopped = load_config(melt)
     path = tmp_path / "start.h5.growth.h5"
     with pytest.raises(Stopped):

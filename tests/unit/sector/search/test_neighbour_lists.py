@@ -137,7 +137,7 @@ def test_on_the_edges_of_cells():
     assert_complete(s, system, points)
 
 
-def test_no_room_is_reported():
+def test_a_full_list_is_reported():
     """A list one entry too short is FULL, by building and by renewing, and the build says what was needed."""
     s, system = gas(40, np.array([3.0, 3.0, 3.0]), (PERIODIC,) * 3, 6)
     assert enlist(s) == 0

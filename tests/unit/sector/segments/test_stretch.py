@@ -124,7 +124,7 @@ def test_parts(beads):
     assert sizes.sum() == beads and (sizes[:-1] == 16).all() and 8 <= sizes[-1] <= 23
 
 
-def test_there_is_room_for_a_whole_chain_and_another():
+def test_there_is_space_for_a_whole_chain_and_another():
     """Where all parts end at once, all are moved together; a contact of two of its beads has scratch for all."""
     n = 3200
     x = np.column_stack([np.arange(n), np.zeros((n, 2))])

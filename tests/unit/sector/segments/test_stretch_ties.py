@@ -92,7 +92,7 @@ def test_rules_for_all_that_hang_together(rule):
 
 
 @pytest.mark.parametrize("chains, most", [(1, 8), (3, 8 + 3 * 6), (40, 8 + 11 * 6)])
-def test_there_is_room_for_the_parts_of_as_many_chains_as_one_event_may_take(chains, most):
+def test_there_is_space_for_the_parts_of_as_many_chains_as_one_event_may_take(chains, most):
     """Twelve, the longest that there are."""
     lengths = (130,) + (101,) * chains if chains > 1 else (130,)
     x = np.arange(130)[:, None] * [1.0, 0.0, 0.0] + [5.0, 5.0, 5.0]

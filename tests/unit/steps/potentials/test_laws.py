@@ -143,7 +143,7 @@ def test_a_file_that_has_changed_is_refused(own, tmp_path):
             run_on(system, 0.1, ranks)
 
 
-def test_a_file_is_found_beside_its_input(tmp_path):
+def test_a_file_is_found_next_to_its_input(tmp_path):
     (tmp_path / "laws.py").write_text(LAWS, encoding="utf-8")
     table = {"name": "module", "file": "laws.py", "function": "morse", "on": "pair", "cutoff": 2.0}
     (tmp_path / "input.toml").write_text(toml(liquid(1, potential=[table, FENE])), encoding="utf-8")
