@@ -1,6 +1,6 @@
 """The two sides of a contact in the workspace: a whole molecule, a stretch of a long chain, or a wall.
 
-What laws ask of them, the response to impulses on the struck beads, and what is done with a law's answer.
+What laws need of them, the response to impulses on the struck beads, and what is done with a law's result.
 """
 
 import math

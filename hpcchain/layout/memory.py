@@ -1,7 +1,7 @@
 """Where a sector's arrays lie: on pairs of cache lines, and together on large pages.
 
 The loop reads a few words here and there in tens of megabytes. On pages of 4 KiB a processor then spends a tenth of its
-time on finding out where pages are; on the large ones of Linux, which have to be asked for, next to none.
+time on finding out where pages are; on the large ones of Linux, which have to be requested, next to none.
 """
 
 import mmap

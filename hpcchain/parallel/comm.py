@@ -1,7 +1,7 @@
 """The ranks of this run: the one module that names MPI's world communicator.
 
 `world()` gives a `World` when MPI can be used and a `Single` when it cannot and several ranks were not started; both
-answer to the same names, so callers never ask which one they hold. Its methods take any Python object; arrays go
+answer to the same names, so callers need not know which one they hold. Its methods take any Python object; arrays go
 through `World.exchange`.
 """
 
@@ -155,7 +155,7 @@ class World(Single):
         return any(self.allgather(bool(flag)))
 
     def agree(self, outcome: tuple, patience: float | None = None) -> list:
-        """Return every rank's outcome, as `Single.agree`; asked by polling, so that one that never comes is noticed."""
+        """Return every rank's outcome, as `Single.agree`; found by polling, so that one that never comes is noticed."""
         mine = array("q", outcome)
         theirs = array("q", bytes(8 * len(mine) * self.size))
         request = self._last_words.Iallgather(mine, theirs)

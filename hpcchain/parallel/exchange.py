@@ -1,4 +1,4 @@
-"""What the windowed engine asks of the ranks' communicator: few calls, on arrays, nothing pickled in a window."""
+"""What the windowed engine needs of the ranks' communicator: few calls, on arrays, nothing pickled in a window."""
 
 from __future__ import annotations
 

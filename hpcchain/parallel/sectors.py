@@ -215,7 +215,7 @@ def _balanced(
 
 
 def _placed(part: Part, axis: int, cut: float, earlier: list | None, most: float) -> tuple[float, int, int]:
-    """Return where a part is cut when equal weights ask for `cut`, and its halves' numbers in an earlier division."""
+    """Return where a part is cut when equal weights give `cut`, and its halves' numbers in an earlier division."""
     if earlier is None:
         even = part.low[axis] + (part.high[axis] - part.low[axis]) * (part.ranks // 2) / part.ranks
         return float(even if np.isnan(cut) else cut), 0, 0

@@ -88,8 +88,8 @@ class WindowedEngine:
         self.physics, self.tick = system.physics, system.physics.tick
         self.now = latest(system.state, comm)
         self.begun = False
-        self.asked = None if window is None else min(float(window), MOST_WINDOW * self.tick)
-        self.window = 2.0**-4 * self.tick if window is None else self.asked
+        self.requested = None if window is None else min(float(window), MOST_WINDOW * self.tick)
+        self.window = 2.0**-4 * self.tick if window is None else self.requested
         self.log_events = log_events
         self.quantum, self.impulse_quantum = quanta(system)
         self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * L.TENSOR_PARTS
@@ -137,7 +137,7 @@ class WindowedEngine:
         time : float
             Where to stop [time].
         pause : callable, optional
-            Asked on every rank in every window; a true result of any stops all after that window.
+            Called on every rank in every window; a true result of any stops all after that window.
 
         Returns
         -------
@@ -203,7 +203,7 @@ class WindowedEngine:
                 self.setbacks = 0
             return flags
         if flags[WANTED] > 0.0:
-            with self.statistics.spent("regrouping"):
+            with self.statistics.spent("rebuilding"):
                 self.ghosts.demand(sorted(wanted))
         self._take_back(flags, end)
         return None
@@ -252,7 +252,7 @@ class WindowedEngine:
         return {rank: rows for rank, rows in received.items() if len(rows)}
 
     def _rebuild_ghosts(self, **options: Any) -> None:
-        with self.statistics.spent("regrouping"):
+        with self.statistics.spent("rebuilding"):
             self.ghosts.rebuild_ghosts(self.now, self.window, **options)
 
     def _look_at_balance(self) -> bool:
@@ -315,8 +315,8 @@ class WindowedEngine:
         cut : bool
             Whether it was cut short.
         """
-        if self.asked is not None:
-            self.window = min(self.asked, GROW * self.window)  # it may have been shortened
+        if self.requested is not None:
+            self.window = min(self.requested, GROW * self.window)  # it may have been shortened
         else:
             if self.last_length > 0.0:
                 self._choose_length(flags)
@@ -324,7 +324,7 @@ class WindowedEngine:
         if self._look_at_balance():
             return
         if flags[NEXT_EXCESS] > 0.0:
-            with self.statistics.spent("regrouping"):
+            with self.statistics.spent("rebuilding"):
                 fits = self.ghosts.refresh_skins(self.now, self._later(self.now, AHEAD * self.window), self.window)
             if not fits:
                 self.ghosts.forget_demands()
@@ -387,8 +387,8 @@ class WindowedEngine:
         return {
             "window": self.window,
             **self.statistics.report(self.comm, self.ghosts.sizes(), since),
-            "regroupings": self.ghosts.rebuilds,
-            "rehomings": self.ghosts.skin_refreshes,
+            "ghost_rebuilds": self.ghosts.rebuilds,
+            "skin_renewals": self.ghosts.skin_refreshes,
         }
 
 
@@ -415,7 +415,7 @@ def processor_seconds(engine: WindowedEngine) -> float:
 
 COUNTED = ("windows", "passes", "undone", "messages", "floats")
 WORK = ("computing", "packing", "setting_right", "finishing")
-PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping", "steering")
+PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "rebuilding", "steering")
 """Waiting is for messages and agreement in a window, steering all that the other phases leave."""
 
 

@@ -62,7 +62,7 @@ DEEP = 1e-3
 """Overlap, relative to the contact distance, that no propagator leaves: with it a state is none that a run has had."""
 
 
-class Asked(NamedTuple):
+class Requests(NamedTuple):
     """What is asked of a run between two due times: an end, a checkpoint in passing, either for the wall clock."""
 
     stop: bool
@@ -182,11 +182,11 @@ class Run:
             self._serve()
             if self.time >= until:
                 return None
-            asked = self._asked()
-            if asked.stop or asked.limit:
-                return self._stop("asked to by a signal" if asked.stop else "the wall limit is near")
-            if asked.save or asked.wall:
-                self._checkpoint_in_passing(asked.save)
+            requests = self._requests()
+            if requests.stop or requests.limit:
+                return self._stop("asked to by a signal" if requests.stop else "the wall limit is near")
+            if requests.save or requests.wall:
+                self._checkpoint_in_passing(requests.save)
             self._advance(min(until, self.frames.next, self.reports.next, self.checkpoints.next))
 
     def require_possible(self, path: Path) -> None:
@@ -248,10 +248,10 @@ class Run:
         else:
             self.time = max(self.time, min(self.engine.time, math.nextafter(target, -math.inf)))
 
-    def _asked(self) -> Asked:
+    def _requests(self) -> Requests:
         """Return what any rank has been asked for, or finds due; collective."""
-        own = Asked(self.signals.stop, self.signals.save, self._wall_due(), self.limit.near())
-        return Asked(*map(any, zip(*self.comm.allgather(own), strict=True)))
+        own = Requests(self.signals.stop, self.signals.save, self._wall_due(), self.limit.near())
+        return Requests(*map(any, zip(*self.comm.allgather(own), strict=True)))
 
     def _interrupted(self) -> bool:
         self.comm.activity.note()

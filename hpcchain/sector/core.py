@@ -199,7 +199,7 @@ class Core:
         self.sector = L.Sector(**gathered(arrays), **own)
 
     def start_packed(self) -> None:
-        """Make all first segments, with series that take no more space than their orders ask for."""
+        """Make all first segments, with series that take no more space than their orders need."""
         s = self.sector
         beads = s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS]
         entries = int(beads.max(initial=0)) * W.CURVE // W.UNIT + 1
@@ -279,7 +279,7 @@ class Core:
             self.sector = self.sector._replace(found=np.zeros(2 * longest, dtype=np.int64))
 
     def make_blocks(self) -> None:
-        """Make as much space for lists as the present numbers of their entries ask for, the longest ones doubled."""
+        """Make as much space for lists as the present numbers of their entries need, the longest ones doubled."""
         steps = self.sector.lists[:, L.LIST_LENGTH].astype(np.int64) // STEP + 1
         free = np.full(max(2 * int(steps.max()), len(self.sector.free_lists)) + 1, -1, dtype=np.int64)
         neighbour = aligned_zeros(STEP * int(steps.sum()), np.int32)

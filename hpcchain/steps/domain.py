@@ -200,10 +200,10 @@ class Domain:
         near = self._near(layers)
         message = np.packbits(wanted)
         message = np.concatenate([message, np.zeros(-len(message) % 8, np.uint8)]).view(np.float64)
-        asked = self.comm.exchange_known(dict.fromkeys(near, message), near)
+        requests = self.comm.exchange_known(dict.fromkeys(near, message), near)
         code, sent = codes(cell, cells), {}
         for rank in near:
-            bits = np.unpackbits(asked[rank].view(np.uint8), count=len(wanted))
+            bits = np.unpackbits(requests[rank].view(np.uint8), count=len(wanted))
             sent[rank] = np.flatnonzero(bits[code])
         rows = {rank: np.column_stack([own.ids[which], own.position[which]]).ravel() for rank, which in sent.items()}
         news = {rank: rows.reshape(-1, 4) for rank, rows in self.comm.exchange_known(rows, near).items()}

@@ -46,7 +46,7 @@ own beads are, so what has moved on a little costs a few ghosts more."""
 MOST_OF_SIDE = 0.25
 """Of the shortest periodic side: how far lists of dilute systems look at most."""
 STEPS_BETWEEN_LOOKS = 16
-"""Steps after which a run is asked whether it is to stop."""
+"""Steps after which it is looked whether a run is to stop."""
 SETTLED, NEARLY = 1e-14, 1e-9
 """Change of velocities, relative to the greatest, at which the midpoint rule is solved; at which it may stand still."""
 MOST_MIDPOINTS, SLOW, LEAST_PART, DIVERGED = 200, 0.8, 0.25, 1e4
@@ -85,7 +85,7 @@ def farthest_and_skin(constants: Constants, skin: float | None = None) -> tuple[
     ----------
     constants : Constants
     skin : float, optional
-        That which is asked for.
+        That which is requested.
     """
     prototypes = constants.composition.prototypes
     hard = np.where(prototypes.soft, 0.0, prototypes.diameter)
@@ -255,7 +255,7 @@ class SteppedEngine:
         time : float
             [time]
         pause : callable, optional
-            Asked on every rank every few steps; a true result of any stops all.
+            Called on every rank every few steps; a true result of any stops all.
 
         Raises
         ------

@@ -36,6 +36,14 @@ RETIRED = (
         (r"room to (move|turn|part)", "leaves? (it|the largest bead) no room", "search for room"),
         "hpcchain/(sector|layout|parallel|propagators|contact|steps|jit|io)/|tests/support/|docs/(developer|theory)/",
     ),
+    Retired(
+        "ask|asks|asked|asking",
+        "request, need, call; users ask",
+        (),
+        "hpcchain/(sector|layout|parallel|contact)/|docs/developer/(architecture|data_layout)",
+    ),
+    Retired("regroup|regroups|regrouping|regroupings", "rebuilding ghosts, ghost_rebuilds"),
+    Retired("rehoming|rehomings", "renewing skins, skin_renewals"),
 )
 
 

@@ -1,7 +1,7 @@
 """Potentials with steps and limits of distances: when beads meet the next of their distances, and what becomes of it.
 
 Which others a bead is within a step of, and of which one, stands in its table (`model.physics.extended`); nothing here
-asks where the beads are. Pairs with limits are on no list: a bead's search looks at all of its own.
+reads where the beads are. Pairs with limits are on no list: a bead's search looks at all of its own.
 
 The times are found as those of contacts are (`contact.pair`), outwards of the root of |r(s)|^2 = d^2: steps that cannot
 pass it, by a bound of how fast d^2 - |r|^2 can bend. At a step of height D the rate of separation u changes so that

@@ -420,7 +420,7 @@ class GhostManager:
         return 0.5 * (self.composition.prototypes.diameter[like] + self.beyond) * (1.0 + ROUNDING)
 
     def _wanted(self, rank: int, molecule_ids: np.ndarray, balls: Balls) -> np.ndarray:
-        """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""
+        """Return a mask of the owned molecules that may touch a neighbour's, or that it has requested."""
         if self.everything:
             return np.ones(len(molecule_ids), dtype=bool)
         wanted = self.around.needed_by(rank, balls) | np.isin(

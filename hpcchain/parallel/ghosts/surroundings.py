@@ -57,14 +57,14 @@ class Surroundings:
         self.box, self.width, self.comm = box, width, comm
         self.neighbours: dict = {}
 
-    def look_around(self, balls: Balls, asking: set, everything: bool) -> None:
+    def look_around(self, balls: Balls, requesting: set, everything: bool) -> None:
         """Find the neighbours, and let them know where these molecules may come to; collective.
 
         Parameters
         ----------
         balls : Balls
-        asking : set of int
-            Ranks that have asked for molecules.
+        requesting : set of int
+            Ranks that have requested molecules.
         everything : bool
             All ranks are neighbours.
         """
@@ -86,7 +86,7 @@ class Surroundings:
         self.neighbours = {
             rank: extent
             for rank, extent in common.items()
-            if extent.size or everything or mine in asking or rank in asking
+            if extent.size or everything or mine in requesting or rank in requesting
         }
         self.marks = self.extent.nothing()
         self.mark(balls)

@@ -83,9 +83,9 @@ class Standby:
         Parameters
         ----------
         wish : callable
-            Returns what is asked of the root, which is sent it when it changes; if it fails, all do.
+            Returns what is wished of the root, which is sent it when it changes; if it fails, all do.
         nothing : object
-            What it returns where nothing is asked.
+            What it returns where nothing is wished.
         """
         self._call += 1
         begin, sent = clock.monotonic(), nothing
@@ -152,7 +152,7 @@ def shared_or_alone(
     world : World
         More than one rank.
     alone : callable
-        Asked on the root: whether it is to work by itself.
+        Called on the root: whether it is to work by itself.
     action : callable
         Takes the ranks that take part; looks at signals now and then.
     signals : Signals
@@ -168,11 +168,11 @@ def shared_or_alone(
         if not crowded:
             load()
 
-        def asked() -> tuple[bool, int]:
+        def wished_here() -> tuple[bool, int]:
             return signals.stop, signals.saves
 
-        by_itself = standby.sleep(asked, (False, 0))
-        return standby.sleep(asked, (False, 0)) if by_itself else action(world)
+        by_itself = standby.sleep(wished_here, (False, 0))
+        return standby.sleep(wished_here, (False, 0)) if by_itself else action(world)
     if not standby.carry(alone):
         return action(world)
     signals.listen = listening(standby)

@@ -61,14 +61,14 @@ class Watchdog:
             faulthandler.cancel_dump_traceback_later()
 
     def _watch(self) -> None:
-        signs, moved, asked, reported = self.activity.signs, time.monotonic(), False, False
+        signs, moved, looked, reported = self.activity.signs, time.monotonic(), False, False
         while not self._over.wait(0.1 * self.silence):
             arm(2.0 * self.silence)
             if self.activity.signs != signs:
                 self._say_it_goes_on(reported, moved)
-                signs, moved, asked, reported = self.activity.signs, time.monotonic(), False, False
-            elif not asked and time.monotonic() - moved > self.silence:
-                asked, reported = True, self._report(time.monotonic() - moved)
+                signs, moved, looked, reported = self.activity.signs, time.monotonic(), False, False
+            elif not looked and time.monotonic() - moved > self.silence:
+                looked, reported = True, self._report(time.monotonic() - moved)
         if self.activity.signs != signs:  # a run may end before the next look
             self._say_it_goes_on(reported, moved)
 

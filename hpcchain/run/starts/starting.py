@@ -65,7 +65,7 @@ def on_root(mpi: Communicator | None, action: Callable[[], Found]) -> Found:
 
 
 def try_steps(config: Config, trust: bool = False, source: Path | str | None = None) -> None:
-    """Raise ConfigError where a box is too short for lists of the engine of steps, or a user's own potential cannot run.
+    """Raise ConfigError where a box is too short for lists of steps, or a user's own potential cannot run.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Carry out a contact: bring its sides to its time, ask the law, apply what it answers, start new segments.
+"""Carry out a contact: bring its sides to its time, call the law, apply what it returns, start new segments.
 
 A side is a molecule, a stretch of a long chain (`stretch_sides`), or a wall. What else touches at the same instant is
 resolved with it (`together`). Two single beads by themselves, or one and a wall, are left to `meet_alone`.

@@ -77,7 +77,7 @@ def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
     -------
     int
         KNOWN; in windows WAITING, where a ghost's part waits for what its owner sends, or GONE_BEYOND, where parts
-        have begun segments after the event: they are asked to go back.
+        have begun segments after the event: they are requested to go back.
     """
     status = KNOWN
     if s.stretched is not None:

@@ -56,7 +56,7 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
 
 @inlined
 def reaches_to(s, i, back):
-    """Write to `found` the beads that bead i may touch, if asked for also those that did not long ago; how many."""
+    """Write to `found` the beads that bead i may touch, on request also those that did not long ago; how many."""
     if s.stepper is None:  # where segments begin just where those before them end (`looking_back`)
         return within_reach(s, i, looking_back(s) if back else 0.0, 0)
     return all_listed(s, i, 0)

@@ -129,7 +129,7 @@ def bring_stretches(s, i, partner, ticks, remainder, depth):
     Returns
     -------
     known : bool
-        False where parts have begun segments after the contact, in a window: they have been asked to go back first.
+        False where parts have begun segments after the contact, in a window: they have been requested to go back first.
     a, b : Side
     one : bool
         Whether both beads are of one stretch: then both sides are.

@@ -231,8 +231,8 @@ def share_of_law(s, members, ticks, remainder):
 def _look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher, is_straggler):
     """Return whether anything else touches the sides of a contact of bead i, which are in the workspace.
 
-    Returns ALONE, AGAIN if anything does or, where what touches has been carried on past the event and is asked to go
-    back, BACK.
+    Returns ALONE, AGAIN if anything does or, where what touches has been carried on past the event and is requested to
+    go back, BACK.
     """
     found = _about_side(s, i, partner, a, ticks, remainder, depth, lower, higher, is_straggler)
     if b.row >= 0 and not one:
@@ -271,7 +271,7 @@ def _about_side(s, main, partner, side, ticks, remainder, depth, lower, higher, 
 
 @inlined
 def _sent_back(s, p, j, far, ticks, remainder, depth, lower, higher):
-    """Ask bead j's molecule to go back if it touches the bead at p but has gone on from an event; return whether so."""
+    """Request that bead j's molecule go back if it touches the bead at p but has gone on; return whether so."""
     m = s.segment[j, L.MOLECULE]
     h = m
     while h >= 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):

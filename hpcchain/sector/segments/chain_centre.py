@@ -1,4 +1,4 @@
-"""Where the centres of mass of long chains in parts are, which their contacts' part of the virial asks for.
+"""Where the centres of mass of long chains in parts are, which their contacts' part of the virial needs.
 
 Their beads give it only at great cost. So the centre is carried along: contacts and gravity change its velocity, and a
 thermostat says where it is. In a window, whose events may be taken back, only notes are made: of what an event does to
@@ -97,7 +97,7 @@ def _shift_inside(s, a, b, c):
 def lever_of_sides(s, a, b, distance, x, y, z, ticks, remainder):
     """Return the vector between the centres of mass of the images that touch, the impulse on the first given.
 
-    In a window it is 0 where a chain's centre is asked for: sums with it follow when the window is final.
+    In a window it is 0 where a chain's centre is needed: sums with it follow when the window is final.
     """
     if b.row < 0:
         return 0.0, 0.0, 0.0

@@ -72,11 +72,11 @@ def new_segment(s, offset, m, ticks, remainder, serial, depth):
     """Write molecule m's new segment from the workspace at `offset`, starting at (ticks, remainder).
 
     `serial` is a number that no other segment has. Struck beads must be marked in `segment` by the caller beforehand.
-    The length asked for follows the molecule's own running mean of realised lengths (docs/theory/numerics.md, Taylor
+    The requested length follows the molecule's own running mean of realised lengths (docs/theory/numerics.md, Taylor
     series), so it is a function of its history alone.
     """
     rebase(s, offset, m)
-    h = asked_length(s, m, ticks, remainder)
+    h = requested_length(s, m, ticks, remainder)
     tolerance = s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
     if s.extended is not None and hangs(s, m):
         order, length = _hanging(s, offset, m, h, tolerance)
@@ -108,11 +108,11 @@ def two_segments(s, offset, m, p, k, ticks, remainder, depth):
         offset,
         s.mol,
         m,
-        asked_length(s, m, ticks, remainder),
+        requested_length(s, m, ticks, remainder),
         s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT],
         p,
         k,
-        asked_length(s, k, ticks, remainder),
+        requested_length(s, k, ticks, remainder),
         s.table[s.mol[k, L.MOL_TABLE] + L.TOLERANCE_AT],
     )
     if s.extended is not None:
@@ -125,7 +125,7 @@ def two_segments(s, offset, m, p, k, ticks, remainder, depth):
 
 
 @inlined
-def asked_length(s, m, ticks, remainder):
+def requested_length(s, m, ticks, remainder):
     """Return how long molecule m's new segment is to be, if its series lasts [time]."""
     solver = s.mol[m, L.MOL_SOLVER]
     limits = s.mol[m, L.MOL_TABLE]

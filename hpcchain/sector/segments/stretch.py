@@ -22,7 +22,7 @@ from hpcchain.sector.queue.event_order import segment_end
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.segments.chain_centre import place_centre
-from hpcchain.sector.segments.new_segment import REBASE, asked_length, write_segment
+from hpcchain.sector.segments.new_segment import REBASE, requested_length, write_segment
 
 STRUCK_MARGIN = 20  # beads on either side of one that is struck, at least, that a stretch begins with
 # A part adjacent to a stretch whose segment ends within this share of how long the stretch's is to be joins it. Where
@@ -65,14 +65,14 @@ def _left(s, m, ticks, remainder):
 
 
 @kernel
-def _mean_asked(s, low, high, ticks, remainder):
-    """Return how long a stretch's segment is to be: the mean of what its parts ask for [time]."""
-    total = asked_length(s, low, ticks, remainder)
+def _mean_requested(s, low, high, ticks, remainder):
+    """Return how long a stretch's segment is to be: the mean of what its parts request [time]."""
+    total = requested_length(s, low, ticks, remainder)
     count = 1.0
     m = low
     while m != high:
         m = np.int64(s.block[m, L.BLOCK_BEHIND])
-        total += asked_length(s, m, ticks, remainder)
+        total += requested_length(s, m, ticks, remainder)
         count += 1.0
     return total / count
 
@@ -84,7 +84,7 @@ def widened(s, low, high, ticks, remainder, soon):
     Soon is within the share `soon` of that length. It is no longer than the segments of the adjacent parts that stay.
     """
     while True:
-        h = _mean_asked(s, low, high, ticks, remainder)
+        h = _mean_requested(s, low, high, ticks, remainder)
         before = np.int64(s.block[low, L.BLOCK_BEFORE])
         if before >= 0 and _left(s, before, ticks, remainder) < soon * h:
             low = before
@@ -301,7 +301,7 @@ def begin_all(s, offset, tiles, first, last, ticks, remainder, depth):
     """Make new segments of all parts of a chain, which is in the workspace in the image of its first row."""
     place_centre(s, offset, tiles, first, ticks, remainder)
     none = np.int64(0)
-    h = _mean_asked(s, first, last, ticks, remainder)
+    h = _mean_requested(s, first, last, ticks, remainder)
     order, h = stretch_series(s.work, Tiles(offset, tiles, none, none), h, tolerance_of(s, first))
     write_rows(s, offset, first, last, first, order, h, ticks, remainder, depth)
 

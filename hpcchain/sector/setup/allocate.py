@@ -303,9 +303,9 @@ def extended_arrays(classes: MoleculeClasses, system: System, at: np.ndarray, li
 
 
 def block_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
-    """Return which rows are parts of which long chains, for molecules in this order, and what the chains' centres ask.
+    """Return which rows are parts of which long chains, for molecules in this order, and what the chains' centres need.
 
-    Of `arms` and `centre_change` they are as small as can be: windows ask for more.
+    Of `arms` and `centre_change` they are as small as can be: windows need more.
     """
     common = {
         "centre_change": np.zeros((0, L.CHANGE_COLUMNS)),

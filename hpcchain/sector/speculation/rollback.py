@@ -226,7 +226,7 @@ def sign_event(event_table, window_molecule, group, count, window_event, members
 
 @kernel
 def request_rollback(s, m, number):
-    """Ask for molecule m to be set back to its segment of that number in the window."""
+    """Request that molecule m be set back to its segment of that number in the window."""
     if s.window_molecule[m, L.WINDOW_TARGET] < 0:
         s.rolled_back[s.scalars[L.SCALAR_ROLLED_BACK]] = m
         s.scalars[L.SCALAR_ROLLED_BACK] += 1
@@ -239,7 +239,7 @@ def request_rollback(s, m, number):
 
 @kernel
 def _request(s, m, ticks, remainder, depth, lower, higher):
-    """Ask for row m to be set back to before all segments that begin after an event; return whether it has any."""
+    """Request that row m be set back to before all segments that begin after an event; return whether it has any."""
     h, kept = m, s.window_molecule[m, L.WINDOW_NUMBER]
     while kept > 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):
         kept -= 1
@@ -329,7 +329,7 @@ def roll_back(s):
 
 @kernel
 def _cancel_event(s, window_event):
-    """Strike an event's contacts from the log, and ask for all its molecules to be set back to before it."""
+    """Strike an event's contacts from the log, and request that all its molecules be set back to before it."""
     row = s.window_event[window_event]
     for e in range(row[L.EVENT_LOG], row[L.EVENT_LOG] + row[L.EVENT_LOGS]):
         s.log[e, L.LOG_STATUS] = L.CANCELLED

@@ -138,7 +138,7 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
                     _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder)
                     - skin[m]
                 )
-            if violation[m] <= 0.0:  # its closed segments, too: they are no more asked about
+            if violation[m] <= 0.0:  # its closed segments, too: they are no more looked at
                 _keep_inside(s, m, skin[m])
 
 

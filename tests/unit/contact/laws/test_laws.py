@@ -46,7 +46,7 @@ def test_laws_of_one_contact_have_codes_of_their_names():
     assert contact.SMOOTH == 0
 
 
-def test_laws_are_asked_in_the_order_of_the_table():
+def test_laws_are_tried_in_the_order_of_the_table():
     assert returned("table", "law_of") == [law.name.upper() for law in table.LAWS]
 
 
