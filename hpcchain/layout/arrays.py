@@ -26,7 +26,7 @@ bead_id           int64       global id of the bead
 origin_time       float32     how long after its segment's start the bead is where its neighbour list was made about
                               (`list_place`) or, by rounding, a little less; below 0 if the list was made before the
                               segment, LISTED where the bead surely stays in its list's shell throughout
-swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment
+swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, SWEPT_RADIUS: where the bead may be during its segment
                               (`broad_phase`); no rows where all are single, smooth and hard
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
                               the time in two parts (`broad_phase`); no rows where none is single, all smooth and hard
@@ -147,7 +147,7 @@ NEXT_EVENT_COLUMNS = 2
 AWAITED = 2  # value of `event_bits.tied_with`
 REOPENS = -2  # a depth: the event has a closed segment opened again, before all else at its instant
 CANDIDATES_AT = PARTNER_SERIAL
-FRACTION_X, FRACTION_Y, FRACTION_Z, REACH = range(4)
+FRACTION_X, FRACTION_Y, FRACTION_Z, SWEPT_RADIUS = range(4)
 CELL = OCCUPANT = 3
 FLIGHT_HIGH, FLIGHT_LOW = 6, 7
 LIST_FIRST, LIST_LENGTH, LIST_CAPACITY, OWNERSHIP = range(4)
@@ -287,8 +287,8 @@ SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has,
     NOW,
     QUANTUM,
     LATEST,
-    REACH_UNIT,
-    REACH_MARGIN,
+    SWEPT_UNIT,
+    SWEPT_MARGIN,
     LAW,
     FASTEST,
     ASTRAY,
@@ -326,7 +326,7 @@ JOINT, GENERALISED, MOREAU = range(3)
 HORIZON = 60  # how long after its segment's start a bead most likely meets a distance (`broad_phase_by_time`)
 TURNS = 61  # whether beads that spin have orientations
 SAFE_SHELL = 62  # half width of the shell without what list origins are rounded by (`neighbour_lists`) [length]
-REACH_SCALE = 63  # of each axis: REACH_UNITs in a unit of the fractions in `swept`
+SWEPT_SCALE = 63  # of each axis: SWEPT_UNITs in a unit of the fractions in `swept`
 DRIFT, DRIFT_TURNS = 66, 69  # of each axis: velocity of the lists' frame (`list_place`), and its periods in a tick
 DRIFTS = 72  # whether it moves
 PARAMETERS = 73
@@ -360,7 +360,7 @@ RESTITUTION_ROW = RIGHT_ROW + 4  # behind the right sides and three more: e_n of
 PUSH_ROWS = RESTITUTION_ROW + 1
 CONTACT_NORMAL, SPARE_NORMAL = range(2)  # rows of `normals` where one contact is resolved: its normal; scratch
 ROUGHNESS = 1e-6  # of places in single precision, ten times their rounding or more (`candidates_straight`)
-UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`broad_phase`)
+UNBOUNDED = 2**31 - 1  # swept radius of a bead that may be anywhere (`broad_phase`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS
 EVENT_COLUMNS = 3 + MOST_MEMBERS
 

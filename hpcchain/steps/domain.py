@@ -234,7 +234,7 @@ class Domain:
         return reached.ravel(), layers
 
     def _near(self, layers: list) -> list:
-        """Return the other ranks that may have beads in reach, or be in reach of own ones; each knows the other."""
+        """Return the other ranks that may have beads near own ones, or own ones near theirs; each knows the other."""
         every = self.comm.allgather([np.packbits(layer) for layer in layers])
         mine = every[self.comm.rank]
         return [

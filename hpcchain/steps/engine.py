@@ -89,7 +89,7 @@ def farthest_and_skin(constants: Constants, skin: float | None = None) -> tuple[
     """
     prototypes = constants.composition.prototypes
     hard = np.where(prototypes.soft, 0.0, prototypes.diameter)
-    farthest = max(constants.reach, float(hard.max(initial=0.0)))
+    farthest = max(constants.range, float(hard.max(initial=0.0)))
     if farthest == 0.0:
         return 0.0, 0.0
     skin = skin or skin_for(farthest, float(np.mean(prototypes.diameter)))
@@ -160,10 +160,10 @@ class SteppedEngine:
         self.moved, self.least_skin = 0.0, self.skin
         automatic = skin is None and self.skin > 0.0
         self.dilute = replace(system, state=None, held=None) if automatic and is_dilute(system) else None
-        reach = self.farthest + self.skin
-        require_wide(self.box, reach, constants.apart)
-        self.cells = lists.shape_for(self.box, reach, self.composition.beads)
-        self.interactions = Interactions(self.box, constants, reach, self.cells, passes_of(constants, self.comm))
+        list_radius = self.farthest + self.skin
+        require_wide(self.box, list_radius, constants.apart)
+        self.cells = lists.shape_for(self.box, list_radius, self.composition.beads)
+        self.interactions = Interactions(self.box, constants, list_radius, self.cells, passes_of(constants, self.comm))
         self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
         self.steps = self._steps_of(system.state)
         self.own = part_of(system, self.composition, self.comm)
@@ -232,9 +232,9 @@ class SteppedEngine:
     def _set_skin(self, skin: float) -> None:
         """Have lists that are made from now on look so much farther than forces."""
         self.skin = skin
-        reach = self.farthest + self.skin
-        self.cells = lists.shape_for(self.box, reach, self.composition.beads)
-        self.interactions.reach, self.interactions.cells = reach, self.cells
+        list_radius = self.farthest + self.skin
+        self.cells = lists.shape_for(self.box, list_radius, self.composition.beads)
+        self.interactions.list_radius, self.interactions.cells = list_radius, self.cells
 
     @timed("forces")
     def _compute(self, position: np.ndarray | None = None) -> None:
@@ -563,7 +563,7 @@ class SteppedEngine:
             self.rigid.project(self.position, self.local, self.own.velocity)
 
     def _moved_far(self) -> bool:
-        """Return whether a bead of any rank may come into reach of one that is not listed; collective."""
+        """Return whether a bead of any rank may come near one that is not listed; collective."""
         # `stale` is then whether any rank has moved beads of which others do not know.
         moved = lists.farthest(self.position, self.local, self.reference)
         wrong = float(self.torn is not None or self.stuck is not None or not np.isfinite(moved))

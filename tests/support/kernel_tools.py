@@ -336,7 +336,7 @@ def search_one(s, i):
 
 def first_look(s, i):
     """Return the beads of bead i's list that it is not too far from to meet."""
-    return s.found[: broad_phase.within_reach(s, i, 0.0, 0)].tolist()
+    return s.found[: broad_phase.within_sweep(s, i, 0.0, 0)].tolist()
 
 
 def first_look_at_single(s, i):

@@ -42,6 +42,15 @@ RETIRED = (
         (),
         "hpcchain/(sector|layout|parallel|contact)/|docs/developer/(architecture|data_layout)",
     ),
+    Retired(
+        "reach",
+        "list_radius, ghost_cells, range, swept_radius; the verb may stay",
+        (
+            r"(lists that|do not|position\[i\]|that boxes|and contacts) reach",
+            "reach into",
+        ),
+        "hpcchain/(steps|sector|contact|layout|parallel/ghosts)/|tests/support/kernel_tools",
+    ),
     Retired("regroup|regroups|regrouping|regroupings", "rebuilding ghosts, ghost_rebuilds"),
     Retired("rehoming|rehomings", "renewing skins, skin_renewals"),
 )

@@ -173,18 +173,18 @@ def step_time(s, i, r, j, newer, limit, limits):
     off_j = tj + horizon
     bend = 0.5 * (s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j)
     nearest = least_square(rr, rv, uu, horizon)
-    reach = radius_of(s.radius, i) + radius_of(s.radius, r) + s.par[L.BEYOND] + bend
-    if limits < 0 and nearest > reach * reach * SLACK:
+    edge = radius_of(s.radius, i) + radius_of(s.radius, r) + s.par[L.BEYOND] + bend
+    if limits < 0 and nearest > edge * edge * SLACK:
         return np.inf, lag
     if inverse_mass(s, i) == 0.0 and inverse_mass(s, r) == 0.0:
         return np.inf, lag
     inner, outer, _, _ = borders(s, i, j, limits)
-    reach = inner + bend
-    enters = inner > 0.0 and nearest <= reach * reach * SLACK
+    edge = inner + bend
+    enters = inner > 0.0 and nearest <= edge * edge * SLACK
     leaves = False
     if outer < np.inf:
-        reach = max((outer - bend) / SLACK, 0.0)
-        leaves = max(rr, rr + horizon * (2.0 * rv + horizon * uu)) >= reach * reach
+        edge = max((outer - bend) / SLACK, 0.0)
+        leaves = max(rr, rr + horizon * (2.0 * rv + horizon * uu)) >= edge * edge
     if not enters and not leaves:
         return np.inf, lag
     same = just_hit(s, i, r, lag, rv)

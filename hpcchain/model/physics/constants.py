@@ -103,7 +103,7 @@ class PotentialConstants:
     digest: str | None
 
     @property
-    def reach(self) -> float:
+    def range(self) -> float:
         """The cutoff, infinite where that is "none" [length]."""
         return math.inf if self.cutoff is None or isinstance(self.cutoff, str) else self.cutoff
 

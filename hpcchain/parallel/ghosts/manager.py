@@ -19,9 +19,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import UNKNOWN, complete, inside_columns
 from hpcchain.model.physics.step_potentials import beyond_contact
+from hpcchain.parallel.ghosts.ghost_cells import FINEST, Balls
 from hpcchain.parallel.ghosts.migration import Migration, part_of
 from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, fitting_shell, merged, pack, unpack
-from hpcchain.parallel.ghosts.reach import FINEST, Balls
 from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings
 from hpcchain.sector.core import Options
@@ -342,7 +342,7 @@ class GhostManager:
         skin = self.skins.of(own.molecule_ids, self._speeds_of(own))
         size = self.composition.size_of(own.molecule_ids)
         like = self.composition.prototype_of(self.composition.beads_of(own.molecule_ids))
-        balls = Balls(own.position_now, self._reach_of(like), np.cumsum(size) - size, size, skin)
+        balls = Balls(own.position_now, self._radius_of(like), np.cumsum(size) - size, size, skin)
         self.around.look_around(balls, {rank for _, rank in self.demanded}, everything)
         wanted_by = {rank: self._wanted(rank, own.molecule_ids, balls) for rank in self.around.neighbours}
         received = self.comm.exchange_known(
@@ -381,7 +381,7 @@ class GhostManager:
         """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""
         size = self.composition.size_of(held.molecule_ids)
         beads = np.flatnonzero(np.repeat(ownership == L.GHOST, size))
-        radius = self._reach_of(self.composition.prototype_of(self.composition.beads_of(held.molecule_ids)))
+        radius = self._radius_of(self.composition.prototype_of(self.composition.beads_of(held.molecule_ids)))
         balls = Balls(held.position_now, radius, beads, np.ones_like(beads), np.repeat(skins, size)[beads])
         dormant = np.zeros(len(radius), dtype=bool)
         dormant[beads] = ~self.around.needed_here(balls)
@@ -415,7 +415,7 @@ class GhostManager:
             capacity[at[stays]] = np.maximum(capacity[at[stays]], self.earlier.capacity[stays])
         return capacity
 
-    def _reach_of(self, like: np.ndarray) -> np.ndarray:
+    def _radius_of(self, like: np.ndarray) -> np.ndarray:
         """Return the radii of beads that are like these of the prototypes."""
         return 0.5 * (self.composition.prototypes.diameter[like] + self.beyond) * (1.0 + ROUNDING)
 

@@ -2,7 +2,7 @@
 
 Each molecule stays within its skin of its reference position (`skins`) until it gets a new one. So each of its beads
 stays in a box about its place then, and reaches no other cells of a grid than those of this box, made wider by the
-bead's radius (`reach`). Two beads whose boxes have no cell in common cannot touch.
+bead's radius (`ghost_cells`). Two beads whose boxes have no cell in common cannot touch.
 
 1. All ranks know of all others an *extent*, six numbers: a box of cells, with a margin, where their molecules are.
 2. Ranks whose extents have cells in common are *neighbours*. Each marks the cells that its molecules may come to, and
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.parallel.ghosts.reach import Balls, Cells, Extent, mark_cells, reaches
+from hpcchain.parallel.ghosts.ghost_cells import Balls, Cells, Extent, mark_cells, reaches
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box

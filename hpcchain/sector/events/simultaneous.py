@@ -13,7 +13,7 @@ from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import member_of, radius_of, series_error_of
 from hpcchain.sector.events.members import index_in, join, last_number, number_of, sort_members
 from hpcchain.sector.queue.event_order import begins_later
-from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_reach
+from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
 from hpcchain.sector.search.neighbour_lists import joined
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.speculation.rollback import request_rollback
@@ -55,10 +55,10 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
 
 
 @inlined
-def reaches_to(s, i, back):
+def near_to(s, i, back):
     """Write to `found` the beads that bead i may touch, on request also those that did not long ago; how many."""
     if s.stepper is None:  # where segments begin just where those before them end (`looking_back`)
-        return within_reach(s, i, looking_back(s) if back else 0.0, 0)
+        return within_sweep(s, i, looking_back(s) if back else 0.0, 0)
     return all_listed(s, i, 0)
 
 
@@ -120,7 +120,7 @@ def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
     for b in range(s.member[g, L.MOL_BEADS]):
         i = start + b
         p = bead_offset(offset[g], b)
-        for e in range(reaches_to(s, i, False)):
+        for e in range(near_to(s, i, False)):
             j = s.found[e]
             m = member_of(s, s.segment[j, L.MOLECULE])
             sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
@@ -162,7 +162,7 @@ def rewind_touching(s, offset, members, ticks, remainder, depth, lower, higher):
         start = s.member[g, L.MOL_FIRST]
         for b in range(s.member[g, L.MOL_BEADS]):
             i = start + b
-            for e in range(reaches_to(s, i, True)):
+            for e in range(near_to(s, i, True)):
                 j = s.found[e]
                 m = s.segment[j, L.MOLECULE]
                 h = m

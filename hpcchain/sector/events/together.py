@@ -25,7 +25,7 @@ from hpcchain.sector.events.simultaneous import (
     gather_ties,
     limited_ties,
     near,
-    reaches_to,
+    near_to,
     rewind_touching,
     wall_ties,
 )
@@ -249,7 +249,7 @@ def _about_side(s, main, partner, side, ticks, remainder, depth, lower, higher, 
     for i in range(first, s.mol[side.high, L.MOL_FIRST] + s.mol[side.high, L.MOL_BEADS]):
         b = side.before * W.LANES + i - first
         p = bead_offset(side.offset, b)
-        for e in range(reaches_to(s, i, is_straggler)):
+        for e in range(near_to(s, i, is_straggler)):
             j = s.found[e]
             far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
             if is_straggler and _sent_back(s, p, j, far, ticks, remainder, depth, lower, higher):

@@ -104,10 +104,10 @@ def newly_near_rows(typing, rows, first, px, py, pz, qx, qy, qz, sx, sy, sz, lim
 
 @intrinsic
 def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, back):
-    """Find which of the first `count` of rows a, b, c, d a bead may meet (`broad_phase.within_reach`).
+    """Find which of the first `count` of rows a, b, c, d a bead may meet (`broad_phase.within_sweep`).
 
-    Of row k bit 4 k of the result is set. Distances are compared in single precision, in units of `REACH`, and with
-    more than that rounds: some that are just too far count as near. All operations are within the four lanes of a
+    Of row k bit 4 k of the result is set. Distances are compared in single precision, in units of `SWEPT_UNIT`, and
+    with more than that rounds: some that are just too far count as near. All operations are within the four lanes of a
     row, which take less time than those that bring lanes of several rows together.
 
     Many parameters, since lanes of registers cannot be handed on in an array.
@@ -128,11 +128,11 @@ def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, s
         square = builder.fmul(square, square)
         for lanes in ([1, 0, 3, 2], [2, 3, 0, 1]):
             square = builder.fadd(square, _within_rows(builder, square, lanes))
-        reach = _within_rows(builder, apart, [3, 3, 3, 3])  # below 0
-        far = builder.fsub(_splat(builder, [builder.sitofp(own, SINGLE)], 16), reach)
+        radii = _within_rows(builder, apart, [3, 3, 3, 3])  # below 0
+        far = builder.fsub(_splat(builder, [builder.sitofp(own, SINGLE)], 16), radii)
         far = builder.fadd(far, _splat(builder, [builder.fptrunc(back, SINGLE)], 16))
         far = builder.fmul(far, _splat(builder, [SINGLE(WIDER)], 16))
-        endless = builder.fcmp_ordered("<=", reach, _splat(builder, [SINGLE(-float(L.UNBOUNDED + 1))], 16))
+        endless = builder.fcmp_ordered("<=", radii, _splat(builder, [SINGLE(-float(L.UNBOUNDED + 1))], 16))
         met = builder.or_(builder.fcmp_ordered("<=", square, builder.fmul(far, far)), endless)
         bits = builder.zext(builder.bitcast(met, ir.IntType(16)), LONG)
         there = builder.select(builder.icmp_signed("<", count, LONG(4)), count, LONG(4))
@@ -144,7 +144,7 @@ def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, s
 
 
 @intrinsic
-def put_swept(typing, swept, row, x, y, z, reach):
+def put_swept(typing, swept, row, x, y, z, swept_radius):
     """Write eight rows of `swept` from a row on: three fractions of a turn, and whole numbers of up to 31 bits."""
 
     def generate(context, builder, signature, args):
@@ -160,7 +160,7 @@ def put_swept(typing, swept, row, x, y, z, reach):
         builder.store(rows, builder.bitcast(address, rows.type.as_pointer())).align = 4
         return context.get_dummy_value()
 
-    return types.void(swept, types.int64, x, y, z, reach), generate
+    return types.void(swept, types.int64, x, y, z, swept_radius), generate
 
 
 def _within_rows(builder: Any, values: Any, lanes: list) -> Any:
@@ -309,16 +309,18 @@ if config.DISABLE_JIT:
         """
         bits = 0
         for k, j in enumerate((a, b, c, d)[: min(count, 4)]):
-            far = WIDER * (int(own) + int(rows[j, L.REACH]) + back)
-            met = rows[j, L.REACH] == L.UNBOUNDED or _square(px, py, pz, rows[j], sx, sy, sz) <= far * far
+            far = WIDER * (int(own) + int(rows[j, L.SWEPT_RADIUS]) + back)
+            met = rows[j, L.SWEPT_RADIUS] == L.UNBOUNDED or _square(px, py, pz, rows[j], sx, sy, sz) <= far * far
             bits |= int(met) << 4 * k
         return bits
 
-    def put_swept(swept: np.ndarray, row: int, x: np.ndarray, y: np.ndarray, z: np.ndarray, reach: np.ndarray) -> None:
+    def put_swept(
+        swept: np.ndarray, row: int, x: np.ndarray, y: np.ndarray, z: np.ndarray, swept_radius: np.ndarray
+    ) -> None:
         """Write eight rows."""
         for column, value in enumerate((x, y, z)):
             swept[row : row + 8, column] = (value * 2.0**32).astype(np.int64) - 2**31
-        swept[row : row + 8, L.REACH] = reach
+        swept[row : row + 8, L.SWEPT_RADIUS] = swept_radius
 
     def straight_rows(
         flight: np.ndarray,

@@ -67,7 +67,7 @@ def far_apart(s, i, j):
 
 
 @kernel
-def reach_of(s, i):
+def list_radius(s, i):
     """Return how far from bead i's list origin the largest bead's list origin may be to be listed [length]."""
     return (
         radius_of(s.radius, i)
@@ -94,7 +94,7 @@ def rebuild_list(s, i, x, y, z, t):
         return CELL_FULL
     narrow = min(min(s.cells[L.CELLS_X], s.cells[L.CELLS_Y]), s.cells[L.CELLS_Z]) < 3
     if placed and s.par[L.UNEQUAL] == 0.0 and not narrow:
-        number = cells_ahead(s, i, x, y, z, t, qx, qy, qz, reach_of(s, i))
+        number = cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius(s, i))
         if number >= 0 and s.scalars[L.SCALAR_WINDOWED] != 0:
             return _lengthen_list(s, i, number, qx, qy, qz)
         if number >= 0:
@@ -209,8 +209,8 @@ def _newly_near(s, i, number, at, qx, qy, qz):
     sx = s.par[L.PERIOD] / TURN
     sy = s.par[L.PERIOD + L.Y] / TURN
     sz = s.par[L.PERIOD + L.Z] / TURN
-    reach = reach_of(s, i)
-    limit = reach * reach
+    radius = list_radius(s, i)
+    limit = radius * radius
     for c in range(number):
         line = s.found[c]
         while line >= 0:
@@ -236,7 +236,7 @@ def _renew_whole_list(s, i):
     old = np.int64(s.lists[i, L.LIST_LENGTH])
     for e in range(first, first + old):
         s.mark[s.neighbour[e]] = 1
-    count = near_beads(s, reach_of(s, i), i)
+    count = near_beads(s, list_radius(s, i), i)
     if count < 0:
         return _unmark(s, first, old, np.int64(0), CELL_FULL)
     several = s.par[L.UNEQUAL] != 0.0 and not windowed
@@ -358,7 +358,7 @@ def build_lists(s, places):
         if s.lists[i, L.OWNERSHIP] >= L.VACANT:
             s.lists[i, L.LIST_LENGTH] = 0
             continue
-        count = near_beads(s, reach_of(s, i), i)
+        count = near_beads(s, list_radius(s, i), i)
         if count < 0:
             return CELL_FULL
         kept = 0

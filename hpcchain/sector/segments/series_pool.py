@@ -4,7 +4,7 @@ A molecule of n beads whose series have order k needs a block of n curve(k) floa
 four. When its next series need another number of units it lets its block go and takes another: one that was let go of
 (`free_blocks`: `free_series` by the number of units) and is as long, or fits at most LONGER orders more, else
 the rest of `series`, else a part of a longer one. How long its block is is in `series_units`. Which orders are
-needed most changes from time to time: what is taken whole, if a little too long, can be let go of whole, while of one that
+needed most changes from time to time: what is taken whole, if too long, can be let go of whole, while of one that
 is cut a part too short for anybody is left over.
 
 When the rest of `series` may not do for one more event, `loop.advance` returns, and all blocks are moved together, in

@@ -86,9 +86,9 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.WIDEST] = contact
     par[L.UNEQUAL] = float(topology.diameter.min() != contact)
     par[L.NOW] = par[L.NOW_REM] = par[L.LATEST] = par[L.LATEST_REM] = -np.inf
-    par[L.REACH_UNIT] = 2.0**-20 * contact
-    par[L.REACH_SCALE : L.REACH_SCALE + L.AXES] = box.size / par[L.REACH_UNIT] / TURN
-    par[L.REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[L.REACH_UNIT]
+    par[L.SWEPT_UNIT] = 2.0**-20 * contact
+    par[L.SWEPT_SCALE : L.SWEPT_SCALE + L.AXES] = box.size / par[L.SWEPT_UNIT] / TURN
+    par[L.SWEPT_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[L.SWEPT_UNIT]
     par[L.QUANTUM], par[L.IMPULSE_QUANTUM] = quanta(system)
     par[L.ENERGY_QUANTUM] = energy_quantum(system)
     thermostat = physics.extended.thermostat
@@ -97,8 +97,8 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.WALLS] = float(wall.any() or bool(shapes_of(physics)))
     par[L.TURNS] = float(bool(physics.extended.orientations))
     par[L.BEYOND], par[L.STEP_POTENTIALS] = beyond, float(bool(physics.extended.potentials))
-    reach = np.repeat(topology.exclude, np.diff(topology.first_bond)) * topology.bond_length
-    longest = max(float(reach.max(initial=0.0)), longest_rod(topology), body_length(topology.site))
+    along_bonds = np.repeat(topology.exclude, np.diff(topology.first_bond)) * topology.bond_length
+    longest = max(float(along_bonds.max(initial=0.0)), longest_rod(topology), body_length(topology.site))
     par[L.SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
     par[L.ASTRAY] = L.ROUGHNESS * float(box.size.max()) if periodic.all() and not par[L.SMALL_BOX] else np.inf
     return par, set_shell(par, system, shell, cell)

@@ -121,7 +121,7 @@ class Contacts:
         self.metric = Metric(constants.composition, constants, settings) if settings.energy == "H2" else None
         prototypes = self.composition.prototypes
         self.radius = np.where(prototypes.soft, 0.0, 0.5 * prototypes.diameter)
-        self.reach = 2.0 * float(self.radius.max(initial=0.0))
+        self.largest = 2.0 * float(self.radius.max(initial=0.0))
         self.quanta = quanta
         self.counts = {"contacts": 0, "wall_contacts": 0}
         self.virial, self.wall_impulse, self.log, self.logs = 0, [0, 0, 0], [], False

@@ -307,7 +307,7 @@ class ContactEngine(SteppedEngine):
         turned, fastest, wrong = self.comm.maximum(here, asleep=True)
         if wrong > 0.0:
             raise_unsolved(self.time, self.contacts.solver)
-        return turned <= self.physics.tolerance * fastest + TURNED * self.contacts.reach / self.h
+        return turned <= self.physics.tolerance * fastest + TURNED * self.contacts.largest / self.h
 
     def state(self) -> State:
         """Return the State of the beads `ids`, from which a run continues to the same bits."""

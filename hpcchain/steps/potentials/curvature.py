@@ -282,7 +282,7 @@ class Metric:
 
     def links(self, position: np.ndarray, flag: np.ndarray) -> np.ndarray:
         """Return pairs (n, 2) of beads by global numbers, of two molecules, that are flagged and interact."""
-        if self.constants.reach == 0.0:
+        if self.constants.range == 0.0:
             return np.zeros((0, 2), dtype=np.int64)
         lists = self.lists
         pairs = Pairs(lists.own, lists.neighbour, lists.count, self.constants.pairs)
@@ -299,7 +299,7 @@ class Metric:
         found = np.zeros((len(lists.own), EXTRA))
         rows = np.flatnonzero(flag[lists.own, 0])
         out = np.empty((len(rows), EXTRA))
-        count = lists.count if constants.reach > 0.0 else np.zeros_like(lists.count)
+        count = lists.count if constants.range > 0.0 else np.zeros_like(lists.count)
         pairs = Pairs(lists.own, lists.neighbour, count, constants.pairs)
         bonds = Bonds(lists.first, lists.partner, lists.which, constants.bonds)
         box = (lists.size, lists.inverse)

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 FIRST_CAPACITY = 32
 SKIN, NARROW = 0.35, 0.1
-"""Of the reach of forces: how much farther lists look, for short-ranged forces and for long-ranged ones."""
+"""Of the range of forces: how much farther lists look, for short-ranged forces and for long-ranged ones."""
 
 
-def skin_for(reach: float, size: float) -> float:
-    """Return how much farther than a reach lists look [length]; `size`: the mean diameter."""
-    return max(NARROW * reach, SKIN * size)
+def skin_for(farthest: float, size: float) -> float:
+    """Return how much farther than forces lists look [length]; `size`: the mean diameter."""
+    return max(NARROW * farthest, SKIN * size)
 
 
 class Interactions:
@@ -30,7 +30,7 @@ class Interactions:
     ----------
     box : Box
     constants : Constants
-    reach : float
+    list_radius : float
         How far lists look [length].
     cells : (3,) int64 array
         See `lists.shape_for`.
@@ -38,9 +38,9 @@ class Interactions:
         A user's own potentials.
     """
 
-    def __init__(self, box: Box, constants: Constants, reach: float, cells: np.ndarray, laws: list) -> None:
+    def __init__(self, box: Box, constants: Constants, list_radius: float, cells: np.ndarray, laws: list) -> None:
         self.laws = laws
-        self.box, self.constants, self.reach, self.cells = box, constants, reach, cells
+        self.box, self.constants, self.list_radius, self.cells = box, constants, list_radius, cells
         periodic = box.boundary == PERIODIC
         self.size = np.where(periodic, box.size, 0.0)
         self.inverse = np.where(periodic, 1.0 / box.size, 0.0)
@@ -73,7 +73,7 @@ class Interactions:
         self.force = np.zeros((len(own), 3))
         self.count = np.zeros(len(own), dtype=np.int64)
         self.neighbour = np.zeros((len(own), 0), dtype=np.uint32)
-        if self.reach > 0.0:
+        if self.list_radius > 0.0:
             self._list(position)
 
     def _list(self, position: np.ndarray) -> None:
@@ -86,7 +86,7 @@ class Interactions:
         lists.count_cells(code, first)
         lists.sort_by_cell(code, first, np.zeros(len(first) - 1, dtype=np.int64), sequence)
         periodic = self.box.boundary == PERIODIC
-        near = (self.reach**2, self.first, self.partner)
+        near = (self.list_radius**2, self.first, self.partner)
         work = lists.list_work(n)
         while True:
             self.neighbour = np.empty((len(self.own), self.capacity), dtype=np.uint32)
@@ -102,7 +102,7 @@ class Interactions:
     def forces(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, tuple]:
         """Return the forces (m, 3) on own beads, and (row, entry) of a torn bond or (-1, -1)."""
         constants, own = self.constants, self.own
-        if constants.pair_reach > 0.0:
+        if constants.pair_range > 0.0:
             forces.pair_forces(
                 position,
                 self.kind,
@@ -164,7 +164,7 @@ class Interactions:
         """
         constants, own = self.constants, self.own
         energy, virial = np.zeros(len(own)), np.zeros(len(own))
-        if constants.pair_reach > 0.0:
+        if constants.pair_range > 0.0:
             forces.pair_energies(
                 position,
                 self.kind,

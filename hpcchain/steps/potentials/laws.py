@@ -192,7 +192,7 @@ class Passes:
         self.acts = acts_on(names, one)
         if self.on == "pair":
             with self.fails:
-                self.near = (one.reach**2, float(law(one.cutoff)[0]) if one.shift else 0.0)
+                self.near = (one.range**2, float(law(one.cutoff)[0]) if one.shift else 0.0)
         self.center = np.array(one.center or [0.0, 0.0, 0.0])
         self.run = {"pair": pair_pass, "bond": bond_pass, "center": center_pass}[self.on](law)
 

@@ -185,7 +185,7 @@ MISFITS = {
     "run.list_shell = 1e-9": "run.list_shell: 1e-09 is so thin",
     'contact.pair = [{types = ["A", "C"], restitution = 0.5}]': "contact.pair[0].types: 'C' is no type of beads",
     'potential = [{name = "wca", epsilon = 1.0, sigma = 0.5}]': "potential[0].sigma: it ends at 0.561",
-    'potential = [{name = "lennard-jones", epsilon = 1.0, sigma = 1.0, cutoff = 9.0}]': "shorter than twice the reach",
+    'potential = [{name = "lennard-jones", epsilon = 1.0, sigma = 1.0, cutoff = 9.0}]': "shorter than twice the range",
 }
 
 

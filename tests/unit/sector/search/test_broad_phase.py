@@ -68,7 +68,7 @@ def test_chains_by_eights_are_as_beads_one_by_one(diameters):
     s = engine.sector
     assert len(s.radius) == (1 if diameters[0] == diameters[1] else len(s.starts))
     written = s.swept.copy()
-    assert (written[:, L.REACH] > 0).all()
+    assert (written[:, L.SWEPT_RADIUS] > 0).all()
     for m in range(len(s.mol)):
         s.swept[s.mol[m, L.MOL_FIRST] :][: s.mol[m, L.MOL_BEADS]] = 0
         sweep(s, m)

@@ -93,7 +93,7 @@ def test_a_row_just_as_far_is_not_near():
 
 @pytest.mark.parametrize("count", [1, 2, 4, 6])
 def test_met_rows(count):
-    """All that are within reach are found, and none that is farther by more than single precision rounds."""
+    """All that are near enough are found, and none that is farther by more than single precision rounds."""
     rows, bead = some_rows(3)
     rows[::7, 3] = UNBOUNDED
     far = np.float64(bead[3] + np.int64(rows[:, 3])) + BACK
@@ -113,17 +113,17 @@ def test_met_rows(count):
     assert len(kinds) == 2 ** min(count, 4)
 
 
-def test_a_row_just_within_reach_is_met():
-    """Rows exactly as far as both reach, in all directions and at all distances: none is missed."""
+def test_a_row_just_near_enough_is_met():
+    """Rows exactly as far as both radii, in all directions and at all distances: none is missed."""
     rng = np.random.default_rng(5)
     way = rng.normal(size=(4000, 3))
     way = (way / np.sqrt(np.sum(way**2, axis=1))[:, None] * 2.0 ** rng.uniform(6, 30, 4000)[:, None]).astype(np.int64)
     scale = np.array([0.125, 0.25, 0.5])
-    reach = np.sqrt(np.sum((way * scale) ** 2, axis=1))
-    rows = np.column_stack([way, np.ceil(reach)]).astype(np.int32)
+    swept_radius = np.sqrt(np.sum((way * scale) ** 2, axis=1))
+    rows = np.column_stack([way, np.ceil(swept_radius)]).astype(np.int32)
     for k in range(0, 4000, 4):
         assert met(rows, np.arange(k, k + 4), 4, np.zeros(4, dtype=np.int64), scale, 0.0) == 0x1111
-    rows[:, 3] = np.floor(reach * (1.0 - 1e-5)) - 1
+    rows[:, 3] = np.floor(swept_radius * (1.0 - 1e-5)) - 1
     for k in range(0, 4000, 4):
         assert met(rows, np.arange(k, k + 4), 4, np.zeros(4, dtype=np.int64), scale, 0.0) == 0
 

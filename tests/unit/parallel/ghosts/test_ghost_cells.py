@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC
-from hpcchain.parallel.ghosts.reach import Balls, Cells, Extent, mark_cells, reaches, shortest
+from hpcchain.parallel.ghosts.ghost_cells import Balls, Cells, Extent, mark_cells, reaches, shortest
 from hpcchain.parallel.ghosts.surroundings import as_message, from_message
 
 BOX = SimpleNamespace(
