@@ -100,7 +100,7 @@ extra             flat rows   in runs that are `extended`, for each row of `star
                               its segment's start on, columns SPIN … INSIDE below (`model.physics.extended`)
 walls             8 float64   sides of the box and walls with shapes: columns WALL_… below
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
-block             4 int32     per molecule, where long chains have segments of stretches: columns BLOCK_… below
+chain_block       4 int32     per molecule, where long chains have segments of stretches: columns BLOCK_… below
 whole_class       int64       per class of parts of such a chain: where in `mol_class` the chain's own is, else -1
 centre            9 float64   per such chain: its centre of mass, like a bead's start, and CENTRE_MASS
 centre_change     8 float64   per molecule row, closed ones too, in windows of such runs: what the event that began its
@@ -114,7 +114,7 @@ limited           int64       beads whose distance from a bead has limits; `limi
 stepper                       None, or True where molecules are rigid bodies, or moved by a method that solves for
                               its steps
 extended                      None, or True where the run has more than smooth hard beads (`model.physics.extended`)
-stretched                     None, or True where long chains are in parts (`block`)
+stretched                     None, or True where long chains are in parts (`chain_block`)
 ================  ==========  ======================================================================================
 """
 
@@ -364,8 +364,8 @@ UNBOUNDED = 2**31 - 1  # swept radius of a bead that may be anywhere (`broad_pha
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS
 EVENT_COLUMNS = 3 + MOST_MEMBERS
 
-# Of `block`: of a row that is a part of a long chain, the rows of the parts before and behind it, -1 at the ends, the
-# row of its chain in `centre`, and which part it is. `centre`: mass of the chain, and its START_COLUMNS.
+# Of `chain_block`: of a row that is a part of a long chain, the rows of the parts before and behind it, -1 at the ends,
+# the row of its chain in `centre`, and which part it is. `centre`: mass of the chain, and its START_COLUMNS.
 BLOCK_BEFORE, BLOCK_BEHIND, BLOCK_CHAIN, BLOCK_PLACE = range(4)
 CENTRE_MASS = START_COLUMNS
 CHANGE_SORT, CHANGE, CHANGE_COLUMNS = 0, 1, 8
@@ -463,7 +463,7 @@ FIELDS = {
     "limited": "i8",
     "limited_row": "i8",
     "limits": "f8 3",
-    "block": "i4 4",
+    "chain_block": "i4 4",
     "whole_class": "i8",
     "centre": f"f8 {CENTRE_MASS + 1}",
     "centre_change": f"f8 {CHANGE_COLUMNS}",

@@ -199,7 +199,7 @@ class GhostedSector:
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
         self.owned_molecules = len(self.owned)
         if s.stretched is not None:
-            self.owned_molecules = int(np.count_nonzero(s.block[self.owned, L.BLOCK_PLACE] == 0))
+            self.owned_molecules = int(np.count_nonzero(s.chain_block[self.owned, L.BLOCK_PLACE] == 0))
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
         present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))
@@ -247,7 +247,9 @@ class GhostedSector:
 
     def whole_chains(self, rows: np.ndarray) -> np.ndarray:
         """Return the rows of these molecules and, of those that are parts of long chains, of all parts, in order."""
-        return rows if self.classes.blocks is None else whole_chains(self.sector.block, rows, len(self.molecule_ids))
+        if self.classes.blocks is None:
+            return rows
+        return whole_chains(self.sector.chain_block, rows, len(self.molecule_ids))
 
     def move_reference(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> np.ndarray:
         """Write about where these molecules' beads are at a time to their rows of `reference_position`.
@@ -303,8 +305,8 @@ class GhostedSector:
         contacts = np.bincount(members[np.arange(L.MOST_MEMBERS) < events[:, : L.EVENT_MEMBERS]], minlength=len(s.mol))
         beads = s.mol[: len(contacts), L.MOL_BEADS]
         if self.classes.blocks is not None:  # the first part of a long chain stands for all of it
-            block = s.block[: len(contacts)]
-            leads = (block[:, L.BLOCK_CHAIN] >= 0) & (block[:, L.BLOCK_PLACE] == 0)
+            chain_block = s.chain_block[: len(contacts)]
+            leads = (chain_block[:, L.BLOCK_CHAIN] >= 0) & (chain_block[:, L.BLOCK_PLACE] == 0)
             beads = np.where(leads, self.classes.blocks.longest, beads)
         violation = contacts - MOST_EVENTS - EVENTS_PER_BEAD * beads
         m = int(np.argmax(violation))
@@ -340,8 +342,8 @@ class GhostedSector:
         mol = np.zeros((len(kinds), OWN_COLUMNS), dtype=np.int32)
         mol[:, L.MOL_CLASS] = self._class_of_size[kinds]
         mol[:, L.MOL_FIRST] = len(s.starts) + np.cumsum(beads) - beads
-        block = np.where(beads > 1, beads * W.CURVE, 0)
-        mol[:, L.MOL_SERIES] = (len(s.series) + np.cumsum(block) - block) // W.UNIT
+        floats = np.where(beads > 1, beads * W.CURVE, 0)
+        mol[:, L.MOL_SERIES] = (len(s.series) + np.cumsum(floats) - floats) // W.UNIT
         segment = np.zeros((int(beads.sum()), s.segment.shape[1]), dtype=np.int64)
         segment[:, L.MOLECULE] = len(s.mol) + np.repeat(np.arange(len(kinds)), beads)
         in_window = np.zeros((len(kinds), L.WINDOW_COLUMNS), dtype=np.int64)
@@ -368,9 +370,9 @@ class GhostedSector:
             step_energy=s.step_energy if s.stepper is None else extended(s.step_energy, len(kinds)),
             series_error=s.series_error if s.stepper is None else extended(s.series_error, len(kinds)),
             extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
-            block=s.block if s.stretched is None else extended(s.block, len(kinds)),
+            chain_block=s.chain_block if s.stretched is None else extended(s.chain_block, len(kinds)),
             centre_change=s.centre_change if s.stretched is None else extended(s.centre_change, len(kinds)),
-            series=with_space(s, int(block.sum())),
+            series=with_space(s, int(floats.sum())),
         )
         core.sector.mol_own[len(s.mol) :] = mol
         core.sector.window_molecule[len(s.mol) :] = in_window

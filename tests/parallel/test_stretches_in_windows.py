@@ -169,8 +169,8 @@ def test_parts_of_a_chain_stay_together():
     backwards = parts[blocks.grouped(parts, lambda at: at[::-1])]
     np.testing.assert_array_equal(blocks.molecules_of(backwards), [4] + 8 * [2] + [1] + 6 * [0])
     np.testing.assert_array_equal(np.diff(backwards[1:9]), 1)
-    block = blocks.arrays(backwards)["block"]
-    np.testing.assert_array_equal(whole_chains(block, np.array([0, 4]), len(backwards)), np.arange(9))
+    chain_block = blocks.arrays(backwards)["chain_block"]
+    np.testing.assert_array_equal(whole_chains(chain_block, np.array([0, 4]), len(backwards)), np.arange(9))
 
 
 def test_rows_for_what_comes_in():

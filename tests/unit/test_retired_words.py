@@ -51,6 +51,7 @@ RETIRED = (
         ),
         "hpcchain/(steps|sector|contact|layout|parallel/ghosts)/|tests/support/kernel_tools",
     ),
+    Retired(r"s\.block", "chain_block of a long chain, row_block of a matrix"),
     Retired("regroup|regroups|regrouping|regroupings", "rebuilding ghosts, ghost_rebuilds"),
     Retired("rehoming|rehomings", "renewing skins, skin_renewals"),
 )

@@ -84,16 +84,16 @@ def _widened(s, side, ticks, remainder, soon):
 def _touch(s, a, b):
     """Whether two sides are stretches of one chain with no part between them."""
     return of_one_chain(s, a, b) and (
-        s.block[b.low, L.BLOCK_PLACE] - s.block[a.high, L.BLOCK_PLACE] <= 1
-        and s.block[a.low, L.BLOCK_PLACE] - s.block[b.high, L.BLOCK_PLACE] <= 1
+        s.chain_block[b.low, L.BLOCK_PLACE] - s.chain_block[a.high, L.BLOCK_PLACE] <= 1
+        and s.chain_block[a.low, L.BLOCK_PLACE] - s.chain_block[b.high, L.BLOCK_PLACE] <= 1
     )
 
 
 @kernel
 def _joined(s, a, b):
     """Return side a with all that b has."""
-    low = b.low if s.block[b.low, L.BLOCK_PLACE] < s.block[a.low, L.BLOCK_PLACE] else a.low
-    high = b.high if s.block[b.high, L.BLOCK_PLACE] > s.block[a.high, L.BLOCK_PLACE] else a.high
+    low = b.low if s.chain_block[b.low, L.BLOCK_PLACE] < s.chain_block[a.low, L.BLOCK_PLACE] else a.low
+    high = b.high if s.chain_block[b.high, L.BLOCK_PLACE] > s.chain_block[a.high, L.BLOCK_PLACE] else a.high
     return _of_rows(a, low, high, a.length)
 
 
@@ -222,7 +222,7 @@ def _handed_on(s, side, low, high):
 @kernel
 def _felt_before(s, side, bead):
     """Return the most that the bead before a stretch would be moved by what moves a struck one of it by 1."""
-    m = np.int64(s.block[side.low, L.BLOCK_BEFORE])
+    m = np.int64(s.chain_block[side.low, L.BLOCK_BEFORE])
     own = s.work[bead_offset(side.offset, bead) + W.INVM]
     return _handed_on(s, side, W.LANES, bead - 1) * _inverse_mass(s, m, s.mol[m, L.MOL_BEADS] - 1) / own
 
@@ -232,7 +232,7 @@ def _felt_behind(s, side, bead):
     """Return the same of the bead behind it."""
     own = s.work[bead_offset(side.offset, bead) + W.INVM]
     share = _handed_on(s, side, bead + 1, (side.tiles - 1) * W.LANES - 1)
-    return share * _inverse_mass(s, np.int64(s.block[side.high, L.BLOCK_BEHIND]), np.int64(0)) / own
+    return share * _inverse_mass(s, np.int64(s.chain_block[side.high, L.BLOCK_BEHIND]), np.int64(0)) / own
 
 
 @kernel
@@ -269,6 +269,6 @@ def _loosened(s, side):
 
 @kernel
 def _wider(s, side, before, behind):
-    low = np.int64(s.block[side.low, L.BLOCK_BEFORE]) if before else side.low
-    high = np.int64(s.block[side.high, L.BLOCK_BEHIND]) if behind else side.high
+    low = np.int64(s.chain_block[side.low, L.BLOCK_BEFORE]) if before else side.low
+    high = np.int64(s.chain_block[side.high, L.BLOCK_BEHIND]) if behind else side.high
     return _of_rows(side, low, high, side.length)

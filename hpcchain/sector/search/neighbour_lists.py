@@ -488,9 +488,9 @@ def _joined_across(s, m, i, j):
     """Whether bead i of molecule row m is bonded to bead j of the part of the same long chain adjacent to it."""
     # Row j may be of a closed segment, whose molecule row has the chain and place of the part that it was of.
     h = s.segment[j, L.MOLECULE]
-    if s.block[m, L.BLOCK_CHAIN] < 0 or s.block[m, L.BLOCK_CHAIN] != s.block[h, L.BLOCK_CHAIN]:
+    if s.chain_block[m, L.BLOCK_CHAIN] < 0 or s.chain_block[m, L.BLOCK_CHAIN] != s.chain_block[h, L.BLOCK_CHAIN]:
         return False
-    further = s.block[h, L.BLOCK_PLACE] - s.block[m, L.BLOCK_PLACE]
+    further = s.chain_block[h, L.BLOCK_PLACE] - s.chain_block[m, L.BLOCK_PLACE]
     if further == 1:
         return i + 1 == s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS] and j == s.mol[h, L.MOL_FIRST]
     if further == -1:

@@ -249,7 +249,7 @@ def _redrawn_before(s, m, ticks, remainder):
     depth = np.int64(0)
     if s.mol[m, L.MOL_BEADS] == 1 and inverse_mass(s, start) == 0.0:
         return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
-    if s.stretched is not None and s.block[m, L.BLOCK_PLACE] > 0:  # a long chain's clock is that of its first part
+    if s.stretched is not None and s.chain_block[m, L.BLOCK_PLACE] > 0:  # the clock is that of the chain's first part
         return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
     t, r = next_redraw(s, m)
     if not earlier(t, r, ticks, remainder):

@@ -313,7 +313,7 @@ def block_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
         "whole_class": classes.whole_class,
     }
     if classes.blocks is None:
-        return common | {"block": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
+        return common | {"chain_block": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
     return common | classes.blocks.arrays(sequence)
 
 

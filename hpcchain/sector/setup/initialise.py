@@ -72,7 +72,7 @@ def start(s):
         if s.stretched is not None and is_part(s, m):
             if s.mol[m, L.MOL_ORDER] != 0:
                 resume_part(s, m)
-            elif s.block[m, L.BLOCK_BEFORE] < 0:
+            elif s.chain_block[m, L.BLOCK_BEFORE] < 0:
                 begin_chain(s, m)
         else:
             begin(s, m)

@@ -126,8 +126,8 @@ def _copy_segment(s, a, b):
     j = first
     order = L.UNMADE if s.mol[a, L.MOL_SOLVER] != L.BALLISTIC else series_order(s.segment, i)
     if s.stretched is not None:
-        for c in range(s.block.shape[1]):
-            s.block[b, c] = s.block[a, c]
+        for c in range(s.chain_block.shape[1]):
+            s.chain_block[b, c] = s.chain_block[a, c]
         s.centre_change[b, L.CHANGE_SORT] = L.UNCHANGED  # the row may have been another molecule's before
         if is_part(s, a):
             order = series_order(s.segment, i)
@@ -261,7 +261,7 @@ def request_adjacent(s, m):
     depth, lower = start_depth(s.segment, first), s.window_molecule[m, L.WINDOW_LOWER]
     higher = s.window_molecule[m, L.WINDOW_HIGHER] - 1  # so that the same event is after it
     for column in range(L.BLOCK_BEFORE, L.BLOCK_BEHIND + 1):
-        row = np.int64(s.block[m, column])
+        row = np.int64(s.chain_block[m, column])
         if row >= 0:
             _request(s, row, ticks, remainder, depth, lower, higher)
 
@@ -285,11 +285,11 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
     bool
         Whether any has.
     """
-    m, last = np.int64(s.block[low, L.BLOCK_BEFORE]), np.int64(s.block[high, L.BLOCK_BEHIND])
+    m, last = np.int64(s.chain_block[low, L.BLOCK_BEFORE]), np.int64(s.chain_block[high, L.BLOCK_BEHIND])
     m, last = low if m < 0 else m, high if last < 0 else last
     found = _request(s, m, ticks, remainder, depth, lower, higher)
     while m != last:
-        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
         found = _request(s, m, ticks, remainder, depth, lower, higher) or found
     return found
 

@@ -141,7 +141,7 @@ class Problem:
         self._set_turning(kind)
         self.first = np.repeat(pool.first[:-1], size)
         self.size = np.repeat(size, size)
-        self.block = np.full(len(pool.ids), -1, dtype=np.int64)
+        self.row_block = np.full(len(pool.ids), -1, dtype=np.int64)
         touched = np.unique(np.concatenate([self.geometry.one, self.geometry.other[~self.geometry.wall]]))
         responses, at = [], 0
         for one, group in self.rigid.groups.items():
@@ -149,7 +149,7 @@ class Problem:
             if len(beads) and not group.is_body:
                 part = responses_of(pool, group, beads, self.first, self.inverse)
                 n = int(self.size[beads[0]])
-                self.block[beads] = at + n * np.arange(len(beads))
+                self.row_block[beads] = at + n * np.arange(len(beads))
                 responses.append(part)
                 at += len(part)
         self.response = np.concatenate(responses) if responses else np.zeros((0, 3, 3))
@@ -189,7 +189,7 @@ class Problem:
             velocity,
             spin,
             self.inverse,
-            self.block,
+            self.row_block,
             self.first,
             self.size,
             self.response,
@@ -246,7 +246,7 @@ class Problem:
         self.stiff, self.slip = np.ones(k), np.ones(k)
         known = self.law.coefficients
         self.restitution, self.friction = (known.of(one, self.pairs) for one in (known.restitution, known.friction))
-        plain, own = (self.block < 0) & (self.whole < 0), np.empty((k, 3, 3))
+        plain, own = (self.row_block < 0) & (self.whole < 0), np.empty((k, 3, 3))
         self.contacts = ContactSet(
             one,
             other,

@@ -146,12 +146,12 @@ def test_rows_of_parts():
     for m in range(len(s.mol)):
         ids = engine.ids[s.mol[m, L.MOL_FIRST] :][: s.mol[m, L.MOL_BEADS]]
         assert (np.diff(ids) == 1).all()
-        behind = s.block[m, L.BLOCK_BEHIND]
+        behind = s.chain_block[m, L.BLOCK_BEHIND]
         if behind >= 0:
-            assert s.block[behind, L.BLOCK_BEFORE] == m
+            assert s.chain_block[behind, L.BLOCK_BEFORE] == m
             assert engine.ids[s.mol[behind, L.MOL_FIRST]] == ids[-1] + 1
-            assert s.block[behind, L.BLOCK_CHAIN] == s.block[m, L.BLOCK_CHAIN]
-            assert s.block[behind, L.BLOCK_PLACE] == s.block[m, L.BLOCK_PLACE] + 1
+            assert s.chain_block[behind, L.BLOCK_CHAIN] == s.chain_block[m, L.BLOCK_CHAIN]
+            assert s.chain_block[behind, L.BLOCK_PLACE] == s.chain_block[m, L.BLOCK_PLACE] + 1
     assert sorted(s.centre[:, L.CENTRE_MASS]) == pytest.approx(
         sorted([system.topology.mass[:130].sum(), system.topology.mass[160:261].sum()])
     )
