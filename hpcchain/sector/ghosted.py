@@ -1,6 +1,6 @@
 """One rank's part of a system in windows: its own molecules and ghosts of others'.
 
-It carries the sector loop through a window as often as it takes, tells others what its molecules did, and sets ghosts
+It carries the sector loop through a window as often as it takes, sends others what its molecules did, and sets ghosts
 right by what their owners say. It knows nothing of ranks: messages come and go as arrays.
 """
 
@@ -166,7 +166,7 @@ class GhostedSector:
         return rows
 
     def _prepare(self, core: Core) -> None:
-        """Tell the kernels which molecules are ghosts; make the arrays of cells and windows."""
+        """Let the kernels know which molecules are ghosts; make the arrays of cells and windows."""
         s, core.entries = core.sector, ENTRIES
         beads = s.mol[:, L.MOL_BEADS]
         s = s._replace(
@@ -190,7 +190,7 @@ class GhostedSector:
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
         self.owned_molecules = len(self.owned)
         if s.stretched is not None:
-            self.owned_molecules = int(np.count_nonzero(s.block[self.owned, L.BLOCK_PLACE] == 0))
+            self.owned_molecules = int(np.count_nonzero(s.chain_block[self.owned, L.BLOCK_PLACE] == 0))
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
         self.window.begin(core)
@@ -208,7 +208,7 @@ class GhostedSector:
         Returns
         -------
         (n,) int64 array
-            The molecules' rows; fewer than `molecules` if there is no room for more.
+            The molecules' rows; fewer than `molecules` if no more fit.
         """
         s, m = self.sector, self.vacancies.take(molecules)
         molecules = molecules[: len(m)]
@@ -236,7 +236,9 @@ class GhostedSector:
 
     def whole_chains(self, rows: np.ndarray) -> np.ndarray:
         """Return the rows of these molecules and, of those that are parts of long chains, of all parts, in order."""
-        return rows if self.classes.blocks is None else whole_chains(self.sector.block, rows, len(self.molecule_ids))
+        if self.classes.blocks is None:
+            return rows
+        return whole_chains(self.sector.chain_block, rows, len(self.molecule_ids))
 
     def move_reference(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> np.ndarray:
         """Write about where these molecules' beads are at a time to their rows of `reference_position`.
@@ -247,7 +249,7 @@ class GhostedSector:
         return speed
 
     def activate(self, beads: np.ndarray, now: tuple) -> bool:
-        """List and search dormant beads from now on; False if there is no room."""
+        """List and search dormant beads from now on; False if they do not fit."""
         return activate(self.sector, beads, *now, self.base) == 0
 
     @property
@@ -292,8 +294,8 @@ class GhostedSector:
         contacts = np.bincount(members[np.arange(L.MOST_MEMBERS) < events[:, : L.EVENT_MEMBERS]], minlength=len(s.mol))
         beads = s.mol[: len(contacts), L.MOL_BEADS]
         if self.classes.blocks is not None:  # the first part of a long chain stands for all of it
-            block = s.block[: len(contacts)]
-            leads = (block[:, L.BLOCK_CHAIN] >= 0) & (block[:, L.BLOCK_PLACE] == 0)
+            chain_block = s.chain_block[: len(contacts)]
+            leads = (chain_block[:, L.BLOCK_CHAIN] >= 0) & (chain_block[:, L.BLOCK_PLACE] == 0)
             beads = np.where(leads, self.classes.blocks.longest, beads)
         violation = contacts - MOST_EVENTS - EVENTS_PER_BEAD * beads
         m = int(np.argmax(violation))

@@ -134,7 +134,7 @@ def _molecule(s, i):
 
 @kernel
 def _rows(s, m):
-    """Prefetch what tells where the memory of molecule m is, and its places in the queue."""
+    """Prefetch what says where the memory of molecule m is, and its places in the queue."""
     prefetch_far(s.mol_own, m)
     prefetch_far(s.timing, m)
     prefetch_far(s.holder, m)
@@ -236,7 +236,7 @@ def prefetch_cells(s, number):
 
 @inlined
 def prefetch_lists(s, begin, end):
-    """Prefetch what tells where the lists are of beads that are entries of `found`, and how the beads move."""
+    """Prefetch what says where the lists are of beads that are entries of `found`, and how the beads move."""
     for e in range(begin, end):
         prefetch(s.lists, s.found[e])
         prefetch(s.flight, s.found[e])

@@ -37,7 +37,7 @@ REBUILDS_BETWEEN_OWNERS = 8
 """How often lists are made anew until molecules go to the ranks whose sectors they are in: ghosts are chosen by where
 own beads are, so what has moved on a little costs a few ghosts more."""
 STEPS_BETWEEN_LOOKS = 16
-"""Steps after which a run is asked whether it is to stop."""
+"""Steps after which it is looked whether a run is to stop."""
 SETTLED, NEARLY = 1e-14, 1e-9
 """Change of velocities, relative to the greatest, at which the midpoint rule is solved; at which it may stand still."""
 MOST_MIDPOINTS, SLOW, LEAST_PART, DIVERGED = 200, 0.8, 0.25, 1e4
@@ -164,7 +164,7 @@ class SteppedEngine:
         self.free = self.rigid.set_molecules(self.own.molecules, self.first)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.own.ids)]
         self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))
-        self.interactions.set_beads(ids[sequence], self.local, self.position, self.skin.reach, self.skin.cells)
+        self.interactions.set_beads(ids[sequence], self.local, self.position, self.skin.list_radius, self.skin.cells)
         if self.contacts:
             self.contacts.set_beads(ids[sequence], self.local, self.interactions)
 
@@ -187,7 +187,7 @@ class SteppedEngine:
         time : float
             [time]
         pause : callable, optional
-            Asked on every rank every few steps; a true result of any stops all.
+            Called on every rank every few steps; a true result of any stops all.
 
         Raises
         ------
@@ -239,7 +239,7 @@ class SteppedEngine:
             self.rigid.project(self.position, self.local, velocity, drawn)
 
     def _begin_step(self) -> None:
-        """Let half a step of friction act, tell contacts when the step begins and ends, and move lists on with all."""
+        """Let half a step of friction act, set when contacts' step begins and ends, and move lists on with all."""
         self._half_step_of_friction(2 * self.steps)
         if self.contacts:
             self.contacts.times = (self.time, float((self.steps + 1) * self.step))
@@ -268,7 +268,7 @@ class SteppedEngine:
             self.stale = True
 
     @timed("messages")
-    def _tell_ghosts(self) -> None:
+    def _place_ghosts(self) -> None:
         """Bring the ghosts to where their owners have them; collective."""
         self.refresh(self.position)
         self.stale = False
@@ -281,7 +281,7 @@ class SteppedEngine:
             self.own.position = self.position[self.local]
             self._rebuild()
         elif self.comm.size > 1:
-            self._tell_ghosts()
+            self._place_ghosts()
         return None
 
     def _move_with_contacts(self) -> np.ndarray:
@@ -303,7 +303,7 @@ class SteppedEngine:
     def _met(self, before: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, float, float, float]:
         """Return known contacts with those that beads meet now; collective."""
         # With how many are new and how many there are, on the rank with most of them, and `_thrown` of the farthest.
-        self._tell_ghosts()
+        self._place_ghosts()
         found = together(pairs, self.contacts.find(before, self.position))
         counts = np.array([float(len(found) - len(pairs)), float(len(found)), self._thrown()])
         return found, *self.comm.maximum(counts)
@@ -352,7 +352,7 @@ class SteppedEngine:
             done = self._solve_contacts(before, velocity, pairs, curved) if meets else []
             if self._moved_far():
                 return None
-            self._tell_ghosts()
+            self._place_ghosts()
             force = self.force.copy()
             self._compute(0.5 * (before + self.position))
             change = self.h * np.abs((self.force - force) / mass).max(initial=0.0)
@@ -444,12 +444,12 @@ class SteppedEngine:
     def _listed_after_contacts(self, resting: np.ndarray) -> np.ndarray:
         """Bring lists or ghosts up to date; return contacts at rest, dealt out anew with molecules; collective.
 
-        A contact may throw a bead farther than the step without contacts would have taken it. Ghosts are told anew only
-        where, on some rank, beads have moved since they were.
+        A contact may throw a bead farther than the step without contacts would have taken it. Ghosts are placed anew
+        only where, on some rank, beads have moved since they were.
         """
         if not self._moved_far():
             if self.stale:
-                self._tell_ghosts()
+                self._place_ghosts()
             return resting
         self.own.position = self.position[self.local]
         self._rebuild()
@@ -491,8 +491,8 @@ class SteppedEngine:
             self.rigid.project(self.position, self.local, self.own.velocity)
 
     def _moved_far(self) -> bool:
-        """Return whether a bead of any rank may come into reach of one that is not listed; collective."""
-        # `stale` is then whether any rank has moved beads of which others have not been told.
+        """Return whether a bead of any rank may come near one that is not listed; collective."""
+        # `stale` is then whether any rank has moved beads of which others do not know.
         moved = self.skin.way(self.position, self.local)
         wrong = float(self.torn is not None or self.stuck is not None or not np.isfinite(moved))
         greatest = self.comm.maximum(np.array([moved if np.isfinite(moved) else 0.0, wrong, float(self.stale)]))

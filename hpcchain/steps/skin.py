@@ -35,18 +35,18 @@ def farthest_and_skin(constants: Constants, skin: float | None = None) -> tuple[
     ----------
     constants : Constants
     skin : float, optional
-        That which is asked for.
+        That which is requested.
     """
     prototypes = constants.composition.prototypes
     hard = np.where(prototypes.soft, 0.0, prototypes.diameter)
-    farthest = max(constants.reach, float(hard.max(initial=0.0)))
+    farthest = max(constants.range, float(hard.max(initial=0.0)))
     if farthest == 0.0:
         return 0.0, 0.0
     skin = skin or skin_for(farthest, float(np.mean(prototypes.diameter)))
     return farthest, skin
 
 
-def require_room(config: Config) -> None:
+def require_wide_box(config: Config) -> None:
     """Raise ConfigError where a periodic side of an input's box is too short for its lists."""
     constants = Constants(build_composition(config), physics_with(config, 1.0).steps)
     skin = None if config.run.list_shell == "auto" else config.run.list_shell
@@ -64,7 +64,7 @@ class Skin:
     system : System
     constants : Constants
     comm : Exchange
-    asked : float, optional
+    requested : float, optional
         How much farther than forces lists look at first, and never less [length]; default: what suits the system.
 
     Attributes
@@ -79,24 +79,24 @@ class Skin:
         How far the farthest bead of any rank has moved since lists were made [length].
     """
 
-    def __init__(self, system: System, constants: Constants, comm: Any, asked: float | None) -> None:
+    def __init__(self, system: System, constants: Constants, comm: Any, requested: float | None) -> None:
         self.box, self.constants, self.comm = system.box, constants, comm
-        self.farthest, self.least = farthest_and_skin(constants, asked)
-        automatic = asked is None and self.least > 0.0
+        self.farthest, self.least = farthest_and_skin(constants, requested)
+        automatic = requested is None and self.least > 0.0
         self.dilute = replace(system, state=None, held=None) if automatic and is_dilute(system) else None
         self.moved = 0.0
         self.set(self.least)
-        require_wide(self.box, self.reach, constants.apart)
+        require_wide(self.box, self.list_radius, constants.apart)
 
     @property
-    def reach(self) -> float:
+    def list_radius(self) -> float:
         """How far lists look [length]."""
         return self.farthest + self.width
 
     def set(self, width: float) -> None:
         """Have lists that are made from now on look so much farther than forces."""
         self.width = width
-        self.cells = lists.shape_for(self.box, self.reach, self.constants.composition.beads)
+        self.cells = lists.shape_for(self.box, self.list_radius, self.constants.composition.beads)
 
     def fit(self, place: np.ndarray) -> None:
         """Have lists of a dilute system look as far as suits the distances of its molecules, at (k, 3); collective."""

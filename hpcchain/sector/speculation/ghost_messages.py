@@ -1,4 +1,4 @@
-"""What ranks tell each other in a window: the new segments of molecules that others hold as ghosts.
+"""What ranks send each other in a window: the new segments of molecules that others hold as ghosts.
 
 A message is a row of float64 entries, one per molecule that has changed since its owner last sent it:
 
@@ -10,7 +10,7 @@ numbers (MOST_MEMBERS), a number for the receiver's notes, and per bead position
 what was left of its last contact, the bounds of its acceleration and speed, and its row of `extra` where the run has
 any. Series are not sent: they are a function of the start (docs/theory/numerics.md, Rounding and reproducible bits),
 and made when something comes near enough. Those of parts of long chains do not follow from it, and are sent
-(`pack_part` and what stands beside it).
+(`pack_part` and what stands with it).
 
 The receiver keeps the segments as the ghost's `owner_history`. A ghost whose segments so far are those of its owner
 does next what that history says, unless something here hits it before. Then it goes its own way, until its owner has
@@ -248,7 +248,7 @@ def receive(s, message, row_of, wanted, base):
     Parameters
     ----------
     s : Sector
-        With room in `owner_history` and `owner_history_at` (`longest_history`).
+        With space in `owner_history` and `owner_history_at` (`longest_history`).
     message : (n,) float64 array
     row_of : (k, 2) int64 array
         Local rows of molecules by global number (`id_table`).

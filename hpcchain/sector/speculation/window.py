@@ -114,7 +114,7 @@ def settle_log(s, sums):
 def skin_violation(s, reference_position, skin, from_ticks, from_remainder, until_ticks, until_remainder, violation):
     """Find how far the beads of molecules that are owned, or have dormant ones, may leave their skin between two times.
 
-    What is known of a molecule from before (`inside`), and how fast its fastest bead is, tell of most that they stay;
+    What is known of a molecule from before (`inside`), and how fast its fastest bead is, decide of most that they stay;
     the beads of the others are looked at one by one.
 
     Parameters
@@ -140,7 +140,7 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
                     _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder)
                     - skin[m]
                 )
-            if violation[m] <= 0.0:  # its closed segments, too: they are no more asked about
+            if violation[m] <= 0.0:  # its closed segments, too: they are no more looked at
                 _keep_inside(s, m, skin[m])
 
 

@@ -10,7 +10,7 @@ from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.memory import bead_lines, extended
-from hpcchain.sector.setup.allocate import with_room
+from hpcchain.sector.setup.allocate import with_space
 
 if TYPE_CHECKING:
     from hpcchain.sector.core import Core
@@ -23,7 +23,7 @@ CLOSED, CLOSED_BEADS = 2, 1 << 15
 
 
 class WindowCapacity:
-    """Gives a sector's arrays room for what its windows keep.
+    """Gives a sector's arrays space for what its windows keep.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class WindowCapacity:
         self.log_rows = len(log)
 
     def more_history(self, core: Core) -> None:
-        """Make room for more events and closed segments, whichever have run out."""
+        """Make space for more events and closed segments, whichever have run out."""
         s = core.sector
         if s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event):
             core.sector = s._replace(window_event=np.concatenate([s.window_event, np.zeros_like(s.window_event)]))
@@ -84,8 +84,8 @@ class WindowCapacity:
         mol = np.zeros((len(kinds), OWN_COLUMNS), dtype=np.int32)
         mol[:, L.MOL_CLASS] = self._class_of_size[kinds]
         mol[:, L.MOL_FIRST] = len(s.starts) + np.cumsum(beads) - beads
-        block = np.where(beads > 1, beads * W.CURVE, 0)
-        mol[:, L.MOL_SERIES] = (len(s.series) + np.cumsum(block) - block) // W.UNIT
+        floats = np.where(beads > 1, beads * W.CURVE, 0)
+        mol[:, L.MOL_SERIES] = (len(s.series) + np.cumsum(floats) - floats) // W.UNIT
         segment = np.zeros((int(beads.sum()), s.segment.shape[1]), dtype=np.int64)
         segment[:, L.MOLECULE] = len(s.mol) + np.repeat(np.arange(len(kinds)), beads)
         in_window = np.zeros((len(kinds), L.WINDOW_COLUMNS), dtype=np.int64)
@@ -112,9 +112,9 @@ class WindowCapacity:
             step_energy=s.step_energy if s.stepper is None else extended(s.step_energy, len(kinds)),
             series_error=s.series_error if s.stepper is None else extended(s.series_error, len(kinds)),
             extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
-            block=s.block if s.stretched is None else extended(s.block, len(kinds)),
+            chain_block=s.chain_block if s.stretched is None else extended(s.chain_block, len(kinds)),
             centre_change=s.centre_change if s.stretched is None else extended(s.centre_change, len(kinds)),
-            series=with_room(s, int(block.sum())),
+            series=with_space(s, int(floats.sum())),
         )
         core.sector.mol_own[len(s.mol) :] = mol
         core.sector.window_molecule[len(s.mol) :] = in_window

@@ -110,7 +110,7 @@ class Contacts:
         self.metric = Metric(constants.composition, constants, settings) if settings.energy == "H2" else None
         prototypes = self.composition.prototypes
         self.radius = np.where(prototypes.soft, 0.0, 0.5 * prototypes.diameter)
-        self.reach = 2.0 * float(self.radius.max(initial=0.0))
+        self.largest = 2.0 * float(self.radius.max(initial=0.0))
         self.times, self.capacity = (0.0, self.h), 64
 
     def set_beads(self, ids: np.ndarray, own: np.ndarray, interactions: Interactions) -> None:
@@ -138,7 +138,7 @@ class Contacts:
         pairs : (k, 2) int64 array
             Contacts of own beads.
         refresh : Refresh
-            Tells others what own beads have, and takes in what ghosts have.
+            Sends others what own beads have, and takes in what ghosts have.
 
         Returns
         -------

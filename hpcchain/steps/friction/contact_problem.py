@@ -153,7 +153,7 @@ class Problem:
         self.stiff, self.slip = np.ones(k), np.ones(k)
         known = self.law.coefficients
         self.restitution, self.friction = (known.of(one, self.pairs) for one in (known.restitution, known.friction))
-        plain, own = (bodies.block < 0) & (bodies.whole < 0), np.empty((k, 3, 3))
+        plain, own = (bodies.row_block < 0) & (bodies.whole < 0), np.empty((k, 3, 3))
         self.contacts = ContactSet(
             one,
             other,

@@ -33,7 +33,7 @@ class PoolBodies:
     fixed : (m,) bool array
     first, size : (m,) int64 arrays
         First row of each bead's molecule, and how many beads it has.
-    block, whole : (m,) int64 arrays
+    row_block, whole : (m,) int64 arrays
         Where a bead's rows of `response` begin, and which rigid body it is of; negative: none.
     """
 
@@ -50,7 +50,7 @@ class PoolBodies:
 
     def _set_responses(self, touched: np.ndarray) -> None:
         """Make what impulses on touched beads do to molecules with bonds."""
-        self.block = np.full(len(self.pool.ids), -1, dtype=np.int64)
+        self.row_block = np.full(len(self.pool.ids), -1, dtype=np.int64)
         kind = np.repeat(self.kind, np.diff(self.pool.first))[touched]
         responses, at = [], 0
         for one, group in self.rigid.groups.items():
@@ -58,7 +58,7 @@ class PoolBodies:
             if len(beads) and not group.is_body:
                 part = _responses_of(self.pool, group, beads, self.first, self.inverse)
                 n = int(self.size[beads[0]])
-                self.block[beads] = at + n * np.arange(len(beads))
+                self.row_block[beads] = at + n * np.arange(len(beads))
                 responses.append(part)
                 at += len(part)
         self.response = np.concatenate(responses) if responses else np.zeros((0, 3, 3))
@@ -107,7 +107,7 @@ class PoolBodies:
             velocity,
             spin,
             self.inverse,
-            self.block,
+            self.row_block,
             self.first,
             self.size,
             self.response,

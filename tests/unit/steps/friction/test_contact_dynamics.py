@@ -513,7 +513,7 @@ def newest_checkpoint(folder):
 
 
 def test_contacts_that_sweeps_do_not_solve_name_the_solver_that_does(monkeypatch):
-    """A stack that has but one sweep to be solved in; who takes the advice gets on."""
+    """A stack that has but one sweep to be solved in; a run that takes the advice gets on."""
     monkeypatch.setattr(contact_problem, "MOST_SWEEPS", 1)
     stacks = [
         on_floor([[20.0, 20.0, 0.5 + k] for k in range(6)], solver=solver, contact={"friction": 0.3})
