@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from hpcchain.config.keys.key import Section
-from hpcchain.config.keys.values import DistanceLimit
+from hpcchain.config.keys.values import DistanceLimit, Oscillation
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -96,7 +96,7 @@ def value_text(value: object) -> str:
         return f"[\n{rows},\n]" if len(value) else "[]"
     if isinstance(value, Section):  # the only one inside another: a kind's own [propagator]
         return "{ " + ", ".join(assignments(value)) + " }"
-    if isinstance(value, DistanceLimit):
+    if isinstance(value, (DistanceLimit, Oscillation)):
         return "{ " + ", ".join(f"{name} = {value_text(entry)}" for name, entry in value._asdict().items()) + " }"
     if isinstance(value, tuple):
         return "[" + ", ".join(value_text(entry) for entry in value) + "]"

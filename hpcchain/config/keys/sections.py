@@ -31,7 +31,9 @@ from hpcchain.config.keys.values import (
     Number,
     OrList,
     OrWord,
+    Oscillation,
     Rows,
+    Swings,
     Text,
     Value,
 )
@@ -401,7 +403,14 @@ class WallSection(Section):
         ABSENT, Number(above=0.0, tried=EDGES), "shape: of its surface, at time 0 [length]", of=ROUND
     )
     axis: str | None = key(ABSENT, Choice(("x", "y", "z")), "cylinder: its direction", of=("cylinder",))
-    velocity: float = key(0.0, Number(), "along its normal, positive into the box, from time 0 on [length / time]")
+    velocity: float | tuple[float, ...] = key(
+        0.0,
+        OrList(Number(), 3),
+        "along its normal, positive into the box, or of each axis, from time 0 on [length / time]",
+    )
+    oscillation: Oscillation | None = key(
+        ABSENT, Swings(), "moves it by amplitude, a number or list as its velocity, times sin(2 pi time / period), too"
+    )
     temperature: float | None = key(ABSENT, POSITIVE, "of diffuse reflection; none: a mirror [mass length^2 / time^2]")
     restitution: float | None = key(
         ABSENT, NORMAL, "its own; that of [contact] or of the pair when left out; not with a temperature"
@@ -409,6 +418,11 @@ class WallSection(Section):
     tangential_restitution: float | None = key(
         ABSENT, TANGENTIAL, "the same; a thermal wall draws spins unless it is 1"
     )
+
+    @property
+    def amplitude(self) -> float | tuple[float, ...]:
+        """Of its oscillation, 0 of one that has none [length]."""
+        return 0.0 if self.oscillation is None else self.oscillation.amplitude
 
 
 @dataclass(frozen=True, kw_only=True)

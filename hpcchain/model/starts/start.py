@@ -158,16 +158,16 @@ def require_no_rest(config: Config, box: Box, topology: Topology, position: np.n
     gravity = np.array(config.external.gravity)
     if config.run.engine != "events" or not gravity.any():
         return
-    own = {wall.side: wall for wall in config.walls if wall.side is not None}
+    own = {wall.side: wall for wall in walls_of(config) if wall.side is not None}
     single = (np.diff(topology.first_bead) == 1)[topology.molecule_of_bead] & ~topology.fixed
     for number, side in enumerate(L.SIDE_NAMES):
         axis, up = number % L.AXES, 1.0 if number < L.AXES else -1.0
         weight, wall = -up * gravity[axis], own.get(side)
-        if box.boundary[axis] != WALL or weight <= 0.0 or (wall is not None and wall.temperature is not None):
+        if box.boundary[axis] != WALL or weight <= 0.0 or (wall is not None and wall.temperature):
             continue
         place = box.origin[axis] + (0.0 if up > 0.0 else box.size[axis])
         gap = np.maximum(up * (position[:, axis] - place) - 0.5 * topology.diameter, 0.0)
-        speed = np.hypot(up * velocity[:, axis] - (0.0 if wall is None else wall.velocity), np.sqrt(2.0 * weight * gap))
+        speed = np.hypot(up * velocity[:, axis] - (0.0 if wall is None else wall.closing), np.sqrt(2.0 * weight * gap))
         rests = np.flatnonzero(single & (2.0 * speed / weight < HOP * np.sqrt(topology.diameter / weight)))
         if len(rests):
             raise ConfigError(
@@ -516,10 +516,11 @@ def moved_from_outside(config: Config) -> ExtendedPhysics:
     Walls at rest with a restitution of their own stand in `Physics.steps` alone, fixed beads at rest in the topology.
     """
     keeps = required(config.steps).integrator == "contact"
+    walls = walls_of(config)
     return ExtendedPhysics(
         impulses=keeps,
         rough=spinning(config) if keeps and config.contact.rubs else None,
-        walls=walls_of(config) if any(wall.velocity or wall.shape for wall in config.walls) else (),
+        walls=walls if any(wall.moves or wall.shape for wall in walls) else (),
         fixed=any(np.any(kind.fixed_velocity or (0.0,)) for kind in config.molecules),
     )
 
