@@ -38,9 +38,18 @@ def number_of_wall(physics: Physics, wall: WallConstants) -> int:
 
 def at_rest(walls: tuple[WallConstants, ...]) -> tuple[WallConstants, ...]:
     """Return walls as they are while a start grows: shapes alone, at rest, that reflect."""
-    still = {"velocity": 0.0, "sliding": None, "amplitude": None, "shaking": None, "period": None}
     return tuple(
-        replace(wall, temperature=0.0, restitution=1.0, tangential_restitution=1.0, **still)
+        replace(
+            wall,
+            velocity=0.0,
+            temperature=0.0,
+            restitution=1.0,
+            tangential_restitution=1.0,
+            sliding=None,
+            amplitude=None,
+            shaking=None,
+            period=None,
+        )
         for wall in walls
         if wall.shape is not None
     )
