@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from tests.physics.test_moving_walls import CHAIN, OPEN, ball, energy, gained, run
 from tests.support.whole import frame_of
@@ -37,7 +38,7 @@ def test_a_ball_on_a_belt(side, e_n, e_t):
 def test_what_walls_drive_has_their_work_and_heat(molecule, more):
     """Between walls that slide, shake and come and go all energy that beads gain, spins too, is work and heat."""
     stands = {"positions": [[7.0, 7.0, z] for z in (3.0, 4.0, 5.0, 6.0)]}
-    stands |= {"velocities": [[1.0, 0.0, 0.0], [-1.0, 0.5, 0.0], [1.0, 0.0, 0.0], [0.5, 0.0, 0.0]]}
+    stands |= {"velocities": [[1.0, 0.0, 0.8], [-1.0, 0.5, 0.8], [1.0, 0.0, 0.8], [0.5, 0.0, 0.8]]}
     one = ball([5.0, 5.0, 5.0], [0.3, 0.2, -1.0]) if molecule == "ball" else CHAIN | stands
     swing = {"amplitude": [0.3, 0.2, 0.1], "period": 0.9}
     walls = [
@@ -46,7 +47,7 @@ def test_what_walls_drive_has_their_work_and_heat(molecule, more):
         {"side": "x+", "oscillation": {"amplitude": -0.2, "period": 1.7}} | more,
     ]
     engine, events = run(40.0, molecule=[one], wall=walls, initial={"method": "explicit", "seed": 3})
-    assert np.count_nonzero(np.isin(events["bead"][:, 1], (-3, -6))) > 8
+    assert np.count_nonzero(np.isin(events["bead"][:, 1], (-3, -4, -6))) > 5
     grown, work = gained(engine, 40.0)
     turning = 0.0
     if "tangential_restitution" in more:  # m d^2 / 10 is the moment of inertia
@@ -144,7 +145,7 @@ def test_a_ball_that_a_floor_throws_up_in_time():
 def test_a_sphere_that_breathes_keeps_its_ball_and_its_books():
     """Nothing gets out of a sphere whose radius oscillates; the energy is the work."""
     wall = {"shape": "sphere", "center": [0.0] * 3, "radius": 3.0, "oscillation": {"amplitude": 0.4, "period": 1.1}}
-    engine, events = run(30.0, box=OPEN, molecule=[ball([0.5, 0.0, 1.0], [1.0, 0.3, 0.0]), CHAIN], wall=[wall])
+    engine, events = run(29.0, box=OPEN, molecule=[ball([0.5, 0.0, 1.0], [1.0, 0.3, 0.0]), CHAIN], wall=[wall])
     assert np.count_nonzero(events["bead"][:, 1] == -7) > 20
     for time in np.linspace(29.0, 30.0, 7):
         engine.advance(float(time))
@@ -164,3 +165,9 @@ def test_a_cylinder_may_slide_along_its_axis():
     _, velocity, _ = frame_of(engine, 40.0)
     assert velocity[0, 2] == pytest.approx(events["tangential"][:, 2].sum(), abs=1e-12)
     assert 0.2 < velocity[0, 2] < 0.5
+
+
+def test_a_sphere_does_not_slide():
+    wall = {"shape": "sphere", "center": [0.0] * 3, "radius": 3.0, "velocity": [0.0, 0.0, 0.5], "temperature": 1.0}
+    with pytest.raises(ConfigError, match=r"wall\[0\].velocity: a sphere does not move along itself"):
+        run(1.0, box=OPEN, molecule=[ball([0.0] * 3, [1.0, 0.0, 0.0])], wall=[wall])

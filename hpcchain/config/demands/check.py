@@ -24,6 +24,7 @@ from hpcchain.config.demands.stepping import check_stable, check_stepping
 from hpcchain.config.demands.units import check_units, thermal_square
 from hpcchain.config.keys.key import MOST_BEADS, required
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
+from hpcchain.config.sizes import in_tables
 from hpcchain.errors import ConfigError
 from hpcchain.model.physics.constants import WallConstants
 from hpcchain.model.physics.walls import NOT_GIVEN, volume_within
@@ -63,6 +64,14 @@ def check(config: Config) -> None:
     config : Config
         A complete input.
     """
+    try:
+        check_all(config)
+    except Wrong as wrong:
+        raise Wrong(in_tables(str(wrong), config.molecules)) from None
+
+
+def check_all(config: Config) -> None:
+    """Do what `check` does, with kinds as they are numbered in the Config."""
     check_method(config)
     check_stepping(config)
     check_contact(config)

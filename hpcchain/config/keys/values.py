@@ -3,7 +3,7 @@
 import difflib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -330,6 +330,76 @@ class Swings:
         table = table_with(value, *Oscillation._fields)
         period = entry_of(table, "period", Number(above=0.0, tried=TIMES))
         return Oscillation(entry_of(table, "amplitude", OrList(Number(), 3)), period)
+
+
+MOST_SIZES = 128
+"""Of the beads of one kind."""
+CUT = 3.0
+"""Deviations from the mean, of a diameter or its logarithm, beyond which there are none."""
+
+
+class Sizes(NamedTuple):
+    """Diameters of the beads of one kind: a distribution or, where there are any, a list of sizes with their shares.
+
+    Attributes
+    ----------
+    mean, deviation : float
+        [length]
+    distribution : str
+        "normal" or "log-normal".
+    sizes : tuple of float
+        [length]
+    shares : tuple of float
+    """
+
+    mean: float = 0.0
+    deviation: float = 0.0
+    distribution: str = "normal"
+    sizes: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class OrSizes:
+    """A number, a list of them, or a table of sizes."""
+
+    entry: Number
+
+    @property
+    def text(self) -> str:
+        """The kind of value in words."""
+        return f"{OrList(self.entry).text}, or {{ mean, deviation }}, or {{ sizes, shares }}"
+
+    def read(self, value: object) -> float | tuple[float, ...] | Sizes:
+        """Return the number, a tuple of them, or Sizes."""
+        if not isinstance(value, dict):
+            return OrList(self.entry).read(value)
+        if "sizes" in value or "shares" in value:
+            table = table_with(value, "sizes", "shares")
+            sizes = entry_of(table, "sizes", Each(self.entry))
+            shares = entry_of(table, "shares", Each(Number(above=0.0)))
+            if not 1 <= len(sizes) <= MOST_SIZES:
+                raise Wrong(f"sizes: has {len(sizes)} entries; needs 1 to {MOST_SIZES}")
+            if len(set(sizes)) < len(sizes):
+                raise Wrong("sizes: has the same size twice; give each one share")
+            if len(shares) != len(sizes):
+                raise Wrong(f"shares: has {len(shares)} entries; needs {len(sizes)}, one per size")
+            return Sizes(sizes=sizes, shares=shares)
+        distribution = value.get("distribution", "normal")
+        table = table_with({name: one for name, one in value.items() if name != "distribution"}, "mean", "deviation")
+        mean, deviation = (
+            entry_of(table, "mean", self.entry),
+            entry_of(table, "deviation", replace(self.entry, least=0.0, above=None)),
+        )
+        if deviation >= mean:
+            raise Wrong(f"deviation: {deviation:g} is not below the mean {mean:g}; make it smaller")
+        name = entry_of({"distribution": distribution}, "distribution", Choice(("normal", "log-normal")))
+        if name == "normal" and mean <= CUT * deviation:
+            raise Wrong(
+                f"deviation: {deviation:g} makes beads of no size, as the mean is {mean:g}; make it smaller than a "
+                f'third of the mean, or set distribution = "log-normal"'
+            )
+        return Sizes(mean, deviation, name)
 
 
 class DistanceLimit(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 from hpcchain.config.demands.check import untried_speed, walls_of
 from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import LENGTHS, MASSES, PLACES
+from hpcchain.config.sizes import table_number
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
@@ -120,8 +121,9 @@ def require_still(config: Config) -> None:
         wrong = np.argwhere(np.any(given != np.array(kind.fixed_velocity or (0.0, 0.0, 0.0)), axis=2))
         if len(wrong):
             bead = first + int(wrong[0, 0]) * kind.beads + int(np.flatnonzero(kind.pinned)[wrong[0, 1]])
+            where = f"molecule[{table_number(config.molecules, index)}]"
             raise ConfigError(
-                f"{config.source}: molecule[{index}].velocities: bead {bead} is fixed; give it 0, or its fixed_velocity"
+                f"{config.source}: {where}.velocities: bead {bead} is fixed; give it 0, or its fixed_velocity"
             )
         first += kind.count * kind.beads
 
