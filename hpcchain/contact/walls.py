@@ -35,7 +35,7 @@ def swing_from(s, number, time):
     if period == 0.0:
         return at_rest()
     angular = 2.0 * math.pi / period
-    return Swing(s.walls[number, L.WALL_AMPLITUDE], angular, angular * math.fmod(time, period))
+    return Swing(s.walls[number, L.WALL_AMPLITUDE], angular, angular * (time % period))
 
 
 @inlined
