@@ -82,7 +82,7 @@ def packages_of(archive, epoch):
 
 
 def unpack(archive, folder):
-    """Unpack the bytes of a tar; nobody but the owner can write to what comes out."""
+    """Unpack the bytes of a tar; only the owner can write to what comes out."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
         opened.extractall(folder, filter="data")
 
@@ -98,7 +98,7 @@ def build(what, sources, made, epoch):
 
 
 def repacked(data, epoch):
-    """Return a source package in which order, dates, owners and modes tell nothing of where it was made."""
+    """Return a source package in which order, dates, owners and modes show nothing of where it was made."""
     target = io.BytesIO()
     with (
         tarfile.open(fileobj=io.BytesIO(data)) as old,
