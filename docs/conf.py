@@ -38,6 +38,6 @@ def with_captions(_, page) -> None:
     """Write below each picture that stands alone what its text says."""
     for alone in list(page.findall(paragraph)):
         if len(alone.children) == 1 and isinstance(alone[0], image) and alone[0].get("alt"):
-            shown = figure("", alone[0], caption("", alone[0]["alt"]), align="left")
+            shown = figure("", alone[0], caption("", alone[0]["alt"]))
             page.set_id(shown)
             alone.replace_self(shown)
