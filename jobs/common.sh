@@ -124,6 +124,7 @@ until_done() {
             echo "stopped before any step forward: give the job a longer time limit; it is not requeued" >&2
             exit 75
         fi
+        echo "code 75 is no failure: stopped early with a checkpoint; the job goes back into the queue and resumes" >&2
         scontrol requeue "$SLURM_JOB_ID" && sleep 60 # requeueing ends this script
     fi
     if [ "$code" = 0 ] && [ -z "$(newest "$folder")" ]; then # srun may end so when it could not start the ranks

@@ -1,9 +1,9 @@
 """Whether the memory that a run needs is there, seen to before any of it is taken.
 
-What a run needs was measured on runs of 1e3 to 1e6 beads, monomers and chains at packing fraction .3, soft beads at
-density .8 in steps, on 1 to 4 ranks: bytes of each process's own at the highest, which is while the start grows or the
-sectors are set up. The numbers below are chosen so that the estimate is 1.1 to 1.8 times that. A process has pages of
-libraries besides, which count for what a user sees of it (`peak`), not for what a node must have.
+What a run needs was measured on runs of 1e3 to 1e6 beads on 1 to 4 ranks: monomers and chains at packing fraction .3,
+soft beads at density .8 in steps. It is the bytes of each process's own at the highest, which is while the start grows
+or the sectors are set up. The numbers below are chosen so that the estimate is 1.1 to 1.8 times that. A process has
+pages of libraries besides, which count for what a user sees of it (`peak`), not for what a node must have.
 """
 
 from __future__ import annotations

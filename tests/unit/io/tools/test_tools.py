@@ -292,7 +292,7 @@ def test_gsd_without_its_package_says_what_to_install(tmp_path, system, monkeypa
         return real(name, *arguments)
 
     monkeypatch.setattr(importlib, "import_module", without)
-    with pytest.raises(UsageError, match="pip install gsd"):
+    with pytest.raises(UsageError, match=r"pip install 'hpcchain\[gsd\]'"):
         export(path, "gsd", tmp_path / "out.gsd")
     assert [p.name for p in tmp_path.iterdir()] == ["c.h5"]
 
