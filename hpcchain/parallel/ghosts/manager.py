@@ -215,7 +215,9 @@ class GhostManager:
         """Forget the sector, so that there is memory for the next one; what that begins with is kept."""
         ghosted = self.ghosted
         beads = ghosted.beads_of(np.flatnonzero(ghosted.ownership != L.VACANT))
-        self.earlier = Earlier(ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.closed)
+        self.earlier = Earlier(
+            ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.window.closed
+        )
         self.ghosted = self.balls = None
 
     def _own(self, now: tuple) -> MoleculeSet:

@@ -77,7 +77,7 @@ def try_steps(config: Config, trust: bool = False, source: Path | str | None = N
     """
     beads = sum(kind.beads for kind in config.molecules)
     if config.run.engine == "steps" and beads and short_of_memory(BYTES_PER_RANK + BYTES_WHOLE * beads) is None:
-        from hpcchain.steps.engine import require_wide_box  # kernels that other runs need not load
+        from hpcchain.steps.skin import require_wide_box  # kernels that other runs need not load
 
         require_wide_box(config)
     steps = stepping(config)

@@ -40,6 +40,7 @@ from hpcchain.layout.segment_bits import (
     start_depth,
     struck,
 )
+from hpcchain.sector.prefetch import prefetch_touched
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.segments.new_segment import schedule_history
@@ -61,6 +62,7 @@ def changed(s, lent, rows):
     """
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        prefetch_touched(s, k)
         m = s.touched[k]
         if lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0:
             rows[count] = m
@@ -213,6 +215,7 @@ def unsent(s, lent):
     """Return how many of the molecules that are lent have changed since their holders were sent their segments."""
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        prefetch_touched(s, k)
         m = s.touched[k]
         count += lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0
     return count
@@ -452,6 +455,7 @@ def count_mismatched(s):
     """Return how many ghosts are not what their owners have sent."""
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        prefetch_touched(s, k)
         m = s.touched[k]
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             continue

@@ -8,6 +8,7 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, since_start, time_span
 from hpcchain.layout.segment_bits import series_error_of
+from hpcchain.sector.prefetch import prefetch_touched
 from hpcchain.sector.search.list_place import list_speed, turned
 from hpcchain.sector.speculation.rollback import discard_history, known_from, restore_segment, way
 
@@ -38,6 +39,7 @@ class WindowBroken(Exception):
 def commit_window(s):
     """Forget all closed segments, histories and events: the present segments are the next window's first."""
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        prefetch_touched(s, k)
         m = s.touched[k]
         if s.window_molecule[m, L.WINDOW_NUMBER] > 0:
             _note_since(s, m)

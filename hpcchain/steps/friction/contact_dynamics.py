@@ -128,9 +128,8 @@ class FrictionalContacts(Contacts):
         rigid: RigidMolecules,
         physics: Physics,
         walls: Walls,
-        quanta: tuple,
     ) -> None:
-        super().__init__(box, constants, comm, rigid, physics, walls, quanta)
+        super().__init__(box, constants, comm, rigid, physics, walls)
         self.law = Law(self.h, self.coefficients, physics.tolerance, self.solver)
         self.columns = SLOTS * WARM if self.coefficients.strikes else 0
         self.sweeps = self.changes = 0
@@ -218,7 +217,7 @@ class ContactEngine(SteppedEngine):
         for one in done:
             along = dot(one.impulse, one.normal)
             across = one.impulse - along[:, None] * one.normal
-            self.contacts.count(one.pool, one.geometry, one.normal, along, across)
+            self.tally.count(one.pool, one.geometry, one.normal, along, self.contacts.times[0], across)
         self._wrap()
         self._listed_after_contacts(NONE)
         self.steps += 1

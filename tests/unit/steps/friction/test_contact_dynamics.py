@@ -385,8 +385,8 @@ def test_a_heap_across_ranks_is_solved_once_to_the_same_bits():
 def shared(engine):
     """Return the beads of a rank, their velocities, and what it has solved, at 0.3."""
     engine.advance(0.3)
-    contacts = engine.contacts
-    solved = [contacts.sweeps, contacts.changes, *contacts.counts.values(), contacts.virial, *contacts.wall_impulse]
+    contacts, tally = engine.contacts, engine.tally
+    solved = [contacts.sweeps, contacts.changes, *tally.counts.values(), tally.virial, *tally.wall_impulse]
     return engine.ids, engine.own.velocity, np.array(solved, dtype=object)
 
 
