@@ -13,7 +13,7 @@ from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.laws.step import distance_met
 from hpcchain.contact.laws.table import law_of, outcome, pushes_across
 from hpcchain.contact.separation import approach, bead_offset, separation
-from hpcchain.contact.walls import normal_of, wall_velocity
+from hpcchain.contact.walls import normal_of, surface_of_wall, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -148,7 +148,7 @@ def _velocity(s, i, j, a, b, c, rough):
     if rough:
         u += surface_velocity(s, i, n, c)
     if b.row < 0:
-        return u - wall_velocity(s, j) * n[c]
+        return u - surface_of_wall(s, j, n, c)
     if rough:
         u += surface_velocity(s, j, n, c)
     return u - s.work[bead_offset(b.offset, b.bead) + at]

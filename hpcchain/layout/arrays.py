@@ -98,7 +98,7 @@ coefficients      4 float64   per pair of types, and of a type and a wall: row o
 virial_tensor     float64     (TENSOR_PARTS,): parts of the tensor of that contact's virial (`contact.virial`)
 extra             flat rows   in runs that are `extended`, for each row of `starts`: what else the bead has had from
                               its segment's start on, columns SPIN … INSIDE below (`model.physics.extended`)
-walls             8 float64   sides of the box and walls with shapes: columns WALL_… below
+walls            16 float64   sides of the box and walls with shapes: columns WALL_… below
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
 chain_block       4 int32     per molecule, where long chains have segments of stretches: columns BLOCK_… below
 whole_class       int64       per class of parts of such a chain: where in `mol_class` the chain's own is, else -1
@@ -338,9 +338,11 @@ NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 IN_UNTIL, IN_UNTIL_REM, IN_SINCE, IN_SINCE_REM, IN_FAR, IN_NOW = range(6)
 IN_COLUMNS = 8
 # Of `walls`: whether there is one (a side, a sphere, a cylinder) and its axis; place of a side, or centre and radius of
-# the surface, at time 0; velocity towards the inside; temperature, 0: it reflects.
+# the surface, at time 0; velocity towards the inside; temperature, 0: it reflects; velocity along itself; of one that
+# oscillates amplitudes along itself and towards the inside, and the period, 0 of others.
 WALL_SORT, WALL_AXIS, WALL_CENTRE, WALL_PLACE, WALL_VELOCITY, WALL_TEMPERATURE = 0, 1, 2, 5, 6, 7
-WALL_COLUMNS = 8
+WALL_SLIDING, WALL_SHAKING, WALL_AMPLITUDE, WALL_PERIOD = 8, 11, 14, 15
+WALL_COLUMNS = 16
 NO_WALL, PLANE, SPHERE, CYLINDER = range(4)
 # In front of a kind's static table: longest segment, tolerance, whether its contacts follow Leyendecker et al. 2012's
 # law and their times are found by bisection alone.

@@ -35,7 +35,7 @@ def farthest_and_skin(constants: Constants, skin: float | None = None) -> tuple[
     ----------
     constants : Constants
     skin : float, optional
-        That which is asked for.
+        That which is requested.
     """
     prototypes = constants.composition.prototypes
     hard = np.where(prototypes.soft, 0.0, prototypes.diameter)
@@ -64,7 +64,7 @@ class Skin:
     system : System
     constants : Constants
     comm : Exchange
-    asked : float, optional
+    requested : float, optional
         How much farther than forces lists look at first, and never less [length]; default: what suits the system.
 
     Attributes
@@ -79,10 +79,10 @@ class Skin:
         How far the farthest bead of any rank has moved since lists were made [length].
     """
 
-    def __init__(self, system: System, constants: Constants, comm: Any, asked: float | None) -> None:
+    def __init__(self, system: System, constants: Constants, comm: Any, requested: float | None) -> None:
         self.box, self.constants, self.comm = system.box, constants, comm
-        self.farthest, self.least = farthest_and_skin(constants, asked)
-        automatic = asked is None and self.least > 0.0
+        self.farthest, self.least = farthest_and_skin(constants, requested)
+        automatic = requested is None and self.least > 0.0
         self.dilute = replace(system, state=None, held=None) if automatic and is_dilute(system) else None
         self.moved = 0.0
         self.set(self.least)

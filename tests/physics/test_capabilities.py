@@ -50,7 +50,25 @@ ASKED = {
     "molecule.directors": ({"directors": True}, {}),
     "external.gravity": ({}, {"external": {"gravity": [0.2, 0.0, -1.0]}}),
     "wall.restitution": ({}, {"wall": [{"side": "z-", "restitution": 0.9}]}),
-    "wall.velocity": ({}, {"wall": [{"side": "z-", "velocity": 0.2}, {"side": "x+", "velocity": -0.2}]}),
+    "wall.velocity": (
+        {},
+        {
+            "wall": [
+                {"side": "z-", "velocity": 0.2},
+                {"side": "x+", "velocity": -0.2},
+                {"side": "y-", "velocity": [0.3, 0.1, -0.2], "temperature": 1.5},
+            ]
+        },
+    ),
+    "wall.oscillation": (
+        {},
+        {
+            "wall": [
+                {"side": "z-", "oscillation": {"amplitude": 0.1, "period": 0.7}},
+                {"side": "x+", "oscillation": {"amplitude": [0.1, 0.0, 0.3], "period": 0.4}, "temperature": 1.5},
+            ]
+        },
+    ),
     "wall.temperature": ({}, {"wall": [{"side": side, "temperature": 1.5} for side in ("x-", "y-", "z-")]}),
     "wall.shape": ({}, {"wall": [{"shape": "sphere", "center": [4.0, 4.0, 4.0], "radius": 5.5}]}),
     "wall.tangential_restitution": (

@@ -8,7 +8,7 @@ from hpcchain.contact import separation, sides
 from hpcchain.contact.laws import joint
 from hpcchain.contact.laws.contact import HARD
 from hpcchain.contact.pair import Pair, curved_contact
-from hpcchain.contact.wall import wall_contact
+from hpcchain.contact.wall import at_rest, wall_contact
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout.arrays import (
     CONTACT_NORMAL,
@@ -307,7 +307,7 @@ class Paths:
         """Call `wall_contact` with the acceleration bound of the whole span."""
         bend = self.bend(i, t + limit)
         pair = Pair(i, -1 - axis, t, 0.0, wall, float(side), 0.0, radius, growth, bend, limit, just_hit)
-        return wall_contact(self.mol, self.starts, self.segment, self.series, pair, axis, limit)
+        return wall_contact(self.mol, self.starts, self.segment, self.series, pair, at_rest(), axis, limit)
 
 
 def partners_of(s):

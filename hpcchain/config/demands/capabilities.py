@@ -64,7 +64,7 @@ class Capability:
 
 def has_wall(key: str) -> Callable[[Config, MoleculeSection], bool]:
     """Return a test whether some wall of an input has a key that is not 0 or left out."""
-    return lambda config, _: any(bool(getattr(wall, key)) for wall in config.walls)
+    return lambda config, _: any(getattr(wall, key) not in (None, 0.0, (0.0,) * 3) for wall in config.walls)
 
 
 CAPABILITIES = (
@@ -94,6 +94,7 @@ CAPABILITIES = (
         exact_law=True,
     ),
     Capability("wall.velocity", has_wall("velocity"), EXACT),
+    Capability("wall.oscillation", has_wall("oscillation"), EXACT),
     Capability("wall.temperature", has_wall("temperature"), EXACT),
     Capability("wall.shape", has_wall("shape"), EXACT),
     Capability(

@@ -145,15 +145,17 @@ def _packing(volume: float, size: np.ndarray, bounded: bool) -> dict:
 
 
 def _kinds(composition: Composition) -> str:
-    counts = dict(zip(composition.prototypes.kind.tolist(), composition.copies.tolist(), strict=True))
-    return ", ".join(f"{counts.get(kind, 0)} {name}" for kind, name in enumerate(composition.names))
+    counts = dict.fromkeys(composition.names, 0)  # sizes of one kind share its name
+    for kind, copies in zip(composition.prototypes.kind.tolist(), composition.copies.tolist(), strict=True):
+        counts[composition.names[kind]] += copies
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
 def _propagators(topology: Composition, physics: Physics) -> str:
     """Return the propagator, or, where kinds have their own, that of each kind."""
     if not physics.kinds:
         return physics.propagator
-    return ", ".join(f"{name} {physics.of(kind).propagator}" for kind, name in enumerate(topology.names))
+    return ", ".join(dict.fromkeys(f"{name} {physics.of(kind).propagator}" for kind, name in enumerate(topology.names)))
 
 
 def _directors(composition: Composition, directors: Directors) -> str:
@@ -164,7 +166,7 @@ def _directors(composition: Composition, directors: Directors) -> str:
         for name, moment, step in each
         if moment > 0.0
     ]
-    return ", ".join(texts)
+    return ", ".join(dict.fromkeys(texts))
 
 
 def _trajectory(path: Path | str) -> dict:

@@ -5,7 +5,7 @@ import numpy as np
 from hpcchain.contact.falling import inverse_mass
 from hpcchain.contact.pair import NOISE, curve
 from hpcchain.contact.separation import approach, bead_offset, separation
-from hpcchain.contact.walls import gap_of, normal_of, place_of_side
+from hpcchain.contact.walls import gap_of, normal_of, place_of_side, time_of_event, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -284,8 +284,8 @@ def wall_ties(s, p, g, b, i, scale, count):
             if s.extended is not None:
                 if _alone(s, i, axis + L.AXES * wall):
                     continue
-                place = place_of_side(s, axis + L.AXES * wall, s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM])
-                growth += s.walls[axis + L.AXES * wall, L.WALL_VELOCITY]
+                place = place_of_side(s, axis + L.AXES * wall, time_of_event(s))
+                growth += wall_velocity(s, -1 - axis - L.AXES * wall)
             gap = sign * (s.work[p + W.COEF + W.LANES * axis] - place) - radius_of(s.radius, i) * scale
             rate = sign * s.work[p + W.COEF + W.ROW + W.LANES * axis] - growth
             if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i) or _parts(s, rate, s.bounds[i, L.SPEED]):
@@ -304,11 +304,10 @@ def _shape_ties(s, p, g, b, i, number, scale, count):
     """Note the contact of bead i, of member g, with a wall that has a shape; return the number of contacts."""
     if _alone(s, i, number):
         return count
-    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE] + s.walls[number, L.WALL_VELOCITY]
+    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE] + wall_velocity(s, -1 - number)
     c = p + W.COEF
     x, y, z = s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES]
-    time = s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM]
-    gap = gap_of(s, number, x, y, z, time) - radius_of(s.radius, i) * scale
+    gap = gap_of(s, number, x, y, z, time_of_event(s)) - radius_of(s.radius, i) * scale
     if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i):
         return count
     normal_of(s, number, x, y, z, s.normals[count])

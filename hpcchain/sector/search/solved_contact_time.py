@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.pair import Pair, curve, curved_contact
-from hpcchain.contact.wall import wall_contact
+from hpcchain.contact.wall import at_rest, wall_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -440,7 +440,7 @@ def _polynomial_contact(s, pair):
     """Return when the polynomials touch, or inf."""
     if pair.j < 0:
         axis = (-1 - pair.j) % 3
-        return wall_contact(s.mol, s.starts, s.segment, s.series, pair, axis, pair.until)
+        return wall_contact(s.mol, s.starts, s.segment, s.series, pair, at_rest(), axis, pair.until)
     return curved_contact(s.mol, s.starts, s.segment, s.series, pair, pair.until)
 
 

@@ -149,7 +149,7 @@ def energy_quantum(system: System) -> float:
 def energy_brought(physics: Physics, mass: float) -> float:
     """Return what a wall, a fixed bead or a thermostat gives a bead of a mass, in the mean [mass length^2 / time^2]."""
     acting = physics.extended
-    given = [max(wall.temperature, mass * wall.velocity**2) for wall in acting.walls]
+    given = [max(wall.temperature, mass * wall.speed**2) for wall in acting.walls]
     given.append(mass * acting.fixed_speed**2)
     return max([0.0 if acting.thermostat is None else acting.thermostat.temperature, *given])
 

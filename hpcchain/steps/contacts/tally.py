@@ -95,7 +95,7 @@ class Tally:
     ) -> np.ndarray:
         """Return the work (n,) of walls and fixed beads that move, with impulses as `add` takes them."""
         whole = impulse[:, None] * normal + (0.0 if across is None else across)
-        work = impulse * geometry.moving
+        work = impulse * geometry.moving + dot(whole, geometry.sliding)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(pool.ids)]
         if fixed.any():
             pace = np.where(fixed[:, None], pool.velocity, 0.0)

@@ -125,7 +125,7 @@ class Problem:
         self.pairs = pairs[self.sequence]
         self.geometry = geometry(pool, self.pairs)
         self.gap, self.normal = self.geometry.at(pool.position, time)
-        self.leaving = self.geometry.moving[:, None] * self.normal
+        self.leaving = self.geometry.moving[:, None] * self.normal + self.geometry.sliding
         self.bend = bend
         self.bodies = PoolBodies(pool, self.geometry, composition, rigid)
         self._set_contacts()
@@ -324,7 +324,7 @@ class Problem:
     def _units(self, velocity: np.ndarray, spin: np.ndarray) -> np.ndarray:
         """Return the residuals (q,) at which clusters are solved, relative to their greatest speed."""
         speed = np.sqrt(dot(velocity, velocity)) + np.sqrt(dot(spin, spin)) * self.bodies.radius
-        mates = np.where(self.geometry.wall, np.abs(self.geometry.moving), speed[self.geometry.other])
+        mates = np.where(self.geometry.wall, np.sqrt(dot(self.leaving, self.leaving)), speed[self.geometry.other])
         fastest = np.zeros(len(self.starts) - 1)
         cluster = np.repeat(np.arange(len(fastest)), np.diff(self.starts))
         np.maximum.at(fastest, cluster, speed[self.geometry.one] + mates)

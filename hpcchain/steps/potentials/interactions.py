@@ -78,7 +78,7 @@ class Interactions:
             self._list(position, list_radius, cells)
 
     def _list(self, position: np.ndarray, list_radius: float, cells: np.ndarray) -> None:
-        """Fill the neighbour lists, with as much capacity as that takes."""
+        """Fill the neighbour lists, with as much space as that takes."""
         n = len(position)
         code = lists.codes(lists.cells_of(self.box, position, cells), cells)
         first = np.zeros(int(np.prod(cells)) + 1, dtype=np.int64)

@@ -405,6 +405,11 @@ ROD |= {"velocities": [STILL] * 3}
         (in_shape("sphere", 9.0) | {"steps": {"step": 0.01, "integrator": "contact"}}, r"wall\[0\].shape: .*gvi"),
         (in_shape("sphere", 0.4), r"wall\[0\].radius"),
         ({"wall": [{"side": "x-", "velocity": 3.0}]}, r"wall\[0\].velocity: .*no room"),
+        ({"wall": [{"side": "x-", "velocity": [0.0, 1.0, 0.0]}]}, r"wall\[0\].velocity: .*smooth.*contact.friction"),
+        (
+            {"wall": [{"side": "x-", "oscillation": {"amplitude": 0.1, "period": 1.0}}]},
+            r"wall\[0\].oscillation: .*events",
+        ),
         ({"molecule": [beads([[5.0] * 3], [STILL], fixed=[0])]}, "all beads of all molecules are fixed"),
         (
             {"molecule": [beads([[5.0] * 3], [STILL]), ROD]},

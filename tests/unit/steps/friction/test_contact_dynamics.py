@@ -70,6 +70,17 @@ def test_sliding_becomes_rolling_at_five_sevenths_of_the_speed():
     assert spins(engine)[0] == pytest.approx([0.0, 10.0 / 7.0, 0.0], abs=1e-12)
 
 
+def test_a_belt_makes_a_ball_roll_at_two_sevenths_of_its_speed():
+    """That is, in the belt's frame, what becomes of a ball that slides; its momentum times the belt's speed is work."""
+    belt = [{"side": "z-", "velocity": [1.0, 0.0, 0.0]}]
+    ball = on_floor([[20.0, 20.0, 0.5]], [[0.0, 0.0, 0.0]], contact={"friction": 0.2}) | {"wall": belt}
+    engine = ContactEngine(system_of(ball))
+    engine.advance(1.0)
+    assert engine.own.velocity[0] == pytest.approx([2.0 / 7.0, 0.0, 0.0], abs=1e-12)
+    assert spins(engine)[0] == pytest.approx([0.0, -10.0 / 7.0, 0.0], abs=1e-12)
+    assert engine.work * engine.energy_quantum == pytest.approx(2.0 / 7.0, abs=1e-9)
+
+
 def test_the_log_has_what_friction_does():
     """A ball that slides on a floor, and two that rub in flight: impulses along and across add up to the momentum."""
     ball = on_floor([[20.0, 20.0, 0.5]], [[1.0, 0.0, 0.0]], contact={"friction": 0.2})
