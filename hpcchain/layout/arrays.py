@@ -73,6 +73,7 @@ log               18 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6
                               LOG_MOLECULE: row of the lower bead's molecule; LOG_WORK, LOG_HEAT: energy that
                               came in through a wall or a thermostat, in quanta; from LOG_TANGENTIAL on, the
                               tangential part of the impulse on the lower bead, in extended runs; from
+member_tiles      int64       tiles of its own beads, a stretch's if one takes part, at its `offset` in the workspace
                               LOG_TENSOR on, of pairs, parts of the virial's tensor (`virial_tensor`), in quanta
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
@@ -425,6 +426,7 @@ FIELDS = {
     "series": "f8",
     "free_series": "i8",
     "series_room": "i4",
+    "member_tiles": "i8",
     "table": "f8",
     "graph": "i8",
     "bonded": "i8",

@@ -116,6 +116,7 @@ def join(s, group, offset, members, m, ticks, remainder):
         offset[0] = 0
     group[members] = m
     s.member[members, L.MOL_FIRST] = s.mol[m, L.MOL_FIRST]
+    s.member_tiles[members] = s.member[members, L.MOL_TILES]
     s.member[members, L.MOL_CLASS] = _class_of(s, m)
     return members, members + 1, bring(s, offset[members], m, ticks, remainder)
 
@@ -147,11 +148,12 @@ def last_number(s, core, members, m):
 @kernel
 def sort_members(s, core, members, count):
     """Order the members that are not the event's own by their numbers, so that sums do not depend on list order."""
-    group, offset, contacts = s.group, s.offset, s.contacts
+    group, offset, tiles, contacts = s.group, s.offset, s.member_tiles, s.contacts
     for k in range(core + 1, members):
         at = k
         while at > core and number_of(s, group[at]) < number_of(s, group[at - 1]):
             group[at], group[at - 1] = group[at - 1], group[at]
+            tiles[at], tiles[at - 1] = tiles[at - 1], tiles[at]
             offset[at], offset[at - 1] = offset[at - 1], offset[at]
             for c in range(L.MOL_FIRST, L.MOL_CLASS + 1):
                 s.member[at, c], s.member[at - 1, c] = s.member[at - 1, c], s.member[at, c]

@@ -411,6 +411,7 @@ def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict
         "group": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "renewed": np.zeros((L.MOST_MEMBERS, 2), dtype=np.int64),
         "member_own": np.zeros((L.MOST_MEMBERS, OWN_COLUMNS), dtype=np.int32),
+        "member_tiles": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "offset": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "contacts": np.zeros((contacts, 4), dtype=np.int64),
         "tied": np.zeros((contacts, 2), dtype=np.int64),

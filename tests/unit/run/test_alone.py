@@ -42,7 +42,7 @@ def test_few_molecules_are_one_ranks_work(tmp_path, changed, found):
 
 def test_long_chains_in_stretches_have_to_grow_first(tmp_path):
     """Their motion is one rank's work, but that of as many beads in whole chains may not be."""
-    chains = {"molecule": [{"kind": "chain", "beads": 100, "count": 2000}], "propagator": {"stretches": True}}
+    chains = {"molecule": [{"kind": "chain", "beads": 100, "count": 2000}], "propagator": {"stretches": 100}}
     config = load_config(write_input(tmp_path / "in.toml", SMALL | LARGE | chains))
     assert not one_does(config, 4)
     assert one_does(load_config(tmp_path / "in.toml", ["box.size=[30.0, 30.0, 30.0]", "molecule.0.count=2"]), 4)
