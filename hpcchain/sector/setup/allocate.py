@@ -30,6 +30,7 @@ from hpcchain.model.physics.step_potentials import (
 )
 from hpcchain.model.physics.walls import shapes_of, wall_rows
 from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.sector.prefetch import PARTS, STEPS
 from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.search.list_place import TURN
 from hpcchain.sector.setup.molecule_classes import has_law
@@ -433,7 +434,7 @@ def scalar_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict
         "window_event": np.zeros((1, L.EVENT_COLUMNS), dtype=np.int64),
         "owner_history": np.zeros(1),
         "owner_history_at": np.zeros((1, 1), dtype=np.int64),
-        "prefetch_state": np.full(32, -1, dtype=np.int64),
+        "prefetch_state": np.full(PARTS + STEPS, -1, dtype=np.int64),
         **window_arrays(0, 0),
     }
 

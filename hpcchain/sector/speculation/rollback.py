@@ -295,6 +295,17 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
 
 
 @kernel
+def ready(s, low, high, ticks, remainder, depth, lower, higher):
+    """Whether an event may move a stretch: in windows parts that have gone beyond it are asked to go back first.
+
+    Parameters are those of `request_ahead`.
+    """
+    if s.scalars[L.SCALAR_WINDOWED] == 0:
+        return True
+    return not request_ahead(s, low, high, ticks, remainder, depth, lower, higher)
+
+
+@kernel
 def request_back_beside(s, m):
     """Ask for the parts beside row m to be set back to before what they began after its new segment."""
     i = s.mol[m, L.MOL_FIRST]
