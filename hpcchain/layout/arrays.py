@@ -33,8 +33,7 @@ flight            8 float32   X ... VZ: where a single bead's segment began, its
 near_owned        int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1); in
                               windows
 lists             4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
-                              OWNED, GHOST, FULL_GHOST, VACANT: a row that a ghost may be put in, or DORMANT: see
-                              `dormant_beads`
+                              OWNED, GHOST, FULL_GHOST, or VACANT: a row that a ghost may be put in
 origin_fractions  4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: list origin as fractions of the box, in the lists'
                               frame (`list_place`); CELL
 cell_entries      4 int32     the cells' entries, lines of CELL_LINE: fractions as in `origin_fractions`; OCCUPANT:
@@ -220,23 +219,21 @@ MOL_COLUMNS = MOL_GRAPH + 1
 ) = range(7)
 WINDOW_OF_SEGMENT = 7  # what is a segment's, and goes with it when it is closed: the columns before this one
 # What belongs to the molecule: size class, length of its owner's history, number up to which others know its segments,
-# whether they changed since, where a rollback sets it back to, how many of its beads are dormant, whether it stands in
-# `touched`, and its global number.
+# whether they changed since, where a rollback sets it back to, whether it stands in `touched`, and its global number.
 (
     WINDOW_CLASS,
     WINDOW_HISTORY,
     WINDOW_SENT,
     WINDOW_CHANGED,
     WINDOW_TARGET,
-    WINDOW_DORMANT,
     WINDOW_TOUCHED,
     WINDOW_ID,
-) = range(7, 15)
+) = range(7, 14)
 # A row of 16 columns takes two cache lines, and mostly the first is read: so all rows share half of a cache's sets.
 # Then two ranks of single beads take 1.15 times as long.
 WINDOW_COLUMNS = 18
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
-OWNED, GHOST, FULL_GHOST, VACANT, DORMANT = range(5)
+OWNED, GHOST, FULL_GHOST, VACANT = range(4)
 AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3
 UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
 FALLING = 0  # order of a single bead's segment on a parabola, of which `series` begins with the acceleration
