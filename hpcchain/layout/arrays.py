@@ -55,9 +55,6 @@ window_timing     2 float64   per molecule, in windows, both in the lists' frame
 step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
 free_rooms        int64       first of the free rooms of `neighbour` of so many steps, -1 if there is none
                               (`list_pool`); without entries where each list has a room of its own for good
-free_series       int64       first of the free blocks of `series` of so many units, -1 if there is none
-                              (`series_pool`); without entries where each molecule has room for the highest order
-series_room       int32       per molecule: units of its block of `series`; without entries where `free_series` is
 holder            int32       per molecule: the bead that holds its earliest event, or AT_END, BY_HISTORY,
                               BY_THERMOSTAT; what that event is follows from it (`event_order.next_event_of`)
 key               4 float64   per match of the queue (`tournament`): keys, times relative to a base; beside it
@@ -72,11 +69,11 @@ log               18 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6
                               LOG_MOLECULE: row of the lower bead's molecule; LOG_WORK, LOG_HEAT: energy that
                               came in through a wall or a thermostat, in quanta; from LOG_TANGENTIAL on, the
                               tangential part of the impulse on the lower bead, in extended runs; from
-member_tiles      int64       tiles of its own beads, a stretch's if one takes part, at its `offset` in the workspace
                               LOG_TENSOR on, of pairs, parts of the virial's tensor (`virial_tensor`), in quanta
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
 member            16 int64    like `mol`, of an event's members (`members`), with `member_own`: long chains are whole
+member_tiles      int64       tiles of its own beads, a stretch's if one takes part, at its `offset` in the workspace
 renewed           2 int64     per member of an event: FIRST_ROW and LAST_ROW of those that get new segments
 tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code), as
                               `drifted_pairs` has
@@ -257,8 +254,7 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
 # Energy that has come in, in quanta; the seed of all random numbers, 64 bits.
 SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
 SCALAR_TENSOR = SCALAR_SEED + 1  # parts of the virial's tensor, in quanta
-SCALAR_SERIES_END = SCALAR_TENSOR + TENSOR_PARTS  # of `series`: where what no block has had begins
-SCALAR_ROOMS_END = SCALAR_SERIES_END + 1  # of `neighbour`: where what no list has had begins
+SCALAR_ROOMS_END = SCALAR_TENSOR + TENSOR_PARTS  # of `neighbour`: where what no list has had begins
 SCALARS = 32
 SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
 
@@ -421,9 +417,6 @@ FIELDS = {
     "key": f"f8 {MATCH}/8",
     "winner": f"i4 {MATCH}/16",
     "series": "f8",
-    "free_series": "i8",
-    "series_room": "i4",
-    "member_tiles": "i8",
     "table": "f8",
     "graph": "i8",
     "bonded": "i8",
@@ -433,6 +426,7 @@ FIELDS = {
     "count": "i8",
     "log": f"f8 {LOG_COLUMNS}",
     "group": "i8",
+    "member_tiles": "i8",
     "renewed": "i8 2",
     "member_own": f"i4 {OWN_COLUMNS}",
     "offset": "i8",
