@@ -189,7 +189,7 @@ class GhostedSector:
         self.window.begin(core)
 
     def admit(self, molecules: np.ndarray, state: State, now: tuple) -> bool:
-        """Take in further ghosts at a time between windows; return whether there is room for them and their lists.
+        """Take in further ghosts at a time between windows; return whether they and their lists fit.
 
         Parameters
         ----------
