@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, DataError, UsageError
@@ -256,11 +254,6 @@ def warm_up(text: str) -> None:
         config = load_config(path)
         system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
     list(close_pairs(system.box, system.state.position, system.topology.whole().diameter, 1.0))
-    if not system.physics.steps:
-        alone: Any = engine_on(system, config, None, None)
-        if np.isfinite(alone.time) and alone.sector.stretched is None:  # few runs do this, and large ones alone
-            alone.core.pack_series()
-            alone.core.pack_series()
 
     def on_rank(exchange: Any) -> None:
         engine: Any = engine_on(system, config, exchange, None)

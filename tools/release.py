@@ -98,7 +98,7 @@ def build(what, sources, made, epoch):
 
 
 def repacked(data, epoch):
-    """Return a source package in which order, dates, owners and modes show nothing of where it was made."""
+    """Return a source package in which order, dates, owners and modes say nothing of where it was made."""
     target = io.BytesIO()
     with (
         tarfile.open(fileobj=io.BytesIO(data)) as old,

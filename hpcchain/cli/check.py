@@ -167,20 +167,25 @@ def rank_lines(config: Config) -> list:
 
 
 def long_chain_lines(config: Config) -> list:
-    """Return the line on sectors of a run whose long chains move in stretches; none of others."""
+    """Return lines on chains that are long where the input leaves that to the program, or that move in stretches."""
     from hpcchain.model.molecules.long_chains import LONG
+    from hpcchain.model.starts.start import in_stretches
     from hpcchain.parallel.tuning.ranks_at_work import paying_width
-    from hpcchain.run.guards.memory import moves_parts
 
-    if not moves_parts(config):
-        return []
-    kinds = [kind for kind in config.molecules if (kind.propagator or config.propagator).stretches]
-    widths = [paying_width(kind.beads, float(np.max(kind.diameter))) for kind in kinds if kind.beads >= LONG]
-    width = max(widths)
-    beads = config.beads * width**3 / math.prod(config.box.size)
+    kinds = [kind for kind in config.molecules if in_stretches(kind, config)]
+    if not kinds:
+        own = [(kind, (kind.propagator or config.propagator).name) for kind in config.molecules]
+        whole = [kind.beads for kind, name in own if kind.kind == "chain" and kind.beads >= LONG and name == "taylor"]
+        asked = config.run.engine == "events" and bool(whole)
+        return [f"propagator.stretches: chains of {max(whole)} beads move as wholes"] if asked else []
+    width = max(paying_width(kind.beads, float(np.max(kind.diameter))) for kind in kinds)
+    sizes = sorted({kind.beads for kind in kinds})
+    lengths = " to ".join(str(n) for n in (sizes[0], sizes[-1])[: len(sizes)])
     return [
-        f"long chains (propagator.stretches): several ranks pay where sectors are {width:.0f} wide or more, "
-        f"which is {beads:.2g} beads for each; a rank holds all chains that reach into its sector"
+        f"propagator.stretches: a contact moves what it reaches of chains of {lengths} beads",
+        f"several ranks pay where sectors are {width:.0f} wide or more, which is "
+        f"{config.beads * width**3 / math.prod(config.box.size):.2g} beads for each; a rank holds all chains that "
+        "reach into its sector",
     ]
 
 

@@ -21,10 +21,9 @@ from hpcchain.config.packing import bead_volume
 from hpcchain.errors import ConfigError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_extent, read_input
 from hpcchain.io.hdf5.collective import root_does
-from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.physics.extended import is_extended
 from hpcchain.model.physics.step_potentials import beyond_contact
-from hpcchain.model.starts.start import physics_with
+from hpcchain.model.starts.start import in_stretches, physics_with
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import agree
@@ -249,10 +248,7 @@ def range_of(potential: PotentialSection) -> float:
 
 def moves_parts(config: Config) -> bool:
     """Whether an input has long chains that move in stretches; of a start file's own molecules it does not say."""
-    asking = [one.propagator or config.propagator for one in config.molecules]
-    if not any(one.stretches for one in asking):
-        return False
-    return divides_any(build_composition(config), physics_with(config, 1.0))
+    return any(in_stretches(kind, config) for kind in config.molecules)
 
 
 def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> Extent:

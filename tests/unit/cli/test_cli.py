@@ -342,11 +342,16 @@ def test_check_says_how_wide_sectors_of_long_chains_should_be(capsys, tmp_path):
     assert main(["check", str(path)]) == 0
     text = capsys.readouterr().out
     assert f"sectors are {paying_width(200, 1.0):.0f} wide" in text and "which may have all beads" in text
+    assert "# propagator.stretches: a contact moves what it reaches of chains of 200 beads\n" in text
     assert main(["check", str(path), "--set", 'run.sectors="all"']) == 0
     text = capsys.readouterr().out
     assert "sectors are" in text and "on each of 16" in text
-    assert main(["check", str(path), "--set", "propagator.stretches=false"]) == 0
-    assert "sectors are" not in capsys.readouterr().out
+    assert main(["check", str(path), "--set", "propagator.stretches=0"]) == 0
+    text = capsys.readouterr().out
+    assert "sectors are" not in text and "# propagator.stretches: chains of 200 beads move as wholes\n" in text
+    path.write_text(template.templates()["long-chains"].replace('stretches = "auto"', "step = 0.01"))
+    assert main(["check", str(path), "--set", "propagator.name=rattle"]) == 0
+    assert "# propagator.stretches: " not in capsys.readouterr().out
 
 
 def test_template_list(capsys):

@@ -52,7 +52,7 @@ def test_ranks_that_pay_are_those_of_the_run_not_of_its_start(tmp_path):
 
 def test_long_chains_in_stretches_have_to_grow_first(tmp_path):
     """Their motion is one rank's work, but that of as many beads in whole chains may not be."""
-    chains = {"molecule": [{"kind": "chain", "beads": 100, "count": 2000}], "propagator": {"stretches": True}}
+    chains = {"molecule": [{"kind": "chain", "beads": 100, "count": 2000}], "propagator": {"stretches": 100}}
     config = load_config(write_input(tmp_path / "in.toml", SMALL | LARGE | chains))
     assert not one_does(config, 4)
     assert one_does(load_config(tmp_path / "in.toml", ["box.size=[30.0, 30.0, 30.0]", "molecule.0.count=2"]), 4)

@@ -63,7 +63,7 @@ def test_the_source_package_has_all_but_the_repository_s_own_files(packages, lis
     assert sorted(inside) == sorted(name for name in listed if name.startswith("hpcchain/"))
 
 
-def test_what_is_repacked_shows_nothing_of_its_origin(release):
+def test_what_is_repacked_says_nothing_of_its_origin(release):
     turns = []
     for names, owner, day in ((("a/x", "a/y"), "one", 5), (("a/y", "a/x"), "two", 7)):
         target = io.BytesIO()
