@@ -140,6 +140,7 @@ def estimate(config: Config) -> list:
         f"{extent.beads} beads, {extent.bonds} bonds, {extent.molecules} molecules",
         *packing_lines(config.box, extent.volume),
         *memory_lines(extent),
+        *rank_lines(config),
         *long_chain_lines(config),
         f"trajectory: {frames} frames, {size(frames * frame_bytes(config, extent.beads))}",
     ]
@@ -150,6 +151,19 @@ def packing_lines(box: BoxSection, volume: float) -> list:
     if "open" in box.boundary or not volume:
         return []
     return [f"packing fraction {volume / math.prod(box.size):.6g}: the spheres' volume over the box's"]
+
+
+def rank_lines(config: Config) -> list:
+    """Return the line on how many ranks to ask for; none where nothing says which molecules there are."""
+    from hpcchain.run.alone import ranks_that_pay
+
+    ranks = ranks_that_pay(config)
+    if ranks is None:
+        return []
+    most = (
+        "one; with more it would be no faster" if ranks == 1 else f"up to {ranks}, as long as there are cores for them"
+    )
+    return [f"ranks: {most} (sbatch --ntasks={ranks}, mpirun -n {ranks})"]
 
 
 def long_chain_lines(config: Config) -> list:

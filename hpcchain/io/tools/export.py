@@ -170,7 +170,9 @@ def _write_gsd(scene: Scene, out: Path) -> None:
     try:
         hoomd = importlib.import_module("gsd.hoomd")
     except ImportError as reason:
-        raise UsageError("export to GSD needs the package gsd: pip install gsd, or use --to extxyz") from reason
+        raise UsageError(
+            "export to GSD needs the package gsd: pip install 'hpcchain[gsd]', or use --to extxyz"
+        ) from reason
     with hoomd.open(str(out), "w") as file:
         for step, time, position, velocity, image, orientation, spins in scene.frames:
             wrapped, moved = _wrapped(scene, position)

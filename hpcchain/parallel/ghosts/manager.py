@@ -1,4 +1,4 @@
-"""Who owns which molecules, and who has ghosts of which: chosen between windows, as molecules move.
+"""Which rank owns which molecules, and which has ghosts of which: chosen between windows, as molecules move.
 
 Which ghosts a rank needs follows from where molecules may come to (`surroundings`), and that from their skins. That all
 stayed in them is checked at the end of every window (`violation`), and a window in which one did not is taken back.
@@ -19,9 +19,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import UNKNOWN, complete, inside_columns
 from hpcchain.model.physics.step_potentials import beyond_contact
+from hpcchain.parallel.ghosts.ghost_cells import FINEST, Balls
 from hpcchain.parallel.ghosts.migration import Migration, part_of
 from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, fitting_shell, merged, pack, unpack
-from hpcchain.parallel.ghosts.reach import FINEST, Balls
 from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings
 from hpcchain.sector.core import Options
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 CROWDED = 11.0  # windows with so many more ghosts than at first as there are beads here cost as much as a new choice
 ROUNDING = 1e-6
-NOBODY = np.zeros(0, dtype=np.int64)
+NO_MOLECULES = np.zeros(0, dtype=np.int64)
 
 
 def longer(capacity: np.ndarray) -> np.ndarray:
@@ -85,7 +85,7 @@ class GhostManager:
     owned : (k,) int64 array
         Global numbers of owned molecules, in ascending order.
     lending : Lending
-        Who holds which as ghosts.
+        Which rank holds which as ghosts.
     migration : Migration
         The sectors.
     around : Surroundings
@@ -135,10 +135,10 @@ class GhostManager:
         self.movable = sectors is None
         unknown = self.inside > 0 and bool(np.any(own.state.extra[:, L.INSIDE] == UNKNOWN))
         self._choose(self._located(self._settled(own), now), False)
-        self._tell_inside(unknown, now, window)
+        self._share_inside(unknown, now, window)
 
-    def _tell_inside(self, unknown: bool, now: tuple, window: float) -> None:
-        """Let ranks know whom ghosts are within a step of where their owners have just found it out; collective."""
+    def _share_inside(self, unknown: bool, now: tuple, window: float) -> None:
+        """Send which beads ghosts are within a step of, where their owners have just found it out; collective."""
         if self.inside:
             columns = self.ghosted.core.inside_columns
             first, columns = self.comm.maximum(np.array([float(unknown), float(columns)]))
@@ -212,10 +212,12 @@ class GhostManager:
         machine.return_freed()
 
     def _let_go(self) -> None:
-        """Forget the sector, so that there is room for the next one; what that begins with is kept."""
+        """Forget the sector, so that there is memory for the next one; what that begins with is kept."""
         ghosted = self.ghosted
         beads = ghosted.beads_of(np.flatnonzero(ghosted.ownership != L.VACANT))
-        self.earlier = Earlier(ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.closed)
+        self.earlier = Earlier(
+            ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.window.closed
+        )
         self.ghosted = self.balls = None
 
     def _own(self, now: tuple) -> MoleculeSet:
@@ -248,7 +250,7 @@ class GhostManager:
         speeds = self.ghosted.move_reference(leaving, now, self.balls.position)
         self.balls.skin[leaving] = self.skins.for_speeds(self.ghosted.molecule_ids[leaving], speeds)
         inside = self.around.mark(self.balls.some(leaving))
-        self.around.tell()
+        self.around.exchange_marks()
         admitted = self._send_ghosts({rank: self._newly_needed(rank) for rank in self.around.neighbours}, now)
         failed = not (inside and admitted)
         crowd = self.crowding > CROWDED * (len(self.ghosted.owned_beads) + self.ghosted.ghosts)
@@ -261,9 +263,9 @@ class GhostManager:
         return self.ghosted.whole_chains(needed)
 
     def _send_ghosts(self, wanted: dict, now: tuple) -> bool:
-        """Send rows of molecules, by rank, as further ghosts; return whether those that came here have room."""
+        """Send rows of molecules, by rank, as further ghosts; return whether those that came here fit."""
         ghosted = self.ghosted
-        beads = ghosted.beads_of(np.concatenate([NOBODY, *wanted.values()]))
+        beads = ghosted.beads_of(np.concatenate([NO_MOLECULES, *wanted.values()]))
         table = pack(ghosted.ids[beads], ghosted.state(beads), self.balls.position[beads])
         out, at = {}, 0
         for rank, rows in wanted.items():
@@ -298,7 +300,7 @@ class GhostManager:
         self.crowding += max(self.ghosted.ghosts - self.ghosts_at_first, 0)
 
     def forget_demands(self) -> None:
-        """Nobody needs full ghosts any more."""
+        """No rank needs full ghosts any more."""
         self.demanded.clear()
 
     def demand(self, wanted: list) -> None:
@@ -324,7 +326,7 @@ class GhostManager:
         skin = self.skins.of(own.molecule_ids, self._speeds_of(own))
         size = self.composition.size_of(own.molecule_ids)
         like = self.composition.prototype_of(self.composition.beads_of(own.molecule_ids))
-        balls = Balls(own.position_now, self._reach_of(like), np.cumsum(size) - size, size, skin)
+        balls = Balls(own.position_now, self._radius_of(like), np.cumsum(size) - size, size, skin)
         self.around.look_around(balls, {rank for _, rank in self.demanded}, everything)
         wanted_by = {rank: self._wanted(rank, own.molecule_ids, balls) for rank in self.around.neighbours}
         received = self.comm.exchange_known(
@@ -384,12 +386,12 @@ class GhostManager:
             capacity[at[stays]] = np.maximum(capacity[at[stays]], self.earlier.capacity[stays])
         return capacity
 
-    def _reach_of(self, like: np.ndarray) -> np.ndarray:
+    def _radius_of(self, like: np.ndarray) -> np.ndarray:
         """Return the radii of beads that are like these of the prototypes."""
         return 0.5 * (self.composition.prototypes.diameter[like] + self.beyond) * (1.0 + ROUNDING)
 
     def _wanted(self, rank: int, molecule_ids: np.ndarray, balls: Balls) -> np.ndarray:
-        """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""
+        """Return a mask of the owned molecules that may touch a neighbour's, or that it has requested."""
         if self.everything:
             return np.ones(len(molecule_ids), dtype=bool)
         wanted = self.around.needed_by(rank, balls) | np.isin(
@@ -408,7 +410,7 @@ class GhostManager:
 
 
 class Lending:
-    """Who holds what, since ghosts were last chosen.
+    """Which rank holds what, since ghosts were last chosen.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ sys.exit(console.run(action))
         ([(0, 0), (0, 1)], 1),
     ],
 )
-def test_who_speaks_for_all(outcomes, spokesman):
+def test_which_rank_speaks_for_all(outcomes, spokesman):
     assert console.decide(outcomes) == spokesman
 
 
@@ -302,7 +302,7 @@ def test_check_prints_what_is_written_and_what_follows(capsys, tmp_path):
     assert whole["molecule"][0]["diameter"] == 1.0 and whole["output"]["frame_every"] == 1.0
 
 
-def test_check_tells_the_packing_fraction(capsys, tmp_path):
+def test_check_gives_the_packing_fraction(capsys, tmp_path):
     path = tmp_path / "input.toml"
     path.write_text(template.templates()["rods"])
     assert main(["check", str(path)]) == 0
@@ -318,7 +318,25 @@ def test_check_tells_the_packing_fraction(capsys, tmp_path):
     assert "packing" not in capsys.readouterr().out.partition("[initial]")[2]
 
 
-def test_check_tells_how_wide_sectors_of_long_chains_should_be(capsys, tmp_path):
+def test_check_says_how_many_ranks_to_ask_for(capsys, tmp_path):
+    """By the molecules alone: whatever sectors are asked for, and where a start file has them."""
+    path = tmp_path / "input.toml"
+    path.write_text(template.templates()["chains"])
+    one = "# ranks: one; with more it would be no faster (sbatch --ntasks=1, mpirun -n 1)\n"
+    assert main(["check", str(path), "--set", 'run.sectors="all"', "--set", "molecule.0.count=20"]) == 0
+    assert one in capsys.readouterr().out
+    many = ["--set", "box.size=[200.0, 200.0, 200.0]", "--set", "molecule.0.count=40000"]
+    assert main(["check", str(path), *many]) == 0
+    (ranks,) = re.findall(r"# ranks: up to (\d+), .*\(sbatch --ntasks=\1, mpirun -n \1\)\n", capsys.readouterr().out)
+    assert int(ranks) > 8
+    assert main(["build", str(path), "-o", str(tmp_path / "start.h5"), "--set", "molecule.0.count=4"]) == 0
+    start = [f"initial.file={tmp_path / 'start.h5'}", "initial.method=file"]
+    path.write_text(path.read_text().partition("[[molecule]]")[0] + "[run]\nend_time = 1.0\n")
+    assert main(["check", str(path), *(word for each in start for word in ("--set", each))]) == 0
+    assert one in capsys.readouterr().out
+
+
+def test_check_says_how_wide_sectors_of_long_chains_should_be(capsys, tmp_path):
     path = tmp_path / "input.toml"
     path.write_text(template.templates()["long-chains"])
     assert main(["check", str(path)]) == 0

@@ -37,8 +37,8 @@ CASES = {
         [False, True],
     ),
     "another propagator": ({"propagator": {"name": "rattle", "step": 0.01}}, [False]),
-    "beside steps": (with_kinds(SHORT | {"propagator": {"name": "collocation", "step": 0.1}}), [True, False]),
-    "beside another law": (with_kinds(SHORT | {"propagator": {"name": "variational", "step": 0.1}}), [True, False]),
+    "next to steps": (with_kinds(SHORT | {"propagator": {"name": "collocation", "step": 0.1}}), [True, False]),
+    "next to another law": (with_kinds(SHORT | {"propagator": {"name": "variational", "step": 0.1}}), [True, False]),
     "the engine of steps": ({"run": {"end_time": 1.0, "engine": "steps"}, "steps": {"step": 0.01}}, [False]),
     "what stretches do not know": (
         {"molecule": [CHAIN | {"self_contact": False}, CHAIN | {"exclude": 2}]},
