@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -272,11 +272,10 @@ class Table:
         self.folder, self.rows, self._left = folder, list(plan.rows), plan.left
         self._written, self._changed, self._complains = -math.inf, False, True
 
-    def take(self, news: tuple[int, dict[str, Any]]) -> None:
+    def take(self, news: tuple[int, Row]) -> None:
         """Take in what a group tells of a run, and say it in the log."""
-        number, changes = news
-        row = self.rows[number] = replace(self.rows[number], **changes)
-        self._changed = True
+        number, row = news
+        self.rows[number], self._changed = row, True
         if row.state == FAILED:
             LOG.error("%s: failed (exit code %s): %s", self.folder / row.run, row.code, row.message)
         elif row.state != RUNNING:
@@ -378,9 +377,9 @@ def carried(plan: Plan, number: int, folder: Path, groups: Groups, action: Actio
     """
     row, comm, begin = plan.rows[number], groups.comm, time.monotonic()
     path = folder / row.run
+    row = replace(row, state=RUNNING, code=None, ranks=comm.size, began=row.began or now(), ended="", message="")
     if groups.leads:
-        began = {"began": row.began or now(), "ended": "", "message": ""}
-        groups.tell((number, {"state": RUNNING, "code": None, "ranks": comm.size, **began}))
+        groups.tell((number, row))
     code, failure = EXIT_DONE, None
     try:
         with logged_to(path / LOG_FILE, row.run) if groups.leads else nullcontext():
@@ -391,20 +390,21 @@ def carried(plan: Plan, number: int, folder: Path, groups: Groups, action: Actio
     message = "" if failure is None else one_line(describe(failure, comm.rank, comm.size)[1])
     spent = row.seconds + time.monotonic() - begin
 
-    def ending(code: int, message: str) -> dict[str, Any]:
+    def ended(code: int, message: str) -> Row:
         state = {EXIT_DONE: DONE, EXIT_RESUBMIT: STOPPED}.get(code, FAILED)
-        return {"state": state, "code": code, "ended": now(), "seconds": spent, "message": message * (state == FAILED)}
+        why = message if state == FAILED else ""
+        return replace(row, state=state, code=code, ended=now(), seconds=spent, message=why)
 
     outcomes = comm.agree((code, int(failure is not None)), None if failure is None else PATIENCE)
     if outcomes is None:
-        note_row(folder, replace(row, ranks=comm.size, **ending(code, message)))
+        note_row(folder, ended(code, message))
         raise failure
     failed = [rank for rank, (_, fails) in enumerate(outcomes) if fails]
     if failed:
         code, message = outcomes[failed[0]][0], comm.allgather(message)[failed[0]]
         groups.renew()
     if groups.leads:
-        groups.tell((number, ending(code, message)))
+        groups.tell((number, ended(code, message)))
     gc.collect()
     return code
 

@@ -249,7 +249,7 @@ def test_a_table_that_cannot_be_written_ends_no_run(tmp_path, monkeypatch, caplo
     plan = ensemble.Plan([Row("a", {"x.y": "1"})], [0], 1)
     table = ensemble.Table(tmp_path / "missing", plan)
     with caplog.at_level(logging.WARNING):
-        table.take((0, {"state": DONE, "code": 0, "seconds": 1.0}))
+        table.take((0, replace(plan.rows[0], state=DONE, code=0, seconds=1.0)))
     assert "runs.csv: preparing to write failed" in caplog.text and table.rows[0].state == DONE
 
 
