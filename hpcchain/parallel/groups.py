@@ -129,7 +129,7 @@ class Groups:
                 self._exchange.tell(rank, (SIGNALS, *self._told))
         return None
 
-    def end(self, signals: Heeds, outcome: Callable[[], Any]) -> Any:
+    def end(self, signals: Heeds, outcome: Callable[[], Any], meanwhile: Callable[[], None] = lambda: None) -> Any:
         """Return what the root finds when all groups have ended, on every rank; who waits sleeps.
 
         Parameters
@@ -137,6 +137,8 @@ class Groups:
         signals : Heeds
         outcome : callable
             Asked on the root, when all that was told has come.
+        meanwhile : callable
+            What the root does while it waits, now and then.
         """
         begin = time.monotonic()
         if self._exchange is None:
@@ -144,6 +146,7 @@ class Groups:
         if self.world.rank == 0:
             while self._over < self.world.size - 1:
                 self._hear(signals)
+                meanwhile()
                 nap(begin)
             found = outcome()
             for rank in range(1, self.world.size):

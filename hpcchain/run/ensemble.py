@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("hpcchain.ensemble")
 PROGRAM = logging.getLogger("hpcchain")
+COMPILING = "hpcchain.compiling"
 LOG_FILE, TURNS = "run.log", "turns"
 WRITE_SECONDS = 1.0
 """Wall time between two writes of the table at least, but for the last."""
@@ -342,8 +343,7 @@ def carry(plan: Plan, folder: Path, world: Single | World, signals: Signals, lim
             turn = root_does(mpi_of(groups.comm), folder, "taking a run", lambda: next_turn(turns, signals, limit))
             if turn is None or carried(plan, plan.left[turn], folder, groups, action) == EXIT_RESUBMIT:
                 break
-            limit.resume()
-        return groups.end(signals, table.finish)
+        return groups.end(signals, table.finish, table.write_if_due)
     finally:
         signals.listen = None
         if world.rank == 0:
@@ -364,6 +364,7 @@ def tell_of_groups(groups: Groups, plan: Plan) -> None:
 
 def next_turn(turns: Turns, signals: Signals, limit: WallLimit) -> int | None:
     """Return the next turn, None where none is left or it is time to stop."""
+    limit.resume()  # what was done since it was looked at last is no measure of a run's looks
     return None if signals.stop or limit.near() else turns.take()
 
 
@@ -418,7 +419,7 @@ def now() -> str:
 def logged_to(path: Path, run: str) -> Iterator[None]:
     """Send what the program logs to a file; the console has warnings alone meanwhile, with the run's name before them.
 
-    What is said of the ensemble itself goes to the console as ever.
+    What is said of the ensemble itself, and of compiling, goes to the console as ever.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     stream = os.fdopen(plain.handle_of(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8")
@@ -426,10 +427,12 @@ def logged_to(path: Path, run: str) -> Iterator[None]:
     file.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
     file.addFilter(lambda record: record.name != LOG.name)
 
+    ours = {LOG.name, *([COMPILING] if level <= logging.INFO else [])}
+
     def only_warnings(record: logging.LogRecord) -> bool:
-        if record.name != LOG.name and record.levelno >= logging.WARNING:
+        if record.name not in ours and record.levelno >= logging.WARNING:
             record.msg = f"{run}: {record.msg}"
-        return record.name == LOG.name or record.levelno >= logging.WARNING
+        return record.name in ours or record.levelno >= logging.WARNING
 
     for console in consoles:
         console.addFilter(only_warnings)

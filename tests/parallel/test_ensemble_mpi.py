@@ -64,6 +64,7 @@ def test_a_signal_stops_all_runs_and_they_go_on_on_fewer_ranks(tmp_path):
     require_whole(tmp_path, 2)
 
 
+@pytest.mark.long
 def test_a_killed_rank_ends_all_and_they_go_on(tmp_path):
     process = begun(tmp_path, 2)
     os.kill(process_of(1, tmp_path), signal.SIGKILL)

@@ -68,13 +68,17 @@ def read_runs(folder: Path | str) -> list[Row]:
     with translated(path, "reading"):
         with path.open("rb") as file:
             text = file.read(MOST_BYTES + 1).decode("utf-8")
-        lines = list(csv.reader(io.StringIO(text, newline="")))
+        try:
+            lines = list(csv.reader(io.StringIO(text, newline="")))
+        except csv.Error as reason:
+            raise DataError(f"{path}: is no table: {reason}; restore it") from reason
         header = lines[0] if lines else []
         keys = header[1 : -len(COLUMNS)]
         if len(text) > MOST_BYTES or header[:1] != ["run"] or tuple(header[-len(COLUMNS) :]) != COLUMNS or not keys:
             raise DataError(f"{path}: is no table of runs that this program writes; restore it, or name the runs alone")
         for number, line in enumerate(lines[1:], 2):
-            if len(line) != len(header) or line[1 + len(keys)] not in STATES or Path(line[0]).name != line[0]:
+            own = line[:1] not in ([""], ["."], [".."]) and line[:1] == [Path(*line[:1]).name]  # one below this folder
+            if not own or len(line) != len(header) or line[1 + len(keys)] not in STATES:
                 raise DataError(f"{path}: line {number} is no row of a table of runs; restore it, or remove the line")
         return [_row(line, keys) for line in lines[1:]]
 

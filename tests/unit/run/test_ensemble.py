@@ -127,6 +127,8 @@ def test_other_physics_or_other_keys_in_the_same_folder_are_refused(place, capsy
     assert "its runs vary initial.seed, run.end_time, not contact.restitution" in capsys.readouterr().err
     assert main(["run", str(place / "in.toml"), "--output", str(place / "many" / NAMES[0]), "--vary", *SEEDS]) == 2
     assert "holds a run of its own" in capsys.readouterr().err
+    assert main(["run", str(place / "in.toml"), "--output", str(place / "many"), "--resume", "auto"]) == 2
+    assert "holds many runs; go on with them by 'hpcchain resume" in capsys.readouterr().err
     assert main(["resume", str(place / "many"), "--output", str(place / "else")]) == 2
     assert main(["resume", str(place / "many" / NAMES[0]), "--ranks-per-run", "1"]) == 2
     assert (place / "many" / "runs.csv").read_bytes() == before
@@ -139,6 +141,9 @@ def test_other_physics_or_other_keys_in_the_same_folder_are_refused(place, capsy
         "run,a\n",
         "run,initial.seed,state,code,ranks,began,ended,seconds,message\nseed-1,1,dreaming,,,,,0,\n",
         "run,initial.seed,state,code,ranks,began,ended,seconds,message\n../seed-1,1,done,0,1,,,0,\n",
+        "run,initial.seed,state,code,ranks,began,ended,seconds,message\n..,1,done,0,1,,,0,\n",
+        "run,initial.seed,state,code,ranks,began,ended,seconds,message\n\n",
+        "run,initial.seed,state,code,ranks,began,ended,seconds,message\n" + "x" * 200000,
         "run,initial.seed,state,code,ranks,began,ended,seconds,message\nseed-1,1,done,0,1,,,long,\n",
         "run,initial.seed,state,code,ranks,began,ended,seconds,message\nseed-1,1,done\n",
     ],
