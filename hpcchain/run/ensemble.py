@@ -53,6 +53,7 @@ from hpcchain.run.alone import works_of
 from hpcchain.run.engines import in_words, ranks_of_work
 from hpcchain.run.failures import describe, one_line
 from hpcchain.run.folder import CHECKPOINTS, INPUT, replace_text
+from hpcchain.run.guards.memory import extent_of, require_memory
 from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.preconditions import require_same_physics
 from hpcchain.run.starts.starting import mpi_of
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.config.vary import Combination
     from hpcchain.parallel.comm import Single, World
+    from hpcchain.run.guards.memory import Extent
     from hpcchain.run.guards.signals import Signals
     from hpcchain.run.guards.wall_limit import WallLimit
 
@@ -91,11 +93,14 @@ class Plan:
         Those that are not done yet, in the order in which they are handed out.
     ranks : int
         Ranks of each run.
+    largest : Extent, optional
+        Of those that are left the one with the most beads.
     """
 
     rows: list[Row]
     left: list[int]
     ranks: int
+    largest: Extent | None = None
 
 
 def planned(
@@ -141,7 +146,8 @@ def planned(
     given = ranks_per_run or ranks_that_pay(ours, ranks)
     length = {k: remaining(folder / table[k].run, one) * seconds(one, given) for k, one in zip(left, ours, strict=True)}
     left.sort(key=lambda k: (table[k].state == FAILED, -length[k], k))
-    return Plan(table, left, given)
+    largest = max(ours, key=lambda config: config.beads, default=None)
+    return Plan(table, left, given, None if largest is None else extent_of(largest))
 
 
 def earlier_row(folder: Path, known: Sequence[Row], run: Combination) -> Row:
@@ -325,8 +331,10 @@ def carry(plan: Plan, folder: Path, world: Single | World, signals: Signals, lim
     Collective.
     """
     table = Table(folder, plan)
-    if not plan.left:
+    if plan.largest is None:
         return table.finish() if world.rank == 0 else EXIT_DONE
+    way = "start fewer ranks on each node, or give each run more (--ranks-per-run)"
+    require_memory(plan.largest, world, mpi_of(world), str(folder), way, ranks=plan.ranks)
     groups, turns = Groups(world, plan.ranks, len(plan.left)), Turns(folder / TURNS, len(plan.left))
     groups.on_news(table.take)
     tell_of_groups(groups, plan)

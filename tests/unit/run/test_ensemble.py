@@ -12,9 +12,11 @@ from hpcchain.config import load_config
 from hpcchain.config.vary import combinations
 from hpcchain.errors import ConfigError, DataError, UsageError
 from hpcchain.io.output.runs import DONE, FAILED, RUNNING, STOPPED, WAITING, Row, note_row, read_runs, write_runs
+from hpcchain.machine import Available, Bound
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.groups import Groups, Turns
 from hpcchain.run import ensemble
+from hpcchain.run.guards.memory import require_memory
 from hpcchain.run.guards.signals import Signals
 from tests.support.ensembles import states, write
 from tests.support.run_folders import difference, leftovers, run_here
@@ -256,6 +258,23 @@ def test_a_table_that_cannot_be_written_ends_no_run(tmp_path, monkeypatch, caplo
     with caplog.at_level(logging.WARNING):
         table.take((0, replace(plan.rows[0], state=DONE, code=0, seconds=1.0)))
     assert "runs.csv: preparing to write failed" in caplog.text and table.rows[0].state == DONE
+
+
+def test_runs_that_do_not_fit_beside_one_another_are_refused(tmp_path, monkeypatch):
+    """One of them does, and four do: five ranks of a node are one too many."""
+    config = load_config(write(tmp_path / "in.toml"))
+    plan = ensemble.planned(tmp_path, [(one, config) for one in combinations(["initial.seed=1:9"])], 5)
+    need = plan.largest.need(1)
+    for ranks, fits in ((1, True), (4, True), (5, False)):
+        comm = Single()
+        monkeypatch.setattr(comm, "on_node", lambda value, ranks=ranks: [value] * ranks)
+        there = Available(node=Bound(int(4.5 * need), "free"), job=None, own=None, taken=0)
+        try:
+            require_memory(plan.largest, comm, None, "many", "use fewer", there, plan.ranks)
+        except ConfigError as error:
+            assert not fits and "many: 27 beads on 1 rank need about" in str(error) and "for 5 ranks" in str(error)
+        else:
+            assert fits
 
 
 def test_one_rank_is_one_group():
