@@ -1,6 +1,6 @@
 """The two sides of a contact in the workspace: a whole molecule, a stretch of a long chain, or a wall.
 
-What laws ask of them, the response to impulses on the struck beads, and what is done with a law's answer.
+What laws need of them, the response to impulses on the struck beads, and what is done with a law's result.
 """
 
 import math
@@ -40,7 +40,7 @@ def whole_side(s, m, i, offset, loss):
 @inlined
 def of_one_chain(s, a, b):
     """Whether both sides are parts of one chain."""
-    return a.part and b.part and s.block[a.row, L.BLOCK_CHAIN] == s.block[b.row, L.BLOCK_CHAIN]
+    return a.part and b.part and s.chain_block[a.row, L.BLOCK_CHAIN] == s.chain_block[b.row, L.BLOCK_CHAIN]
 
 
 @kernel

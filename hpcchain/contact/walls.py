@@ -28,7 +28,7 @@ def wall_velocity(s, code):
 
 @inlined
 def is_thermal(s, partner):
-    """Whether a contact's partner is a wall that gives beads new velocities; asked where laws are extended alone."""
+    """Whether a contact's partner is a wall that gives beads new velocities; called where laws are extended alone."""
     return partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0
 
 

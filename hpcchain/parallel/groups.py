@@ -1,8 +1,8 @@
-"""Ranks in groups that each carry runs of their own, and what they tell one another meanwhile.
+"""Ranks in groups that each carry runs of their own, and what they send one another meanwhile.
 
-No rank may wait for another that computes, and none answers before it looks. So runs are handed out through files: who
-makes the file of a run has it (`Turns`). What becomes of runs is told to the root, and signals are told to all, by
-short messages that each rank finds when it looks for signals.
+No rank may wait for another that computes, and none answers before it looks. So runs are handed out through files: the
+rank that makes the file of a run has it (`Turns`). What becomes of runs is sent to the root, and signals to all, as
+short notes that each rank finds when it looks for signals.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Heeds(Protocol):
     """What keeps in mind the signals of a rank (`run.guards.signals`)."""
 
     @property
-    def asked(self) -> tuple[bool, int]:
-        """Whether to stop, and how many checkpoints in passing have been asked for."""
+    def requests(self) -> tuple[bool, int]:
+        """Whether to stop, and how many checkpoints in passing were requested."""
 
     def pass_on(self, stop: bool, saves: int) -> None:
         """Heed another rank's signals."""
@@ -72,7 +72,7 @@ class Groups:
         self.count = min(world.size // size, most)
         self.number = world.rank // size if world.rank < self.count * size else None
         self._exchange: Exchange | None = None
-        self._told: tuple[bool, int] = (False, 0)
+        self._sent: tuple[bool, int] = (False, 0)
         self._over = 0
         self._news: Callable[[Any], None] = lambda _: None
         self.comm: Single | World = OneOfMany(world)
@@ -94,18 +94,18 @@ class Groups:
             self.comm = World(self.comm.mpi.Dup())
 
     def on_news(self, action: Callable[[Any], None]) -> None:
-        """Say what the root does with what is told to it."""
+        """Set what the root does with news."""
         self._news = action
 
-    def tell(self, news: Any) -> None:
-        """Tell the root something; nobody waits."""
+    def report(self, news: Any) -> None:
+        """Send news to the root; no rank waits."""
         if self.world.rank == 0:
             self._news(news)
         elif self._exchange is not None:
-            self._exchange.tell(0, (NEWS, news))
+            self._exchange.send_note(0, (NEWS, news))
 
     def listen(self, signals: Heeds) -> None:
-        """Take in what others have told; tell them of this rank's signals. Called before each look at these."""
+        """Take in what others have sent; send them this rank's signals. Called before each look at these."""
         self._hear(signals)
 
     def _hear(self, signals: Heeds) -> Any:
@@ -123,20 +123,20 @@ class Groups:
                 self._over += 1
             else:
                 return note
-        if signals.asked != self._told:
-            self._told = signals.asked
+        if signals.requests != self._sent:
+            self._sent = signals.requests
             for rank in range(1, self.world.size) if is_root else (0,):
-                self._exchange.tell(rank, (SIGNALS, *self._told))
+                self._exchange.send_note(rank, (SIGNALS, *self._sent))
         return None
 
     def end(self, signals: Heeds, outcome: Callable[[], Any], meanwhile: Callable[[], None] = lambda: None) -> Any:
-        """Return what the root finds when all groups have ended, on every rank; who waits sleeps.
+        """Return what the root finds when all groups have ended, on every rank; those that wait sleep.
 
         Parameters
         ----------
         signals : Heeds
         outcome : callable
-            Asked on the root, when all that was told has come.
+            Called on the root, when all news have come.
         meanwhile : callable
             What the root does while it waits, now and then.
         """
@@ -150,9 +150,9 @@ class Groups:
                 nap(begin)
             found = outcome()
             for rank in range(1, self.world.size):
-                self._exchange.tell(rank, (END, found))
+                self._exchange.send_note(rank, (END, found))
             return found
-        self._exchange.tell(0, (OVER,))
+        self._exchange.send_note(0, (OVER,))
         while (note := self._hear(signals)) is None:
             nap(begin)
         return note[1]
@@ -179,7 +179,7 @@ class Turns:
         self._folder.mkdir()
 
     def take(self) -> int | None:
-        """Return the least number that nobody has taken, None where none is left."""
+        """Return the least number that is not taken yet, None where none is left."""
         while self._next < self._count:
             number = self._next
             self._next += 1
@@ -191,5 +191,5 @@ class Turns:
         return None
 
     def close(self) -> None:
-        """Remove the folder; on the root, when nobody takes turns any more."""
+        """Remove the folder; on the root, when no rank takes turns any more."""
         shutil.rmtree(self._folder, ignore_errors=True)

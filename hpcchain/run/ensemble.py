@@ -1,10 +1,10 @@
 """An ensemble: many runs of one input that differ in a few keys, handed out to groups of ranks as these become free.
 
 Each run has a folder of its own in the ensemble's, in which it goes on as any run does; the table runs.csv says how far
-all are (`hpcchain/io/output/runs.py`). The root writes it, as others tell it (`hpcchain/parallel/groups.py`).
+all are (`hpcchain/io/output/runs.py`). The root writes it, as others report (`hpcchain/parallel/groups.py`).
 
 1. The root plans: which runs are left, the longest first, and how many ranks each gets.
-2. A group takes the next run, carries it, tells the root how it has ended, and takes the next.
+2. A group takes the next run, carries it, reports to the root how it has ended, and takes the next.
 3. A failure that all ranks of a group come out of ends its run alone. A signal or the wall limit ends all runs.
 """
 
@@ -225,7 +225,7 @@ def seconds(config: Config, ranks: int) -> float:
     beads; steps are taken to cost as much for each bead of each run.
     """
     works = works_of(config)
-    if not works:  # only its start file would tell
+    if not works:  # only its start file says it
         return config.run.end_time
     work, kinds = works[-1], config.molecules
     used = ranks_of_work(work, config, ranks, config.steps is not None)
@@ -280,7 +280,7 @@ class Table:
         self._written, self._changed, self._complains = -math.inf, False, True
 
     def take(self, news: tuple[int, Row]) -> None:
-        """Take in what a group tells of a run, and say it in the log."""
+        """Take in what a group reports of a run, and log it."""
         number, row = news
         self.rows[number], self._changed = row, True
         if row.state == FAILED:
@@ -337,7 +337,7 @@ def carry(plan: Plan, folder: Path, world: Single | World, signals: Signals, lim
     require_memory(plan.largest, world, mpi_of(world), str(folder), way, ranks=plan.ranks)
     groups, turns = Groups(world, plan.ranks, len(plan.left)), Turns(folder / TURNS, len(plan.left))
     groups.on_news(table.take)
-    tell_of_groups(groups, plan)
+    log_groups(groups, plan)
     root_does(mpi_of(world), folder, "making a folder", turns.open)
 
     def listen(own: Signals) -> None:
@@ -358,8 +358,8 @@ def carry(plan: Plan, folder: Path, world: Single | World, signals: Signals, lim
             turns.close()
 
 
-def tell_of_groups(groups: Groups, plan: Plan) -> None:
-    """Say on the root who carries what, and which ranks have nothing to do."""
+def log_groups(groups: Groups, plan: Plan) -> None:
+    """Log on the root how many runs are left, and how many ranks have nothing to do."""
     if groups.world.rank > 0:
         return
     idle = groups.world.size - groups.count * groups.size
@@ -377,7 +377,7 @@ def next_turn(turns: Turns, signals: Signals, limit: WallLimit) -> int | None:
 
 
 def carried(plan: Plan, number: int, folder: Path, groups: Groups, action: Action) -> int:
-    """Carry one run on the ranks of a group, tell how it has ended, and return its exit code.
+    """Carry one run on the ranks of a group, report how it has ended, and return its exit code.
 
     Raises
     ------
@@ -388,7 +388,7 @@ def carried(plan: Plan, number: int, folder: Path, groups: Groups, action: Actio
     path = folder / row.run
     row = replace(row, state=RUNNING, code=None, ranks=comm.size, began=row.began or now(), ended="", message="")
     if groups.leads:
-        groups.tell((number, row))
+        groups.report((number, row))
     code, failure = EXIT_DONE, None
     try:
         with logged_to(path / LOG_FILE, row.run) if groups.leads else nullcontext():
@@ -413,7 +413,7 @@ def carried(plan: Plan, number: int, folder: Path, groups: Groups, action: Actio
         code, message = outcomes[failed[0]][0], comm.allgather(message)[failed[0]]
         groups.renew()
     if groups.leads:
-        groups.tell((number, ended(code, message)))
+        groups.report((number, ended(code, message)))
     gc.collect()
     return code
 

@@ -56,7 +56,7 @@ PATIENCE = 10.0
 
 
 class Simulation:
-    """Molecules that move as far as they are told to; on several ranks every method and property is collective.
+    """Molecules that move as far as the caller says; on several ranks every method and property is collective.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ def test_a_failure_of_all_ranks_of_a_group_ends_its_run_alone(tmp_path):
 
 
 def test_a_failure_that_others_wait_for_ends_all_and_is_in_the_table(tmp_path):
-    """Nobody can call the other rank back out of its exchange: all end, and the same command goes on."""
+    """Nothing calls the other rank back out of its exchange: all end, and the same command goes on."""
     write(tmp_path / "in.toml", run={"end_time": 1.0, "sectors": "all"})
     (tmp_path / "failing.py").write_text(FAILING.format(ranks=[1], seed="seed-2"))
     begin = time.monotonic()

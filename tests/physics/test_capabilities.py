@@ -158,12 +158,12 @@ def test_the_exact_law_is_needed_where_there_is_another(one):
         config_from_table(table, "in.toml")
 
 
-def test_others_beside_molecules_with_limits_fly_exactly():
-    table = table_of(next(one for one in CAPABILITIES if one.beside), "taylor", "chain")
+def test_others_next_to_molecules_with_limits_fly_exactly():
+    table = table_of(next(one for one in CAPABILITIES if one.other_kinds), "taylor", "chain")
     places = (np.array(SHAPES["rod"][1]) + [3.0, 1.0, 6.5]).tolist()
     rod = SHAPES["rod"][0] | {"name": "C", "diameter": 0.8, "positions": places}
     system = build_system(config_from_table(table | {"molecule": [*table["molecule"], rod]}, "in.toml"))
-    require_same(serial(system, END), parallel(system, END, 2), "a rod beside chains with limits")
+    require_same(serial(system, END), parallel(system, END, 2), "a rod among chains with limits")
     table["molecule"].append(rod | {"propagator": {"name": "rattle", "step": 0.01}})
     with pytest.raises(ConfigError, match=r"molecule.distance_limits: does not work for molecule\[2\], kind 'rod'"):
         config_from_table(table, "in.toml")

@@ -113,10 +113,10 @@ def make_system(
 
 def plain_sector(system, shell=0.2, cell=0.0, capacity=256):
     """Return the sector of a system in global bead order, and the list capacities it was given."""
-    room = np.broadcast_to(np.int64(capacity), system.topology.beads).copy()
-    sector = build_sector(MoleculeClasses(system), system, shell, cell, np.arange(system.topology.molecules), room, 64)[
-        0
-    ]
+    entries = np.broadcast_to(np.int64(capacity), system.topology.beads).copy()
+    sector = build_sector(
+        MoleculeClasses(system), system, shell, cell, np.arange(system.topology.molecules), entries, 64
+    )[0]
     return sector._replace(**cell_arrays(sector.cells, system.topology.beads, 16))
 
 
@@ -133,9 +133,9 @@ class Bench:
     def __init__(self, *molecules, stale=None, diameter=1.0, rods=()):
         self.s = plain_sector(make_system(molecules, diameter=diameter, rods=rods))
         self.molecules = molecules
-        rooms = self.s.mol[:, MOL_WORKSPACE]
-        self.offset = MARGIN + np.cumsum(rooms) - rooms
-        self.work = np.zeros(int(rooms.sum()) + MARGIN)
+        workspaces = self.s.mol[:, MOL_WORKSPACE]
+        self.offset = MARGIN + np.cumsum(workspaces) - workspaces
+        self.work = np.zeros(int(workspaces.sum()) + MARGIN)
         if stale is not None:
             self.work[:] = np.random.default_rng(stale).normal(size=len(self.work)) * 10
         self.load()
@@ -336,7 +336,7 @@ def search_one(s, i):
 
 def first_look(s, i):
     """Return the beads of bead i's list that it is not too far from to meet."""
-    return s.found[: broad_phase.within_reach(s, i, 0.0, 0)].tolist()
+    return s.found[: broad_phase.within_sweep(s, i, 0.0, 0)].tolist()
 
 
 def first_look_at_single(s, i):

@@ -164,7 +164,7 @@ def check_value(where: str, greatest: float, unit: Powers, beads: Beads, config:
     where : str
         The key.
     greatest : float
-        0 is left to who reads it.
+        0 is left to the caller.
     unit : tuple
         As `unit_of` returns it.
     beads : Beads

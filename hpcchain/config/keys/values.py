@@ -44,7 +44,7 @@ class Tried:
     most: float
 
     def wrong(self, value: float) -> str | None:
-        """Return why a number is refused, None where it is not; 0 is left to who reads it."""
+        """Return why a number is refused, None where it is not; 0 is left to the caller."""
         if value == 0.0 or self.least <= abs(value) <= self.most:
             return None
         return (

@@ -110,5 +110,5 @@ def note_row(folder: Path | str, row: Row) -> None:
 
 
 def interrupted(row: Row) -> Row:
-    """Return a row that says that its run goes on, of an ensemble that nobody carries."""
+    """Return a row that says that its run goes on, of an ensemble that is not being carried."""
     return replace(row, state=STOPPED) if row.state == RUNNING else row

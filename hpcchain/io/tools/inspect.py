@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 BOUNDARIES = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
 CALLED = {"events": "events logged", "no_roots": "contacts_without_root"}
-BOOKKEEPING = re.compile("part|part_seal|interval_.*|.*_quantum|.*_time")  # what a run goes on with and nobody reads
+BOOKKEEPING = re.compile("part|part_seal|interval_.*|.*_quantum|.*_time")  # what a run goes on with and no reader needs
 
 
 def info(path: Path | str) -> str:
@@ -159,12 +159,12 @@ def _propagators(topology: Composition, physics: Physics) -> str:
 def _directors(composition: Composition, directors: Directors) -> str:
     """Return which kinds carry an orientation, with their moment of inertia and how they turn."""
     each = zip(composition.names, directors.moment.tolist(), directors.step.tolist(), strict=True)
-    told = [
+    texts = [
         f"{name} (moment {moment!r}, {f'null-space steps of {step!r}' if step else 'exact'})"
         for name, moment, step in each
         if moment > 0.0
     ]
-    return ", ".join(told)
+    return ", ".join(texts)
 
 
 def _trajectory(path: Path | str) -> dict:

@@ -103,7 +103,7 @@ class PotentialConstants:
     digest: str | None
 
     @property
-    def reach(self) -> float:
+    def range(self) -> float:
         """The cutoff, infinite where that is "none" [length]."""
         return math.inf if self.cutoff is None or isinstance(self.cutoff, str) else self.cutoff
 
@@ -185,7 +185,7 @@ class AndersenThermostat:
 
 @dataclass(frozen=True)
 class ExtendedPhysics:
-    """What the engine of events needs beyond smooth hard beads, and contact dynamics beside its steps.
+    """What the engine of events needs beyond smooth hard beads, and contact dynamics besides its steps.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ class Signals:
     saves : int
         How often a checkpoint in passing has been asked for, of this rank or, as far as it knows, of any.
     listen : callable, optional
-        Called with this before each look: takes in what others tell of their signals (`pass_on`).
+        Called with this before each look: takes in what others send of their signals (`pass_on`).
     """
 
     def __init__(self) -> None:
@@ -60,8 +60,8 @@ class Signals:
         self._save = asked
 
     @property
-    def asked(self) -> tuple[bool, int]:
-        """Whether to stop, and how many checkpoints in passing were asked for, without a look at what others tell."""
+    def requests(self) -> tuple[bool, int]:
+        """Whether to stop, and how many checkpoints in passing were asked for, without a look at what others send."""
         return self._stop, self.saves
 
     def _look(self) -> None:

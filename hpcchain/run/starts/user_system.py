@@ -180,7 +180,7 @@ class Beads:
         if len(cut):
             length = np.linalg.norm(bond_vectors(self.position, cut), axis=1)
             i, j = cut[np.argmax(length)]
-            tell(
+            caution(
                 f"position: {len(cut)} of the bonds reach across periodic sides; molecules are made whole by nearest "
                 f"images, by which the longest of these bonds is {length.max():.6g} (beads {i} and {j})"
             )
@@ -203,7 +203,7 @@ class Beads:
             else:
                 found.append(Kind(kind, high - low, low, high))
         if self._difference > TOLERANCE:
-            tell(
+            caution(
                 f"bonds, diameter, mass: molecules that differ by less than {ALIKE:g} relative, here by up to "
                 f"{self._difference:.2g}, are one kind with the numbers of its first; beads are put on its bonds"
             )
@@ -242,7 +242,7 @@ class Beads:
             typical = float(np.einsum("ik,ik->i", velocity, velocity).mean())
             check_rates(SOURCE, topology, self.position, velocity, np.arange(len(position)), typical, ALIKE)
             if np.any(stretching(topology, position, velocity, typical, TOLERANCE)[1] > 0.0):
-                tell(f"velocity: is made to keep the bonds' lengths, which it does to {ALIKE:g} of the speed")
+                caution(f"velocity: is made to keep the bonds' lengths, which it does to {ALIKE:g} of the speed")
                 velocity = project_velocities(topology, position, velocity)
         if position is self.position and velocity is self.velocity:
             return config
@@ -293,7 +293,7 @@ class Beads:
         return table if self.velocity is None else {**table, "velocities": self.velocity[own].tolist()}
 
 
-def tell(text: str) -> None:
+def caution(text: str) -> None:
     """Say in the log, once and not on every rank, what becomes of arrays."""
     if launched()[1] == 0:
         LOG.warning("%s: %s", SOURCE, text)

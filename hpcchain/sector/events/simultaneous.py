@@ -13,7 +13,7 @@ from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import member_of, radius_of, series_error_of
 from hpcchain.sector.events.members import index_in, join, last_number, number_of, sort_members
 from hpcchain.sector.queue.event_order import begins_later
-from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_reach
+from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
 from hpcchain.sector.search.neighbour_lists import joined
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.speculation.rollback import request_rollback
@@ -42,7 +42,7 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
         count, members, highest = _touching(s, core, highest, ticks, remainder)
     beads = s.tied
     others = False
-    own = count < L.MOST_TIES  # where there is no room for all, the event's own contact may have none
+    own = count < L.MOST_TIES  # where not all fit, the event's own contact may have none
     for k in range(count):
         main = (beads[k, L.FIRST_BEAD] == i_main and beads[k, L.SECOND_BEAD] == j_main) or (
             beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
@@ -55,10 +55,10 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
 
 
 @inlined
-def reaches_to(s, i, back):
-    """Write to `found` the beads that bead i may touch, if asked for also those that did not long ago; how many."""
+def near_to(s, i, back):
+    """Write to `found` the beads that bead i may touch, on request also those that did not long ago; how many."""
     if s.stepper is None:  # where segments begin just where those before them end (`looking_back`)
-        return within_reach(s, i, looking_back(s) if back else 0.0, 0)
+        return within_sweep(s, i, looking_back(s) if back else 0.0, 0)
     return all_listed(s, i, 0)
 
 
@@ -120,7 +120,7 @@ def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
     for b in range(s.member[g, L.MOL_BEADS]):
         i = start + b
         p = bead_offset(offset[g], b)
-        for e in range(reaches_to(s, i, False)):
+        for e in range(near_to(s, i, False)):
             j = s.found[e]
             m = member_of(s, s.segment[j, L.MOLECULE])
             sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
@@ -162,7 +162,7 @@ def rewind_touching(s, offset, members, ticks, remainder, depth, lower, higher):
         start = s.member[g, L.MOL_FIRST]
         for b in range(s.member[g, L.MOL_BEADS]):
             i = start + b
-            for e in range(reaches_to(s, i, True)):
+            for e in range(near_to(s, i, True)):
                 j = s.found[e]
                 m = s.segment[j, L.MOLECULE]
                 h = m
@@ -264,7 +264,7 @@ def limited_ties(s, offset, g, b, i, scale, count):
 
 @kernel
 def _one_more(s, count):
-    """Return the number of contacts after one more; there is room for one too many, and then the last one goes."""
+    """Return the number of contacts after one more; one too many fits, and then the last one goes."""
     if count == L.MOST_TIES:
         _sort_ties(s.bead_id, s.contacts, s.tied, s.normals, s.growths, s.impulses, count + 1)
         return count

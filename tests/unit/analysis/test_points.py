@@ -167,10 +167,10 @@ def test_the_table_over_the_keys(many, capsys):
     found = {row["box.packing_fraction"]: float(row["value"]) for row in rows if row["figure"] == "pressure"}
     assert found == pytest.approx({"0.1": pressure(2, 0.1), "0.2": pressure(2, 0.2)})
     assert main(words) == 0
-    told = capsys.readouterr().out
-    assert "runs" in told.splitlines()[0] and "packing_fraction=0.2" in told
+    said = capsys.readouterr().out
+    assert "runs" in said.splitlines()[0] and "packing_fraction=0.2" in said
     assert "means over 3 runs that differ in initial.seed, errors by their scatter; 18 frames in all" in " ".join(
-        told.split()
+        said.split()
     )
 
 

@@ -59,8 +59,8 @@ def test_the_table_has_a_row_a_run(place):
 def test_each_run_has_its_log_and_the_console_a_line_for_each(place, capsys):
     write(place / "log.toml", end=0.25)
     assert main(["run", str(place / "log.toml"), "--vary", "initial.seed=1:2", "--output", str(place / "log")]) == 0
-    told = capsys.readouterr().err
-    assert told.count(": done, ") == 2 and "2 of 2 runs are done" in told and "contacts/s" not in told
+    said = capsys.readouterr().err
+    assert said.count(": done, ") == 2 and "2 of 2 runs are done" in said and "contacts/s" not in said
     assert "done at t 0.25" in (place / "log" / "seed-1" / "run.log").read_text()
     assert "2 runs are left" not in (place / "log" / "seed-1" / "run.log").read_text()
 
@@ -97,9 +97,9 @@ def test_one_run_fails_and_the_others_go_on(tmp_path, capsys):
     words = ["run", str(path), "--vary", "molecule.diameter=2.5,1.0,.9", "--output", str(tmp_path / "many")]
     for _ in range(2):
         assert main(words) == 78
-        told = capsys.readouterr().err
-        assert "diameter-2.5: failed (exit code 78): " in told and "2 of 3 runs are done, 1 failed" in told
-        assert "Traceback" not in told
+        said = capsys.readouterr().err
+        assert "diameter-2.5: failed (exit code 78): " in said and "2 of 3 runs are done, 1 failed" in said
+        assert "Traceback" not in said
         found = {row.run: row for row in read_runs(tmp_path / "many")}
         assert [row.state for row in found.values()] == [FAILED, DONE, DONE]
         assert found["diameter-2.5"].code == 78 and "overlap" in found["diameter-2.5"].message
@@ -109,7 +109,7 @@ def test_what_no_run_could_be_ends_all_before_any_begins(tmp_path, capsys):
     path = write(tmp_path / "in.toml")
     words = ["run", str(path), "--output", str(tmp_path / "many"), "--vary"]
     assert main([*words, "contact.restitution=.5,1.5"]) == 78
-    assert "contact.restitution" in (told := capsys.readouterr().err) and "(run restitution-1.5)" in told
+    assert "contact.restitution" in (said := capsys.readouterr().err) and "(run restitution-1.5)" in said
     assert main([*words, "initial.sead=1:2"]) == 78
     assert "initial.sead" in capsys.readouterr().err
     assert main([*words, "initial.seed=1:2", "--ranks-per-run", "2"]) == 2
@@ -246,7 +246,7 @@ def test_turns_are_each_taken_once(tmp_path):
     one.open()
     assert [one.take(), other.take(), other.take(), one.take(), one.take()] == [0, 1, 2, 3, 4]
     assert one.take() is other.take() is None
-    one.open()  # what a killed ensemble left is nobody's
+    one.open()  # what a killed ensemble left does not count
     assert Turns(tmp_path / "turns", 5).take() == 0
     one.close()
     assert not (tmp_path / "turns").exists()
@@ -260,7 +260,7 @@ def test_a_table_that_cannot_be_written_ends_no_run(tmp_path, monkeypatch, caplo
     assert "runs.csv: preparing to write failed" in caplog.text and table.rows[0].state == DONE
 
 
-def test_runs_that_do_not_fit_beside_one_another_are_refused(tmp_path, monkeypatch):
+def test_runs_that_do_not_fit_together_are_refused(tmp_path, monkeypatch):
     """One of them does, and four do: five ranks of a node are one too many."""
     config = load_config(write(tmp_path / "in.toml"))
     plan = ensemble.planned(tmp_path, [(one, config) for one in combinations(["initial.seed=1:9"])], 5)
@@ -279,11 +279,11 @@ def test_runs_that_do_not_fit_beside_one_another_are_refused(tmp_path, monkeypat
 
 def test_one_rank_is_one_group():
     groups, signals = Groups(Single(), 1, 4), Signals()
-    told = []
-    groups.on_news(told.append)
-    groups.tell("news")
+    said = []
+    groups.on_news(said.append)
+    groups.report("news")
     groups.listen(signals)
-    assert (groups.count, groups.number, groups.leads, told) == (1, 0, True, ["news"])
+    assert (groups.count, groups.number, groups.leads, said) == (1, 0, True, ["news"])
     assert groups.end(signals, lambda: 7) == 7
 
 

@@ -277,7 +277,7 @@ def in_shape(shape, radius, velocity=0.0, restitution=None, **sections):
 
 
 @pytest.mark.parametrize("shape", ["sphere", "cylinder"])
-def test_a_shape_keeps_energy_and_momentum_about_its_centre_and_lets_nobody_out(shape):
+def test_a_shape_keeps_energy_and_momentum_about_its_centre_and_lets_none_out(shape):
     rng = np.random.default_rng(8)
     place, speed = [12.0, 11.0, 9.0], rng.normal(size=3).tolist()
     engine = engine_of(tables(beads([place], [speed]), **in_shape(shape, 4.0)), log_events=True)

@@ -385,8 +385,8 @@ def test_a_heap_across_ranks_is_solved_once_to_the_same_bits():
 def shared(engine):
     """Return the beads of a rank, their velocities, and what it has solved, at 0.3."""
     engine.advance(0.3)
-    contacts = engine.contacts
-    solved = [contacts.sweeps, contacts.changes, *contacts.counts.values(), contacts.virial, *contacts.wall_impulse]
+    contacts, tally = engine.contacts, engine.tally
+    solved = [contacts.sweeps, contacts.changes, *tally.counts.values(), tally.virial, *tally.wall_impulse]
     return engine.ids, engine.own.velocity, np.array(solved, dtype=object)
 
 
@@ -513,7 +513,7 @@ def newest_checkpoint(folder):
 
 
 def test_contacts_that_sweeps_do_not_solve_name_the_solver_that_does(monkeypatch):
-    """A stack that has but one sweep to be solved in; who takes the advice gets on."""
+    """A stack that has but one sweep to be solved in; a run that takes the advice gets on."""
     monkeypatch.setattr(contact_problem, "MOST_SWEEPS", 1)
     stacks = [
         on_floor([[20.0, 20.0, 0.5 + k] for k in range(6)], solver=solver, contact={"friction": 0.3})
