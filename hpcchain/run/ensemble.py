@@ -17,7 +17,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -406,7 +406,8 @@ def carried(plan: Plan, number: int, folder: Path, groups: Groups, action: Actio
 
     outcomes = comm.agree((code, int(failure is not None)), None if failure is None else PATIENCE)
     if outcomes is None:
-        note_row(folder, ended(code, message))
+        with suppress(DataError):  # the failure itself matters more
+            note_row(folder, ended(code, message))
         raise failure
     failed = [rank for rank, (_, fails) in enumerate(outcomes) if fails]
     if failed:
@@ -434,7 +435,6 @@ def logged_to(path: Path, run: str) -> Iterator[None]:
     file, consoles, level = logging.StreamHandler(stream), list(PROGRAM.handlers), PROGRAM.level
     file.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
     file.addFilter(lambda record: record.name != LOG.name)
-
     ours = {LOG.name, *([COMPILING] if level <= logging.INFO else [])}
 
     def only_warnings(record: logging.LogRecord) -> bool:
@@ -445,7 +445,7 @@ def logged_to(path: Path, run: str) -> Iterator[None]:
     for console in consoles:
         console.addFilter(only_warnings)
     PROGRAM.addHandler(file)
-    PROGRAM.setLevel(min(level, logging.INFO))
+    PROGRAM.setLevel(min(level or logging.INFO, logging.INFO))  # a program of its own may have set none
     try:
         yield
     finally:
