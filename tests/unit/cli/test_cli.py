@@ -22,6 +22,7 @@ from hpcchain.config.demands.cautions import cautions
 from hpcchain.errors import ConfigError, DataError, EngineError, HpcchainError, UsageError
 from hpcchain.machine import size
 from hpcchain.parallel.tuning.ranks_at_work import paying_width
+from hpcchain.run.failures import HINT
 from tests.support.launching import clean_environment
 
 
@@ -113,7 +114,7 @@ def test_own_errors_keep_their_code_and_their_words(capsys, error, code):
 def test_other_exceptions_are_one_line_and_70(capsys):
     code, _, text = ended(capsys, raising(ValueError("first\nsecond   third")))
     assert code == 70
-    assert text == f"hpcchain: internal error: ValueError: first second third; {console.HINT}\n"
+    assert text == f"hpcchain: internal error: ValueError: first second third; {HINT}\n"
     code, _, text = ended(capsys, raising(OSError(28, "No space left on device", "out/x.h5")))
     assert code == 70
     assert "No space left on device: 'out/x.h5'" in text and text.count("\n") == 1
