@@ -64,9 +64,10 @@ class Source(NamedTuple):
 
 
 class Found(NamedTuple):
-    """An input with an explicit start, and what the file calls its beads."""
+    """An input with an explicit start, the file that this is from, and what it calls the beads."""
 
     config: Config
+    path: str
     names: Names | None
 
 
@@ -98,11 +99,11 @@ def found_in(source: Source, given: Mapping[str, object], input_name: str | None
         return of_given_molecules(source, there, table, own, input_name or str(source.path))
     if not isinstance(own, dict):
         raise ConfigError(f"molecule: is {shown(own)}; give keys for all molecules, or tables [[molecule]]")
-    return of_own_molecules(source, there, table, own)
+    return of_own_molecules(source, there, table, own, input_name or str(source.path))
 
 
 def of_own_molecules(
-    source: Source, there: Configuration, table: dict[str, object], keys: Mapping[str, object]
+    source: Source, there: Configuration, table: dict[str, object], keys: Mapping[str, object], input_name: str
 ) -> Found:
     """Return what `found_in` does where the file says by bonds what molecules are; `keys`: of all molecules."""
     name = str(source.path)
@@ -146,7 +147,8 @@ def of_own_molecules(
             len(length),
             *(length[[0, -1]] if len(length) else (0.0, 0.0)),
         )
-    return Found(beads.on_bonds(config_from_table(table | {"molecule": kinds}, name)), beads.names)
+    config = beads.on_bonds(config_from_table(table | {"molecule": kinds}, input_name))
+    return Found(config, name, beads.names)
 
 
 def require_bonds(beads: Beads, box: Box) -> None:
@@ -171,6 +173,8 @@ def of_given_molecules(
         sections = read_molecules(kinds, "explicit")
     except Wrong as wrong:
         raise ConfigError(f"{name}: {wrong}") from None
+    if source.bond_length is not None:
+        raise ConfigError(f"{name}: molecule: its tables say bond_length; give it there, not by --bond-length")
     count = sum(kind.count * kind.beads for kind in sections)
     if count != len(there.position):
         raise ConfigError(
@@ -186,14 +190,15 @@ def of_given_molecules(
     config = config_from_table(table | {"molecule": filled}, name)
     topology = build_topology(config)
     beads = beads_of(source, there, topology.bonds, {})
-    length = np.where(topology.rigid, topology.bond_length, np.nan)
+    rows = np.lexsort(np.sort(topology.bonds, axis=1).T[::-1])  # as the beads have their bonds
+    length = np.where(topology.rigid, topology.bond_length, np.nan)[rows]
     beads.make_whole(box_of(name, table), length)
     wanted = source.tolerance
     if wanted is None:
         wanted = ROUNDED.get(format_of(source.path, source.fmt), SINGLE)
     beads.set_lengths(None, wanted)
     beads.require_near(length, wanted)
-    return Found(beads.on_bonds(config), beads.names)
+    return Found(beads.on_bonds(config), str(source.path), beads.names)
 
 
 def started_from(found: Found, grow: bool, signals: Signals, comm: Single | World) -> System:
@@ -231,7 +236,7 @@ def started_from(found: Found, grow: bool, signals: Signals, comm: Single | Worl
             raise
         i, j, distance = pair
         raise ConfigError(
-            f"{config.source}: {found.names.pair(i, j)} overlap: their distance {distance:.6g} is below the contact "
+            f"{found.path}: {found.names.pair(i, j)} overlap: their distance {distance:.6g} is below the contact "
             f"distance {0.5 * (topology.diameter[i] + topology.diameter[j]):.6g}; --grow grows beads from where they "
             "are, --set molecule.diameter=… makes them smaller, molecule.exclude=2 lets near ones of a molecule overlap"
         ) from None

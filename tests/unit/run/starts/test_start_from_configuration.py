@@ -18,8 +18,8 @@ from hpcchain.io.tools.picture import Look
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.parallel.comm import Single
 from hpcchain.run.starts.start_from_configuration import Source
+from tests.support.other_formats import SIDE, write_data, zigzag
 
-SIDE = 7.5
 INPUT = f"""
 [box]
 size = {SIDE}
@@ -65,34 +65,6 @@ def built(folder, source, *overrides, path=None, grow=False, **how):
 def lengths(system):
     """Return the distances of bonded beads."""
     return np.linalg.norm(bond_vectors(system.state.position, system.topology.bonds), axis=1)
-
-
-def write_data(path, position, bonds=(), box=(SIDE,) * 3, style="bond", sequence=None, digits=17):
-    """Write LAMMPS data as others do: wrapped, with few digits, atoms in any sequence."""
-    position = np.mod(position, box)
-    count = len(position)
-    molecule = "1 " if style == "bond" else ""
-    lines = ["others", "", f"{count} atoms", f"{len(bonds)} bonds", "1 atom types", "1 bond types", ""]
-    lines += [f"0 {edge} {axis}lo {axis}hi" for edge, axis in zip(box, "xyz", strict=True)]
-    lines += ["", f"Atoms # {style}", ""]
-    for i in range(count) if sequence is None else sequence:
-        lines.append(f"{i + 1} {molecule}1 " + " ".join(f"{value:.{digits}g}" for value in position[i]))
-    if len(bonds):
-        lines += ["", "Bonds", "", *(f"{k} 1 {i + 1} {j + 1}" for k, (i, j) in enumerate(bonds, 1))]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-def zigzag(chains, beads, length, noise=0.0, seed=3):
-    """Return positions and bonds of chains that lie apart, with some noise of their bonds."""
-    generator = np.random.default_rng(seed)
-    step = np.array([[0.6, 0.8, 0.0], [0.6, -0.8, 0.0]])[np.arange(beads - 1) % 2]
-    found = []
-    for chain in range(chains):
-        size = length * (1.0 + noise * generator.uniform(-1.0, 1.0, (beads - 1, 1)))
-        start = np.array([6.0, 1.8 * (chain % 4) + 0.3, 1.6 * (chain // 4) + 0.5])
-        found.append(start + np.concatenate([np.zeros((1, 3)), np.cumsum(size * step, axis=0)]))
-    return np.concatenate(found), [(c * beads + i, c * beads + i + 1) for c in range(chains) for i in range(beads - 1)]
 
 
 def test_a_start_that_goes_there_and_back_keeps_its_bits(place, tmp_path):
@@ -268,6 +240,26 @@ def test_beads_that_overlap_are_named_and_grow(tmp_path, caplog):
     same = write_data(tmp_path / "c.data", np.concatenate([position[:-1], position[-2:-1]]), bonds)
     with pytest.raises(ConfigError, match="c.data: position: beads overlap so deeply"):
         built(tmp_path, same, grow=True)
+
+
+def test_rings_get_their_bonds_from_an_input(tmp_path):
+    """Whose lengths are not in the sequence in which arrays have bonds."""
+    shape = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.1, 0.0], [-0.2, 1.3, 0.0]])
+    size = np.linalg.norm(shape - np.roll(shape, -1, axis=0), axis=1).tolist()
+    path = write_data(tmp_path / "a.data", shape + [7.0, 7.0, 3.0], style="atomic")
+    head = f'[[molecule]]\nkind = "ring"\nbeads = 4\ndiameter = 0.8\nbond_length = {size}\n'
+    (tmp_path / "in.toml").write_text(head)
+    config, system = built(tmp_path, path, path=tmp_path / "in.toml")
+    assert config.molecules[0].kind == "ring" and len(set(size)) == 4
+    np.testing.assert_allclose(system.state.position, np.mod(shape[0] + [7.0, 7, 3], SIDE) + shape, atol=1e-12)
+    with pytest.raises(ConfigError, match="in.toml: molecule: its tables say bond_length"):
+        built(tmp_path, path, path=tmp_path / "in.toml", bond_length=1.0)
+
+
+def test_types_can_be_given_names(place, tmp_path):
+    names = 'molecule.types={"1"="H","2"="P","3"="SOL"}'
+    config, _ = built(tmp_path, place / "one.lammps", SIZES, names, fmt="lammps")
+    assert [kind.types for kind in config.molecules] == [("H", "P", "P", "H"), "SOL"]
 
 
 def test_a_box_stays_where_it_is(tmp_path):
