@@ -1,4 +1,4 @@
-# Sourced by the job scripts beside it: the environment, the launcher, and what a job does about signals.
+# Sourced by the job scripts next to it: the environment, the launcher, and what a job does about signals.
 #
 #   HPCCHAIN_HOME      the project's folder (default: the one that the job was submitted from)
 #   HPCCHAIN_LAUNCHER  srun (default) or mpirun
@@ -84,30 +84,30 @@ warm_nodes() {
 }
 
 # attended COMMAND...: run a command and pass on to it the signals that the job gets; its exit code is in `code`: 75 if
-# the job was told to stop before.
+# the job was signalled to stop before.
 attended() {
-    local child='' told=1 stop=TERM
+    local child='' signalled=1 stop=TERM
     if [ "${HPCCHAIN_LAUNCHER:-srun}" = mpirun ]; then stop=USR1; fi # at TERM Open MPI's kills the ranks a second later
     # Before the command begins: untrapped, a signal that comes at once would end the job's script and leave the ranks.
-    trap 'tell USR1' USR1
-    trap 'tell USR2' USR2
-    trap 'tell "$stop"' TERM
+    trap 'on_signal USR1' USR1
+    trap 'on_signal USR2' USR2
+    trap 'on_signal "$stop"' TERM
     code=75
     if [ -n "$early" ]; then return; fi
     "$@" &
     child=$!
-    if [ -n "$early" ]; then tell "$early"; fi
-    while [ -n "$told" ]; do # a signal ends the waiting, not the command
-        told=
+    if [ -n "$early" ]; then on_signal "$early"; fi
+    while [ -n "$signalled" ]; do # a signal ends the waiting, not the command
+        signalled=
         code=0
         wait "$child" || code=$?
     done
     trap - USR1 USR2 TERM
 }
 
-# tell SIGNAL: what `attended` does about a signal, or, before its command has a number, keeps in mind.
-tell() {
-    told=1
+# on_signal SIGNAL: what `attended` does about a signal, or, before its command has a number, keeps in mind.
+on_signal() {
+    signalled=1
     if [ -n "$child" ]; then kill "-$1" "$child" 2>/dev/null || true; else early=$1; fi
 }
 

@@ -160,7 +160,7 @@ def in_parts(system):
 
 
 def machine():
-    """Return what decides bits beside the program."""
+    """Return what decides bits besides the program."""
     return f"{cpu_name()} numba {version_of('numba')} numpy {version_of('numpy')}"
 
 

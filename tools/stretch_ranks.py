@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure what long chains in stretches cost on several ranks: a rank's processor time, beside that of one rank alone.
+"""Measure what long chains in stretches cost on several ranks: a rank's processor time, next to that of one rank alone.
 
     mpirun -n 4 tools/stretch_ranks.py start.h5 --begin 0.005 --end 0.012 --window 0.0003 0.0006 [--whole]
 

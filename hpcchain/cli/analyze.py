@@ -259,7 +259,7 @@ def grouped(reports: list[Report], group: str, width: int) -> str:
 
 
 def folded(rows: list, left: int, width: int) -> str:
-    """Return rows as lines of at most this width: columns that find no room go below, after the `left` first ones."""
+    """Return rows as lines of at most this width: columns that do not fit go below, after the `left` first ones."""
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     blocks: list[list[int]] = [[]]
     for column in range(left, len(widths)):

@@ -32,7 +32,7 @@ def run(action: Callable, debug: bool = False) -> int:
 
     1. Join the ranks, when a launcher started several.
     2. Act; a failure is caught and put into words.
-    3. Agree: every rank, failed or not, tells the others how it ended. When all come, the lowest rank that failed
+    3. Agree: every rank, failed or not, sends the others how it ended. When all come, the lowest rank that failed
        prints its message and all return its code. When some do not come, because they wait for the failed one in
        the middle of an exchange, the failed rank prints its message and aborts them.
 
@@ -84,7 +84,7 @@ def conclude(
     spokesman = decide(outcomes)
     if failed and comm.rank == spokesman:
         report(code, message, failure, debug)
-    comm.agree((0,))  # nobody leaves before the message is out: launchers kill the rest when one ends badly
+    comm.agree((0,))  # no rank leaves before the message is out: launchers kill the rest when one ends badly
     return outcomes[spokesman][0]
 
 

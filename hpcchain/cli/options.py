@@ -124,7 +124,7 @@ def add_limits(parser: Parser) -> None:
         type=silence_seconds,
         default=SILENCE,
         metavar="SECONDS",
-        help="when nothing has moved for so long, say which rank waits for whom, details in "
+        help="when nothing has moved for so long, say which rank waits for which, details in "
         f"OUTPUT/stuck; 0: never (default {SILENCE:.0f})",
     )
 

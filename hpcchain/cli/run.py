@@ -30,7 +30,7 @@ def on_ranks_that_pay(comm: Single | World, known: Callable[[], Config | None], 
         return action(comm)
 
     def alone() -> bool:
-        from hpcchain.run.alone import one_does  # costs start-up time that who sleeps need not spend
+        from hpcchain.run.alone import one_does  # costs start-up time that a sleeping rank need not spend
 
         return one_does(known(), comm.size)
 

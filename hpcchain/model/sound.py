@@ -398,7 +398,7 @@ def _places(box: Box, topology: Topology, state: State, time: float, ids: np.nda
     far = (away > (1.5 if time > 0.0 else TURNS)).any(axis=1)
     if far.any():
         return _at("position", int(topology.first_bead[np.argmax(far)]), ids, "is far outside the box")
-    moving = physics.steps or any(wall.velocity for wall in physics.extended.walls)
+    moving = physics.steps or any(wall.closes for wall in physics.extended.walls)
     wall = None if moving else wall_overlap(box, topology, state.position, DEEP)
     if wall is not None:
         return _at("position", wall[0], ids, f"reaches {wall[2]:.3g} into a wall of axis {wall[1]}")

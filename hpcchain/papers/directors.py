@@ -162,7 +162,7 @@ def newton(bodies: Bodies, guess: tuple, residual: Callable) -> tuple[tuple, np.
     Parameters
     ----------
     guess : (state, extra)
-        `extra` is an array of unknowns beside the state's twelve.
+        `extra` is an array of unknowns besides the state's twelve.
     residual : callable
         Returns values and their derivatives with respect to the twelve and the extra ones.
     """

@@ -32,7 +32,7 @@ def one_does(config: Config | None, ranks: int) -> bool:
     """Whether one of some ranks has all molecules of an input from the beginning to the end, and they are few.
 
     A start grows by events, and with long chains as wholes: that has to be one rank's work, too. Where files cannot be
-    written by several ranks, all are told so at once, whoever would have written them.
+    written by several ranks, all learn it at once, whoever would have written them.
     """
     described = None if config is None else _with_molecules(config)
     if config is None or described is None or described.beads > FEW or not library()[1]:

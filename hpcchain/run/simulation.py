@@ -44,7 +44,7 @@ from hpcchain.run.starts.starting import (
     try_steps,
     warn,
 )
-from hpcchain.run.starts.user_system import System, read_only, told_in_python
+from hpcchain.run.starts.user_system import System, named_in_python, read_only
 from hpcchain.run.totals import Totals
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ PATIENCE = 10.0
 
 
 class Simulation:
-    """Molecules that move as far as they are told to; on several ranks every method and property is collective.
+    """Molecules that move as far as the caller says; on several ranks every method and property is collective.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Simulation:
             if overrides:
                 raise UsageError("overrides are for input files; give a System its settings when it is made")
             config = source.config
-            with told_in_python():
+            with named_in_python():
                 on_root(mpi, lambda: try_steps(config, trust_code))
         else:
             config = read_input(os.fspath(source), overrides, mpi, trust_code)
@@ -115,7 +115,7 @@ class Simulation:
         self._open = self._busy = self._closed = False
         try:
             self._stack.enter_context(CompilingNotice())
-            with told_in_python() if isinstance(source, System) else nullcontext():
+            with named_in_python() if isinstance(source, System) else nullcontext():
                 if output is None:
                     self._run = Moving(config, start_system(config, Signals(), ranks), ranks)
                 else:

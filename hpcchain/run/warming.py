@@ -124,7 +124,7 @@ POLL_SECONDS = 0.1
 LISTS = {False: "usual", True: "all"}
 OTHERS = re.compile(r"hpcchain-[0-9a-f]{16}")
 RECENT = 3600.0
-"""How long ago something was written to a folder that may be in use, where locks do not tell [seconds]."""
+"""How long ago something was written to a folder that may be in use, where locks do not say [seconds]."""
 
 
 def kept(every: bool = False) -> int:
@@ -199,7 +199,7 @@ class Aside:
 
 
 def prune() -> list[tuple[Path, int | None]]:
-    """Remove what other states of the sources left beside this one's cache folder; return [(folder, bytes or None)].
+    """Remove what other states of the sources left next to this one's cache folder; return [(folder, bytes or None)].
 
     Only folders of one's own go that are called as such are. None for the bytes: it stays, since a process uses it.
 

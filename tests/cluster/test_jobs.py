@@ -213,7 +213,7 @@ def goes_on(job, reason="asked to by a signal"):
     return difference(job.folder / "out", job.folder / "whole") is None
 
 
-def test_a_job_told_to_stop_under_mpirun(jobs):
+def test_a_job_that_is_stopped_under_mpirun(jobs):
     job = jobs["asked"]
     job.wait(lambda: len(log_rows(job.folder / "out")) > 3, "does not run")
     job.slurm.ask("scancel", "--batch", "--signal=USR1", job.number)
@@ -224,7 +224,7 @@ def test_a_job_stopped_before_its_time_limit_under_srun(jobs):
     assert goes_on(jobs["limit"])
 
 
-def test_a_job_that_nobody_tells_stops_before_its_time_limit(jobs):
+def test_a_job_without_a_signal_stops_before_its_time_limit(jobs):
     assert goes_on(jobs["deadline"], "the wall limit is near")
 
 

@@ -125,7 +125,7 @@ STEPS = {"name": "variational", "step": 0.1}
 
 
 @pytest.mark.parametrize("own", [{"name": "variational", "step": 0.1, "collision": "exact"}, {"name": "collocation"}])
-def test_molecules_beside_them_follow_the_exact_law(tmp_path, own):
+def test_molecules_next_to_them_follow_the_exact_law(tmp_path, own):
     other = {"kind": "chain", "beads": 3, "count": 1, "propagator": STEPS | own}
     tables = TABLES | {"molecule": [*TABLES["molecule"], other]}
     assert load_config(write_input(tmp_path / "in.toml", tables)).propagator.stretches

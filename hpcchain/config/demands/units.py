@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from hpcchain.config.keys.schema import KEYS
-from hpcchain.config.keys.sections import MoleculeSection
+from hpcchain.config.keys.sections import MoleculeSection, WallSection
 from hpcchain.config.keys.values import EDGES, Tried, Wrong
 from hpcchain.propagators.catalogue import PROPAGATORS
 
@@ -96,6 +96,9 @@ def check_units(config: Config, beads: Beads | None = None) -> None:
                 value = getattr(table, key.name)
                 numbers = 0.0 if value is None or isinstance(value, str) else np.abs(value)
                 check_value(f"{where}.{key.name}", float(np.max(numbers, initial=0.0)), unit, own, config)
+        if isinstance(table, WallSection) and table.oscillation is not None:
+            speed = 2.0 * np.pi * float(np.max(np.abs(table.amplitude))) / table.oscillation.period
+            check_value(f"{where}.oscillation", speed, (0, 1, -1), own, config)
     check_steps(config, beads.thermal)
 
 
@@ -164,7 +167,7 @@ def check_value(where: str, greatest: float, unit: Powers, beads: Beads, config:
     where : str
         The key.
     greatest : float
-        0 is left to who reads it.
+        0 is left to the caller.
     unit : tuple
         As `unit_of` returns it.
     beads : Beads

@@ -10,6 +10,7 @@ import numpy as np
 from hpcchain.config.demands.check import untried_speed, walls_of
 from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import LENGTHS, MASSES, PLACES
+from hpcchain.config.sizes import table_number
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
@@ -120,8 +121,9 @@ def require_still(config: Config) -> None:
         wrong = np.argwhere(np.any(given != np.array(kind.fixed_velocity or (0.0, 0.0, 0.0)), axis=2))
         if len(wrong):
             bead = first + int(wrong[0, 0]) * kind.beads + int(np.flatnonzero(kind.pinned)[wrong[0, 1]])
+            where = f"molecule[{table_number(config.molecules, index)}]"
             raise ConfigError(
-                f"{config.source}: molecule[{index}].velocities: bead {bead} is fixed; give it 0, or its fixed_velocity"
+                f"{config.source}: {where}.velocities: bead {bead} is fixed; give it 0, or its fixed_velocity"
             )
         first += kind.count * kind.beads
 
@@ -158,16 +160,16 @@ def require_no_rest(config: Config, box: Box, topology: Topology, position: np.n
     gravity = np.array(config.external.gravity)
     if config.run.engine != "events" or not gravity.any():
         return
-    own = {wall.side: wall for wall in config.walls if wall.side is not None}
+    own = {wall.side: wall for wall in walls_of(config) if wall.side is not None}
     single = (np.diff(topology.first_bead) == 1)[topology.molecule_of_bead] & ~topology.fixed
     for number, side in enumerate(L.SIDE_NAMES):
         axis, up = number % L.AXES, 1.0 if number < L.AXES else -1.0
         weight, wall = -up * gravity[axis], own.get(side)
-        if box.boundary[axis] != WALL or weight <= 0.0 or (wall is not None and wall.temperature is not None):
+        if box.boundary[axis] != WALL or weight <= 0.0 or (wall is not None and wall.temperature):
             continue
         place = box.origin[axis] + (0.0 if up > 0.0 else box.size[axis])
         gap = np.maximum(up * (position[:, axis] - place) - 0.5 * topology.diameter, 0.0)
-        speed = np.hypot(up * velocity[:, axis] - (0.0 if wall is None else wall.velocity), np.sqrt(2.0 * weight * gap))
+        speed = np.hypot(up * velocity[:, axis] - (0.0 if wall is None else wall.closing), np.sqrt(2.0 * weight * gap))
         rests = np.flatnonzero(single & (2.0 * speed / weight < HOP * np.sqrt(topology.diameter / weight)))
         if len(rests):
             raise ConfigError(
@@ -516,10 +518,11 @@ def moved_from_outside(config: Config) -> ExtendedPhysics:
     Walls at rest with a restitution of their own stand in `Physics.steps` alone, fixed beads at rest in the topology.
     """
     keeps = required(config.steps).integrator == "contact"
+    walls = walls_of(config)
     return ExtendedPhysics(
         impulses=keeps,
         rough=spinning(config) if keeps and config.contact.rubs else None,
-        walls=walls_of(config) if any(wall.velocity or wall.shape for wall in config.walls) else (),
+        walls=walls if any(wall.moves or wall.shape for wall in walls) else (),
         fixed=any(np.any(kind.fixed_velocity or (0.0,)) for kind in config.molecules),
     )
 

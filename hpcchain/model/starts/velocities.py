@@ -66,7 +66,7 @@ def maxwell(topology: Topology, position: np.ndarray, temperature: float, seed: 
 
 
 def require_freedom(freedom: int) -> None:
-    """Raise ConfigError where beads have no degrees of freedom beside their momentum."""
+    """Raise ConfigError where beads have no degrees of freedom besides their momentum."""
     if freedom <= 0:
         raise ConfigError(
             "initial.temperature: one bead whose momentum is zero has no temperature; give its velocity: "

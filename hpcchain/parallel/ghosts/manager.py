@@ -1,4 +1,4 @@
-"""Who owns which molecules, and who has ghosts of which: chosen between windows, as molecules move.
+"""Which rank owns which molecules, and which has ghosts of which: chosen between windows, as molecules move.
 
 Which ghosts a rank needs follows from where molecules may come to (`surroundings`), and that from their skins. That all
 stayed in them is checked at the end of every window (`violation`), and a window in which one did not is taken back.
@@ -19,9 +19,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import UNKNOWN, complete, inside_columns
 from hpcchain.model.physics.step_potentials import beyond_contact
+from hpcchain.parallel.ghosts.ghost_cells import FINEST, Balls
 from hpcchain.parallel.ghosts.migration import Migration, part_of
 from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, fitting_shell, merged, pack, unpack
-from hpcchain.parallel.ghosts.reach import FINEST, Balls
 from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings
 from hpcchain.sector.core import Options
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 CROWDED = 11.0  # windows with so many more ghosts than at first as there are beads here cost as much as a new choice
 ROUNDING = 1e-6
-NOBODY = np.zeros(0, dtype=np.int64)
+NO_MOLECULES = np.zeros(0, dtype=np.int64)
 
 
 def longer(capacity: np.ndarray) -> np.ndarray:
@@ -85,7 +85,7 @@ class GhostManager:
     owned : (k,) int64 array
         Global numbers of owned molecules, in ascending order.
     lending : Lending
-        Who holds which as ghosts.
+        Which rank holds which as ghosts.
     migration : Migration
         The sectors.
     around : Surroundings
@@ -135,10 +135,10 @@ class GhostManager:
         self.movable = sectors is None
         unknown = self.inside > 0 and bool(np.any(own.state.extra[:, L.INSIDE] == UNKNOWN))
         self._choose(self._located(self._settled(own), now), False)
-        self._tell_inside(unknown, now, window)
+        self._share_inside(unknown, now, window)
 
-    def _tell_inside(self, unknown: bool, now: tuple, window: float) -> None:
-        """Let ranks know whom ghosts are within a step of where their owners have just found it out; collective."""
+    def _share_inside(self, unknown: bool, now: tuple, window: float) -> None:
+        """Send which beads ghosts are within a step of, where their owners have just found it out; collective."""
         if self.inside:
             columns = self.ghosted.core.inside_columns
             first, columns = self.comm.maximum(np.array([float(unknown), float(columns)]))
@@ -212,10 +212,12 @@ class GhostManager:
         machine.return_freed()
 
     def _let_go(self) -> None:
-        """Forget the sector, so that there is room for the next one; what that begins with is kept."""
+        """Forget the sector, so that there is memory for the next one; what that begins with is kept."""
         ghosted = self.ghosted
         beads = ghosted.beads_of(np.flatnonzero(ghosted.ownership != L.VACANT))
-        self.earlier = Earlier(ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.closed)
+        self.earlier = Earlier(
+            ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.window.closed
+        )
         self.ghosted = self.balls = None
 
     def _own(self, now: tuple) -> MoleculeSet:
@@ -248,7 +250,7 @@ class GhostManager:
         self._give_skins(leaving, now)
         own = leaving[self.ghosted.ownership[leaving] == L.OWNED]
         inside = self.around.mark(self.balls.some(own))
-        self.around.tell()
+        self.around.exchange_marks()
         admitted = self._send_ghosts({rank: self._newly_needed(rank) for rank in self.around.neighbours})
         failed = not inside or admitted is None or not self._activate(admitted, now)
         crowd = self.crowding > CROWDED * (len(self.ghosted.owned_beads) + self.ghosted.ghosts)
@@ -261,7 +263,7 @@ class GhostManager:
         return self.ghosted.whole_chains(needed)
 
     def _activate(self, admitted: np.ndarray, now: tuple) -> bool:
-        """Give new ghosts skins, and wake beads that may touch owned ones from now on; False if lists have no room."""
+        """Give new ghosts skins, and wake beads that may touch owned ones from now on; False if lists are full."""
         self._give_skins(admitted, now)
         dormant = self.ghosted.dormant
         return self.ghosted.activate(dormant[self.around.needed_here(self._singly(dormant))], now)
@@ -278,9 +280,9 @@ class GhostManager:
 
     def _send_ghosts(self, wanted: dict) -> np.ndarray | None:
         """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here."""
-        # That is None if there was no room for one.
+        # That is None if one did not fit.
         ghosted = self.ghosted
-        beads = ghosted.beads_of(np.concatenate([NOBODY, *wanted.values()]))
+        beads = ghosted.beads_of(np.concatenate([NO_MOLECULES, *wanted.values()]))
         table = pack(ghosted.ids[beads], ghosted.state(beads), self.balls.position[beads])
         out, at = {}, 0
         for rank, rows in wanted.items():
@@ -288,7 +290,7 @@ class GhostManager:
             out[rank], at = table[at : at + size].ravel(), at + size
             self.lending.lend(rank, rows)
         received = self.comm.exchange_known(out, sorted(wanted))
-        taken, good = [NOBODY], True
+        taken, good = [NO_MOLECULES], True
         for rank in sorted(received):
             if len(received[rank]):
                 self.lending.came_from(rank)
@@ -316,7 +318,7 @@ class GhostManager:
         self.crowding += max(self.ghosted.ghosts - self.ghosts_at_first, 0)
 
     def forget_demands(self) -> None:
-        """Nobody needs full ghosts any more."""
+        """No rank needs full ghosts any more."""
         self.demanded.clear()
 
     def demand(self, wanted: list) -> None:
@@ -342,7 +344,7 @@ class GhostManager:
         skin = self.skins.of(own.molecule_ids, self._speeds_of(own))
         size = self.composition.size_of(own.molecule_ids)
         like = self.composition.prototype_of(self.composition.beads_of(own.molecule_ids))
-        balls = Balls(own.position_now, self._reach_of(like), np.cumsum(size) - size, size, skin)
+        balls = Balls(own.position_now, self._radius_of(like), np.cumsum(size) - size, size, skin)
         self.around.look_around(balls, {rank for _, rank in self.demanded}, everything)
         wanted_by = {rank: self._wanted(rank, own.molecule_ids, balls) for rank in self.around.neighbours}
         received = self.comm.exchange_known(
@@ -381,7 +383,7 @@ class GhostManager:
         """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""
         size = self.composition.size_of(held.molecule_ids)
         beads = np.flatnonzero(np.repeat(ownership == L.GHOST, size))
-        radius = self._reach_of(self.composition.prototype_of(self.composition.beads_of(held.molecule_ids)))
+        radius = self._radius_of(self.composition.prototype_of(self.composition.beads_of(held.molecule_ids)))
         balls = Balls(held.position_now, radius, beads, np.ones_like(beads), np.repeat(skins, size)[beads])
         dormant = np.zeros(len(radius), dtype=bool)
         dormant[beads] = ~self.around.needed_here(balls)
@@ -415,12 +417,12 @@ class GhostManager:
             capacity[at[stays]] = np.maximum(capacity[at[stays]], self.earlier.capacity[stays])
         return capacity
 
-    def _reach_of(self, like: np.ndarray) -> np.ndarray:
+    def _radius_of(self, like: np.ndarray) -> np.ndarray:
         """Return the radii of beads that are like these of the prototypes."""
         return 0.5 * (self.composition.prototypes.diameter[like] + self.beyond) * (1.0 + ROUNDING)
 
     def _wanted(self, rank: int, molecule_ids: np.ndarray, balls: Balls) -> np.ndarray:
-        """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""
+        """Return a mask of the owned molecules that may touch a neighbour's, or that it has requested."""
         if self.everything:
             return np.ones(len(molecule_ids), dtype=bool)
         wanted = self.around.needed_by(rank, balls) | np.isin(
@@ -439,7 +441,7 @@ class GhostManager:
 
 
 class Lending:
-    """Who holds what, since ghosts were last chosen.
+    """Which rank holds what, since ghosts were last chosen.
 
     Parameters
     ----------

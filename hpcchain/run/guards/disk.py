@@ -1,4 +1,4 @@
-"""Whether the disk has room for a run's frames, seen to before the run starts."""
+"""Whether the disk has space for a run's frames, seen to before the run starts."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ BYTES_PER_RANK = 180_000_000
 """Of a rank that has hardly a bead: the interpreter and the compiled kernels, while a start of chains grows."""
 
 BYTES_SHARED = 130_000_000
-"""Of a rank beside its own: pages of libraries, which the ranks of a node share."""
+"""Of a rank besides its own: pages of libraries, which the ranks of a node share."""
 
 BYTES_ALONE, BYTES_AMONG = 1_500, 2_100
 """Of each bead that a rank has: on one rank; on several, its own and ghosts, with the history of a window."""
@@ -75,8 +75,8 @@ to which it is looked how long their lists are."""
 CLOSE, LONGEST = 0.55, 1.2
 """Packing fraction that beads with wells come to where they condense; the longest list over the mean there."""
 
-CLOSE_SOFT, ROOM_SOFT = 0.45, 1.3
-"""The same in steps, with what longer lists have room for."""
+CLOSE_SOFT, SPARE_SOFT = 0.45, 1.3
+"""The same in steps, with what longer lists can take."""
 
 BYTES_INSIDE = 60
 """Of each bead that a bead is within the steps of a potential of: the table of them, in states, messages and files."""
@@ -224,11 +224,11 @@ def list_bytes(config: Config) -> float:
     packed = CLOSE if config.steps is None else CLOSE_SOFT
     close = max(density, packed * composition.beads / bead_volume(config.molecules)) * 4.0 / 3.0 * math.pi
     if config.steps is not None:
-        reaches = [reach_of(potential) for potential in config.potentials]
-        farthest = max([*reaches, *one.diameter[~one.soft].tolist()], default=0.0)
+        ranges = [range_of(potential) for potential in config.potentials]
+        farthest = max([*ranges, *one.diameter[~one.soft].tolist()], default=0.0)
         mean = float(np.sum(copies * one.diameter)) / composition.beads
-        reach = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
-        return 4.0 * min(ROOM_SOFT * close * reach**3, composition.beads) if farthest else 0.0
+        list_radius = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
+        return 4.0 * min(SPARE_SOFT * close * list_radius**3, composition.beads) if farthest else 0.0
     within = max((each for one in config.potentials for each in one.edges), default=0.0)
     inside = BYTES_INSIDE * min(LONGEST * close * within**3, composition.beads)
     system = System(build_box(config), composition, State.at_time_zero(*np.zeros((2, 0, 3))), physics)
@@ -240,7 +240,7 @@ def list_bytes(config: Config) -> float:
     return inside + 4.0 * float(np.sum(copies * np.minimum(capacity, composition.beads))) / composition.beads
 
 
-def reach_of(potential: PotentialSection) -> float:
+def range_of(potential: PotentialSection) -> float:
     """Return how far a potential of pairs acts, 0 of others [length]."""
     if potential.cutoff is not None:
         return math.inf if potential.cutoff == "none" else float(potential.cutoff)

@@ -29,7 +29,7 @@ class Signals:
     saves : int
         How often a checkpoint in passing has been asked for, of this rank or, as far as it knows, of any.
     listen : callable, optional
-        Called with this before each look: takes in what others tell of their signals (`pass_on`).
+        Called with this before each look: takes in what others send of their signals (`pass_on`).
     """
 
     def __init__(self) -> None:

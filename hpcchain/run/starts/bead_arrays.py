@@ -123,7 +123,7 @@ class Beads:
         cut = self.bonds[images.any(axis=1)]
         if len(cut):
             length = np.linalg.norm(bond_vectors(self.position, cut), axis=1)
-            self.tell(
+            self.caution(
                 f"position: {len(cut)} of the bonds reach across periodic sides; molecules are made whole by nearest "
                 f"images, by which the longest of these bonds is {length.max():.6g} "
                 f"({self.pair(*cut[np.argmax(length)])})"
@@ -210,7 +210,7 @@ class Beads:
             else:
                 found.append(Kind(kind, high - low, low, high))
         if self._difference > TOLERANCE:
-            self.tell(
+            self.caution(
                 f"bonds, diameter, mass: molecules that differ by less than {ALIKE:g} relative, here by up to "
                 f"{self._difference:.2g}, are one kind with the numbers of its first; beads are put on its bonds"
             )
@@ -247,14 +247,14 @@ class Beads:
                 raise ConfigError(f"{self.source}: position: {error}") from None
             if self._put:
                 moved = float(np.linalg.norm(position - self.position, axis=1).max())
-                self.tell(f"position: beads are put on their bonds; they move by up to {moved:.2g}")
+                self.caution(f"position: beads are put on their bonds; they move by up to {moved:.2g}")
         if velocity is not None:
             typical = float(np.einsum("ik,ik->i", velocity, velocity).mean())
             if not self._put:
                 check_rates(self.source, topology, self.position, velocity, np.arange(len(position)), typical, ALIKE)
             if np.any(stretching(topology, position, velocity, typical, TOLERANCE)[1] > 0.0):
                 given, velocity = velocity, project_velocities(topology, position, velocity)
-                self._tell_of_velocities(topology.mass, given, velocity)
+                self._caution_of_velocities(topology.mass, given, velocity)
         if position is self.position and velocity is self.velocity:
             return config
         molecules, first = [], 0
@@ -265,16 +265,16 @@ class Beads:
             first = own.stop
         return replace(config, molecules=tuple(molecules))
 
-    def _tell_of_velocities(
+    def _caution_of_velocities(
         self, mass: NDArray[np.float64], given: NDArray[np.float64], velocity: NDArray[np.float64]
     ) -> None:
         """Say what was taken out of the velocities."""
         if not self._put:
-            self.tell(f"velocity: is made to keep the bonds' lengths, which it does to {ALIKE:g} of the speed")
+            self.caution(f"velocity: is made to keep the bonds' lengths, which it does to {ALIKE:g} of the speed")
             return
         before, after = (float(mass @ np.sum(each**2, axis=1)) for each in (given, velocity))
         share = 1.0 - after / before
-        self.tell(f"velocity: what would stretch bonds is taken out, {100.0 * share:.3g} % of the kinetic energy")
+        self.caution(f"velocity: what would stretch bonds is taken out, {100.0 * share:.3g} % of the kinetic energy")
 
     def _bounds(self, molecule: ArrayLike | None) -> list[int]:
         """Return where molecules begin, and the end of the last."""
@@ -319,7 +319,7 @@ class Beads:
         table = {**kind.table, "count": count, "positions": self.position[own].tolist()}
         return table if self.velocity is None else {**table, "velocities": self.velocity[own].tolist()}
 
-    def tell(self, text: str) -> None:
+    def caution(self, text: str) -> None:
         """Say in the log, once and not on every rank, what becomes of arrays."""
         if launched()[1] == 0:
             LOG.warning("%s: %s", self.source, text)

@@ -70,7 +70,7 @@ CALM = 60.0  # contacts of a bead in a thermal time, up to which nothing is near
 LONGEST_STEP = 0.25  # of a thermal time: with longer ones molecules turn too far in a step for growth to get on
 WALLS_PER_CONTACT = 400
 STALLED_CONTACTS, STALLED_PACE = 200_000, 40_000.0  # contacts that come at a pace of so many a bead and slice: a jam
-SLOW_SECONDS, SLOW_SHARE = 15.0, 0.05  # wall time of a slice that is told of, and share of the most contacts by then
+SLOW_SECONDS, SLOW_SHARE = 15.0, 0.05  # wall time of a slice that is reported, and share of the most contacts by then
 
 
 class Jammed(ConfigError):
@@ -253,7 +253,7 @@ class Moving(NamedTuple):
     velocity: NDArray[np.float64]
 
 
-def tell_of_another(error: ConfigError, which: str) -> None:
+def log_another(error: ConfigError, which: str) -> None:
     """Log that a placement did not grow and another is tried: what to change stands in the last one's error."""
     what = f"the beads jam at {error.size:.3g} of their diameters" if isinstance(error, Jammed) else error
     LOG.info("growing the start: %s; trying %s", what, which)
@@ -303,7 +303,7 @@ class Growth:
                     raise
                 if draw + 1 == PLACEMENTS:
                     return self._past_crossing(error)
-                tell_of_another(error, f"another placement{', rods parallel' if rods else ''}")
+                log_another(error, f"another placement{', rods parallel' if rods else ''}")
         return self._drawn_and_grown(first, rods, kept)
 
     def from_places(self, position: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -344,11 +344,11 @@ class Growth:
         """
         size, packing = crossing_size(self._topology), packing_of(self._config, self._box, self._topology)
         at_crossing = isinstance(error, Jammed) and error.size <= JAMMED_CROSSING * size
-        with_room = isinstance(error, Jammed) and packing * error.size**3 < LOOSEST_JAM
+        with_gaps = isinstance(error, Jammed) and packing * error.size**3 < LOOSEST_JAM
         may_be_placed = 0.0 < JAMMED_CROSSING * size < 1.0 and packing * (BEYOND_CROSSING * size) ** 3 <= DENSEST_PLACED
-        if not (may_be_placed and (at_crossing or with_room)):
+        if not (may_be_placed and (at_crossing or with_gaps)):
             raise error
-        tell_of_another(error, "the last placement, of beads so large that bonds do not cross")
+        log_another(error, "the last placement, of beads so large that bonds do not cross")
         try:
             return self._drawn_and_grown(PLACEMENTS, False, None)
         except Jammed:
@@ -423,7 +423,7 @@ class Growth:
             stage = replace(stage, slice=stage.slice + 1)
             if contacts * unit < CALM * length:
                 stage, calm = replace(stage, calm=stage.slice), now
-            self._tell(stage.size)
+            self._report(stage.size)
             if self._keep is not None and self._comm.any(self._keep.due()):
                 self._kept(stage, now, calm)
         return now.position
@@ -436,7 +436,7 @@ class Growth:
         self._keep.save(GrowthState(asdict(stage) | {"size": stage.size}, *now, *calm))
         return f"{what}, at {stage.size:.3f} of full size, which is kept in {self._keep.path}: {then}"
 
-    def _tell(self, size: float) -> None:
+    def _report(self, size: float) -> None:
         if self._progress is not None:
             self._progress(size)
 
@@ -452,7 +452,7 @@ class Growth:
         stall = Stall(beads, length)
 
         def enough(most: float) -> bool:
-            self._tell(min(scale + rate * max(engine.time, 0.0), 1.0))
+            self._report(min(scale + rate * max(engine.time, 0.0), 1.0))
             return notice.look(engine) > most or stall.look(engine) or self._stopped()
 
         while True:
@@ -536,7 +536,7 @@ class Stall:
 
 
 class SlowSlice:
-    """Tells the user, once, that a slice from a size `scale` takes long in which `most` contacts are allowed."""
+    """Warns the user, once, that a slice from a size `scale` takes long in which `most` contacts are allowed."""
 
     def __init__(self, scale: float, most: float) -> None:
         self._scale, self._most = scale, most

@@ -1,4 +1,4 @@
-"""The input that a checkpoint carries: read as any other, and compared with the system that is stored beside it."""
+"""The input that a checkpoint carries: read as any other, and compared with the system that is stored with it."""
 
 from __future__ import annotations
 

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain.config.keys.key import required
+from hpcchain.config.keys.schema import read_sections
+from hpcchain.config.keys.sections import MoleculeSection
 from hpcchain.config.keys.values import Wrong, shown
-from hpcchain.config.load import config_from_table, named, read_molecules
+from hpcchain.config.load import config_from_table, finish, named
 from hpcchain.errors import ConfigError
 from hpcchain.io.tools.configurations import ROUNDED, SINGLE, format_of, read_configuration
 from hpcchain.model.starts.constraints import bond_vectors
@@ -27,7 +29,7 @@ from hpcchain.run.starts.starting import start_system
 from hpcchain.run.starts.user_system import OF_ALL, OF_BEADS, box_of
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config, MoleculeSection
+    from hpcchain.config.keys.sections import Config
     from hpcchain.io.tools.configurations import Configuration
     from hpcchain.model.system import Box, System
     from hpcchain.parallel.comm import Single, World
@@ -152,7 +154,7 @@ def of_own_molecules(
 
 
 def require_bonds(beads: Beads, box: Box) -> None:
-    """Raise ConfigError where a bond is longer than half a periodic side; tell of one much longer than others."""
+    """Raise ConfigError where a bond is longer than half a periodic side; the log names one much longer than others."""
     length = np.linalg.norm(bond_vectors(beads.position, beads.bonds), axis=1)
     if not len(length):
         return
@@ -162,7 +164,7 @@ def require_bonds(beads: Beads, box: Box) -> None:
         raise ConfigError(f"{beads.source}: bonds: {what}, more than half the periodic side {side:.6g}; mend the file")
     middle = float(np.median(length))
     if length[at] > LONG * middle:
-        beads.tell(f"bonds: {what}, {length[at] / middle:.3g} times the median; is it one?")
+        beads.caution(f"bonds: {what}, {length[at] / middle:.3g} times the median; is it one?")
 
 
 def of_given_molecules(
@@ -170,7 +172,7 @@ def of_given_molecules(
 ) -> Found:
     """Return what `found_in` does where the input's [[molecule]] tables say what molecules are."""
     try:
-        sections = read_molecules(kinds, "explicit")
+        sections = [finish(kind, f"molecule[{i}]") for i, kind in enumerate(read_sections(MoleculeSection, kinds))]
     except Wrong as wrong:
         raise ConfigError(f"{name}: {wrong}") from None
     if source.bond_length is not None:

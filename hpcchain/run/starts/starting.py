@@ -68,7 +68,7 @@ def on_root(mpi: Communicator | None, action: Callable[[], Found]) -> Found:
 
 
 def try_steps(config: Config, trust: bool = False, source: Path | str | None = None) -> None:
-    """Raise ConfigError where the engine of steps finds no room for its lists, or cannot run a user's own potential.
+    """Raise ConfigError where a box is too short for lists of steps, or a user's own potential cannot run.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def try_steps(config: Config, trust: bool = False, source: Path | str | None = N
     """
     beads = sum(kind.beads for kind in config.molecules)
     if config.run.engine == "steps" and beads and short_of_memory(BYTES_PER_RANK + BYTES_WHOLE * beads) is None:
-        from hpcchain.steps.engine import require_room  # kernels that other runs need not load
+        from hpcchain.steps.skin import require_wide_box  # kernels that other runs need not load
 
-        require_room(config)
+        require_wide_box(config)
     steps = stepping(config)
     modules = steps.modules if steps else []
     if modules:

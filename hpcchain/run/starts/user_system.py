@@ -111,7 +111,7 @@ class System:
         table["box"] = {"size": size, "origin": corner, "boundary": plain(boundary)}
         table["initial"] = {"method": "explicit", **named("initial", table)}
         table["run"] = {"end_time": 0.0, **named("run", table)}
-        with told_in_python():
+        with named_in_python():
             beads.make_whole(box_of(SOURCE, table))
             beads.set_lengths(bond_length, tolerance, of_all.get("rigid") is not False)
             table["molecule"] = [each | of_all for each in beads.kinds(molecule)]
@@ -136,7 +136,7 @@ class System:
 
 
 @contextmanager
-def told_in_python() -> Iterator[None]:
+def named_in_python() -> Iterator[None]:
     """Raise ConfigErrors of what arrays make with the names that Python gives to keys of the input."""
     try:
         yield
@@ -156,7 +156,7 @@ def in_python(text: str) -> str:
 
 
 def read_only(array: NDArray[Entry]) -> NDArray[Entry]:
-    """Return an array that nobody can write to: it is a copy, and changing it would change nothing else."""
+    """Return an array that cannot be written to: it is a copy, and changing it would change nothing else."""
     array.flags.writeable = False
     return array
 

@@ -1,4 +1,4 @@
-"""Carry out a contact: bring its sides to its time, ask the law, apply what it answers, start new segments.
+"""Carry out a contact: bring its sides to its time, call the law, apply what it returns, start new segments.
 
 A side is a molecule, a stretch of a long chain (`stretch_sides`), or a wall. What else touches at the same instant is
 resolved with it (`together`). Two single beads by themselves, or one and a wall, are left to `meet_alone`.
@@ -47,17 +47,17 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
     -------
     status : int
         MET; BACK where parts of long chains have to go back first (`speculation.rollback`); FULL where a table of those
-        inside has no room; ALONE where single beads are by themselves, and nothing was done: one code, `meet_alone`,
+        inside is full; ALONE where single beads are by themselves, and nothing was done: one code, `meet_alone`,
         does them all.
     members : int
         How many entries of `group` took part, but for those below 0; `renewed` has the rows with new segments.
     """
     if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
         i, partner = partner, i
-    nobody = np.int64(0)
+    none = np.int64(0)
     known, a, b, one = _bring_two(s, i, partner, ticks, remainder, depth)
     if not known:
-        return BACK, nobody
+        return BACK, none
     rate, distance = direction(s, i, partner, a, b)
     border = met(s, i, partner, distance)
     if crowded and border == HARD and not _meets_alone(s, partner, s.extended):
@@ -68,10 +68,10 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
             if status == AGAIN:
                 known, a, b, one = bring_stretches(s, i, partner, ticks, remainder, depth)
                 if not known:
-                    return BACK, nobody
+                    return BACK, none
         rate, distance = direction(s, i, partner, a, b)
     if _is_single(s, a) and (b.row < 0 or _is_single(s, b)):
-        return ALONE, nobody
+        return ALONE, none
     members = _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, remainder)
     _begin(s, a, b, one, ticks, remainder, depth)
     return MET, members

@@ -76,8 +76,8 @@ def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
     Returns
     -------
     int
-        KNOWN; in windows WAITING, where a ghost's part waits for its owner, who will tell, or GONE_BEYOND, where parts
-        have begun segments after the event: they are asked to go back.
+        KNOWN; in windows WAITING, where a ghost's part waits for what its owner sends, or GONE_BEYOND, where parts
+        have begun segments after the event: they are requested to go back.
     """
     status = KNOWN
     if s.stretched is not None:

@@ -106,7 +106,7 @@ def refresh_touched(s, base):
             search_molecule(s, m)
             schedule_molecule(s, m, base)
     s.scalars[L.SCALAR_ROLLED_BACK] = 0
-    s.par[L.NOW], s.par[L.NOW_REM] = now, now_rem  # the event at hand may ask for more searches
+    s.par[L.NOW], s.par[L.NOW_REM] = now, now_rem  # the event at hand may need more searches
     return status
 
 

@@ -1,15 +1,15 @@
-"""Room for series in a sector without windows: as much as the orders of the series at hand ask for.
+"""Space for series in a sector without windows: as much as the orders of the series at hand need.
 
 A molecule of n beads whose series have order k needs a block of n curve(k) floats (`workspace.curve`), in units of
 four. When its next series need another number of units it lets its block go and takes another: one that was let go of
-(`free_blocks`: `free_series` by the number of units) and is as long, or has room for at most LONGER orders more, else
-the rest of `series`, else a part of a longer one. How long its block is is in `series_room`. Which orders are asked for
-most changes from time to time: what is taken whole, if a little too long, can be let go of whole, while of one that is
-cut a part too short for anybody is left over.
+(`free_blocks`: `free_series` by the number of units) and is as long, or fits at most LONGER orders more, else
+the rest of `series`, else a part of a longer one. How long its block is is in `series_units`. Which orders are
+needed most changes from time to time: what is taken whole, if too long, can be let go of whole, while of one that
+is cut a part too short for anybody is left over.
 
 When the rest of `series` may not do for one more event, `loop.advance` returns, and all blocks are moved together, in
-another array if that leaves too little room (`Core.pack_series`). In windows, where closed segments and ghosts have no
-series as yet, and where packing would save nothing, each molecule has room for the highest order: `free_series` has no
+another array if that leaves too little space (`Core.pack_series`). In windows, where closed segments and ghosts have no
+series as yet, and where packing would save nothing, each molecule has space for the highest order: `free_series` has no
 entries then.
 """
 
@@ -43,18 +43,18 @@ def _reserve(s, m, order):
     needed = units_for(beads, order)
     begin = s.mol[m, L.MOL_SERIES]
     if begin >= 0:
-        had = np.int64(s.series_room[m])
+        had = np.int64(s.series_units[m])
         if had == needed:
             return
         let_go(s.series, s.free_series, W.UNIT * begin, had)
-    room = needed
+    length = needed
     for higher in range(order, min(order + LONGER, W.KMAX) + 1):
         units = units_for(beads, higher)
         if s.free_series[units] >= 0:
-            room = units
+            length = units
             break
-    s.series_room[m] = room
-    s.mol[m, L.MOL_SERIES] = _take(s, room) // W.UNIT
+    s.series_units[m] = length
+    s.mol[m, L.MOL_SERIES] = _take(s, length) // W.UNIT
 
 
 @kernel
@@ -95,7 +95,7 @@ def close_gaps(s, sequence, at):
         m = sequence[k]
         begin = W.UNIT * s.mol[m, L.MOL_SERIES]
         units = units_for(s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_ORDER])
-        s.series_room[m] = units
+        s.series_units[m] = units
         size = W.UNIT * units
         if begin != at:
             for x in range(size):
@@ -118,7 +118,7 @@ def move_series(s, series, at, highest):
     at : int
         Where in it the first one begins.
     highest : bool
-        Whether each is to have room for the highest order.
+        Whether each is to have space for the highest order.
     """
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
@@ -129,7 +129,7 @@ def move_series(s, series, at, highest):
         for k in range(beads * size):
             series[at + k] = s.series[begin + k]
         s.mol[m, L.MOL_SERIES] = at // W.UNIT
-        s.series_room[m] = units_for(beads, s.mol[m, L.MOL_ORDER])
-        at += beads * W.CURVE if highest else W.UNIT * s.series_room[m]
+        s.series_units[m] = units_for(beads, s.mol[m, L.MOL_ORDER])
+        at += beads * W.CURVE if highest else W.UNIT * s.series_units[m]
     s.scalars[L.SCALAR_SERIES_END] = at
     s.scalars[L.SCALAR_OUT_OF_ROWS] = 0

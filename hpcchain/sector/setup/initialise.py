@@ -72,7 +72,7 @@ def start(s):
         if s.stretched is not None and is_part(s, m):
             if s.mol[m, L.MOL_ORDER] != 0:
                 resume_part(s, m)
-            elif s.block[m, L.BLOCK_BEFORE] < 0:
+            elif s.chain_block[m, L.BLOCK_BEFORE] < 0:
                 begin_chain(s, m)
         else:
             begin(s, m)
@@ -98,7 +98,7 @@ def search_all(s, base):
 
 @kernel
 def find_inside(s, extended):
-    """Fill the tables of owned beads of which nobody knows yet whom they are within a step of, by the lists.
+    """Fill the tables of owned beads of which it is not known yet which they are within a step of, by the lists.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def find_inside(s, extended):
     Returns
     -------
     bool
-        Whether a table has no room; it is then as before.
+        Whether a table is full; it is then as before.
     """
     if extended is not None:
         if s.par[L.STEP_POTENTIALS] == 0.0:
@@ -128,7 +128,7 @@ def find_inside(s, extended):
 
 @kernel
 def _fill(s, i):
-    """Fill bead i's table; return whether there was room."""
+    """Fill bead i's table; return whether all fit."""
     first = np.int64(s.lists[i, L.LIST_FIRST])
     for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
         if not _note(s, i, np.int64(s.neighbour[e])):
@@ -141,7 +141,7 @@ def _fill(s, i):
 
 @kernel
 def _note(s, i, j):
-    """Write bead j into bead i's table if it is within a step of their potential; return whether there was room.
+    """Write bead j into bead i's table if it is within a step of their potential; return whether all fit.
 
     No bridge is there at the start. Two fixed beads have no potential energy: nothing of theirs ever changes, or what
     moves them does work that no event counts.

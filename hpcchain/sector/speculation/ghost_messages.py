@@ -1,4 +1,4 @@
-"""What ranks tell each other in a window: the new segments of molecules that others hold as ghosts.
+"""What ranks send each other in a window: the new segments of molecules that others hold as ghosts.
 
 A message is a row of float64 entries, one per molecule that has changed since its owner last sent it:
 
@@ -10,7 +10,7 @@ numbers (MOST_MEMBERS), a number for the receiver's notes, and per bead position
 what was left of its last contact, the bounds of its acceleration and speed, and its row of `extra` where the run has
 any. Series are not sent: they are a function of the start (docs/theory/numerics.md, Rounding and reproducible bits),
 and made when something comes near enough. Those of parts of long chains do not follow from it, and are sent
-(`pack_part` and what stands beside it).
+(`pack_part` and what stands with it).
 
 The receiver keeps the segments as the ghost's `owner_history`. A ghost whose segments so far are those of its owner
 does next what that history says, unless something here hits it before. Then it goes its own way, until its owner has
@@ -40,6 +40,7 @@ from hpcchain.layout.segment_bits import (
     start_depth,
     struck,
 )
+from hpcchain.sector.prefetch import prefetch_touched
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.segments.new_segment import schedule_history
@@ -61,6 +62,7 @@ def changed(s, lent, rows):
     """
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        prefetch_touched(s, k)
         m = s.touched[k]
         if lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0:
             rows[count] = m
@@ -213,6 +215,7 @@ def unsent(s, lent):
     """Return how many of the molecules that are lent have changed since their holders were sent their segments."""
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        prefetch_touched(s, k)
         m = s.touched[k]
         count += lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0
     return count
@@ -245,7 +248,7 @@ def receive(s, message, row_of, wanted, base):
     Parameters
     ----------
     s : Sector
-        With room in `owner_history` and `owner_history_at` (`longest_history`).
+        With space in `owner_history` and `owner_history_at` (`longest_history`).
     message : (n,) float64 array
     row_of : (k, 2) int64 array
         Local rows of molecules by global number (`id_table`).
@@ -452,6 +455,7 @@ def count_mismatched(s):
     """Return how many ghosts are not what their owners have sent."""
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        prefetch_touched(s, k)
         m = s.touched[k]
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             continue

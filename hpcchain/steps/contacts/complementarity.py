@@ -19,7 +19,7 @@ from hpcchain.errors import StepError
 MOST_NEWTON, MOST_SWEEPS, HALVINGS, MOST_LINEAR = 60, 20000, 40, 20
 """Newton steps, sweeps, halvings of a step at most; linear problems at most that a problem is solved by."""
 DEPENDENT = 1e-11
-"""What is left of a row's diagonal beside the active ones, from which on it counts as one of their sums."""
+"""What is left of a row's diagonal besides the active ones, from which on it counts as one of their sums."""
 ENOUGH, ROUNDING = 30, 8.0 * float(np.finfo(np.float64).eps)
 """Newton steps after which what is left may be rounding; how much that is, relative to the sizes that are summed."""
 MOST_BLOWS, BLOWS = 10_000, 100

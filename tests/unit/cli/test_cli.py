@@ -189,7 +189,7 @@ sys.exit(console.run(action))
         ([(0, 0), (0, 1)], 1),
     ],
 )
-def test_who_speaks_for_all(outcomes, spokesman):
+def test_which_rank_speaks_for_all(outcomes, spokesman):
     assert console.decide(outcomes) == spokesman
 
 
@@ -302,7 +302,7 @@ def test_check_prints_what_is_written_and_what_follows(capsys, tmp_path):
     assert whole["molecule"][0]["diameter"] == 1.0 and whole["output"]["frame_every"] == 1.0
 
 
-def test_check_tells_the_packing_fraction(capsys, tmp_path):
+def test_check_gives_the_packing_fraction(capsys, tmp_path):
     path = tmp_path / "input.toml"
     path.write_text(template.templates()["rods"])
     assert main(["check", str(path)]) == 0
@@ -318,7 +318,7 @@ def test_check_tells_the_packing_fraction(capsys, tmp_path):
     assert "packing" not in capsys.readouterr().out.partition("[initial]")[2]
 
 
-def test_check_tells_how_wide_sectors_of_long_chains_should_be(capsys, tmp_path):
+def test_check_says_how_wide_sectors_of_long_chains_should_be(capsys, tmp_path):
     path = tmp_path / "input.toml"
     path.write_text(template.templates()["long-chains"])
     assert main(["check", str(path)]) == 0

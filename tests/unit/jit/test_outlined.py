@@ -147,7 +147,7 @@ def test_a_caller_contains_what_is_not_apart_only(folder):
 
 
 def test_a_second_process_compiles_nothing(folder):
-    """A kernel from the cache finds what it names, though nobody in that process has called it."""
+    """A kernel from the cache finds what it names, though nothing in that process has called it."""
     assert called(folder, "outer") == (float(OUTER).hex(), [0, 0, 0, 0])
 
 

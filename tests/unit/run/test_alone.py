@@ -80,7 +80,7 @@ def test_the_root_that_works_by_itself_gives_signs_of_life():
 
 
 def test_a_pipe_is_left_to_the_run(tmp_path):
-    """Who reads it takes away what is in it; nobody writes here, so that reading would not end."""
+    """A reader takes away what is in it; no process writes here, so that reading would not end."""
     os.mkfifo(tmp_path / "pipe")
     assert given_input(tmp_path / "pipe", ()) is None
 

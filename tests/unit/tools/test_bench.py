@@ -1,4 +1,4 @@
-"""The benchmark's rows: a case is run, memory is by bead; large cases only where named; what others are told."""
+"""The benchmark's rows: a case is run, memory is by bead; large cases only where named; what others are given."""
 
 import importlib
 import runpy
@@ -72,7 +72,7 @@ def test_programs_that_are_not_installed_are_left_out(peers, monkeypatch, tool, 
     assert capsys.readouterr().out.count("– | –") == 3
 
 
-def test_bonds_and_steps_are_told(peers, tmp_path, monkeypatch):
+def test_bonds_and_steps_are_given(peers, tmp_path, monkeypatch):
     """LAMMPS: a bond between all neighbours of a chain and between no others; monomers: no word of bonds."""
     monkeypatch.setattr("shutil.which", lambda _: "/bin/true")
     assert peers.lammps(tmp_path, chain_in_a_box(), 77)

@@ -1,4 +1,4 @@
-"""Series take the room that their orders ask for: blocks never overlap, none is lost, and nothing else changes."""
+"""Series take the space that their orders ask for: blocks never overlap, none is lost, and nothing else changes."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ LONGEST, END = 6, 0.3
 pytestmark = pytest.mark.engine
 
 
-def rooms_for(beads, order):
+def lengths_for(beads, order):
     """Return how many units a molecule may have for series of an order."""
     return [units_for(beads, k) for k in range(order, min(order + LONGER, W.KMAX) + 1)]
 
@@ -45,8 +45,8 @@ def blocks(s):
     """Return (begin, end) of all blocks of `series`, those of molecules and the free ones."""
     found = []
     for m in np.flatnonzero(s.mol[:, L.MOL_SOLVER] != L.BALLISTIC):
-        assert int(s.series_room[m]) in rooms_for(int(s.mol[m, L.MOL_BEADS]), int(s.mol[m, L.MOL_ORDER]))
-        found.append((W.UNIT * int(s.mol[m, L.MOL_SERIES]), W.UNIT * int(s.series_room[m])))
+        assert int(s.series_units[m]) in lengths_for(int(s.mol[m, L.MOL_BEADS]), int(s.mol[m, L.MOL_ORDER]))
+        found.append((W.UNIT * int(s.mol[m, L.MOL_SERIES]), W.UNIT * int(s.series_units[m])))
     for units, begin in enumerate(s.free_series):
         while begin >= 0:
             found.append((int(begin), W.UNIT * units))
@@ -64,17 +64,17 @@ def system(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(system):
-    """Return engines with packed series, and with room for the highest orders, after the same run."""
-    roomy = Engine(system)
+    """Return engines with packed series, and with space for the highest orders, after the same run."""
+    wide = Engine(system)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(core, "LEAST_PACKED", 0)
         packed = Engine(system)
-    for engine in (packed, roomy):
+    for engine in (packed, wide):
         engine.advance(END)
-    return packed, roomy
+    return packed, wide
 
 
-def test_blocks_are_hardly_longer_than_orders_ask_for_and_fill_the_room_without_overlap(runs):
+def test_blocks_are_hardly_longer_than_orders_ask_for_and_fill_the_space_without_overlap(runs):
     s = runs[0].sector
     assert_sound(s)
     assert np.any(s.free_series >= 0)
@@ -96,16 +96,16 @@ def assert_sound(s):
             assert series_begin(s.mol, s.segment, i) == W.UNIT * s.mol[k, L.MOL_SERIES] + b * size
 
 
-def test_bits_are_those_with_room_for_the_highest_orders(runs):
-    packed, roomy = runs
-    assert len(roomy.sector.free_series) == 0 and len(packed.sector.series) < 0.95 * len(roomy.sector.series)
-    assert packed.counters == roomy.counters and packed.counters["contacts"] > 300
-    assert [a.tobytes() for a in frame_of(packed, END)] == [a.tobytes() for a in frame_of(roomy, END)]
+def test_bits_are_those_with_space_for_the_highest_orders(runs):
+    packed, wide = runs
+    assert len(wide.sector.free_series) == 0 and len(packed.sector.series) < 0.95 * len(wide.sector.series)
+    assert packed.counters == wide.counters and packed.counters["contacts"] > 300
+    assert [a.tobytes() for a in frame_of(packed, END)] == [a.tobytes() for a in frame_of(wide, END)]
 
 
 @pytest.mark.parametrize("few", [0, 10**9], ids=["as of many", "as of few"])
 @pytest.mark.parametrize(("spare", "least"), [(10**9, 1), (50, 10**9)], ids=["another array", "the same"])
-def test_series_are_moved_where_the_room_ends_and_no_bit_changes(system, runs, few, spare, least):
+def test_series_are_moved_where_the_space_ends_and_no_bit_changes(system, runs, few, spare, least):
     """With little to spare blocks are let go, split, and moved many times over, in another array or in the same."""
     moved = []
     with pytest.MonkeyPatch.context() as patch:
@@ -122,7 +122,7 @@ def test_series_are_moved_where_the_room_ends_and_no_bit_changes(system, runs, f
     assert [a.tobytes() for a in frame_of(engine, END)] == [a.tobytes() for a in frame_of(runs[1], END)]
 
 
-def test_high_orders_everywhere_have_room_for_the_highest():
+def test_high_orders_everywhere_have_space_for_the_highest():
     """Where packing saves nothing each molecule has a place of its own, as in windows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(core, "LEAST_PACKED", 0)

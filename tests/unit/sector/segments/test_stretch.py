@@ -48,12 +48,12 @@ def test_contacts_are_those_of_whole_chains(name):
     end = 1.5
     for engine in (whole, parts):
         assert engine.advance(end)
-    told, found = whole.drain_events(), parts.drain_events()
-    assert len(told) > ENOUGH and len(found) == len(told)
-    np.testing.assert_array_equal(found["bead"], told["bead"])
-    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found["impulse"], told["impulse"], rtol=0, atol=1e-7)
-    scale = np.abs(told["impulse"]).sum() * SIDE
+    of_whole, found = whole.drain_events(), parts.drain_events()
+    assert len(of_whole) > ENOUGH and len(found) == len(of_whole)
+    np.testing.assert_array_equal(found["bead"], of_whole["bead"])
+    np.testing.assert_allclose(found["time"], of_whole["time"], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found["impulse"], of_whole["impulse"], rtol=0, atol=1e-7)
+    scale = np.abs(of_whole["impulse"]).sum() * SIDE
     assert abs(parts.virial - whole.virial) * whole.quantum < 1e-9 * scale
     tensors = np.array(parts.virial_tensor) - np.array(whole.virial_tensor)
     assert np.abs(tensors).max() * whole.quantum < 1e-9 * scale
@@ -88,10 +88,10 @@ def test_fewer_beads_get_new_segments():
 def test_growing_beads():
     system = crowd(4)
     pair = [Engine(one, log_events=True, growth=(0.8, 0.1)) for one in (system, in_parts(system))]
-    told, found = (engine.advance(1.2) and engine.drain_events() for engine in pair)
-    assert len(told) > ENOUGH
-    np.testing.assert_array_equal(found["bead"], told["bead"])
-    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
+    of_whole, found = (engine.advance(1.2) and engine.drain_events() for engine in pair)
+    assert len(of_whole) > ENOUGH
+    np.testing.assert_array_equal(found["bead"], of_whole["bead"])
+    np.testing.assert_allclose(found["time"], of_whole["time"], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("stops", [(0.3,), (0.11, 0.62, 0.97)])
@@ -124,7 +124,7 @@ def test_parts(beads):
     assert sizes.sum() == beads and (sizes[:-1] == 16).all() and 8 <= sizes[-1] <= 23
 
 
-def test_there_is_room_for_a_whole_chain_and_another():
+def test_there_is_space_for_a_whole_chain_and_another():
     """Where all parts end at once, all are moved together; a contact of two of its beads has scratch for all."""
     n = 3200
     x = np.column_stack([np.arange(n), np.zeros((n, 2))])
@@ -146,12 +146,12 @@ def test_rows_of_parts():
     for m in range(len(s.mol)):
         ids = engine.ids[s.mol[m, L.MOL_FIRST] :][: s.mol[m, L.MOL_BEADS]]
         assert (np.diff(ids) == 1).all()
-        behind = s.block[m, L.BLOCK_BEHIND]
+        behind = s.chain_block[m, L.BLOCK_BEHIND]
         if behind >= 0:
-            assert s.block[behind, L.BLOCK_BEFORE] == m
+            assert s.chain_block[behind, L.BLOCK_BEFORE] == m
             assert engine.ids[s.mol[behind, L.MOL_FIRST]] == ids[-1] + 1
-            assert s.block[behind, L.BLOCK_CHAIN] == s.block[m, L.BLOCK_CHAIN]
-            assert s.block[behind, L.BLOCK_PLACE] == s.block[m, L.BLOCK_PLACE] + 1
+            assert s.chain_block[behind, L.BLOCK_CHAIN] == s.chain_block[m, L.BLOCK_CHAIN]
+            assert s.chain_block[behind, L.BLOCK_PLACE] == s.chain_block[m, L.BLOCK_PLACE] + 1
     assert sorted(s.centre[:, L.CENTRE_MASS]) == pytest.approx(
         sorted([system.topology.mass[:130].sum(), system.topology.mass[160:261].sum()])
     )
@@ -175,9 +175,9 @@ def test_a_straight_chain_is_moved_as_a_whole(hit):
         engine = Engine(one, log_events=True)
         assert engine.advance(4.0)
         found.append((engine.drain_events(), *figures(one, engine, 4.0)))
-    (told, energy, momentum, _, place), (events, *others) = found
-    assert len(told) == len(events) == 1
-    np.testing.assert_allclose(events["impulse"], told["impulse"], rtol=1e-12)
+    (of_whole, energy, momentum, _, place), (events, *others) = found
+    assert len(of_whole) == len(events) == 1
+    np.testing.assert_allclose(events["impulse"], of_whole["impulse"], rtol=1e-12)
     assert others[0] == pytest.approx(energy, rel=1e-13)
     np.testing.assert_allclose(others[1], momentum, rtol=0, atol=1e-13)
     np.testing.assert_allclose(others[3], place, rtol=0, atol=1e-9)

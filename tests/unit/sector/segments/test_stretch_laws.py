@@ -115,13 +115,13 @@ def test_events_are_those_of_whole_chains(name):
     whole, parts = (Engine(one, log_events=True) for one in (system, in_parts(system)))
     for engine in (whole, parts):
         assert engine.advance(end)
-    told, found = whole.drain_events(), parts.drain_events()
-    assert len(told) > ENOUGH and len(found) == len(told)
-    np.testing.assert_array_equal(found["bead"], told["bead"])
-    np.testing.assert_array_equal(found["kind"], told["kind"])
-    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-8)
-    np.testing.assert_allclose(found["impulse"], told["impulse"], rtol=0, atol=1e-6)
-    scale = np.abs(told["impulse"]).sum()
+    of_whole, found = whole.drain_events(), parts.drain_events()
+    assert len(of_whole) > ENOUGH and len(found) == len(of_whole)
+    np.testing.assert_array_equal(found["bead"], of_whole["bead"])
+    np.testing.assert_array_equal(found["kind"], of_whole["kind"])
+    np.testing.assert_allclose(found["time"], of_whole["time"], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found["impulse"], of_whole["impulse"], rtol=0, atol=1e-6)
+    scale = np.abs(of_whole["impulse"]).sum()
     assert abs(parts.virial - whole.virial) * whole.quantum < 1e-8 * scale * SIDE
     tensors = np.array(parts.virial_tensor) - np.array(whole.virial_tensor)
     assert np.abs(tensors).max() * whole.quantum < 1e-8 * scale * SIDE
@@ -176,15 +176,15 @@ def test_what_falls_freely_moves_as_without_gravity():
     end = 1.0
     for engine in engines:
         assert engine.advance(end)
-    told, found = (engine.drain_events() for engine in engines)
-    assert len(told) > ENOUGH
-    np.testing.assert_array_equal(found["bead"], told["bead"])
-    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
+    of_whole, found = (engine.drain_events() for engine in engines)
+    assert len(of_whole) > ENOUGH
+    np.testing.assert_array_equal(found["bead"], of_whole["bead"])
+    np.testing.assert_allclose(found["time"], of_whole["time"], rtol=0, atol=1e-9)
     (x, v, image), (fallen, faster, other) = (engine.frame(end) for engine in engines)
     way = fallen + other * system.box.size - x - image * system.box.size
     np.testing.assert_allclose(way, np.broadcast_to(0.5 * np.array(GRAVITY) * end**2, way.shape), rtol=0, atol=1e-9)
     np.testing.assert_allclose(faster - v, np.broadcast_to(np.array(GRAVITY) * end, v.shape), rtol=0, atol=1e-8)
-    assert engines[1].virial == pytest.approx(engines[0].virial, abs=1e-9 * SIDE * len(told) / engines[0].quantum)
+    assert engines[1].virial == pytest.approx(engines[0].virial, abs=1e-9 * SIDE * len(of_whole) / engines[0].quantum)
 
 
 @pytest.mark.long
@@ -235,11 +235,11 @@ def test_a_bead_sticks_to_a_long_chain_as_to_a_whole_one():
     whole, parts = (Engine(one, log_events=True) for one in (system, in_parts(system)))
     for engine in (whole, parts):
         assert engine.advance(3.5)
-    told, found = whole.drain_events(), parts.drain_events()
-    assert told["kind"].tolist() == found["kind"].tolist() == [0, 3, 0, 0, 4]
-    np.testing.assert_array_equal(found["bead"], told["bead"])
+    of_whole, found = whole.drain_events(), parts.drain_events()
+    assert of_whole["kind"].tolist() == found["kind"].tolist() == [0, 3, 0, 0, 4]
+    np.testing.assert_array_equal(found["bead"], of_whole["bead"])
     for name in ("time", "impulse"):
-        np.testing.assert_allclose(found[name], told[name], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(found[name], of_whole[name], rtol=0, atol=1e-11)
 
 
 def test_chains_with_limits_of_their_own_move_as_wholes():

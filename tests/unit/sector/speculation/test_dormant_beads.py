@@ -67,7 +67,7 @@ def slow_and_fast(seed, slow):
 
 @pytest.mark.parametrize("slow", [1.0, 0.1])
 @pytest.mark.parametrize("seed", range(3))
-def test_dormant_beads_touch_nobody_and_wake_in_time(seed, slow):
+def test_dormant_beads_touch_none_and_wake_in_time(seed, slow):
     """Also where ghosts stay where they are, and others come to them."""
     system = slow_and_fast(seed, slow)
 
