@@ -395,8 +395,11 @@ import hpcchain
 with hpcchain.Simulation(sys.argv[1], output=sys.argv[2], comm=MPI.COMM_WORLD) as simulation:
     simulation.run(1.0)
     simulation.run()
-    position = simulation.position
-assert position.shape == (56, 3) and abs(position).max() < 50.0
+    position, bonds = simulation.position, simulation.bonds
+    asked = [simulation.pressure, simulation.temperature, simulation.potential_energy]
+assert position.shape == (56, 3) and abs(position).max() < 50.0 and len(bonds) == 24
+if MPI.COMM_WORLD.rank == 0:
+    print(*asked)
 """
 
 
@@ -405,6 +408,11 @@ def test_a_script_on_two_ranks_has_the_same_bits(place):
     done = run_python(["script.py", "in.toml", "ranks"], place, ranks=2, timeout=280)
     assert done.returncode == 0, done.stderr
     assert compare(place / "ranks" / "trajectory.h5", place / "out" / "trajectory.h5") is None
+    simulation = hpcchain.Simulation(place / "in.toml")
+    simulation.run(1.0)
+    simulation.run()
+    asked = [simulation.pressure, simulation.temperature, simulation.potential_energy]
+    assert [float(word) for word in done.stdout.split()] == asked
 
 
 FAILING = """
