@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
+from hpcchain.config.load import read_table
+from hpcchain.config.override import apply
 from hpcchain.config.vary import Combination, combinations
 from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
@@ -20,6 +22,7 @@ from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import reading, require_parallel
 from hpcchain.io.output.recoverable_output import inventory, is_finished
 from hpcchain.io.output.runs import is_ensemble
+from hpcchain.io.tools.overwrite_guard import require_other
 from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.overlap import close_pairs
 from hpcchain.parallel.comm import Single
@@ -48,6 +51,7 @@ from hpcchain.run.starts.preconditions import (
     require_time_left,
 )
 from hpcchain.run.starts.replicate import write_copies
+from hpcchain.run.starts.start_from_configuration import found_in, run_input, started_from
 from hpcchain.run.starts.starting import (
     mpi_of,
     on_root,
@@ -66,6 +70,7 @@ if TYPE_CHECKING:
     from hpcchain.io.output.recoverable_output import Output
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import World
+    from hpcchain.run.starts.start_from_configuration import Found, Source
 
 LOG = logging.getLogger("hpcchain.api")
 WARMUP_ON_RANKS = 0.4
@@ -319,6 +324,58 @@ def build(
         write_checkpoint(Path(out), mpi, system, 0.0, {}, config.to_toml(), ids=ids)
     growth.remove()
     return EXIT_DONE
+
+
+def build_from(
+    source: Source,
+    out: Path | str,
+    path: Path | str | None = None,
+    overrides: list | tuple = (),
+    grow: bool = False,
+    comm: Single | World | None = None,
+    trust_code: bool = False,
+) -> Config:
+    """Write a start made of another program's file; return the Config of a run that begins with it.
+
+    Parameters
+    ----------
+    source : Source
+        The file, and what is made of it (`hpcchain.run.starts.start_from_configuration`).
+    out : path
+        The start file.
+    path : path, optional
+        An input file that says what the file does not.
+    overrides : sequence of str
+        "key.sub=value"; molecule.KEY is of all molecules where the input has no [[molecule]].
+    grow : bool
+        Whether beads that overlap begin smaller and grow.
+    comm : Single or World, optional
+        One rank without it.
+    trust_code : bool
+        As for `run`.
+    """
+    comm = comm or Single()
+    mpi = mpi_of(comm)
+    require_parallel(mpi)
+
+    def read() -> Found:
+        require_other(out, source.path)
+        table: dict[str, object] = {} if path is None else read_table(path)
+        for override in overrides:
+            apply(table, override)
+        found = found_in(source, table, None if path is None else str(path))
+        try_steps(found.config, trust_code)
+        return found
+
+    found = on_root(mpi, read)
+    config = found.config
+    require_free(out, config, mpi)
+    require_memory_for(config, comm, mpi)
+    large = run_input(config, out)
+    with Signals() as signals, CompilingNotice():
+        system = started_from(found, grow, signals, comm)
+        write_checkpoint(Path(out), mpi, system, 0.0, {}, large.to_toml())
+    return large
 
 
 def replicate(

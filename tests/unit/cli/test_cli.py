@@ -83,7 +83,7 @@ sys.exit(f"{codes} {heavy}" if codes != [0, 2, 0] or heavy else 0)
         (["run", "a.toml", "--silence", "0.0001"], "'0.0001' is not a wall time"),
         (["resume", "a", "--silence", "1e300"], "'1e300' is not a wall time"),
         (["run", "a.toml", "--resume", "never"], "invalid choice: 'never'"),
-        (["export", "a.h5", "--to", "pdb", "-o", "x"], "invalid choice: 'pdb'"),
+        (["export", "a.h5", "--to", "xtc", "-o", "x"], "invalid choice: 'xtc'"),
         (["template", "nope"], "no template is called 'nope'"),
         (["template", "chains", "--job", "run"], "chains: --job and --list go without a name"),
     ],
