@@ -33,8 +33,7 @@ flight            8 float32   X ... VZ: where a single bead's segment began, its
 near_owned        int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1); in
                               windows
 lists             4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
-                              OWNED, GHOST, FULL_GHOST, VACANT: a row that a ghost may be put in, or DORMANT: see
-                              `dormant_beads`
+                              OWNED, GHOST, FULL_GHOST, or VACANT: a row that a ghost may be put in
 origin_fractions  4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: list origin as fractions of the box, in the lists'
                               frame (`list_place`); CELL
 cell_entries      4 int32     the cells' entries, lines of CELL_LINE: fractions as in `origin_fractions`; OCCUPANT:
@@ -56,9 +55,6 @@ window_timing     2 float64   per molecule, in windows, both in the lists' frame
 step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
 free_lists        int64       first of the free blocks of `neighbour` of so many steps, -1 if there is none
                               (`list_pool`); without entries where each list has a block of its own for good
-free_series       int64       first of the free blocks of `series` of so many units, -1 if there is none
-                              (`series_pool`); without entries where each molecule has space for the highest order
-series_units      int32       per molecule: units of its block of `series`; without entries where `free_series` is
 holder            int32       per molecule: the bead that holds its earliest event, or AT_END, BY_HISTORY,
                               BY_THERMOSTAT; what that event is follows from it (`event_order.next_event_of`)
 key               4 float64   per match of the queue (`tournament`): keys, times relative to a base; next to it
@@ -77,6 +73,7 @@ log               18 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
 member            16 int64    like `mol`, of an event's members (`members`), with `member_own`: long chains are whole
+member_tiles      int64       tiles of its own beads, a stretch's if one takes part, at its `offset` in the workspace
 renewed           2 int64     per member of an event: FIRST_ROW and LAST_ROW of those that get new segments
 tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code), as
                               `drifted_pairs` has
@@ -219,23 +216,21 @@ MOL_COLUMNS = MOL_GRAPH + 1
 ) = range(7)
 WINDOW_OF_SEGMENT = 7  # what is a segment's, and goes with it when it is closed: the columns before this one
 # What belongs to the molecule: size class, length of its owner's history, number up to which others know its segments,
-# whether they changed since, where a rollback sets it back to, how many of its beads are dormant, whether it stands in
-# `touched`, and its global number.
+# whether they changed since, where a rollback sets it back to, whether it stands in `touched`, and its global number.
 (
     WINDOW_CLASS,
     WINDOW_HISTORY,
     WINDOW_SENT,
     WINDOW_CHANGED,
     WINDOW_TARGET,
-    WINDOW_DORMANT,
     WINDOW_TOUCHED,
     WINDOW_ID,
-) = range(7, 15)
+) = range(7, 14)
 # A row of 16 columns takes two cache lines, and mostly the first is read: so all rows share half of a cache's sets.
 # Then two ranks of single beads take 1.15 times as long.
 WINDOW_COLUMNS = 18
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
-OWNED, GHOST, FULL_GHOST, VACANT, DORMANT = range(5)
+OWNED, GHOST, FULL_GHOST, VACANT = range(4)
 AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3
 UNMADE = -1  # order of a closed or a ghost's segment whose series has not been needed yet
 FALLING = 0  # order of a single bead's segment on a parabola, of which `series` begins with the acceleration
@@ -259,8 +254,7 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
 # Energy that has come in, in quanta; the seed of all random numbers, 64 bits.
 SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
 SCALAR_TENSOR = SCALAR_SEED + 1  # parts of the virial's tensor, in quanta
-SCALAR_SERIES_END = SCALAR_TENSOR + TENSOR_PARTS  # of `series`: where what no block has had begins
-SCALAR_LISTS_END = SCALAR_SERIES_END + 1  # of `neighbour`: where what no list has had begins
+SCALAR_LISTS_END = SCALAR_TENSOR + TENSOR_PARTS  # of `neighbour`: where what no list has had begins
 SCALARS = 32
 SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
 
@@ -425,8 +419,6 @@ FIELDS = {
     "key": f"f8 {MATCH}/8",
     "winner": f"i4 {MATCH}/16",
     "series": "f8",
-    "free_series": "i8",
-    "series_units": "i4",
     "table": "f8",
     "graph": "i8",
     "bonded": "i8",
@@ -436,6 +428,7 @@ FIELDS = {
     "count": "i8",
     "log": f"f8 {LOG_COLUMNS}",
     "group": "i8",
+    "member_tiles": "i8",
     "renewed": "i8 2",
     "member_own": f"i4 {OWN_COLUMNS}",
     "offset": "i8",

@@ -1,9 +1,9 @@
 """The event-driven engine on many ranks: windows, ghosts, and speculation that is checked (docs/theory/windows.md).
 
-Every rank carries its own molecules and ghosts of others' through a window as if it were alone, sends the owners'
-histories to those that hold ghosts of them, sets its own ghosts right, and does again what that has changed, until no
-ghost anywhere differs from its owner's history. Then every contact was computed from its two owners' true segments,
-and the window is what one rank would have made of it.
+Every rank carries its own molecules and ghosts of others' through a window as if it were alone. It sends the owners'
+histories to those that hold ghosts of them, sets its own ghosts right, and does again what that has changed. That ends
+when no ghost anywhere differs from its owner's history. Then every contact was computed from its two owners' true
+segments, and the window is what one rank would have made of it.
 """
 
 from __future__ import annotations

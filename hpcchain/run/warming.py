@@ -95,7 +95,7 @@ integrator = "contact"
 """
 ROUGH = "[contact]\nrestitution = 0.9\ntangential_restitution = 0.5\n"
 FALLING = "[external]\ngravity = [0.0, 0.0, -0.1]\n"
-STRETCHED = WARMUP.replace("beads = 4\ncount = 12", "beads = 100\ncount = 1") + "[propagator]\nstretches = true\n"
+STRETCHED = WARMUP.replace("beads = 4\ncount = 12", "beads = 100\ncount = 1") + "[propagator]\nstretches = 100\n"
 IN_STEPS = '[propagator]\nname = "collocation"\nstep = 0.05\n'
 OF_STEPS = WARMUP.replace("[run]", '[run]\nengine = "steps"').replace("events = true", "report_every = 0.1") + RIGID
 USUAL = (  # runs of events, whose kernels differ (`jit.struct`), and of steps; no two share most of their kernels

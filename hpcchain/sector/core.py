@@ -11,7 +11,6 @@ import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
-from hpcchain.layout import workspace as W
 from hpcchain.layout.memory import aligned_zeros, gathered
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.composition import composition_of
@@ -22,7 +21,6 @@ from hpcchain.sector import sampling
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.neighbour_lists import STEP
-from hpcchain.sector.segments.series_pool import PADDING, close_gaps, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import (
     LEAST_FOUND,
@@ -84,13 +82,6 @@ ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.name
 # Of what lists take, the part that is spared for their changes, what is added to it where that was too little, and
 # entries at least; lengths of blocks to begin with.
 SPARE_BLOCKS, MORE_BLOCKS, LEAST_SPARE, LEAST_BLOCKS = 0.25, 0.1, 1024, 32
-# The parts of what series take that are spared for changes of their orders, in another array and in the same at least;
-# and where caches hold them all. There, with the parts of many, 10,000 beads in chains of 10 are packed so often that
-# they are .94 times as fast; with these they are as fast as if never packed. 50,000 are faster the less they take.
-SPARE_SERIES, LEAST_SPARED = 24, 48
-SPARE_OF_FEW, LEAST_OF_FEW = 6, 12
-# Floats, and times what one event may take at most, from which on series are packed; floats that caches hold.
-LEAST_PACKED, SPARED, FEW = 1 << 18, 8, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -175,7 +166,7 @@ class Core:
         )
         self.state_row = self.ids if at is None else at
         self.entries = spare_entries(len(self.ids))
-        self.spare_blocks, self.least_spare, self.packed = SPARE_BLOCKS, LEAST_SPARE, False
+        self.spare_blocks, self.least_spare = SPARE_BLOCKS, LEAST_SPARE
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
         set_drift(self.sector.par, np.array(options.drift))
@@ -187,7 +178,7 @@ class Core:
             self.gather()
             initialise.start(self.sector)
         else:
-            self.start_packed()
+            initialise.start(self.sector)
             self.gather(without=("series", "neighbour"))
             self.sector = self.sector._replace(free_lists=np.full(LEAST_BLOCKS, -1, dtype=np.int64))
         self.enlist()
@@ -197,45 +188,6 @@ class Core:
         arrays, self.sector = self.sector._asdict(), None  # nothing else holds them: they go as they are copied
         own = {name: arrays.pop(name) for name in without}
         self.sector = L.Sector(**gathered(arrays), **own)
-
-    def start_packed(self) -> None:
-        """Make all first segments, with series that take no more space than their orders need."""
-        s = self.sector
-        beads = s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS]
-        entries = int(beads.max(initial=0)) * W.CURVE // W.UNIT + 1
-        self.series_head = len(s.series) - int(beads.sum()) * W.CURVE if len(beads) else len(s.series)
-        if len(beads) and s.stretched is None and max(SPARED * event_floats(entries), LEAST_PACKED) < len(s.series):
-            s.mol[:, L.MOL_SERIES] = -1
-            s.scalars[L.SCALAR_SERIES_END] = self.series_head
-            free, units = np.full(entries, -1, dtype=np.int64), np.zeros(len(s.mol), dtype=np.int32)
-            self.sector = s._replace(free_series=free, series_units=units)
-        initialise.start(self.sector)
-        if len(self.sector.free_series):
-            self.pack_series()
-
-    def pack_series(self) -> None:
-        """Move all series together, with some space behind them, or each to the highest order's if that is less.
-
-        Their places change, and nothing else.
-        """
-        s, head = self.sector, self.series_head
-        with_series = np.flatnonzero(s.mol[:, L.MOL_SOLVER] != L.BALLISTIC)
-        beads, used = int(s.mol[with_series, L.MOL_BEADS].sum()), int(series_floats(s))
-        few = head + beads * W.CURVE < FEW
-        spare, least = (SPARE_OF_FEW, LEAST_OF_FEW) if few else (SPARE_SERIES, LEAST_SPARED)
-        if self.packed and head + used + used // least + event_floats(len(s.free_series)) < len(s.series):
-            close_gaps(s, with_series[np.argsort(s.mol[with_series, L.MOL_SERIES])], head)
-            s.free_series[:] = -1
-            return
-        self.packed = True
-        packed = head + used + used // spare + event_floats(len(s.free_series)) + PADDING
-        highest = packed >= head + beads * W.CURVE
-        series = aligned_zeros(head + beads * W.CURVE if highest else packed)
-        series[:head] = s.series[:head]
-        move_series(s, series, head, highest)
-        s.free_series[:] = -1
-        kept = 0 if highest else None
-        self.sector = s._replace(series=series, free_series=s.free_series[:kept], series_units=s.series_units[:kept])
 
     def enlist(self) -> None:
         """List all neighbours and search all events anew, with as much capacity as that takes."""

@@ -27,7 +27,6 @@ from hpcchain.sector.setup.allocate import cell_arrays, window_arrays
 from hpcchain.sector.setup.blocks import whole_chains
 from hpcchain.sector.setup.molecules_here import MoleculesHere, Vacancies, space_sequence
 from hpcchain.sector.speculation import ghost_messages
-from hpcchain.sector.speculation.dormant_beads import activate, deactivate
 from hpcchain.sector.speculation.window import (
     SUMS,
     WindowBroken,
@@ -108,7 +107,6 @@ class GhostedSector:
         self.row_of = id_table(len(self.molecule_ids))
         insert(self.row_of, ids, np.arange(len(ids)))
         at = self._rows_of(sequence, free_rows, first, size)
-        self._dormant_first = np.concatenate([here.dormant, np.zeros(composition.prototypes.beads, dtype=bool)])[at]
         self.core = Core(
             classes,
             replace(system, state=with_vacant(system.state, composition.prototypes.beads)),
@@ -150,10 +148,6 @@ class GhostedSector:
         """(N,) radii of the local beads, with half of how much farther than contact any act on one another [length]."""
         return np.resize(self.core.sector.radius, len(self.ids)) + 0.5 * self.beyond
 
-    def molecule_rows(self, beads: np.ndarray) -> np.ndarray:
-        """Return the rows of the molecules that beads, by row, are of."""
-        return self.core.sector.segment[beads, L.MOLECULE]
-
     def first_and_count(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the first bead's row and the number of beads of the molecules in these rows."""
         mol = self.core.sector.mol
@@ -186,7 +180,6 @@ class GhostedSector:
             core.sector = s = s._replace(centre_change=changes, arms=np.zeros((EVENTS, L.ARM_COLUMNS)))
         s.scalars[L.SCALAR_WINDOWED] = 1
         s.free_rows[:, L.SPARE_LEAST] = self.classes.most_rows
-        deactivate(s, np.flatnonzero(self._dormant_first))
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
         self.owned_molecules = len(self.owned)
         if s.stretched is not None:
@@ -195,8 +188,8 @@ class GhostedSector:
         self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
         self.window.begin(core)
 
-    def admit(self, molecules: np.ndarray, state: State) -> np.ndarray:
-        """Take in further ghosts between windows, all of their beads dormant.
+    def admit(self, molecules: np.ndarray, state: State, now: tuple) -> bool:
+        """Take in further ghosts at a time between windows; return whether they and their lists fit.
 
         Parameters
         ----------
@@ -204,18 +197,14 @@ class GhostedSector:
             Global numbers.
         state : State
             Of their beads.
-
-        Returns
-        -------
-        (n,) int64 array
-            The molecules' rows; fewer than `molecules` if no more fit.
+        now : (float, float)
+            Ticks and remainder.
         """
         s, m = self.sector, self.vacancies.take(molecules)
-        molecules = molecules[: len(m)]
-        if not len(m):
-            return m
+        if len(m) < len(molecules):
+            return False
         i, count = self.beads_of(m), self.first_and_count(m)[1]
-        own, at = state.rows(0, len(i)), np.cumsum(count) - count
+        own, at = state, np.cumsum(count) - count
         s.starts[i, L.X : L.VX], s.starts[i, L.VX : L.START_TICKS] = own.position, own.velocity
         s.starts[i, L.START_TICKS], s.starts[i, L.START_REM] = own.ticks, own.remainder
         s.segment[i, L.START_MARKS] = packed_starts(own.depth, own.struck, own.in_contact)
@@ -229,10 +218,9 @@ class GhostedSector:
         self.ids[i] = s.bead_id[i] = self.classes.composition.beads_of(molecules)
         self.molecule_ids[m], self.ownership[m] = molecules, L.GHOST
         insert(self.row_of, molecules, m)
-        deactivate(s, i)
-        initialise.admit(s, m, self.base)
+        s.lists[i, L.OWNERSHIP] = L.GHOST
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
-        return m
+        return initialise.admit(s, m, *now, self.base) == 0
 
     def whole_chains(self, rows: np.ndarray) -> np.ndarray:
         """Return the rows of these molecules and, of those that are parts of long chains, of all parts, in order."""
@@ -247,15 +235,6 @@ class GhostedSector:
         """
         move_reference(self.sector, rows, *now, reference_position, speed := np.empty(len(rows)))
         return speed
-
-    def activate(self, beads: np.ndarray, now: tuple) -> bool:
-        """List and search dormant beads from now on; False if they do not fit."""
-        return activate(self.sector, beads, *now, self.base) == 0
-
-    @property
-    def dormant(self) -> np.ndarray:
-        """(n,) int64 rows of the beads that are dormant."""
-        return np.flatnonzero(self.sector.lists[:, L.OWNERSHIP] == L.DORMANT)
 
     def run(self, until: tuple) -> None:
         """Carry out all events up to and including a time (ticks, remainder).

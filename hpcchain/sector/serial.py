@@ -148,8 +148,6 @@ class Engine:
                     self.core.grow_lists()
             elif status == loop.TABLE_FULL:
                 self.core.grow_inside()
-            elif status == loop.HISTORY_FULL:
-                self.core.pack_series()
             elif status != loop.PAUSED:
                 raise self._failure(status)
             elif self.counters["relists"] - self._seen_renewals > RENEWALS * len(self.ids):

@@ -76,11 +76,11 @@ def test_what_comes_near_is_let_in_and_what_leaves_is_handed_over():
         engine.advance(0.1)
         admit = ghosted.admit
 
-        def counted(self, molecules, rows):
+        def counted(self, molecules, rows, now):
             blocks = engine.ghosts.classes.blocks
             parts = np.diff(blocks.first_part)[blocks.molecules_of(molecules)]
             let_in[exchange.rank] += int(np.count_nonzero(parts > 1))
-            return admit(self, molecules, rows)
+            return admit(self, molecules, rows, now)
 
         engine.ghosted.admit = counted.__get__(engine.ghosted)
         engine.advance(0.6)

@@ -16,7 +16,6 @@ from hpcchain.config.demands.bodies import (
     check_own_of_sphere,
     overlap_in_body,
 )
-from hpcchain.config.demands.capabilities import check_law
 from hpcchain.config.demands.contacts import along, check_contact, inwards
 from hpcchain.config.demands.graph import check_apart, check_graph
 from hpcchain.config.demands.potentials import check_acting, check_limits, check_step_potentials
@@ -458,7 +457,7 @@ def apart_on_rod(kind: MoleculeSection) -> list[float]:
 
 
 def check_stretches(config: Config) -> None:
-    """Raise Wrong, with key and reason, where stretches do not go with what else the input asks for.
+    """Raise Wrong, with key and reason, where an input asks for stretches and its engine has none.
 
     Parameters
     ----------
@@ -466,9 +465,8 @@ def check_stretches(config: Config) -> None:
         Sound but for that.
     """
     own = [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules) if kind.propagator]
-    asking = [where for where, one in [("propagator", config.propagator), *own] if one.stretches]
+    asking = [where for where, one in [("propagator", config.propagator), *own] if one.stretches not in ("auto", 0)]
     if not asking:
         return
     if config.run.engine != "events":
         raise Wrong(f'{asking[0]}.stretches: means nothing for run.engine "{config.run.engine}"; remove it')
-    check_law(config, f"{asking[0]}.stretches")

@@ -1,9 +1,9 @@
 """Whether the values of keys with units are such as runs have been tried with, seen in the system's own units.
 
 Most lengths, masses and times have the range of their value (`Tried` in `hpcchain.config.keys.values`). All other keys
-are looked at with the least diameter d and the least mass m: a velocity v by d / v, an acceleration g by (d / g)^1/2, a
-temperature or energy T by d (m / T)^1/2, a stiffness k by (m / k)^1/2, a rate by its inverse. A key's meaning says its
-unit in square brackets.
+are looked at with the least diameter d and the least mass m. That is a velocity v by d / v, an acceleration g by (d /
+g)^1/2, a temperature or energy T by d (m / T)^1/2, a stiffness k by (m / k)^1/2, a rate by its inverse. A key's meaning
+says its unit in square brackets.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def check_value(where: str, greatest: float, unit: Powers, beads: Beads, config:
     if time and config.run.engine == "events" and seen < FASTEST * beads.thermal:
         raise Wrong(
             f"{where}: {greatest:g} acts within a time of {seen:.3g}, and beads take {beads.thermal:.3g} for a "
-            f"diameter at the start, by which a run's clock is set; they may differ by a factor of {1.0 / FASTEST:g}: "
+            f"diameter at the start, by which a run's clock is set. They may differ by a factor of {1.0 / FASTEST:g}: "
             "lower it, or start with faster beads (initial.temperature, molecule.velocities)"
         )
     if config.steps is not None and (mass, length) == (0, 1) and seen < config.steps.step:

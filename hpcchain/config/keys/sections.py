@@ -323,10 +323,10 @@ class PropagatorSection(Section):
         TIME,
         "longest segment; taylor chooses when left out; at most d (m / kT)^1/2 / 4 while a start grows [time]",
     )
-    stretches: bool = key(
-        False,
-        Flag(),
-        "taylor: of chains of 100 beads and more move only what a contact reaches",
+    stretches: int | Literal["auto"] = key(
+        "auto",
+        OrWord(Integer(), AUTO),
+        "taylor: chains of so many beads and more move in stretches, what a contact reaches; 0: none does",
         of=users_of("stretches"),
     )
     tolerance: float = key(1e-12, Number(above=0.0, most=1e-3), "Newton, bond and contact tolerance")

@@ -140,16 +140,18 @@ class Integer:
         """The kind of value in words."""
         return f"whole number >= {self.least}"
 
-    def read(self, value: object) -> int:
-        """Return the value as an int."""
+    def read(self, value: object, or_words: str = "") -> int:
+        """Return the value as an int; messages also name the words that may stand in its place (`OrWord`)."""
+        if or_words and isinstance(value, str):
+            raise Wrong(f"{shown(value)} is neither a whole number nor{or_words.removeprefix(' or')}")
         if type(value) is not int:
             meant = value if type(value) is float and value.is_integer() and abs(value) < 2**53 else None
             raise Wrong(
                 f"{shown(value)} is not a whole number"
-                + (f" as TOML writes it, without point and exponent: write {meant:.0f}" if meant else "")
+                + (f" as TOML writes it, without point and exponent: write {meant:.0f}" if meant else or_words)
             )
         if not self.least <= value <= self.most:
-            raise Wrong(f"{shown(value)} is out of range; needs a {self.text}, at most {self.most}")
+            raise Wrong(f"{shown(value)} is out of range; needs a {self.text}, at most {self.most}{or_words}")
         return value
 
 

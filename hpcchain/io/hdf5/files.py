@@ -49,8 +49,8 @@ def require_parallel(comm: Communicator | None) -> None:
         failure = UsageError(
             f"{size_of(comm)} ranks write their files together, and this h5py ({h5py.__version__}, HDF5 {version}) was "
             "built without MPI. Build it for your MPI and a parallel HDF5: CC=mpicc HDF5_MPI=ON HDF5_DIR=/path/to/hdf5 "
-            "pip install --force-reinstall --no-deps --no-binary=h5py h5py (tools/setup of the sources does it; with "
-            "conda: conda install -c conda-forge 'h5py=*=mpi*'); or start one rank, which works as it is"
+            "pip install --force-reinstall --no-deps --no-binary=h5py h5py. In the sources tools/setup does it; with "
+            "conda: conda install -c conda-forge 'h5py=*=mpi*'. Or start one rank, which works as it is"
         )
     agree(comm, failure)
 

@@ -136,8 +136,6 @@ class PotentialConstants:
     file: str | None
     function: str | None
     on: str | None
-    distances: tuple[float, ...] | None
-    energies: tuple[float, ...] | None
     digest: str | None
 
     @property

@@ -18,6 +18,7 @@ from hpcchain.model.molecules.bodies import body_length, body_positions, body_ve
 from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.independence import require_independent
+from hpcchain.model.molecules.long_chains import LEAST, LONG
 from hpcchain.model.molecules.rods import rod_positions, rod_velocities
 from hpcchain.model.physics.constants import (
     AndersenThermostat,
@@ -42,7 +43,7 @@ from hpcchain.model.system import WALL, KindPhysics, Options, Physics, State, Sy
 from hpcchain.model.topology import build_box, build_topology
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config, PropagatorSection
+    from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection
     from hpcchain.model.composition import Composition
     from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.system import Box, Topology
@@ -419,27 +420,42 @@ def physics_with(config: Config, tick: float) -> Physics:
         tick=tick,
         restitution=config.contact.restitution,
         contact_time=config.contact.contact_time,
-        kinds=tuple(settings(each) if each else None for each in own) if any(own) else (),
+        kinds=tuple(settings(each, config) if each else None for each in own) if any(own) else (),
         steps=stepping(config),
         extended=beyond_smooth_beads(config),
-        **vars(settings(config.propagator)),
+        **vars(settings(config.propagator, config)),
     )
 
 
-def settings(propagator: PropagatorSection) -> KindPhysics:
-    """Return what Physics has from a PropagatorSection."""
+def settings(propagator: PropagatorSection, config: Config) -> KindPhysics:
+    """Return what Physics has from a PropagatorSection of an input."""
     return KindPhysics(
-        propagator.name, propagator.stages, propagator.step or 0.0, propagator.tolerance, options(propagator)
+        propagator.name, propagator.stages, propagator.step or 0.0, propagator.tolerance, options(propagator, config)
     )
 
 
-def options(propagator: PropagatorSection) -> Options:
+def options(propagator: PropagatorSection, config: Config) -> Options:
     """Return the Options of a PropagatorSection; what is for nested intervals has its default where there are none."""
     names = [each.name for each in fields(Options) if hasattr(propagator, each.name)]
-    found = Options(**{name: getattr(propagator, name) for name in names})
+    given = {name: getattr(propagator, name) for name in names} | {"stretches": divided_from(propagator, config)}
+    found = Options(**given)
     if propagator.contact_search != "nested":
         return replace(found, contact_interval=Options.contact_interval, contact_stages=Options.contact_stages)
     return found
+
+
+def divided_from(propagator: PropagatorSection, config: Config) -> int:
+    """Return of how many beads chains are at least that move in stretches, 0: none does."""
+    if isinstance(propagator.stretches, int):
+        return propagator.stretches
+    return LONG if propagator.name == "taylor" and config.run.engine == "events" else 0
+
+
+def in_stretches(kind: MoleculeSection, config: Config) -> bool:
+    """Whether molecules of a kind move in stretches, as far as the input says it without making one (`is_divided`)."""
+    least = divided_from(kind.propagator or config.propagator, config)
+    whole = not kind.self_contact or kind.exclude > 1 or bool(kind.fixed) or bool(kind.distance_limits)
+    return kind.kind == "chain" and 0 < least <= kind.beads >= LEAST and not whole
 
 
 def stepping(config: Config) -> SteppedPhysics | None:

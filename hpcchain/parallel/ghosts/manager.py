@@ -91,7 +91,7 @@ class GhostManager:
     around : Surroundings
         Where molecules here and those of neighbours may come to.
     balls : Balls
-        Of all molecules here, by row; positions are those of reference, about which skins are.
+        Of all molecules here, by row; positions of owned ones are those of reference, about which skins are.
     """
 
     def __init__(
@@ -247,12 +247,12 @@ class GhostManager:
         self.skin_refreshes += 1
         self.skins.window = window
         leaving = np.flatnonzero(self.violation(now, until) > 0.0)
-        self._give_skins(leaving, now)
-        own = leaving[self.ghosted.ownership[leaving] == L.OWNED]
-        inside = self.around.mark(self.balls.some(own))
+        speeds = self.ghosted.move_reference(leaving, now, self.balls.position)
+        self.balls.skin[leaving] = self.skins.for_speeds(self.ghosted.molecule_ids[leaving], speeds)
+        inside = self.around.mark(self.balls.some(leaving))
         self.around.exchange_marks()
-        admitted = self._send_ghosts({rank: self._newly_needed(rank) for rank in self.around.neighbours})
-        failed = not inside or admitted is None or not self._activate(admitted, now)
+        admitted = self._send_ghosts({rank: self._newly_needed(rank) for rank in self.around.neighbours}, now)
+        failed = not (inside and admitted)
         crowd = self.crowding > CROWDED * (len(self.ghosted.owned_beads) + self.ghosted.ghosts)
         return self.comm.maximum(np.array([float(failed), float(crowd)])).max() == 0.0
 
@@ -262,25 +262,8 @@ class GhostManager:
         needed = np.sort(rest[self.around.needed_by(rank, self.balls.some(rest))])
         return self.ghosted.whole_chains(needed)
 
-    def _activate(self, admitted: np.ndarray, now: tuple) -> bool:
-        """Give new ghosts skins, and wake beads that may touch owned ones from now on; False if lists are full."""
-        self._give_skins(admitted, now)
-        dormant = self.ghosted.dormant
-        return self.ghosted.activate(dormant[self.around.needed_here(self._singly(dormant))], now)
-
-    def _singly(self, beads: np.ndarray) -> Balls:
-        """Return the Balls of beads, each of which is looked at on its own."""
-        skin = self.balls.skin[self.ghosted.molecule_rows(beads)]
-        return self.balls._replace(first=beads, size=np.ones_like(beads), skin=skin)
-
-    def _give_skins(self, rows: np.ndarray, now: tuple) -> None:
-        """Give molecules skins about where they are at a time, for how fast they are."""
-        speeds = self.ghosted.move_reference(rows, now, self.balls.position)
-        self.balls.skin[rows] = self.skins.for_speeds(self.ghosted.molecule_ids[rows], speeds)
-
-    def _send_ghosts(self, wanted: dict) -> np.ndarray | None:
-        """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here."""
-        # That is None if one did not fit.
+    def _send_ghosts(self, wanted: dict, now: tuple) -> bool:
+        """Send rows of molecules, by rank, as further ghosts; return whether those that came here fit."""
         ghosted = self.ghosted
         beads = ghosted.beads_of(np.concatenate([NO_MOLECULES, *wanted.values()]))
         table = pack(ghosted.ids[beads], ghosted.state(beads), self.balls.position[beads])
@@ -290,14 +273,13 @@ class GhostManager:
             out[rank], at = table[at : at + size].ravel(), at + size
             self.lending.lend(rank, rows)
         received = self.comm.exchange_known(out, sorted(wanted))
-        taken, good = [NO_MOLECULES], True
+        good = True
         for rank in sorted(received):
             if len(received[rank]):
                 self.lending.came_from(rank)
-                come = self._store(received[rank])
-                taken.append(ghosted.admit(come.molecule_ids, come.state))
-                good = good and len(taken[-1]) == len(come.molecule_ids)
-        return np.concatenate(taken) if good else None
+            come = self._store(received[rank])
+            good = good and ghosted.admit(come.molecule_ids, come.state, now)
+        return good
 
     def counts(self) -> np.ndarray:
         """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building took."""
@@ -365,36 +347,23 @@ class GhostManager:
         ownership[np.isin(held.molecule_ids, [m for m, rank in self.demanded if rank == self.comm.rank])] = L.FULL_GHOST
         ownership[np.searchsorted(held.molecule_ids, own.molecule_ids)] = L.OWNED
         self.skins.forget_others(held.molecule_ids)
-        skins = self.skins.of(held.molecule_ids, self._speeds_of(held))
-        self._build(held, ownership, self._dormant(held, ownership, skins))
+        self._build(held, ownership)
         ghosted = self.ghosted
         rows = {rank: ghosted.rows_of(molecule_ids) for rank, molecule_ids in wanted_by.items()}
         self.lending = Lending(len(ghosted.molecule_ids), rows, sorted(ghosts))
         spare = np.zeros((self.composition.prototypes.beads, 3))
         position = np.concatenate([held.position_now, spare])[ghosted.core.state_row]
         every = np.zeros(len(ghosted.molecule_ids))
-        every[ghosted.rows_of(held.molecule_ids)] = skins
         every[ghosted.rows_of(own.molecule_ids)] = skin
         first, count = map(np.ascontiguousarray, ghosted.first_and_count(np.arange(len(every))))
         self.balls = Balls(position, ghosted.radius * (1.0 + ROUNDING), first, count, every)
         self.ghosts_at_first, self.crowding = ghosted.ghosts, 0
 
-    def _dormant(self, held: MoleculeSet, ownership: np.ndarray, skins: np.ndarray) -> np.ndarray:
-        """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""
-        size = self.composition.size_of(held.molecule_ids)
-        beads = np.flatnonzero(np.repeat(ownership == L.GHOST, size))
-        radius = self._radius_of(self.composition.prototype_of(self.composition.beads_of(held.molecule_ids)))
-        balls = Balls(held.position_now, radius, beads, np.ones_like(beads), np.repeat(skins, size)[beads])
-        dormant = np.zeros(len(radius), dtype=bool)
-        dormant[beads] = ~self.around.needed_here(balls)
-        return dormant
-
-    def _build(self, held: MoleculeSet, ownership: np.ndarray, dormant: np.ndarray | None = None) -> None:
-        dormant = np.zeros(len(held.position_now), dtype=bool) if dormant is None else dormant
+    def _build(self, held: MoleculeSet, ownership: np.ndarray) -> None:
         system = replace(self.system, state=held.state)
         capacity = np.concatenate([self._capacities(self.composition.beads_of(held.molecule_ids)), self.capacity])
         closed = None if self.earlier is None else self.earlier.closed
-        here = MoleculesHere(held.molecule_ids, ownership, dormant)
+        here = MoleculesHere(held.molecule_ids, ownership)
         options = Options(
             self.shell,
             self.cell,

@@ -107,15 +107,8 @@ class Surroundings:
 
     def needed_by(self, rank: int, balls: Balls) -> np.ndarray:
         """Return a mask of those of these molecules that may come to where a neighbour's may."""
-        return self._reaching(self.neighbours[rank], self.theirs[rank], balls)
-
-    def needed_here(self, balls: Balls) -> np.ndarray:
-        """Return a mask of those of these molecules that may come to where this rank's own may."""
-        return self._reaching(self.extent, self.marks, balls)
-
-    def _reaching(self, extent: Extent, marks: np.ndarray, balls: Balls) -> np.ndarray:
-        hit = np.zeros(len(balls.first), dtype=np.uint8)
-        reaches(marks, extent.low, extent.length, self.cells.lattice, balls, hit)
+        extent, hit = self.neighbours[rank], np.zeros(len(balls.first), dtype=np.uint8)
+        reaches(self.theirs[rank], extent.low, extent.length, self.cells.lattice, balls, hit)
         return hit != 0
 
 

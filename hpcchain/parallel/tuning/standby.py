@@ -1,6 +1,6 @@
 """Ranks that sleep while the first of all ranks work, and what they and the root send each other.
 
-A sleeping rank looks now and then whether the root has sent something, and sleeps between looks for a small part of the
+A sleeping rank looks now and then whether the root has sent something. It sleeps between looks for a small part of the
 time that it has waited so far: a collective call of MPI would keep a core busy, and a long sleep would keep the others
 waiting. What it alone knows, a signal or a clock, it sends to the root. It ends as the root ends: with what has come of
 the work, or with its failure.

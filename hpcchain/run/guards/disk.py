@@ -69,7 +69,7 @@ def require_disk_for(
         mpi,
         ConfigError(
             f"{config.source}: output.frame_every: {count} frames of {beads} beads, twice while they are joined, and "
-            f"checkpoints take {size(need)}, and the disk of {folder} has {size(there)} left; write frames less often, "
+            f"checkpoints take {size(need)}, and the disk of {folder} has {size(there)} left. Write frames less often, "
             "end the run earlier (run.end_time), or choose an --output on a larger disk"
         ),
     )

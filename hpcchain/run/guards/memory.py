@@ -1,9 +1,9 @@
 """Whether the memory that a run needs is there, seen to before any of it is taken.
 
-What a run needs was measured on runs of 1e3 to 1e6 beads, monomers and chains at packing fraction .3, soft beads at
-density .8 in steps, on 1 to 4 ranks: bytes of each process's own at the highest, which is while the start grows or the
-sectors are set up. The numbers below are chosen so that the estimate is 1.1 to 1.8 times that. A process has pages of
-libraries besides, which count for what a user sees of it (`peak`), not for what a node must have.
+What a run needs was measured on runs of 1e3 to 1e6 beads on 1 to 4 ranks: monomers and chains at packing fraction .3,
+soft beads at density .8 in steps. It is the bytes of each process's own at the highest, which is while the start grows
+or the sectors are set up. The numbers below are chosen so that the estimate is 1.1 to 1.8 times that. A process has
+pages of libraries besides, which count for what a user sees of it (`peak`), not for what a node must have.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from hpcchain.config.packing import bead_volume
 from hpcchain.errors import ConfigError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_extent, read_input
 from hpcchain.io.hdf5.collective import root_does
-from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.physics.extended import is_extended
 from hpcchain.model.physics.step_potentials import beyond_contact
-from hpcchain.model.starts.start import physics_with
+from hpcchain.model.starts.start import in_stretches, physics_with
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import agree
@@ -249,10 +248,7 @@ def range_of(potential: PotentialSection) -> float:
 
 def moves_parts(config: Config) -> bool:
     """Whether an input has long chains that move in stretches; of a start file's own molecules it does not say."""
-    asking = [one.propagator or config.propagator for one in config.molecules]
-    if not any(one.stretches for one in asking):
-        return False
-    return divides_any(build_composition(config), physics_with(config, 1.0))
+    return any(in_stretches(kind, config) for kind in config.molecules)
 
 
 def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> Extent:
@@ -284,6 +280,7 @@ def require_memory(
     name: str,
     way: str,
     available: Available | None = None,
+    ranks: int | None = None,
 ) -> None:
     """Raise ConfigError on every rank unless each node has the memory that its ranks need; collective.
 
@@ -298,14 +295,17 @@ def require_memory(
         What to change.
     available : machine.Available, optional
         Asked of the system when left out.
+    ranks : int, optional
+        Of each run, where groups of so many have one each; by default all have one.
     """
-    need = extent.need(comm.size)
+    ranks = ranks or comm.size
+    need = extent.need(ranks)
     lack = lacking(need, comm.on_node(available or machine.available()))
     text = None
     if lack is not None:
         wanted, there = lack
         text = (
-            f"{name}: {extent.beads} beads on {comm.size} {'rank' if comm.size == 1 else 'ranks'} need about "
+            f"{name}: {extent.beads} beads on {ranks} {'rank' if ranks == 1 else 'ranks'} need about "
             f"{machine.size(need)} of memory per rank: on node {os.uname().nodename} {wanted}, where "
             f"{machine.size(there.bytes)} are {there.reason}; {way}"
         )

@@ -15,6 +15,7 @@ from hpcchain.contact.virial import lever
 from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import is_part
 from hpcchain.sector.events.members import join
 from hpcchain.sector.events.note import graze, note, note_rootless
@@ -85,15 +86,14 @@ def _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, rem
     close_rows(s, a.low, a.high, ticks, remainder)
     if b.row >= 0 and not one:
         close_rows(s, b.low, b.high, ticks, remainder)
-    whole = not (a.part or b.part)
-    if s.par[L.LAW] != 0.0 and whole:
+    if s.par[L.LAW] != 0.0:
         for k in range(members):
-            keep_velocities(s.work, s.offset[k], s.member[k, L.MOL_TILES])
+            keep_velocities(s.work, s.offset[k], s.member_tiles[k])
     done = meet_sides(s, i, partner, a, b, one, border, rate, e, et)
     if done.along == 0.0:
         graze(s, i, partner)
     else:
-        kappa = share_of_law(s, members, ticks, remainder) if border == HARD and whole else 1.0
+        kappa = share_of_law(s, members, ticks, remainder) if border == HARD else 1.0
         if kappa != 0.0:
             done = Outcome(done.along * kappa, done.x, done.y, done.z, done.kind, done.heat, done.turns)
         _note(s, log_rows, i, partner, a, b, members, done, distance, ticks, remainder)
@@ -135,6 +135,10 @@ def _is_single(s, side):
 @inlined
 def _seat(s, a, b, one):
     """Write the molecules that meet to `group` and the rows that they move to `renewed`; return how many meet."""
+    if s.stretched is not None:
+        if a.part or b.part:
+            _place(s, 0, a)
+            _place(s, 1, b)
     s.group[0] = a.row
     s.renewed[0, L.FIRST_ROW], s.renewed[0, L.LAST_ROW] = a.low, a.high
     if b.row < 0 or b.row == a.row:
@@ -142,6 +146,13 @@ def _seat(s, a, b, one):
     s.group[1] = b.row
     s.renewed[1, L.FIRST_ROW], s.renewed[1, L.LAST_ROW] = b.low, b.low - 1 if one else b.high
     return np.int64(2)
+
+
+@inlined
+def _place(s, k, side):
+    """Write where the own beads of a side are in the workspace, as `join` does for whole molecules."""
+    s.offset[k] = side.offset + side.before * W.TILE
+    s.member_tiles[k] = side.tiles - side.before - side.behind
 
 
 @kernel

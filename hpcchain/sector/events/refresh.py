@@ -100,7 +100,7 @@ def refresh_touched(s, base):
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
             s.origin_time[i] = -1.0
             dt = max(since_start(s, i, ticks, remainder), 0.0)
-            if status == 0 and s.lists[i, L.OWNERSHIP] != L.DORMANT and outside_shell(s, i, dt):
+            if status == 0 and outside_shell(s, i, dt):
                 status = renew_list(s, i, dt)
         if status == 0:
             search_molecule(s, m)

@@ -25,7 +25,7 @@ from hpcchain.sector.segments.stretch import (
     widened,
     write_rows,
 )
-from hpcchain.sector.speculation.rollback import request_ahead
+from hpcchain.sector.speculation.rollback import ready
 
 # What need not be known, of the most that what happens to the struck bead may do: it rounds off.
 CUT = 1e-16
@@ -98,11 +98,9 @@ def _joined(s, a, b):
 
 
 @kernel
-def _gone_beyond(s, side, ticks, remainder, depth, lower, higher):
-    """Whether parts of a side, or next to it, have begun segments after an event in a window; they are to go back."""
-    if s.scalars[L.SCALAR_WINDOWED] == 0 or not side.part:
-        return False
-    return request_ahead(s, side.low, side.high, ticks, remainder, depth, lower, higher)
+def _is_ready(s, side, ticks, remainder, depth, lower, higher):
+    """Whether an event may move a side (`rollback.ready`)."""
+    return not side.part or ready(s, side.low, side.high, ticks, remainder, depth, lower, higher)
 
 
 @kernel
@@ -145,8 +143,8 @@ def bring_stretches(s, i, partner, ticks, remainder, depth):
         one = _touch(s, a, b)
         if one:
             a = _widened(s, _joined(s, a, b), ticks, remainder, SOON_AT_CONTACT)
-        if _gone_beyond(s, a, ticks, remainder, depth, lower, higher) or (
-            not one and _gone_beyond(s, b, ticks, remainder, depth, lower, higher)
+        if not _is_ready(s, a, ticks, remainder, depth, lower, higher) or not (
+            one or _is_ready(s, b, ticks, remainder, depth, lower, higher)
         ):
             return False, a, b, one
         if one or not (loaded and _is_as_wide(a, tried)):
@@ -184,7 +182,7 @@ def end_stretch(s, m, ticks, remainder):
     side = _of_rows(_side_of(s, first), m, m, 0.0)
     while True:
         side = _widened(s, side, ticks, remainder, SOON_AT_END)
-        if _gone_beyond(s, side, ticks, remainder, depth, s.bead_id[first], np.int64(L.SEGMENT_END)):
+        if not _is_ready(s, side, ticks, remainder, depth, s.bead_id[first], np.int64(L.SEGMENT_END)):
             return np.int64(-1), np.int64(-1)
         side = _loaded(s, side, first, np.int64(0), ticks, remainder)
         tried = side

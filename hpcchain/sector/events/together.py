@@ -86,7 +86,7 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
         return FULL, none
     if s.par[L.LAW] != 0.0:
         for k in range(members):
-            keep_velocities(s.work, s.offset[k], s.member[k, L.MOL_TILES])
+            keep_velocities(s.work, s.offset[k], s.member_tiles[k])
     if found > 1 and others and known == KNOWN and _part_together(s, members, found, ticks, remainder):
         _finish_together(s, log_rows, members, found, ticks, remainder)
         for k in range(members):
@@ -221,9 +221,7 @@ def share_of_law(s, members, ticks, remainder):
     """Return the factor of the exact impulse by the molecules' law; 0: it has no root (`contact.laws.variational`)."""
     if s.stepper is not None:
         if s.par[L.LAW] != 0.0 and any_takes_law(s.table, s.mol, s.group, members):
-            return discrete_share(
-                s.work, s.member, s.table, s.graph, s.group, s.offset, members, ticks, remainder, s.par[L.TICK]
-            )
+            return discrete_share(s, members, ticks, remainder)
     return 1.0
 
 

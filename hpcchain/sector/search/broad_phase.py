@@ -58,8 +58,7 @@ def _fractions(s, k, x, v, half):
 def sweep_chain(s, m, offset):
     """Do what `sweep` does, to the same bits, for a chain in the workspace (`chain_series.bound_speeds`), by eights."""
     first, n = s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS]
-    one_by_one = s.scalars[L.SCALAR_WINDOWED] != 0 or s.par[L.DRIFTS] != 0.0  # in windows some beads may be dormant
-    whole = 0 if one_by_one else n - n % W.LANES
+    whole = 0 if s.par[L.DRIFTS] != 0.0 else n - n % W.LANES
     half, scale = 0.5 * s.timing[m, L.LENGTH], _grown(s, m)
     for b in range(0, whole, W.LANES):
         p = offset + (b >> W.LANE_SHIFT) * W.TILE + W.COEF
@@ -79,8 +78,6 @@ def sweep_chain(s, m, offset):
 def _sweep_beads(s, m, first, end, scale):
     """Do what `sweep` does for a molecule's beads from one row on before another."""
     for i in range(first, end):
-        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
-            continue
         half = 0.5 * s.timing[m, L.LENGTH]
         for c in range(3):
             place = list_fraction(s, i, c, s.starts[i, c] + s.starts[i, L.VX + c] * half, half)

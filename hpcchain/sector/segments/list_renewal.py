@@ -53,8 +53,6 @@ def note_lists(s, m):
     due = 0
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         s.origin_time[i] = -1.0
-        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
-            continue
         if s.bounds[i, L.ACCELERATION] == 0.0:
             continue
         if surely_listed(s, i, length_of(s, i)):

@@ -40,7 +40,6 @@ from hpcchain.sector.queue.event_order import next_time_of, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep, sweep_chain
 from hpcchain.sector.search.list_place import note_top_speed
-from hpcchain.sector.segments.series_pool import reserve
 
 REBASE = 0.25
 
@@ -163,7 +162,6 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     if s.extended is not None and order == L.FALLING:
         h = min(h, falling_length(s.par[L.FALL], _speed(s.work, offset), s.par[L.CAP]))
     if solver != L.BALLISTIC:
-        reserve(s, m, order)
         store(s.work, offset, s.mol, m, s.series, order)
     if s.stepper is not None:
         s.series_error[m] = series_error(s.work, offset, s.mol, m, s.graph, order, h)

@@ -15,9 +15,8 @@ AHEAD = 2  # beads, whose neighbours are prefetched
 @kernel
 def search_one(s, i):
     """Search bead i for its earliest event."""
-    if s.lists[i, L.OWNERSHIP] != L.DORMANT:
-        _search(s, i)
-        prefetch_next(s)
+    _search(s, i)
+    prefetch_next(s)
 
 
 @outlined
@@ -69,8 +68,6 @@ def search_both(s, first, n, second, others):
         for i in range(begin, begin + number):
             if i + AHEAD < begin + number:
                 prefetch_listed(s, s.swept, i + AHEAD)
-            if s.lists[i, L.OWNERSHIP] == L.DORMANT:
-                continue
             if found + s.lists[i, L.LIST_LENGTH] + 4 > len(s.found):
                 _search_awaited(s, first, n, second, others, found)
                 found = np.int64(0)

@@ -30,6 +30,7 @@ from hpcchain.model.physics.step_potentials import (
 )
 from hpcchain.model.physics.walls import shapes_of, wall_rows
 from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.sector.prefetch import PARTS, STEPS
 from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.search.list_place import TURN
 from hpcchain.sector.setup.molecule_classes import has_law
@@ -211,8 +212,6 @@ def build_sector(
         **list_arrays(capacity[at]),
         **cell_arrays(cells, n, spare_entries(n)),
         series=series_array(size, gravity_of(system.physics)),
-        free_series=np.zeros(0, dtype=np.int64),
-        series_units=np.zeros(0, dtype=np.int32),
         table=classes.table,
         graph=classes.graph,
         **options(classes, system),
@@ -412,6 +411,7 @@ def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict
         "renewed": np.zeros((L.MOST_MEMBERS, 2), dtype=np.int64),
         "member_own": np.zeros((L.MOST_MEMBERS, OWN_COLUMNS), dtype=np.int32),
         "offset": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
+        "member_tiles": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "contacts": np.zeros((contacts, 4), dtype=np.int64),
         "tied": np.zeros((contacts, 2), dtype=np.int64),
         "normals": np.zeros((contacts, 3)),
@@ -432,7 +432,7 @@ def scalar_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict
         "window_event": np.zeros((1, L.EVENT_COLUMNS), dtype=np.int64),
         "owner_history": np.zeros(1),
         "owner_history_at": np.zeros((1, 1), dtype=np.int64),
-        "prefetch_state": np.full(32, -1, dtype=np.int64),
+        "prefetch_state": np.full(PARTS + STEPS, -1, dtype=np.int64),
         **window_arrays(0, 0),
     }
 

@@ -9,6 +9,7 @@ from hpcchain.contact.falling import inverse_mass
 from hpcchain.contact.laws.step import potential_begin, set_level
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import is_part, start_depth
 from hpcchain.model.physics.extended import UNKNOWN
 from hpcchain.model.physics.step_potentials import BRIDGE, ENERGIES
@@ -16,6 +17,7 @@ from hpcchain.propagators.interface import load_start, refresh
 from hpcchain.sector.events.meet_alone import between
 from hpcchain.sector.queue.tournament import queue_build
 from hpcchain.sector.search.neighbour_lists import build_lists
+from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import new_segment, schedule_molecule
 from hpcchain.sector.segments.searches import search_molecule
 from hpcchain.sector.segments.stretch import begin_chain, resume_part
@@ -41,23 +43,36 @@ def begin(s, m):
 
 
 @kernel
-def admit(s, rows, base):
-    """Make the segments of ghosts whose start states have been put into vacant rows, their beads dormant as yet.
+def admit(s, rows, ticks, remainder, base):
+    """Make the segments of ghosts whose start states are in vacant rows, list and search them; 0 or an error.
 
     Parameters
     ----------
     s : Sector
     rows : (n,) int64 array
         Of molecules.
+    ticks, remainder : float
+        The present time, between windows.
     base : float
         Ticks that queue keys are relative to.
     """
+    s.par[L.NOW] = ticks
+    s.par[L.NOW_REM] = remainder
     for k in range(len(rows)):
         if s.stretched is not None and is_part(s, rows[k]):
             resume_part(s, rows[k])
         else:
             begin(s, rows[k])
+    for k in range(len(rows)):
+        first = s.mol[rows[k], L.MOL_FIRST]
+        for i in range(first, first + s.mol[rows[k], L.MOL_BEADS]):
+            status = renew_list(s, i, since_start(s, i, ticks, remainder))
+            if status:
+                return status
+    for k in range(len(rows)):
+        search_molecule(s, rows[k])
         schedule_molecule(s, rows[k], base)
+    return 0
 
 
 @kernel

@@ -2,8 +2,8 @@
 
 An input may leave shell and cells to the program. Where beads are near one another both go by their diameters. Where
 they are far apart, lists that reach a diameter or two would be made anew many times between two contacts, and hold
-none: there both go by the mean distance, about the beads and not in the box as a whole, which may be empty for the
-most part.
+none. There both go by the mean distance about the beads, not in the box as a whole, which may be empty for the most
+part.
 """
 
 from __future__ import annotations

@@ -295,6 +295,17 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
 
 
 @kernel
+def ready(s, low, high, ticks, remainder, depth, lower, higher):
+    """Whether an event may move a stretch: in windows, rollbacks of parts that have gone beyond it are requested first.
+
+    Parameters are those of `request_ahead`.
+    """
+    if s.scalars[L.SCALAR_WINDOWED] == 0:
+        return True
+    return not request_ahead(s, low, high, ticks, remainder, depth, lower, higher)
+
+
+@kernel
 def request_back_adjacent(s, m):
     """Request that parts adjacent to row m go back to before what they began after its new segment."""
     i = s.mol[m, L.MOL_FIRST]

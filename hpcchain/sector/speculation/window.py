@@ -112,7 +112,7 @@ def settle_log(s, sums):
 
 @kernel
 def skin_violation(s, reference_position, skin, from_ticks, from_remainder, until_ticks, until_remainder, violation):
-    """Find how far the beads of molecules that are owned, or have dormant ones, may leave their skin between two times.
+    """Find how far the beads of molecules that are owned may leave their skin between two times.
 
     What is known of a molecule from before (`inside`), and how fast its fastest bead is, decide of most that they stay;
     the beads of the others are looked at one by one.
@@ -128,12 +128,12 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
         The times: the window's start, and up to when present segments count.
     violation : (M,) float64 array
         Receives how far beyond its skin each molecule gets at most, not a number if a place is not; negative inside it,
-        and -inf where that is known from before [length].
+        and -inf of ghosts and where that is known from before [length].
     """
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         violation[m] = -np.inf
         soon = not earlier(until_ticks, until_remainder, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
-        if soon and (s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.window_molecule[m, L.WINDOW_DORMANT] != 0):
+        if soon and s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             violation[m] = _at_most(s, m, until_ticks, until_remainder) - skin[m]
             if not violation[m] <= 0.0:
                 violation[m] = (

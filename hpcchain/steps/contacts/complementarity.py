@@ -5,9 +5,9 @@ and the other is not negative (Fischer 1992). Unknowns and residuals are scaled 
 the matrix is singular, as with more contacts than degrees of freedom, the least change is taken.
 
 Newton's method stalls on some of these problems, where x and w are both 0 in places and the matrix is singular. They
-are then solved by a method of active sets (Goldfarb and Idnani 1983), which ends after finitely many steps: the problem
-is that of the least change u of velocities with G u >= -offset, G G^T being the matrix, and that is strictly convex
-however many rows G has.
+are then solved by a method of active sets (Goldfarb and Idnani 1983), which ends after finitely many steps. The problem
+is that of the least change u of velocities with G u >= -offset, G G^T being the matrix. That is strictly convex however
+many rows G has.
 """
 
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 A step without contacts predicts where beads will be. Contacts that touch before it or overlap after it are active.
 Under `gvi` active contacts that approach are reflected before the step (`complementarity.reflected`); those that touch
-and neither approach nor part are *smooth*: their impulses are found such that no gap is negative after the step and
+and neither approach nor part are *smooth*. Their impulses are found such that no gap is negative after the step and
 only touching beads push, and their rates are taken out of the velocities at its end. Under `dsi` all active contacts
 are taken to be smooth.
 

@@ -33,7 +33,7 @@ def test_a_case_is_measured(tool, capsys):
 
 def test_large_cases_are_run_only_where_named(tool, monkeypatch):
     run = []
-    tool["main"].__globals__["measure"] = lambda name, contacts, repeat, parts: run.append(name)
+    tool["main"].__globals__["measure"] = lambda name, contacts, repeat, wholes: run.append(name)
     monkeypatch.setattr("sys.argv", ["bench"])
     tool["main"]()
     assert run and not set(run) & set(tool["LARGE"])

@@ -320,9 +320,7 @@ def test_one_rank_has_all_chains_that_move_in_stretches():
 )
 def test_which_rank_has_the_beads_follows_from_what_is_divided(tmp_path, beads, more, alone):
     path = tmp_path / "in.toml"
-    text = INPUT.format(size=20.0, beads=beads, count=1).replace(
-        "[run]", more + "[propagator]\nstretches = true\n[run]"
-    )
+    text = INPUT.format(size=20.0, beads=beads, count=1).replace("[run]", more + "[propagator]\nstretches = 100\n[run]")
     path.write_text(text)
     assert memory.extent_of(load_config(path)).alone is alone
     path.write_text(text.replace("[run]", '[run]\nsectors = "all"'))
@@ -332,7 +330,7 @@ def test_which_rank_has_the_beads_follows_from_what_is_divided(tmp_path, beads, 
 
 def test_a_run_that_goes_on_is_taken_to_need_what_its_input_says(tmp_path):
     """What is no input of ours is refused later, by whoever reads the file."""
-    text = INPUT.format(size=20.0, beads=100, count=1) + "[propagator]\nstretches = true\n"
+    text = INPUT.format(size=20.0, beads=100, count=1) + "[propagator]\nstretches = 100\n"
     (tmp_path / "in.toml").write_text(text)
     assert build(tmp_path / "in.toml", tmp_path / "c.h5") == 0
     extent = memory.resumed_extent(tmp_path / "c.h5")

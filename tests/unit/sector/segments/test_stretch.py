@@ -8,7 +8,7 @@ import pytest
 
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.model.molecules.long_chains import part_sizes
+from hpcchain.model.molecules.long_chains import LEAST, part_sizes
 from hpcchain.model.system import PERIODIC, WALL, State
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.setup.allocate import build_sector
@@ -37,6 +37,7 @@ CASES = {
     "losing": {"restitution": 0.9},
     "a single long chain": {"lengths": (150,), "singles": 0},
     "a ring's neighbours": {"lengths": (100, 115, 116), "singles": 20},
+    "short ones": {"lengths": (LEAST, 25, 33, 40, 47, 63, 71), "singles": 20},
 }
 
 
@@ -44,7 +45,7 @@ CASES = {
 def test_contacts_are_those_of_whole_chains(name):
     """The same beads meet, in the same order, at times that round-off alone tells apart; the virial is the same."""
     system = crowd(1, **CASES[name])
-    whole, parts = (Engine(one, log_events=True) for one in (system, in_parts(system)))
+    whole, parts = (Engine(one, log_events=True) for one in (system, in_parts(system, LEAST)))
     end = 1.5
     for engine in (whole, parts):
         assert engine.advance(end)
@@ -118,7 +119,7 @@ def test_lists_and_cells_leave_no_trace():
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("beads", [100, 103, 104, 111, 112, 1000])
+@pytest.mark.parametrize("beads", [LEAST, 39, 40, 100, 103, 104, 111, 112, 1000])
 def test_parts(beads):
     sizes = part_sizes(beads)
     assert sizes.sum() == beads and (sizes[:-1] == 16).all() and 8 <= sizes[-1] <= 23

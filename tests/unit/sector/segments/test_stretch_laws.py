@@ -10,7 +10,7 @@ import pytest
 
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
-from hpcchain.model.molecules.long_chains import is_divided
+from hpcchain.model.molecules.long_chains import is_divided, whole_chains
 from hpcchain.model.system import OPEN, PERIODIC, WALL, KindPhysics, Options, State
 from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.together import MET
@@ -322,7 +322,7 @@ def hit_by_a_trimer(speed=2.0, **own):
     v = np.array([[0.0, -speed, 0.0], [0.0, -1.1 * speed, 1.5], [0.4, -0.75 * speed, -1.0]])
     trimer = (chain_bonds(3), x, project(chain_bonds(3), x, v, np.ones(3)), np.ones(3))
     found = make_system([(chain_bonds(100), place, velocity, mass), trimer], (140.0, 40.0, 40.0), diameter=0.9)
-    kinds = KIND | {"options": Options(stretches=True)}, KIND | own
+    kinds = KIND | {"options": Options(stretches=100)}, KIND | own
     return replace(found, physics=replace(found.physics, kinds=tuple(KindPhysics(**kind) for kind in kinds)))
 
 
@@ -346,6 +346,30 @@ def test_what_bringing_a_molecule_took_is_given_back(e_t):
     before = energy_of(engine, 0.0)
     assert engine.advance(0.7) and engine.counters["contacts"] > 0
     assert energy_of(engine, 0.7) == pytest.approx(before, rel=1e-13)
+
+
+def hit_under_its_law():
+    """Return a long chain, divided into parts, and a trimer on it that has the variational law."""
+    return hit_by_a_trimer(propagator="variational", step=0.1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("restitution", [1.0, 0.7])
+def test_the_variational_law_is_that_with_whole_chains(restitution):
+    """Its share of the exact impulse follows from the energy of all that move, a stretch as all of its chain."""
+    system = hit_under_its_law()
+    system = replace(system, physics=replace(system.physics, restitution=restitution))
+    exact = tuple(replace(one, options=replace(one.options, collision="exact")) for one in system.physics.kinds)
+    found, impulses = [], []
+    for physics in (system.physics, whole_chains(system.physics), replace(system.physics, kinds=exact)):
+        engine = Engine(replace(system, physics=physics), log_events=True)
+        assert engine.advance(0.7)
+        found.append(frame_of(engine, 0.7)[1])
+        impulses.append(engine.drain_events()["impulse"])
+    assert len(impulses[0]) == len(impulses[1]) > 0
+    np.testing.assert_allclose(impulses[0], impulses[1], rtol=1e-11)
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-11)
+    assert abs(impulses[0][0] / impulses[2][0] - 1.0) > 1e-4
 
 
 @pytest.mark.long

@@ -12,6 +12,7 @@ from hpcchain.layout.arrays import (
     MOL_BEADS,
     MOL_FIRST,
     MOL_OWNERSHIP,
+    MOLECULE,
     NOW,
     OWNED,
     PARTNER_SERIAL,
@@ -112,7 +113,7 @@ def test_a_frame_makes_the_series_that_was_not_needed():
         reference_position = np.zeros((len(s.starts), 3))
         speeds = ghosted.move_reference(ghosted.owned, engine.now, reference_position)
         beads = ghosted.owned_beads[np.argsort(ghosted.owned_ids)]
-        off = s.inside[ghosted.molecule_rows(beads), IN_FAR]
+        off = s.inside[s.segment[beads, MOLECULE], IN_FAR]
         ghosts, now = engine.ghosts, engine.now
         apart = reference_position[beads] - place_in_frame(ghosts.system, ghosts.drift, before[0], now)
         velocity = velocity_in_frame(ghosts.system, ghosts.drift, before[1])
