@@ -8,8 +8,9 @@ import hpcchain
 
 project = "hpcchain"
 release = hpcchain.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc"]
 myst_enable_extensions = ["dollarmath"]
+nb_execution_mode = "off"  # notebooks have their outputs: tools/notebooks.py
 myst_heading_anchors = 4  # links to headings as code hosts have them: page.md#the-heading
 exclude_patterns = ["images"]
 html_theme = "furo"

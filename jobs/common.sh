@@ -134,10 +134,13 @@ until_done() {
     exit "$code"
 }
 
-# newest FOLDER: what a run there would go on from: its newest checkpoint, else the start that is still growing.
+# newest FOLDER: what a run there, or each run of an ensemble there, would go on from: its newest checkpoint, else the
+# start that is still growing.
 newest() {
-    local found
-    found=$(find "$1/checkpoints" -name 'ckpt-*.h5' 2>/dev/null | sort | tail -n 1)
-    if [ -z "$found" ] && [ -f "$1/growth.h5" ]; then found="growth $(cksum <"$1/growth.h5")"; fi
-    echo "$found"
+    local folder found
+    for folder in "$1" "$1"/*/; do
+        found=$(find "${folder%/}/checkpoints" -name 'ckpt-*.h5' 2>/dev/null | sort | tail -n 1)
+        if [ -z "$found" ] && [ -f "${folder%/}/growth.h5" ]; then found="growth $(cksum <"${folder%/}/growth.h5")"; fi
+        if [ -n "$found" ]; then echo "$found"; fi
+    done
 }

@@ -129,6 +129,16 @@ def add_limits(parser: Parser) -> None:
     )
 
 
+def add_ranks_per_run(parser: Parser) -> None:
+    """Add --ranks-per-run to a parser."""
+    parser.add_argument(
+        "--ranks-per-run",
+        type=int,
+        metavar="N",
+        help="ranks of each run of an ensemble (default: as many as the cost model says pay)",
+    )
+
+
 def add_until(parser: Parser) -> None:
     """Add --until to a parser."""
     parser.add_argument(

@@ -39,29 +39,30 @@ def one_does(config: Config | None, ranks: int) -> bool:
     A start grows by events, and with long chains as wholes: that has to be one rank's work, too. Where files cannot be
     written by several ranks, all learn it at once, whoever would have written them.
     """
-    described = None if config is None else _with_molecules(config)
-    if config is None or described is None or described.beads > FEW or not library()[1]:
+    works = [] if config is None else works_of(config)
+    if config is None or not works or works[0].beads > FEW or not library()[1]:
         return False
     stepped = [False, True] if config.steps is not None else [False]
-    return all(
-        ranks_of_work(work, config, ranks, moved) == 1 for work in _works(config, described) for moved in stepped
-    )
+    return all(ranks_of_work(work, config, ranks, moved) == 1 for work in works for moved in stepped)
 
 
 def ranks_that_pay(config: Config) -> int | None:
     """Return up to how many ranks an input's run gains from more; None where nothing says which molecules there are."""
-    described = _with_molecules(config)
-    if described is None:
+    works = works_of(config)
+    if not works:
         return None
     left_to_us = replace(config, run=replace(config.run, sectors="auto"))
-    return ranks_of_work(_works(config, described)[-1], left_to_us, MANY, config.steps is not None)
+    return ranks_of_work(works[-1], left_to_us, MANY, config.steps is not None)
 
 
-def _works(config: Config, described: Config) -> list[Work]:
-    """Return the Work of an input's run, behind that of its start where long chains grow as wholes."""
+def works_of(config: Config) -> list[Work]:
+    """Return what decides how many ranks pay for an input, as its start grows and as it runs; empty where unknown."""
+    described = _with_molecules(config)
+    if described is None:
+        return []
     composition, box = build_composition(described), build_box(described)
     divided = divided_classes(composition, physics_with(config, 1.0)) if described is config else ()
-    return [Work.of(composition, box, parts) for parts in ([(), divided] if any(divided) else [()])]
+    return [Work.of(composition, box, parts) for parts in ((), divided)[: 1 + bool(any(divided))]]
 
 
 def _with_molecules(config: Config) -> Config | None:

@@ -54,6 +54,7 @@ from hpcchain.run.totals import Totals, number, solving, whole
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
+    from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import Single, World
     from hpcchain.run.guards.signals import Signals
 
@@ -277,10 +278,7 @@ class Run:
 
     def _sums(self, slabs: Slabs) -> list[NDArray[np.float64]]:
         """Return all ranks' sums over blocks of beads, of this rank's slab of the beads (`in_slabs`); collective."""
-        low = slab(self.system.topology.beads, self.mpi)[0]
-        position, velocity, image = (slabs[name] for name in FRAME)
-        energies, spins = slabs.get(ENERGIES), slabs.get(ANGULAR_VELOCITY)
-        return gathered(self.mpi, self.observables.sums(low, position, velocity, image, BLOCK, energies, spins))
+        return sums_of(self.observables, slabs, self.mpi)
 
     def _report(self, sums: list[NDArray[np.float64]]) -> None:
         """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
@@ -446,3 +444,11 @@ class Run:
     def _assemble(self) -> None:
         with self.timers.phase("output files"):
             self.recorder.assemble(self.provenance)
+
+
+def sums_of(observables: Observables, slabs: Slabs, mpi: Communicator | None) -> list[NDArray[np.float64]]:
+    """Return all ranks' sums over blocks of beads for a report, of this rank's slab of the beads; collective."""
+    low = slab(observables.composition.beads, mpi)[0]
+    position, velocity, image = (slabs[name] for name in FRAME)
+    energies, spins = slabs.get(ENERGIES), slabs.get(ANGULAR_VELOCITY)
+    return gathered(mpi, observables.sums(low, position, velocity, image, BLOCK, energies, spins))

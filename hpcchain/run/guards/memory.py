@@ -280,6 +280,7 @@ def require_memory(
     name: str,
     way: str,
     available: Available | None = None,
+    ranks: int | None = None,
 ) -> None:
     """Raise ConfigError on every rank unless each node has the memory that its ranks need; collective.
 
@@ -294,14 +295,17 @@ def require_memory(
         What to change.
     available : machine.Available, optional
         Asked of the system when left out.
+    ranks : int, optional
+        Of each run, where groups of so many have one each; by default all have one.
     """
-    need = extent.need(comm.size)
+    ranks = ranks or comm.size
+    need = extent.need(ranks)
     lack = lacking(need, comm.on_node(available or machine.available()))
     text = None
     if lack is not None:
         wanted, there = lack
         text = (
-            f"{name}: {extent.beads} beads on {comm.size} {'rank' if comm.size == 1 else 'ranks'} need about "
+            f"{name}: {extent.beads} beads on {ranks} {'rank' if ranks == 1 else 'ranks'} need about "
             f"{machine.size(need)} of memory per rank: on node {os.uname().nodename} {wanted}, where "
             f"{machine.size(there.bytes)} are {there.reason}; {way}"
         )

@@ -9,6 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.demands.contacts import check_apart
@@ -171,12 +174,14 @@ def start_system(
     comm: Single | World | None = None,
     limit: WallLimit | None = None,
     keep: GrowthFile | None = None,
+    places: NDArray[np.float64] | None = None,
 ) -> System:
     """Return the System that an input starts from, of a start in a file this rank's part; collective.
 
-    Where it is grown, a GrowthFile `keep` keeps it when a signal or the wall limit stops it.
+    Where it is grown, a GrowthFile `keep` keeps it when a signal or the wall limit stops it. Beads of an explicit start
+    grow where there are `places` (N, 3) that they grow from [length].
     """
-    return with_spins(_start_system(config, signals, comm, limit, keep), config)
+    return with_spins(_start_system(config, signals, comm, limit, keep, places), config)
 
 
 def _start_system(
@@ -185,10 +190,11 @@ def _start_system(
     comm: Single | World | None,
     limit: WallLimit | None,
     keep: GrowthFile | None,
+    places: NDArray[np.float64] | None,
 ) -> System:
     """Return the System that `start_system` gives spins to, made by the input's method."""
     method = config.initial.method
-    if method == "explicit":
+    if method == "explicit" and places is None:
         return build_system(config)
     if method == "file":
         return system_from_file(config, comm)
@@ -196,7 +202,7 @@ def _start_system(
     progress = Progress("growing the start: size", None, 1.0, 0 if comm is None else comm.rank)
     try:
         return grown_system(
-            config, progress.look, lambda: signals.stop or (limit is not None and limit.near()), comm, keep
+            config, progress.look, lambda: signals.stop or (limit is not None and limit.near()), comm, keep, places
         )
     finally:
         progress.close()

@@ -296,7 +296,7 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
 
 @kernel
 def ready(s, low, high, ticks, remainder, depth, lower, higher):
-    """Whether an event may move a stretch: in windows parts that have gone beyond it are requested to go back first.
+    """Whether an event may move a stretch: in windows, rollbacks of parts that have gone beyond it are requested first.
 
     Parameters are those of `request_ahead`.
     """
@@ -307,7 +307,7 @@ def ready(s, low, high, ticks, remainder, depth, lower, higher):
 
 @kernel
 def request_back_adjacent(s, m):
-    """Request that parts adjacent to row m to be set back to before what they began after its new segment."""
+    """Request that parts adjacent to row m go back to before what they began after its new segment."""
     i = s.mol[m, L.MOL_FIRST]
     lower, higher = s.window_molecule[m, L.WINDOW_LOWER], s.window_molecule[m, L.WINDOW_HIGHER]
     ticks, remainder = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]

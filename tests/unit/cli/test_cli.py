@@ -22,6 +22,7 @@ from hpcchain.config.demands.cautions import cautions
 from hpcchain.errors import ConfigError, DataError, EngineError, HpcchainError, UsageError
 from hpcchain.machine import size
 from hpcchain.parallel.tuning.ranks_at_work import paying_width
+from hpcchain.run.failures import HINT
 from tests.support.launching import clean_environment
 
 
@@ -82,7 +83,7 @@ sys.exit(f"{codes} {heavy}" if codes != [0, 2, 0] or heavy else 0)
         (["run", "a.toml", "--silence", "0.0001"], "'0.0001' is not a wall time"),
         (["resume", "a", "--silence", "1e300"], "'1e300' is not a wall time"),
         (["run", "a.toml", "--resume", "never"], "invalid choice: 'never'"),
-        (["export", "a.h5", "--to", "pdb", "-o", "x"], "invalid choice: 'pdb'"),
+        (["export", "a.h5", "--to", "xtc", "-o", "x"], "invalid choice: 'xtc'"),
         (["template", "nope"], "no template is called 'nope'"),
         (["template", "chains", "--job", "run"], "chains: --job and --list go without a name"),
     ],
@@ -113,7 +114,7 @@ def test_own_errors_keep_their_code_and_their_words(capsys, error, code):
 def test_other_exceptions_are_one_line_and_70(capsys):
     code, _, text = ended(capsys, raising(ValueError("first\nsecond   third")))
     assert code == 70
-    assert text == f"hpcchain: internal error: ValueError: first second third; {console.HINT}\n"
+    assert text == f"hpcchain: internal error: ValueError: first second third; {HINT}\n"
     code, _, text = ended(capsys, raising(OSError(28, "No space left on device", "out/x.h5")))
     assert code == 70
     assert "No space left on device: 'out/x.h5'" in text and text.count("\n") == 1

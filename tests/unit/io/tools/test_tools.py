@@ -292,15 +292,15 @@ def test_gsd_without_its_package_says_what_to_install(tmp_path, system, monkeypa
         return real(name, *arguments)
 
     monkeypatch.setattr(importlib, "import_module", without)
-    with pytest.raises(UsageError, match=r"pip install 'hpcchain\[gsd\]'"):
+    with pytest.raises(UsageError, match=r"the package gsd: pip install 'hpcchain\[formats\]'"):
         export(path, "gsd", tmp_path / "out.gsd")
     assert [p.name for p in tmp_path.iterdir()] == ["c.h5"]
 
 
 def test_unknown_formats_and_files_that_cannot_be_exported(tmp_path, system):
     folder = run(tmp_path / "a", system)
-    with pytest.raises(UsageError, match="extxyz, gsd, png"):
-        export(folder / "trajectory.h5", "pdb", tmp_path / "out")
+    with pytest.raises(UsageError, match="extxyz, gsd, lammps, pdb, png"):
+        export(folder / "trajectory.h5", "xtc", tmp_path / "out")
     with pytest.raises(DataError, match="only a trajectory"):
         export(folder / "events.h5", "gsd", tmp_path / "out")
 
