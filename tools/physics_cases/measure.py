@@ -105,13 +105,13 @@ class Gas:
         )
 
 
-def results(gas, folder, timeout=7200.0):
+def results(gas, folder):
     """Return the Results of a run of a Gas in a folder; it is run unless it is there already, with the same input."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     said = folder / "asked.txt"
     if not said.is_file() or said.read_text(encoding="utf-8") != repr(gas):
-        run(gas.tables(), folder, timeout=timeout)
+        run(gas.tables(), folder)
         said.write_text(repr(gas), encoding="utf-8")
     return hpcchain.read(folder / "out")
 
