@@ -327,7 +327,9 @@ class Run:
         interval = self.time - (self.reports.served or 0.0)
         totals = self.totals
         contacts, pushes = totals.interval_contacts, totals.interval_pushes
-        row = self.observables.measure(sums, interval, totals.interval_virial, contacts, pushes, totals.interval_tensor)
+        row = self.observables.measure(
+            sums, interval, totals.interval_virial, contacts, pushes, totals.interval_tensor, totals.interval_flow
+        )
         if exchanges_energy(self.system.physics):
             row |= {"work": totals.work, "heat": totals.heat}
         return row if self.spinning is None else row | self.spinning.observables

@@ -56,7 +56,7 @@ class Engine:
     virial : int
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
     virial_tensor : (TENSOR_PARTS,) list of int
-        Parts of that sum's tensor besides its trace.
+        Parts of that sum's tensor besides its trace, and the flow of energy.
     wall_impulse : (3,) list of int
         Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
     work, heat : int
