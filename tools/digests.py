@@ -6,9 +6,10 @@
     tools/digests.py --write [NAME ...]  put today's digests into the file, which is then committed with its reason
     tools/digests.py --list              names of the systems
 
-Each system runs on one rank, on three ranks that are threads, and on one rank with a second thread (`run.threads`) up to
-a stop, after which it goes on from its state on two ranks. The three must have the same digest, a SHA-256 of contacts, last frame, state and sums over contacts. A
-change that is to alter no bit leaves all lines of the file as they are; one that alters bits says in CHANGELOG which.
+Each system runs on one rank, on three ranks that are threads, and on one rank with a second thread (`run.threads`) up
+to a stop, after which it goes on from its state on two ranks. The three must have the same digest, a SHA-256 of
+contacts, last frame, state and sums over contacts. A change that is to alter no bit leaves all lines of the file as
+they are; one that alters bits says in CHANGELOG which.
 
 Bits belong to a processor and to versions of numba and NumPy, so each line names them. Where the file has no line of
 this machine, only the three digests of a system are compared with one another, and the last line says so.

@@ -37,7 +37,7 @@ def straight(system, end):
 
 
 def in_pieces(system, end, rng, folder):
-    """Return the same with other lists and cells, a second thread, frames here and there, and restarts from checkpoints."""
+    """Return the same with other lists and cells, a second thread, frames here and there, restarts from checkpoints."""
     tables = []
     for stop in [*sorted(rng.uniform(0.0, end, 4)), end]:
         largest = system.topology.diameter.max()

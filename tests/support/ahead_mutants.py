@@ -1,8 +1,9 @@
 """The engine with outcomes ahead of time, read at the worst moments, with one fault at a time put in; in plain Python.
 
-A program, because kernels are taken apart: with NUMBA_DISABLE_JIT=1 they are Python functions that can be exchanged. What
-a second thread might do at any time is done in the midst of events here: outcomes are made while segments are half
-written, and while a slot is half taken. It prints a JSON object, fault -> what differs from a run without slots, or null.
+A program, because kernels are taken apart: with NUMBA_DISABLE_JIT=1 they are Python functions that can be exchanged.
+What a second thread might do at any time is done in the midst of events here: outcomes are made while segments are
+half written, and while a slot is half taken. It prints a JSON object: fault -> what differs from a run without slots,
+or null, and how many events were taken.
 
     NUMBA_DISABLE_JIT=1 python ahead_mutants.py
 """
