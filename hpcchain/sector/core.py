@@ -13,14 +13,14 @@ import numpy as np
 from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import aligned_zeros, gathered
+from hpcchain.layout.memory import aligned_zeros, extended, gathered
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.extended import INSIDE_COLUMNS, widened
 from hpcchain.model.physics.step_potentials import bead_types, potential_energies
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
-from hpcchain.sector.ahead.helper import Helper, can_help
+from hpcchain.sector.ahead.helper import Helper, can_help, room_for_series
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.neighbour_lists import STEP
@@ -198,7 +198,10 @@ class Core:
             self.gather(without=("series", "neighbour"))
             self.sector = self.sector._replace(free_rooms=np.full(LEAST_ROOMS, -1, dtype=np.int64))
         self.enlist()
-        self.helper = Helper() if options.threads > 1 and can_help(self.sector) else None
+        self.helper = None
+        if options.threads > 1 and can_help(self.sector):
+            series = extended(self.sector.series, room_for_series(self.sector))
+            self.helper, self.sector = Helper(), self.sector._replace(series=series)
 
     def gather(self, without: tuple = ()) -> None:
         """Move all arrays together, but for those of these names, which may be replaced."""
@@ -212,7 +215,9 @@ class Core:
         beads = s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS]
         entries = int(beads.max(initial=0)) * W.CURVE // W.UNIT + 1
         self.series_head = len(s.series) - int(beads.sum()) * W.CURVE if len(beads) else len(s.series)
-        if len(beads) and s.stretched is None and max(SPARED * event_floats(entries), LEAST_PACKED) < len(s.series):
+        helped = self.options.threads > 1 and can_help(s)  # then molecules and slots exchange blocks, all as long
+        pays = max(SPARED * event_floats(entries), LEAST_PACKED) < len(s.series)
+        if len(beads) and s.stretched is None and pays and not helped:
             s.mol[:, L.MOL_SERIES] = -1
             s.scalars[L.SCALAR_SERIES_END] = self.series_head
             free, room = np.full(entries, -1, dtype=np.int64), np.zeros(len(s.mol), dtype=np.int32)

@@ -37,7 +37,7 @@ class InTurn(Helper):
 
 def in_turn(system, end, helper=None, **options):
     """Return the Outcome of the engine of one rank that takes outcomes made by a helper, and that engine."""
-    engine = Engine(system, log_events=True, **options)
+    engine = Engine(system, log_events=True, threads=2, **options)
     engine.core.helper = engine.core.batch = helper or InTurn()
     engine.advance(end)
     return outcome_of(engine, end), engine

@@ -76,14 +76,14 @@ class Helper:
 
 def own_arrays(s: Any) -> dict:
     """Return what a small sector has for itself, by name; the rest is that of the sector that it belongs to."""
-    solver, size = s.mol[:, L.MOL_SOLVER], s.mol[:, L.MOL_BEADS]
-    beads = int(size[(solver != L.BALLISTIC) & (size <= MOST_BEADS)].max(initial=1))
+    beads = most_beads(s)
     rows = MOLECULES * beads
     starts, bounds, segment = bead_lines(rows)
     segment[:, L.MOLECULE] = np.repeat(np.arange(MOLECULES), beads)
     mol_own = aligned_zeros((MOLECULES, OWN_COLUMNS), np.int32)
     mol_own[:, L.MOL_FIRST] = beads * np.arange(MOLECULES)
-    mol_own[:, L.MOL_SERIES] = beads * W.CURVE // W.UNIT * np.arange(MOLECULES)
+    first = len(s.series) - room_for_series(s)
+    mol_own[:, L.MOL_SERIES] = (first + beads * W.CURVE * np.arange(MOLECULES)) // W.UNIT
     key, winner = queue_lines(FIRST)
     ahead, scalars = aligned_zeros(L.AHEAD_WORDS, np.int64), s.scalars.copy()
     ahead[L.AHEAD_TAGS :] = L.NO_TAG
@@ -107,14 +107,22 @@ def own_arrays(s: Any) -> dict:
         "running_length": np.zeros(MOLECULES),
         "series_error": np.zeros(steps),
         "step_energy": np.zeros(steps),
-        "series": aligned_zeros(rows * W.CURVE + PADDING),
-        "free_series": np.zeros(0, dtype=np.int64),
-        "series_room": np.zeros(0, dtype=np.int32),
         "log": np.zeros((L.SLOTS, L.LOG_COLUMNS)),
         "slots": aligned_zeros((L.SLOTS, L.SLOT_COLUMNS)),
         **{name: np.zeros_like(getattr(s, name)) for name in SCRATCH},
         "work": aligned_zeros(len(s.work)),
     }
+
+
+def most_beads(s: Any) -> int:
+    """Return how many beads the largest molecule of a sector has that slots have room for."""
+    solver, size = s.mol[:, L.MOL_SOLVER], s.mol[:, L.MOL_BEADS]
+    return int(size[(solver != L.BALLISTIC) & (size <= MOST_BEADS)].max(initial=1))
+
+
+def room_for_series(s: Any) -> int:
+    """Return how many floats of `series` are for slots, behind those of a sector's molecules."""
+    return MOLECULES * most_beads(s) * W.CURVE + PADDING
 
 
 def can_help(s: Any) -> bool:

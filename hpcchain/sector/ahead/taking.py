@@ -14,7 +14,6 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import begin_writing, write_serial
 from hpcchain.sector.search.list_place import note_top_speed
-from hpcchain.sector.segments.series_pool import reserve
 
 
 @inlined
@@ -95,7 +94,12 @@ def _take_molecule(s, w, r, m, serial):
     begin_writing(s, m)
     n, first, at = s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_FIRST], w.mol[r, L.MOL_FIRST]
     order = w.mol[r, L.MOL_ORDER]
-    reserve(s, m, order)
+    begin, source = s.mol[m, L.MOL_SERIES], w.mol[r, L.MOL_SERIES]
+    if n == w.mol[1, L.MOL_FIRST]:  # their blocks of the one `series` are as long: nothing is copied
+        s.mol[m, L.MOL_SERIES], w.mol[r, L.MOL_SERIES] = source, begin
+    else:
+        for k in range(n * W.curve(order)):
+            s.series[W.UNIT * begin + k] = s.series[W.UNIT * source + k]
     s.mol[m, L.MOL_ORDER] = order
     for c in range(L.AXES):
         s.mol[m, L.MOL_IMAGE + c] = w.mol[r, L.MOL_IMAGE + c]
@@ -110,9 +114,6 @@ def _take_molecule(s, w, r, m, serial):
         for c in range(4):
             s.swept[i, c] = w.swept[k, c]
         fastest = max(fastest, w.bounds[k, L.SPEED])
-    begin, source = W.UNIT * s.mol[m, L.MOL_SERIES], W.UNIT * w.mol[r, L.MOL_SERIES]
-    for k in range(n * W.curve(order)):
-        s.series[begin + k] = w.series[source + k]
     s.running_length[m] = w.running_length[r]
     if s.stepper is not None:
         s.series_error[m] = w.series_error[r]

@@ -7,7 +7,6 @@ from hpcchain.jit.decorators import concurrent
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import begin_writing, write_serial
 from hpcchain.sector.ahead import look as looking
-from hpcchain.sector.ahead.helper import Helper
 from hpcchain.sector.ahead.look import FIRST, WHO, look
 from hpcchain.sector.segments.close_begin import close
 from hpcchain.sector.serial import Engine
@@ -38,10 +37,11 @@ def end(s, m, serial):
 @pytest.fixture
 def sectors():
     """Return a sector of molecules in motion, the small one beside it, and the ticks that keys are relative to."""
-    engine = Engine(gas(NAMES * 4, 1, 2.6))
+    engine = Engine(gas(NAMES * 4, 1, 2.6), threads=2)
     engine.advance(0.3)
-    helper = Helper()
-    return engine.sector, helper._fitted(engine.sector), engine.core.options.base
+    small = engine.core.helper._fitted(engine.sector)
+    small.ahead[L.AHEAD_TAGS :] = L.NO_TAG
+    return engine.sector, small, engine.core.options.base
 
 
 def tags(small):
@@ -59,8 +59,8 @@ def test_the_first_entries_are_those_of_the_queue_in_order(sectors):
 
 
 def test_the_entries_of_a_small_queue_are_all_found():
-    engine = Engine(gas(NAMES[:3], 1, 2.6))
-    small = Helper()._fitted(engine.sector)
+    engine = Engine(gas(NAMES[:3], 1, 2.6), threads=2)
+    small = engine.core.helper._fitted(engine.sector)
     assert first_entries(engine.sector, small) == 3
 
 
@@ -157,7 +157,7 @@ class Compared(InTurn):
 @pytest.mark.parametrize("boundary", [(0, 0, 0), (0, 1, 1)])
 def test_outcomes_are_what_the_engine_makes_of_the_events(boundary):
     """With periodic and with plain walls; the loop takes nothing here."""
-    engine = Engine(gas([*NAMES, "ring"] if boundary[1] else NAMES, 1, 2.8, boundary=boundary))
+    engine = Engine(gas([*NAMES, "ring"] if boundary[1] else NAMES, 1, 2.8, boundary=boundary), threads=2)
     engine.core.helper = engine.core.batch = compared = Compared()
     engine.advance(9.0)
     assert compared.compared > 50 and engine.counters["contacts"] > 10
