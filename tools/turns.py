@@ -12,8 +12,9 @@ quotient of speeds, this tree's over OLD's, its median and quartiles over all tu
 medians, and the best of bead tau per CPU-second.
 
 Kernels of OLD are compiled when they are not in the cache (some minutes: `hpcchain warmup` in OLD does it beforehand).
-With --parts long chains move in stretches here, and as wholes in OLD. With --threads K this tree has a second thread,
-on processor K, and times are wall time; OLD may be this tree. With --folder starts are kept there, and found.
+With --parts chains of 24 beads and more move in stretches here, and as wholes in OLD, which may be this tree. With
+--threads K this tree has a second thread, on processor K, and times are wall time. With --folder starts are kept there,
+and found.
 """
 
 import argparse
@@ -29,6 +30,7 @@ import environment  # noqa: F401  # first: it may hand over to the project's own
 from bench_cases import CASES, duration_of, input_of
 
 HERE = Path(__file__).resolve().parents[1]
+LEAST = 24  # beads of the shortest chain that can move in stretches
 WORKER = """
 import json, os, sys, time
 cpus = json.loads(sys.argv[2])
@@ -126,8 +128,8 @@ def turns(old, inputs, name, args):
 
 def compare(name, old, folder, args):
     """Measure a case and print its row."""
-    keys = "[propagator]\nstretches = true\n" if args.parts else ""
-    inputs, rows = [start_of(name, old, folder / "old"), start_of(name, HERE, folder / "new", keys)], []
+    keys = [f"[propagator]\nstretches = {beads}\n" if args.parts else "" for beads in (0, LEAST)]
+    inputs, rows = [start_of(name, old, folder / "old", keys[0]), start_of(name, HERE, folder / "new", keys[1])], []
     for _ in range(args.launches):
         carried, found = turns(old, inputs, name, args)
         rows += found
@@ -151,7 +153,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=6, help="turns of each start")
     parser.add_argument("--launches", type=int, default=3, help="starts of each tree")
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the core to run on")
-    parser.add_argument("--parts", action="store_true", help="long chains move in stretches in this tree")
+    parser.add_argument("--parts", action="store_true", help="chains move in stretches in this tree, as wholes in OLD")
     parser.add_argument("--threads", type=int, metavar="K", help="the core of a second thread in this tree")
     parser.add_argument("--folder", type=Path, help="where starts are kept")
     args = parser.parse_args()

@@ -32,7 +32,7 @@ def outlined(function: Callable) -> Any:
 
 
 def concurrent(function: Callable) -> Any:
-    """Compile a function beside which other threads may run: it does not keep Python's lock."""
+    """Compile a function during which other threads may run: it does not keep Python's lock."""
     if numba.config.DISABLE_JIT:
         return function
     return Kernel(function, {"nopython": True, "nogil": True, **OPTIONS}, False)

@@ -1,7 +1,7 @@
 """What two threads need to read what the other one writes: loads that acquire, stores that release, and fences.
 
 An entry that is loaded so, or stored so, is read and written as a whole. What a thread has written before it stores an
-entry, another that has loaded that entry finds. They are LLVM's atomic instructions: on x86-64 plain loads and stores
+entry, another that has loaded that entry sees. They are LLVM's atomic instructions: on x86-64 plain loads and stores
 around which the compiler moves nothing; other processors have instructions for them.
 """
 
@@ -44,7 +44,7 @@ def load_acquire(typing, array, row, column):
 
 @intrinsic
 def store_release(typing, array, row, column, value):
-    """Write an entry of an array of one or two axes; who reads it finds all that was written before."""
+    """Write an entry of an array of one or two axes; what reads it finds all that was written before."""
 
     def write(context, builder, signature, args):
         kind, array, row, column, value = signature.args[0], *args

@@ -112,7 +112,7 @@ def serial_of(s, i):
 
 @inlined
 def begin_writing(s, m):
-    """Tell who reads molecule m's segment in another thread that it changes from now on (`ahead.foresee`)."""
+    """Mark molecule m's segment as one that changes from now on, for another thread (`ahead.foresee`)."""
     s.timing[m, L.SERIAL] = -1.0
     fence_release()
 
@@ -133,15 +133,15 @@ def series_error_of(s, m):
 
 @inlined
 def is_part(s, m):
-    """Whether molecule row m is a part of a long chain (`block`), in a sector where some are."""
-    return s.block[m, L.BLOCK_PLACE] > 0 or s.block[m, L.BLOCK_BEHIND] >= 0
+    """Whether molecule row m is a part of a long chain (`chain_block`), in a sector where some are."""
+    return s.chain_block[m, L.BLOCK_PLACE] > 0 or s.chain_block[m, L.BLOCK_BEHIND] >= 0
 
 
 @inlined
 def member_of(s, m):
     """Return the row that stands for molecule row m in an event: of a part of a long chain that of its first part."""
     if s.stretched is not None:
-        return m - np.int64(s.block[m, L.BLOCK_PLACE])
+        return m - np.int64(s.chain_block[m, L.BLOCK_PLACE])
     return m
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 WALL_IMPULSE = ("push_x", "push_y", "push_z")
 TENSOR = ("virial_yy", "virial_zz", "virial_xy", "virial_xz", "virial_yz")
-"""Parts of the virial's tensor beside its trace, in the order of `layout.arrays.TENSOR_PARTS`."""
+"""Parts of the virial's tensor besides its trace, in the order of `layout.arrays.TENSOR_PARTS`."""
 ENERGIES = ("work", "heat")
 CONTACTS = ("contacts", "wall_contacts", "no_roots")
 SOLVED = ("halved", "steps", "iterations", "nodes", "node_iterations")

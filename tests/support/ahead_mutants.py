@@ -34,7 +34,7 @@ class Interleaved(InTurn):
 
     def glance(self, s):
         """Look while an event is carried out in sector s, but not in that of an outcome."""
-        if s is self._beside:
+        if s is self._helped:
             look.look(s, self.small, self.base, 1)
 
 

@@ -14,10 +14,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.memory import aligned_zeros, bead_lines, queue_lines
 from hpcchain.sector.ahead.look import FIRST, stay_ahead
-from hpcchain.sector.segments.series_pool import PADDING
 
 MOST_BEADS = 1024
-"""Of a molecule that slots have room for; the outcomes of larger ones are not made ahead of time."""
+"""Of a molecule that fits into slots; the outcomes of larger ones are not made ahead of time."""
 MOLECULES = 2 * L.SLOTS
 SCRATCH = (
     "work impulse_response group renewed member_own offset contacts tied normals growths impulses matrix virial_tensor "
@@ -37,10 +36,10 @@ class Helper:
     def __init__(self) -> None:
         self.small: Any = None
         self._own: dict = {}
-        self._beside: Any = None
+        self._helped: Any = None
 
     @contextmanager
-    def beside(self, s: Any, base: float) -> Iterator[None]:
+    def helping(self, s: Any, base: float) -> Iterator[None]:
         """Help the loop over a sector meanwhile; `base`: ticks that queue keys are relative to."""
         small = self._fitted(s)
         small.par[:] = s.par
@@ -65,12 +64,12 @@ class Helper:
 
     def _fitted(self, s: Any) -> Any:
         """Return the small sector for a sector, whose arrays may have been replaced by longer ones."""
-        if s is not self._beside:
-            if self._beside is None:
+        if s is not self._helped:
+            if self._helped is None:
                 self._own = own_arrays(s)
-            self.small, self._beside = s._replace(**self._own), s
+            self.small, self._helped = s._replace(**self._own), s
             self.small.ahead[L.AHEAD_STOP] = 1
-            stay_ahead(s, self.small, 0.0)  # compiled before there is a thread that runs it
+            stay_ahead(s, self.small, 0.0)  # compiled before a thread runs it
         return self.small
 
 
@@ -82,7 +81,7 @@ def own_arrays(s: Any) -> dict:
     segment[:, L.MOLECULE] = np.repeat(np.arange(MOLECULES), beads)
     mol_own = aligned_zeros((MOLECULES, OWN_COLUMNS), np.int32)
     mol_own[:, L.MOL_FIRST] = beads * np.arange(MOLECULES)
-    first = len(s.series) - room_for_series(s)
+    first = len(s.series) - series_capacity(s)
     mol_own[:, L.MOL_SERIES] = (first + beads * W.CURVE * np.arange(MOLECULES)) // W.UNIT
     key, winner = queue_lines(FIRST)
     ahead, scalars = aligned_zeros(L.AHEAD_WORDS, np.int64), s.scalars.copy()
@@ -115,14 +114,14 @@ def own_arrays(s: Any) -> dict:
 
 
 def most_beads(s: Any) -> int:
-    """Return how many beads the largest molecule of a sector has that slots have room for."""
+    """Return how many beads the largest molecule of a sector has that fits into slots."""
     solver, size = s.mol[:, L.MOL_SOLVER], s.mol[:, L.MOL_BEADS]
     return int(size[(solver != L.BALLISTIC) & (size <= MOST_BEADS)].max(initial=1))
 
 
-def room_for_series(s: Any) -> int:
+def series_capacity(s: Any) -> int:
     """Return how many floats of `series` are for slots, behind those of a sector's molecules."""
-    return MOLECULES * most_beads(s) * W.CURVE + PADDING
+    return MOLECULES * most_beads(s) * W.CURVE
 
 
 def can_help(s: Any) -> bool:

@@ -1,6 +1,6 @@
-"""Find the event that comes next and of which no slot tells yet what it will do.
+"""Find the event that comes next and has no slot yet.
 
-The loop changes the queue while it is read here. What is read wrong makes an outcome that nobody takes.
+The loop changes the queue while it is read here. What is read wrong makes an outcome that is never taken.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ from hpcchain.sector.queue.tournament import BEFORE_LEAVES, COLUMN, ROW_BITS
 
 FIRST = 8
 """Entries of the queue that are looked at."""
-WHO, WHERE, MEMBER, OTHER = range(4)
-"""Columns of the small sector's `winner`, of which a row is an entry: molecule, place, and who takes part."""
+WHICH, WHERE, MEMBER, OTHER = range(4)
+"""Columns of the small sector's `winner`, of which a row is an entry: molecule, place, and the two that take part."""
 
 
 @concurrent
@@ -54,7 +54,7 @@ def _look(s, w, base, now):
     """Make the outcome of the first event that lacks one, but for the event at hand; return whether one was made."""
     for e in range(_first_entries(s, w)):
         w.winner[e, MEMBER] = w.winner[e, OTHER] = -1
-        i, partner, ticks, remainder, depth = _event_of(s, np.int64(w.winner[e, WHO]))
+        i, partner, ticks, remainder, depth = _event_of(s, np.int64(w.winner[e, WHICH]))
         if partner < -L.SIDES and partner != L.SEGMENT_END:
             continue
         if (ticks - base) * s.par[L.TICK] + remainder != w.key[e, 0]:
@@ -63,7 +63,7 @@ def _look(s, w, base, now):
         other = s.segment[partner, L.MOLECULE] if partner >= 0 else m
         free = not _changes_before(w, e, m, other)
         w.winner[e, MEMBER], w.winner[e, OTHER] = m, other
-        if e == 0 or not free or not _has_room(s, w, m) or not _has_room(s, w, other):
+        if e == 0 or not free or not _fits(s, w, m) or not _fits(s, w, other):
             continue
         serial, other_serial = s.timing[m, L.SERIAL], s.timing[other, L.SERIAL]
         if slot_of(w, tag_of(i, m, partner), i, partner, ticks, remainder, depth, serial, other_serial) >= 0:
@@ -78,8 +78,8 @@ def _look(s, w, base, now):
 
 
 @inlined
-def _has_room(s, w, m):
-    """Whether molecule m moves by series, and has no more beads than slots have room for."""
+def _fits(s, w, m):
+    """Whether molecule m moves by series, and fits into a slot."""
     return s.mol[m, L.MOL_SOLVER] != L.BALLISTIC and s.mol[m, L.MOL_BEADS] <= w.mol[1, L.MOL_FIRST]
 
 
@@ -129,11 +129,11 @@ def _event_of(s, m):
 def _first_entries(s, w):
     """Write the first entries of the queue to the small sector's, in their order; return how many."""
     # The first of all is known; behind whoever is known come those that have lost to it, match by match.
-    w.key[0, 0], w.winner[0, WHO], w.winner[0, WHERE] = s.key[L.TOP, L.ROOT], s.winner[L.TOP, L.ROOT], L.ROOT
-    known = np.int64(w.winner[0, WHO] >= 0)
+    w.key[0, 0], w.winner[0, WHICH], w.winner[0, WHERE] = s.key[L.TOP, L.ROOT], s.winner[L.TOP, L.ROOT], L.ROOT
+    known = np.int64(w.winner[0, WHICH] >= 0)
     e = 0
     while e < known:
-        m = np.int64(w.winner[e, WHO])
+        m = np.int64(w.winner[e, WHICH])
         row = np.int64(w.winner[e, WHERE]) - BEFORE_LEAVES
         while row < len(s.key):
             at = np.int64(-1)
@@ -160,7 +160,7 @@ def _insert(w, e, known, key, m, place):
         at, known = known, known + 1
     while at > e + 1 and key < w.key[at - 1, 0]:
         w.key[at, 0] = w.key[at - 1, 0]
-        w.winner[at, WHO], w.winner[at, WHERE] = w.winner[at - 1, WHO], w.winner[at - 1, WHERE]
+        w.winner[at, WHICH], w.winner[at, WHERE] = w.winner[at - 1, WHICH], w.winner[at - 1, WHERE]
         at -= 1
-    w.key[at, 0], w.winner[at, WHO], w.winner[at, WHERE] = key, m, place
+    w.key[at, 0], w.winner[at, WHICH], w.winner[at, WHERE] = key, m, place
     return known

@@ -1,8 +1,8 @@
 """Take over what an event does from a slot in which a second thread has carried it out already.
 
 The slots are a small sector (`ahead.foresee`), of which two molecules belong to each. What an event does follows from
-the segments of its molecules alone. So it is taken if it was made of these segments, which their serial numbers tell,
-for this time and depth; else the event is carried out here. Results do not depend on which.
+the segments of its molecules alone. So it is taken if it was made of these segments, by their serial numbers, for this
+time and depth; else the event is carried out here. Results do not depend on which.
 """
 
 import numpy as np
@@ -84,7 +84,7 @@ def take(s, log_rows, i, partner, ticks, remainder, depth):
         _take_molecule(s, w, 2 * slot + 1, other, last)
         s.group[1] = other
     _take_counts(s, w, slot, m, log_rows)
-    fence_release()  # what has been read here is read before the queue tells that this event is over
+    fence_release()  # what has been read here is read before the queue shows that this event is over
     return members
 
 

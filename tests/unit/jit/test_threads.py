@@ -59,7 +59,7 @@ def write_versions(words, flags, messages):
             words[w] = version
         version += 2
         store_release(flags, 0, 0, version)
-        for _ in range(len(words)):  # else who reads finds hardly ever what stays as it is
+        for _ in range(len(words)):  # else a reader hardly ever finds words that stay as they are
             pause()
 
 

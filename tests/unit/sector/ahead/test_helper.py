@@ -84,7 +84,7 @@ def test_rigid_bodies():
     assert taken(engine)[0] > 50
 
 
-def test_slots_have_room_for_what_they_may_hold(monkeypatch):
+def test_larger_molecules_do_not_fit(monkeypatch):
     """Molecules of more beads than that go the old way."""
     monkeypatch.setattr(helper_module, "MOST_BEADS", 2)
     system = crowd()
@@ -108,7 +108,7 @@ def test_arrays_that_are_replaced_are_found_again():
     assert len(two.events) + len(whole.events) == len(one.events)
 
 
-def test_who_has_nothing_to_gain_has_no_helper():
+def test_systems_that_gain_nothing_have_no_helper():
     assert not can_help(Engine(gas(["monomer"] * 8, 1)).sector)
     assert Engine(gas(["monomer"] * 8, 1), threads=2).core.helper is None
     assert Engine(gas(["chain3"] * 8, 1)).core.helper is None

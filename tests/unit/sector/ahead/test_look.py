@@ -7,7 +7,7 @@ from hpcchain.jit.decorators import concurrent
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import begin_writing, write_serial
 from hpcchain.sector.ahead import look as looking
-from hpcchain.sector.ahead.look import FIRST, WHO, look
+from hpcchain.sector.ahead.look import FIRST, WHICH, look
 from hpcchain.sector.segments.close_begin import close
 from hpcchain.sector.serial import Engine
 from tests.support.ahead import InTurn
@@ -36,7 +36,7 @@ def end(s, m, serial):
 
 @pytest.fixture
 def sectors():
-    """Return a sector of molecules in motion, the small one beside it, and the ticks that keys are relative to."""
+    """Return a sector of molecules in motion, its small one, and the ticks that keys are relative to."""
     engine = Engine(gas(NAMES * 4, 1, 2.6), threads=2)
     engine.advance(0.3)
     small = engine.core.helper._fitted(engine.sector)
@@ -54,8 +54,8 @@ def test_the_first_entries_are_those_of_the_queue_in_order(sectors):
     leaves = s.key.ravel()[len(s.key) + 2 :][: s.scalars[L.SCALAR_MOLECULES]]
     assert first_entries(s, small) == FIRST
     assert small.key[:FIRST, 0].tolist() == np.sort(leaves)[:FIRST].tolist()
-    assert leaves[small.winner[:FIRST, WHO]].tolist() == small.key[:FIRST, 0].tolist()
-    assert len(set(small.winner[:FIRST, WHO].tolist())) == FIRST
+    assert leaves[small.winner[:FIRST, WHICH]].tolist() == small.key[:FIRST, 0].tolist()
+    assert len(set(small.winner[:FIRST, WHICH].tolist())) == FIRST
 
 
 def test_the_entries_of_a_small_queue_are_all_found():
@@ -86,7 +86,7 @@ def test_a_molecule_that_changes_has_no_outcome(sectors):
     assert look(s, small, base, 100) == 1
 
 
-def test_who_closes_a_segment_says_so_and_who_begins_one_too(sectors):
+def test_a_segment_that_is_closed_is_marked(sectors):
     s, _, _ = sectors
     serials = s.timing[:, L.SERIAL].copy()
     close(s, 3, *s.par[[L.NOW, L.NOW_REM]])
@@ -116,7 +116,7 @@ class Compared(InTurn):
 
     def run_timed(self, call, used_up):
         """Carry out one event without the slots; compare what it changed with the slot that has it."""
-        s, small = self._beside, self.small
+        s, small = self._helped, self.small
         s.ahead[L.AHEAD_SECTOR] = 0
         before, counted, summed = s.timing[:, L.SERIAL].copy(), s.count.copy(), s.scalars.copy()
         status = call(1)
