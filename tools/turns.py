@@ -64,7 +64,7 @@ class Tree:
     cpus : list of int
         Processors that it may run on; with two it has a second thread.
     clock : str
-        What of `time` tells how long a turn takes.
+        The function of `time` that measures a turn.
     """
 
     def __init__(self, root, start, cpus, clock):

@@ -454,7 +454,7 @@ def test_rings_need_the_square_of_their_beads_to_be_grown(tmp_path):
 
 
 def test_processors_that_share_a_core_count_as_one(tmp_path):
-    """And each for itself where the system does not tell."""
+    """And each for itself where the system does not say."""
     cores = {f"sys/devices/system/cpu/cpu{k}/topology/thread_siblings_list": f"{k % 2},{k % 2 + 2}\n" for k in range(4)}
     write(tmp_path, cores)
     assert machine.cores_allowed(tmp_path, [0, 2]) == 1
