@@ -8,6 +8,7 @@ import pytest
 from hpcchain.config.enlarge import enlarged
 from hpcchain.config.load import config_from_table
 from hpcchain.errors import ConfigError
+from hpcchain.io.output.trajectory import bead_types
 from hpcchain.model.composition import composition_of
 from hpcchain.model.topology import build_composition, build_topology
 
@@ -117,3 +118,10 @@ def test_what_is_no_distribution_is_refused(sizes, message):
 def test_messages_call_tables_by_their_own_numbers():
     with pytest.raises(ConfigError, match=r"^in: molecule\[1\].bond_length: "):
         loaded({"count": 50, "diameter": NORMAL}, {"kind": "ring", "beads": 3, "bond_length": [1.0, 1.0, 3.0]})
+
+
+def test_beads_of_many_sizes_are_one_species():
+    """Lists of diameters along a molecule still are one for each; so are other kinds of the same type."""
+    mixed = loaded({"count": 50, "diameter": NORMAL}, {"kind": "chain", "beads": 2, "diameter": [1.0, 1.1]})
+    species, names = bead_types(composition_of(build_topology(mixed)).whole())
+    assert names == ["A", "B.0", "B.1"] and species.tolist() == [0] * 50 + [1, 2]
