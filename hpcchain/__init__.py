@@ -4,12 +4,13 @@ import importlib
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["Simulation", "System", "read"]
+__all__ = ["Simulation", "System", "read", "read_many"]
 
 _PUBLIC = {
     "Simulation": "hpcchain.run.simulation",
     "System": "hpcchain.run.starts.user_system",
     "read": "hpcchain.analysis.results",
+    "read_many": "hpcchain.analysis.many",
 }
 
 

@@ -5,24 +5,28 @@ from __future__ import annotations
 import logging
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
+from hpcchain.config.load import read_table
+from hpcchain.config.override import apply
+from hpcchain.config.vary import Combination, combinations
 from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import reading, require_parallel
 from hpcchain.io.output.recoverable_output import inventory, is_finished
+from hpcchain.io.output.runs import is_ensemble
+from hpcchain.io.tools.overwrite_guard import require_other
 from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.overlap import close_pairs
 from hpcchain.parallel.comm import Single
+from hpcchain.run import ensemble
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run
@@ -47,6 +51,7 @@ from hpcchain.run.starts.preconditions import (
     require_time_left,
 )
 from hpcchain.run.starts.replicate import write_copies
+from hpcchain.run.starts.start_from_configuration import found_in, run_input, started_from
 from hpcchain.run.starts.starting import (
     mpi_of,
     on_root,
@@ -65,6 +70,7 @@ if TYPE_CHECKING:
     from hpcchain.io.output.recoverable_output import Output
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import World
+    from hpcchain.run.starts.start_from_configuration import Found, Source
 
 LOG = logging.getLogger("hpcchain.api")
 WARMUP_ON_RANKS = 0.4
@@ -110,8 +116,14 @@ def run(
     config = with_end(read_input(path, overrides, mpi, trust_code), until)
     warn(config, mpi)
     folder = Path(output if output is not None else config.output.directory)
+    return run_in(folder, config, resume == "auto", comm, limit, silence)
+
+
+def run_in(folder: Path, config: Config, goes_on: bool, comm: Single | World, limit: WallLimit, silence: float) -> int:
+    """Run an input in a folder, or go on where it has a checkpoint, if that is wanted; return the exit code."""
+    mpi = mpi_of(comm)
     with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
-        if resume == "auto":
+        if goes_on:
             earlier = inventory(folder, mpi)
             found = newest(folder, earlier, mpi)
             if found is not None:
@@ -123,6 +135,99 @@ def run(
         return complete(config, folder, comm, signals, limit)
 
 
+def run_many(
+    path: Path | str,
+    vary: list | tuple,
+    output: Path | str | None = None,
+    until: float | None = None,
+    overrides: list | tuple = (),
+    comm: Single | World | None = None,
+    wall_limit: float | None = None,
+    silence: float = 0.0,
+    trust_code: bool = False,
+    ranks_per_run: int | None = None,
+) -> int:
+    """Run an ensemble: an input with every combination of some keys' values; return the exit code.
+
+    Called again it goes on with what is not done. The code is 75 where runs were stopped, else that of the first run
+    that failed, else 0.
+
+    Parameters
+    ----------
+    path : path
+        The input file.
+    vary : sequence of str
+        "key=first:last" or "key=value,value,…", as --vary takes them.
+    output : path, optional
+        The folder of the runs' folders and of runs.csv, instead of output.directory.
+    ranks_per_run : int, optional
+        Ranks of each run; by default as many as the cost model says pay.
+    until, overrides, comm, wall_limit, silence, trust_code :
+        As for `run`.
+    """
+    limit, comm = WallLimit(wall_limit), comm or Single()
+    runs: list[tuple[Combination, Config]] = []  # on the root alone: inputs may be large
+
+    def read() -> Path:
+        runs.extend((one, combined(one, path, overrides, until)) for one in combinations(vary, overrides))
+        return Path(output if output is not None else runs[0][1].output.directory)
+
+    folder = on_root(mpi_of(comm), read)
+    return run_all(folder, lambda: runs, comm, limit, silence, trust_code, ranks_per_run)
+
+
+def combined(one: Combination, path: Path | str, overrides: list | tuple, until: float | None) -> Config:
+    """Return the input of one run of several; not collective."""
+    try:
+        return with_end(load_config(path, [*overrides, *one.overrides]), until)
+    except ConfigError as error:
+        raise ConfigError(f"{error} (run {one.name})") from None
+
+
+def run_all(
+    folder: Path,
+    wanted: Callable[[], list[tuple[Combination, Config]]],
+    comm: Single | World,
+    limit: WallLimit,
+    silence: float,
+    trust_code: bool,
+    ranks_per_run: int | None,
+) -> int:
+    """Carry the runs of an ensemble that are not done, in their folders in a folder; return the exit code.
+
+    Parameters
+    ----------
+    folder : path
+    wanted : callable
+        Returns, on the root, the runs and their inputs.
+    comm, limit, silence, trust_code, ranks_per_run :
+        As for `run_many`.
+    """
+    mpi = mpi_of(comm)
+
+    def plan() -> ensemble.Plan:
+        runs = wanted()
+        found = ensemble.planned(folder, runs, comm.size, ranks_per_run)
+        for line in ensemble.common_cautions([config for _, config in runs]):
+            LOG.warning("%s", line)
+        return found
+
+    def one(path: Path, group: Single | World) -> int:
+        own = mpi_of(group)
+
+        def read() -> Config:
+            config = load_config(path / folders.INPUT, stored=True)
+            try_steps(config, trust_code, path / folders.INPUT)
+            return config
+
+        return run_in(path, on_root(own, read), True, group, limit, silence)
+
+    with Signals() as signals, FolderLock(folder, mpi):
+        planned = root_does(mpi, folder, "planning its runs", plan)
+        require_parallel(mpi if planned.ranks > 1 else None)
+        return ensemble.carry(planned, folder, comm, signals, limit, one)
+
+
 def resume(
     source: Path | str,
     until: float | None = None,
@@ -131,13 +236,14 @@ def resume(
     wall_limit: float | None = None,
     silence: float = 0.0,
     trust_code: bool = False,
+    ranks_per_run: int | None = None,
 ) -> int:
-    """Continue a run from its directory or one of its checkpoints; return the exit code.
+    """Continue a run from its directory or one of its checkpoints, or all of an ensemble; return the exit code.
 
     Parameters
     ----------
     source : path
-        A run's directory, or a checkpoint.
+        A run's directory, or a checkpoint, or the directory of an ensemble.
     until : float, optional
         New end time [time].
     output : path, optional
@@ -150,11 +256,19 @@ def resume(
         After so long without a step each rank writes what it is doing; 0: never [wall seconds].
     trust_code : bool
         Run potentials' files that other users could have changed.
+    ranks_per_run : int, optional
+        As for `run_many`.
     """
     limit, comm = WallLimit(wall_limit), comm or Single()
     source, mpi = Path(source), mpi_of(comm)
-    require_parallel(mpi)
     require_exists(source, mpi)
+    if root_does(mpi, source, "looking at it", lambda: is_ensemble(source)):
+        if output is not None:
+            raise UsageError(f"{source}: is an ensemble, which goes on where it is; leave out --output")
+        return run_all(source, lambda: stored(source, until), comm, limit, silence, trust_code, ranks_per_run)
+    if ranks_per_run is not None:
+        raise UsageError(f"{source}: is no ensemble, which alone --ranks-per-run is for")
+    require_parallel(mpi)
     is_run = root_does(mpi, source, "looking at it", source.is_dir)
     home = source if is_run else folders.home_of(source)
     if home is None and output is None:
@@ -183,6 +297,13 @@ def resume(
         return continued(checkpoint, path, config, folder, earlier, signals, comm, limit)
 
 
+def stored(folder: Path, until: float | None) -> list[tuple[Combination, Config]]:
+    """Return the runs of an ensemble's table with their inputs; not collective."""
+    return [
+        (Combination(row.run, row.settings), with_end(config, until)) for row, config in ensemble.stored_runs(folder)
+    ]
+
+
 def build(
     path: Path | str,
     out: Path | str,
@@ -203,6 +324,58 @@ def build(
         write_checkpoint(Path(out), mpi, system, 0.0, {}, config.to_toml(), ids=ids)
     growth.remove()
     return EXIT_DONE
+
+
+def build_from(
+    source: Source,
+    out: Path | str,
+    path: Path | str | None = None,
+    overrides: list | tuple = (),
+    grow: bool = False,
+    comm: Single | World | None = None,
+    trust_code: bool = False,
+) -> Config:
+    """Write a start made of another program's file; return the Config of a run that begins with it.
+
+    Parameters
+    ----------
+    source : Source
+        The file, and what is made of it (`hpcchain.run.starts.start_from_configuration`).
+    out : path
+        The start file.
+    path : path, optional
+        An input file that says what the file does not.
+    overrides : sequence of str
+        "key.sub=value"; molecule.KEY is of all molecules where the input has no [[molecule]].
+    grow : bool
+        Whether beads that overlap begin smaller and grow.
+    comm : Single or World, optional
+        One rank without it.
+    trust_code : bool
+        As for `run`.
+    """
+    comm = comm or Single()
+    mpi = mpi_of(comm)
+    require_parallel(mpi)
+
+    def read() -> Found:
+        require_other(out, source.path)
+        table: dict[str, object] = {} if path is None else read_table(path)
+        for override in overrides:
+            apply(table, override)
+        found = found_in(source, table, None if path is None else str(path))
+        try_steps(found.config, trust_code)
+        return found
+
+    found = on_root(mpi, read)
+    config = found.config
+    require_free(out, config, mpi)
+    require_memory_for(config, comm, mpi)
+    large = run_input(config, out)
+    with Signals() as signals, CompilingNotice():
+        system = started_from(found, grow, signals, comm)
+        write_checkpoint(Path(out), mpi, system, 0.0, {}, large.to_toml())
+    return large
 
 
 def replicate(
@@ -256,11 +429,6 @@ def warm_up(text: str) -> None:
         config = load_config(path)
         system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
     list(close_pairs(system.box, system.state.position, system.topology.whole().diameter, 1.0))
-    if not system.physics.steps:
-        alone: Any = engine_on(system, config, None, None)
-        if np.isfinite(alone.time) and alone.sector.stretched is None:  # few runs do this, and large ones alone
-            alone.core.pack_series()
-            alone.core.pack_series()
 
     def on_rank(exchange: Any) -> None:
         engine: Any = engine_on(system, config, exchange, None)

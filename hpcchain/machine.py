@@ -83,7 +83,7 @@ def available(
 def return_freed() -> None:
     """Return memory that this process has freed to the system, where the C library is one that keeps it and can.
 
-    It keeps what lies below anything that is in use, and never asks again whether that is worth its room.
+    It keeps what lies below anything that is in use, and never asks again whether that is worth its space.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
@@ -98,7 +98,7 @@ def statm(root: Path) -> list:
 
 
 def free(root: Path) -> Bound | None:
-    """Return the Bound of the machine's memory, None where the system does not tell."""
+    """Return the Bound of the machine's memory, None where the system does not say."""
     for line in text_of(root / "proc/meminfo").splitlines():
         name, _, value = line.partition(":")
         words = value.split()

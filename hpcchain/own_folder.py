@@ -1,9 +1,9 @@
 """Folders and files that no other user can change, so that what they hold can be trusted like one's own program.
 
-A folder is safe when it is one's own and closed to others' writing, and when nobody else can put another in its place:
-every folder above it belongs to oneself or to root, and others can write there only under the sticky bit. Links are
-followed above the folder alone, and only those that oneself or root has made. A file is safe when it belongs to oneself
-or to root, others cannot write to it, and the folders above it are such; it may be a link of this sort itself.
+A folder is safe when it is one's own and closed to others' writing, and when no other user can put another in its
+place: every folder above it belongs to oneself or to root, and others can write there only under the sticky bit. Links
+are followed above the folder alone, and only those that oneself or root has made. A file is safe when it belongs to
+oneself or to root, others cannot write to it, and the folders above it are such; it may be a link of this sort itself.
 """
 
 import contextlib
@@ -77,7 +77,7 @@ def require_own_file(path: Path | str) -> None:
 
 
 def require_own_bytes(path: str, found: os.stat_result) -> None:
-    """Raise Unsafe unless a file belongs to this user or to root, and nobody else can write to it."""
+    """Raise Unsafe unless a file belongs to this user or to root, and no other user can write to it."""
     if not stat.S_ISREG(found.st_mode):
         raise Unsafe(path, "is not a plain file", "name a file")
     if found.st_uid not in trusted():
@@ -159,7 +159,7 @@ def require_kept(path: str, found: os.stat_result) -> None:
 
 
 def require_own(path: str, found: os.stat_result) -> None:
-    """Raise Unsafe unless a folder belongs to this user, who alone can write there."""
+    """Raise Unsafe unless a folder belongs to this user, and no other can write there."""
     remove = f"remove it (rm -r {path})"
     if stat.S_ISLNK(found.st_mode):
         raise Unsafe(path, "is a link, and links are not followed there", remove)
@@ -209,7 +209,7 @@ def require_own_entry(path: str, found: os.stat_result, folder: str, opened: boo
 
 
 def trusted() -> set:
-    """Return the numbers of the users who may own folders above one's own: oneself and root.
+    """Return the numbers of the users that may own folders above one's own: oneself and root.
 
     In a container whose users do not include the machine's root, root's folders show the number of all users that are
     not included.

@@ -1,4 +1,4 @@
-# Sourced by the job scripts beside it: the environment, the launcher, and what a job does about signals.
+# Sourced by the job scripts next to it: the environment, the launcher, and what a job does about signals.
 #
 #   HPCCHAIN_HOME      the project's folder (default: the one that the job was submitted from)
 #   HPCCHAIN_LAUNCHER  srun (default) or mpirun
@@ -84,30 +84,30 @@ warm_nodes() {
 }
 
 # attended COMMAND...: run a command and pass on to it the signals that the job gets; its exit code is in `code`: 75 if
-# the job was told to stop before.
+# the job was signalled to stop before.
 attended() {
-    local child='' told=1 stop=TERM
+    local child='' signalled=1 stop=TERM
     if [ "${HPCCHAIN_LAUNCHER:-srun}" = mpirun ]; then stop=USR1; fi # at TERM Open MPI's kills the ranks a second later
     # Before the command begins: untrapped, a signal that comes at once would end the job's script and leave the ranks.
-    trap 'tell USR1' USR1
-    trap 'tell USR2' USR2
-    trap 'tell "$stop"' TERM
+    trap 'on_signal USR1' USR1
+    trap 'on_signal USR2' USR2
+    trap 'on_signal "$stop"' TERM
     code=75
     if [ -n "$early" ]; then return; fi
     "$@" &
     child=$!
-    if [ -n "$early" ]; then tell "$early"; fi
-    while [ -n "$told" ]; do # a signal ends the waiting, not the command
-        told=
+    if [ -n "$early" ]; then on_signal "$early"; fi
+    while [ -n "$signalled" ]; do # a signal ends the waiting, not the command
+        signalled=
         code=0
         wait "$child" || code=$?
     done
     trap - USR1 USR2 TERM
 }
 
-# tell SIGNAL: what `attended` does about a signal, or, before its command has a number, keeps in mind.
-tell() {
-    told=1
+# on_signal SIGNAL: what `attended` does about a signal, or, before its command has a number, keeps in mind.
+on_signal() {
+    signalled=1
     if [ -n "$child" ]; then kill "-$1" "$child" 2>/dev/null || true; else early=$1; fi
 }
 
@@ -124,6 +124,7 @@ until_done() {
             echo "stopped before any step forward: give the job a longer time limit; it is not requeued" >&2
             exit 75
         fi
+        echo "code 75 is no failure: stopped early with a checkpoint; the job goes back into the queue and resumes" >&2
         scontrol requeue "$SLURM_JOB_ID" && sleep 60 # requeueing ends this script
     fi
     if [ "$code" = 0 ] && [ -z "$(newest "$folder")" ]; then # srun may end so when it could not start the ranks
@@ -133,10 +134,13 @@ until_done() {
     exit "$code"
 }
 
-# newest FOLDER: what a run there would go on from: its newest checkpoint, else the start that is still growing.
+# newest FOLDER: what a run there, or each run of an ensemble there, would go on from: its newest checkpoint, else the
+# start that is still growing.
 newest() {
-    local found
-    found=$(find "$1/checkpoints" -name 'ckpt-*.h5' 2>/dev/null | sort | tail -n 1)
-    if [ -z "$found" ] && [ -f "$1/growth.h5" ]; then found="growth $(cksum <"$1/growth.h5")"; fi
-    echo "$found"
+    local folder found
+    for folder in "$1" "$1"/*/; do
+        found=$(find "${folder%/}/checkpoints" -name 'ckpt-*.h5' 2>/dev/null | sort | tail -n 1)
+        if [ -z "$found" ] && [ -f "${folder%/}/growth.h5" ]; then found="growth $(cksum <"${folder%/}/growth.h5")"; fi
+        if [ -n "$found" ]; then echo "$found"; fi
+    done
 }

@@ -9,6 +9,7 @@
 ##SBATCH --account=YOUR_ACCOUNT
 ##SBATCH --partition=YOUR_PARTITION
 #SBATCH --nodes=1
+# 'hpcchain check INPUT.toml' says how many ranks to ask for: write the number here, or sbatch --ntasks=N jobs/run.sh ...
 #SBATCH --ntasks=32
 #SBATCH --time=04:00:00
 #SBATCH --signal=B:USR1@300

@@ -13,7 +13,7 @@ python=$1
 safe() { NUMBA_CACHE_DIR=$1 "$python" -P -m hpcchain.jit.cache; }
 
 folder=$(safe "$node_cache")
-exec 9>>"$folder/.lock" # in a folder that nobody else can write to, and that has no links
+exec 9>>"$folder/.lock" # in a folder that no other user can write to, and that has no links
 flock 9                 # jobs that share the node take turns
 if [ -d "$source_cache/${folder##*/}" ] && kept=$(safe "$source_cache"); then
     for part in "$kept"/*; do

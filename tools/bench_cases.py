@@ -14,15 +14,17 @@ LARGE = {
     "chains-10-1m-0.3": (10, 1000000, 0.3),
     "monomers-1m-0.3": (1, 1000000, 0.3),
 }
-CASES |= LARGE
+BETWEEN = {f"chains-{n}-{phi}": (n, 10000 // n * n, phi) for n in (64, 80, 100, 130, 160) for phi in (0.1, 0.3)}
+"""Lengths for `tools/turns.py --parts`."""
+CASES |= LARGE | BETWEEN
 COPIED = 4  # copies along each axis of a large case
 RATE = {0.1: 0.6, 0.3: 2.5, 0.45: 14.0}
 
 
-def input_of(name, few=False, parts=False, copies=1):
+def input_of(name, few=False, wholes=False, copies=1):
     """Return a case's input, as text, and how many copies of its start along each axis make the system.
 
-    With `few` it has about 1000 beads. With `parts` long chains have segments of stretches. With `copies` the input is
+    With `few` it has about 1000 beads. With `wholes` long chains move as wholes. With `copies` the input is
     that of the whole, of so many along each axis.
     """
     length, beads, fraction = CASES[name]
@@ -34,7 +36,7 @@ def input_of(name, few=False, parts=False, copies=1):
         f"[box]\nsize = [{side}, {side}, {side}]\n[[molecule]]\n{kind}\ncount = {beads // length * copies**3}\n"
         f"[run]\nend_time = 1.0\n"
     )
-    return text + "[propagator]\nstretches = true\n" * parts, needed
+    return text + "[propagator]\nstretches = 0\n" * wholes, needed
 
 
 def duration_of(name, contacts, beads):

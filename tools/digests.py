@@ -152,6 +152,7 @@ def cases():
         found[f"steps, {build}"] = Case(lambda made=made: (system_of(made(5, False)), STEPS_END), run=of_steps)
     for seed in (0, 1):
         found[f"bodies {seed}"] = Case(lambda seed=seed: (bodies.system_of(seed)[1], 4.0), dear=True)
+    found["stretches, variational law"] = Case(lambda: (laws.hit_under_its_law(), 0.7), dear=True)
     for name, make in laws.CASES.items():
         found[f"stretches, {name}"] = Case(lambda make=make: (in_parts(make(1)), 0.4), dear=True)
     return found
@@ -163,7 +164,7 @@ def in_parts(system):
 
 
 def machine():
-    """Return what decides bits beside the program."""
+    """Return what decides bits besides the program."""
     return f"{cpu_name()} numba {version_of('numba')} numpy {version_of('numpy')}"
 
 

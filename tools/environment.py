@@ -1,4 +1,4 @@
-"""Imported first by the Python programs beside it: however they were started, they run in the project's environment.
+"""Imported first by the Python programs next to it: however they were started, they run in the project's environment.
 
 What that is environment.sh decides, which shell scripts source. A Python that has all that is needed, such as that of
 an environment which is active, is kept; another one hands over to the environment's.

@@ -1,4 +1,4 @@
-# Sourced by the scripts beside it, from the project's folder: which environment they use and how MPI is to behave.
+# Sourced by the scripts next to it, from the project's folder: which environment they use and how MPI is to behave.
 #
 #   HPCCHAIN_VENV      folder of the virtual environment (default .venv)
 #   HPCCHAIN_MODULES   environment modules to load first, for example "gcc openmpi hdf5"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure checkpoints, written and read back by all ranks, beside plain parallel h5py of the same bytes.
+"""Measure checkpoints, written and read back by all ranks, next to plain parallel h5py of the same bytes.
 
     mpirun -n 2 tools/file_speed.py start.h5 [--repeat 3]
 

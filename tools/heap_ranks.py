@@ -122,7 +122,7 @@ def run(folder, ranks, end):
     return time.monotonic() - begin
 
 
-def tell(folder, given):
+def print_parts(folder, given):
     """Print what has become of a run's beads."""
     reports = read_reports(run_output(folder))
     system = read_system(list_checkpoints(folder / "checkpoints")[0][1])
@@ -174,7 +174,7 @@ def main():
         equal &= same
         verdict = "" if number == ranks[0] else f", {'equal' if same else 'NOT EQUAL'}"
         print(f"{number} ranks: {took:.0f} s{verdict}", flush=True)
-    tell(folder / f"ranks-{ranks[0]}", given)
+    print_parts(folder / f"ranks-{ranks[0]}", given)
     return 0 if equal else 1
 
 

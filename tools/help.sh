@@ -1,4 +1,4 @@
-# Sourced first by the scripts beside it: -h or --help prints the comment at the head of the script, and ends it.
+# Sourced first by the scripts next to it: -h or --help prints the comment at the head of the script, and ends it.
 
 case ${1:-} in
     -h | --help)

@@ -33,7 +33,7 @@ def draw(rows, path, machine):
 
 
 def processor():
-    """Return the name of this machine's processor, as Linux tells it."""
+    """Return the name of this machine's processor, as Linux gives it."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
     return names[0] if names else "an unknown processor"

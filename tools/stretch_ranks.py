@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measure what long chains in stretches cost on several ranks: a rank's processor time, beside that of one rank alone.
+"""Measure what long chains in stretches cost on several ranks: a rank's processor time, next to that of one rank alone.
 
     mpirun -n 4 tools/stretch_ranks.py start.h5 --begin 0.005 --end 0.012 --window 0.0003 0.0006 [--whole]
 
 start.h5 is a start with long chains (`hpcchain build INPUT.toml -o start.h5`, larger ones by --replicate), whose input
-has propagator.stretches = true. It is carried to --begin, which is not counted, and on to --end: by one rank alone,
+has them move in stretches. It is carried to --begin, which is not counted, and on to --end: by one rank alone,
 then by all ranks in windows of each length, as long as the program chooses without --window. Printed are contacts,
 seconds of processor time (of ranks in windows the mean, without waiting), wall seconds, passes, what is done again,
 ghosts by owned beads, and bytes that a rank sends in a window. --whole moves chains as wholes.
@@ -65,7 +65,7 @@ def main():
     if args.whole:
         system = replace(system, physics=whole_chains(system.physics))
     elif not divides_any(system.topology, system.physics):
-        parser.error(f"{args.start}: no chain is divided: its input needs propagator.stretches = true")
+        parser.error(f"{args.start}: no chain is divided: its input needs propagator.stretches = 100")
     if world.rank == 0:
         contacts, seconds = alone(system, args.begin, args.end)
         print(f"one rank: {contacts} contacts, {seconds:.3f} s", flush=True)

@@ -11,7 +11,8 @@ quotient of speeds, this tree's over OLD's, its median and quartiles over all tu
 medians, and the best of bead tau per CPU-second.
 
 Kernels of OLD are compiled when they are not in the cache (some minutes: `hpcchain warmup` in OLD does it beforehand).
-With --parts long chains move in stretches here, and as wholes in OLD. With --folder starts are kept there, and found.
+With --parts chains of 24 beads and more move in stretches here, and as wholes in OLD, which may be this tree. With
+--folder starts are kept there, and found.
 """
 
 import argparse
@@ -27,6 +28,7 @@ import environment  # noqa: F401  # first: it may hand over to the project's own
 from bench_cases import CASES, duration_of, input_of
 
 HERE = Path(__file__).resolve().parents[1]
+LEAST = 24  # beads of the shortest chain that can move in stretches
 WORKER = """
 import json, sys, time
 from hpcchain.config import load_config
@@ -114,8 +116,8 @@ def turns(old, inputs, contacts, repeat, name):
 
 def compare(name, old, folder, args):
     """Measure a case and print its row."""
-    keys = "[propagator]\nstretches = true\n" if args.parts else ""
-    inputs, rows = [start_of(name, old, folder / "old"), start_of(name, HERE, folder / "new", keys)], []
+    keys = [f"[propagator]\nstretches = {beads}\n" if args.parts else "" for beads in (0, LEAST)]
+    inputs, rows = [start_of(name, old, folder / "old", keys[0]), start_of(name, HERE, folder / "new", keys[1])], []
     for _ in range(args.launches):
         carried, found = turns(old, inputs, args.contacts, args.repeat, name)
         rows += found
@@ -139,7 +141,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=6, help="turns of each start")
     parser.add_argument("--launches", type=int, default=3, help="starts of each tree")
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the core to run on")
-    parser.add_argument("--parts", action="store_true", help="long chains move in stretches in this tree")
+    parser.add_argument("--parts", action="store_true", help="chains move in stretches in this tree, as wholes in OLD")
     parser.add_argument("--folder", type=Path, help="where starts are kept")
     args = parser.parse_args()
     old = args.old.resolve()

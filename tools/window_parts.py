@@ -18,8 +18,8 @@ PARTS = {
     (GhostedSector, "pack"): "packing",
     (GhostedSector, "receive"): "taking in messages",
     (GhostedSector, "set_right"): "setting right",
-    (GhostedSector, "unsettled"): "who is unsettled",
-    (GhostedSector, "skin_violation"): "who leaves its skin",
+    (GhostedSector, "unsettled"): "unsettled molecules",
+    (GhostedSector, "skin_violation"): "molecules leaving skins",
     (GhostedSector, "finish"): "finishing",
     (GhostManager, "refresh_skins"): "refreshing skins",
     (GhostManager, "rebuild_ghosts"): "choosing all ghosts anew",
@@ -147,8 +147,12 @@ def table(costs, counts, per_contact):
     lines = ["| part | ms a window | % of the engine |", "|---|---|---|"]
     lines += [f"| {part} | {1e3 * s / windows:.3f} | {100.0 * s / engine:.1f} |" for part, s in rows]
     mean = {name: sum(one[name] for one in counts) / ranks for name in counts[0]}
-    told = ", ".join(f"{name} {mean[name] / windows:.4g}" for name in counts[0] if name not in ("windows", "ghosts"))
-    return "\n".join(lines) + f"\n{windows} windows; a window and rank: {told}; ghosts {mean['ghosts']:.0f} beads"
+    each_window = ", ".join(
+        f"{name} {mean[name] / windows:.4g}" for name in counts[0] if name not in ("windows", "ghosts")
+    )
+    return (
+        "\n".join(lines) + f"\n{windows} windows; a window and rank: {each_window}; ghosts {mean['ghosts']:.0f} beads"
+    )
 
 
 def sums(costs, counts, per_contact, beads):

@@ -62,8 +62,8 @@ class Kind:
     name : str
     beads : (m, b) integer array
         Global ids.
-    mass, diameter : (b,) float64 arrays
-        Of one molecule [mass], [length].
+    mass : (b,) float64 array
+        Of the beads of one molecule [mass].
     bonds : (k, 2) integer array
         Of one molecule, beads counted from 0, lower first.
     bounds : (G + 1,) int64 array
@@ -73,7 +73,6 @@ class Kind:
     name: str
     beads: np.ndarray
     mass: np.ndarray
-    diameter: np.ndarray
     bonds: np.ndarray
     bounds: np.ndarray
 
@@ -181,7 +180,7 @@ def named(names: list[str]) -> list[str]:
 def kinds_in(found: Trajectory) -> list[Kind]:
     """Return the kinds of molecules of a trajectory, in the order of the species of their beads: equal ones are one.
 
-    Molecules are of one kind where species, bonds, masses and diameters of their beads are the same.
+    Molecules are of one kind where species, bonds and masses of their beads are the same, whatever their diameters.
     """
     first = np.flatnonzero(np.diff(found.molecule, prepend=-1))
     size = np.diff(np.append(first, len(found.molecule)))
@@ -192,7 +191,7 @@ def kinds_in(found: Trajectory) -> list[Kind]:
     for like in alike([outline]):
         beads = first[like][:, None] + np.arange(size[like[0]])
         bonds = bonds_of(like)
-        tables = [found.species[beads], bonds.reshape(len(like), -1), found.mass[beads], found.diameter[beads]]
+        tables = [found.species[beads], bonds.reshape(len(like), -1), found.mass[beads]]
         for own in alike(tables):
             one = beads[own[0]]
             kinds.append(
@@ -200,7 +199,6 @@ def kinds_in(found: Trajectory) -> list[Kind]:
                     name=found.names[found.species[one[0]]],
                     beads=beads[own],
                     mass=found.mass[one],
-                    diameter=found.diameter[one],
                     bonds=bonds[own[0]],
                     bounds=split(len(own)),
                 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hpcchain.analysis.tables import Curve, Report
 
 ACROSS = 3
-"""Panels beside one another."""
+"""Panels next to one another."""
 COLUMN, HEIGHT = 3.4, 2.6
 """Of a picture in one column of a journal, and of each panel of a page [inches]."""
 STYLE: Any = {
@@ -83,7 +83,7 @@ SYMBOLS = {
 }
 """What axes have in place of a name, as formulas."""
 SLOPES = {0.5: r"$\sim t^{1/2}$", 1.0: r"$\sim t$"}
-"""Guide lines beside displacements."""
+"""Guide lines with displacements."""
 
 
 def drawing(width: float = COLUMN, height: float = HEIGHT) -> Any:
@@ -216,7 +216,7 @@ def draw_one(reports: list[Report], name: str, path: Path) -> Path:
 
 
 def draw_panel(panel: Any, own: list, runs: dict[str, str]) -> None:
-    """Draw the curves of one panel, with guide lines beside displacements; of Rouse modes each has its color."""
+    """Draw the curves of one panel, with guide lines with displacements; of Rouse modes each has its color."""
     colors: dict[str, Any] = {}
     for report, curve in own:
         mode = re.fullmatch(r"rouse_correlation_(\d+)", curve.figure)

@@ -266,7 +266,7 @@ class Results:
         try:
             import MDAnalysis
         except ImportError as error:
-            raise UsageError("universe() needs the package MDAnalysis: pip install MDAnalysis") from error
+            raise UsageError("universe() needs the package MDAnalysis: pip install 'hpcchain[analysis]'") from error
         found = self.trajectory
         if found.unfinished:
             raise DataError(

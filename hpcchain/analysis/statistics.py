@@ -15,7 +15,7 @@ import numpy as np
 BLOCKS = 64
 """Blocks of frames, and groups of molecules, at most: the same on any number of ranks, so that sums are, too."""
 FEWEST_BLOCKS = 8
-"""Blocks of time that tell an error, when neighbours are joined to longer ones."""
+"""Blocks of time that give an error, when neighbours are joined to longer ones."""
 
 SHORTEST_LAG = 3
 """An autocorrelation is summed over at least so many lags, whatever its sign (Chodera 2016, as in pymbar)."""
@@ -24,7 +24,7 @@ DIFFERENT = 4.0
 """Errors by which the mean of a start differs from that of the second half: chance does that in few series of 100."""
 
 WELL_KNOWN = 20.0
-"""Effective samples from which on a correlation time is known well enough to tell the error of a mean over a start."""
+"""Effective samples from which on a correlation time is known well enough to give the error of a mean over a start."""
 
 NO_CHANGE = 1e-9
 """A series that changes by less than this, relative, is constant: what is conserved has no equilibration."""

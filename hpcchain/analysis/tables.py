@@ -132,6 +132,8 @@ class Report:
         Vectors and tensors whole.
     kinds : list
         (name, beads, molecules) of each kind of molecules.
+    point : points.Point, optional
+        The state point, where this is the mean over its runs.
     """
 
     run: str
@@ -148,6 +150,7 @@ class Report:
     sizes: dict[str, Any] = field(default_factory=dict)
     reports: dict[str, Any] = field(default_factory=dict)
     kinds: list[tuple[str, int, int]] = field(default_factory=list)
+    point: Any = None
     _by_name: dict[tuple[str, str], Value] = field(default_factory=dict, repr=False)
     _known: int = 0
 
@@ -172,8 +175,10 @@ class Report:
 
     def as_json(self) -> dict:
         """Return it as JSON knows it."""
+        point = {} if self.point is None else vars(self.point)
         return {
             "run": self.run,
+            **point,
             "from": finite(self.start),
             "from_found_by": self.found_by,
             "from_series": self.decisive[0] if self.decisive else None,
@@ -198,21 +203,27 @@ def json_of(reports: list[Report], version: str) -> str:
 
 
 def csv_of(reports: list[Report], header: bool = True) -> str:
-    """Return the reports of runs as one tidy CSV table: a line a number, a point of a curve, or what was left out."""
+    """Return the reports of runs as one tidy CSV table: a line a number, a point of a curve, or what was left out.
+
+    State points have the keys in which they differ, and the number of their runs, behind their name.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if header:
-        writer.writerow(COLUMNS)
+        keys = [] if reports[0].point is None else [*reports[0].point.keys, "runs"]
+        writer.writerow([COLUMNS[0], *keys, *COLUMNS[1:]])
     for report in reports:
+        point = report.point
+        run = [report.run, *([] if point is None else [*point.keys.values(), len(point.runs)])]
         for value in report.values:
             numbers = digits(value.value), digits(value.error)
-            writer.writerow([report.run, value.figure, value.molecules, "", "", *numbers, value.unit, value.why])
+            writer.writerow([*run, value.figure, value.molecules, "", "", *numbers, value.unit, value.why])
         for curve in report.curves:
-            names = [report.run, curve.figure, curve.molecules, curve.x_name]
-            for point in zip(curve.x, curve.value, curve.error, strict=True):
-                writer.writerow([*names, *map(digits, point), curve.unit, ""])
+            names = [*run, curve.figure, curve.molecules, curve.x_name]
+            for numbers in zip(curve.x, curve.value, curve.error, strict=True):
+                writer.writerow([*names, *map(digits, numbers), curve.unit, ""])
         for name, why in report.left_out.items():
-            writer.writerow([report.run, name, "", "", "", "", "", "", why])
+            writer.writerow([*run, name, "", "", "", "", "", "", why])
     return text.getvalue().rstrip("\n")
 
 

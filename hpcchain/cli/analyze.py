@@ -10,11 +10,12 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpcchain.cli.options import add_command, aligned, finite_time, number_in
+from hpcchain.cli.options import Parser, add_command, aligned, finite_time, number_in
 from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
     from hpcchain.analysis.figures.profile import Along
+    from hpcchain.analysis.points import Point
     from hpcchain.analysis.tables import Report, Value
     from hpcchain.parallel.agreement import Communicator
 
@@ -54,8 +55,12 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
         parallel=True,
     )
     parser.add_argument(
-        "runs", metavar="DIR|FILE.h5", nargs="+", help="runs' output directories, finished or not, or output files"
+        "runs",
+        metavar="DIR|FILE.h5",
+        nargs="+",
+        help="runs' output directories, finished or not, or output files; an ensemble's directory stands for its runs",
     )
+    add_over(parser)
     parser.add_argument(
         "--from",
         dest="start",
@@ -93,6 +98,21 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
         "--plot-as", choices=["png", "pdf"], help="format of the pictures (default: png; with --figure pdf)"
     )
     parser.add_argument("--output", metavar="DIR", help="where pictures go (default: the first run's directory)")
+
+
+def add_over(parser: Parser) -> None:
+    """Add --over and --against to a parser."""
+    parser.add_argument(
+        "--over",
+        metavar="KEY",
+        help="take runs whose inputs differ in this key alone, such as initial.seed, together: means over them, errors "
+        "by their scatter, in tables over the other keys that vary; with --plot also pictures over one of these",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="KEY",
+        help="with --over and --plot: the key along the axis (default: the first of numbers)",
+    )
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -144,22 +164,30 @@ def execute(args: argparse.Namespace) -> int:
     """Print what is asked for; return the exit code."""
     from hpcchain.analysis.plot import drawing
     from hpcchain.analysis.study import Wanted, study
+    from hpcchain.io.hdf5.collective import root_does
 
     if args.plot:
         drawing()
     elif any(given is not None for given in (args.output, args.plot_as, args.pictures)):
         raise UsageError("--output, --plot-as and --figure say where and what to draw: give --plot, too")
+    if args.against is not None and not (args.over and args.plot):
+        raise UsageError("--against says over which key to draw state points: give --over and --plot, too")
     wanted, mpi = Wanted(args.start, args.figures, along(args), args.plot), args.comm.mpi
+    runs, points = root_does(mpi, args.runs[0], "looking for runs", lambda: chosen(args))
     reports: list[Report] = []
+    found: list[Report] = []  # of the point that is under way
     try:
-        for number, source in enumerate(args.runs, 1):
-            if len(args.runs) > 1:
-                LOG.info("run %d of %d: %s", number, len(args.runs), source)
-            reports.append(study(source, wanted, mpi))
-            warn(args, reports[-1])
-            if args.csv:
-                show(args, reports[-1:], len(reports) == 1)
+        for point in points:
+            for source in point.runs:
+                number = sum(len(one.runs) for one in points[: len(reports)]) + len(found) + 1
+                if len(runs) > 1:
+                    LOG.info("run %d of %d: %s", number, len(runs), source)
+                found.append(study(source, wanted, mpi))
+                warn(args, found[-1])
+            keep(args, reports, point, found)
     except BaseException:  # also Ctrl-C: what was found in earlier runs is not lost
+        if found:
+            keep(args, reports, point, found)
         if reports and not args.csv:
             show(args, reports)
         raise
@@ -169,6 +197,28 @@ def execute(args: argparse.Namespace) -> int:
     for path in pictures if args.comm.rank == 0 and not (args.json or args.csv) else ():
         print(f"\nfigure: {path}")
     return 0
+
+
+def chosen(args: argparse.Namespace) -> tuple[list[str], list[Point]]:
+    """Return the runs that are asked for, and how they are taken together: each for itself without --over."""
+    from hpcchain.analysis.points import Point, points_of, runs_in
+
+    runs = runs_in(args.runs)
+    points = points_of(runs, args.over) if args.over else [Point("", {}, [run]) for run in runs]
+    if args.against is not None and args.against not in points[0].keys:
+        given = ", ".join(points[0].keys) or "none"
+        raise UsageError(f"--against {args.against}: state points differ in other keys: {given}")
+    return runs, points
+
+
+def keep(args: argparse.Namespace, reports: list[Report], point: Point, found: list[Report]) -> None:
+    """Add what was found in the runs of a point, and print it at once where that is possible; `found` is emptied."""
+    from hpcchain.analysis.points import joined
+
+    reports.append(joined(point, found) if args.over else found[0])
+    found.clear()
+    if args.csv:
+        show(args, reports[-1:], len(reports) == 1)
 
 
 def warn(args: argparse.Namespace, report: Report) -> None:
@@ -193,19 +243,28 @@ def show(args: argparse.Namespace, reports: list[Report], header: bool = True) -
 def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | None) -> list[Path]:
     """Draw the pictures, on the root; return their paths."""
     from hpcchain.analysis.plot import draw_curves, draw_observables, draw_one
+    from hpcchain.analysis.plot_points import draw_number, draw_numbers, numbers_of
     from hpcchain.io.hdf5.collective import root_does
 
     first = Path(args.runs[0])
     folder = Path(args.output) if args.output else first if first.is_dir() else first.parent
     form = args.plot_as or ("pdf" if args.pictures else "png")
-    chosen = [name.strip() for name in (args.pictures or "").split(",") if name.strip()]
+    names = [name.strip() for name in (args.pictures or "").split(",") if name.strip()]
+
+    def one(name: str) -> Path:
+        path = folder / f"{name.replace(' ', '_')}.{form}"
+        if args.over and name in numbers_of(reports):
+            return draw_number(reports, name, path, args.against)
+        return draw_one(reports, name, path)
 
     def draw() -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
-        if chosen:
-            return [draw_one(reports, name, folder / f"{name.replace(' ', '_')}.{form}") for name in chosen]
+        if names:
+            return [one(name) for name in names]
         paths = [
-            draw_observables(reports, folder / f"observables.{form}"),
+            draw_numbers(reports, always, folder / f"numbers.{form}", args.against)
+            if args.over
+            else draw_observables(reports, folder / f"observables.{form}"),
             draw_curves(reports, folder / f"analysis.{form}"),
         ]
         if not any(paths):
@@ -230,14 +289,19 @@ def group_of(report: Report, value: Value) -> str | None:
     """Return the table that always has a number, None for one that only --all prints."""
     base = value.figure.split("[")[0]
     first = next((group for group, figures in GROUPS.items() if base in figures), None)
-    return first or ("pressure" if value.figure in report.series else None)
+    return first or ("pressure" if value.figure in report.series or value.samples else None)
+
+
+def always(report: Report, value: Value) -> bool:
+    """Return whether a number is in a table that is always printed."""
+    return group_of(report, value) is not None
 
 
 def run_column(reports: list[Report], report: Report | None) -> tuple[str, ...]:
     """Return the first cells of a row: the run, where there are several; without one the header's."""
-    if len(reports) == 1:
+    if len(reports) == 1 and reports[0].point is None:
         return ()
-    return ("run",) if report is None else (report.run,)
+    return ("run" if reports[0].point is None else "runs",) if report is None else (report.run,)
 
 
 def grouped(reports: list[Report], group: str, width: int) -> str:
@@ -259,7 +323,7 @@ def grouped(reports: list[Report], group: str, width: int) -> str:
 
 
 def folded(rows: list, left: int, width: int) -> str:
-    """Return rows as lines of at most this width: columns that find no room go below, after the `left` first ones."""
+    """Return rows as lines of at most this width: columns that do not fit go below, after the `left` first ones."""
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     blocks: list[list[int]] = [[]]
     for column in range(left, len(widths)):
@@ -293,6 +357,9 @@ def notes(report: Report, every: bool, width: int) -> str:
     """Return what was analysed of a run, what there is besides, and what was left out and why."""
     why = f"where {report.decisive[0]} has become steady" if report.decisive else FOUND_BY[report.found_by]
     lines = [f"{report.run}: from time {report.start:.6g}, {why}; {report.frames} frames"]
+    if report.point is not None:
+        many = f"means over {len(report.point.runs)} runs that differ in {report.point.over}, errors by their scatter"
+        lines = [f"{report.run}: {many}; {report.frames} frames in all"]
     more = sum(group_of(report, value) is None for value in report.values)
     if more and not every:
         lines.append(f"other numbers, such as tensors, with --all: {more}")

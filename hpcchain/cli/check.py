@@ -140,6 +140,7 @@ def estimate(config: Config) -> list:
         f"{extent.beads} beads, {extent.bonds} bonds, {extent.molecules} molecules",
         *packing_lines(config.box, extent.volume),
         *memory_lines(extent),
+        *rank_lines(config),
         *long_chain_lines(config),
         f"trajectory: {frames} frames, {size(frames * frame_bytes(config, extent.beads))}",
     ]
@@ -152,21 +153,39 @@ def packing_lines(box: BoxSection, volume: float) -> list:
     return [f"packing fraction {volume / math.prod(box.size):.6g}: the spheres' volume over the box's"]
 
 
-def long_chain_lines(config: Config) -> list:
-    """Return the line on sectors of a run whose long chains move in stretches; none of others."""
-    from hpcchain.model.molecules.long_chains import LONG
-    from hpcchain.parallel.tuning.ranks_at_work import paying_width
-    from hpcchain.run.guards.memory import moves_parts
+def rank_lines(config: Config) -> list:
+    """Return the line on how many ranks to ask for; none where nothing says which molecules there are."""
+    from hpcchain.run.alone import ranks_that_pay
 
-    if not moves_parts(config):
+    ranks = ranks_that_pay(config)
+    if ranks is None:
         return []
-    kinds = [kind for kind in config.molecules if (kind.propagator or config.propagator).stretches]
-    widths = [paying_width(kind.beads, float(np.max(kind.diameter))) for kind in kinds if kind.beads >= LONG]
-    width = max(widths)
-    beads = config.beads * width**3 / math.prod(config.box.size)
+    most = (
+        "one; with more it would be no faster" if ranks == 1 else f"up to {ranks}, as long as there are cores for them"
+    )
+    return [f"ranks: {most} (sbatch --ntasks={ranks}, mpirun -n {ranks})"]
+
+
+def long_chain_lines(config: Config) -> list:
+    """Return lines on chains that are long where the input leaves that to the program, or that move in stretches."""
+    from hpcchain.model.molecules.long_chains import LONG
+    from hpcchain.model.starts.start import in_stretches
+    from hpcchain.parallel.tuning.ranks_at_work import paying_width
+
+    kinds = [kind for kind in config.molecules if in_stretches(kind, config)]
+    if not kinds:
+        own = [(kind, (kind.propagator or config.propagator).name) for kind in config.molecules]
+        whole = [kind.beads for kind, name in own if kind.kind == "chain" and kind.beads >= LONG and name == "taylor"]
+        asked = config.run.engine == "events" and bool(whole)
+        return [f"propagator.stretches: chains of {max(whole)} beads move as wholes"] if asked else []
+    width = max(paying_width(kind.beads, float(np.max(kind.diameter))) for kind in kinds)
+    sizes = sorted({kind.beads for kind in kinds})
+    lengths = " to ".join(str(n) for n in (sizes[0], sizes[-1])[: len(sizes)])
     return [
-        f"long chains (propagator.stretches): several ranks pay where sectors are {width:.0f} wide or more, "
-        f"which is {beads:.2g} beads for each; a rank holds all chains that reach into its sector"
+        f"propagator.stretches: a contact moves what it reaches of chains of {lengths} beads",
+        f"several ranks pay where sectors are {width:.0f} wide or more, which is "
+        f"{config.beads * width**3 / math.prod(config.box.size):.2g} beads for each; a rank holds all chains that "
+        "reach into its sector",
     ]
 
 

@@ -5,26 +5,22 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
-from hpcchain.errors import EXIT_INTERNAL, EXIT_USAGE, HpcchainError
+from hpcchain.errors import EXIT_USAGE, HpcchainError
 from hpcchain.parallel import comm as communication
 from hpcchain.parallel.launcher import launched
+from hpcchain.run.failures import EXIT_BROKEN_PIPE, describe
 
 if TYPE_CHECKING:
     from hpcchain.parallel.comm import Single, World
     from hpcchain.run.guards.signals import Stopped
 
-
-EXIT_INTERRUPTED = 128 + signal.SIGINT
-EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
 PATIENCE = 1.0
 PATIENCE_PER_RANK = 0.1
-HINT = "run again with --debug for the traceback"
 
 
 def run(action: Callable, debug: bool = False) -> int:
@@ -32,7 +28,7 @@ def run(action: Callable, debug: bool = False) -> int:
 
     1. Join the ranks, when a launcher started several.
     2. Act; a failure is caught and put into words.
-    3. Agree: every rank, failed or not, tells the others how it ended. When all come, the lowest rank that failed
+    3. Agree: every rank, failed or not, sends the others how it ended. When all come, the lowest rank that failed
        prints its message and all return its code. When some do not come, because they wait for the failed one in
        the middle of an exchange, the failed rank prints its message and aborts them.
 
@@ -84,7 +80,7 @@ def conclude(
     spokesman = decide(outcomes)
     if failed and comm.rank == spokesman:
         report(code, message, failure, debug)
-    comm.agree((0,))  # nobody leaves before the message is out: launchers kill the rest when one ends badly
+    comm.agree((0,))  # no rank leaves before the message is out: launchers kill the rest when one ends badly
     return outcomes[spokesman][0]
 
 
@@ -99,29 +95,6 @@ def decide(outcomes: list) -> int:
     failed = [rank for rank, (_, failure) in enumerate(outcomes) if failure]
     nonzero = [rank for rank, (code, _) in enumerate(outcomes) if code]
     return (failed + nonzero + [0])[0]
-
-
-def describe(error: BaseException | Stopped, rank: int, size: int) -> tuple[int, str | None]:
-    """Return (exit code, message) for an exception; the message is None when silence is right."""
-    where = f" on rank {rank}" if size > 1 else ""
-    if isinstance(error, HpcchainError):
-        return error.exit_code, str(error) or type(error).__name__
-    if isinstance(error, KeyboardInterrupt):
-        return EXIT_INTERRUPTED, "interrupted"
-    if isinstance(error, BrokenPipeError):
-        return EXIT_BROKEN_PIPE, None
-    text = one_line(error)
-    if isinstance(error, MemoryError):
-        return EXIT_INTERNAL, f"out of memory{where}: {text}; use more ranks or nodes, or fewer beads"
-    if isinstance(error, OSError) and error.strerror:
-        return EXIT_INTERNAL, f"the system refused{where}: {text}; {HINT}"
-    return EXIT_INTERNAL, f"internal error{where}: {type(error).__name__}: {text}; {HINT}"
-
-
-def one_line(error: Any) -> str:
-    """Return an exception's text on one line of bounded length."""
-    text = " ".join(str(error).split()) or "no further text"
-    return text if len(text) <= 500 else text[:500] + " ..."
 
 
 def report(code: int, message: str | None, failure: BaseException | Stopped, debug: bool) -> None:

@@ -9,7 +9,7 @@ from hpcchain.cli.options import add_command, aligned
 def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
     parser = add_command(sub, "info", execute, "say what is in a run or a file, and where it came from")
-    parser.add_argument("file", metavar="DIR|FILE.h5", help="a run's directory, or any of its files")
+    parser.add_argument("file", metavar="DIR|FILE.h5", help="a run's directory, that of many, or any file of a run")
     parser.add_argument(
         "--conditions",
         action="store_true",
@@ -19,12 +19,28 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Print the description; return the exit code."""
+    from hpcchain.io.output.runs import is_ensemble
     from hpcchain.io.tools.inspect import info
 
+    if is_ensemble(args.file):
+        print(table_of(args.file))
+        return 0
     facts = info(args.file)
     more = f"\n\n{conditions(checkpoint_in(args.file))}" if args.conditions else ""
     print(facts + more)
     return 0
+
+
+def table_of(folder: str) -> str:
+    """Return the table of an ensemble's runs, and how many are in which state."""
+    from hpcchain.io.output.runs import STATES, read_runs
+    from hpcchain.observe.runlog import duration
+
+    rows = read_runs(folder)
+    states = [row.state for row in rows]
+    counts = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
+    cells = [(row.run, row.state, "-" if row.code is None else str(row.code), duration(row.seconds)) for row in rows]
+    return f"{folder}: {len(rows)} runs, {counts}\n\n{aligned([('run', 'state', 'code', 'time'), *cells], 2)}"
 
 
 def checkpoint_in(source: str) -> str:

@@ -118,12 +118,12 @@ class Version(argparse.Action):
     def __call__(self, parser: Any, *_: Any) -> None:
         """Print all versions and end."""
         from hpcchain.io.hdf5.files import library
-        from hpcchain.io.provenance import version_of
+        from hpcchain.io.provenance import cpu_name, version_of
 
         hdf5, parallel = library()
         print(f"hpcchain {hpcchain.__version__}")
         print(f"Python {platform.python_version()}, numpy {version_of('numpy')}")
-        print(f"numba {version_of('numba')}, llvmlite {version_of('llvmlite')}")
+        print(f"numba {version_of('numba')}, llvmlite {version_of('llvmlite')}, for {cpu_name()}")
         print(f"MPI {mpi_library()}, mpi4py {version_of('mpi4py')}")
         print(f"HDF5 {hdf5}, {'parallel' if parallel else 'serial: one rank only'}, h5py {version_of('h5py')}")
         parser.exit()

@@ -124,8 +124,18 @@ def add_limits(parser: Parser) -> None:
         type=silence_seconds,
         default=SILENCE,
         metavar="SECONDS",
-        help="when nothing has moved for so long, say which rank waits for whom, details in "
+        help="when nothing has moved for so long, say which rank waits for which, details in "
         f"OUTPUT/stuck; 0: never (default {SILENCE:.0f})",
+    )
+
+
+def add_ranks_per_run(parser: Parser) -> None:
+    """Add --ranks-per-run to a parser."""
+    parser.add_argument(
+        "--ranks-per-run",
+        type=int,
+        metavar="N",
+        help="ranks of each run of an ensemble (default: as many as the cost model says pay)",
     )
 
 

@@ -1,4 +1,4 @@
-"""`hpcchain paper`: the papers' experiments, with what was printed beside what comes out."""
+"""`hpcchain paper`: the papers' experiments, with what was printed next to what comes out."""
 
 import argparse
 import time
@@ -12,7 +12,7 @@ DEFAULT = "papers-out"
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
-    parser = add_command(sub, "paper", execute, "reproduce the papers' tables and figures, theirs beside ours")
+    parser = add_command(sub, "paper", execute, "reproduce the papers' tables and figures, theirs next to ours")
     parser.add_argument(
         "names",
         metavar="NAME",

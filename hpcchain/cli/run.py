@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from hpcchain.cli.options import add_command, add_limits, add_set, add_trust, add_until
+from hpcchain.cli.options import add_command, add_limits, add_ranks_per_run, add_set, add_trust, add_until
+from hpcchain.errors import UsageError
 from hpcchain.parallel.tuning.standby import shared_or_alone
 from hpcchain.run.guards.signals import Signals
 
@@ -30,7 +31,7 @@ def on_ranks_that_pay(comm: Single | World, known: Callable[[], Config | None], 
         return action(comm)
 
     def alone() -> bool:
-        from hpcchain.run.alone import one_does  # costs start-up time that who sleeps need not spend
+        from hpcchain.run.alone import one_does  # costs start-up time that a sleeping rank need not spend
 
         return one_does(known(), comm.size)
 
@@ -55,12 +56,26 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
         choices=["auto"],
         help="auto: continue from the newest whole checkpoint in the output directory if there is one",
     )
+    parser.add_argument(
+        "--vary",
+        nargs="+",
+        action="extend",
+        metavar="KEY=VALUES",
+        help="an ensemble: a run for every combination of these values, each in a folder of its own in the output "
+        "directory, handed out to groups of ranks; for example --vary initial.seed=1:16 box.packing_fraction=.25,.3; "
+        "again: go on with what is not done",
+    )
+    add_ranks_per_run(parser)
     add_limits(parser)
     add_trust(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Run the input on the ranks that pay; return the exit code."""
+    """Run the input on the ranks that pay, or many of it on groups of ranks; return the exit code."""
+    if args.vary is not None:
+        return execute_many(args)
+    if args.ranks_per_run is not None:
+        raise UsageError("--ranks-per-run is for the runs of an ensemble: give --vary, too")
 
     def known() -> Config | None:
         from hpcchain.run.alone import given_input
@@ -83,3 +98,21 @@ def execute(args: argparse.Namespace) -> int:
         )
 
     return on_ranks_that_pay(args.comm, known, action)
+
+
+def execute_many(args: argparse.Namespace) -> int:
+    """Run every combination that --vary asks for; return the exit code."""
+    from hpcchain import api
+
+    return api.run_many(
+        args.input,
+        args.vary,
+        output=args.output,
+        until=args.until,
+        overrides=args.overrides,
+        comm=args.comm,
+        wall_limit=args.wall_limit,
+        silence=args.silence,
+        trust_code=args.trust_code,
+        ranks_per_run=args.ranks_per_run,
+    )

@@ -56,7 +56,7 @@ def templates() -> dict:
 
 
 def job_script(name: str) -> Any:
-    """Return a job script that needs no file beside it: what it uses is written into it.
+    """Return a job script that needs no other file: what it uses is written into it.
 
     Parameters
     ----------

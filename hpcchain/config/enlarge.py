@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hpcchain.config.demands.check import check
 from hpcchain.config.keys.values import Wrong
+from hpcchain.config.sizes import with_counts
 from hpcchain.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -44,20 +45,14 @@ def enlarged(config: Config, numbers: Sequence[int], start: Path | str) -> Confi
             )
     count = math.prod(numbers)
     size = tuple(edge * number for edge, number in zip(config.box.size, numbers, strict=True))
+    try:
+        molecules = with_counts(config.molecules, count)
+    except Wrong as wrong:
+        raise ConfigError(f"{config.source}: --replicate: {wrong}") from None
     large = replace(
         config,
         box=replace(config.box, size=size),
-        molecules=tuple(
-            replace(
-                kind,
-                count=kind.count * count,
-                positions=None,
-                velocities=None,
-                orientations=None,
-                angular_velocities=None,
-            )
-            for kind in config.molecules
-        ),
+        molecules=molecules,
         initial=replace(config.initial, method="file", file=os.path.abspath(start)),
     )
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hpcchain.config.bounds import require_bounded, require_small
-from hpcchain.config.demands.check import check
+from hpcchain.config.demands.check import check, check_rows
 from hpcchain.config.demands.contacts import read_walls
 from hpcchain.config.demands.potentials import read_potentials
 from hpcchain.config.keys.key import Section
@@ -29,9 +29,10 @@ from hpcchain.config.keys.sections import (
     StepsSection,
     ThermostatSection,
 )
-from hpcchain.config.keys.values import Wrong, shown
+from hpcchain.config.keys.values import Sizes, Wrong, shown
 from hpcchain.config.override import apply
 from hpcchain.config.packing import require_one, with_size
+from hpcchain.config.sizes import expanded
 from hpcchain.config.text import read_text
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bodies import LEAST_BEADS as LEAST_IN_BODY
@@ -105,7 +106,7 @@ def resolve(table: Mapping[str, object], name: str) -> Config:
     if initial.file is not None:
         initial = replace(initial, file=os.path.abspath(os.path.join(os.path.dirname(name), initial.file)))
     check_propagator_keys(table.get("propagator", {}), propagator.name, "propagator")
-    molecules = read_molecules(table.get("molecule"), initial.method)
+    molecules = read_molecules(table.get("molecule"), initial.method, initial.seed)
     box = with_size(box, molecules)
     return Config(
         title=str(top["title"]),
@@ -193,7 +194,7 @@ def own_propagator(kind: MoleculeSection, default: PropagatorSection, index: int
     return replace(kind, propagator=own)
 
 
-def read_molecules(tables: object, method: str) -> tuple[MoleculeSection, ...]:
+def read_molecules(tables: object, method: str, seed: int) -> tuple[MoleculeSection, ...]:
     """Return the MoleculeSections of the input.
 
     Parameters
@@ -202,6 +203,8 @@ def read_molecules(tables: object, method: str) -> tuple[MoleculeSection, ...]:
         What TOML holds under "molecule".
     method : str
         initial.method; molecules may be left out for "file" alone.
+    seed : int
+        initial.seed; decides which bead has which of the sizes of its kind.
 
     Raises
     ------
@@ -212,9 +215,13 @@ def read_molecules(tables: object, method: str) -> tuple[MoleculeSection, ...]:
         return ()
     if tables is None or tables == []:
         raise Wrong("molecule: is missing; give at least one [[molecule]] with its kind")
-    return tuple(
+    kinds = tuple(
         finish(kind, f"molecule[{i}]") for i, kind in enumerate(with_names(read_sections(MoleculeSection, tables)))
     )
+    for i, kind in enumerate(kinds):
+        if kind.sizes is not None:
+            check_rows(kind, f"molecule[{i}]", method)
+    return expanded(kinds, seed)
 
 
 def with_names(kinds: list[MoleculeSection]) -> list[MoleculeSection]:
@@ -243,6 +250,8 @@ def finish(kind: MoleculeSection, where: str) -> MoleculeSection:
     beads, least = beads_of(kind, where), LEAST_BEADS[kind.kind]
     if beads < least:
         raise Wrong(f'{where}.beads: {beads} is too few; kind "{kind.kind}" needs at least {least}')
+    if isinstance(kind.diameter, Sizes):
+        return replace(kind, beads=beads, diameter=kind.diameter.mean, sizes=kind.diameter)
     return replace(kind, beads=beads)
 
 

@@ -36,7 +36,7 @@ def _cubes(kind: MoleculeSection) -> float:
 def require_one(box: BoxSection) -> None:
     """Raise Wrong unless either size or packing_fraction is among the keys of [box] that are given."""
     if box.packing_fraction is not None and box.size is not None:
-        raise Wrong("box.packing_fraction: stands beside box.size; give one of the two")
+        raise Wrong("box.packing_fraction: stands together with box.size; give one of the two")
     if box.packing_fraction is None and box.size is None:
         raise Wrong(
             "box.size: is missing; give edge lengths [length]: list of 3 × (number > 0); or box.packing_fraction "

@@ -60,7 +60,7 @@ def read_text(path: Path | str) -> str:
 
 
 def read_bytes(path: Path | str) -> bytes:
-    """Return what an input file or a pipe holds; not endlessly, and without waiting for a pipe that nobody writes to.
+    """Return what an input file or a pipe holds; not endlessly, and without waiting for a pipe without a writer.
 
     Raises
     ------

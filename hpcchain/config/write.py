@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from hpcchain.config.keys.key import Section
-from hpcchain.config.keys.values import DistanceLimit
+from hpcchain.config.keys.values import DistanceLimit, Oscillation, Sizes
+from hpcchain.config.sizes import gathered
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -43,6 +44,7 @@ def to_toml(config: Config, given: Mapping[str, object] | None = None) -> str:
             lines = assignments(value, given and given.get(value.section, {}))
             parts += [section_text(f"[{value.section}]", lines)] if lines or given is None else []
         tables = config.contact.pairs if name == "contact" else value if isinstance(value, tuple) else ()
+        tables = gathered(config.molecules) if name == "molecules" else tables
         for index, one in enumerate(tables):
             lines = assignments(one, given and table_of(given, one.section, index))
             parts.append(section_text(f"[[{one.section}]]", lines))
@@ -74,6 +76,7 @@ def assignments(section: Section, given: object = None) -> list[str]:
     found = []
     for name, key in section.keys().items():
         value = getattr(section, name)
+        value = getattr(section, "sizes", None) or value if name == "diameter" else value
         if value is None or (key.of and section.chosen not in key.of):
             continue
         if section.section == "molecule":
@@ -96,7 +99,11 @@ def value_text(value: object) -> str:
         return f"[\n{rows},\n]" if len(value) else "[]"
     if isinstance(value, Section):  # the only one inside another: a kind's own [propagator]
         return "{ " + ", ".join(assignments(value)) + " }"
-    if isinstance(value, DistanceLimit):
+    if isinstance(value, Sizes):
+        default = Sizes()
+        value = {name: one for name, one in value._asdict().items() if one != getattr(default, name)}
+        return "{ " + ", ".join(f"{name} = {value_text(entry)}" for name, entry in value.items()) + " }"
+    if isinstance(value, (DistanceLimit, Oscillation)):
         return "{ " + ", ".join(f"{name} = {value_text(entry)}" for name, entry in value._asdict().items()) + " }"
     if isinstance(value, tuple):
         return "[" + ", ".join(value_text(entry) for entry in value) + "]"

@@ -1,4 +1,4 @@
-"""Coefficients of contacts by types of beads, of both engines: one table, asked here alone.
+"""Coefficients of contacts by types of beads, of both engines: one table, read here alone.
 
 A wall's own go before those of a pair with it, and these before those of all contacts.
 
@@ -121,7 +121,7 @@ def lasts(s, row, i, other, ticks, remainder):
 def restitution(s, i, other, ticks, remainder):
     """Return e_n and e_t of bead i and another, or a wall (below 0), at the time of a contact; 1, 1 of one that lasts.
 
-    Asked before their segments are closed. In runs without spins e_t is 1.
+    Read before their segments are closed. In runs without spins e_t is 1.
     """
     row = row_of(s, i, other)
     if lasts(s, row, i, other, ticks, remainder):
@@ -158,7 +158,7 @@ def restitutions(s, count, ticks, remainder):
 def any_rough(s, count, ticks, remainder):
     """Whether one of the first `count` contacts of `tied` pushes and makes beads spin.
 
-    Asked before segments are closed. All are smooth where any lasts, as they have e_n = 1 then (`restitutions`).
+    Read before segments are closed. All are smooth where any lasts, as they have e_n = 1 then (`restitutions`).
     """
     rough = False
     if s.extended is not None:

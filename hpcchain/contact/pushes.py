@@ -1,6 +1,6 @@
 """The equations of contacts at one instant: impulses that push and never pull.
 
-A p = b asks for the rates b at which contacts are to open. Where an equation would take a p < 0, since what the others
+A p = b holds for the rates b at which contacts are to open. Where an equation would take a p < 0, since what the others
 do parts these two faster anyway, p is 0 and the equation is left out: p >= 0, A p - b >= 0, and of each pair of these
 one is 0. Where A is positive definite there is just one such p. Where contacts depend on one another, as those of a rod
 that falls flat, many p open the contacts alike: of these the impulses taken are as equal as they can be, so that mirror
@@ -161,7 +161,7 @@ def _solve_those(matrix, impulses, count, pushing):
 
 @kernel
 def _first_wrong(matrix, impulses, count, pushing, slack):
-    """Return the first contact that pulls, or that is left out and falls short of what it asks for; -1 if none."""
+    """Return the first contact that pulls, or that is left out and falls short of what it needs; -1 if none."""
     for k in range(count):
         if (pushing >> k) & 1:
             if impulses[k] < 0.0:

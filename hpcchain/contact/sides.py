@@ -1,6 +1,6 @@
 """The two sides of a contact in the workspace: a whole molecule, a stretch of a long chain, or a wall.
 
-What laws ask of them, the response to impulses on the struck beads, and what is done with a law's answer.
+What laws need of them, the response to impulses on the struck beads, and what is done with a law's result.
 """
 
 import math
@@ -13,7 +13,7 @@ from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.laws.step import distance_met
 from hpcchain.contact.laws.table import law_of, outcome, pushes_across
 from hpcchain.contact.separation import approach, bead_offset, separation
-from hpcchain.contact.walls import normal_of, wall_velocity
+from hpcchain.contact.walls import normal_of, surface_of_wall, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -40,7 +40,7 @@ def whole_side(s, m, i, offset, loss):
 @inlined
 def of_one_chain(s, a, b):
     """Whether both sides are parts of one chain."""
-    return a.part and b.part and s.block[a.row, L.BLOCK_CHAIN] == s.block[b.row, L.BLOCK_CHAIN]
+    return a.part and b.part and s.chain_block[a.row, L.BLOCK_CHAIN] == s.chain_block[b.row, L.BLOCK_CHAIN]
 
 
 @kernel
@@ -148,7 +148,7 @@ def _velocity(s, i, j, a, b, c, rough):
     if rough:
         u += surface_velocity(s, i, n, c)
     if b.row < 0:
-        return u - wall_velocity(s, j) * n[c]
+        return u - surface_of_wall(s, j, n, c)
     if rough:
         u += surface_velocity(s, j, n, c)
     return u - s.work[bead_offset(b.offset, b.bead) + at]

@@ -1,18 +1,44 @@
 """When a bead's surface touches a hard wall at right angles to an axis."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from hpcchain.contact.pair import LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve
-from hpcchain.jit.decorators import kernel
+from hpcchain.jit.decorators import inlined, kernel
+
+
+class Swing(NamedTuple):
+    """A wall's displacement towards the inside: amplitude times the sine of angle + angular t.
+
+    Attributes
+    ----------
+    amplitude : float
+        [length].
+    angular : float
+        2 pi / period [1 / time].
+    angle : float
+        At t = 0.
+    """
+
+    amplitude: float
+    angular: float
+    angle: float
+
+
+@inlined
+def at_rest():
+    """Return the Swing of a wall that has none."""
+    return Swing(0.0, 0.0, 0.0)
 
 
 @kernel
-def wall_contact(mol, starts, segment, series, pair, axis, limit):
+def wall_contact(mol, starts, segment, series, pair, swing, axis, limit):
     """Return when a bead touches a wall at right angles to an axis, by steps that cannot pass the contact, or inf.
 
-    `pair` is a `contact.pair.Pair` of a bead and a wall; `limit` [time] the length of the search.
+    `pair` is a `contact.pair.Pair` of a bead and a wall, whose acceleration is that of both, `swing` the wall's Swing
+    from the start of their common span on; `limit` [time] the length of the search.
     """
     i, t, wall, side, radius = pair.i, pair.ti, pair.sx, pair.sy, pair.distance
     growth, acceleration, just_hit = pair.growth, pair.acceleration, pair.just_hit
@@ -29,6 +55,9 @@ def wall_contact(mol, starts, segment, series, pair, axis, limit):
             u = w
         gap = side * (x - wall) - radius - growth * s
         slope = side * u - growth
+        if swing.amplitude != 0.0:
+            gap -= swing.amplitude * math.sin(swing.angle + swing.angular * s)
+            slope -= swing.amplitude * swing.angular * math.cos(swing.angle + swing.angular * s)
         if step == 0 and just_hit and slope > -NOISE * speed and abs(gap) < 10 * TOUCHING * (radius + abs(wall)):
             slope = max(slope, 0.0)
             gap = 0.0

@@ -1,7 +1,8 @@
 """Walls that move, and walls with shapes: where they are, their normals, when a bead's surface meets them.
 
 A wall is a row of `walls` (`layout.arrays`) and has the code -1 - row. A side moves along its normal; a sphere or a
-cylinder about its axis encloses the beads, and moves by a radius that shrinks.
+cylinder about its axis encloses the beads, and moves by a radius that shrinks. Their surfaces may also move along
+themselves. Besides its velocity a wall may have a swing: it is displaced by amplitude times sin(2 pi time / period).
 """
 
 import math
@@ -9,6 +10,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.pair import JUST_HIT, LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve
+from hpcchain.contact.wall import Swing, at_rest
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import length_of
@@ -21,21 +23,61 @@ def sense_of(number):
 
 
 @inlined
+def time_of_event(s):
+    """Return the time of the event at hand [time]."""
+    return s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM]
+
+
+@inlined
+def swing_from(s, number, time):
+    """Return the Swing towards the inside of the wall in row `number`, from a time on."""
+    period = s.walls[number, L.WALL_PERIOD]
+    if period == 0.0:
+        return at_rest()
+    angular = 2.0 * math.pi / period
+    return Swing(s.walls[number, L.WALL_AMPLITUDE], angular, angular * (time % period))
+
+
+@inlined
+def travel_of(s, number, time):
+    """Return how far the wall in row `number` has moved towards the inside by a time [length]."""
+    travel = s.walls[number, L.WALL_VELOCITY] * time
+    swing = swing_from(s, number, time)
+    return travel + swing.amplitude * math.sin(swing.angle) if swing.amplitude != 0.0 else travel
+
+
+@inlined
 def wall_velocity(s, code):
-    """Return how fast the wall with this code moves towards the inside [length / time]."""
-    return s.walls[-1 - code, L.WALL_VELOCITY]
+    """Return how fast the wall with this code moves towards the inside, at the event at hand [length / time]."""
+    velocity = s.walls[-1 - code, L.WALL_VELOCITY]
+    swing = swing_from(s, -1 - code, time_of_event(s))
+    return velocity + swing.amplitude * swing.angular * math.cos(swing.angle) if swing.amplitude != 0.0 else velocity
+
+
+@kernel
+def sliding_of(s, code, c):
+    """Return component c of a wall's velocity along itself, at the event at hand [length / time]."""
+    swing = swing_from(s, -1 - code, time_of_event(s))
+    shaking = s.walls[-1 - code, L.WALL_SHAKING + c] * swing.angular * math.cos(swing.angle)
+    return s.walls[-1 - code, L.WALL_SLIDING + c] + shaking
+
+
+@inlined
+def surface_of_wall(s, code, n, c):
+    """Return component c of the velocity of a wall's surface where its normal is n, at the event at hand."""
+    return wall_velocity(s, code) * n[c] + sliding_of(s, code, c)
 
 
 @inlined
 def is_thermal(s, partner):
-    """Whether a contact's partner is a wall that gives beads new velocities; asked where laws are extended alone."""
+    """Whether a contact's partner is a wall that gives beads new velocities; called where laws are extended alone."""
     return partner < 0 and s.walls[-1 - min(partner, -1), L.WALL_TEMPERATURE] > 0.0
 
 
 @inlined
 def place_of_side(s, number, time):
     """Return where a side of the box is at a time [length]."""
-    return s.walls[number, L.WALL_PLACE] + sense_of(number) * s.walls[number, L.WALL_VELOCITY] * time
+    return s.walls[number, L.WALL_PLACE] + sense_of(number) * travel_of(s, number, time)
 
 
 @inlined
@@ -77,16 +119,16 @@ def gap_of(s, number, x, y, z, time):
         p = x if number % L.AXES == 0 else (y if number % L.AXES == 1 else z)
         return sense_of(number) * (p - place_of_side(s, number, time))
     rx, ry, rz = inward(s, number, x, y, z)
-    place = s.walls[number, L.WALL_PLACE] - s.walls[number, L.WALL_VELOCITY] * time
+    place = s.walls[number, L.WALL_PLACE] - travel_of(s, number, time)
     return place - math.sqrt(rx * rx + ry * ry + rz * rz)
 
 
 @kernel
-def shape_contact(s, i, number, free, rate, acceleration, limit, just_hit):
+def shape_contact(s, i, number, free, rate, swing, acceleration, limit, just_hit):
     """Return when bead i's centre is as far from the centre of a shape as it can be, or inf.
 
-    f = (free + rate t)^2 - r^2, r being the distance of the centres, is positive inside. Straight flight is solved for;
-    else steps are taken that cannot pass a root, as in `contact.pair.curved_contact`.
+    f = (free + rate t)^2 - r^2, r being the distance of the centres, is positive inside. Straight flight in a shape
+    without a swing is solved for; else steps are taken that cannot pass a root, as in `contact.pair.curved_contact`.
 
     Parameters
     ----------
@@ -94,9 +136,11 @@ def shape_contact(s, i, number, free, rate, acceleration, limit, just_hit):
     i, number : int
         Row of the bead, row of the wall.
     free, rate : float
-        The shape's radius less the bead's, at the segment's start [length], and its rate [length / time].
+        The shape's radius, had it no swing, less the bead's, at the segment's start [length]; its rate [length / time].
+    swing : Swing
+        Of the shape, from the segment's start on.
     acceleration : float
-        Bound of the bead's [length / time^2].
+        Bound of the bead's and of the swing's, together [length / time^2].
     limit : float
         Length of the search [time].
     just_hit : bool
@@ -107,16 +151,19 @@ def shape_contact(s, i, number, free, rate, acceleration, limit, just_hit):
     touching = TOUCHING * free * (free + 0.1 * far)
     if acceleration == 0.0:
         return _straight_shape(s, i, number, free, rate, touching, limit, just_hit)
-    widest = free + max(rate, 0.0) * length_of(s, i)  # not `limit`, which is of the search alone
+    widest = free + max(rate, 0.0) * length_of(s, i) + abs(swing.amplitude)  # not `limit`, which is of the search alone
     big = 2.0 * (s.bounds[i, L.SPEED] ** 2 + widest * acceleration)
     t = 0.0
     last = 0.0
     for step in range(MOST_STEPS):
         x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, t)
         rx, ry, rz = inward(s, number, x, y, z)
-        radius = free + rate * t
+        radius, pace = free + rate * t, rate
+        if swing.amplitude != 0.0:
+            radius -= swing.amplitude * math.sin(swing.angle + swing.angular * t)
+            pace -= swing.amplitude * swing.angular * math.cos(swing.angle + swing.angular * t)
         f = radius * radius - (rx * rx + ry * ry + rz * rz)
-        slope = 2.0 * (radius * rate + (rx * u + ry * v + rz * w))
+        slope = 2.0 * (radius * pace + (rx * u + ry * v + rz * w))
         if step == 0 and just_hit and abs(f) < JUST_HIT * free * (free + far):
             if slope > -2.0 * NOISE * free * s.bounds[i, L.SPEED]:
                 slope = max(slope, 0.0)

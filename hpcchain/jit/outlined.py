@@ -232,8 +232,10 @@ class KernelCache(_Cache):
         return result._reduce()
 
     def rebuild(self, target_context, *kept):
-        """Return the compiled function made of what was kept."""
-        return CompileResult._rebuild(target_context, *kept)
+        """Return the compiled function made of what was kept; what it needs is handed on to those that contain it."""
+        result = CompileResult._rebuild(target_context, *kept)
+        result.library.__class__, result.library.needed = Library, frozenset(result.reload_init)
+        return result
 
     def _key(self, sig, codegen):
         """Return what decides the code: the function, its file and what it holds, types, versions and processor."""
@@ -252,7 +254,7 @@ class InnerCache(KernelCache):
     library = InnerLibrary
 
     def rebuild(self, target_context, *kept):
-        """Return the compiled kernel; what it needs is handed on to those that will contain it."""
+        """Return the compiled kernel."""
         state, fndesc, environment, signature, objectmode, lifted, annotation, reload_init, referenced = kept
         for bring in reload_init:
             bring()

@@ -103,7 +103,7 @@ def _is_none(function, kinds, value):
 
 
 class FlagsInForce(Flags):
-    """Flags that nobody may change, of which all equal ones are one object: they are compared by identity."""
+    """Flags that must not change, of which all equal ones are one object: they are compared by identity."""
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__

@@ -3,8 +3,8 @@
 Any number of processes read and write it at once. A record goes to the end of the file by one call, so others see it
 whole. It bears its own digest: what a killed process, a full disk or a fault left is passed over, and compiled again.
 
-Bytes of the file are locked for three things: each process keeps the first, by which `in_use` sees it; who writes has
-the second; and who compiles has that of the record's key, for which others who need it wait, and find it made. Nobody
+Bytes of the file are locked for three things: each process keeps the first, by which `in_use` sees it; the writer has
+the second; and a compiling process has that of the record's key: others that need it wait, and find it made. None
 waits for anything else in the meantime, so no circle of waiting can close. File systems without locks have none of it:
 there each process compiles for itself.
 """
@@ -176,12 +176,12 @@ def machine() -> list:
 
 
 def place_of(key: bytes) -> int:
-    """Return the byte that is locked by who compiles what has a key."""
+    """Return the byte that a process locks while it compiles what has a key."""
     return COMPILING + int.from_bytes(key[:7])
 
 
 def in_use(path: Path) -> bool | None:
-    """Return whether any process uses a file of a store; None where that cannot be told."""
+    """Return whether any process uses a file of a store; None where that cannot be known."""
     try:
         file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

@@ -13,12 +13,12 @@ array             columns     meaning
 ================  ==========  ======================================================================================
 starts            8 float64   X ... VZ, START_TICKS, START_REM: position, velocity and time (ticks and remainder)
                               at the start of the bead's segment
-bounds            2 float64   ACCELERATION, SPEED: bounds over the segment; beside `starts` in memory
+bounds            2 float64   ACCELERATION, SPEED: bounds over the segment; next to `starts` in memory
 segment           2 int64     START_MARKS: depth of the segment's start event, what that did to the bead, and the order
-                              of its polynomial (`layout.segment_bits`); MOLECULE; beside `bounds` in memory
+                              of its polynomial (`layout.segment_bits`); MOLECULE; next to `bounds` in memory
 radius            float64     of each bead [length]; a single entry where all beads of the system are equal
 event_time        2 float64   EVENT_TICKS, EVENT_REM: time of the bead's earliest event
-next_event        2 int64     that event, beside `event_time` in memory: PARTNER_SERIAL; EVENT_BITS: partner, a bead or
+next_event        2 int64     that event, next to `event_time` in memory: PARTNER_SERIAL; EVENT_BITS: partner, a bead or
                               a code (below), depth, and whether another of its events follows within SIMULTANEOUS, or
                               AWAITED while the bead waits for its search (`layout.event_bits`), with CANDIDATES_AT
                               and, as depth, their number: where in `found` those are that it may meet
@@ -26,15 +26,14 @@ bead_id           int64       global id of the bead
 origin_time       float32     how long after its segment's start the bead is where its neighbour list was made about
                               (`list_place`) or, by rounding, a little less; below 0 if the list was made before the
                               segment, LISTED where the bead surely stays in its list's shell throughout
-swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, REACH: where the bead may be during its segment
+swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, SWEPT_RADIUS: where the bead may be during its segment
                               (`broad_phase`); no rows where all are single, smooth and hard
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
                               the time in two parts (`broad_phase`); no rows where none is single, all smooth and hard
 near_owned        int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1); in
                               windows
 lists             4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
-                              OWNED, GHOST, FULL_GHOST, VACANT: a row that a ghost may be put in, or DORMANT: see
-                              `dormant_beads`
+                              OWNED, GHOST, FULL_GHOST, or VACANT: a row that a ghost may be put in
 origin_fractions  4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: list origin as fractions of the box, in the lists'
                               frame (`list_place`); CELL
 cell_entries      4 int32     the cells' entries, lines of CELL_LINE: fractions as in `origin_fractions`; OCCUPANT:
@@ -54,14 +53,11 @@ series_error      float64     per molecule where there are steps: how far the se
 window_timing     2 float64   per molecule, in windows, both in the lists' frame: TOP_SPEED: its fastest bead's bound;
                               TRAVELLED: how far beads may have gone in this window's segments before it [length]
 step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
-free_rooms        int64       first of the free rooms of `neighbour` of so many steps, -1 if there is none
-                              (`list_pool`); without entries where each list has a room of its own for good
-free_series       int64       first of the free blocks of `series` of so many units, -1 if there is none
-                              (`series_pool`); without entries where each molecule has room for the highest order
-series_room       int32       per molecule: units of its block of `series`; without entries where `free_series` is
+free_lists        int64       first of the free blocks of `neighbour` of so many steps, -1 if there is none
+                              (`list_pool`); without entries where each list has a block of its own for good
 holder            int32       per molecule: the bead that holds its earliest event, or AT_END, BY_HISTORY,
                               BY_THERMOSTAT; what that event is follows from it (`event_order.next_event_of`)
-key               4 float64   per match of the queue (`tournament`): keys, times relative to a base; beside it
+key               4 float64   per match of the queue (`tournament`): keys, times relative to a base; next to it
                               `winner` (4 int32): the molecules that have them, -1: none
 scalars           32 int64    whole numbers of the sector that kernels change: SCALAR_… below
 free_rows         3 int64     per size of molecule: SPARE_HEAD of the chain of free rows for closed segments,
@@ -77,6 +73,7 @@ log               21 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
 member            16 int64    like `mol`, of an event's members (`members`), with `member_own`: long chains are whole
+member_tiles      int64       tiles of its own beads, a stretch's if one takes part, at its `offset` in the workspace
 renewed           2 int64     per member of an event: FIRST_ROW and LAST_ROW of those that get new segments
 tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code), as
                               `drifted_pairs` has
@@ -84,7 +81,7 @@ owner_history     flat        owners' entries of ghosts' segments (`ghost_messag
                               ghost and segment
 inside            8 float64   per molecule, columns IN_… below: whether it stays in its skin
                               (`window.skin_violation`)
-touched           int64       molecules that have begun a segment in this window, or been told of one
+touched           int64       molecules that have begun a segment in this window, or received one
 rolled_back       int64       molecules that a rollback has set back; `rolled_back_to` (2 float64): OPENED_TICKS,
                               OPENED_REM of when
 drifted_pairs     2 int64     pairs listed in this window whose list origins have been far apart (`neighbour_lists`)
@@ -97,11 +94,11 @@ coefficients      4 float64   per pair of types, and of a type and a wall: row o
                               `extended` have one row
 virial_tensor     float64     (TENSOR_PARTS,): parts of the tensor of that contact's virial, and its flow of energy
                               (`contact.virial`)
-extra             flat rows   in runs that are `extended`, beside each row of `starts`: what else the bead has had from
+extra             flat rows   in runs that are `extended`, for each row of `starts`: what else the bead has had from
                               its segment's start on, columns SPIN … INSIDE below (`model.physics.extended`)
-walls             8 float64   sides of the box and walls with shapes: columns WALL_… below
+walls            16 float64   sides of the box and walls with shapes: columns WALL_… below
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
-block             4 int32     per molecule, where long chains have segments of stretches: columns BLOCK_… below
+chain_block       4 int32     per molecule, where long chains have segments of stretches: columns BLOCK_… below
 whole_class       int64       per class of parts of such a chain: where in `mol_class` the chain's own is, else -1
 centre            9 float64   per such chain: its centre of mass, like a bead's start, and CENTRE_MASS
 centre_change     8 float64   per molecule row, closed ones too, in windows of such runs: what the event that began its
@@ -115,7 +112,7 @@ limited           int64       beads whose distance from a bead has limits; `limi
 stepper                       None, or True where molecules are rigid bodies, or moved by a method that solves for
                               its steps
 extended                      None, or True where the run has more than smooth hard beads (`model.physics.extended`)
-stretched                     None, or True where long chains are in parts (`block`)
+stretched                     None, or True where long chains are in parts (`chain_block`)
 ================  ==========  ======================================================================================
 """
 
@@ -148,7 +145,7 @@ NEXT_EVENT_COLUMNS = 2
 AWAITED = 2  # value of `event_bits.tied_with`
 REOPENS = -2  # a depth: the event has a closed segment opened again, before all else at its instant
 CANDIDATES_AT = PARTNER_SERIAL
-FRACTION_X, FRACTION_Y, FRACTION_Z, REACH = range(4)
+FRACTION_X, FRACTION_Y, FRACTION_Z, SWEPT_RADIUS = range(4)
 CELL = OCCUPANT = 3
 FLIGHT_HIGH, FLIGHT_LOW = 6, 7
 LIST_FIRST, LIST_LENGTH, LIST_CAPACITY, OWNERSHIP = range(4)
@@ -180,7 +177,7 @@ EVENT_SIZE = 0
 ) = range(14)
 CANCELLED, VALID, EXACT_FALLBACK = 0.0, 1.0, 2.0  # values of LOG_STATUS; the last: no root, so the exact impulse
 PAIR_KIND, WALL_KIND, DRAW_KIND = 0.0, 1.0, 6.0  # values of LOG_KIND; those between are `contact.laws.step`'s
-# What is summed beside the virial's trace: yy, zz, xy, xz, yz of its tensor, and from FLOW on the flow of energy, whose
+# What is summed besides the virial's trace: yy, zz, xy, xz, yz of its tensor, and from FLOW on the flow of energy. Its
 # quantum is FLOW_SCALE times that of the virial, over that of impulses, times that of energy.
 FLOW, FLOW_SCALE = 5, 2.0**6
 TENSOR_PARTS = FLOW + AXES
@@ -222,25 +219,23 @@ MOL_COLUMNS = MOL_GRAPH + 1
 ) = range(7)
 WINDOW_OF_SEGMENT = 7  # what is a segment's, and goes with it when it is closed: the columns before this one
 # What belongs to the molecule: size class, length of its owner's history, number up to which others know its segments,
-# whether they changed since, where a rollback sets it back to, how many of its beads are dormant, whether it stands in
-# `touched`, and its global number.
+# whether they changed since, where a rollback sets it back to, whether it stands in `touched`, and its global number.
 (
     WINDOW_CLASS,
     WINDOW_HISTORY,
     WINDOW_SENT,
     WINDOW_CHANGED,
     WINDOW_TARGET,
-    WINDOW_DORMANT,
     WINDOW_TOUCHED,
     WINDOW_ID,
-) = range(7, 15)
+) = range(7, 14)
 # A row of 16 columns takes two cache lines, and mostly the first is read: so all rows share half of a cache's sets.
 # Then two ranks of single beads take 1.15 times as long.
 WINDOW_COLUMNS = 18
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
-OWNED, GHOST, FULL_GHOST, VACANT, DORMANT = range(5)
+OWNED, GHOST, FULL_GHOST, VACANT = range(4)
 AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3
-UNMADE = -1  # order of a closed or a ghost's segment whose series nobody has needed yet
+UNMADE = -1  # order of a closed or a ghost's segment whose series has not been needed yet
 FALLING = 0  # order of a single bead's segment on a parabola, of which `series` begins with the acceleration
 (
     SCALAR_MOLECULES,
@@ -262,8 +257,7 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
 # Energy that has come in, in quanta; the seed of all random numbers, 64 bits.
 SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
 SCALAR_TENSOR = SCALAR_SEED + 1  # what `virial_tensor` has, in quanta
-SCALAR_SERIES_END = SCALAR_TENSOR + TENSOR_PARTS  # of `series`: where what no block has had begins
-SCALAR_ROOMS_END = SCALAR_SERIES_END + 1  # of `neighbour`: where what no list has had begins
+SCALAR_LISTS_END = SCALAR_TENSOR + TENSOR_PARTS  # of `neighbour`: where what no list has had begins
 SCALARS = 32
 SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
 
@@ -290,8 +284,8 @@ SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has,
     NOW,
     QUANTUM,
     LATEST,
-    REACH_UNIT,
-    REACH_MARGIN,
+    SWEPT_UNIT,
+    SWEPT_MARGIN,
     LAW,
     FASTEST,
     ASTRAY,
@@ -329,7 +323,7 @@ JOINT, GENERALISED, MOREAU = range(3)
 HORIZON = 60  # how long after its segment's start a bead most likely meets a distance (`broad_phase_by_time`)
 TURNS = 61  # whether beads that spin have orientations
 SAFE_SHELL = 62  # half width of the shell without what list origins are rounded by (`neighbour_lists`) [length]
-REACH_SCALE = 63  # of each axis: REACH_UNITs in a unit of the fractions in `swept`
+SWEPT_SCALE = 63  # of each axis: SWEPT_UNITs in a unit of the fractions in `swept`
 DRIFT, DRIFT_TURNS = 66, 69  # of each axis: velocity of the lists' frame (`list_place`), and its periods in a tick
 DRIFTS = 72  # whether it moves
 PARAMETERS = 73
@@ -341,9 +335,11 @@ NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 IN_UNTIL, IN_UNTIL_REM, IN_SINCE, IN_SINCE_REM, IN_FAR, IN_NOW = range(6)
 IN_COLUMNS = 8
 # Of `walls`: whether there is one (a side, a sphere, a cylinder) and its axis; place of a side, or centre and radius of
-# the surface, at time 0; velocity towards the inside; temperature, 0: it reflects.
+# the surface, at time 0; velocity towards the inside; temperature, 0: it reflects; velocity along itself; of one that
+# oscillates amplitudes along itself and towards the inside, and the period, 0 of others.
 WALL_SORT, WALL_AXIS, WALL_CENTRE, WALL_PLACE, WALL_VELOCITY, WALL_TEMPERATURE = 0, 1, 2, 5, 6, 7
-WALL_COLUMNS = 8
+WALL_SLIDING, WALL_SHAKING, WALL_AMPLITUDE, WALL_PERIOD = 8, 11, 14, 15
+WALL_COLUMNS = 16
 NO_WALL, PLANE, SPHERE, CYLINDER = range(4)
 # In front of a kind's static table: longest segment, tolerance, whether its contacts follow Leyendecker et al. 2012's
 # law and their times are found by bisection alone.
@@ -364,12 +360,12 @@ BEFORE_ROW = RESTITUTION_ROW + 1  # `separation.common_speed` of each contact be
 PUSH_ROWS = BEFORE_ROW + 1
 CONTACT_NORMAL, SPARE_NORMAL = range(2)  # rows of `normals` where one contact is resolved: its normal; scratch
 ROUGHNESS = 1e-6  # of places in single precision, ten times their rounding or more (`candidates_straight`)
-UNBOUNDED = 2**31 - 1  # reach of a bead that may be anywhere (`broad_phase`)
+UNBOUNDED = 2**31 - 1  # swept radius of a bead that may be anywhere (`broad_phase`)
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS
 EVENT_COLUMNS = 3 + MOST_MEMBERS
 
-# Of `block`: of a row that is a part of a long chain, the rows of the parts before and behind it, -1 at the ends, the
-# row of its chain in `centre`, and which part it is. `centre`: mass of the chain, and its START_COLUMNS.
+# Of `chain_block`: of a row that is a part of a long chain, the rows of the parts before and behind it, -1 at the ends,
+# the row of its chain in `centre`, and which part it is. `centre`: mass of the chain, and its START_COLUMNS.
 BLOCK_BEFORE, BLOCK_BEHIND, BLOCK_CHAIN, BLOCK_PLACE = range(4)
 CENTRE_MASS = START_COLUMNS
 CHANGE_SORT, CHANGE, CHANGE_COLUMNS = 0, 1, 8
@@ -407,7 +403,7 @@ FIELDS = {
     "flight": "f4 8",
     "lists": "i4 4",
     "neighbour": "i4",
-    "free_rooms": "i8",
+    "free_lists": "i8",
     "cells": "i8",
     "origin_fractions": "i4 4",
     "cell_entries": "i4 4",
@@ -429,8 +425,6 @@ FIELDS = {
     "key": f"f8 {MATCH}/8",
     "winner": f"i4 {MATCH}/16",
     "series": "f8",
-    "free_series": "i8",
-    "series_room": "i4",
     "table": "f8",
     "graph": "i8",
     "bonded": "i8",
@@ -440,6 +434,7 @@ FIELDS = {
     "count": "i8",
     "log": f"f8 {LOG_COLUMNS}",
     "group": "i8",
+    "member_tiles": "i8",
     "renewed": "i8 2",
     "member_own": f"i4 {OWN_COLUMNS}",
     "offset": "i8",
@@ -469,7 +464,7 @@ FIELDS = {
     "limited": "i8",
     "limited_row": "i8",
     "limits": "f8 3",
-    "block": "i4 4",
+    "chain_block": "i4 4",
     "whole_class": "i8",
     "centre": f"f8 {CENTRE_MASS + 1}",
     "centre_change": f"f8 {CHANGE_COLUMNS}",

@@ -1,7 +1,7 @@
 """Where a sector's arrays lie: on pairs of cache lines, and together on large pages.
 
 The loop reads a few words here and there in tens of megabytes. On pages of 4 KiB a processor then spends a tenth of its
-time on finding out where pages are; on the large ones of Linux, which have to be asked for, next to none.
+time on finding out where pages are; on the large ones of Linux, which have to be requested, next to none.
 """
 
 import mmap
@@ -20,7 +20,7 @@ BOUNDS_AT = L.START_COLUMNS  # of a bead's lines; `starts` is in front
 SEGMENT_AT = BOUNDS_AT + L.BOUNDS_COLUMNS
 LINE = 8 * CACHE_LINES  # bytes
 PAGE = 1 << 21  # bytes of a large page
-LARGE = PAGE // 4  # bytes from which a large page is worth its room
+LARGE = PAGE // 4  # bytes from which a large page is worth its space
 
 
 def stretch(size: int) -> np.ndarray:
@@ -92,7 +92,7 @@ TABLES = (
 def gathered(arrays: dict) -> dict:
     """Return arrays with the same contents, all in one stretch of memory; each is let go of when it has been copied.
 
-    What holds nothing but zeros so far is not copied: its memory takes no room before something is written there.
+    What holds nothing but zeros so far is not copied: its memory takes no space before something is written there.
 
     Parameters
     ----------

@@ -119,15 +119,15 @@ def series_error_of(s, m):
 
 @inlined
 def is_part(s, m):
-    """Whether molecule row m is a part of a long chain (`block`), in a sector where some are."""
-    return s.block[m, L.BLOCK_PLACE] > 0 or s.block[m, L.BLOCK_BEHIND] >= 0
+    """Whether molecule row m is a part of a long chain (`chain_block`), in a sector where some are."""
+    return s.chain_block[m, L.BLOCK_PLACE] > 0 or s.chain_block[m, L.BLOCK_BEHIND] >= 0
 
 
 @inlined
 def member_of(s, m):
     """Return the row that stands for molecule row m in an event: of a part of a long chain that of its first part."""
     if s.stretched is not None:
-        return m - np.int64(s.block[m, L.BLOCK_PLACE])
+        return m - np.int64(s.chain_block[m, L.BLOCK_PLACE])
     return m
 
 

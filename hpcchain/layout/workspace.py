@@ -30,7 +30,7 @@ at .3) and the more each costs: against 17, 19 is 1.05 times as fast at .1 and t
 
 In a sector's `series` the coefficients of one bead lie together, (order + 1 - FIRST_TERM, 3) (`curve`): a bead that
 comes near another needs that bead's alone. Those before FIRST_TERM are position and velocity at the start, which
-`starts` has. CURVE floats a bead are room for the highest order.
+`starts` has. CURVE floats a bead are space for the highest order.
 """
 
 from typing import Any

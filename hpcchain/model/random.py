@@ -28,6 +28,7 @@ class Stream(IntEnum):
     WAITING = 10
     MAXWELL = 11
     WALL_SPIN = 12
+    SIZES = 13
 
 
 def raw(seed: int, purpose: Stream | int, ids: np.ndarray, draw: int = 0) -> np.ndarray:

@@ -18,7 +18,7 @@ import numpy as np
 from hpcchain.config.demands.check import check_box, check_rod
 from hpcchain.config.demands.graph import check_apart, check_graph
 from hpcchain.config.keys.schema import keys_of
-from hpcchain.config.keys.values import LARGEST, Wrong
+from hpcchain.config.keys.values import LARGEST, Integer, Wrong
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import LONGEST_TICKS
@@ -107,7 +107,8 @@ def physics_problem(physics: Physics, kinds: int) -> str | None:
         given = {"name": one.propagator, "stages": one.stages, "tolerance": one.tolerance}
         given |= {} if one.step == 0.0 and type(one.step) is not bool else {"step": one.step}
         rules += [(f"physics: {name}", _reads("propagator", name), value) for name, value in given.items()]
-        for name in {each.name for each in fields(one.options)} & keys_of("propagator").keys():
+        rules.append(("physics: options: stretches", Integer().read, one.options.stretches))
+        for name in {each.name for each in fields(one.options)} & keys_of("propagator").keys() - {"stretches"}:
             rules.append((f"physics: options: {name}", _reads("propagator", name), getattr(one.options, name)))
     return first_wrong(rules)
 
@@ -398,7 +399,7 @@ def _places(box: Box, topology: Topology, state: State, time: float, ids: np.nda
     far = (away > (1.5 if time > 0.0 else TURNS)).any(axis=1)
     if far.any():
         return _at("position", int(topology.first_bead[np.argmax(far)]), ids, "is far outside the box")
-    moving = physics.steps or any(wall.velocity for wall in physics.extended.walls)
+    moving = physics.steps or any(wall.closes for wall in physics.extended.walls)
     wall = None if moving else wall_overlap(box, topology, state.position, DEEP)
     if wall is not None:
         return _at("position", wall[0], ids, f"reaches {wall[2]:.3g} into a wall of axis {wall[1]}")

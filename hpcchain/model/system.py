@@ -266,7 +266,7 @@ class State:
 
 @dataclass(frozen=True)
 class Options:
-    """Settings of a propagator by the names of the input's keys."""
+    """Settings of a propagator by the names of the input's keys; `stretches` is a number, whatever the input says."""
 
     solver: str = "tridiagonal"
     collision: str = "variational"
@@ -275,7 +275,7 @@ class Options:
     stage_solver: str = "auto"
     contact_interval: float = 1e-4
     contact_stages: str = "falling"
-    stretches: bool = False
+    stretches: int = 0
 
 
 @dataclass(frozen=True)

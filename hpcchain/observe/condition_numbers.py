@@ -45,7 +45,10 @@ def condition_numbers(system: System) -> list:
         Its state gives the positions and velocities [length], [length / time] that molecules go on from.
     """
     rows = []
-    for kind, name in enumerate(system.topology.names):
+    names = system.topology.names
+    for kind, name in enumerate(names):
+        if name in names[:kind]:
+            continue  # more sizes of one kind
         found = [of_molecule(system, m) for m in chosen(system.topology.whole(), kind)]
         for matrix in found[0] if found else ():
             values = np.array([each[matrix] for each in found])

@@ -41,7 +41,7 @@ class RunLog:
         left: float | None = None,
         scale: float = 0.0,
     ) -> Any:
-        """Append a report; return what to tell of it in a few words.
+        """Append a report; return it in a few words.
 
         Parameters
         ----------

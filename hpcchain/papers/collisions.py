@@ -2,7 +2,7 @@
 
 One clock, the grid k h, contacts looked for at the nodes. Free steps solve (11) in the null space of the bonds, a
 contact (15) for the configuration and its time, the step after it (16) with the discrete energy conserved, back to the
-grid; a second contact within that step adds its own time and g_c = 0 to (16). What the paper leaves open or has wrong:
+grid. A second contact within that step adds its own time and g_c = 0 to (16). What the paper leaves open or has wrong:
 
 - P_c is the Householder complement of P^T G_c^T: (21) loses rank in planar motion.
 - Contacts at one instant act along the sum of their normals, each weighted with its exact impulse: one scalar for all

@@ -1,13 +1,13 @@
 """Leyendecker et al. 2012, 4.1-4.2: two rigid spheres with directors, by the variational null-space method.
 
-A body's configuration is its centre and three orthonormal directors, its mass matrix diag(M, E, E, E) with
-E = M r^2 / 5, so that its moment of inertia is 2 E. The discrete Lagrangian is the midpoint rule's,
-L_d = h/2 |(q' - q) / h|^2 in the mass metric. Unknowns of a step are, per body, a displacement and a rotation vector
-(the null space of the constraints); Newton's iterates are moved by them, d <- exp(theta) d, and so stay orthonormal
-(Leyendecker et al. 2012, remark 2; in its 4.1 the rotation acts on d_n).
+A body's configuration is its centre and three orthonormal directors, its mass matrix diag(M, E, E, E) with E = M r^2 /
+5, so that its moment of inertia is 2 E. The discrete Lagrangian is the midpoint rule's, L_d = h/2 |(q' - q) / h|^2 in
+the mass metric. Unknowns of a step are, per body, a displacement and a rotation vector (the null space of the
+constraints). Newton's iterates are moved by them, d <- exp(theta) d, and so stay orthonormal (Leyendecker et al. 2012,
+remark 2; in its 4.1 the rotation acts on d_n).
 
-At a collision the time alpha to contact solves (15), and the step after it, to the next node of the grid, solves (16):
-all momenta across the contact's normal go on, and the discrete energy is that of the step before. A spinning body's
+At a collision the time alpha to contact solves (15), and the step after it, to the next node of the grid, solves (16).
+All momenta across the contact's normal go on, and the discrete energy is that of the step before. A spinning body's
 discrete energy depends on the length of the step, J (1 - (1 - h^2 w^2)^1/2) / h^2, so a collision moves exactly
 E_rot(alpha) - E_rot(tau) of it between rotation and translation.
 """
@@ -162,7 +162,7 @@ def newton(bodies: Bodies, guess: tuple, residual: Callable) -> tuple[tuple, np.
     Parameters
     ----------
     guess : (state, extra)
-        `extra` is an array of unknowns beside the state's twelve.
+        `extra` is an array of unknowns besides the state's twelve.
     residual : callable
         Returns values and their derivatives with respect to the twelve and the extra ones.
     """

@@ -27,8 +27,8 @@ def ball(rule: str, height: float, steps: int, h: float, gravity: float = 9.8) -
     ----------
     rule : str
         "midpoint" or "endpoint": the midpoint rule with the contact's force put in, so that the mean of both ends, or
-        the end, is not below the ground. "newmark": the explicit rule of Newmark for gravity, the
-        contact's acceleration implicit, half of it in the position and all of it in the speed (Kane et al. 1999).
+        the end, is not below the ground. With "newmark" the explicit rule of Newmark for gravity, the contact's
+        acceleration implicit, half of it in the position and all of it in the speed (Kane et al. 1999).
     """
     q, v = np.empty(steps + 1), np.empty(steps + 1)
     q[0], v[0] = height, 0.0

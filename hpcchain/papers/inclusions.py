@@ -1,9 +1,8 @@
 """Discrete Euler-Lagrange inclusions for small systems, dense and with any constraints (Kaufman and Pai 2012).
 
 Energies, gradients and Hessians come from the caller. Bases: `verlet` and `midpoint`. Equations are those of the paper
-with its slips corrected: gradients of inequalities are projected to the cotangent space of equalities by
-I - F (F^T M^-1 F)^+ F^T M^-1, the smooth set takes contacts that touch, and reflections test and keep the energy's own
-metric W.
+with its slips corrected. Gradients of inequalities are projected to the cotangent space of equalities by I - F (F^T
+M^-1 F)^+ F^T M^-1, the smooth set takes contacts that touch, and reflections test and keep the energy's own metric W.
 """
 
 from __future__ import annotations

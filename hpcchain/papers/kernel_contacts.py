@@ -27,7 +27,7 @@ def overlap(x, offset, npad, pairs, diameter):
 
 @kernel
 def keep(times, states, kinds, count, t, state, kind):
-    """Keep a state, if there is room; return the new count."""
+    """Keep a state, if it fits; return the new count."""
     if count < len(times):
         times[count] = t
         for k in range(len(state)):

@@ -1,11 +1,10 @@
 """Velocity-Verlet steps of particles on a rigid line, without iteration (Tapia-McClung and Grønbech-Jensen 2005).
 
-Two ways that give the same numbers: the paper's multipliers (its equations (15), (14), (16), then (24)-(26)) with its
-slips corrected (docs/theory/numerics.md), which solve systems of N - 2 linear equations whose matrices never change;
-and a closed form in O(N), which fits a straight line to the unconstrained step, each particle weighted by the inverse
-of how far a force moves it. Either sets right whatever error the geometry had before. The engine, which has no forces
-between contacts, moves rods exactly (`hpcchain.propagators.rigid.rod`) or by what the closed form then becomes
-(`rod_steps`).
+Two ways that give the same numbers. The paper's multipliers (its equations (15), (14), (16), then (24)-(26)), with its
+slips corrected (docs/theory/numerics.md), solve systems of N - 2 linear equations whose matrices never change. A closed
+form in O(N) fits a straight line to the unconstrained step, each particle weighted by the inverse of how far a force
+moves it. Either sets right whatever error the geometry had before. The engine, which has no forces between contacts,
+moves rods exactly (`hpcchain.propagators.rigid.rod`) or by what the closed form then becomes (`rod_steps`).
 
 Units: positions [length], velocities [length / time], forces [mass length / time^2], damping [mass / time].
 """

@@ -53,7 +53,7 @@ class Result:
     data : dict of str -> dict of str -> 1-D sequence
         Columns by heading, of one length, per table of numbers. The key "" becomes NAME.csv, another key NAME-key.csv.
     tables : list of Table
-        Theirs beside ours.
+        Theirs next to ours.
     notes : list of str
         Sentences under the tables: what was chosen, corrected, reduced.
     """

@@ -1,7 +1,7 @@
 """Hartmann et al. 2009's trimers: their starts, exact motion, and a Verlet reference.
 
-Contacts of Leyendecker et al. 2012's trimer, which is `colliding`, are exactly at t_k = first + (k - 1) period, that is
-sqrt(6) (E(150°) - E(45°)) and sqrt(6) (E(150°) - E(30°)), E the incomplete elliptic integral of the second kind of
+Contacts of Leyendecker et al. 2012's trimer, which is `colliding`, are exactly at t_k = first + (k - 1) period. These
+are sqrt(6) (E(150°) - E(45°)) and sqrt(6) (E(150°) - E(30°)), E the incomplete elliptic integral of the second kind of
 parameter m = 2/3, evaluated to 18 digits.
 """
 

@@ -1,4 +1,4 @@
-"""What a rank is doing right now, for a watchdog to tell when nothing moves, and how it waits at next to no cost."""
+"""What a rank is doing right now, for a watchdog to report when nothing moves, and how it waits at next to no cost."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Activity:
     signs : int
         Grows with every exchange between ranks and every time the run looks at its signals: while it grows, the run is
         alive.
-    whom : int or str or None
-        The rank that this one is waiting for, `ALL`, or None when it waits for nobody.
+    awaited : int or str or None
+        The rank that this one is waiting for, `ALL`, or None when it waits for none.
     since : float
         When the present state began, on the monotonic clock [wall seconds].
     """
 
     def __init__(self) -> None:
         self.signs = 0
-        self.whom: int | str | None = None
+        self.awaited: int | str | None = None
         self.since = time.monotonic()
         self._asleep = False
 
@@ -36,25 +36,25 @@ class Activity:
             self.heard()
 
     def heard(self) -> None:
-        """Note a sign of life: one's own, or what others have told a rank that sleeps."""
+        """Note a sign of life: one's own, or what others have sent to a rank that sleeps."""
         self.signs += 1
         self.since = time.monotonic()
 
     @contextmanager
-    def waiting(self, whom: int | str = ALL) -> Iterator[None]:
+    def waiting(self, awaited: int | str = ALL) -> Iterator[None]:
         """Note that inside this rank waits for others."""
-        self.whom = whom
+        self.awaited = awaited
         self.note()
         try:
             yield
         finally:
-            self.whom = None
+            self.awaited = None
             self.note()
 
     @contextmanager
-    def asleep(self, whom: int) -> Iterator[None]:
-        """Note that inside this rank sleeps until another wakes it; only what that one tells is a sign of life."""
-        with self.waiting(whom):
+    def asleep(self, awaited: int) -> Iterator[None]:
+        """Note that inside this rank sleeps until another wakes it; only what that one sends is a sign of life."""
+        with self.waiting(awaited):
             self._asleep = True
             try:
                 yield
@@ -63,7 +63,7 @@ class Activity:
 
 
 LEAST_SLEEP, MOST_SLEEP = 5e-5, 0.02  # wall seconds between two looks
-BEAT = 1.0  # wall seconds between two signs of life that the root gives to those who sleep
+BEAT = 1.0  # wall seconds between two signs of life that the root gives to those that sleep
 SLEEP = 0.01  # part of the time waited so far that a rank sleeps until it looks again
 
 

@@ -1,7 +1,7 @@
 """The ranks of this run: the one module that names MPI's world communicator.
 
-`world()` gives a `World` when MPI can be used and a `Single` when it cannot and nobody asked for several ranks; both
-answer to the same names, so callers never ask which one they hold. Its methods take any Python object; arrays go
+`world()` gives a `World` when MPI can be used and a `Single` when it cannot and several ranks were not started; both
+answer to the same names, so callers need not know which one they hold. Its methods take any Python object; arrays go
 through `World.exchange`.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpcchain.errors import UsageError
 from hpcchain.parallel.activity import Activity
-from hpcchain.parallel.launcher import joined_by_nobody, launched
+from hpcchain.parallel.launcher import launched, not_joined_by_mpi
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ class Single:
     mpi : None
         What h5py's parallel driver takes; there is none.
     activity : Activity
-        Says whom this rank waits for.
+        Says which rank this one waits for.
     started : int
         How many ranks there are: more than `size` where others sleep while this one works (`tuning.standby`).
     """
@@ -94,7 +94,7 @@ class Single:
         return [tuple(outcome)]
 
     def abort(self, code: int) -> None:
-        """End every rank at once with an exit code; the last resort when the others cannot be told."""
+        """End every rank at once with an exit code; the last resort when nothing can be sent to the others."""
         raise SystemExit(code)
 
 
@@ -155,7 +155,7 @@ class World(Single):
         return any(self.allgather(bool(flag)))
 
     def agree(self, outcome: tuple, patience: float | None = None) -> list:
-        """Return every rank's outcome, as `Single.agree`; asked by polling, so that one that never comes is noticed."""
+        """Return every rank's outcome, as `Single.agree`; found by polling, so that one that never comes is noticed."""
         mine = array("q", outcome)
         theirs = array("q", bytes(8 * len(mine) * self.size))
         request = self._last_words.Iallgather(mine, theirs)
@@ -203,7 +203,7 @@ def world() -> Single | World:
         When the launcher started several processes that MPI does not join to one run.
     """
     announced, _ = launched()
-    if joined_by_nobody():
+    if not_joined_by_mpi():
         raise UsageError(singletons(announced, "srun without a process manager interface"))
     try:
         from mpi4py import MPI

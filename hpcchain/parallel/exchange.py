@@ -1,4 +1,4 @@
-"""What the windowed engine asks of the ranks' communicator: few calls, on arrays, nothing pickled in a window."""
+"""What the windowed engine needs of the ranks' communicator: few calls, on arrays, nothing pickled in a window."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Exchange:
     mpi : mpi4py.MPI.Comm
         Copied, so that no message of the engine's is taken for another.
     activity : Activity, optional
-        Told whom this rank waits for.
+        Given the rank that this one waits for.
 
     Attributes
     ----------
@@ -51,8 +51,8 @@ class Exchange:
             self._parts[ranks] = Exchange(mpi, self.activity) if inside else None
         return self._parts[ranks]
 
-    def tell(self, rank: int, note: Any) -> None:
-        """Send a short object that the other finds when it looks (`heard`); nobody waits.
+    def send_note(self, rank: int, note: Any) -> None:
+        """Send a short object that the other finds when it looks (`heard`); no rank waits.
 
         Those sent before are looked through now and then, not each time: thousands may sleep.
         """
@@ -62,7 +62,7 @@ class Exchange:
         self._notes.append(self._mpi.isend(note, rank, NOTE))
 
     def heard(self, rank: int | None = None) -> Any:
-        """Return the next object that a rank, or any, has told this one, None where there is none yet."""
+        """Return the next object that a rank, or any, has sent to this one, None where there is none yet."""
         message = self._mpi.improbe(MPI.ANY_SOURCE if rank is None else rank, NOTE)
         return None if message is None else message.recv()
 
@@ -72,7 +72,7 @@ class Exchange:
             return self._mpi.allgather(value)
 
     def maximum(self, values: np.ndarray, asleep: bool = False) -> np.ndarray:
-        """Return the element-wise maximum over ranks of a float64 array; `asleep`: who waits keeps no core busy."""
+        """Return the element-wise maximum over ranks of a float64 array; `asleep`: waiting keeps no core busy."""
         result = np.empty_like(values)
         with self.activity.waiting():
             if asleep:
@@ -118,9 +118,9 @@ class Exchange:
         return received
 
     def exchange_unknown(self, outgoing: dict) -> dict:
-        """Like `exchange_known`, where nobody knows yet from whom to expect a message; collective.
+        """Like `exchange_known`, where no rank knows yet from which to expect a message; collective.
 
-        Only how many there will be is told by a call to all. No message of a later call is taken for one of this: its
+        Only how many there will be is found by a call of all. No message of a later call is taken for one of this: its
         sender waits in that call for this rank's.
         """
         marks, expected = np.zeros(self.size, dtype=np.int64), np.zeros(1, dtype=np.int64)

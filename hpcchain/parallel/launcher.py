@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-# (size, rank) as Open MPI's mpirun, then MPICH's and Intel's hydra or Slurm's pmi2, then srun tell them. A batch script
+# (size, rank) as Open MPI's mpirun, then MPICH's and Intel's hydra or Slurm's pmi2, then srun name them. A batch script
 # alone has SLURM_NTASKS too, though only one process: the step's own variable is what srun sets. It comes last
 # because mpirun starts its own daemons with srun.
 VARIABLES = (
@@ -30,7 +30,7 @@ def launched(environment: Mapping[str, str] | None = None) -> tuple[int, int]:
     return 1, 0
 
 
-def joined_by_nobody(environment: Mapping[str, str] | None = None) -> bool:
+def not_joined_by_mpi(environment: Mapping[str, str] | None = None) -> bool:
     """Return whether srun started several processes without any of the interfaces through which an MPI joins them.
 
     MPI's own complaint about that is long and comes from every process.

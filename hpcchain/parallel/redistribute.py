@@ -1,4 +1,4 @@
-"""Move rows between ranks: to whom they are addressed, or to and from contiguous slabs of the global order."""
+"""Move rows between ranks: to the rank they are addressed to, or to and from contiguous slabs of the global order."""
 
 from __future__ import annotations
 

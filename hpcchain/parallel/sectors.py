@@ -125,7 +125,7 @@ class Bisection:
         points, weights, comm :
             Of the present work.
         most : float
-            How far a side may move, as a part of the edge that it divides: those who own what lies between change, so
+            How far a side may move, as a part of the edge that it divides: the owners of what lies between change, so
             steps are small, and a wrong guess of the weights does little harm.
         """
         other = object.__new__(Bisection)
@@ -163,7 +163,7 @@ class Bisection:
         ends = [-points.min(axis=0), points.max(axis=0)] if len(points) else [end, end]
         least, most = comm.maximum(np.concatenate(ends)).reshape(2, 3) * [[-1.0], [1.0]]
         if not np.all(np.isfinite(least)):
-            least, most = origin, origin + self.box.size  # nobody has points
+            least, most = origin, origin + self.box.size  # no rank has points
         return Part(origin, origin + self.box.size, 0, self.ranks, least, most)
 
     def owner(self, points: np.ndarray) -> np.ndarray:
@@ -215,7 +215,7 @@ def _balanced(
 
 
 def _placed(part: Part, axis: int, cut: float, earlier: list | None, most: float) -> tuple[float, int, int]:
-    """Return where a part is cut when equal weights ask for `cut`, and its halves' numbers in an earlier division."""
+    """Return where a part is cut when equal weights give `cut`, and its halves' numbers in an earlier division."""
     if earlier is None:
         even = part.low[axis] + (part.high[axis] - part.low[axis]) * (part.ranks // 2) / part.ranks
         return float(even if np.isnan(cut) else cut), 0, 0

@@ -30,7 +30,7 @@ class Hub:
         return self.parts.setdefault(ranks, Hub(ranks))
 
     def abort(self) -> None:
-        """Let nobody wait any longer."""
+        """Let no rank wait any longer."""
         self.barrier.abort()
         for part in self.parts.values():
             part.abort()
@@ -51,7 +51,7 @@ class ThreadExchange:
         self.allgather(None)
         return ThreadExchange(self.hub.part(ranks), self.rank) if self.rank < ranks else None
 
-    def tell(self, rank: int, note: Any) -> None:
+    def send_note(self, rank: int, note: Any) -> None:
         self.hub.notes[rank].append((self.rank, note))
 
     def heard(self, rank: int | None = None) -> Any:

@@ -1,9 +1,9 @@
 """The event-driven engine on many ranks: windows, ghosts, and speculation that is checked (docs/theory/windows.md).
 
-Every rank carries its own molecules and ghosts of others' through a window as if it were alone, tells the owners'
-histories to those who hold ghosts of them, sets its own ghosts right, and does again what that has changed, until no
-ghost anywhere differs from its owner's history. Then every contact was computed from its two owners' true segments,
-and the window is what one rank would have made of it.
+Every rank carries its own molecules and ghosts of others' through a window as if it were alone. It sends the owners'
+histories to those that hold ghosts of them, sets its own ghosts right, and does again what that has changed. That ends
+when no ghost anywhere differs from its owner's history. Then every contact was computed from its two owners' true
+segments, and the window is what one rank would have made of it.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class WindowedEngine:
         self.physics, self.tick = system.physics, system.physics.tick
         self.now = latest(system.state, comm)
         self.begun = False
-        self.asked = None if window is None else min(float(window), MOST_WINDOW * self.tick)
-        self.window = 2.0**-4 * self.tick if window is None else self.asked
+        self.requested = None if window is None else min(float(window), MOST_WINDOW * self.tick)
+        self.window = 2.0**-4 * self.tick if window is None else self.requested
         self.log_events = log_events
         self.quantum, self.impulse_quantum = quanta(system)
         self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * L.TENSOR_PARTS
@@ -137,7 +137,7 @@ class WindowedEngine:
         time : float
             Where to stop [time].
         pause : callable, optional
-            Asked on every rank in every window; a true result of any stops all after that window.
+            Called on every rank in every window; a true result of any stops all after that window.
 
         Returns
         -------
@@ -179,8 +179,8 @@ class WindowedEngine:
     def _carry(self, end: tuple, pause: Callable | None) -> np.ndarray | None:
         """Carry all ranks to the end of a window; return what they agreed on, or None if it was taken back.
 
-        1. Run to the end, as far as this rank can tell.
-        2. Send the histories of owned molecules to who holds them as ghosts.
+        1. Run to the end, as far as this rank knows.
+        2. Send the histories of owned molecules to the ranks that hold them as ghosts.
         3. Set the ghosts here right, and run again, if anything came.
         4. All agree whether any ghost anywhere may still be wrong; if so, again from 2.
         """
@@ -203,7 +203,7 @@ class WindowedEngine:
                 self.setbacks = 0
             return flags
         if flags[WANTED] > 0.0:
-            with self.statistics.spent("regrouping"):
+            with self.statistics.spent("rebuilding"):
                 self.ghosts.demand(sorted(wanted))
         self._take_back(flags, end)
         return None
@@ -243,7 +243,7 @@ class WindowedEngine:
         return flags
 
     def _exchange(self) -> dict:
-        """Send what has changed to who holds it, and return what others sent: source rank -> message."""
+        """Send what has changed to the ranks that hold it, and return what others sent: source rank -> message."""
         with self.statistics.spent("packing"):
             outgoing = self.ghosted.pack(self.ghosts.lending.lent, self.ghosts.lending.lent_at_all)
         self.statistics.sent(outgoing)
@@ -252,7 +252,7 @@ class WindowedEngine:
         return {rank: rows for rank, rows in received.items() if len(rows)}
 
     def _rebuild_ghosts(self, **options: Any) -> None:
-        with self.statistics.spent("regrouping"):
+        with self.statistics.spent("rebuilding"):
             self.ghosts.rebuild_ghosts(self.now, self.window, **options)
 
     def _look_at_balance(self) -> bool:
@@ -309,14 +309,14 @@ class WindowedEngine:
         Parameters
         ----------
         flags : (10,) float64 array
-            What all ranks agreed on in the window that has ended: of its contacts it does not tell yet.
+            What all ranks agreed on in the window that has ended: of its contacts nothing is known yet.
         length : float
             Of that window [time].
         cut : bool
             Whether it was cut short.
         """
-        if self.asked is not None:
-            self.window = min(self.asked, GROW * self.window)  # it may have been shortened
+        if self.requested is not None:
+            self.window = min(self.requested, GROW * self.window)  # it may have been shortened
         else:
             if self.last_length > 0.0:
                 self._choose_length(flags)
@@ -324,7 +324,7 @@ class WindowedEngine:
         if self._look_at_balance():
             return
         if flags[NEXT_EXCESS] > 0.0:
-            with self.statistics.spent("regrouping"):
+            with self.statistics.spent("rebuilding"):
                 fits = self.ghosts.refresh_skins(self.now, self._later(self.now, AHEAD * self.window), self.window)
             if not fits:
                 self.ghosts.forget_demands()
@@ -387,8 +387,8 @@ class WindowedEngine:
         return {
             "window": self.window,
             **self.statistics.report(self.comm, self.ghosts.sizes(), since),
-            "regroupings": self.ghosts.rebuilds,
-            "rehomings": self.ghosts.skin_refreshes,
+            "ghost_rebuilds": self.ghosts.rebuilds,
+            "skin_renewals": self.ghosts.skin_refreshes,
         }
 
 
@@ -415,7 +415,7 @@ def processor_seconds(engine: WindowedEngine) -> float:
 
 COUNTED = ("windows", "passes", "undone", "messages", "floats")
 WORK = ("computing", "packing", "setting_right", "finishing")
-PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "regrouping", "steering")
+PHASES = ("computing", "packing", "setting_right", "waiting", "finishing", "rebuilding", "steering")
 """Waiting is for messages and agreement in a window, steering all that the other phases leave."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,21 +29,40 @@ FEW = 250_000
 """Beads up to which the root writes files as fast as all ranks together, or in less than a second."""
 
 
+MANY = 1 << 20
+"""Ranks, more than any machine gives to one run."""
+
+
 def one_does(config: Config | None, ranks: int) -> bool:
     """Whether one of some ranks has all molecules of an input from the beginning to the end, and they are few.
 
     A start grows by events, and with long chains as wholes: that has to be one rank's work, too. Where files cannot be
-    written by several ranks, all are told so at once, whoever would have written them.
+    written by several ranks, all learn it at once, whoever would have written them.
     """
-    described = None if config is None else _with_molecules(config)
-    if config is None or described is None or described.beads > FEW or not library()[1]:
+    works = [] if config is None else works_of(config)
+    if config is None or not works or works[0].beads > FEW or not library()[1]:
         return False
-    composition, box = build_composition(described), build_box(described)
-    divided = divided_classes(composition, physics_with(config, 1.0)) if described is config else ()
-    kinds = {False, bool(any(divided))}
-    works = [Work.of(composition, box, divided if in_parts else ()) for in_parts in kinds]
     stepped = [False, True] if config.steps is not None else [False]
     return all(ranks_of_work(work, config, ranks, moved) == 1 for work in works for moved in stepped)
+
+
+def ranks_that_pay(config: Config) -> int | None:
+    """Return up to how many ranks an input's run gains from more; None where nothing says which molecules there are."""
+    works = works_of(config)
+    if not works:
+        return None
+    left_to_us = replace(config, run=replace(config.run, sectors="auto"))
+    return ranks_of_work(works[-1], left_to_us, MANY, config.steps is not None)
+
+
+def works_of(config: Config) -> list[Work]:
+    """Return what decides how many ranks pay for an input, as its start grows and as it runs; empty where unknown."""
+    described = _with_molecules(config)
+    if described is None:
+        return []
+    composition, box = build_composition(described), build_box(described)
+    divided = divided_classes(composition, physics_with(config, 1.0)) if described is config else ()
+    return [Work.of(composition, box, parts) for parts in ((), divided)[: 1 + bool(any(divided))]]
 
 
 def _with_molecules(config: Config) -> Config | None:

@@ -40,7 +40,7 @@ from hpcchain.run.engines import (
     overlap_in,
     parts_of_events,
     ranks_at_work,
-    tell_of_ranks,
+    report_ranks,
 )
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.guards.collapse import CollapseWatch
@@ -54,6 +54,7 @@ from hpcchain.run.totals import Totals, number, solving, whole
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
+    from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import Single, World
     from hpcchain.run.guards.signals import Signals
 
@@ -62,7 +63,7 @@ DEEP = 1e-3
 """Overlap, relative to the contact distance, that no propagator leaves: with it a state is none that a run has had."""
 
 
-class Asked(NamedTuple):
+class Requests(NamedTuple):
     """What is asked of a run between two due times: an end, a checkpoint in passing, either for the wall clock."""
 
     stop: bool
@@ -83,7 +84,7 @@ class Run:
     config : Config
         The resolved input.
     system : System
-        Its state is where the run goes on from; who calls should let go of it.
+        Its state is where the run goes on from; the caller should let go of it.
     folder : path
         Output directory.
     signals : Signals
@@ -118,13 +119,13 @@ class Run:
         self.provenance = collect(self.mpi)
         with self.timers.phase("setting up"):
             self.engine = engine_for(system, config, comm)
-            tell_of_ranks(system, config, comm, self.engine)
+            report_ranks(system, config, comm, self.engine)
             known = "freedom" in counters
             self.observables = Observables(system, whole(counters, "freedom") if known else freedom_of(system, comm))
             self.spinning = spinning_of(system, self.observables.composition, self.mpi)
         directors = None if self.spinning is None else self.spinning.directors
-        nobody = State.at_time_zero(*np.zeros((2, 0, 3)))
-        system = System(system.box, self.observables.composition, nobody, system.physics, directors=directors)
+        no_beads = State.at_time_zero(*np.zeros((2, 0, 3)))
+        system = System(system.box, self.observables.composition, no_beads, system.physics, directors=directors)
         self.system = system
         output = config.output
         self.frames = Schedule(output.frame_every, time, number(counters, "frame_time"))
@@ -163,7 +164,7 @@ class Run:
             self.progress.close()
 
     def end_at(self, time: float) -> None:
-        """End at a time; a later one than the input's takes its place, for who goes on from here [time]."""
+        """End at a time; a later one than the input's takes its place, for a caller that goes on from here [time]."""
         self.end = time
         if time > self.config.run.end_time:
             self.config = replace(self.config, run=replace(self.config.run, end_time=time))
@@ -182,11 +183,11 @@ class Run:
             self._serve()
             if self.time >= until:
                 return None
-            asked = self._asked()
-            if asked.stop or asked.limit:
-                return self._stop("asked to by a signal" if asked.stop else "the wall limit is near")
-            if asked.save or asked.wall:
-                self._checkpoint_in_passing(asked.save)
+            requests = self._requests()
+            if requests.stop or requests.limit:
+                return self._stop("asked to by a signal" if requests.stop else "the wall limit is near")
+            if requests.save or requests.wall:
+                self._checkpoint_in_passing(requests.save)
             self._advance(min(until, self.frames.next, self.reports.next, self.checkpoints.next))
 
     def require_possible(self, path: Path) -> None:
@@ -248,10 +249,10 @@ class Run:
         else:
             self.time = max(self.time, min(self.engine.time, math.nextafter(target, -math.inf)))
 
-    def _asked(self) -> Asked:
+    def _requests(self) -> Requests:
         """Return what any rank has been asked for, or finds due; collective."""
-        own = Asked(self.signals.stop, self.signals.save, self._wall_due(), self.limit.near())
-        return Asked(*map(any, zip(*self.comm.allgather(own), strict=True)))
+        own = Requests(self.signals.stop, self.signals.save, self._wall_due(), self.limit.near())
+        return Requests(*map(any, zip(*self.comm.allgather(own), strict=True)))
 
     def _interrupted(self) -> bool:
         self.comm.activity.note()
@@ -277,10 +278,7 @@ class Run:
 
     def _sums(self, slabs: Slabs) -> list[NDArray[np.float64]]:
         """Return all ranks' sums over blocks of beads, of this rank's slab of the beads (`in_slabs`); collective."""
-        low = slab(self.system.topology.beads, self.mpi)[0]
-        position, velocity, image = (slabs[name] for name in FRAME)
-        energies, spins = slabs.get(ENERGIES), slabs.get(ANGULAR_VELOCITY)
-        return gathered(self.mpi, self.observables.sums(low, position, velocity, image, BLOCK, energies, spins))
+        return sums_of(self.observables, slabs, self.mpi)
 
     def _report(self, sums: list[NDArray[np.float64]]) -> None:
         """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
@@ -309,7 +307,7 @@ class Run:
         return kinetic if others else 0.0
 
     def _heed(self, energy: float, kinetic: float) -> None:
-        """Tell of an energy that is off, or end the run because of it, on every rank; the energy is the same on all."""
+        """Report an energy that is off, or end the run because of it, on every rank; the energy is the same on all."""
         warning = self.energy.heed(self.time, energy, self.log.energy, self.totals.contacts, self._scale(kinetic))
         if warning and self.comm.rank == 0:
             LOG.warning("t %.6g: %s", self.time, warning)
@@ -448,3 +446,11 @@ class Run:
     def _assemble(self) -> None:
         with self.timers.phase("output files"):
             self.recorder.assemble(self.provenance)
+
+
+def sums_of(observables: Observables, slabs: Slabs, mpi: Communicator | None) -> list[NDArray[np.float64]]:
+    """Return all ranks' sums over blocks of beads for a report, of this rank's slab of the beads; collective."""
+    low = slab(observables.composition.beads, mpi)[0]
+    position, velocity, image = (slabs[name] for name in FRAME)
+    energies, spins = slabs.get(ENERGIES), slabs.get(ANGULAR_VELOCITY)
+    return gathered(mpi, observables.sums(low, position, velocity, image, BLOCK, energies, spins))

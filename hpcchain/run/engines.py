@@ -17,7 +17,7 @@ from hpcchain.model.physics.extended import widened
 from hpcchain.model.physics.external import draws_momenta
 from hpcchain.model.physics.spins import orientations_at
 from hpcchain.model.starts.constraints import degrees_of_freedom
-from hpcchain.model.starts.levels import reach_of, wrong_level
+from hpcchain.model.starts.levels import range_of, wrong_level
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
 from hpcchain.parallel import slabs
@@ -161,7 +161,7 @@ def fitting(sectors: tuple[int, ...] | str, ranks: int) -> tuple[int, ...] | Non
     return sectors if not isinstance(sectors, str) and math.prod(sectors) == ranks else None
 
 
-def tell_of_ranks(system: System, config: Config, comm: Single | World, engine: interface.Engine) -> None:
+def report_ranks(system: System, config: Config, comm: Single | World, engine: interface.Engine) -> None:
     """Say once in the log which ranks have no molecules, or that there are more than the work is good for."""
     if comm.rank > 0:
         return
@@ -279,7 +279,7 @@ def _off_level(
         return wrong_level(system.box, composition.whole(), physics, ids, position, inside, here)
     inside = widened(inside, max(comm.allgather(inside.shape[1])))
     own = np.unique(composition.molecule_of(ids)), position, inside
-    ids, *found = dealt_by_place(comm.exchange, system.box, composition, *own, reach_of(physics))
+    ids, *found = dealt_by_place(comm.exchange, system.box, composition, *own, range_of(physics))
     off = None
     if len(ids):
         topology = composition.part(np.unique(composition.molecule_of(ids)))

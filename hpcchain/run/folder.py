@@ -14,6 +14,8 @@ from hpcchain.io.hdf5 import atomic
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.output.parts import list_parts, remove_from
+from hpcchain.io.output.runs import NAME as RUNS
+from hpcchain.io.output.runs import is_ensemble
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -30,6 +32,10 @@ def refuse_occupied(folder: Path, comm: Communicator | None = None) -> None:
     """
     folder = Path(folder)
     found = root_does(comm, folder, "looking for an earlier run", lambda: found_output(folder))
+    if found == RUNS:
+        raise UsageError(
+            f"{folder}: holds many runs; go on with them by 'hpcchain resume {folder}', or choose another --output"
+        )
     if found == "checkpoints":
         raise UsageError(
             f"{folder}: holds a run already; continue it with 'hpcchain resume {folder}' or "
@@ -44,6 +50,8 @@ def refuse_occupied(folder: Path, comm: Communicator | None = None) -> None:
 
 def found_output(folder: Path) -> str | None:
     """Return "checkpoints" if there are any, else the name of an output file that is there, else None."""
+    if is_ensemble(folder):
+        return RUNS
     if list_checkpoints(folder / CHECKPOINTS):
         return "checkpoints"
     return next((f"{kind}.h5" for kind in FILES if (folder / f"{kind}.h5").exists()), None)

@@ -65,7 +65,7 @@ class Speed:
 
 
 class Progress:
-    """Tells on one rank how far something has come, as often as it does any good.
+    """Says on one rank how far something has come, as often as it does any good.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Progress:
     begin, end : float
         Where it starts, None: where it is at the first look; and where it will be done.
     rank : int
-        Only 0 tells.
+        Only 0 says it.
     stream : file, optional
         Default: stderr as it is at the time.
     clock : callable
@@ -91,7 +91,7 @@ class Progress:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._what, self._end, self._clock, self._stream = what, end, clock, stream
-        self._told = clock()
+        self._said = clock()
         self._silent = rank != 0 or not LOG.isEnabledFor(logging.INFO)
         self._bar: tqdm | None = None
         self._note = ""
@@ -109,7 +109,7 @@ class Progress:
         return None if self._speed is None else self._speed.seconds_to(self._end)
 
     def look(self, reached: float, note: str | None = None) -> None:
-        """Note how far it has come, and tell where it is time to.
+        """Note how far it has come, and say so where it is time to.
 
         Parameters
         ----------
@@ -126,8 +126,8 @@ class Progress:
         if self._bar is not None:
             self._bar.unit = self._text(reached)
             self._bar.update(self._speed.share(reached, self._end) - self._bar.n)
-        elif self._clock() - self._told >= LINE_SECONDS:
-            self._told = self._clock()
+        elif self._clock() - self._said >= LINE_SECONDS:
+            self._said = self._clock()
             LOG.info("%s %s", self._what, self._text(reached))
 
     def _text(self, reached: float) -> str:
@@ -136,7 +136,7 @@ class Progress:
         return "  ".join(part for part in parts if part)
 
     def close(self) -> None:
-        """Remove the bar; nothing more is told."""
+        """Remove the bar; nothing more is said."""
         if self._bar is not None:
             self._bar.close()
         self._bar, self._silent = None, True

@@ -6,7 +6,7 @@ import math
 import os
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from numbers import Real
 from os import PathLike
@@ -20,13 +20,14 @@ from hpcchain.config.keys.values import shown
 from hpcchain.errors import UsageError
 from hpcchain.io.hdf5.files import require_parallel
 from hpcchain.model.system import State
+from hpcchain.observe.observables import Observables
 from hpcchain.parallel.agreement import Communicator
 from hpcchain.parallel.comm import Single, World, world
 from hpcchain.parallel.launcher import launched
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
-from hpcchain.run.controller import Run
-from hpcchain.run.engines import brought_together, engine_for
+from hpcchain.run.controller import Run, sums_of
+from hpcchain.run.engines import brought_together, engine_for, freedom_of, in_slabs
 from hpcchain.run.guards.disk import require_disk_for
 from hpcchain.run.guards.lock import FolderLock
 from hpcchain.run.guards.memory import require_memory_for
@@ -43,12 +44,14 @@ from hpcchain.run.starts.starting import (
     try_steps,
     warn,
 )
-from hpcchain.run.starts.user_system import System
+from hpcchain.run.starts.user_system import System, named_in_python, read_only
+from hpcchain.run.totals import Totals
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.model import system as model
     from hpcchain.run.guards.wall_limit import WallLimit
+    from hpcchain.run.recorder import Report
     from hpcchain.sector.interface import Frame
 
 PATIENCE = 10.0
@@ -56,7 +59,7 @@ PATIENCE = 10.0
 
 
 class Simulation:
-    """Molecules that move as far as they are told to; on several ranks every method and property is collective.
+    """Molecules that move as far as the caller says; on several ranks every method and property is collective.
 
     Parameters
     ----------
@@ -100,7 +103,8 @@ class Simulation:
             if overrides:
                 raise UsageError("overrides are for input files; give a System its settings when it is made")
             config = source.config
-            on_root(mpi, lambda: try_steps(config, trust_code))
+            with named_in_python():
+                on_root(mpi, lambda: try_steps(config, trust_code))
         else:
             config = read_input(os.fspath(source), overrides, mpi, trust_code)
         warn(config, mpi)
@@ -111,20 +115,24 @@ class Simulation:
         self._open = self._busy = self._closed = False
         try:
             self._stack.enter_context(CompilingNotice())
-            if output is None:
-                self._run = Moving(config, start_system(config, Signals(), ranks), ranks)
-            else:
-                folder = Path(output)
-                self._stack.enter_context(FolderLock(folder, mpi))
-                folders.refuse_occupied(folder, mpi)
-                self._run, self._growth = begun_run(config, folder, ranks, Signals())
+            with named_in_python() if isinstance(source, System) else nullcontext():
+                if output is None:
+                    self._run = Moving(config, start_system(config, Signals(), ranks), ranks)
+                else:
+                    folder = Path(output)
+                    self._stack.enter_context(FolderLock(folder, mpi))
+                    folders.refuse_occupied(folder, mpi)
+                    self._run, self._growth = begun_run(config, folder, ranks, Signals())
+            self._totals, self._begin = Totals(self._run.engine, {}, ranks), 0.0
         except BaseException:
             self._stack.close()
             raise
 
     def __repr__(self) -> str:
-        run = self._run
-        state = "closed" if self._closed else f"{run.system.topology.beads} beads"
+        run, topology = self._run, self._run.system.topology
+        size = " x ".join(f"{edge:.6g}" for edge in run.config.box.size)
+        what = f"{topology.beads} beads in {topology.molecules} molecules, box {size}"
+        state = "closed" if self._closed else what
         return f"<Simulation of {run.config.source}: {state}, time {self.time:.6g} of {run.end:.6g}>"
 
     def every(self, interval: float, action: Callable[[Simulation], object]) -> None:
@@ -183,7 +191,9 @@ class Simulation:
         if not self._open:
             self._run.open()
             self._open = True
-        self._busy = True
+        self._totals.gather()
+        self._totals.begin_interval()
+        self._begin, self._busy = self.time, True
         try:
             while not self._called() and self.time < end:
                 self._run.carry(min([end, *(schedule.next for schedule, _ in self._callbacks)]))
@@ -225,18 +235,29 @@ class Simulation:
 
     @property
     def position(self) -> NDArray[np.float64]:
-        """(N, 3) positions now; molecules are whole [length]."""
-        return self._frame()[0]
+        """(N, 3) positions now, a copy that cannot be written to; molecules are whole [length]."""
+        return read_only(self._frame()[0])
 
     @property
     def velocity(self) -> NDArray[np.float64]:
-        """(N, 3) velocities now [length / time]."""
-        return self._frame()[1]
+        """(N, 3) velocities now, a copy that cannot be written to [length / time]."""
+        return read_only(self._frame()[1])
 
     @property
     def image(self) -> NDArray[np.int64]:
-        """(N, 3) box lengths to add to the positions for the way that beads have come."""
-        return self._frame()[2]
+        """(N, 3) box lengths to add to the positions for the way that beads have come; a copy."""
+        return read_only(self._frame()[2])
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        """(3,) edge lengths of the box, a copy that cannot be written to [length]."""
+        return read_only(np.array(self._run.config.box.size))
+
+    @property
+    def bonds(self) -> NDArray[np.int64]:
+        """(B, 2) pairs of bonded beads, a copy that cannot be written to."""
+        topology = self._run.system.topology
+        return read_only(topology.rows("bonds", 0, topology.count("bonds")).copy())
 
     @property
     def energy(self) -> float:
@@ -244,6 +265,33 @@ class Simulation:
         velocity, topology = self.velocity, self._run.system.topology
         mass = topology.prototypes.mass[topology.prototype_of(np.arange(topology.beads))]
         return 0.5 * math.fsum(np.einsum("ik,ik->i", velocity, velocity) * mass)
+
+    @property
+    def potential_energy(self) -> float:
+        """Potential energy now, with that of gravity; 0 without potentials [mass length^2 / time^2]."""
+        return float(self._measured().get("potential_energy", 0.0))
+
+    @property
+    def temperature(self) -> float:
+        """Temperature of translation now [mass length^2 / time^2]."""
+        return float(self._measured()["temperature"])
+
+    @property
+    def pressure(self) -> float:
+        """Molecular pressure, the contacts' part its mean since the last `run` began; not a number before the first.
+
+        Potentials of the engine of steps give it at any time [mass / (length time^2)].
+        """
+        return float(self._measured()["pressure"])
+
+    def _measured(self) -> Report:
+        """Return what a report of now would hold; contacts are counted from where the last `run` began."""
+        run = self._run
+        slabs = in_slabs(run.comm, run.system, run.engine, self.time, False, True)
+        sums = np.concatenate(sums_of(run.observables, slabs, mpi_of(run.comm)))
+        self._totals.gather()
+        passed, totals = self.time - self._begin, self._totals
+        return run.comm.bcast(run.observables.measure(sums, passed, totals.interval_virial, totals.interval_contacts))
 
     def _frame(self) -> Frame:
         run = self._run
@@ -280,6 +328,7 @@ class Moving:
     def __init__(self, config: Config, system: model.System, comm: Single | World) -> None:
         self.comm, self.end, self.time, self.config = comm, config.run.end_time, 0.0, config
         self.engine = engine_for(system, replace(config, output=replace(config.output, events=False)), comm)
+        self.observables = Observables(system, freedom_of(system, comm))
         self.system = replace(system, state=State.at_time_zero(*np.zeros((2, 0, 3))))
 
     def open(self) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 WALL_IMPULSE = ("push_x", "push_y", "push_z")
 TENSOR = ("virial_yy", "virial_zz", "virial_xy", "virial_xz", "virial_yz")
-"""Parts of the virial's tensor beside its trace; they and FLOW are in the order of an engine's `virial_tensor`."""
+"""Parts of the virial's tensor besides its trace; they and FLOW are in the order of an engine's `virial_tensor`."""
 FLOW = ("flow_x", "flow_y", "flow_z")
 """Energy that contacts carry from molecule to molecule, times the way between their centres."""
 ENERGIES = ("work", "heat")

@@ -95,7 +95,7 @@ integrator = "contact"
 """
 ROUGH = "[contact]\nrestitution = 0.9\ntangential_restitution = 0.5\n"
 FALLING = "[external]\ngravity = [0.0, 0.0, -0.1]\n"
-STRETCHED = WARMUP.replace("beads = 4\ncount = 12", "beads = 100\ncount = 1") + "[propagator]\nstretches = true\n"
+STRETCHED = WARMUP.replace("beads = 4\ncount = 12", "beads = 100\ncount = 1") + "[propagator]\nstretches = 100\n"
 IN_STEPS = '[propagator]\nname = "collocation"\nstep = 0.05\n'
 OF_STEPS = WARMUP.replace("[run]", '[run]\nengine = "steps"').replace("events = true", "report_every = 0.1") + RIGID
 USUAL = (  # runs of events, whose kernels differ (`jit.struct`), and of steps; no two share most of their kernels
@@ -124,7 +124,7 @@ POLL_SECONDS = 0.1
 LISTS = {False: "usual", True: "all"}
 OTHERS = re.compile(r"hpcchain-[0-9a-f]{16}")
 RECENT = 3600.0
-"""How long ago something was written to a folder that may be in use, where locks do not tell [seconds]."""
+"""How long ago something was written to a folder that may be in use, where locks do not say [seconds]."""
 
 
 def kept(every: bool = False) -> int:
@@ -199,7 +199,7 @@ class Aside:
 
 
 def prune() -> list[tuple[Path, int | None]]:
-    """Remove what other states of the sources left beside this one's cache folder; return [(folder, bytes or None)].
+    """Remove what other states of the sources left next to this one's cache folder; return [(folder, bytes or None)].
 
     Only folders of one's own go that are called as such are. None for the bytes: it stays, since a process uses it.
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
-from hpcchain.layout import workspace as W
 from hpcchain.layout.memory import aligned_zeros, gathered
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.composition import composition_of
@@ -22,7 +21,6 @@ from hpcchain.sector import sampling
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.neighbour_lists import STEP
-from hpcchain.sector.segments.series_pool import PADDING, close_gaps, event_floats, move_series, series_floats
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import (
     LEAST_FOUND,
@@ -82,15 +80,8 @@ EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("im
 ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])
 """Of runs whose contacts make beads spin."""
 # Of what lists take, the part that is spared for their changes, what is added to it where that was too little, and
-# entries at least; lengths of rooms to begin with.
-SPARE_ROOMS, MORE_ROOMS, LEAST_SPARE, LEAST_ROOMS = 0.25, 0.1, 1024, 32
-# The parts of what series take that are spared for changes of their orders, in another array and in the same at least;
-# and where caches hold them all. There, with the parts of many, 10,000 beads in chains of 10 are packed so often that
-# they are .94 times as fast; with these they are as fast as if never packed. 50,000 are faster the less they take.
-SPARE_SERIES, LEAST_SPARED = 24, 48
-SPARE_OF_FEW, LEAST_OF_FEW = 6, 12
-# Floats, and times what one event may take at most, from which on series are packed; floats that caches hold.
-LEAST_PACKED, SPARED, FEW = 1 << 18, 8, 1 << 20
+# entries at least; lengths of blocks to begin with.
+SPARE_BLOCKS, MORE_BLOCKS, LEAST_SPARE, LEAST_BLOCKS = 0.25, 0.1, 1024, 32
 
 
 @dataclass(frozen=True)
@@ -150,12 +141,12 @@ class Core:
     ids : (N,) int64 array
         Global ids of the local beads.
     batch : EventBudget
-    spare_rooms : float
-        Room for changes of lists, as a part of what they take when they are made.
+    spare_blocks : float
+        Space for changes of lists, as a part of what they take when they are made.
     least_spare : int
         Entries of it at least: of a dilute system no list may have any when they are made.
     entries : float
-        Entries that cells may hold of a bead before they are given more room.
+        Entries that cells may hold of a bead before they are given more space.
     """
 
     def __init__(
@@ -175,7 +166,7 @@ class Core:
         )
         self.state_row = self.ids if at is None else at
         self.entries = spare_entries(len(self.ids))
-        self.spare_rooms, self.least_spare, self.packed = SPARE_ROOMS, LEAST_SPARE, False
+        self.spare_blocks, self.least_spare = SPARE_BLOCKS, LEAST_SPARE
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
         set_drift(self.sector.par, np.array(options.drift))
@@ -187,71 +178,32 @@ class Core:
             self.gather()
             initialise.start(self.sector)
         else:
-            self.start_packed()
+            initialise.start(self.sector)
             self.gather(without=("series", "neighbour"))
-            self.sector = self.sector._replace(free_rooms=np.full(LEAST_ROOMS, -1, dtype=np.int64))
+            self.sector = self.sector._replace(free_lists=np.full(LEAST_BLOCKS, -1, dtype=np.int64))
         self.enlist()
 
     def gather(self, without: tuple = ()) -> None:
         """Move all arrays together, but for those of these names, which may be replaced."""
-        arrays, self.sector = self.sector._asdict(), None  # nobody else holds them: they go as they are copied
+        arrays, self.sector = self.sector._asdict(), None  # nothing else holds them: they go as they are copied
         own = {name: arrays.pop(name) for name in without}
         self.sector = L.Sector(**gathered(arrays), **own)
 
-    def start_packed(self) -> None:
-        """Make all first segments, with series that take no more room than their orders ask for."""
-        s = self.sector
-        beads = s.mol[s.mol[:, L.MOL_SOLVER] != L.BALLISTIC, L.MOL_BEADS]
-        entries = int(beads.max(initial=0)) * W.CURVE // W.UNIT + 1
-        self.series_head = len(s.series) - int(beads.sum()) * W.CURVE if len(beads) else len(s.series)
-        if len(beads) and s.stretched is None and max(SPARED * event_floats(entries), LEAST_PACKED) < len(s.series):
-            s.mol[:, L.MOL_SERIES] = -1
-            s.scalars[L.SCALAR_SERIES_END] = self.series_head
-            free, room = np.full(entries, -1, dtype=np.int64), np.zeros(len(s.mol), dtype=np.int32)
-            self.sector = s._replace(free_series=free, series_room=room)
-        initialise.start(self.sector)
-        if len(self.sector.free_series):
-            self.pack_series()
-
-    def pack_series(self) -> None:
-        """Move all series together, with some room behind them, or each to room for the highest order if that is less.
-
-        Their places change, and nothing else.
-        """
-        s, head = self.sector, self.series_head
-        with_series = np.flatnonzero(s.mol[:, L.MOL_SOLVER] != L.BALLISTIC)
-        beads, used = int(s.mol[with_series, L.MOL_BEADS].sum()), int(series_floats(s))
-        few = head + beads * W.CURVE < FEW
-        spare, least = (SPARE_OF_FEW, LEAST_OF_FEW) if few else (SPARE_SERIES, LEAST_SPARED)
-        if self.packed and head + used + used // least + event_floats(len(s.free_series)) < len(s.series):
-            close_gaps(s, with_series[np.argsort(s.mol[with_series, L.MOL_SERIES])], head)
-            s.free_series[:] = -1
-            return
-        self.packed = True
-        packed = head + used + used // spare + event_floats(len(s.free_series)) + PADDING
-        highest = packed >= head + beads * W.CURVE
-        series = aligned_zeros(head + beads * W.CURVE if highest else packed)
-        series[:head] = s.series[:head]
-        move_series(s, series, head, highest)
-        s.free_series[:] = -1
-        kept = 0 if highest else None
-        self.sector = s._replace(series=series, free_series=s.free_series[:kept], series_room=s.series_room[:kept])
-
     def enlist(self) -> None:
-        """List all neighbours and search all events anew, with as much room as that takes."""
+        """List all neighbours and search all events anew, with as much capacity as that takes."""
         self.fit_found()
         while status := initialise.enlist(self.sector):
             if status == CELL_FULL:
                 self.grow_cells()
                 continue
-            if len(self.sector.free_rooms):
-                self.make_rooms()
+            if len(self.sector.free_lists):
+                self.make_blocks()
                 continue
             need = self.sector.lists[:, L.LIST_LENGTH].astype(np.int64)
             np.maximum.at(self.capacity, self.state_row, need + need // 2 + 8)  # vacant rows share theirs
             self.resize_lists()
-        if len(self.sector.free_rooms):
-            self.fit_rooms()
+        if len(self.sector.free_lists):
+            self.fit_blocks()
         while initialise.find_inside(self.sector, self.sector.extended):
             self.grow_inside()
         initialise.search_all(self.sector, self.options.base)
@@ -266,29 +218,29 @@ class Core:
         self.enlist()
 
     def grow_cells(self) -> None:
-        """Give cells, and what is found in them, twice the room; they are empty then."""
+        """Give cells, and what is found in them, twice the capacity; they are empty then."""
         self.cell_capacity_factor *= 2.0
         entries = self.entries * self.cell_capacity_factor
         self.sector = self.sector._replace(**cell_arrays(self.sector.cells, len(self.ids), entries))
         self.fit_found()
 
     def fit_found(self) -> None:
-        """Give `found` room for the longest list."""
+        """Give `found` capacity for the longest list."""
         longest = int(self.sector.lists[:, L.LIST_CAPACITY].max(initial=0)) + LEAST_FOUND
         if longest > len(self.sector.found):
             self.sector = self.sector._replace(found=np.zeros(2 * longest, dtype=np.int64))
 
-    def make_rooms(self) -> None:
-        """Make as much room for lists as the present numbers of their entries ask for, the longest ones doubled."""
+    def make_blocks(self) -> None:
+        """Make as much space for lists as the present numbers of their entries need, the longest ones doubled."""
         steps = self.sector.lists[:, L.LIST_LENGTH].astype(np.int64) // STEP + 1
-        free = np.full(max(2 * int(steps.max()), len(self.sector.free_rooms)) + 1, -1, dtype=np.int64)
+        free = np.full(max(2 * int(steps.max()), len(self.sector.free_lists)) + 1, -1, dtype=np.int64)
         neighbour = aligned_zeros(STEP * int(steps.sum()), np.int32)
-        self.sector = self.sector._replace(neighbour=neighbour, free_rooms=free)
+        self.sector = self.sector._replace(neighbour=neighbour, free_lists=free)
 
-    def fit_rooms(self) -> None:
-        """Give lists that have just been made the room behind theirs that is spared for changes, and no more."""
-        used = int(self.sector.scalars[L.SCALAR_ROOMS_END])
-        neighbour = aligned_zeros(used + max(int(self.spare_rooms * used), self.least_spare), np.int32)
+    def fit_blocks(self) -> None:
+        """Give lists that have just been made the space behind theirs that is spared for changes, and no more."""
+        used = int(self.sector.scalars[L.SCALAR_LISTS_END])
+        neighbour = aligned_zeros(used + max(int(self.spare_blocks * used), self.least_spare), np.int32)
         neighbour[:used] = self.sector.neighbour[:used]
         self.sector = self.sector._replace(neighbour=neighbour)
 
@@ -298,24 +250,24 @@ class Core:
         return self.sector.extra.shape[1] - L.INSIDE
 
     def grow_inside(self) -> None:
-        """Give all tables of beads inside more room."""
+        """Give all tables of beads inside more capacity."""
         extra = self.sector.extra
         self.sector = self.sector._replace(extra=widened(extra, extra.shape[1] + INSIDE_COLUMNS))
 
     def resize_lists(self) -> None:
-        """Give each bead's neighbour list the room that `capacity` says; the lists are empty then."""
+        """Give each bead's neighbour list the space that `capacity` says; the lists are empty then."""
         entries = lay_out_lists(self.sector.lists, self.capacity[self.state_row])
         self.sector = self.sector._replace(neighbour=aligned_zeros(entries, np.int32))
         self.fit_found()
 
     def grow_lists(self) -> None:
-        """Give all lists more room and make them anew; cells too, if they have none left."""
+        """Give all lists more capacity and make them anew; cells too, if they have none left."""
         if self.sector.scalars[L.SCALAR_FREE_LINE] < 0:
             self.grow_cells()
-        if len(self.sector.free_rooms):
-            self.spare_rooms, self.least_spare = self.spare_rooms + MORE_ROOMS, 2 * self.least_spare
-            longest = min(2 * len(self.sector.free_rooms), len(self.ids) // STEP + LEAST_ROOMS)
-            self.sector = self.sector._replace(free_rooms=np.full(longest, -1, dtype=np.int64))
+        if len(self.sector.free_lists):
+            self.spare_blocks, self.least_spare = self.spare_blocks + MORE_BLOCKS, 2 * self.least_spare
+            longest = min(2 * len(self.sector.free_lists), len(self.ids) // STEP + LEAST_BLOCKS)
+            self.sector = self.sector._replace(free_lists=np.full(longest, -1, dtype=np.int64))
             self.enlist()
             return
         self.capacity = self.capacity + self.capacity // 4 + 4

@@ -1,6 +1,6 @@
 """One rank's part of a system in windows: its own molecules and ghosts of others'.
 
-It carries the sector loop through a window as often as it takes, tells others what its molecules did, and sets ghosts
+It carries the sector loop through a window as often as it takes, sends others what its molecules did, and sets ghosts
 right by what their owners say. It knows nothing of ranks: messages come and go as arrays.
 """
 
@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
-from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import id_table, insert, lookup_all
-from hpcchain.layout.memory import bead_lines, extended
 from hpcchain.layout.segment_bits import packed_starts
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.model.system import State
@@ -26,11 +23,10 @@ from hpcchain.sector.sampling import put_part_state
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.segments.chain_centre import settle_centres
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.allocate import cell_arrays, window_arrays, with_room
+from hpcchain.sector.setup.allocate import cell_arrays, window_arrays
 from hpcchain.sector.setup.blocks import whole_chains
 from hpcchain.sector.setup.molecules_here import MoleculesHere, Vacancies, space_sequence
 from hpcchain.sector.speculation import ghost_messages
-from hpcchain.sector.speculation.dormant_beads import activate, deactivate
 from hpcchain.sector.speculation.window import (
     SUMS,
     WindowBroken,
@@ -40,22 +36,19 @@ from hpcchain.sector.speculation.window import (
     settle_log,
     skin_violation,
 )
+from hpcchain.sector.speculation.window_capacity import EVENTS, WindowCapacity
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
     from hpcchain.sector.core import Options
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
-EVENTS = 1024
 BATCH = 20000
 # Contacts of one molecule in a window beyond which it is taken back and shortened: ghosts carried into others may
 # rattle on and on. A sound window has less than one of a molecule on average; beads that stay together have hundreds.
 MOST_EVENTS, EVENTS_PER_BEAD = 512, 16
 WANTED = 1024
 ENTRIES = 4
-# Rows for closed segments to begin with: one for each molecule, of many for a part of them and so many beads, as the
-# windows of large sectors are short (`parallel.tuning.window_length`).
-CLOSED, CLOSED_BEADS = 2, 1 << 15
 
 
 class GhostedSector:
@@ -72,8 +65,7 @@ class GhostedSector:
     options : Options
         See `Core`; the contact log begins with `EVENTS` rows whatever they say.
     closed : (sizes,) int64 array, optional
-        Rows for closed segments to begin with, by size of molecule (`MoleculeClasses.sizes`), if that is more than
-        usual.
+        Rows for closed segments to begin with, as `WindowCapacity` takes them.
 
     Attributes
     ----------
@@ -99,9 +91,7 @@ class GhostedSector:
         closed: np.ndarray | None = None,
     ) -> None:
         self.system, self.classes = replace(system, state=None), classes
-        self.log_rows, self.base = EVENTS, options.base
-        self._class_of_size = np.unique(classes.rows[:, L.MOL_BEADS], return_index=True)[1]  # one of the classes
-        self.closed, self.begin_with = np.zeros(len(classes.sizes), dtype=np.int64), closed
+        self.base, self.window = options.base, WindowCapacity(classes, closed)
         composition = classes.composition
         self.beyond = beyond_contact(composition.prototypes, system.physics)
         self.vacancies = Vacancies(classes)
@@ -117,7 +107,6 @@ class GhostedSector:
         self.row_of = id_table(len(self.molecule_ids))
         insert(self.row_of, ids, np.arange(len(ids)))
         at = self._rows_of(sequence, free_rows, first, size)
-        self._dormant_first = np.concatenate([here.dormant, np.zeros(composition.prototypes.beads, dtype=bool)])[at]
         self.core = Core(
             classes,
             replace(system, state=with_vacant(system.state, composition.prototypes.beads)),
@@ -159,10 +148,6 @@ class GhostedSector:
         """(N,) radii of the local beads, with half of how much farther than contact any act on one another [length]."""
         return np.resize(self.core.sector.radius, len(self.ids)) + 0.5 * self.beyond
 
-    def molecule_rows(self, beads: np.ndarray) -> np.ndarray:
-        """Return the rows of the molecules that beads, by row, are of."""
-        return self.core.sector.segment[beads, L.MOLECULE]
-
     def first_and_count(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the first bead's row and the number of beads of the molecules in these rows."""
         mol = self.core.sector.mol
@@ -175,7 +160,7 @@ class GhostedSector:
         return rows
 
     def _prepare(self, core: Core) -> None:
-        """Tell the kernels which molecules are ghosts; make the arrays of cells and windows."""
+        """Let the kernels know which molecules are ghosts; make the arrays of cells and windows."""
         s, core.entries = core.sector, ENTRIES
         beads = s.mol[:, L.MOL_BEADS]
         s = s._replace(
@@ -195,19 +180,16 @@ class GhostedSector:
             core.sector = s = s._replace(centre_change=changes, arms=np.zeros((EVENTS, L.ARM_COLUMNS)))
         s.scalars[L.SCALAR_WINDOWED] = 1
         s.free_rows[:, L.SPARE_LEAST] = self.classes.most_rows
-        deactivate(s, np.flatnonzero(self._dormant_first))
         self.owned = np.flatnonzero(self.ownership == L.OWNED)
         self.owned_molecules = len(self.owned)
         if s.stretched is not None:
-            self.owned_molecules = int(np.count_nonzero(s.block[self.owned, L.BLOCK_PLACE] == 0))
+            self.owned_molecules = int(np.count_nonzero(s.chain_block[self.owned, L.BLOCK_PLACE] == 0))
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
-        present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))
-        rows = np.minimum(present, present // CLOSED + CLOSED_BEADS // self.classes.sizes) + 2 * self.classes.most_rows
-        self._more_rows(core, rows if self.begin_with is None else np.maximum(rows, self.begin_with))
+        self.window.begin(core)
 
-    def admit(self, molecules: np.ndarray, state: State) -> np.ndarray:
-        """Take in further ghosts between windows, all of their beads dormant.
+    def admit(self, molecules: np.ndarray, state: State, now: tuple) -> bool:
+        """Take in further ghosts at a time between windows; return whether they and their lists fit.
 
         Parameters
         ----------
@@ -215,18 +197,14 @@ class GhostedSector:
             Global numbers.
         state : State
             Of their beads.
-
-        Returns
-        -------
-        (n,) int64 array
-            The molecules' rows; fewer than `molecules` if there is no room for more.
+        now : (float, float)
+            Ticks and remainder.
         """
         s, m = self.sector, self.vacancies.take(molecules)
-        molecules = molecules[: len(m)]
-        if not len(m):
-            return m
+        if len(m) < len(molecules):
+            return False
         i, count = self.beads_of(m), self.first_and_count(m)[1]
-        own, at = state.rows(0, len(i)), np.cumsum(count) - count
+        own, at = state, np.cumsum(count) - count
         s.starts[i, L.X : L.VX], s.starts[i, L.VX : L.START_TICKS] = own.position, own.velocity
         s.starts[i, L.START_TICKS], s.starts[i, L.START_REM] = own.ticks, own.remainder
         s.segment[i, L.START_MARKS] = packed_starts(own.depth, own.struck, own.in_contact)
@@ -240,14 +218,15 @@ class GhostedSector:
         self.ids[i] = s.bead_id[i] = self.classes.composition.beads_of(molecules)
         self.molecule_ids[m], self.ownership[m] = molecules, L.GHOST
         insert(self.row_of, molecules, m)
-        deactivate(s, i)
-        initialise.admit(s, m, self.base)
+        s.lists[i, L.OWNERSHIP] = L.GHOST
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
-        return m
+        return initialise.admit(s, m, *now, self.base) == 0
 
     def whole_chains(self, rows: np.ndarray) -> np.ndarray:
         """Return the rows of these molecules and, of those that are parts of long chains, of all parts, in order."""
-        return rows if self.classes.blocks is None else whole_chains(self.sector.block, rows, len(self.molecule_ids))
+        if self.classes.blocks is None:
+            return rows
+        return whole_chains(self.sector.chain_block, rows, len(self.molecule_ids))
 
     def move_reference(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> np.ndarray:
         """Write about where these molecules' beads are at a time to their rows of `reference_position`.
@@ -256,15 +235,6 @@ class GhostedSector:
         """
         move_reference(self.sector, rows, *now, reference_position, speed := np.empty(len(rows)))
         return speed
-
-    def activate(self, beads: np.ndarray, now: tuple) -> bool:
-        """List and search dormant beads from now on; False if there is no room."""
-        return activate(self.sector, beads, *now, self.base) == 0
-
-    @property
-    def dormant(self) -> np.ndarray:
-        """(n,) int64 rows of the beads that are dormant."""
-        return np.flatnonzero(self.sector.lists[:, L.OWNERSHIP] == L.DORMANT)
 
     def run(self, until: tuple) -> None:
         """Carry out all events up to and including a time (ticks, remainder).
@@ -277,7 +247,7 @@ class GhostedSector:
         while True:
             budget -= self.core.batch.size
             try:
-                status = self.core.run(until, self.log_rows)
+                status = self.core.run(until, self.window.log_rows)
             except ZeroDivisionError:  # in plain Python: two beads in one place
                 status = loop.NOT_A_NUMBER
             if status == loop.REACHED:
@@ -286,9 +256,9 @@ class GhostedSector:
             if budget < 0 or bead >= 0:
                 raise WindowBroken(loop.STUCK, bead)
             if status == loop.LOG_FULL:
-                self._more_log()
+                self.window.more_log(self.core)
             elif status == loop.HISTORY_FULL:
-                self._grow_logs()
+                self.window.more_history(self.core)
             elif status != loop.PAUSED:
                 raise WindowBroken(status, self.core.failed_bead())
 
@@ -303,78 +273,12 @@ class GhostedSector:
         contacts = np.bincount(members[np.arange(L.MOST_MEMBERS) < events[:, : L.EVENT_MEMBERS]], minlength=len(s.mol))
         beads = s.mol[: len(contacts), L.MOL_BEADS]
         if self.classes.blocks is not None:  # the first part of a long chain stands for all of it
-            block = s.block[: len(contacts)]
-            leads = (block[:, L.BLOCK_CHAIN] >= 0) & (block[:, L.BLOCK_PLACE] == 0)
+            chain_block = s.chain_block[: len(contacts)]
+            leads = (chain_block[:, L.BLOCK_CHAIN] >= 0) & (chain_block[:, L.BLOCK_PLACE] == 0)
             beads = np.where(leads, self.classes.blocks.longest, beads)
         violation = contacts - MOST_EVENTS - EVENTS_PER_BEAD * beads
         m = int(np.argmax(violation))
         return int(self.ids[s.mol[m, L.MOL_FIRST]]) if violation[m] > 0 else -1
-
-    def _more_log(self) -> None:
-        log = np.zeros((2 * len(self.sector.log) + L.MOST_TIES, L.LOG_COLUMNS))
-        log[: len(self.sector.log)] = self.sector.log
-        self.sector = self.sector._replace(log=log)
-        if self.sector.stretched is not None:
-            arms = np.zeros((len(log), L.ARM_COLUMNS))
-            arms[: len(self.sector.arms)] = self.sector.arms
-            self.sector = self.sector._replace(arms=arms)
-        self.log_rows = len(log)
-
-    def _grow_logs(self) -> None:
-        """Make room for more events and closed segments."""
-        s = self.sector
-        if s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event):
-            self.sector = s._replace(window_event=np.concatenate([s.window_event, np.zeros_like(s.window_event)]))
-        if s.scalars[L.SCALAR_OUT_OF_ROWS]:
-            short = s.free_rows[:, L.SPARE_ROWS] < self.classes.most_rows
-            present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))
-            self._more_rows(self.core, np.where(short, present // 2 + 2 * self.classes.most_rows, 0))
-
-    def _more_rows(self, core: Core, more: np.ndarray) -> None:
-        """Append rows for closed segments: `more` of each size of molecule."""
-        s = core.sector
-        self.closed += more
-        sizes = self.classes.sizes
-        kinds = np.repeat(np.arange(len(sizes)), more)
-        beads = sizes[kinds]
-        mol = np.zeros((len(kinds), OWN_COLUMNS), dtype=np.int32)
-        mol[:, L.MOL_CLASS] = self._class_of_size[kinds]
-        mol[:, L.MOL_FIRST] = len(s.starts) + np.cumsum(beads) - beads
-        block = np.where(beads > 1, beads * W.CURVE, 0)
-        mol[:, L.MOL_SERIES] = (len(s.series) + np.cumsum(block) - block) // W.UNIT
-        segment = np.zeros((int(beads.sum()), s.segment.shape[1]), dtype=np.int64)
-        segment[:, L.MOLECULE] = len(s.mol) + np.repeat(np.arange(len(kinds)), beads)
-        in_window = np.zeros((len(kinds), L.WINDOW_COLUMNS), dtype=np.int64)
-        in_window[:, L.WINDOW_CLASS] = kinds
-        in_window[:, L.WINDOW_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
-        last = np.cumsum(more) - 1
-        in_window[(last - more + 1)[more > 0], L.WINDOW_PREVIOUS] = s.free_rows[more > 0, L.SPARE_HEAD]
-        s.free_rows[more > 0, L.SPARE_HEAD] = len(s.mol) + last[more > 0]
-        s.free_rows[:, L.SPARE_ROWS] += more
-        s.scalars[L.SCALAR_OUT_OF_ROWS] = 0
-        lines = bead_lines(len(s.starts) + len(segment))
-        for columns, former in zip(lines, (s.starts, s.bounds, s.segment), strict=True):
-            columns[: len(former)] = former
-        core.sector = s._replace(
-            mol_own=extended(s.mol_own, len(mol)),
-            window_molecule=extended(s.window_molecule, len(mol)),
-            starts=lines[0],
-            bounds=lines[1],
-            segment=lines[2],
-            timing=extended(s.timing, len(kinds)),
-            radius=s.radius if len(s.radius) == 1 else extended(s.radius, len(segment)),
-            running_length=extended(s.running_length, len(kinds)),
-            window_timing=extended(s.window_timing, len(kinds)),
-            step_energy=s.step_energy if s.stepper is None else extended(s.step_energy, len(kinds)),
-            series_error=s.series_error if s.stepper is None else extended(s.series_error, len(kinds)),
-            extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
-            block=s.block if s.stretched is None else extended(s.block, len(kinds)),
-            centre_change=s.centre_change if s.stretched is None else extended(s.centre_change, len(kinds)),
-            series=with_room(s, int(block.sum())),
-        )
-        core.sector.mol_own[len(s.mol) :] = mol
-        core.sector.window_molecule[len(s.mol) :] = in_window
-        core.sector.segment[len(s.segment) :] = segment
 
     def pack(self, lent: dict, lent_at_all: np.ndarray) -> dict:
         """Return for each rank the message, a float64 array, about its ghosts that have changed since the last.

@@ -25,6 +25,7 @@ FIRST_ROW, ROWS = 2, 4  # of the queue, whose places have the first of its PARTS
 PARTS = ROWS * L.MATCH
 STEPS = 6  # `prefetch_state` has the molecule chosen last in each part of the queue, then those of the last steps
 COLD_ROWS = 3  # of the queue, from an entry's leaf on: those before them are in the cache
+SOON = 4  # molecules ahead, in walks over those that a window has touched
 LONG = 100  # beads, of a molecule that is left out: what lies in a row for so long comes by itself
 
 
@@ -133,7 +134,7 @@ def _molecule(s, i):
 
 @kernel
 def _rows(s, m):
-    """Prefetch what tells where the memory of molecule m is, and its places in the queue."""
+    """Prefetch what says where the memory of molecule m is, and its places in the queue."""
     prefetch_far(s.mol_own, m)
     prefetch_far(s.timing, m)
     prefetch_far(s.holder, m)
@@ -235,18 +236,18 @@ def prefetch_cells(s, number):
 
 @inlined
 def prefetch_lists(s, begin, end):
-    """Prefetch what tells where the lists are of beads that are entries of `found`, and how the beads move."""
+    """Prefetch what says where the lists are of beads that are entries of `found`, and how the beads move."""
     for e in range(begin, end):
         prefetch(s.lists, s.found[e])
         prefetch(s.flight, s.found[e])
 
 
 @inlined
-def prefetch_swept(s, i):
-    """Prefetch what the broad phase reads of those on bead i's list."""
+def prefetch_listed(s, rows, i):
+    """Prefetch the rows that an array has of those on bead i's list."""
     first = np.int64(s.lists[i, L.LIST_FIRST])
     for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
-        prefetch(s.swept, np.int64(s.neighbour[e]))
+        prefetch(rows, np.int64(s.neighbour[e]))
 
 
 @inlined
@@ -273,8 +274,16 @@ def prefetch_series(s, number):
 
 
 @inlined
-def prefetch_flights(s, i):
-    """Prefetch how those on single bead i's list move."""
-    first = np.int64(s.lists[i, L.LIST_FIRST])
-    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
-        prefetch(s.flight, np.int64(s.neighbour[e]))
+def prefetch_touched(s, k):
+    """Prefetch what a walk over a window's touched molecules reads behind number k: molecules, then closed segments."""
+    if k + 2 * SOON < s.scalars[L.SCALAR_TOUCHED]:
+        m = s.touched[k + 2 * SOON]
+        prefetch(s.mol_own, m)
+        prefetch(s.window_molecule, m)
+        prefetch(s.window_timing, m)
+        prefetch(s.inside, m)
+    if k + SOON < s.scalars[L.SCALAR_TOUCHED]:
+        h = s.window_molecule[s.touched[k + SOON], L.WINDOW_PREVIOUS]
+        if h >= 0:
+            prefetch(s.mol_own, h)
+            prefetch(s.window_molecule, h)

@@ -29,7 +29,7 @@ def frame(s, ticks, remainder, position, velocity, image):
 
 @kernel
 def _read_off(s, m, ticks, remainder, position, velocity, image, stepper):
-    make_own_series(s, m)  # nobody may have needed its series since a rollback opened the segment again
+    make_own_series(s, m)  # its series may not have been needed since a rollback opened the segment again
     first = s.mol[m, L.MOL_FIRST]
     dt = since_start(s, first, ticks, remainder)
     offset = s.mol[m, L.MOL_WORKSPACE]
@@ -82,7 +82,7 @@ def _read_parts(s, beads, parts):
         row[W.PART_LENGTH], row[W.PART_ORDER] = s.timing[m, L.LENGTH], s.mol[m, L.MOL_ORDER]
         row[W.PART_ACCELERATION], row[W.PART_SPEED] = s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED]
         for c in range(L.START_COLUMNS):
-            row[W.PART_CENTRE + c] = s.centre[s.block[m, L.BLOCK_CHAIN], c]
+            row[W.PART_CENTRE + c] = s.centre[s.chain_block[m, L.BLOCK_CHAIN], c]
         begin, size = _coefficients(s, m, i)
         for c in range(size):
             row[W.PART_SERIES + c] = s.series[begin + c]
@@ -103,7 +103,7 @@ def _write_parts(s, beads, parts):
         s.timing[m, L.LENGTH] = row[W.PART_LENGTH]
         s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED] = row[W.PART_ACCELERATION], row[W.PART_SPEED]
         for c in range(L.START_COLUMNS):
-            s.centre[s.block[m, L.BLOCK_CHAIN], c] = row[W.PART_CENTRE + c]
+            s.centre[s.chain_block[m, L.BLOCK_CHAIN], c] = row[W.PART_CENTRE + c]
         begin, size = _coefficients(s, m, i)
         for c in range(size):
             s.series[begin + c] = row[W.PART_SERIES + c]
@@ -113,6 +113,6 @@ def _write_parts(s, beads, parts):
 def unite_images(s: Any, position: np.ndarray, image: np.ndarray) -> None:
     """Move the positions of a sector's first beads, whose parts have images of their own, to those of chains' first."""
     row = s.segment[: len(position), L.MOLECULE]
-    lead = s.mol[row - s.block[row, L.BLOCK_PLACE], L.MOL_IMAGE : L.MOL_IMAGE + L.AXES]
+    lead = s.mol[row - s.chain_block[row, L.BLOCK_PLACE], L.MOL_IMAGE : L.MOL_IMAGE + L.AXES]
     position += (image - lead) * s.par[L.SIZE : L.SIZE + L.AXES]
     image[:] = lead

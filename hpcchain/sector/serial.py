@@ -56,7 +56,7 @@ class Engine:
     virial : int
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
     virial_tensor : (TENSOR_PARTS,) list of int
-        Parts of that sum's tensor beside its trace, and the flow of energy.
+        Parts of that sum's tensor besides its trace, and the flow of energy.
     wall_impulse : (3,) list of int
         Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
     work, heat : int
@@ -148,8 +148,6 @@ class Engine:
                     self.core.grow_lists()
             elif status == loop.TABLE_FULL:
                 self.core.grow_inside()
-            elif status == loop.HISTORY_FULL:
-                self.core.pack_series()
             elif status != loop.PAUSED:
                 raise self._failure(status)
             elif self.counters["relists"] - self._seen_renewals > RENEWALS * len(self.ids):

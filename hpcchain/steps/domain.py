@@ -1,8 +1,8 @@
-"""Who owns which molecules, and the ghosts: places of others' beads that own ones may interact with.
+"""Which rank owns which molecules, and the ghosts: places of others' beads that own ones may interact with.
 
 Ghosts are chosen whenever neighbour lists are made, at the same steps on all ranks, and owners some of these times. A
-rank needs the beads in its own beads' cells and in the cells next to them. Each rank tells all others in which layers
-of cells, along each axis, it has beads; those that may have cells in common tell each other exactly which. Then one
+rank needs the beads in its own beads' cells and in the cells next to them. Each rank sends all others in which layers
+of cells, along each axis, it has beads; those that may have cells in common send each other exactly which. Then one
 message goes to each of them at each step.
 """
 
@@ -136,9 +136,9 @@ class Ghosts:
     position : (g, 3) float64 array
         Where they are when they are chosen [length].
     sent : dict of rank -> (s,) int64 array
-        Which own beads, by their rows, a rank is told of.
+        Which own beads, by their rows, a rank is sent.
     received : dict of rank -> (r,) int64 array
-        Which ghosts, by their rows here, a rank tells of.
+        Which ghosts, by their rows here, a rank sends.
     """
 
     ids: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -200,20 +200,20 @@ class Domain:
         near = self._near(layers)
         message = np.packbits(wanted)
         message = np.concatenate([message, np.zeros(-len(message) % 8, np.uint8)]).view(np.float64)
-        asked = self.comm.exchange_known(dict.fromkeys(near, message), near)
+        requests = self.comm.exchange_known(dict.fromkeys(near, message), near)
         code, sent = codes(cell, cells), {}
         for rank in near:
-            bits = np.unpackbits(asked[rank].view(np.uint8), count=len(wanted))
+            bits = np.unpackbits(requests[rank].view(np.uint8), count=len(wanted))
             sent[rank] = np.flatnonzero(bits[code])
         rows = {rank: np.column_stack([own.ids[which], own.position[which]]).ravel() for rank, which in sent.items()}
-        told = {rank: rows.reshape(-1, 4) for rank, rows in self.comm.exchange_known(rows, near).items()}
-        every = np.concatenate([np.zeros((0, 4)), *(told[rank] for rank in near)])
+        news = {rank: rows.reshape(-1, 4) for rank, rows in self.comm.exchange_known(rows, near).items()}
+        every = np.concatenate([np.zeros((0, 4)), *(news[rank] for rank in near)])
         sequence = np.argsort(every[:, 0])
         number, at, received = np.empty(len(sequence), dtype=np.int64), 0, {}
         number[sequence] = np.arange(len(sequence))
         for rank in near:
-            received[rank] = number[at : at + len(told[rank])]
-            at += len(told[rank])
+            received[rank] = number[at : at + len(news[rank])]
+            at += len(news[rank])
         every = every[sequence]
         return Ghosts(
             every[:, 0].astype(np.int64),
@@ -234,7 +234,7 @@ class Domain:
         return reached.ravel(), layers
 
     def _near(self, layers: list) -> list:
-        """Return the other ranks that may have beads in reach, or be in reach of own ones; each knows the other."""
+        """Return the other ranks that may have beads near own ones, or own ones near theirs; each knows the other."""
         every = self.comm.allgather([np.packbits(layer) for layer in layers])
         mine = every[self.comm.rank]
         return [
@@ -279,6 +279,6 @@ class Refresh:
         """Bring the ghosts' positions up to date."""
         for rank, which in self._sent.items():
             motion.take_out(position, which, self._rows[rank])
-        told = self.comm.exchange_known({rank: rows.ravel() for rank, rows in self._rows.items()}, self._sources)
+        news = self.comm.exchange_known({rank: rows.ravel() for rank, rows in self._rows.items()}, self._sources)
         for rank in self._sources:
-            motion.put_in(position, self._received[rank], told[rank].reshape(-1, 3))
+            motion.put_in(position, self._received[rank], news[rank].reshape(-1, 3))

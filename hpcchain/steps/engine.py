@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import wraps
 from time import perf_counter
@@ -12,41 +11,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
-from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import PERIODIC, State
-from hpcchain.model.topology import build_box, build_composition
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
-from hpcchain.sector.setup.shell import default_shell, is_dilute
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Pool, dot, together
-from hpcchain.steps.contacts.inclusions import EVENT_ROW, Contacts, Solution
+from hpcchain.steps.contacts.inclusions import Contacts, Solution
+from hpcchain.steps.contacts.tally import Tally
 from hpcchain.steps.contacts.walls import Walls
 from hpcchain.steps.domain import Alone, Domain, Refresh, part_of
-from hpcchain.steps.failures import raise_unsettled, raise_worst, require_wide, wider_skin
-from hpcchain.steps.potentials import lists
+from hpcchain.steps.failures import raise_unsettled, raise_worst
 from hpcchain.steps.potentials.constants import Constants
-from hpcchain.steps.potentials.interactions import Interactions, skin_for
+from hpcchain.steps.potentials.interactions import Interactions
 from hpcchain.steps.potentials.laws import passes_of
 from hpcchain.steps.rigid.molecules import RigidMolecules
+from hpcchain.steps.skin import Skin
 from hpcchain.steps.thermostat import Thermostat
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config
     from hpcchain.model.system import System
 
-ROUNDING = 1e-9
-"""By how much rounding may make two beads nearer than their paths say, relative to the skin."""
 REBUILDS_BETWEEN_OWNERS = 8
 """How often lists are made anew until molecules go to the ranks whose sectors they are in: ghosts are chosen by where
 own beads are, so what has moved on a little costs a few ghosts more."""
-MOST_OF_SIDE = 0.25
-"""Of the shortest periodic side: how far lists of dilute systems look at most."""
 STEPS_BETWEEN_LOOKS = 16
-"""Steps after which a run is asked whether it is to stop."""
+"""Steps after which it is looked whether a run is to stop."""
 SETTLED, NEARLY = 1e-14, 1e-9
 """Change of velocities, relative to the greatest, at which the midpoint rule is solved; at which it may stand still."""
 MOST_MIDPOINTS, SLOW, LEAST_PART, DIVERGED = 200, 0.8, 0.25, 1e4
@@ -76,34 +67,6 @@ def timed(part: str) -> Callable:
         return call
 
     return decorated
-
-
-def farthest_and_skin(constants: Constants, skin: float | None = None) -> tuple[float, float]:
-    """Return how far forces and contacts reach, and how much farther lists look [length].
-
-    Parameters
-    ----------
-    constants : Constants
-    skin : float, optional
-        That which is asked for.
-    """
-    prototypes = constants.composition.prototypes
-    hard = np.where(prototypes.soft, 0.0, prototypes.diameter)
-    farthest = max(constants.reach, float(hard.max(initial=0.0)))
-    if farthest == 0.0:
-        return 0.0, 0.0
-    skin = skin or skin_for(farthest, float(np.mean(prototypes.diameter)))
-    return farthest, skin
-
-
-def require_room(config: Config) -> None:
-    """Raise ConfigError where a periodic side of an input's box is too short for its lists."""
-    constants = Constants(build_composition(config), physics_with(config, 1.0).steps)
-    skin = None if config.run.list_shell == "auto" else config.run.list_shell
-    try:
-        require_wide(build_box(config), sum(farthest_and_skin(constants, skin)), constants.apart)
-    except ConfigError as error:
-        raise ConfigError(f"{config.source}: {error}") from None
 
 
 class SteppedEngine:
@@ -148,22 +111,16 @@ class SteppedEngine:
         self.h, self.implicit = settings.step, settings.base == "midpoint"
         self.quantum, self.impulse_quantum = quanta(system)
         self.energy_quantum, self.heat = energy_quantum(system), 0
-        self.rebuilds, self.dragging = 0, 0
+        units = self.quantum, self.impulse_quantum, self.energy_quantum
+        self.tally = Tally(self.composition, units, bool(self.physics.extended.rough), log_events)
+        self.rebuilds = 0
         self.stuck: tuple | None = None
         self.parts = dict.fromkeys(PARTS, 0.0)
         constants = Constants(self.composition, settings)
         self.rigid = RigidMolecules(self.composition)
         self.contacts = self._contacts_of(constants, system)
-        if self.contacts:
-            self.contacts.logs = log_events
-        self.farthest, self.skin = farthest_and_skin(constants, skin)
-        self.moved, self.least_skin = 0.0, self.skin
-        automatic = skin is None and self.skin > 0.0
-        self.dilute = replace(system, state=None, held=None) if automatic and is_dilute(system) else None
-        reach = self.farthest + self.skin
-        require_wide(self.box, reach, constants.apart)
-        self.cells = lists.shape_for(self.box, reach, self.composition.beads)
-        self.interactions = Interactions(self.box, constants, reach, self.cells, passes_of(constants, self.comm))
+        self.skin = Skin(system, constants, self.comm, skin)
+        self.interactions = Interactions(self.box, constants, passes_of(constants, self.comm))
         self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
         self.steps = self._steps_of(system.state)
         self.own = part_of(system, self.composition, self.comm)
@@ -178,8 +135,7 @@ class SteppedEngine:
         """Return the Contacts of a system, None where no bead has a hard core."""
         if constants.composition.prototypes.soft.all():
             return None
-        units = (*quanta(system), energy_quantum(system))
-        return self.kind_of_contacts(self.box, constants, self.comm, self.rigid, system.physics, Walls(system), units)
+        return self.kind_of_contacts(self.box, constants, self.comm, self.rigid, system.physics, Walls(system))
 
     def _steps_of(self, state: State) -> int:
         """Return how many steps have been made up to a state, the same on all ranks; collective."""
@@ -191,9 +147,10 @@ class SteppedEngine:
         """Choose ghosts and list neighbours anew, and hand molecules over now and then; collective."""
         if self.rebuilds % REBUILDS_BETWEEN_OWNERS == 0:
             self.own = self.domain.settled(self.own)
-            self._fit_skin()
+            size = self.composition.size_of(self.own.molecules)
+            self.skin.fit(self.own.position[np.cumsum(size) - size])
         self.rebuilds += 1
-        ghosts = self.domain.ghosts(self.own, self.cells if self.skin > 0.0 else None)
+        ghosts = self.domain.ghosts(self.own, self.skin.cells if self.skin.width > 0.0 else None)
         ids = np.concatenate([self.own.ids, ghosts.ids])
         sequence = np.argsort(ids, kind="stable")
         number = np.empty(len(ids), dtype=np.int64)
@@ -201,40 +158,15 @@ class SteppedEngine:
         self.local, at = number[: len(self.own.ids)].copy(), number[len(self.own.ids) :].copy()
         self.position = np.concatenate([self.own.position, ghosts.position])[sequence]
         self.refresh, self.stale = Refresh(self.comm, ghosts, self.local, at), False
-        self.reference, self.common = self.own.position.copy(), self._common_way()
+        self.skin.start(self.own.position, self.own.velocity, self.h)
         size = self.composition.size_of(self.own.molecules)
         self.first = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         self.free = self.rigid.set_molecules(self.own.molecules, self.first)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.own.ids)]
         self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))
-        self.interactions.set_beads(ids[sequence], self.local, self.position)
+        self.interactions.set_beads(ids[sequence], self.local, self.position, self.skin.list_radius, self.skin.cells)
         if self.contacts:
             self.contacts.set_beads(ids[sequence], self.local, self.interactions)
-
-    def _common_way(self) -> np.ndarray:
-        """Return by how much all beads move in a step, (3,): midway between the fastest to either side; collective."""
-        # Lists are valid while no bead has moved far besides: beads of one velocity stay neighbours, however fast.
-        velocity = self.own.velocity[np.isfinite(self.own.velocity).all(axis=1)]
-        most = self.comm.maximum(np.stack([velocity, -velocity], axis=1).max(axis=0, initial=-np.inf).ravel())
-        return 0.5 * self.h * (most[:3] - most[3:]) if np.isfinite(most).all() else np.zeros(3)
-
-    def _fit_skin(self) -> None:
-        """Have lists of a dilute system look as far as suits the distances of its beads; collective."""
-        if self.dilute is None:
-            return
-        size = self.composition.size_of(self.own.molecules)
-        fitting = 2.0 * default_shell(self.dilute, self.own.position[np.cumsum(size) - size])
-        fitting = -float(self.comm.maximum(np.array([-fitting]))[0])
-        side = float(self.box.size[self.box.boundary == PERIODIC].min(initial=np.inf))
-        most = min(MOST_OF_SIDE * side, side - self.interactions.constants.apart) - self.farthest
-        self._set_skin(max(self.least_skin, min(fitting, most)))
-
-    def _set_skin(self, skin: float) -> None:
-        """Have lists that are made from now on look so much farther than forces."""
-        self.skin = skin
-        reach = self.farthest + self.skin
-        self.cells = lists.shape_for(self.box, reach, self.composition.beads)
-        self.interactions.reach, self.interactions.cells = reach, self.cells
 
     @timed("forces")
     def _compute(self, position: np.ndarray | None = None) -> None:
@@ -255,7 +187,7 @@ class SteppedEngine:
         time : float
             [time]
         pause : callable, optional
-            Asked on every rank every few steps; a true result of any stops all.
+            Called on every rank every few steps; a true result of any stops all.
 
         Raises
         ------
@@ -307,11 +239,11 @@ class SteppedEngine:
             self.rigid.project(self.position, self.local, velocity, drawn)
 
     def _begin_step(self) -> None:
-        """Let half a step of friction act, tell contacts when the step begins and ends, and move lists on with all."""
+        """Let half a step of friction act, set when contacts' step begins and ends, and move lists on with all."""
         self._half_step_of_friction(2 * self.steps)
         if self.contacts:
             self.contacts.times = (self.time, float((self.steps + 1) * self.step))
-        self.reference += self.common
+        self.skin.carry_on()
         self._drag()
 
     def _drag(self) -> None:
@@ -319,7 +251,7 @@ class SteppedEngine:
         if len(self.dragged):
             power = dot(self.force[self.dragged], self.own.velocity[self.dragged])
             work = np.rint(0.5 * self.h * power / self.energy_quantum).sum()
-            self.dragging -= int(work) if np.isfinite(work) else 0  # such forces end the run (`_moved_far`)
+            self.tally.work -= int(work) if np.isfinite(work) else 0  # such forces end the run (`_moved_far`)
 
     def _predict(self) -> None:
         """Move own beads by half a step of forces and a whole one of motion, without contacts."""
@@ -331,12 +263,12 @@ class SteppedEngine:
     def _wrap(self) -> None:
         """Bring molecules back that have left the box."""
         if motion.wrap(
-            self.position, self.reference, self.own.image, self.local, self.first, self.box.origin, self.wrapped
+            self.position, self.skin.reference, self.own.image, self.local, self.first, self.box.origin, self.wrapped
         ):
             self.stale = True
 
     @timed("messages")
-    def _tell_ghosts(self) -> None:
+    def _place_ghosts(self) -> None:
         """Bring the ghosts to where their owners have them; collective."""
         self.refresh(self.position)
         self.stale = False
@@ -349,7 +281,7 @@ class SteppedEngine:
             self.own.position = self.position[self.local]
             self._rebuild()
         elif self.comm.size > 1:
-            self._tell_ghosts()
+            self._place_ghosts()
         return None
 
     def _move_with_contacts(self) -> np.ndarray:
@@ -371,7 +303,7 @@ class SteppedEngine:
     def _met(self, before: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, float, float, float]:
         """Return known contacts with those that beads meet now; collective."""
         # With how many are new and how many there are, on the rank with most of them, and `_thrown` of the farthest.
-        self._tell_ghosts()
+        self._place_ghosts()
         found = together(pairs, self.contacts.find(before, self.position))
         counts = np.array([float(len(found) - len(pairs)), float(len(found)), self._thrown()])
         return found, *self.comm.maximum(counts)
@@ -420,7 +352,7 @@ class SteppedEngine:
             done = self._solve_contacts(before, velocity, pairs, curved) if meets else []
             if self._moved_far():
                 return None
-            self._tell_ghosts()
+            self._place_ghosts()
             force = self.force.copy()
             self._compute(0.5 * (before + self.position))
             change = self.h * np.abs((self.force - force) / mass).max(initial=0.0)
@@ -464,7 +396,7 @@ class SteppedEngine:
         # They are those of own beads, or those that were solved here: all are some rank's.
         resting = NONE
         for one in done:
-            self.contacts.count(one.pool, one.geometry, one.normal, one.impulse)
+            self.tally.count(one.pool, one.geometry, one.normal, one.impulse, self.contacts.times[0])
             resting = np.concatenate([resting, one.geometry.pairs[one.smooth]])
         self._wrap()
         return self._listed_after_contacts(resting)
@@ -484,44 +416,40 @@ class SteppedEngine:
         """Make lists anew at a step's beginning, to which beads go back; collective."""
         # `wider`: so wide that beads may move as far as one has moved by now.
         if wider:
-            constants = self.interactions.constants
-            given = self.time, self.h, self.moved, self._farthest_moved
-            self._set_skin(wider_skin(*given, self.box, self.farthest, constants.apart))
-            self.dilute = None
+            self.skin.widen(self.time, self.h, self._farthest_moved)
         self.own.position, self.own.velocity = before[self.local], velocity
         self._rebuild()
-        self.reference += self.common
+        self.skin.carry_on()
         self._compute()
 
     def _farthest_moved(self) -> int:
         """Return the bead that has moved farthest since lists were made, of all ranks'; collective."""
-        moved = np.sum((self.position[self.local] - self.reference) ** 2, axis=1)
+        moved = np.sum((self.position[self.local] - self.skin.reference) ** 2, axis=1)
         bead = (float(moved.max()), -int(self.own.ids[np.argmax(moved)])) if len(moved) else (-1.0, 0)
         return -max(self.comm.allgather(bead))[1]
 
     def _thrown(self) -> float:
         """Return how far an own bead has moved since lists were made, squared [length^2]; 0 if that is no number."""
-        moved = lists.farthest(self.position, self.local, self.reference)
+        moved = self.skin.way(self.position, self.local)
         return moved if np.isfinite(moved) else 0.0
 
     def _are_too_short(self, far: float, before: np.ndarray, velocity: np.ndarray) -> bool:
         """Return whether contacts have thrown a bead of any rank farther than lists look; collective."""
         # Contacts that it meets there might be missed, so lists are made wider then, for the step to begin again.
-        if far <= (0.5 * self.skin * (1.0 - ROUNDING)) ** 2:
+        if not self.skin.is_left(far):
             return False
-        self.moved = math.sqrt(far)
         self._list_anew(before, velocity, wider=True)
         return True
 
     def _listed_after_contacts(self, resting: np.ndarray) -> np.ndarray:
         """Bring lists or ghosts up to date; return contacts at rest, dealt out anew with molecules; collective.
 
-        A contact may throw a bead farther than the step without contacts would have taken it. Ghosts are told anew only
-        where, on some rank, beads have moved since they were.
+        A contact may throw a bead farther than the step without contacts would have taken it. Ghosts are placed anew
+        only where, on some rank, beads have moved since they were.
         """
         if not self._moved_far():
             if self.stale:
-                self._tell_ghosts()
+                self._place_ghosts()
             return resting
         self.own.position = self.position[self.local]
         self._rebuild()
@@ -554,7 +482,7 @@ class SteppedEngine:
         for ids, velocity in rows:
             self._take(ids, None, velocity)
         for one in done:
-            self.contacts.add(one.pool, one.geometry, one.normal, one.impulse, one.impulse != 0.0, self.time)
+            self.tally.add(one.pool, one.geometry, one.normal, one.impulse, one.impulse != 0.0, self.time)
 
     def _half_step_of_friction(self, draw: int) -> None:
         """Let half a step of the thermostat's friction act; `draw`: half steps so far."""
@@ -563,17 +491,16 @@ class SteppedEngine:
             self.rigid.project(self.position, self.local, self.own.velocity)
 
     def _moved_far(self) -> bool:
-        """Return whether a bead of any rank may come into reach of one that is not listed; collective."""
-        # `stale` is then whether any rank has moved beads of which others have not been told.
-        moved = lists.farthest(self.position, self.local, self.reference)
+        """Return whether a bead of any rank may come near one that is not listed; collective."""
+        # `stale` is then whether any rank has moved beads of which others do not know.
+        moved = self.skin.way(self.position, self.local)
         wrong = float(self.torn is not None or self.stuck is not None or not np.isfinite(moved))
         greatest = self.comm.maximum(np.array([moved if np.isfinite(moved) else 0.0, wrong, float(self.stale)]))
         moved, wrong = greatest[:2]
         self.stale = bool(greatest[2] > 0.0)
         if wrong > 0.0:
             self._fail()
-        self.moved = math.sqrt(moved)
-        return self.skin > 0.0 and moved > (0.5 * self.skin * (1.0 - ROUNDING)) ** 2
+        return self.skin.is_left(moved)
 
     def _require_sound(self) -> None:
         """Raise on every rank when a bond is torn on one, or a force is not a number; collective."""
@@ -585,7 +512,7 @@ class SteppedEngine:
         """Raise what has gone wrong on some rank, on every one; collective."""
         stuck = None if self.stuck is None else (int(self.own.ids[self.stuck[0]]), self.stuck[1])
         with np.errstate(over="ignore", invalid="ignore"):
-            moved = (self.position[self.local] - self.reference) ** 2
+            moved = (self.position[self.local] - self.skin.reference) ** 2
         bad = self.own.ids[~np.isfinite(self.force + moved).all(axis=1)]
         raise_worst(self.comm, self.time, self.torn, stuck, bad)
 
@@ -602,18 +529,17 @@ class SteppedEngine:
     @property
     def counters(self) -> dict:
         """Name -> number of events and operations so far (int), for reports."""
-        contacts = self.contacts.counts if self.contacts else {}
-        return dict.fromkeys(L.COUNTERS, 0) | {"list_rebuilds": self.rebuilds} | contacts
+        return dict.fromkeys(L.COUNTERS, 0) | {"list_rebuilds": self.rebuilds} | self.tally.counts
 
     @property
     def virial(self) -> int:
         """Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`."""
-        return self.contacts.virial if self.contacts else 0
+        return self.tally.virial
 
     @property
     def work(self) -> int:
         """Work of walls and fixed beads that move so far, in units of `energy_quantum`."""
-        return self.dragging + (self.contacts.work if self.contacts else 0)
+        return self.tally.work
 
     @property
     def virial_tensor(self) -> list:
@@ -623,7 +549,7 @@ class SteppedEngine:
     @property
     def wall_impulse(self) -> list:
         """Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`."""
-        return list(self.contacts.wall_impulse) if self.contacts else [0, 0, 0]
+        return list(self.tally.wall_impulse)
 
     def frame(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts, (m, 3) each, of the beads `ids`; the time is that reached."""
@@ -650,7 +576,7 @@ class SteppedEngine:
 
         Where contacts make beads spin, there is also tangential (3,), the rest of the impulse, on the first bead.
         """
-        return self.contacts.drained() if self.contacts else np.empty(0, dtype=EVENT_ROW)
+        return self.tally.drained()
 
     @property
     def seconds(self) -> dict[str, float]:

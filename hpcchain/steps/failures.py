@@ -101,28 +101,28 @@ def raise_unsolved(time: float, solver: str) -> NoReturn:
     )
 
 
-def require_wide(box: Box, reach: float, apart: float) -> None:
+def require_wide(box: Box, list_radius: float, apart: float) -> None:
     """Raise ConfigError when a periodic side is so short that a bead would interact with two images of another.
 
     Parameters
     ----------
     box : Box
-    reach, apart : float
+    list_radius, apart : float
         How far lists look, and how far apart beads are that are left out of them [length].
     """
     periodic = box.boundary == PERIODIC
-    close = np.flatnonzero(periodic & (box.size < reach + apart))
-    if reach > 0.0 and apart > 0.0 and len(close):
+    close = np.flatnonzero(periodic & (box.size < list_radius + apart))
+    if list_radius > 0.0 and apart > 0.0 and len(close):
         axis = int(close[0])
         raise ConfigError(
             f"box.size: the periodic side {box.size[axis]:g} along axis {axis} lets beads that are bonded, or left out "
-            f"by molecule.exclude, meet through it; needs at least {reach + apart:.6g}"
+            f"by molecule.exclude, meet through it; needs at least {list_radius + apart:.6g}"
         )
-    short = np.flatnonzero(periodic & (box.size < 2.0 * reach))
+    short = np.flatnonzero(periodic & (box.size < 2.0 * list_radius))
     if len(short):
         axis = int(short[0])
         raise ConfigError(
-            f"box.size: the periodic side {box.size[axis]:g} along axis {axis} is shorter than twice the reach of the "
-            f"potentials and contacts with the neighbour lists' skin, {reach:.6g}; enlarge the box, or lower "
+            f"box.size: the periodic side {box.size[axis]:g} along axis {axis} is shorter than twice the range of the "
+            f"potentials and contacts with the neighbour lists' skin, {list_radius:.6g}; enlarge the box, or lower "
             "potential.cutoff or run.list_shell"
         )

@@ -34,7 +34,7 @@ def normals(seed: int, purpose: Stream, ids: np.ndarray, draw: int) -> np.ndarra
 
 
 class Thermostat:
-    """What changes velocities beside forces.
+    """What changes velocities besides forces.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ def end(number, how):
 
 
 def free_ports(count):
-    """Return port numbers that nobody listens on."""
+    """Return port numbers that no process listens on."""
     sockets = [socket.socket() for _ in range(count)]
     for each in sockets:
         each.bind(("127.0.0.1", 0))

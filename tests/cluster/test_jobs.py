@@ -8,6 +8,7 @@ import csv
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -16,7 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from hpcchain.io.output.runs import DONE
 from tests.cluster.slurm import CannotStart, Slurm
+from tests.support.ensembles import states
 from tests.support.launching import ROOT, clean_environment
 from tests.support.run_folders import checkpoint_times, difference, leftovers, log_rows, run_here, write_input
 
@@ -139,6 +142,8 @@ def jobs(slurm, tmp_path_factory, request):
         "5",
         "6",
     )
+    many = ("--vary", "initial.seed=5:7")
+    submit("many", SHORT, *two, scripts / "run.sh", "in.toml", "out", *many, HPCCHAIN_LAUNCHER="mpirun")
     submit(
         "strong",
         SHORT,
@@ -213,7 +218,7 @@ def goes_on(job, reason="asked to by a signal"):
     return difference(job.folder / "out", job.folder / "whole") is None
 
 
-def test_a_job_told_to_stop_under_mpirun(jobs):
+def test_a_job_that_is_stopped_under_mpirun(jobs):
     job = jobs["asked"]
     job.wait(lambda: len(log_rows(job.folder / "out")) > 3, "does not run")
     job.slurm.ask("scancel", "--batch", "--signal=USR1", job.number)
@@ -224,7 +229,7 @@ def test_a_job_stopped_before_its_time_limit_under_srun(jobs):
     assert goes_on(jobs["limit"])
 
 
-def test_a_job_that_nobody_tells_stops_before_its_time_limit(jobs):
+def test_a_job_without_a_signal_stops_before_its_time_limit(jobs):
     assert goes_on(jobs["deadline"], "the wall limit is near")
 
 
@@ -236,6 +241,33 @@ def test_an_array_over_a_parameter(jobs):
     assert difference(sweep / "initial.seed=5", sweep / "initial.seed=6", ("trajectory",)) is not None
     run_here(job.folder / "in.toml", job.folder / "six", settings=["initial.seed=6"])
     assert difference(sweep / "initial.seed=6", job.folder / "six", ("trajectory",)) is None
+
+
+def test_many_runs_in_one_job(jobs):
+    job = jobs["many"]
+    assert job.finish() == [0], job.log()
+    assert states(job.folder / "out") == {f"seed-{seed}": DONE for seed in (5, 6, 7)}
+    run_here(job.folder / "in.toml", job.folder / "six", settings=["initial.seed=6"])
+    assert difference(job.folder / "out" / "seed-6", job.folder / "six", ("trajectory",)) is None
+
+
+def test_what_counts_as_a_step_forward_of_many_runs(tmp_path):
+    """A job is requeued when this has changed: the newest checkpoint of each run, or its start that still grows."""
+
+    def newest():
+        words = f'eval "$(sed -n "/^newest()/,/^}}/p" {ROOT}/jobs/common.sh)"; newest {tmp_path}/out'
+        return subprocess.run(["bash", "-uc", words], capture_output=True, text=True, check=True).stdout
+
+    found = [newest()]
+    for name in ("a/growth.h5", "a/checkpoints/ckpt-1.h5", "b/checkpoints/ckpt-1.h5", "b/checkpoints/ckpt-2.h5"):
+        path = tmp_path / "out" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+        found.append(newest())
+    assert found[0] == "" and len(set(found)) == 5
+    assert found[-1].split() == [
+        f"{tmp_path}/out/{name}" for name in ("a/checkpoints/ckpt-1.h5", "b/checkpoints/ckpt-2.h5")
+    ]
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Marinkovic 2022: quick runs of its experiments, and the closed forms that they stand beside."""
+"""Marinkovic 2022: quick runs of its experiments, and the closed forms that they are compared with."""
 
 import numpy as np
 import pytest

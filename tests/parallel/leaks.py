@@ -143,12 +143,12 @@ def open_only(put):
     put(earliest_event, "earlier", lambda old, *args: False)
 
 
-@leak("nobody checks that molecules stay in their room", "wide")
-def no_room(put):
+@leak("no rank checks that molecules stay within their skins", "wide")
+def no_skins(put):
     put(manager.GhostManager, "violation", lambda old, self, *args: np.full(len(self.ghosted.molecule_ids), -1.0))
 
 
-@leak("nobody is told of new reference positions", "wide", "gas")
+@leak("new reference positions are not sent", "wide", "gas")
 def no_news(put):
     put(manager.GhostManager, "_newly_needed", lambda old, self, rank: np.zeros(0, dtype=np.int64))
 
@@ -192,7 +192,7 @@ def ghosts_of(s):
 
 @leak("a window ends when ghosts do not contradict their owners", "cradle")
 def no_contradiction(put):
-    """Nor are news waited for: who meets whom is seen from both sides, so that either alone is as good as both."""
+    """Nor are news waited for: which meets which is seen from both sides, so that either alone is as good as both."""
 
     def count_mismatched(old, s):
         ghosts = ghosts_of(s)

@@ -122,7 +122,7 @@ def test_a_stale_call_stops_nothing(system):
         engine = ActiveRanksEngine(system, exchange, make, 1)
         assert engine.advance(0.1, lambda: False)
         if exchange.rank == 1:
-            exchange.tell(0, (1, True))
+            exchange.send_note(0, (1, True))
         exchange.allgather(None)
         return engine.advance(0.2, lambda: False)
 
@@ -164,7 +164,7 @@ def test_a_failure_of_one_that_sleeps_is_everybodys(system, ranks):
     assert on_ranks(4, body)[0]
 
 
-def test_a_failure_that_cannot_be_sent_is_told_in_words(system):
+def test_a_failure_that_cannot_be_sent_is_sent_in_words(system):
     class Odd(Exception):
         def __init__(self, a, b):
             super().__init__(f"{a} {b}")
@@ -187,8 +187,8 @@ def test_a_failure_that_cannot_be_sent_is_told_in_words(system):
     assert on_ranks(2, body) == [True, True]
 
 
-def test_who_sleeps_knows_that_the_others_are_at_work(system, monkeypatch):
-    """Only what the root tells counts as a step of one that sleeps."""
+def test_a_sleeping_rank_knows_that_the_others_are_at_work(system, monkeypatch):
+    """Only what the root sends counts as a step of one that sleeps."""
     monkeypatch.setattr("hpcchain.parallel.tuning.standby.BEAT", 0.0)
     steps = {}
 
@@ -202,7 +202,7 @@ def test_who_sleeps_knows_that_the_others_are_at_work(system, monkeypatch):
             return exchange.rank == 0 and len(steps[0]) > 20
 
         engine.advance(1e4, pause)
-        return exchange.activity.whom
+        return exchange.activity.awaited
 
     assert on_ranks(2, body) == [None, None]
     beats = [count for count, _ in steps[1]]

@@ -1,4 +1,4 @@
-"""The ranks of a run, under mpirun: what they tell each other, and the last word of a failing one."""
+"""The ranks of a run, under mpirun: what they send each other, and the last word of a failing one."""
 
 import time
 
@@ -33,7 +33,7 @@ def test_ranks_on_a_node_are_those_that_share_its_memory():
     assert comm.on_node((comm.rank, "x")) == [(rank, "x") for rank in range(comm.size)]
 
 
-def test_agree_tells_every_outcome_in_rank_order():
+def test_agree_gives_every_outcome_in_rank_order():
     comm = world()
     assert comm.agree((comm.rank + 70, 1)) == [(rank + 70, 1) for rank in range(comm.size)]
 
@@ -57,8 +57,8 @@ def test_agree_is_not_mixed_up_with_an_unfinished_exchange():
     (request or comm.mpi.Ibarrier()).Wait()
 
 
-def test_messages_that_nobody_expects_arrive_each_in_its_own_round():
-    """Who sends to whom is drawn anew in every round; lengths and numbers tell sender and round."""
+def test_messages_that_no_rank_expects_arrive_each_in_its_own_round():
+    """Which rank sends to which is drawn anew in every round; lengths and numbers name sender and round."""
     comm = world()
     exchange, rng = Exchange(comm.mpi), np.random.default_rng(5)
     for turn in range(50):

@@ -66,7 +66,7 @@ def block(request, monkeypatch):
 
 def config_in(comm, folder, tables=TABLES, name="in.toml"):
     """Return the checked input of tables."""
-    comm.barrier()  # nobody reads any more what was written before
+    comm.barrier()  # no rank reads any more what was written before
     if comm.rank == 0:
         (folder / name).write_text(to_toml(tables))
     comm.barrier()

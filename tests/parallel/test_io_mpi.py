@@ -73,7 +73,7 @@ def part_of(system, ids):
 
 
 @pytest.mark.parametrize("how", OWNERS)
-def test_a_checkpoint_does_not_depend_on_who_wrote_it(comm, folder, block, how):
+def test_a_checkpoint_does_not_depend_on_which_rank_wrote_it(comm, folder, block, how):
     system = system_of([1, 3, 5, 2, 7, 4])
     ids = owned(comm, system.topology, how)
     write_checkpoint(folder / "p.h5", comm, part_of(system, ids), 1.5, {"events": 3}, "x", {"a": (1, 2, 3)}, ids)
@@ -87,7 +87,7 @@ def test_a_checkpoint_does_not_depend_on_who_wrote_it(comm, folder, block, how):
     assert [p.name for p in sorted(folder.iterdir())] == ["p.h5", "s.h5"]
 
 
-def test_the_checksums_do_not_depend_on_who_wrote_them(comm, folder, block):
+def test_the_checksums_do_not_depend_on_which_rank_wrote_them(comm, folder, block):
     import h5py
 
     system = system_of([20] * 30)
@@ -97,7 +97,7 @@ def test_the_checksums_do_not_depend_on_who_wrote_them(comm, folder, block):
     assert np.array_equal(sums, slabs_module.block_sums(system.state.position))
 
 
-def test_the_seal_does_not_depend_on_who_computed_it(comm, folder):
+def test_the_seal_does_not_depend_on_which_rank_computed_it(comm, folder):
     path = folder / "c.h5"
     if comm.rank == 0:
         path.write_bytes(np.random.default_rng(1).bytes(4 * seal.HASH_BLOCK + 77))
@@ -205,8 +205,8 @@ def test_a_missing_file_is_everyones_error(comm, folder):
         read_checkpoint(folder / "nothing.h5", comm)
 
 
-@pytest.mark.parametrize("who", ["first", "last"])
-def test_one_ranks_disk_failure_is_everyones_and_leaves_the_earlier_file(comm, folder, monkeypatch, who):
+@pytest.mark.parametrize("failing", ["first", "last"])
+def test_one_ranks_disk_failure_is_everyones_and_leaves_the_earlier_file(comm, folder, monkeypatch, failing):
     system = system_of([1, 3, 5])
     write_checkpoint(folder / "c.h5", comm, system, 1.0, {}, "x")
     before = (folder / "c.h5").read_bytes()
@@ -215,7 +215,7 @@ def test_one_ranks_disk_failure_is_everyones_and_leaves_the_earlier_file(comm, f
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        if comm.rank == (0 if who == "first" else comm.size - 1):
+        if comm.rank == (0 if failing == "first" else comm.size - 1):
             patch.setattr(atomic, "_sync", fail)
         with pytest.raises(DataError, match="No space left"):
             write_checkpoint(folder / "c.h5", comm, system, 2.0, {}, "x")
@@ -224,15 +224,15 @@ def test_one_ranks_disk_failure_is_everyones_and_leaves_the_earlier_file(comm, f
     assert [p.name for p in folder.iterdir()] == ["c.h5"]
 
 
-@pytest.mark.parametrize("who", ["first", "last"])
-def test_one_ranks_failed_write_is_everyones(comm, folder, monkeypatch, who):
+@pytest.mark.parametrize("failing", ["first", "last"])
+def test_one_ranks_failed_write_is_everyones(comm, folder, monkeypatch, failing):
     system = system_of([1, 3, 5])
 
     def fail(*arguments):
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patch:
-        if comm.rank == (0 if who == "first" else comm.size - 1):
+        if comm.rank == (0 if failing == "first" else comm.size - 1):
             patch.setattr(slabs_module, "_buffer", fail)
         with pytest.raises(DataError, match="Input/output error"):
             write_checkpoint(folder / "c.h5", comm, system, 2.0, {}, "x")
@@ -248,7 +248,7 @@ def test_one_ranks_failed_write_is_everyones(comm, folder, monkeypatch, who):
 
 
 @pytest.mark.parametrize(("wrong", "message"), [("twice", "held by"), ("missing", "held by 0"), ("outside", "exist")])
-def test_beads_held_twice_or_by_nobody_are_everyones_error(comm, folder, wrong, message):
+def test_beads_held_twice_or_by_no_rank_are_everyones_error(comm, folder, wrong, message):
     system = system_of([4, 4, 4])
     ids = owned(comm, system.topology, "first")
     if comm.rank == 0:
@@ -282,7 +282,7 @@ def put_out(comm, folder, system, how, start=None, first=0, last=2):
 
 
 @pytest.mark.parametrize("how", OWNERS)
-def test_output_does_not_depend_on_who_wrote_it(comm, folder, block, how):
+def test_output_does_not_depend_on_which_rank_wrote_it(comm, folder, block, how):
     system = system_of([1, 3, 5, 2, 7, 4])
     counters = put_out(comm, folder / "p", system, how)
     assemble(folder / "p", comm, system.topology, system.box, counters)

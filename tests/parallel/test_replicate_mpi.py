@@ -139,7 +139,7 @@ def test_what_cannot_be_is_refused_on_all_ranks(comm, place, name, words, error,
 
 
 @pytest.mark.parametrize(("looks", "more"), [(0, 0), (1, -1), (1, 1)])
-def test_one_rank_told_to_stop_stops_all(comm, place, blocks, looks, more):
+def test_one_rank_that_is_stopped_stops_all(comm, place, blocks, looks, more):
     """At once, while sums are taken, while the file is written."""
     config = load_config(place / "explicit.toml")
     large, system = enlarged(config, NUMBERS, place / "no.h5"), build_system(config)

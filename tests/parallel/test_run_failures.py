@@ -161,7 +161,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def joins(tmp_path, body):
-    """Run to the end with files for which there is no room when they are joined; return the process and the folder."""
+    """Run to the end with files for which there is no space when they are joined; return the process and the folder."""
     write_input(tmp_path / "in.toml", TABLES)
     (tmp_path / "joining.py").write_text(JOINING.format(body=body))
     words = [*mpirun(3), sys.executable, "joining.py", "run", "in.toml", "--output", "out", "--until", "0.4"]
@@ -191,14 +191,14 @@ def require_kept(done, folder, place, words):
 
 
 @pytest.mark.parametrize(("most", "hard"), [(3_000, "resource.RLIM_INFINITY"), (60_000, "most")])
-def test_no_room_to_join_the_files_of_several_ranks(tmp_path, most, hard):
+def test_no_space_to_join_the_files_of_several_ranks(tmp_path, most, hard):
     """Files may be no longer than something, for good or not, on all ranks from the end of the run on."""
     body = f"    most = {most}\n    resource.setrlimit(resource.RLIMIT_FSIZE, (most, {hard}))"
-    require_kept(*joins(tmp_path, body), tmp_path, r"is there room on the disk\?.* write failed|ulimit -f")
+    require_kept(*joins(tmp_path, body), tmp_path, r"is there space on the disk\?.* write failed|ulimit -f")
 
 
 def test_a_rank_that_does_not_come(tmp_path):
-    """The others wait in the engine's own exchange; who waits for whom is told, and the run ends as it should."""
+    """The others wait in the engine's own exchange; it is said which waits for which, and the run ends as it should."""
     write_input(tmp_path / "in.toml", TABLES)
     script = tmp_path / "failing.py"
     script.write_text(FAILING.format(ranks=[1], body=" " * 12 + '__import__("time").sleep(4.0)'))
@@ -210,10 +210,12 @@ def test_a_rank_that_does_not_come(tmp_path):
         PYTHONPATH=str(ROOT),
     )
     assert done.returncode == 0, done.stderr
-    told = [line for line in done.stderr.splitlines() if "no step for" in line]  # more than one where loading is slow
-    asleep = [line for line in told if "rank 1 wait for nobody (in advance, failing.py:" in line]
-    assert asleep and all("ranks 0, 2 wait for all ranks" in line for line in asleep), told
-    assert len(asleep) <= done.stderr.count("goes on after") <= len(told)
+    warnings = [
+        line for line in done.stderr.splitlines() if "no step for" in line
+    ]  # more than one where loading is slow
+    asleep = [line for line in warnings if "rank 1 wait for none (in advance, failing.py:" in line]
+    assert asleep and all("ranks 0, 2 wait for all ranks" in line for line in asleep), warnings
+    assert len(asleep) <= done.stderr.count("goes on after") <= len(warnings)
     assert sorted(path.name for path in (tmp_path / "out" / "stuck").iterdir()) == [
         f"rank-0000{rank}.txt" for rank in range(3)
     ]

@@ -1,4 +1,4 @@
-"""Runs on several ranks leave the files of one rank, whoever is told to stop and however many go on.
+"""Runs on several ranks leave the files of one rank, whichever is stopped and however many go on.
 
 The engine is a stand-in (replicated.py); what is tested is all that stands around it.
 """
@@ -106,8 +106,8 @@ def asked_by(number, rank, turn):
     class Asked(ReplicatedEngine):
         def _take(self, table):
             super()._take(table)
-            if (self._comm.rank, self._turn) == (rank % self._comm.size, turn) and not hasattr(self, "told"):
-                self.told = True
+            if (self._comm.rank, self._turn) == (rank % self._comm.size, turn) and not hasattr(self, "stopped"):
+                self.stopped = True
                 signal.raise_signal(number)
 
     return Asked
@@ -234,13 +234,13 @@ def test_a_checkpoint_by_one_ranks_clock(comm, place, monkeypatch):
 
 
 def test_a_stop_while_the_start_is_made_that_one_rank_hears_of(comm, place, engine):
-    class Told(ReplicatedEngine):
+    class SignalledEngine(ReplicatedEngine):
         def advance(self, time, pause=None):
             if self.growing and self._comm.rank == self._comm.size - 1:
                 signal.raise_signal(signal.SIGUSR1)
             return super().advance(time, pause)
 
-    engine(Told)
+    engine(SignalledEngine)
     with pytest.raises(Stopped, match="run the same command again"):
         run(comm, place / "grow.toml", place / "early")
     assert of_root(comm, lambda: sorted(path.name for path in (place / "early").iterdir())) == ["growth.h5"]

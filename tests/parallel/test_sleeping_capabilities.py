@@ -76,7 +76,7 @@ def stretches():
     return {
         "box": {"size": [14.0] * 3},
         "molecule": molecule,
-        "propagator": {"stretches": True},
+        "propagator": {"stretches": 100},
         "run": {"end_time": END, "sectors": [AT_WORK, 1, 1]},
     }
 

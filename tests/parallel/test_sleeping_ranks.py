@@ -1,6 +1,6 @@
 """Ranks without molecules, as programs: their signals and failures are everybody's, and their files those of one rank.
 
-The engine is the real one. Those that sleep beside two ranks take part in files; those that sleep beside one do not.
+The engine is the real one. Those that sleep next to two ranks take part in files; those that sleep next to one do not.
 """
 
 import pytest
@@ -110,7 +110,7 @@ def test_one_that_sleeps_is_killed(tmp_path):
     assert goes_on(folder, tmp_path)
 
 
-def test_who_stands_by_takes_next_to_no_processor_and_loads_nothing(tmp_path):
+def test_a_rank_that_stands_by_takes_next_to_no_processor_and_loads_nothing(tmp_path):
     """Where ranks outnumber processors; all end with the root's exit code."""
     write_input(tmp_path / "in.toml", TABLES | {"run": {"end_time": 400.0, "sectors": "auto"}})
     script = tmp_path / "program.py"

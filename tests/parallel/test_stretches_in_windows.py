@@ -52,7 +52,7 @@ def test_any_ranks_windows_and_sectors(seed):
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["everything", "a bath", "rough, with wells"])
 def test_any_laws(name):
-    """Walls, wells, spins, draws, gravity and what moves, beside one another; kernels take two minutes to compile."""
+    """Walls, wells, spins, draws, gravity and what moves, next to one another; kernels take two minutes to compile."""
     system, end = in_parts(CASES[name](1)), 0.5
     one = serial(system, end)
     assert len(one.events) > 30
@@ -76,11 +76,11 @@ def test_what_comes_near_is_let_in_and_what_leaves_is_handed_over():
         engine.advance(0.1)
         admit = ghosted.admit
 
-        def counted(self, molecules, rows):
+        def counted(self, molecules, rows, now):
             blocks = engine.ghosts.classes.blocks
             parts = np.diff(blocks.first_part)[blocks.molecules_of(molecules)]
             let_in[exchange.rank] += int(np.count_nonzero(parts > 1))
-            return admit(self, molecules, rows)
+            return admit(self, molecules, rows, now)
 
         engine.ghosted.admit = counted.__get__(engine.ghosted)
         engine.advance(0.6)
@@ -98,7 +98,7 @@ def test_what_comes_near_is_let_in_and_what_leaves_is_handed_over():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_much_is_done_again(seed):
-    """In windows that are too long whole stretches go back, with what has been begun beside them, and all ends well.
+    """In windows that are too long whole stretches go back, with what has been begun next to them, and all ends well.
 
     No window is taken back for that: a part that has gone beyond an event would never agree with its owner.
     """
@@ -169,8 +169,8 @@ def test_parts_of_a_chain_stay_together():
     backwards = parts[blocks.grouped(parts, lambda at: at[::-1])]
     np.testing.assert_array_equal(blocks.molecules_of(backwards), [4] + 8 * [2] + [1] + 6 * [0])
     np.testing.assert_array_equal(np.diff(backwards[1:9]), 1)
-    block = blocks.arrays(backwards)["block"]
-    np.testing.assert_array_equal(whole_chains(block, np.array([0, 4]), len(backwards)), np.arange(9))
+    chain_block = blocks.arrays(backwards)["chain_block"]
+    np.testing.assert_array_equal(whole_chains(chain_block, np.array([0, 4]), len(backwards)), np.arange(9))
 
 
 def test_rows_for_what_comes_in():

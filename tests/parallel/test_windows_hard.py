@@ -90,7 +90,7 @@ def test_many_contacts_of_two_molecules_across_a_boundary():
     ],
 )
 def test_beads_that_stay_together_after_they_meet(ranks, window, sectors):
-    """What rests on another bead approaches it by round-off alone: nobody is to see a further contact in that."""
+    """What rests on another bead approaches it by round-off alone: no rank is to see a further contact in that."""
     one = everywhere(sticky(), 0.5, 100, (ranks,), (window,), sectors=sectors)
     assert np.count_nonzero(one.events["impulse"] < 1e-9) > 10
 

@@ -50,7 +50,25 @@ ASKED = {
     "molecule.directors": ({"directors": True}, {}),
     "external.gravity": ({}, {"external": {"gravity": [0.2, 0.0, -1.0]}}),
     "wall.restitution": ({}, {"wall": [{"side": "z-", "restitution": 0.9}]}),
-    "wall.velocity": ({}, {"wall": [{"side": "z-", "velocity": 0.2}, {"side": "x+", "velocity": -0.2}]}),
+    "wall.velocity": (
+        {},
+        {
+            "wall": [
+                {"side": "z-", "velocity": 0.2},
+                {"side": "x+", "velocity": -0.2},
+                {"side": "y-", "velocity": [0.3, 0.1, -0.2], "temperature": 1.5},
+            ]
+        },
+    ),
+    "wall.oscillation": (
+        {},
+        {
+            "wall": [
+                {"side": "z-", "oscillation": {"amplitude": 0.1, "period": 0.7}},
+                {"side": "x+", "oscillation": {"amplitude": [0.1, 0.0, 0.3], "period": 0.4}, "temperature": 1.5},
+            ]
+        },
+    ),
     "wall.temperature": ({}, {"wall": [{"side": side, "temperature": 1.5} for side in ("x-", "y-", "z-")]}),
     "wall.shape": ({}, {"wall": [{"shape": "sphere", "center": [4.0, 4.0, 4.0], "radius": 5.5}]}),
     "wall.tangential_restitution": (
@@ -158,12 +176,12 @@ def test_the_exact_law_is_needed_where_there_is_another(one):
         config_from_table(table, "in.toml")
 
 
-def test_others_beside_molecules_with_limits_fly_exactly():
-    table = table_of(next(one for one in CAPABILITIES if one.beside), "taylor", "chain")
+def test_others_next_to_molecules_with_limits_fly_exactly():
+    table = table_of(next(one for one in CAPABILITIES if one.other_kinds), "taylor", "chain")
     places = (np.array(SHAPES["rod"][1]) + [3.0, 1.0, 6.5]).tolist()
     rod = SHAPES["rod"][0] | {"name": "C", "diameter": 0.8, "positions": places}
     system = build_system(config_from_table(table | {"molecule": [*table["molecule"], rod]}, "in.toml"))
-    require_same(serial(system, END), parallel(system, END, 2), "a rod beside chains with limits")
+    require_same(serial(system, END), parallel(system, END, 2), "a rod among chains with limits")
     table["molecule"].append(rod | {"propagator": {"name": "rattle", "step": 0.01}})
     with pytest.raises(ConfigError, match=r"molecule.distance_limits: does not work for molecule\[2\], kind 'rod'"):
         config_from_table(table, "in.toml")

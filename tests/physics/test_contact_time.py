@@ -68,7 +68,7 @@ def test_without_a_contact_time_they_meet_ever_more_often(tmp_path):
     assert np.all(shrinking < 0.5) and abs(shrinking[5] / shrinking[4] - 1) < 0.01
 
 
-def test_flights_shorter_than_the_clock_can_tell_end_a_run_with_one_message(tmp_path):
+def test_flights_shorter_than_the_clock_resolves_end_a_run_with_one_message(tmp_path):
     path = write_input(tmp_path / "in.toml", row_of_three(0.03, 0.0).input(END))
     said = command(["run", path, "--output", tmp_path / "ended"], tmp_path, code=78)
     assert "more than 100000 contacts at one instant" in said and "contact.contact_time ends that" in said

@@ -16,8 +16,10 @@ from tests.support.extended import (
     gravity,
     shapes,
     sides,
+    slides,
     spins,
     step_potentials,
+    surface_of,
     thermostat,
     with_extended,
 )
@@ -41,8 +43,8 @@ def wet(rng, system):
 
 
 def walls(rng, system):
-    """Let walls move, or put all into a shape that does; beads are rough, or not."""
-    system = sides(rng, system) if rng.random() < 0.5 else shapes(rng, system)
+    """Let walls move and oscillate, along themselves too, or shapes that hold all; beads are rough, or not."""
+    system = slides(rng, sides(rng, system) if rng.random() < 0.5 else shapes(rng, system))
     cold = [wall | {"temperature": 0.0} for wall in system.physics.extended.table().get("walls", [])]
     return spins(rng, with_extended(system, walls=cold) if cold else system)
 
@@ -123,7 +125,7 @@ def check_impulse(system, row, before, after, kept):
     top, (i, j) = system.topology, row["bead"]
     radius, n = 0.5 * top.diameter, normal(system, row, before.x)
     wall = wall_of(system, j) if j < 0 else {}
-    moving = wall.get("velocity", 0.0) * n if j < 0 else None
+    moving = surface_of(wall, n, row["time"]) if j < 0 else None
     impulse = row["impulse"] * n + (row["tangential"] if "tangential" in row.dtype.names else 0.0)
     slips = []
     for look in (before, after):

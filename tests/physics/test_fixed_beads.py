@@ -63,7 +63,7 @@ def test_fixed_beads_count_no_degrees_of_freedom():
 
 
 def test_what_falls_meets_a_fixed_bead_on_a_parabola():
-    """Two balls dropped beside obstacles by 0.2 and 0.1: contacts where the distance is 1, energy kept."""
+    """Two balls dropped past obstacles by 0.2 and 0.1: contacts where the distance is 1, energy kept."""
     drop = {
         "kind": "monomer",
         "count": 2,
@@ -87,7 +87,7 @@ def test_what_falls_meets_a_fixed_bead_on_a_parabola():
 
 
 def test_a_grown_obstacle_moves_and_reports_count_its_work(tmp_path):
-    """The energy that moving obstacles bring in is work, so the error that reports tell of stays that of round-off."""
+    """The energy that moving obstacles bring in is work, so the error that reports give stays that of round-off."""
     tables = {
         "box": {"size": [6.0, 6.0, 6.0]},
         "molecule": [

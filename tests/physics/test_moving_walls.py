@@ -5,6 +5,7 @@ import pytest
 
 from hpcchain.config.load import config_from_table
 from hpcchain.layout.arrays import SIDE_NAMES
+from hpcchain.model.starts.spins import with_spins
 from hpcchain.model.starts.start import build_system
 from hpcchain.sector.serial import Engine
 from tests.support.whole import frame_of
@@ -27,7 +28,7 @@ def run(end, **tables):
     """Return the Engine of tables in a cube of side 10 between walls, at an end time, and its contacts."""
     box = {"size": [10.0] * 3, "boundary": ["wall"] * 3}
     config = config_from_table({"box": box, "initial": {"method": "explicit"}, "run": {"end_time": end}} | tables, "in")
-    engine = Engine(build_system(config), log_events=True)
+    engine = Engine(with_spins(build_system(config), config), log_events=True)
     engine.advance(end)
     return engine, engine.drain_events()
 

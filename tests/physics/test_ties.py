@@ -30,7 +30,7 @@ def three_spheres(restitution):
 
 
 @pytest.mark.parametrize("restitution", [1.0, 0.5, 0.0])
-def test_who_is_left_behind_is_not_held(tmp_path, restitution):
+def test_what_is_left_behind_is_not_held(tmp_path, restitution):
     result = run(three_spheres(restitution), tmp_path)
     log = result.events()
     assert log.bead.tolist() == [[0, 1]]
@@ -40,7 +40,7 @@ def test_who_is_left_behind_is_not_held(tmp_path, restitution):
     np.testing.assert_array_equal(velocity[2], [-0.0175, -0.06, 0])
 
 
-def test_ranks_agree_on_who_is_left_behind():
+def test_ranks_agree_on_what_is_left_behind():
     system = given(three_spheres(1.0))
     require_same(serial(system, 1.0), parallel(system, 1.0, 3), "three ranks")
 

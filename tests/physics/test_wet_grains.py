@@ -193,7 +193,7 @@ def test_ranks_and_restarts_leave_no_trace(tmp_path):
 
 @pytest.mark.parametrize("energy", [0.01, 5.0])
 def test_all_contacts_at_one_instant_form_bridges(monkeypatch, energy):
-    """Four beads fly at the corners of a tetrahedron to one in its middle; tables begin with room for two bridges."""
+    """Four beads fly at the corners of a tetrahedron to one in its middle; tables begin with space for two bridges."""
     for module in (extended, core):
         monkeypatch.setattr(module, "INSIDE_COLUMNS", 2)
     drift = np.array([0.25, 0.125, 0.0])

@@ -73,7 +73,7 @@ def test_ranks_and_restarts_leave_no_trace(way, tmp_path):
 
 
 def test_propagators_mixed_keep_momentum_and_nearly_the_energy(tmp_path):
-    """Steps lose and win energy, as they do alone; momentum holds to round-off, whoever meets whom."""
+    """Steps lose and win energy, as they do alone; momentum holds to round-off, whichever meet."""
     system = start(tmp_path, WAYS["each its own"])
     mass = system.topology.mass[:, None]
     after = serial(system, END).frame[1]

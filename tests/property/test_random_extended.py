@@ -23,6 +23,7 @@ from tests.support.extended import (
     rule,
     shapes,
     sides,
+    slides,
     step_potentials,
     thermostat,
 )
@@ -37,6 +38,7 @@ ADDITIONS = {
     "coefficients": (coefficients, gravity, sides, thermostat),
     "steps": (step_potentials, distance_limits),
     "wet": (bridges, rule, distance_limits, coefficients, sides),
+    "driven": (gravity, sides, slides, coefficients, thermostat),
     "everything": (
         exclusion,
         gravity,

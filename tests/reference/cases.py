@@ -121,6 +121,19 @@ OUTSIDE = {
             ),
         },
     ),
+    "between walls that oscillate": (
+        (4.4, 4.6, 5.0),
+        ("periodic", "wall", "wall"),
+        1.0,
+        [Molecule("chain", 5, 3), Molecule("monomer", 1, 8, 2.0, 0.9)],
+        {
+            "gravity": (0.0, 0.4, -0.6),
+            "walls": (
+                {"side": "z-", "velocity": -0.1, "oscillation": {"amplitude": 0.2, "period": 0.7}},
+                {"side": "y+", "oscillation": {"amplitude": -0.1, "period": 1.3}},
+            ),
+        },
+    ),
     "in a sphere": (
         (6.0,) * 3,
         ("open",) * 3,

@@ -78,6 +78,8 @@ class Geometry:
         sides = {wall["side"]: wall.get("velocity", 0.0) for wall in system.walls if "side" in wall}
         rates = [sides.get(side, 0.0) for side in SIDES] + [one.get("velocity", 0.0) for one in self.shapes]
         self.rate = np.array(rates).astype(dtype)
+        swings = {wall["side"]: wall["oscillation"] for wall in system.walls if "oscillation" in wall}
+        self.swing = {SIDES.index(side): (one["amplitude"], one["period"]) for side, one in swings.items()}
         self.fixed = np.isinf(np.asarray(system.mass))
         self.edges = np.asarray(system.wells[0], dtype=dtype)[::-1]
         self.potential = np.concatenate([[0], np.asarray(system.wells[1], dtype=dtype)[::-1]])
@@ -109,6 +111,17 @@ class Geometry:
         roots = first_roots(gaps, leaving)
         found = [Contact(roots[q] * h, *names[q]) for q in np.flatnonzero(np.isfinite(roots))]
         return sorted(found, key=lambda contact: (contact.dt, contact.key))
+
+    def swinging(self, number, time, count):
+        """Return the displacement inwards of the wall of a number, by its oscillation, and `count - 1` derivatives."""
+        amplitude, period = self.swing.get(number, (0.0, 1.0))
+        angular = 2 * self.size.dtype.type(np.pi) / self.size.dtype.type(period)
+        order = np.arange(count)
+        return amplitude * angular**order * np.sin(angular * time + order * self.size.dtype.type(np.pi) / 2)
+
+    def rate_at(self, number, time):
+        """Return how fast the wall of a number moves inwards at a time [length / time]."""
+        return self.rate[number] + self.swinging(number, time, 2)[1]
 
     def nearest(self, separation):
         """Return (P, 3) box lengths to add to separations (P, 3) for the nearest image."""
@@ -174,6 +187,10 @@ class Geometry:
                 upper[0] += self.high[axis] - self.rate[3 + axis] * time - radius
                 lower[1:2] -= self.rate[axis] * h
                 upper[1:2] -= self.rate[3 + axis] * h
+                if self.swing:
+                    powers = np.cumprod(np.append(scaled.dtype.type(1), h / np.arange(1, len(scaled))))
+                    lower -= powers * self.swinging(axis, time, len(scaled))
+                    upper -= powers * self.swinging(3 + axis, time, len(scaled))
                 names += [(WALL, bead, -1 - axis, (0, 0, 0)), (WALL, bead, -4 - axis, (0, 0, 0))]
                 columns += [np.concatenate([gap, np.zeros_like(gap[1:])]) for gap in (lower, upper)]
             for number, shape in enumerate(self.shapes):

@@ -126,7 +126,7 @@ class Engine:
         change = self.mechanics.response(self.position, rows)
         matrix = np.einsum("cni,dni->cd", rows, change)
         rate = np.einsum("cni,ni->c", rows, before)
-        rate -= np.array([self.geometry.rate[-1 - c.second] if c.kind == WALL else 0 for c in contacts])
+        rate -= np.array([self.geometry.rate_at(-1 - c.second, self.time) if c.kind == WALL else 0 for c in contacts])
         law = max(self.restitution(contact) for contact in contacts)
         impulse = pushes(matrix, -(1 + law) * rate)
         self.velocity = before + np.einsum("c,cni->ni", impulse, change)

@@ -137,8 +137,15 @@ def toml(tables):
     for name, table in tables.items():
         rows, header = (table, f"[[{name}]]") if isinstance(table, list) else ([table], f"[{name}]")
         for row in rows:
-            lines += [header, *(f"{key} = {json.dumps(value)}" for key, value in row.items()), ""]
+            lines += [header, *(f"{key} = {value_text(value)}" for key, value in row.items()), ""]
     return "\n".join(lines)
+
+
+def value_text(value):
+    """Return a value as TOML; a dict is an inline table."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {value_text(one)}" for key, one in value.items()) + " }"
+    return json.dumps(value)
 
 
 def mechanics_of(system, dtype=np.longdouble):

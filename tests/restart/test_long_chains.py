@@ -19,7 +19,7 @@ END = 1.0
 TABLES = {
     "box": {"size": [9.0, 9.0, 9.0], "boundary": ["periodic", "wall", "periodic"]},
     "molecule": [{"kind": "chain", "beads": 105, "count": 2}, {"kind": "chain", "beads": 9, "count": 5}],
-    "propagator": {"stretches": True},
+    "propagator": {"stretches": 100},
     "contact": {"restitution": 0.95},
     "run": {"end_time": END, "sectors": "auto"},
     "output": {"events": True, "frame_every": 0.25, "report_every": 0.25, "checkpoint_every": 0.5},
@@ -113,7 +113,7 @@ def test_a_checkpoint_says_where_all_beads_are_at_its_time(whole):
 def test_another_run_starts_from_its_beads(whole, tmp_path):
     folder, path = whole
     found = newest(folder)
-    for stretches in ("true", "false"):
+    for stretches in ("100", "0"):
         settings = ('initial.method="file"', f'initial.file="{found}"', f"propagator.stretches={stretches}")
         other = run_here(path, tmp_path / stretches, until=0.1, settings=settings)
         with open_trajectory(other / "trajectory.h5") as after, open_trajectory(folder / "trajectory.h5") as before:
@@ -121,24 +121,14 @@ def test_another_run_starts_from_its_beads(whole, tmp_path):
         np.testing.assert_allclose(*places, rtol=0, atol=1e-10)
 
 
-STEPS = {"name": "variational", "step": 0.1}
-
-
-@pytest.mark.parametrize("own", [{"name": "variational", "step": 0.1, "collision": "exact"}, {"name": "collocation"}])
-def test_molecules_beside_them_follow_the_exact_law(tmp_path, own):
-    other = {"kind": "chain", "beads": 3, "count": 1, "propagator": STEPS | own}
-    tables = TABLES | {"molecule": [*TABLES["molecule"], other]}
-    assert load_config(write_input(tmp_path / "in.toml", tables)).propagator.stretches
-
-
 @pytest.mark.parametrize(
     "setting, word",
     [
-        ({"propagator": {"stretches": True, "name": "collocation", "step": 0.1}}, "propagator.stretches"),
-        ({"propagator": {"stretches": 1}}, "propagator.stretches"),
+        ({"propagator": {"stretches": 100, "name": "collocation", "step": 0.1}}, "propagator.stretches"),
+        ({"propagator": {"stretches": True}}, 'propagator.stretches: True is not a whole number or "auto"'),
         (
-            {"molecule": [*TABLES["molecule"], {"kind": "chain", "beads": 3, "count": 1, "propagator": STEPS}]},
-            r'propagator.stretches: works only with molecule\[\d\].propagator.collision = "exact"',
+            {"propagator": {"stretches": 100}, "run": {"end_time": 1.0, "engine": "steps"}, "steps": {"step": 0.01}},
+            'means nothing for run.engine "steps"',
         ),
     ],
 )
@@ -149,7 +139,9 @@ def test_what_does_not_go_with_them_is_said(tmp_path, setting, word):
 
 
 def test_only_files_of_divided_chains_have_a_table_of_parts(whole, tmp_path):
-    path = write_input(tmp_path / "in.toml", TABLES | {"propagator": {}, "run": {"end_time": 0.1, "sectors": "auto"}})
+    path = write_input(
+        tmp_path / "in.toml", TABLES | {"propagator": {"stretches": 0}, "run": {"end_time": 0.1, "sectors": "auto"}}
+    )
     with h5py.File(newest(run_here(path, tmp_path / "a"))) as file:
         assert "parts" not in file["state"]
     with h5py.File(newest(whole[0])) as file:
@@ -209,7 +201,7 @@ def test_a_file_without_parts_is_refused(whole, tmp_path, columns):
 
 def test_parts_of_whole_chains_are_refused(whole, tmp_path):
     def change(file):
-        text = file["physics"][()].tobytes().replace(b'"stretches": true', b'"stretches": false')
+        text = file["physics"][()].tobytes().replace(b'"stretches": 100', b'"stretches": 0')
         del file["physics"]
         file["physics"] = np.frombuffer(text, np.uint8)
 

@@ -86,7 +86,7 @@ def part(folder, number):
 
 
 def flip(path, at=None, bit=2):
-    """Change one bit of a file, in its middle unless told where."""
+    """Change one bit of a file, in its middle unless a place is given."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2 if at is None else at] ^= 1 << bit
     path.write_bytes(data)
@@ -238,7 +238,7 @@ def test_two_beads_in_one_place(tmp_path, finished, here, there):
     state = found.system.state
     for array in (state.position, state.velocity, state.image, state.ticks, state.remainder):
         array[here] = array[there]
-    counters = found.counters | {"energy": None}  # which would tell, too
+    counters = found.counters | {"energy": None}  # which would show it, too
     write_checkpoint(tmp_path / "lone.h5", None, found.system, found.time, counters, found.config_toml)
     with pytest.raises(DataError, match="its state is impossible: at t 2.8 beads"):
         resume(tmp_path / "lone.h5", output=tmp_path / "a", until=4.0)
@@ -272,7 +272,7 @@ def test_check_looks_at_every_file_of_a_run(tmp_path, finished, cut, capsys):
 
 
 def test_a_damaged_file_of_which_nothing_is_needed_is_made_anew(tmp_path, cut, whole):
-    """All rows are in the parts: a file that a kill left, or that came from elsewhere, is in nobody's way."""
+    """All rows are in the parts: a file that a kill left, or that came from elsewhere, does no harm."""
     folder = copy_of(cut, tmp_path)
     for name in EVERY:
         (folder / f"{name}.h5").write_bytes(b"junk")

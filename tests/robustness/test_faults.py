@@ -51,7 +51,7 @@ def meddled_with(place, meddle, number):
 
 
 def goes_on(place):
-    """Whether a run that is continued ends like one that nobody meddled with."""
+    """Whether a run that is continued ends like one that was left alone."""
     end = checkpoint_times(place / "out")[0] + 0.75
     resume_here(place / "out", until=end)
     run_here(place / "in.toml", place / "whole", until=end)

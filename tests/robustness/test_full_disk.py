@@ -1,4 +1,4 @@
-"""Files that find no room anywhere on their way: an error that says so each time, and a process that ends as it should.
+"""Files that find no space on their way: an error that says so each time, and a process that ends as it has to.
 
 A limit of the size of files stands in for a full disk: it fails the same writes.
 """
@@ -71,7 +71,7 @@ print("done")
 """
 
 
-def test_no_room_for_a_checkpoint_a_part_or_the_joined_files(tmp_path):
+def test_no_space_for_a_checkpoint_a_part_or_the_joined_files(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     done = run_python(["program.py"], tmp_path, PYTHONPATH=str(ROOT))
     assert done.returncode == 0 and done.stdout == "done\n", done.stderr[-2000:]

@@ -35,7 +35,7 @@ MEDDLED = 2.5
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The run that nobody meddled with."""
+    """The run that was left alone."""
     return run(tmp_path_factory.mktemp("lost") / "whole")
 
 
@@ -126,9 +126,9 @@ def test_lost_while_it_runs(tmp_path, whole, loss, monkeypatch, caplog, capsys):
     assert checkpoint_times(folder) == [2.0, 1.0, 0.0]  # the next would have counted on what is gone
     assert not any((folder / f"{name}.h5").exists() for name in EVERY)
     assert main(["check", str(folder)]) == (0 if loss == "what is being written" else 65)
-    told = capsys.readouterr().err
+    complaint = capsys.readouterr().err
     if isinstance(leads_on, float) and loss != "what is being written":
-        assert told.rstrip().endswith(f"the run can go on from {folder}/checkpoints/ckpt-{leads_on:022.12f}.h5")
+        assert complaint.rstrip().endswith(f"the run can go on from {folder}/checkpoints/ckpt-{leads_on:022.12f}.h5")
     caplog.set_level(logging.INFO)
     if leads_on == "in the way":
         with pytest.raises(DataError, match="parts.* (creating the folder|removing) failed"):

@@ -106,7 +106,7 @@ def test_an_older_checkpoint_cuts_the_files_back(tmp_path, whole):
 
 
 def test_an_older_checkpoint_of_a_run_cut_off_before_its_files_were_made(tmp_path, whole, monkeypatch):
-    """Parts that it does not count are in nobody's way, be the new run's fewer."""
+    """Parts that it does not count do no harm, be the new run's fewer."""
 
     def cut_off(recorder, provenance):
         raise KeyboardInterrupt
@@ -332,7 +332,7 @@ def test_a_full_disk_gives_one_message_and_the_run_can_go_on(tmp_path, most):
     assert same(tmp_path / "a", tmp_path / "b")
 
 
-def test_a_lock_file_that_says_nothing_of_use_is_in_nobodys_way(tmp_path, whole):
+def test_a_lock_file_that_says_nothing_of_use_is_in_no_ones_way(tmp_path, whole):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "run.lock").write_bytes(bytes(range(256)))
     assert same(run(tmp_path / "a"), whole)
@@ -364,7 +364,7 @@ def test_an_input_in_the_output_folder_is_kept(tmp_path, capsys):
 
 
 def test_two_runs_in_one_folder(tmp_path, caplog):
-    """The second is refused while the first lives, even stopped; a killed one's lock is in nobody's way."""
+    """The second is refused while the first lives, even stopped; a killed one's lock does no harm."""
     endless = tables(run={"end_time": 1e5})
     write_input(tmp_path / "in.toml", endless)
     first = start(["run", "in.toml", "--output", "a"], tmp_path)

@@ -1,4 +1,4 @@
-"""Files of Python that data name: run only where nobody else could have written them, and never for a start."""
+"""Files of Python that data name: run only where no other user could have written them, and never for a start."""
 
 import hashlib
 import os
@@ -293,7 +293,7 @@ def test_an_interrupt_while_a_file_runs_is_one(tmp_path):
     assert "running" in line and process.returncode == 130 and "interrupted" in said
 
 
-def test_python_programs_are_told_the_same(tmp_path):
+def test_python_programs_get_the_same_message(tmp_path):
     law = write(tmp_path)
     law.chmod(0o666)
     with pytest.raises(CodeError, match="trust_code=True"):
@@ -301,7 +301,7 @@ def test_python_programs_are_told_the_same(tmp_path):
     assert marks(tmp_path) == 0 and Simulation(tmp_path / "in.toml", trust_code=True).run(0.01) == 0.01
 
 
-def test_systems_of_arrays_are_told_the_same(tmp_path):
+def test_systems_of_arrays_get_the_same_message(tmp_path):
     law = write(tmp_path)
     law.chmod(0o666)
     sections = {"run": {"engine": "steps"}, "steps": {"step": 0.01}}

@@ -80,7 +80,7 @@ def setting(where, value):
     return lambda rows: rows.__setitem__(where, value)
 
 
-def nobody(rows):
+def no_others(rows):
     rows[:] = 0
 
 
@@ -105,18 +105,18 @@ def far(rows):
 
 TABLES = {
     "draws long ago": ("next_draw", lambda rows: rows.__imul__(0.5), "next_draw"),
-    "no draws yet": ("next_draw", nobody, "next_draw"),
+    "no draws yet": ("next_draw", no_others, "next_draw"),
     "draws at the first tick": ("next_draw", setting((slice(None), 0), 1.0), "next_draw"),
     "a draw in an hour": ("next_draw", setting((FREE, 0), 2.0**40), "next_draw: of bead 7"),
     "half a tick": ("next_draw", lambda rows: rows.__iadd__([0.5, 0.0]), "next_draw: of bead 0 is no ticks"),
     "a fixed bead that spins": ("angular_velocity", setting(FIXED, 1.0), "angular_velocity: of bead 0"),
-    "beside itself": ("inside", itself, "inside: of bead 7 names itself"),
+    "next to itself": ("inside", itself, "inside: of bead 7 names itself"),
     "named by one": ("inside", one_sided, "inside: a bead names another"),
     "turned later": ("turned", setting((FREE, 0), 2.0**30), "turned: of bead 7 is after"),
     "a long quaternion": ("orientation", setting(FREE, 0.9), "orientation: of bead 7 is no unit"),
 }
 PLACES = {
-    "nobody within a step": ("inside", nobody, "state/inside: of bead"),
+    "none within a step": ("inside", no_others, "state/inside: of bead"),
     "far within a step": ("inside", far, "state/inside: of bead"),
     "a bead that spins": ("angular_velocity", setting(FREE, 1e15), "the energy is .* at first"),
     "a bead that flies": ("velocity", setting(FREE, 1e3), "its state is impossible: at t 1 "),
@@ -181,7 +181,7 @@ def test_impulses_that_are_kept(grains, tmp_path, change):
     refused(spoil(grains, tmp_path / "c.h5", table("impulses", change)), "impulses: of bead", tmp_path)
 
 
-@pytest.mark.parametrize("case", ["nobody within a step", "no draws yet"])
+@pytest.mark.parametrize("case", ["none within a step", "no draws yet"])
 def test_on_two_ranks_by_the_command(whole, tmp_path, case):
     name, change, words = (TABLES | PLACES)[case]
     spoil(whole, tmp_path / "c.h5", table(name, change))
@@ -190,7 +190,7 @@ def test_on_two_ranks_by_the_command(whole, tmp_path, case):
     assert done.returncode == 65 and words in message and "c.h5" in message and "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("case", ["the checkpoint", "nobody within a step", "far within a step"])
+@pytest.mark.parametrize("case", ["the checkpoint", "none within a step", "far within a step"])
 def test_inputs_that_start_from_it(whole, tmp_path, capsys, case):
     """Of a checkpoint beads are taken where they are at its time: one that is wrong is refused by check, too."""
     name, change, words = PLACES.get(case, ("inside", lambda rows: None, ""))

@@ -121,6 +121,27 @@ def sides(rng, system):
     return with_extended(system, walls=walls, seed=int(rng.integers(1000))) if walls else system
 
 
+def slides(rng, system):
+    """Let the walls that there are oscillate, and move along themselves."""
+    walls = []
+    for wall in system.physics.extended.table().get("walls", []):
+        across = [not (wall["shape"] or name == wall["side"][0]) or name == wall["axis"] for name in "xyz"]
+        more = {"sliding": (rng.normal(size=3) * across).tolist()} if rng.random() < 0.7 else {}
+        if rng.random() < 0.6:
+            more |= {"amplitude": float(rng.uniform(-0.05, 0.05)), "period": float(rng.uniform(0.2, 3.0))}
+            more |= {"shaking": (0.3 * rng.normal(size=3) * across).tolist()}
+        walls.append(wall | more)
+    return with_extended(system, walls=walls) if walls else system
+
+
+def surface_of(wall, normal, time):
+    """Return the velocity (3,) of a wall's surface, of its table, where its normal is this, at a time."""
+    angular = 2.0 * np.pi / wall.get("period", np.inf)
+    beat = angular * np.cos(angular * time)
+    along = np.array(wall.get("sliding", [0.0] * 3)) + beat * np.array(wall.get("shaking", [0.0] * 3))
+    return (wall.get("velocity", 0.0) + beat * wall.get("amplitude", 0.0)) * normal + along
+
+
 def shapes(rng, system):
     """Put all into a sphere or a cylinder that just encloses it, open across; it may move, or be thermal (`sides`)."""
     axis = str(rng.choice(["", "x", "y", "z"]))

@@ -8,7 +8,7 @@ from hpcchain.contact import separation, sides
 from hpcchain.contact.laws import joint
 from hpcchain.contact.laws.contact import HARD
 from hpcchain.contact.pair import Pair, curved_contact
-from hpcchain.contact.wall import wall_contact
+from hpcchain.contact.wall import at_rest, wall_contact
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout.arrays import (
     CONTACT_NORMAL,
@@ -113,10 +113,10 @@ def make_system(
 
 def plain_sector(system, shell=0.2, cell=0.0, capacity=256):
     """Return the sector of a system in global bead order, and the list capacities it was given."""
-    room = np.broadcast_to(np.int64(capacity), system.topology.beads).copy()
-    sector = build_sector(MoleculeClasses(system), system, shell, cell, np.arange(system.topology.molecules), room, 64)[
-        0
-    ]
+    entries = np.broadcast_to(np.int64(capacity), system.topology.beads).copy()
+    sector = build_sector(
+        MoleculeClasses(system), system, shell, cell, np.arange(system.topology.molecules), entries, 64
+    )[0]
     return sector._replace(**cell_arrays(sector.cells, system.topology.beads, 16))
 
 
@@ -133,9 +133,9 @@ class Bench:
     def __init__(self, *molecules, stale=None, diameter=1.0, rods=()):
         self.s = plain_sector(make_system(molecules, diameter=diameter, rods=rods))
         self.molecules = molecules
-        rooms = self.s.mol[:, MOL_WORKSPACE]
-        self.offset = MARGIN + np.cumsum(rooms) - rooms
-        self.work = np.zeros(int(rooms.sum()) + MARGIN)
+        workspaces = self.s.mol[:, MOL_WORKSPACE]
+        self.offset = MARGIN + np.cumsum(workspaces) - workspaces
+        self.work = np.zeros(int(workspaces.sum()) + MARGIN)
         if stale is not None:
             self.work[:] = np.random.default_rng(stale).normal(size=len(self.work)) * 10
         self.load()
@@ -307,7 +307,7 @@ class Paths:
         """Call `wall_contact` with the acceleration bound of the whole span."""
         bend = self.bend(i, t + limit)
         pair = Pair(i, -1 - axis, t, 0.0, wall, float(side), 0.0, radius, growth, bend, limit, just_hit)
-        return wall_contact(self.mol, self.starts, self.segment, self.series, pair, axis, limit)
+        return wall_contact(self.mol, self.starts, self.segment, self.series, pair, at_rest(), axis, limit)
 
 
 def partners_of(s):
@@ -336,7 +336,7 @@ def search_one(s, i):
 
 def first_look(s, i):
     """Return the beads of bead i's list that it is not too far from to meet."""
-    return s.found[: broad_phase.within_reach(s, i, 0.0, 0)].tolist()
+    return s.found[: broad_phase.within_sweep(s, i, 0.0, 0)].tolist()
 
 
 def first_look_at_single(s, i):

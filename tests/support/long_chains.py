@@ -37,9 +37,9 @@ def crowd(seed, lengths=(130, 101, 30), singles=40, boundary=(PERIODIC,) * 3, **
     return make_system(molecules, (SIDE,) * 3, boundary, (0.0,) * 3, diameter=0.9, **settings)
 
 
-def in_parts(system):
-    """Return a System the same but that its long chains are divided."""
-    return replace(system, physics=replace(system.physics, options=Options(stretches=True)))
+def in_parts(system, beads=100):
+    """Return a System the same but that its chains of so many beads and more are divided."""
+    return replace(system, physics=replace(system.physics, options=Options(stretches=beads)))
 
 
 def line(n, hit, mass=None, velocity=(0.0, 0.0, 0.0), bend=0.0, seed=0):

@@ -132,16 +132,16 @@ def test_unit_tests_mirror_the_package():
     assert tested == folders - {Path("papers"), Path("papers/experiments")}
 
 
-def test_unit_tests_stand_beside_what_they_test():
+def test_unit_tests_stand_with_what_they_test():
     """A file is named for a module of its folder, perhaps with more behind it, or imports from the folder."""
     tests = Path(__file__).parent
     paths = [path for path in sorted(tests.rglob("test_*.py")) if (PACKAGE / path.relative_to(tests)).parent.is_dir()]
     paths = [path for path in paths if path.parent != tests]
     assert len(paths) > 80
-    assert [str(path) for path in paths if not is_beside(path, path.parent.relative_to(tests))] == []
+    assert [str(path) for path in paths if not stands_with(path, path.parent.relative_to(tests))] == []
 
 
-def is_beside(path, folder):
+def stands_with(path, folder):
     """Whether a file of tests has to do with a folder of the package, by its name or what it imports."""
     modules = {module.stem for module in (PACKAGE / folder).glob("*.py")}
     name = path.stem.removeprefix("test_")
@@ -167,7 +167,7 @@ def test_tests_of_another_folder_are_found(tmp_path):
     ):
         path = tmp_path / f"{name}.py"
         path.write_text(text, encoding="utf-8")
-        assert is_beside(path, Path("contact")) is expected, (name, text)
+        assert stands_with(path, Path("contact")) is expected, (name, text)
 
 
 def test_every_folder_says_what_is_in_it():

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from hpcchain.api import build, run
+from hpcchain.api import build, run, run_many
 from hpcchain.cli.main import build_parser
 from hpcchain.config import load_config
 from hpcchain.model.starts.start import build_system
@@ -41,11 +41,12 @@ def completed(block):
 
 @pytest.fixture(scope="module")
 def small_run(tmp_path_factory):
-    """Return a folder with the manual's first run, shortened, in its folder `out`."""
+    """Return a folder with the manual's first run, shortened, in its folder `out`, and two of its seeds in `melt`."""
     folder = tmp_path_factory.mktemp("manual")
     (first,) = blocks(FIRST_RUN, "toml")
     (folder / "first.toml").write_text(first, encoding="utf-8")
     run(folder / "first.toml", output=folder / "out", until=1.0, comm=Single())
+    run_many(folder / "first.toml", ["initial.seed=1:2"], output=folder / "melt", until=0.2)
     return folder
 
 

@@ -1,1 +1,1 @@
-"""The states that tools/validate_physics runs, what it reads from them, and the theory beside it."""
+"""The states that tools/validate_physics runs, what it reads from them, and the theory next to it."""

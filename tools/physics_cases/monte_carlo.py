@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 SHELL, SHELLS = 0.01, 8
-ROOM = 12
+CAPACITY = 12
 """Beads that a cell can have; one of edge 1 to 2 has fewer."""
 BLOCKS = 20
 STATES = {
@@ -82,7 +82,7 @@ def is_free(y, without, bonded, other, x, side, cells, count, items):
 
 @njit(cache=False)
 def weight(x, first, head, beads):
-    """Return det of a chain's bonds' metric: 2 on the diagonal, less cosines beside it."""
+    """Return det of a chain's bonds' metric: 2 on the diagonal, less cosines next to it."""
     product, last = 1.0, 0.0
     for k in range(beads - 1):
         a = first + (head + k) % beads
@@ -200,7 +200,7 @@ def virial(x, beads, molecules, side, cells, count, items, found):
 
 @njit(cache=False)
 def sweeps(number, x, head, beads, molecules, side, cells, count, items, found):
-    """Carry out sweeps of one attempt a bead, and count near contacts after each, if `found` has room."""
+    """Carry out sweeps of one attempt a bead, and count near contacts after each, if `found` can take them."""
     for _ in range(number):
         for _ in range(beads * molecules):
             attempt(x, head, beads, molecules, side, cells, count, items)
@@ -228,7 +228,7 @@ def start(beads, molecules, fraction):
 def compressibility(beads, molecules, fraction, number, seed=1):
     """Return Z = P V / (N k T) and its standard error, over blocks of the sweeps."""
     x, side, cells = start(beads, molecules, fraction)
-    count, items = np.zeros(cells**3, np.int64), np.zeros((cells**3, ROOM), np.int64)
+    count, items = np.zeros(cells**3, np.int64), np.zeros((cells**3, CAPACITY), np.int64)
     for bead, place in enumerate(x):
         cell = cell_of(place, side, cells)
         items[cell, count[cell]] = bead

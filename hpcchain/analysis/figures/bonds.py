@@ -72,9 +72,9 @@ class BondCorrelation:
         lengths, doubts = sums.estimate(
             lambda x: np.array([x[count] * persistence(x[:count]), x[count + 1] / (count * x[count]), x[count]])
         )
-        told = zip(("persistence_length", "kuhn_length", "bond_length"), lengths, doubts, strict=True)
+        measured = zip(("persistence_length", "kuhn_length", "bond_length"), lengths, doubts, strict=True)
         curve = Curve("bond_correlation", name, "", "bonds", "", np.arange(float(count)), value, error)
-        return [*(Value(figure, name, float(v), float(e), LENGTH) for figure, v, e in told), curve]
+        return [*(Value(figure, name, float(v), float(e), LENGTH) for figure, v, e in measured), curve]
 
 
 class InternalDistances:

@@ -87,10 +87,10 @@ class Displacement:
         value, error, reason = np.full(2, np.nan), np.full(2, np.nan), "more frames are needed"
         for window in chosen or windows(lag, LAST / WIDE * lag[-1])[:1]:
             fit, doubt = sums.estimate(lambda x, at=window: diffusion(lag[at], rows(x, 4)[2][at]))
-            told = not_diffusive(fit, doubt, lag[window])
-            if not told or not doubt[1] > SURE or np.isnan(value[1]):
-                value, error, reason = fit[:2], doubt[:2], told
-            if not told:
+            objection = not_diffusive(fit, doubt, lag[window])
+            if not objection or not doubt[1] > SURE or np.isnan(value[1]):
+                value, error, reason = fit[:2], doubt[:2], objection
+            if not objection:
                 break
         why = why or reason
         if why:

@@ -115,13 +115,13 @@ class Profile:
         if self.along.shape in FLAT:
             low, width = float(self.origin[axes[0]]), float(self.box[axes[0]])
             return (0.0, 0.5 * width) if self.along.shape in FROM_WALLS else (low, low + width)
-        room = np.minimum(self.middle - self.origin, self.origin + self.box - self.middle)
-        room = np.where(self.periodic, 0.5 * self.box, room)[axes]
-        limit = float(np.min(room[~is_open[axes]], initial=np.inf))
+        space = np.minimum(self.middle - self.origin, self.origin + self.box - self.middle)
+        space = np.where(self.periodic, 0.5 * self.box, space)[axes]
+        limit = float(np.min(space[~is_open[axes]], initial=np.inf))
         reach = limit if np.isfinite(limit) else 0.5 * float(self.box[axes].min())
         reach = reach if self.along.reach is None else self.along.reach
         if not 0.0 < reach <= limit * (1.0 + 1e-12):
-            raise UsageError(f"a profile to the distance {reach:g}: the box has room for {limit:g} about its center")
+            raise UsageError(f"a profile to the distance {reach:g}: the box has space for {limit:g} about its center")
         return 0.0, reach
 
     def _volumes(self) -> np.ndarray:

@@ -65,7 +65,7 @@ def nearest(sites: NDArray[np.float64]) -> tuple[int, int, float]:
 
 
 def check_fits(kind: MoleculeSection, where: str, box: BoxSection) -> None:
-    """Check that a body finds room between walls, as far as its two ends tell."""
+    """Check that a body fits between walls, as far as its two ends say."""
     radius = 0.5 * np.broadcast_to(kind.diameter, kind.beads)
     sites = required(kind.sites)
     for i, j in combinations(range(min(kind.beads, MOST_FILLED)), 2):

@@ -49,7 +49,7 @@ class Capability:
         Takes a Config and one of its MoleculeSections; whether the input asks for it for that kind.
     works : dict of str -> tuple of str
         Propagator -> kinds of molecules with which it works.
-    beside : dict of str -> tuple of str, optional
+    other_kinds : dict of str -> tuple of str, optional
         The same of kinds for which it is not asked, but which are there with one for which it is; None: all.
     exact_law : bool
         Whether propagators that have laws of contacts of their own must have the exact one.
@@ -58,13 +58,13 @@ class Capability:
     key: str
     used: Callable[[Config, MoleculeSection], bool]
     works: Works
-    beside: Works | None = None
+    other_kinds: Works | None = None
     exact_law: bool = False
 
 
 def has_wall(key: str) -> Callable[[Config, MoleculeSection], bool]:
     """Return a test whether some wall of an input has a key that is not 0 or left out."""
-    return lambda config, _: any(bool(getattr(wall, key)) for wall in config.walls)
+    return lambda config, _: any(getattr(wall, key) not in (None, 0.0, (0.0,) * 3) for wall in config.walls)
 
 
 CAPABILITIES = (
@@ -94,6 +94,7 @@ CAPABILITIES = (
         exact_law=True,
     ),
     Capability("wall.velocity", has_wall("velocity"), EXACT),
+    Capability("wall.oscillation", has_wall("oscillation"), EXACT),
     Capability("wall.temperature", has_wall("temperature"), EXACT),
     Capability("wall.shape", has_wall("shape"), EXACT),
     Capability(
@@ -115,7 +116,7 @@ CAPABILITIES = (
         "molecule.distance_limits",
         lambda _, kind: bool(kind.distance_limits),
         {"taylor": ("chain", "ring", "star", "graph")},
-        beside=EXACT,
+        other_kinds=EXACT,
     ),
 )
 """A new capability adds its row here, and an input that asks for it in tests/physics/test_capabilities.py."""
@@ -134,7 +135,7 @@ def check_capabilities(config: Config) -> None:
         if not any(asking):
             continue
         for index, (kind, asks) in enumerate(zip(config.molecules, asking, strict=True)):
-            works = one.works if asks else one.beside
+            works = one.works if asks else one.other_kinds
             if works is not None:
                 check_cell(config, kind, f"molecule[{index}]", one.key, works)
         if one.exact_law:

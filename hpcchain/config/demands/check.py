@@ -16,14 +16,14 @@ from hpcchain.config.demands.bodies import (
     check_own_of_sphere,
     overlap_in_body,
 )
-from hpcchain.config.demands.capabilities import check_law
-from hpcchain.config.demands.contacts import check_contact
+from hpcchain.config.demands.contacts import along, check_contact, inwards
 from hpcchain.config.demands.graph import check_apart, check_graph
 from hpcchain.config.demands.potentials import check_acting, check_limits, check_step_potentials
 from hpcchain.config.demands.stepping import check_stable, check_stepping
 from hpcchain.config.demands.units import check_units, thermal_square
 from hpcchain.config.keys.key import MOST_BEADS, required
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
+from hpcchain.config.sizes import in_tables
 from hpcchain.errors import ConfigError
 from hpcchain.model.physics.constants import WallConstants
 from hpcchain.model.physics.walls import NOT_GIVEN, volume_within
@@ -63,6 +63,14 @@ def check(config: Config) -> None:
     config : Config
         A complete input.
     """
+    try:
+        check_all(config)
+    except Wrong as wrong:
+        raise Wrong(in_tables(str(wrong), config.molecules)) from None
+
+
+def check_all(config: Config) -> None:
+    """Do what `check` does, with kinds as they are numbered in the Config."""
     check_method(config)
     check_stepping(config)
     check_contact(config)
@@ -231,7 +239,8 @@ def brings_energy(config: Config) -> str | None:
     """Return the key of what brings in energy from outside, which a run counts, None where nothing does."""
     given = {"thermostat": config.thermostat is not None}
     given |= {f"wall[{k}].temperature": one.temperature is not None for k, one in enumerate(config.walls)}
-    given |= {f"wall[{k}].velocity": one.velocity != 0.0 for k, one in enumerate(config.walls)}
+    given |= {f"wall[{k}].velocity": bool(np.any(one.velocity)) for k, one in enumerate(config.walls)}
+    given |= {f"wall[{k}].oscillation": one.oscillation is not None for k, one in enumerate(config.walls)}
     given |= {f"molecule[{k}].fixed_velocity": bool(one.fixed_velocity) for k, one in enumerate(config.molecules)}
     return next((key for key, there in given.items() if there), None)
 
@@ -337,10 +346,14 @@ def walls_of(config: Config) -> tuple[WallConstants, ...]:
             wall.center,
             wall.radius,
             wall.axis,
-            wall.velocity,
+            inwards(wall, wall.velocity),
             wall.temperature or 0.0,
             own_restitution(config, wall),
             own_tangential(config, wall),
+            sliding=along(wall, wall.velocity),
+            amplitude=inwards(wall, wall.amplitude) or None,
+            shaking=along(wall, wall.amplitude),
+            period=None if wall.oscillation is None else wall.oscillation.period,
         )
         for wall in config.walls
     )
@@ -444,7 +457,7 @@ def apart_on_rod(kind: MoleculeSection) -> list[float]:
 
 
 def check_stretches(config: Config) -> None:
-    """Raise Wrong, with key and reason, where stretches do not go with what else the input asks for.
+    """Raise Wrong, with key and reason, where an input asks for stretches and its engine has none.
 
     Parameters
     ----------
@@ -452,9 +465,8 @@ def check_stretches(config: Config) -> None:
         Sound but for that.
     """
     own = [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules) if kind.propagator]
-    asking = [where for where, one in [("propagator", config.propagator), *own] if one.stretches]
+    asking = [where for where, one in [("propagator", config.propagator), *own] if one.stretches not in ("auto", 0)]
     if not asking:
         return
     if config.run.engine != "events":
         raise Wrong(f'{asking[0]}.stretches: means nothing for run.engine "{config.run.engine}"; remove it')
-    check_law(config, f"{asking[0]}.stretches")

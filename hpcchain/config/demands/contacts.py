@@ -148,6 +148,7 @@ def check_walls(config: Config) -> None:
             taken[one.side] = index
         else:
             check_shape(config, one, where)
+        check_motion(config, one, where)
     check_apart(config, config.run.end_time)
     if config.initial.method == "grow" and config.molecules:
         check_meeting(config)
@@ -222,21 +223,89 @@ def check_shape(config: Config, one: WallSection, where: str) -> None:
         raise Wrong(f"{where}.radius: {radius:g} leaves the largest bead, of diameter {largest:g}, no room to move")
 
 
+def inwards(one: WallSection, vector: float | tuple[float, ...]) -> float:
+    """Return the part along a wall's normal, positive into the box, of its velocity or amplitude in the input."""
+    if not isinstance(vector, tuple):
+        return vector
+    if one.side is None:
+        return 0.0
+    part = vector[AXES.index(one.side[0])]
+    return part if one.side.endswith("-") else 0.0 - part
+
+
+def along(one: WallSection, vector: float | tuple[float, ...]) -> tuple[float, ...] | None:
+    """Return the part along the wall itself of the same, None where it is 0."""
+    if not isinstance(vector, tuple):
+        return None
+    part = tuple(0.0 if one.side and name == one.side[0] else each for name, each in zip(AXES, vector, strict=True))
+    return part if any(part) else None
+
+
+def check_motion(config: Config, one: WallSection, where: str) -> None:
+    """Check that a wall moves in ways that it can, and that what it does along itself is felt."""
+    for key, vector in ((f"{where}.velocity", one.velocity), (f"{where}.oscillation: amplitude", one.amplitude)):
+        if one.shape == "sphere" and isinstance(vector, tuple):
+            raise Wrong(f"{key}: a sphere does not move along itself; give a number, how fast its radius shrinks")
+        if one.axis and isinstance(vector, tuple) and any(vector[axis] for axis in range(3) if AXES[axis] != one.axis):
+            raise Wrong(
+                f"{key}: a cylinder moves along its axis {one.axis}, or, by a number, towards it; set the other "
+                "entries to 0"
+            )
+        if along(one, vector) and not rubs(config, one):
+            needs = "contact.friction" if config.steps else "a temperature or a tangential_restitution other than 1"
+            raise Wrong(
+                f"{key}: the wall moves along itself, but is smooth, so that no bead feels it; give {needs}, or "
+                "remove what is not along its normal"
+            )
+    if one.oscillation is not None and config.steps is not None:
+        raise Wrong(
+            f'{where}.oscillation: run.engine "steps" has no walls that oscillate; give it a velocity, or set '
+            'run.engine = "events"'
+        )
+
+
+def rubs(config: Config, one: WallSection) -> bool:
+    """Whether what a wall does along itself changes the motion of beads that touch it."""
+    if config.steps is not None:
+        return config.contact.rubs
+    own = [one.tangential_restitution]
+    if own == [None]:
+        own = [pair.tangential_restitution for pair in config.contact.pairs if one.side in pair.types]
+        own = [*own, config.contact.tangential_restitution]
+    return one.temperature is not None or any(each not in (None, 1.0) for each in own)
+
+
 def check_apart(config: Config, end: float) -> None:
     """Check that walls that move leave beads room up to the end of a run [time]."""
     largest = largest_diameter(config)
     for axis, name in enumerate(AXES):
-        sides = [(i, one) for i, one in enumerate(config.walls) if one.side in (f"{name}-", f"{name}+")]
-        rate = sum(one.velocity for _, one in sides)
-        if rate > 0.0 and config.box.size[axis] - rate * end <= largest:
-            fastest = max(sides, key=lambda side: side[1].velocity)[0]
-            raise Wrong(
-                f"wall[{fastest}].velocity: the walls of axis {name} leave the largest bead no room from time "
-                f"{(config.box.size[axis] - largest) / rate:.6g} on; end the run before, or move them more slowly"
-            )
+        sides = {i: one for i, one in enumerate(config.walls) if one.side in (f"{name}-", f"{name}+")}
+        check_room(sides, config.box.size[axis] - largest, f"the walls of axis {name} leave", end)
     for index, one in enumerate(config.walls):
-        if one.radius is not None and one.velocity > 0.0 and one.radius - one.velocity * end <= 0.5 * largest:
-            raise Wrong(
-                f"wall[{index}].velocity: the {one.shape} leaves the largest bead no room from time "
-                f"{(one.radius - 0.5 * largest) / one.velocity:.6g} on; end the run before, or move it more slowly"
-            )
+        if one.radius is not None:
+            check_room({index: one}, one.radius - 0.5 * largest, f"the {one.shape} leaves", end)
+
+
+def check_room(walls: dict[int, WallSection], room: float, what: str, end: float) -> None:
+    """Check that walls, by their numbers, which move towards one another, leave some of the room between them.
+
+    Those of one period oscillate in step; of others the amplitudes count whole.
+    """
+    if not walls:
+        return
+    rates = {index: inwards(one, one.velocity) for index, one in walls.items()}
+    swings = [(one.oscillation.period, inwards(one, one.amplitude)) for one in walls.values() if one.oscillation]
+    together = len({period for period, _ in swings}) == 1
+    swing = abs(sum(each for _, each in swings)) if together else sum(abs(each) for _, each in swings)
+    key = max(walls, key=lambda index: rates[index])
+    if swing > 0.0 and room <= swing:
+        raise Wrong(
+            f"wall[{key}].oscillation: {what} the largest bead no room, as {room:g} is no more than the amplitude "
+            f"{swing:g}; make it smaller"
+        )
+    rate = sum(rates.values())
+    if rate > 0.0 and room - swing - rate * end <= 0.0:
+        raise Wrong(
+            f"wall[{key}].velocity: {what} the largest bead no room from time {(room - swing) / rate:.6g} on; end the "
+            "run before, or move slower"
+        )

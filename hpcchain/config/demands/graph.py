@@ -129,7 +129,7 @@ def never_apart(kind: MoleculeSection | SimpleNamespace) -> tuple[tuple[int, int
     if kind.beads < 3 or kind.is_line or kind.is_body or not kind.self_contact or kind.bond_count == 0:
         return None
     if (kind.exclude + 1) * np.min(kind.bond_length) > np.max(kind.diameter) * (1.0 + 1e-6):
-        return None  # told without a look at each bond: molecules may be endless
+        return None  # known without a look at each bond: molecules may be endless
     bonds = kind.bond_table
     n = kind.beads
     diameter, length = np.broadcast_to(kind.diameter, n), np.broadcast_to(kind.bond_length, len(bonds))

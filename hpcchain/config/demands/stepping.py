@@ -268,8 +268,8 @@ def curvature(
 ) -> float:
     """Return a potential's second derivative where beads come to [mass / time^2].
 
-    That is its minimum, or where it ends if that is nearer, at a smaller distance `apart` if a start is `grown` with
-    it, at a larger one if there are two `hard` cores so far apart; or where it is higher by an energy `heat`.
+    That is its minimum, or where it ends if that is nearer. It is a smaller distance `apart` if a start is `grown` with
+    it, and a larger one if there are two `hard` cores so far apart; or where it is higher by an energy `heat`.
     """
     stiffness = one.stiffness or 0.0
     if one.name == "fene" and heat > 0.0:

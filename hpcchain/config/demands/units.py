@@ -1,9 +1,9 @@
 """Whether the values of keys with units are such as runs have been tried with, seen in the system's own units.
 
 Most lengths, masses and times have the range of their value (`Tried` in `hpcchain.config.keys.values`). All other keys
-are looked at with the least diameter d and the least mass m: a velocity v by d / v, an acceleration g by (d / g)^1/2, a
-temperature or energy T by d (m / T)^1/2, a stiffness k by (m / k)^1/2, a rate by its inverse. A key's meaning says its
-unit in square brackets.
+are looked at with the least diameter d and the least mass m. That is a velocity v by d / v, an acceleration g by (d /
+g)^1/2, a temperature or energy T by d (m / T)^1/2, a stiffness k by (m / k)^1/2, a rate by its inverse. A key's meaning
+says its unit in square brackets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from hpcchain.config.keys.schema import KEYS
-from hpcchain.config.keys.sections import MoleculeSection
+from hpcchain.config.keys.sections import MoleculeSection, WallSection
 from hpcchain.config.keys.values import EDGES, Tried, Wrong
 from hpcchain.propagators.catalogue import PROPAGATORS
 
@@ -96,6 +96,9 @@ def check_units(config: Config, beads: Beads | None = None) -> None:
                 value = getattr(table, key.name)
                 numbers = 0.0 if value is None or isinstance(value, str) else np.abs(value)
                 check_value(f"{where}.{key.name}", float(np.max(numbers, initial=0.0)), unit, own, config)
+        if isinstance(table, WallSection) and table.oscillation is not None:
+            speed = 2.0 * np.pi * float(np.max(np.abs(table.amplitude))) / table.oscillation.period
+            check_value(f"{where}.oscillation", speed, (0, 1, -1), own, config)
     check_steps(config, beads.thermal)
 
 
@@ -164,7 +167,7 @@ def check_value(where: str, greatest: float, unit: Powers, beads: Beads, config:
     where : str
         The key.
     greatest : float
-        0 is left to who reads it.
+        0 is left to the caller.
     unit : tuple
         As `unit_of` returns it.
     beads : Beads
@@ -189,7 +192,7 @@ def check_value(where: str, greatest: float, unit: Powers, beads: Beads, config:
     if time and config.run.engine == "events" and seen < FASTEST * beads.thermal:
         raise Wrong(
             f"{where}: {greatest:g} acts within a time of {seen:.3g}, and beads take {beads.thermal:.3g} for a "
-            f"diameter at the start, by which a run's clock is set; they may differ by a factor of {1.0 / FASTEST:g}: "
+            f"diameter at the start, by which a run's clock is set. They may differ by a factor of {1.0 / FASTEST:g}: "
             "lower it, or start with faster beads (initial.temperature, molecule.velocities)"
         )
     if config.steps is not None and (mass, length) == (0, 1) and seen < config.steps.step:

@@ -30,8 +30,12 @@ from hpcchain.config.keys.values import (
     Limits,
     Number,
     OrList,
+    OrSizes,
     OrWord,
+    Oscillation,
     Rows,
+    Sizes,
+    Swings,
     Text,
     Value,
 )
@@ -77,7 +81,8 @@ class MoleculeSection(Section):
     `bonds` is an (n, 2) int64 array for a graph and else None, `sites` (beads, 3) float64 for a rigid body;
     `propagator` is the kind's own PropagatorSection or None; `positions` and `velocities` are (count * beads, 3)
     float64 arrays or None, `orientations` (as they were given) (count, 4), `angular_velocities` (beads, 3); `moment` is
-    None where it follows from mass and diameter.
+    None where it follows from mass and diameter. `sizes` is what the input says of diameters where this is one of the
+    kinds of equal molecules that one table stands for (`config.sizes`).
     """
 
     section, chooser = "molecule", "kind"
@@ -92,7 +97,11 @@ class MoleculeSection(Section):
     bond_length: float | tuple[float, ...] = key(
         1.0, OrList(LENGTH), "bond length, or one per bond; rod: distances of neighbours along it [length]"
     )
-    diameter: float | tuple[float, ...] = key(1.0, OrList(LENGTH), "bead diameter, or one per bead [length]")
+    diameter: float | tuple[float, ...] = key(
+        1.0,
+        cast("Value[float | tuple[float, ...]]", OrSizes(LENGTH)),
+        "bead diameter, or one per bead, or what beads' diameters are spread over [length]",
+    )
     mass: float | tuple[float, ...] = key(
         1.0, OrList(Number(above=0.0, tried=MASSES)), "bead mass, or one per bead [mass]"
     )
@@ -179,6 +188,7 @@ class MoleculeSection(Section):
     angular_velocities: NDArray[np.float64] | None = key(
         ABSENT, Rows(3, np.float64), "beads that spin, explicit start: a row a bead; 0 when left out [1 / time]"
     )
+    sizes: Sizes | None = None
 
     @property
     def bead_types(self) -> tuple[str, ...]:
@@ -313,10 +323,10 @@ class PropagatorSection(Section):
         TIME,
         "longest segment; taylor chooses when left out; at most d (m / kT)^1/2 / 4 while a start grows [time]",
     )
-    stretches: bool = key(
-        False,
-        Flag(),
-        "taylor: of chains of 100 beads and more move only what a contact reaches",
+    stretches: int | Literal["auto"] = key(
+        "auto",
+        OrWord(Integer(), AUTO),
+        "taylor: chains of so many beads and more move in stretches, what a contact reaches; 0: none does",
         of=users_of("stretches"),
     )
     tolerance: float = key(1e-12, Number(above=0.0, most=1e-3), "Newton, bond and contact tolerance")
@@ -401,7 +411,14 @@ class WallSection(Section):
         ABSENT, Number(above=0.0, tried=EDGES), "shape: of its surface, at time 0 [length]", of=ROUND
     )
     axis: str | None = key(ABSENT, Choice(("x", "y", "z")), "cylinder: its direction", of=("cylinder",))
-    velocity: float = key(0.0, Number(), "along its normal, positive into the box, from time 0 on [length / time]")
+    velocity: float | tuple[float, ...] = key(
+        0.0,
+        OrList(Number(), 3),
+        "along its normal, positive into the box, or of each axis, from time 0 on [length / time]",
+    )
+    oscillation: Oscillation | None = key(
+        ABSENT, Swings(), "moves it by amplitude, a number or list as its velocity, times sin(2 pi time / period), too"
+    )
     temperature: float | None = key(ABSENT, POSITIVE, "of diffuse reflection; none: a mirror [mass length^2 / time^2]")
     restitution: float | None = key(
         ABSENT, NORMAL, "its own; that of [contact] or of the pair when left out; not with a temperature"
@@ -409,6 +426,11 @@ class WallSection(Section):
     tangential_restitution: float | None = key(
         ABSENT, TANGENTIAL, "the same; a thermal wall draws spins unless it is 1"
     )
+
+    @property
+    def amplitude(self) -> float | tuple[float, ...]:
+        """Of its oscillation, 0 of one that has none [length]."""
+        return 0.0 if self.oscillation is None else self.oscillation.amplitude
 
 
 @dataclass(frozen=True, kw_only=True)

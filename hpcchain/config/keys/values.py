@@ -2,8 +2,8 @@
 
 import difflib
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -44,7 +44,7 @@ class Tried:
     most: float
 
     def wrong(self, value: float) -> str | None:
-        """Return why a number is refused, None where it is not; 0 is left to who reads it."""
+        """Return why a number is refused, None where it is not; 0 is left to the caller."""
         if value == 0.0 or self.least <= abs(value) <= self.most:
             return None
         return (
@@ -140,16 +140,18 @@ class Integer:
         """The kind of value in words."""
         return f"whole number >= {self.least}"
 
-    def read(self, value: object) -> int:
-        """Return the value as an int."""
+    def read(self, value: object, or_words: str = "") -> int:
+        """Return the value as an int; messages also name the words that may stand in its place (`OrWord`)."""
+        if or_words and isinstance(value, str):
+            raise Wrong(f"{shown(value)} is neither a whole number nor{or_words.removeprefix(' or')}")
         if type(value) is not int:
             meant = value if type(value) is float and value.is_integer() and abs(value) < 2**53 else None
             raise Wrong(
                 f"{shown(value)} is not a whole number"
-                + (f" as TOML writes it, without point and exponent: write {meant:.0f}" if meant else "")
+                + (f" as TOML writes it, without point and exponent: write {meant:.0f}" if meant else or_words)
             )
         if not self.least <= value <= self.most:
-            raise Wrong(f"{shown(value)} is out of range; needs a {self.text}, at most {self.most}")
+            raise Wrong(f"{shown(value)} is out of range; needs a {self.text}, at most {self.most}{or_words}")
         return value
 
 
@@ -279,18 +281,127 @@ class OrWord(Generic[T, Word]):
 
 @dataclass(frozen=True)
 class OrList(Generic[T]):
-    """One value for all, or a list with one for each."""
+    """One value for all, or a list with one for each, of a fixed length (any when 0)."""
 
     entry: Value[T]
+    length: int = 0
 
     @property
     def text(self) -> str:
         """The kind of value in words."""
-        return f"{self.entry.text}, or a list of them"
+        return f"{self.entry.text}, or a list of {self.length or 'them'}"
 
     def read(self, value: object) -> T | tuple[T, ...]:
         """Return the value, or a tuple of them."""
-        return Each(self.entry).read(value) if isinstance(value, list) else self.entry.read(value)
+        return Each(self.entry, self.length).read(value) if isinstance(value, list) else self.entry.read(value)
+
+
+def table_with(value: object, *names: str) -> dict[str, object]:
+    """Return a table, or raise Wrong when it has not just the keys of these names."""
+    if not isinstance(value, dict):
+        raise Wrong(f"{shown(value)} is not a table {{ {', '.join(names)} }}")
+    for name in sorted(value.keys() ^ set(names)):
+        what = "unknown key" if name in value else "is missing"
+        raise Wrong(f"{name}: {what}; needs {', '.join(names[:-1])} and {names[-1]}")
+    return value
+
+
+def entry_of(table: Mapping[str, object], name: str, rule: Value[T]) -> T:
+    """Return the value of a key of a table as its rule reads it."""
+    try:
+        return rule.read(table[name])
+    except Wrong as wrong:
+        raise Wrong(f"{name}: {wrong}") from None
+
+
+class Oscillation(NamedTuple):
+    """How a wall oscillates: amplitude, along its normal or of each axis [length], and period [time]."""
+
+    amplitude: float | tuple[float, ...]
+    period: float
+
+
+@dataclass(frozen=True)
+class Swings:
+    """A table that says how a wall oscillates."""
+
+    text = "{ amplitude, period }"
+
+    def read(self, value: object) -> Oscillation:
+        """Return the Oscillation."""
+        table = table_with(value, *Oscillation._fields)
+        period = entry_of(table, "period", Number(above=0.0, tried=TIMES))
+        return Oscillation(entry_of(table, "amplitude", OrList(Number(), 3)), period)
+
+
+MOST_SIZES = 128
+"""Of the beads of one kind."""
+CUT = 3.0
+"""Deviations from the mean, of a diameter or its logarithm, beyond which there are none."""
+
+
+class Sizes(NamedTuple):
+    """Diameters of the beads of one kind: a distribution or, where there are any, a list of sizes with their shares.
+
+    Attributes
+    ----------
+    mean, deviation : float
+        [length]
+    distribution : str
+        "normal" or "log-normal".
+    sizes : tuple of float
+        [length]
+    shares : tuple of float
+    """
+
+    mean: float = 0.0
+    deviation: float = 0.0
+    distribution: str = "normal"
+    sizes: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class OrSizes:
+    """A number, a list of them, or a table of sizes."""
+
+    entry: Number
+
+    @property
+    def text(self) -> str:
+        """The kind of value in words."""
+        return f"{OrList(self.entry).text}, or {{ mean, deviation }}, or {{ sizes, shares }}"
+
+    def read(self, value: object) -> float | tuple[float, ...] | Sizes:
+        """Return the number, a tuple of them, or Sizes."""
+        if not isinstance(value, dict):
+            return OrList(self.entry).read(value)
+        if "sizes" in value or "shares" in value:
+            table = table_with(value, "sizes", "shares")
+            sizes = entry_of(table, "sizes", Each(self.entry))
+            shares = entry_of(table, "shares", Each(Number(above=0.0)))
+            if not 1 <= len(sizes) <= MOST_SIZES:
+                raise Wrong(f"sizes: has {len(sizes)} entries; needs 1 to {MOST_SIZES}")
+            if len(set(sizes)) < len(sizes):
+                raise Wrong("sizes: has the same size twice; give each one share")
+            if len(shares) != len(sizes):
+                raise Wrong(f"shares: has {len(shares)} entries; needs {len(sizes)}, one per size")
+            return Sizes(sizes=sizes, shares=shares)
+        distribution = value.get("distribution", "normal")
+        table = table_with({name: one for name, one in value.items() if name != "distribution"}, "mean", "deviation")
+        mean, deviation = (
+            entry_of(table, "mean", self.entry),
+            entry_of(table, "deviation", replace(self.entry, least=0.0, above=None)),
+        )
+        if deviation >= mean:
+            raise Wrong(f"deviation: {deviation:g} is not below the mean {mean:g}; make it smaller")
+        name = entry_of({"distribution": distribution}, "distribution", Choice(("normal", "log-normal")))
+        if name == "normal" and mean <= CUT * deviation:
+            raise Wrong(
+                f"deviation: {deviation:g} makes beads of no size, as the mean is {mean:g}; make it smaller than a "
+                f'third of the mean, or set distribution = "log-normal"'
+            )
+        return Sizes(mean, deviation, name)
 
 
 class DistanceLimit(NamedTuple):
@@ -314,21 +425,12 @@ class Limits:
         return tuple(self._entry(i, one) for i, one in enumerate(value))
 
     def _entry(self, i: int, one: dict[str, object]) -> DistanceLimit:
-        rules: dict[str, Value[float]] = {
-            "separation": Integer(2),
-            "least": Number(least=0.0),
-            "most": Number(above=0.0),
-        }
-        for name in sorted(one.keys() ^ rules.keys()):
-            what = "unknown key" if name in one else "is missing"
-            raise Wrong(f"entry {i}: {name}: {what}; needs separation, least and most")
-        found = {}
-        for name, rule in rules.items():
-            try:
-                found[name] = rule.read(one[name])
-            except Wrong as wrong:
-                raise Wrong(f"entry {i}: {name}: {wrong}") from None
-        limit = DistanceLimit(int(found["separation"]), found["least"], found["most"])
+        try:
+            table = table_with(one, *DistanceLimit._fields)
+            least, most = entry_of(table, "least", Number(least=0.0)), entry_of(table, "most", Number(above=0.0))
+            limit = DistanceLimit(entry_of(table, "separation", Integer(2)), least, most)
+        except Wrong as wrong:
+            raise Wrong(f"entry {i}: {wrong}") from None
         if limit.least >= limit.most:
             raise Wrong(f"entry {i}: least = {limit.least:g} is not below most = {limit.most:g}")
         return limit

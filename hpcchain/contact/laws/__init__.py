@@ -1,4 +1,4 @@
 """The laws of contacts, a module each: what becomes of two sides that meet, as a function of a `contact.Contact`.
 
-`table` says which law a contact has, and asks it. What is done with the answer is the carriers' matter (`sides`).
+`table` says which law a contact has, and calls it. What is done with the result is the carriers' matter (`sides`).
 """

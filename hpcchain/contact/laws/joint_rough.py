@@ -16,6 +16,7 @@ from hpcchain.contact.coefficients import tied_tangential
 from hpcchain.contact.draws import tangents
 from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.separation import approach, bead_offset
+from hpcchain.contact.walls import sliding_of
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -82,6 +83,8 @@ def _rate(s, k, d):
         u = s.work[p + W.COEF + W.ROW + W.LANES * c] + surface_velocity(s, i, n, c)
         if q >= 0:
             u += surface_velocity(s, j, n, c) - s.work[q + W.COEF + W.ROW + W.LANES * c]
+        else:
+            u -= sliding_of(s, j, c)
         rate += _direction(s, k, d)[c] * u
     return rate
 

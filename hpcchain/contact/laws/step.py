@@ -1,7 +1,7 @@
 """Potentials with steps and limits of distances: when beads meet the next of their distances, and what becomes of it.
 
 Which others a bead is within a step of, and of which one, stands in its table (`model.physics.extended`); nothing here
-asks where the beads are. Pairs with limits are on no list: a bead's search looks at all of its own.
+reads where the beads are. Pairs with limits are on no list: a bead's search looks at all of its own.
 
 The times are found as those of contacts are (`contact.pair`), outwards of the root of |r(s)|^2 = d^2: steps that cannot
 pass it, by a bound of how fast d^2 - |r|^2 can bend. At a step of height D the rate of separation u changes so that
@@ -56,7 +56,7 @@ def level_of(s, i, other):
 
 @kernel
 def set_level(s, i, other, level):
-    """Write down in bead row i's table on which level it is with bead `other`; return whether there was room."""
+    """Write down in bead row i's table on which level it is with bead `other`; return whether it fits."""
     width = s.extra.shape[1]
     new = np.float64((other + 1) * LEVELS + level)
     at = L.INSIDE
@@ -82,7 +82,7 @@ def _take_out(row, at):
 
 @kernel
 def _put_in(row, at, new):
-    """Put an entry at an index into a bead's table, those behind it moving down; return whether there was room."""
+    """Put an entry at an index into a bead's table, those behind it moving down; return whether it fits."""
     if row[len(row) - 1] != 0.0:
         return False
     for k in range(len(row) - 1, at, -1):
@@ -93,7 +93,7 @@ def _put_in(row, at, new):
 
 @kernel
 def is_full(s, i, j, extended):
-    """Whether the table of bead i or j, a row or a wall, of those inside has no room for one more."""
+    """Whether the table of bead i or j, a row or a wall, of those inside cannot take one more."""
     if extended is not None:
         last = s.extra.shape[1] - 1
         if last >= L.INSIDE:
@@ -173,18 +173,18 @@ def step_time(s, i, r, j, newer, limit, limits):
     off_j = tj + horizon
     bend = 0.5 * (s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j)
     nearest = least_square(rr, rv, uu, horizon)
-    reach = radius_of(s.radius, i) + radius_of(s.radius, r) + s.par[L.BEYOND] + bend
-    if limits < 0 and nearest > reach * reach * SLACK:
+    edge = radius_of(s.radius, i) + radius_of(s.radius, r) + s.par[L.BEYOND] + bend
+    if limits < 0 and nearest > edge * edge * SLACK:
         return np.inf, lag
     if inverse_mass(s, i) == 0.0 and inverse_mass(s, r) == 0.0:
         return np.inf, lag
     inner, outer, _, _ = borders(s, i, j, limits)
-    reach = inner + bend
-    enters = inner > 0.0 and nearest <= reach * reach * SLACK
+    edge = inner + bend
+    enters = inner > 0.0 and nearest <= edge * edge * SLACK
     leaves = False
     if outer < np.inf:
-        reach = max((outer - bend) / SLACK, 0.0)
-        leaves = max(rr, rr + horizon * (2.0 * rv + horizon * uu)) >= reach * reach
+        edge = max((outer - bend) / SLACK, 0.0)
+        leaves = max(rr, rr + horizon * (2.0 * rv + horizon * uu)) >= edge * edge
     if not enters and not leaves:
         return np.inf, lag
     same = just_hit(s, i, r, lag, rv)

@@ -43,8 +43,8 @@ LAWS = (
     Law("rough", FULL, ("contact.tangential_restitution", "wall.tangential_restitution"), "Rough spheres"),
     Law("smooth", NORMAL, (), "One contact"),
 )
-"""Laws of one contact, in the order in which they are asked; a code is a name in capitals."""
-BESIDE = (
+"""Laws of one contact, in the order in which they are tried; a code is a name in capitals."""
+SIMULTANEOUS = (
     Law("joint", KICKS, ("contact.simultaneous",), "Several contacts at one instant"),
     Law("joint_rough", KICKS, (), "Of rough beads"),
     Law("variational", KICKS, (), "The variational law"),

@@ -70,45 +70,44 @@ def _straight_energy(work, offset, tiles, kappa):
 
 
 @outlined
-def discrete_share(work, member, table, graph, group, offset, members, ticks, remainder, tick):
+def discrete_share(s, members, ticks, remainder):
     """Turn the velocities after exact impulses into those of the law; return kappa, 0 where it has no root.
 
     Parameters
     ----------
-    member : rows as of `mol`
-        Of the molecules in `group`.
-    group, offset : int64 arrays
-        Molecules that take part (below 0: none) and where each is in the workspace, velocities before in KEPT.
+    s : Sector
+        With the `members` of an event in `group` (below 0: takes no part), whose velocities before are in KEPT. Of a
+        long chain it may be a stretch: the velocities of the others are the same before and after.
     members : int
-    ticks, remainder, tick : float
-        Time of the contact, and the clock's unit: each molecule steps on to the next point of its own grid.
+    ticks, remainder : float
+        Time of the contact: each molecule steps on to the next point of its own grid.
     """
+    work, group, offset, tiles = s.work, s.group, s.offset, s.member_tiles
     wanted = 0.0
     for g in range(members):
         if group[g] >= 0:
-            energy, slope = _straight_energy(work, offset[g], member[g, L.MOL_TILES], 1.0)
+            energy, slope = _straight_energy(work, offset[g], tiles[g], 1.0)
             wanted += energy
-            if takes_law(table, member, g):
-                wanted += work[steps_excess(offset[g], member[g, L.MOL_TILES], graph, member[g, L.MOL_GRAPH])]
+            if takes_law(s.table, s.mol, group[g]):
+                wanted += work[steps_excess(offset[g], tiles[g], s.graph, s.mol[group[g], L.MOL_GRAPH])]
     kappa = 1.0
     last = 1.0
     for iteration in range(MOST_NEWTON):
         excess = -wanted
         slope = 0.0
         for g in range(members):
-            if group[g] >= 0 and takes_law(table, member, g):
-                tau = to_grid(ticks, remainder, tick, table[member[g, L.MOL_TABLE] + L.STEP_AT])
-                status, e, s = steps_energy(
-                    work, offset[g], member[g, L.MOL_TILES], graph, member[g, L.MOL_GRAPH], tau, kappa
-                )
+            m = group[g]
+            if m >= 0 and takes_law(s.table, s.mol, m):
+                tau = to_grid(ticks, remainder, s.par[L.TICK], s.table[s.mol[m, L.MOL_TABLE] + L.STEP_AT])
+                status, e, d = steps_energy(work, offset[g], tiles[g], s.graph, s.mol[m, L.MOL_GRAPH], tau, kappa)
                 if status != 0:
                     return 0.0
                 excess += e
-                slope += s
-            elif group[g] >= 0:
-                e, s = _straight_energy(work, offset[g], member[g, L.MOL_TILES], kappa)
+                slope += d
+            elif m >= 0:
+                e, d = _straight_energy(work, offset[g], tiles[g], kappa)
                 excess += e
-                slope += s
+                slope += d
         if not slope > 0.0:
             return 0.0
         change = excess / slope
@@ -120,7 +119,7 @@ def discrete_share(work, member, table, graph, group, offset, members, ticks, re
             return 0.0
     for g in range(members):
         if group[g] >= 0:
-            _share(work, offset[g], member[g, L.MOL_TILES], kappa)
+            _share(work, offset[g], tiles[g], kappa)
     return kappa
 
 

@@ -39,7 +39,7 @@ def _is_wet(s, i, j):
 
 @kernel
 def bridges_fit(s, found, extended):
-    """Whether the tables of the beads of so many contacts at one instant (`tied`) have room for all new bridges."""
+    """Whether the tables of the beads of so many contacts at one instant (`tied`) can take all new bridges."""
     if extended is not None:
         if s.par[L.STEP_POTENTIALS] != 0.0:
             for k in range(found):
@@ -51,7 +51,7 @@ def bridges_fit(s, found, extended):
 
 @kernel
 def _fits(s, i, found):
-    """Whether bead i's table has room for the bridges that the contacts in `tied` form; a wall (i < 0) has none."""
+    """Whether bead i's table can take the bridges that the contacts in `tied` form; a wall (i < 0) has none."""
     last = s.extra.shape[1] - 1
     if i < 0:
         return True

@@ -327,9 +327,9 @@ def _read_rest(
         turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
     time, counters = _progress(file, topology.beads, comm)
     _require_extra(file, physics, time)
-    nobody = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
+    no_beads = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
     return Checkpoint(
-        system=System(box, topology, nobody, physics, directors=turning),
+        system=System(box, topology, no_beads, physics, directors=turning),
         time=time,
         counters=counters,
         config_toml=files.get_text(file, "config_toml", comm),
@@ -397,7 +397,7 @@ def read_progress(path: Path, comm: Communicator | None = None) -> tuple[float, 
 
 
 def _physics(table: dict, path: str) -> Physics:
-    """Return the constants of a run that a file has as a table, all of them: none has a value that nobody gave."""
+    """Return the constants of a run that a file has as a table, all of them: none has a value that was not given."""
     missing = next((each.name for each in fields(Physics) if each.name not in table), None)
     if missing:
         raise wrong_contents(path, f"physics: {missing} is missing")

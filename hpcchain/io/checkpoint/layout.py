@@ -229,7 +229,7 @@ COUNTERS = {
     "work": QUANTA,
     "heat": QUANTA,
 }
-"""Name -> what it may be; others are nobody's, and are let be."""
+"""Name -> what it may be; others are no run's, and are let be."""
 
 NEEDED = {
     "interval_quanta": "virial_quantum",
@@ -237,7 +237,7 @@ NEEDED = {
     "interval_flow": "flow_quantum",
     "interval_pushes": "impulse_quantum",
 }
-"""Counters that mean something only beside another."""
+"""Counters that mean something only with another."""
 MOST, MOST_QUANTA = 2**53, 2**200
 """Counts go on from there, and sums become numbers."""
 

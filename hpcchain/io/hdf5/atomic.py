@@ -95,7 +95,7 @@ def reserve(path: str, more: int) -> None:
         raise OSError(reason, os.strerror(reason))
 
 
-def require_room(path: str, more: int) -> None:
+def require_space(path: str, more: int) -> None:
     """Raise OSError, as `reserve`, where a file may not become some bytes longer; it stays as long as it is."""
     size = os.stat(path).st_size
     reserve(path, more)

@@ -26,8 +26,8 @@ FAILURES = (OSError, RuntimeError, LookupError, ValueError, TypeError, Arithmeti
 
 KEPT = "what was complete is kept, and `hpcchain resume` goes on from the last checkpoint, if there is one yet"
 FULL = {
-    errno.ENOSPC: f"make room there: {KEPT}",
-    errno.EDQUOT: f"make room in your quota: {KEPT}",
+    errno.ENOSPC: f"make space there: {KEPT}",
+    errno.EDQUOT: f"make space in your quota: {KEPT}",
     errno.EFBIG: f"files may be no larger there (ulimit -f, or the file system): {KEPT}",
 }
 """The system's errors of which users can get rid, and how."""

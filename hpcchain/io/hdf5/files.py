@@ -33,7 +33,7 @@ NOT_OURS = "the file was not made by this program or is damaged"
 MOST_JSON = 1 << 28
 """Bytes of a stored value at most: some hundred for each kind of molecules, or for each part of a run's output."""
 UNWRITTEN = 1 << 20
-"""Bytes that the library may still have to write behind a file's end when it is closed; their room is asked for."""
+"""Bytes that the library may still have to write behind a file's end when it is closed; their space is asked for."""
 
 
 def library() -> tuple[str, bool]:
@@ -49,8 +49,8 @@ def require_parallel(comm: Communicator | None) -> None:
         failure = UsageError(
             f"{size_of(comm)} ranks write their files together, and this h5py ({h5py.__version__}, HDF5 {version}) was "
             "built without MPI. Build it for your MPI and a parallel HDF5: CC=mpicc HDF5_MPI=ON HDF5_DIR=/path/to/hdf5 "
-            "pip install --force-reinstall --no-deps --no-binary=h5py h5py (tools/setup of the sources does it; with "
-            "conda: conda install -c conda-forge 'h5py=*=mpi*'); or start one rank, which works as it is"
+            "pip install --force-reinstall --no-deps --no-binary=h5py h5py. In the sources tools/setup does it; with "
+            "conda: conda install -c conda-forge 'h5py=*=mpi*'. Or start one rank, which works as it is"
         )
     agree(comm, failure)
 
@@ -61,7 +61,7 @@ def create(temp: Path, kind: str, comm: Communicator | None) -> h5py.File:
     Returns
     -------
     h5py.File
-        Open on all ranks, with room for a seal. Output files are such as older libraries open, too.
+        Open on all ranks, with space for a seal. Output files are such as older libraries open, too.
     """
     version = "v110" if kind in OURS_ALONE else "v108"
     options = {"userblock_size": seal.USER_BLOCK, "libver": (version, version), "driver": "mpio", "comm": comm}
@@ -80,7 +80,7 @@ def create(temp: Path, kind: str, comm: Communicator | None) -> h5py.File:
 
 def _unbuffered(temp: Path, version: str) -> h5py.File:
     """Create a file of one rank in which small writes reach the disk at once, as those of several do."""
-    # Otherwise they may fail when a dataset is forgotten, where nobody can be told and the library comes to harm.
+    # Otherwise they may fail when a dataset is forgotten, where no caller learns of it and the library comes to harm.
     layout, access = (h5py.h5p.create(kind) for kind in (h5py.h5p.FILE_CREATE, h5py.h5p.FILE_ACCESS))
     layout.set_userblock(seal.USER_BLOCK)
     layout.set_obj_track_times(False)  # the same contents make the same bytes
@@ -114,7 +114,7 @@ def close(file: h5py.File, path: Path, comm: Communicator | None) -> None:
     """Close a file; collective.
 
     When one of several ranks cannot write in there, the others wait for it for ever, inside the library. So the root
-    first makes sure of the room for all that is still to be written, which closing gives back; without it the file
+    first makes sure of the space for all that is still to be written, which closing gives back; without it the file
     stays open. So does one rank alone, whose library would crash, and which lets the file go then.
 
     Raises
@@ -127,7 +127,7 @@ def close(file: h5py.File, path: Path, comm: Communicator | None) -> None:
     else:
         try:
             with translated(path, "writing"):
-                atomic.require_room(file.filename, UNWRITTEN)
+                atomic.require_space(file.filename, UNWRITTEN)
         except DataError:
             unclosable.let_go(file)
             raise

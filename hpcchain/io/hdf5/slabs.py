@@ -63,7 +63,7 @@ def write_all(parts: list, comm: Communicator | None) -> None:
 
 
 def _write(dataset: h5py.Dataset, start: tuple, part: np.ndarray) -> None:
-    with translated(dataset.file.filename, f"writing {dataset.name} (is there room on the disk?)"):
+    with translated(dataset.file.filename, f"writing {dataset.name} (is there space on the disk?)"):
         part = np.ascontiguousarray(part, dtype=dataset.dtype)
         memory, space = _selection(dataset, start, part.shape)
         dataset.id.write(memory, space, _buffer(part))

@@ -87,7 +87,7 @@ def leave(code: int, before: int) -> int:
 
 @contextmanager
 def complaints_muted() -> Iterator[None]:
-    """Keep the library's complaints over forgotten objects, for which nobody can be told otherwise, off stderr."""
+    """Keep the library's complaints over forgotten objects, of which no caller can learn, off stderr."""
     before = sys.excepthook, sys.unraisablehook
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -63,7 +63,7 @@ def _tried(read: Callable[..., Head], *args: object) -> DataError | Head:
 def recoverable_counts(output: Output, counters: dict) -> dict:
     """Return what a run that goes on from a checkpoint counts from: "frames", "events", "reports" and "part_seal".
 
-    They are the checkpoint's, or nothing where nothing at all of the earlier output stands beside it.
+    They are the checkpoint's, or nothing where nothing at all of the earlier output stands with it.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -294,12 +295,16 @@ def bead_types(topology: Topology) -> tuple[np.ndarray, list]:
         Ordered by (type, diameter, mass).
     names : list of str
         The type's name, which is the molecule's unless the input has others; with a number behind it where beads of one
-        type have several diameters or masses. No two are the same.
+        type have several diameters or masses. No two are the same. Beads of a kind of many sizes are of one species.
     """
     kind = topology.bead_type
     if not len(kind):
         return np.zeros(0, dtype=np.int32), []
-    triples = np.column_stack([kind.astype(np.float64), topology.diameter, topology.mass])
+    tables = Counter(topology.names)  # sizes of one kind share its name
+    sized = np.array([tables[name] > 1 for name in topology.names])[topology.kind]
+    sized_types = np.unique(kind[np.repeat(sized, np.diff(topology.first_bead))])
+    diameter = np.where(np.isin(kind, sized_types), 0.0, topology.diameter)
+    triples = np.column_stack([kind.astype(np.float64), diameter, topology.mass])
     types, species = np.unique(triples, axis=0, return_inverse=True)
     kinds = types[:, 0].astype(int)
     numbers = [int(np.sum(kinds[:before] == kind)) for before, kind in enumerate(kinds)]

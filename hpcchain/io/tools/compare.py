@@ -13,7 +13,7 @@ from hpcchain.io.output.lineage import FILES
 from hpcchain.io.output.run_output import run_output
 
 NOT_COMPARED = {"provenance", "perf", "config_toml", "counters", "checksum", "lineage"}
-"""Who, when, how fast, and how often was written: not results."""
+"""By which program, when, how fast, and how often was written: not results."""
 
 CHUNK = 1 << 22
 

@@ -1,9 +1,9 @@
-"""Trajectories and checkpoints for viewers: GSD (OVITO, with bonds), extended XYZ, and pictures of a frame."""
+"""Trajectories and checkpoints for other programs: GSD and extended XYZ; LAMMPS data, PDB and pictures of a frame."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +17,9 @@ from hpcchain.io.hdf5 import atomic, files
 from hpcchain.io.hdf5.collective import translated
 from hpcchain.io.output.run_output import Frames, open_frames, run_output
 from hpcchain.io.output.trajectory import ORIENTATION, SPIN, bead_types
-from hpcchain.io.tools.overwrite_guard import require_replaceable
-from hpcchain.io.tools.picture import Look, write_png
+from hpcchain.io.tools.configurations import library
+from hpcchain.io.tools.overwrite_guard import LAMMPS_HEAD, require_replaceable
+from hpcchain.io.tools.picture import Look, shown_frame, write_png
 from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import united
 from hpcchain.model.physics.spins import orientations_at
@@ -27,6 +28,8 @@ from hpcchain.model.system import PERIODIC
 
 if TYPE_CHECKING:
     from gsd.hoomd import ParticleData
+
+MOST_IN_PDB, PDB_NAME = 99_999, 4  # beads, and characters of a name
 
 ELEMENTS = (
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
@@ -66,10 +69,10 @@ def export(path: Path | str, fmt: str, out: Path | str, look: Look | None = None
     path : path
         A run's folder, finished or not; trajectory.h5 or a checkpoint.
     fmt : str
-        "gsd", "extxyz", or "png" for a picture of one frame.
+        "gsd" or "extxyz" for all frames; "lammps", "pdb", or "png" for one.
     out : path
     look : Look, optional
-        Which frame a picture shows, and how.
+        Which frame, and how a picture looks.
 
     Raises
     ------
@@ -79,11 +82,14 @@ def export(path: Path | str, fmt: str, out: Path | str, look: Look | None = None
     DataError
         When the file cannot be read, or the output cannot be written.
     """
-
-    def picture(scene: Scene, temp: Path) -> None:
-        write_png(scene, look or Look(), temp)
-
-    writers = {"gsd": _write_gsd, "extxyz": _write_extxyz, "png": picture}
+    look = look or Look()
+    writers = {
+        "gsd": _write_gsd,
+        "extxyz": _write_extxyz,
+        "lammps": lambda scene, temp: _write_lammps(scene, shown_frame(scene, look), temp),
+        "pdb": lambda scene, temp: _write_pdb(scene, shown_frame(scene, look), temp),
+        "png": lambda scene, temp: write_png(scene, look, temp),
+    }
     if fmt not in writers:
         raise UsageError(f"unknown format {fmt!r}: choose one of {', '.join(sorted(writers))}")
     require_replaceable(out, fmt)
@@ -167,10 +173,7 @@ def _scene_of_checkpoint(path: Path | str) -> Scene:
 
 def _write_gsd(scene: Scene, out: Path) -> None:
     """Write GSD in HOOMD's schema; positions are wrapped into the box about its centre, in single precision."""
-    try:
-        hoomd = importlib.import_module("gsd.hoomd")
-    except ImportError as reason:
-        raise UsageError("export to GSD needs the package gsd: pip install gsd, or use --to extxyz") from reason
+    hoomd = library("gsd.hoomd", "export to GSD")
     with hoomd.open(str(out), "w") as file:
         for step, time, position, velocity, image, orientation, spins in scene.frames:
             wrapped, moved = _wrapped(scene, position)
@@ -245,6 +248,75 @@ def _write_extxyz(scene: Scene, out: Path) -> None:
             rows = (np.reshape(column, (len(ids), -1)).tolist() for column in columns)
             for kind, *row in zip(scene.species, *rows, strict=True):
                 file.write(f"{labels[kind]} {' '.join(str(number) for part in row for number in part)}\n")
+
+
+def _write_lammps(scene: Scene, frame: tuple, out: Path) -> None:
+    """Write LAMMPS data with every digit: atom style "bond", or "atomic" without bonds, images with the places.
+
+    A type of beads is one of LAMMPS for each mass and diameter that it has; comments name it. Places are those of whole
+    molecules, beyond periodic sides, too. An axis that is not periodic is made long enough for all beads.
+    """
+    step, time, position, velocity, image = frame[:5]
+    kinds, of_bead = np.unique(
+        np.column_stack([scene.species, scene.mass, scene.diameter]), axis=0, return_inverse=True
+    )
+    low, high = scene.origin, scene.origin + scene.size
+    low = np.where(scene.periodic, low, np.minimum(low, position.min(axis=0)))
+    high = np.where(scene.periodic, high, np.maximum(high, position.max(axis=0)))
+    numbers, style = (of_bead.reshape(-1) + 1).tolist(), "bond" if len(scene.bonds) else "atomic"
+    places, images = position.tolist(), image.tolist()
+    with open(out, "w", encoding="utf-8") as file:
+        file.write(f"{LAMMPS_HEAD}: step {int(step)}, time {_digits(time)}\n\n{len(numbers)} atoms\n")
+        file.write(f"{len(scene.bonds)} bonds\n{len(kinds)} atom types\n{int(style == 'bond')} bond types\n\n")
+        for axis, bounds in enumerate(zip(low, high, strict=True)):
+            file.write(f"{_words(bounds)} {'xyz'[axis]}lo {'xyz'[axis]}hi\n")
+        file.write("\nMasses\n\n")
+        for number, (species, mass, diameter) in enumerate(kinds.tolist(), 1):
+            name = "".join(one if one.isprintable() else "_" for one in scene.names[int(species)])
+            file.write(f"{number} {mass!r} # {name}, diameter {diameter!r}\n")
+        file.write(f"\nAtoms # {style}\n\n")
+        for bead, (kind, place, turns) in enumerate(zip(numbers, places, images, strict=True)):
+            molecule = f"{scene.molecule[bead] + 1} " if style == "bond" else ""
+            file.write(f"{bead + 1} {molecule}{kind} {_words(place)} {_words(turns)}\n")
+        file.write("\nVelocities\n\n")
+        for bead, row in enumerate(velocity.tolist(), 1):
+            file.write(f"{bead} {_words(row)}\n")
+        if len(scene.bonds):
+            file.write("\nBonds\n\n")
+        for number, (first, second) in enumerate(scene.bonds.tolist(), 1):
+            file.write(f"{number} 1 {first + 1} {second + 1}\n")
+
+
+def _write_pdb(scene: Scene, frame: tuple, out: Path) -> None:
+    """Write PDB by MDAnalysis, molecules as residues, bonds as CONECT; the box begins at 0, as it does there."""
+    if len(scene.species) > MOST_IN_PDB:
+        raise UsageError(
+            f"PDB has numbers for {MOST_IN_PDB} beads, and here are {len(scene.species)}: use --to gsd or lammps"
+        )
+    analysis = library("MDAnalysis", "export to PDB")
+    short = [name[:PDB_NAME] for name in scene.names]
+    fits = len(set(short)) == len(short) and all(name.isascii() and name.isprintable() for name in short)
+    names = np.array(short if fits else elements_for(scene.names), dtype=object)[scene.species]
+    molecules, first, residue = np.unique(scene.molecule, return_index=True, return_inverse=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what PDB has and beads have not
+        universe = analysis.Universe.empty(
+            len(names), len(molecules), atom_resindex=residue.reshape(-1), trajectory=True
+        )
+        for attribute, values in (("names", names), ("resids", molecules + 1), ("resnames", names[first])):
+            universe.add_TopologyAttr(attribute, values)
+        universe.add_TopologyAttr("bonds", [tuple(bond) for bond in scene.bonds.tolist()])
+        universe.atoms.positions = frame[2] - scene.origin
+        universe.dimensions = [*scene.size, 90.0, 90.0, 90.0]
+        try:
+            with analysis.Writer(str(out), multiframe=False, bonds="all", format="PDB") as writer:
+                writer.write(universe.atoms)
+        except ValueError as error:
+            raise DataError(f"PDB has too few columns for this: {error}") from error
+
+
+def _words(values: Iterable[float]) -> str:
+    return " ".join(repr(value) if isinstance(value, int) else _digits(value) for value in values)
 
 
 def elements_for(names: list[str]) -> list[str]:

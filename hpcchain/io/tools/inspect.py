@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 BOUNDARIES = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
 CALLED = {"events": "events logged", "no_roots": "contacts_without_root"}
-BOOKKEEPING = re.compile("part|part_seal|interval_.*|.*_quantum|.*_time")  # what a run goes on with and nobody reads
+BOOKKEEPING = re.compile("part|part_seal|interval_.*|.*_quantum|.*_time")  # what a run goes on with and no reader needs
 
 
 def info(path: Path | str) -> str:
@@ -145,26 +145,28 @@ def _packing(volume: float, size: np.ndarray, bounded: bool) -> dict:
 
 
 def _kinds(composition: Composition) -> str:
-    counts = dict(zip(composition.prototypes.kind.tolist(), composition.copies.tolist(), strict=True))
-    return ", ".join(f"{counts.get(kind, 0)} {name}" for kind, name in enumerate(composition.names))
+    counts = dict.fromkeys(composition.names, 0)  # sizes of one kind share its name
+    for kind, copies in zip(composition.prototypes.kind.tolist(), composition.copies.tolist(), strict=True):
+        counts[composition.names[kind]] += copies
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
 def _propagators(topology: Composition, physics: Physics) -> str:
     """Return the propagator, or, where kinds have their own, that of each kind."""
     if not physics.kinds:
         return physics.propagator
-    return ", ".join(f"{name} {physics.of(kind).propagator}" for kind, name in enumerate(topology.names))
+    return ", ".join(dict.fromkeys(f"{name} {physics.of(kind).propagator}" for kind, name in enumerate(topology.names)))
 
 
 def _directors(composition: Composition, directors: Directors) -> str:
     """Return which kinds carry an orientation, with their moment of inertia and how they turn."""
     each = zip(composition.names, directors.moment.tolist(), directors.step.tolist(), strict=True)
-    told = [
+    texts = [
         f"{name} (moment {moment!r}, {f'null-space steps of {step!r}' if step else 'exact'})"
         for name, moment, step in each
         if moment > 0.0
     ]
-    return ", ".join(told)
+    return ", ".join(dict.fromkeys(texts))
 
 
 def _trajectory(path: Path | str) -> dict:

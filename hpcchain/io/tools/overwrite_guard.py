@@ -17,6 +17,8 @@ from hpcchain.io.tools.picture import PNG_MAGIC
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
+LAMMPS_HEAD = "LAMMPS data of hpcchain"
+"""What LAMMPS data that `export` writes begin with."""
 GSD_MAGIC = struct.pack("<Q", 0x65DF65DF65DF65DF)
 
 
@@ -27,7 +29,7 @@ def require_replaceable(path: Path | str, sort: str, comm: Communicator | None =
     ----------
     path : path
     sort : str
-        "start", "gsd", "extxyz" or "png".
+        "start", "gsd", "extxyz", "lammps", "pdb" or "png".
     comm : communicator or None
     """
     problem = root_does(comm, path, "looking at what is there", lambda: _problem(Path(path), sort))
@@ -78,5 +80,29 @@ def _is_png(path: Path) -> bool:
         return file.read(len(PNG_MAGIC)) == PNG_MAGIC
 
 
-_SORTS = {"start": _is_start, "gsd": _is_gsd, "extxyz": _is_extxyz, "png": _is_png}
-_NAMES = {"start": "a start file", "gsd": "a GSD file", "extxyz": "an extended XYZ file", "png": "a PNG picture"}
+def _is_lammps(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(LAMMPS_HEAD)) == LAMMPS_HEAD.encode()
+
+
+def _is_pdb(path: Path) -> bool:
+    with path.open("rb") as file:
+        return b"MDANALYSIS" in file.readline(100) + file.readline(100)
+
+
+_SORTS = {
+    "start": _is_start,
+    "gsd": _is_gsd,
+    "extxyz": _is_extxyz,
+    "lammps": _is_lammps,
+    "pdb": _is_pdb,
+    "png": _is_png,
+}
+_NAMES = {
+    "start": "a start file",
+    "gsd": "a GSD file",
+    "extxyz": "an extended XYZ file",
+    "lammps": "LAMMPS data of hpcchain",
+    "pdb": "a PDB file that was exported",
+    "png": "a PNG picture",
+}

@@ -133,11 +133,16 @@ def write_png(scene: Scene, look: Look, out: Path) -> None:
     """
     if not NARROWEST <= look.width <= WIDEST:
         raise UsageError(f"--width {look.width}: must be between {NARROWEST} and {WIDEST} pixels")
+    _, _, position, *_ = shown_frame(scene, look)
+    write_pixels(out, drawn(scene, position, look))
+
+
+def shown_frame(scene: Scene, look: Look) -> tuple:
+    """Return the frame of a Scene that is asked for; raises UsageError where there is none."""
     frames = len(scene.frames)
     if not -frames <= look.frame < frames:
         raise UsageError(f"--frame {look.frame}: there are {frames} frames, 0 to {frames - 1}; -1 is the last")
-    _, _, position, *_ = scene.frames[look.frame]
-    write_pixels(out, drawn(scene, position, look))
+    return scene.frames[look.frame]
 
 
 def drawn(scene: Scene, position: np.ndarray, look: Look) -> np.ndarray:

@@ -18,7 +18,10 @@ from hpcchain.model.system import PERIODIC, Topology
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, State, System
 
-LONG, PART = 100, 16  # beads from which on a chain is long, and of a part; the last one has 8 to 23
+PART, LEAST = 16, 24  # beads of a part, where the last one has 8 to 23; of two parts at least
+
+LONG = 130
+"""Beads from which on chains move in stretches where `propagator.stretches` is "auto"."""
 
 
 def part_sizes(beads: int) -> np.ndarray:
@@ -34,8 +37,8 @@ def asks_for_stretches(physics: Physics) -> bool:
 
 def whole_chains(physics: Physics) -> Physics:
     """Return the same constants of a run that divides no chain."""
-    own = tuple(one and replace(one, options=replace(one.options, stretches=False)) for one in physics.kinds)
-    return replace(physics, options=replace(physics.options, stretches=False), kinds=own)
+    own = tuple(one and replace(one, options=replace(one.options, stretches=0)) for one in physics.kinds)
+    return replace(physics, options=replace(physics.options, stretches=0), kinds=own)
 
 
 def divides_any(topology: Topology | Composition, physics: Physics) -> bool:
@@ -52,7 +55,7 @@ def divided_classes(composition: Composition, physics: Physics) -> list[bool]:
 
 
 def _may_be_divided(physics: Physics) -> bool:
-    return physics.options.stretches and physics.propagator == "taylor"
+    return physics.options.stretches > 0 and physics.propagator == "taylor"
 
 
 def _has_limits(physics: Physics, kind: int) -> bool:
@@ -75,7 +78,10 @@ def is_divided(topology: Topology, m: int, physics: Physics) -> bool:
     """
     bead, bond = (slice(int(first[m]), int(first[m + 1])) for first in (topology.first_bead, topology.first_bond))
     n = bead.stop - bead.start
-    if n < LONG or not _may_be_divided(physics.of(topology.kind[m])):
+    if n < LEAST:
+        return False
+    own = physics.of(topology.kind[m])
+    if n < own.options.stretches or not _may_be_divided(own):
         return False
     if not topology.self_contact[m] or topology.exclude[m] > 1 or topology.fixed[bead].any():
         return False

@@ -44,6 +44,14 @@ class WallConstants:
         Its own e_n; NOT_GIVEN (`walls`) of one that has none.
     tangential_restitution : float or None
         Its own e_t.
+    sliding : tuple of 3 float, or None
+        Velocity along itself [length / time].
+    amplitude : float or None
+        Of one that oscillates, inwards [length].
+    shaking : tuple of 3 float, or None
+        Its amplitude along itself [length].
+    period : float or None
+        Its period [time].
     """
 
     side: str | None
@@ -55,6 +63,36 @@ class WallConstants:
     temperature: float
     restitution: float
     tangential_restitution: float | None = None
+    sliding: tuple[float, ...] | None = None
+    amplitude: float | None = None
+    shaking: tuple[float, ...] | None = None
+    period: float | None = None
+
+    @property
+    def angular(self) -> float:
+        """2 pi / period of one that oscillates, else 0 [1 / time]."""
+        return 2.0 * math.pi / self.period if self.period else 0.0
+
+    @property
+    def closes(self) -> bool:
+        """Whether it moves along its normal."""
+        return bool(self.velocity or self.amplitude)
+
+    @property
+    def moves(self) -> bool:
+        """Whether it moves, if only along itself."""
+        return self.closes or bool(self.sliding or self.shaking)
+
+    @property
+    def closing(self) -> float:
+        """Its velocity inwards at time 0 [length / time]."""
+        return self.velocity + (self.amplitude or 0.0) * self.angular
+
+    @property
+    def speed(self) -> float:
+        """No part of its velocity ever is greater than this in sum [length / time]."""
+        along = math.hypot(*(self.sliding or ())) + math.hypot(*(self.shaking or ())) * self.angular
+        return abs(self.velocity) + abs(self.amplitude or 0.0) * self.angular + along
 
 
 @dataclass(frozen=True)
@@ -98,12 +136,10 @@ class PotentialConstants:
     file: str | None
     function: str | None
     on: str | None
-    distances: tuple[float, ...] | None
-    energies: tuple[float, ...] | None
     digest: str | None
 
     @property
-    def reach(self) -> float:
+    def range(self) -> float:
         """The cutoff, infinite where that is "none" [length]."""
         return math.inf if self.cutoff is None or isinstance(self.cutoff, str) else self.cutoff
 
@@ -185,7 +221,7 @@ class AndersenThermostat:
 
 @dataclass(frozen=True)
 class ExtendedPhysics:
-    """What the engine of events needs beyond smooth hard beads, and contact dynamics beside its steps.
+    """What the engine of events needs beyond smooth hard beads, and contact dynamics besides its steps.
 
     Attributes
     ----------
@@ -268,7 +304,7 @@ class ExtendedPhysics:
         for name, left_out in (
             ("pairs", NOT_OF_EVENTS),
             ("potentials", ("bridge",)),
-            ("walls", ("tangential_restitution",)),
+            ("walls", ("tangential_restitution", "sliding", "amplitude", "shaking", "period")),
         ):
             if name in found:
                 found[name] = [_without(one, *left_out) for one in found[name]]

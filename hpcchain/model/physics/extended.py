@@ -4,9 +4,9 @@
 nothing of it, without its branches, and for those that do (`layout.arrays`, option `extended`).
 
 What a bead then has besides its place and velocity stands in `State.extra` and, in kernels, in the array `extra`: a row
-beside each row of `starts`, of the columns that `EXTRA` names. Where potentials have steps, a table of the beads that a
+for each row of `starts`, of the columns that `EXTRA` names. Where potentials have steps, a table of the beads that a
 bead is within a step of follows: numbers (id + 1) LEVELS + level in ascending order, then zeros. A first entry of
-UNKNOWN means that nobody has looked yet; distances then say it, at the very start and never again.
+UNKNOWN means that it has not been looked at yet; distances then say it, at the very start and never again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LEVELS = 64
 """One more than the steps that a potential may have at most."""
 UNKNOWN = -1.0
-"""First entry of the table of a bead of which nobody knows yet which others it is within a step of."""
+"""First entry of the table of a bead of which it is not known yet which others it is within a step of."""
 INSIDE_COLUMNS = 16
 """Entries of that table to begin with; it grows when it is full."""
 

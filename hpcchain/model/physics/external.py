@@ -14,7 +14,7 @@ def exchanges_energy(physics: Physics) -> bool:
     """Whether walls that move or are thermal, fixed beads, which may move, or a thermostat bring energy in."""
     acting = physics.extended
     own = acting.thermostat is not None or acting.fixed
-    return own or any(wall.velocity or wall.temperature for wall in acting.walls)
+    return own or any(wall.moves or wall.temperature for wall in acting.walls)
 
 
 def draws_momenta(physics: Physics) -> bool:
@@ -24,8 +24,8 @@ def draws_momenta(physics: Physics) -> bool:
 
 
 def not_one_volume(physics: Physics) -> bool:
-    """Whether walls move or have shapes, so that the box's volume is not that which beads have."""
-    return any(wall.velocity or wall.shape for wall in physics.extended.walls)
+    """Whether walls move inwards or outwards or have shapes, so that beads do not have the box's volume."""
+    return any(wall.closes or wall.shape for wall in physics.extended.walls)
 
 
 def loses_energy(physics: Physics) -> bool:

@@ -1,7 +1,7 @@
 """Potentials constant between distances, bridges of wet grains, limits of distances in molecules: tables for kernels.
 
 A pair of beads is on a level: 0 beyond the greatest distance of its potential, one more within each smaller one. It is
-on that level because it has crossed the distances in between; where the two beads are tells it at the start alone.
+on that level because it has crossed the distances in between; where the two beads are decides it at the start alone.
 A pair of wet grains is on level 1 while it has a bridge.
 
 The table `potential` of a sector begins with the number of types T; then, for each pair of types (a, b) at

@@ -39,7 +39,17 @@ def number_of_wall(physics: Physics, wall: WallConstants) -> int:
 def at_rest(walls: tuple[WallConstants, ...]) -> tuple[WallConstants, ...]:
     """Return walls as they are while a start grows: shapes alone, at rest, that reflect."""
     return tuple(
-        replace(wall, velocity=0.0, temperature=0.0, restitution=1.0, tangential_restitution=1.0)
+        replace(
+            wall,
+            velocity=0.0,
+            temperature=0.0,
+            restitution=1.0,
+            tangential_restitution=1.0,
+            sliding=None,
+            amplitude=None,
+            shaking=None,
+            period=None,
+        )
         for wall in walls
         if wall.shape is not None
     )
@@ -64,6 +74,9 @@ def wall_rows(system: System) -> np.ndarray:
             row[L.WALL_PLACE] = wall.radius
         row[L.WALL_VELOCITY] = wall.velocity
         row[L.WALL_TEMPERATURE] = wall.temperature
+        row[L.WALL_SLIDING : L.WALL_SLIDING + L.AXES] = wall.sliding or 0.0
+        row[L.WALL_SHAKING : L.WALL_SHAKING + L.AXES] = wall.shaking or 0.0
+        row[L.WALL_AMPLITUDE], row[L.WALL_PERIOD] = wall.amplitude or 0.0, wall.period or 0.0
     return rows
 
 

@@ -246,16 +246,16 @@ def solve_chain(mass: np.ndarray, bond: np.ndarray, right: np.ndarray) -> np.nda
     """Solve the tridiagonal equations of chains (Thomas algorithm, all molecules side by side)."""
     inverse = 1.0 / mass
     diagonal = (inverse[..., :-1] + inverse[..., 1:]) * np.einsum("cbk,cbk->cb", bond, bond)
-    beside = -inverse[..., 1:-1] * np.einsum("cbk,cbk->cb", bond[:, :-1], bond[:, 1:])
+    off_diagonal = -inverse[..., 1:-1] * np.einsum("cbk,cbk->cb", bond[:, :-1], bond[:, 1:])
     pivot, x = diagonal.T.copy(), right.T.copy()
-    beside = np.ascontiguousarray(beside.T)
+    off_diagonal = np.ascontiguousarray(off_diagonal.T)
     for i in range(1, len(pivot)):
-        factor = beside[i - 1] / pivot[i - 1]
-        pivot[i] -= factor * beside[i - 1]
+        factor = off_diagonal[i - 1] / pivot[i - 1]
+        pivot[i] -= factor * off_diagonal[i - 1]
         x[i] -= factor * x[i - 1]
     for i in range(len(pivot) - 1, -1, -1):
         if i + 1 < len(pivot):
-            x[i] -= beside[i] * x[i + 1]
+            x[i] -= off_diagonal[i] * x[i + 1]
         x[i] /= pivot[i]
     return x.T
 

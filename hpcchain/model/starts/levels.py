@@ -59,7 +59,7 @@ def wrong_level(
         return int(ids[rows[row]]), int(other[row]), np.inf
     pairs = [*_near(box, physics, position), np.sort(np.column_stack([rows, named]), axis=1)]
     i, j = np.unique(np.concatenate(pairs), axis=0).T
-    i, j = i[i < j], j[i < j]  # where a box is a few cells wide, a bead is found beside itself
+    i, j = i[i < j], j[i < j]  # where a box is a few cells wide, a bead is found next to itself
     separation = position[j] - position[i]
     separation -= np.where(box.boundary == PERIODIC, np.rint(separation / box.size), 0.0) * box.size
     distance = np.sqrt(np.einsum("ik,ik->i", separation, separation))
@@ -79,14 +79,14 @@ def wrong_level(
     return None
 
 
-def reach_of(physics: Physics) -> float:
+def range_of(physics: Physics) -> float:
     """Return the greatest distance of a potential with steps [length]."""
     return max(one.distances[-1] for one in physics.extended.potentials)
 
 
 def _near(box: Box, physics: Physics, position: np.ndarray) -> list[np.ndarray]:
     """Return arrays of pairs of rows, the lower first, among which are all that are near enough for a step."""
-    pairs = near_pairs(box, position, reach_of(physics))
+    pairs = near_pairs(box, position, range_of(physics))
     return [np.sort(np.column_stack(pair), axis=1) for pair in pairs] or [np.zeros((0, 2), dtype=np.int64)]
 
 

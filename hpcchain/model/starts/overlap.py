@@ -110,7 +110,7 @@ def close_pairs(
     """
     from hpcchain.model.starts import overlap_kernel as kernel  # kernels are loaded where there is need of them
 
-    known = np.where(np.isfinite(position), position, box.origin)  # what is no number is near nobody
+    known = np.where(np.isfinite(position), position, box.origin)  # what is no number is near none
     cell, shape = _cells(box, known, float(diameter.max()), 2 * len(position))
     code = _code(cell, shape)
     sequence = np.argsort(code, kind="stable")

@@ -31,7 +31,7 @@ def close_pairs(lattice, sorted_beads, position, diameter, nearer, begin, pairs)
     begin : int
         Number in `sequence` of the bead that is looked at first.
     pairs : (n, 2) int64 array
-        Receives lower and higher bead; the look at a bead begins only where there is room for all others near it.
+        Receives lower and higher bead; the look at a bead begins only where all others near it fit.
 
     Returns
     -------

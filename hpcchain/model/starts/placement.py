@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.config.demands.check import walls_of
+from hpcchain.config.sizes import table_number
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.exclusion import adjacency, excluded_in
@@ -106,11 +107,16 @@ def place(
     return project_positions(topology, grid[6])
 
 
+def table_of(config: Config, kind: int) -> str:
+    """Return how messages call the [[molecule]] table of a kind of molecules."""
+    return f"molecule[{table_number(config.molecules, kind)}]"
+
+
 def found_nowhere(config: Config, topology: Topology, group: Group, failed: int, scale: float) -> str:
     """Return the message for a molecule that could not be placed."""
     kind, count = topology.kind[group.molecules[0]], len(group.molecules)
     return (
-        f"{config.source}: molecule[{kind}].count: no room was found for molecule {failed} of {count} of kind "
+        f"{config.source}: {table_of(config, kind)}.count: no room was found for molecule {failed} of {count} of kind "
         f"{topology.names[kind]!r} with beads at {scale:g} of their diameter; enlarge box.size or lower the count"
     )
 
@@ -216,8 +222,8 @@ def shapes_within(config: Config, topology: Topology, group: Group, shapes: np.n
     if not good.any():
         kind = topology.kind[group.molecules[0]]
         raise NoArrangement(
-            f"{config.source}: molecule[{kind}].distance_limits: none of {len(shapes)} conformations that were made of "
-            f"{topology.names[kind]!r} keeps them; widen them, or start from positions of your own"
+            f"{config.source}: {table_of(config, kind)}.distance_limits: none of {len(shapes)} conformations that were "
+            f"made of {topology.names[kind]!r} keeps them; widen them, or start from positions of your own"
         )
     return shapes[good]
 
@@ -248,7 +254,7 @@ def conformations(
     diameter = topology.diameter[group.beads[0]]
     contact = bool(topology.self_contact[one])
     kind = topology.kind[one]
-    named = config.source, f"molecule[{kind}]", topology.names[kind], group
+    named = config.source, table_of(config, kind), topology.names[kind], group
     if one not in known:
         known[one] = full_conformations(config, topology, group, diameter, contact)
         require_independent_shapes(*named, known[one])
@@ -301,6 +307,6 @@ def no_arrangement(config: Config, topology: Topology, group: Group, how: str) -
     """Return the message for a kind of molecules of which the beads find no place."""
     kind = topology.kind[group.molecules[0]]
     return (
-        f"{config.source}: molecule[{kind}].bond_length: no arrangement of the beads was found that satisfies the "
-        f"bonds {how}; change the bonds, their lengths or the diameters, or set self_contact = false"
+        f"{config.source}: {table_of(config, kind)}.bond_length: no arrangement of the beads was found that satisfies "
+        f"the bonds {how}; change the bonds, their lengths or the diameters, or set self_contact = false"
     )

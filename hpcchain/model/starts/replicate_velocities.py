@@ -2,7 +2,7 @@
 
 What `maxwell` does with all beads at once: each bead draws by its global id, the draw is put onto the bonds, the centre
 of mass is brought to rest, and all is scaled to the temperature. What that takes of all beads are a few sums. They are
-exact, so no bit depends on who adds what.
+exact, so no bit depends on which rank adds what.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 from hpcchain.config.demands.check import untried_speed, walls_of
 from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import LENGTHS, MASSES, PLACES
+from hpcchain.config.sizes import table_number
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
@@ -17,6 +18,7 @@ from hpcchain.model.molecules.bodies import body_length, body_positions, body_ve
 from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.independence import require_independent
+from hpcchain.model.molecules.long_chains import LEAST, LONG
 from hpcchain.model.molecules.rods import rod_positions, rod_velocities
 from hpcchain.model.physics.constants import (
     AndersenThermostat,
@@ -41,7 +43,7 @@ from hpcchain.model.system import WALL, KindPhysics, Options, Physics, State, Sy
 from hpcchain.model.topology import build_box, build_topology
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config, PropagatorSection
+    from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection
     from hpcchain.model.composition import Composition
     from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.system import Box, Topology
@@ -120,8 +122,9 @@ def require_still(config: Config) -> None:
         wrong = np.argwhere(np.any(given != np.array(kind.fixed_velocity or (0.0, 0.0, 0.0)), axis=2))
         if len(wrong):
             bead = first + int(wrong[0, 0]) * kind.beads + int(np.flatnonzero(kind.pinned)[wrong[0, 1]])
+            where = f"molecule[{table_number(config.molecules, index)}]"
             raise ConfigError(
-                f"{config.source}: molecule[{index}].velocities: bead {bead} is fixed; give it 0, or its fixed_velocity"
+                f"{config.source}: {where}.velocities: bead {bead} is fixed; give it 0, or its fixed_velocity"
             )
         first += kind.count * kind.beads
 
@@ -158,16 +161,16 @@ def require_no_rest(config: Config, box: Box, topology: Topology, position: np.n
     gravity = np.array(config.external.gravity)
     if config.run.engine != "events" or not gravity.any():
         return
-    own = {wall.side: wall for wall in config.walls if wall.side is not None}
+    own = {wall.side: wall for wall in walls_of(config) if wall.side is not None}
     single = (np.diff(topology.first_bead) == 1)[topology.molecule_of_bead] & ~topology.fixed
     for number, side in enumerate(L.SIDE_NAMES):
         axis, up = number % L.AXES, 1.0 if number < L.AXES else -1.0
         weight, wall = -up * gravity[axis], own.get(side)
-        if box.boundary[axis] != WALL or weight <= 0.0 or (wall is not None and wall.temperature is not None):
+        if box.boundary[axis] != WALL or weight <= 0.0 or (wall is not None and wall.temperature):
             continue
         place = box.origin[axis] + (0.0 if up > 0.0 else box.size[axis])
         gap = np.maximum(up * (position[:, axis] - place) - 0.5 * topology.diameter, 0.0)
-        speed = np.hypot(up * velocity[:, axis] - (0.0 if wall is None else wall.velocity), np.sqrt(2.0 * weight * gap))
+        speed = np.hypot(up * velocity[:, axis] - (0.0 if wall is None else wall.closing), np.sqrt(2.0 * weight * gap))
         rests = np.flatnonzero(single & (2.0 * speed / weight < HOP * np.sqrt(topology.diameter / weight)))
         if len(rests):
             raise ConfigError(
@@ -417,27 +420,42 @@ def physics_with(config: Config, tick: float) -> Physics:
         tick=tick,
         restitution=config.contact.restitution,
         contact_time=config.contact.contact_time,
-        kinds=tuple(settings(each) if each else None for each in own) if any(own) else (),
+        kinds=tuple(settings(each, config) if each else None for each in own) if any(own) else (),
         steps=stepping(config),
         extended=beyond_smooth_beads(config),
-        **vars(settings(config.propagator)),
+        **vars(settings(config.propagator, config)),
     )
 
 
-def settings(propagator: PropagatorSection) -> KindPhysics:
-    """Return what Physics has from a PropagatorSection."""
+def settings(propagator: PropagatorSection, config: Config) -> KindPhysics:
+    """Return what Physics has from a PropagatorSection of an input."""
     return KindPhysics(
-        propagator.name, propagator.stages, propagator.step or 0.0, propagator.tolerance, options(propagator)
+        propagator.name, propagator.stages, propagator.step or 0.0, propagator.tolerance, options(propagator, config)
     )
 
 
-def options(propagator: PropagatorSection) -> Options:
+def options(propagator: PropagatorSection, config: Config) -> Options:
     """Return the Options of a PropagatorSection; what is for nested intervals has its default where there are none."""
     names = [each.name for each in fields(Options) if hasattr(propagator, each.name)]
-    found = Options(**{name: getattr(propagator, name) for name in names})
+    given = {name: getattr(propagator, name) for name in names} | {"stretches": divided_from(propagator, config)}
+    found = Options(**given)
     if propagator.contact_search != "nested":
         return replace(found, contact_interval=Options.contact_interval, contact_stages=Options.contact_stages)
     return found
+
+
+def divided_from(propagator: PropagatorSection, config: Config) -> int:
+    """Return of how many beads chains are at least that move in stretches, 0: none does."""
+    if isinstance(propagator.stretches, int):
+        return propagator.stretches
+    return LONG if propagator.name == "taylor" and config.run.engine == "events" else 0
+
+
+def in_stretches(kind: MoleculeSection, config: Config) -> bool:
+    """Whether molecules of a kind move in stretches, as far as the input says it without making one (`is_divided`)."""
+    least = divided_from(kind.propagator or config.propagator, config)
+    whole = not kind.self_contact or kind.exclude > 1 or bool(kind.fixed) or bool(kind.distance_limits)
+    return kind.kind == "chain" and 0 < least <= kind.beads >= LEAST and not whole
 
 
 def stepping(config: Config) -> SteppedPhysics | None:
@@ -516,10 +534,11 @@ def moved_from_outside(config: Config) -> ExtendedPhysics:
     Walls at rest with a restitution of their own stand in `Physics.steps` alone, fixed beads at rest in the topology.
     """
     keeps = required(config.steps).integrator == "contact"
+    walls = walls_of(config)
     return ExtendedPhysics(
         impulses=keeps,
         rough=spinning(config) if keeps and config.contact.rubs else None,
-        walls=walls_of(config) if any(wall.velocity or wall.shape for wall in config.walls) else (),
+        walls=walls if any(wall.moves or wall.shape for wall in walls) else (),
         fixed=any(np.any(kind.fixed_velocity or (0.0,)) for kind in config.molecules),
     )
 

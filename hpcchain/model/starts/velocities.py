@@ -30,7 +30,7 @@ def kinetic_energy(topology: Topology, velocity: np.ndarray) -> float:
 def maxwell(topology: Topology, position: np.ndarray, temperature: float, seed: int) -> np.ndarray:
     """Return Maxwellian velocities that satisfy the bonds, at rest as a whole, with the temperature exactly as asked.
 
-    Each bead draws by its global id; the draw is then projected to the bonds of its molecule (mass-weighted), the
+    Each bead draws by its global id. The draw is then projected to the bonds of its molecule (mass-weighted). The
     centre of mass is brought to rest, and all is scaled to a kinetic energy of f T / 2 with f degrees of freedom
     (`degrees_of_freedom`, the momentum's three not counted).
 
@@ -66,7 +66,7 @@ def maxwell(topology: Topology, position: np.ndarray, temperature: float, seed: 
 
 
 def require_freedom(freedom: int) -> None:
-    """Raise ConfigError where beads have no degrees of freedom beside their momentum."""
+    """Raise ConfigError where beads have no degrees of freedom besides their momentum."""
     if freedom <= 0:
         raise ConfigError(
             "initial.temperature: one bead whose momentum is zero has no temperature; give its velocity: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,19 @@ HALF = 0.5 - 1e-5
 """Of a periodic side: two images of a bead at this distance or more are told apart by rounding, or not at all."""
 
 
-def images_of(name: str, box: Box, bonds: np.ndarray, position: np.ndarray, length: np.ndarray) -> np.ndarray:
+def beads_named(i: int, j: int) -> str:
+    """Return what messages call two beads."""
+    return f"beads {i} and {j}"
+
+
+def images_of(
+    name: str,
+    box: Box,
+    bonds: np.ndarray,
+    position: np.ndarray,
+    length: np.ndarray,
+    pair: Callable[[int, int], str] = beads_named,
+) -> np.ndarray:
     """Return how many box lengths each bond's second bead is too far, (B, 3) whole numbers.
 
     A bond that fits its length as it is given, or as well as with the nearest image, is taken so.
@@ -33,6 +46,8 @@ def images_of(name: str, box: Box, bonds: np.ndarray, position: np.ndarray, leng
         [length]
     length : (B,) float64 array
         NaN where it is not known [length].
+    pair : callable
+        Returns what messages call two beads.
 
     Raises
     ------
@@ -46,22 +61,28 @@ def images_of(name: str, box: Box, bonds: np.ndarray, position: np.ndarray, leng
     given, other = (np.abs(np.linalg.norm(vector, axis=1) - length) for vector in (apart, nearest))
     wide = np.abs(nearest) >= HALF * period
     for bond, axis in np.argwhere(wide & np.isnan(length)[:, None])[:1]:
-        i, j = bonds[bond]
+        long = f"{abs(nearest[bond, axis]):.6g} long along axis {'xyz'[axis]}"
         raise ConfigError(
-            f"{name}: the bond of beads {i} and {j} is {abs(nearest[bond, axis]):.6g} long along axis {'xyz'[axis]}, "
-            f"half the periodic side {box.size[axis]:.6g} or more, so that their nearest images are not certain; "
-            "enlarge the box"
+            f"{name}: the bond of {pair(*bonds[bond])} is {long}, half the periodic side {box.size[axis]:.6g} or more, "
+            "so that their nearest images are not certain; enlarge the box"
         )
     images[given <= other] = 0.0
     return images
 
 
-def made_whole(name: str, box: Box, bonds: np.ndarray, position: np.ndarray, images: np.ndarray) -> np.ndarray:
+def made_whole(
+    name: str,
+    box: Box,
+    bonds: np.ndarray,
+    position: np.ndarray,
+    images: np.ndarray,
+    pair: Callable[[int, int], str] = beads_named,
+) -> np.ndarray:
     """Return positions with each bead at the image that its bonds say; the first bead of each molecule stays.
 
     Parameters
     ----------
-    name, box, bonds, position :
+    name, box, bonds, position, pair :
         See `images_of`.
     images : (B, 3) float64 array
         As `images_of` returns them; positions keep every bit where all are 0.
@@ -88,9 +109,8 @@ def made_whole(name: str, box: Box, bonds: np.ndarray, position: np.ndarray, ima
                     walk.append(other)
                     shift[other] = shift[bead] - image
     for bond in np.flatnonzero((bond_vectors(shift, bonds) + images).any(axis=1))[:1]:
-        i, j = bonds[bond]
         raise ConfigError(
-            f"{name}: the bonds of the molecule of beads {i} and {j} close on themselves through a periodic side, so "
-            "that it has no end; leave a bond out, or enlarge the box"
+            f"{name}: the bonds of the molecule of {pair(*bonds[bond])} close on themselves through a periodic side, "
+            "so that it has no end; leave a bond out, or enlarge the box"
         )
     return position + shift * box.size

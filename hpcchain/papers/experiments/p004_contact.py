@@ -1,4 +1,4 @@
-"""Marinkovic 2022, figures 4 to 9: contact dynamics on a line, with friction, and beside soft spheres."""
+"""Marinkovic 2022, figures 4 to 9: contact dynamics on a line, with friction, and next to soft spheres."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from hpcchain.papers.result import Result, Table, within
 
 NAME = "004-contact"
 TITLE = (
-    "Figs 4 to 9: contact dynamics: four cases on a line, a stack, friction, a cradle, soft spheres beside hard ones"
+    "Figs 4 to 9: contact dynamics: four cases on a line, a stack, friction, a cradle, soft spheres next to hard ones"
 )
 MU = 0.4
 MOST = 4000
@@ -136,7 +136,7 @@ def soft_and_hard(durations: tuple) -> tuple[Table, dict]:
     places, times = column(3, 0.2), np.linspace(0.05, 1.5, 30)
     rigid = hard_heights(places, 0.001, 0.4, times)
     table = Table(
-        "Fig 4: a column of three balls falls on a floor, e = 0.4: soft (springs, dashpots) beside hard (dt = 0.001)"
+        "Fig 4: a column of three balls falls on a floor, e = 0.4: soft (springs, dashpots) next to hard (dt = 0.001)"
     )
     curves: dict = {"t": times, "hard": rigid[:, 2]}
     rest = np.arange(3) + 0.5

@@ -1,4 +1,4 @@
-"""Marinkovic 2022, (26)-(33): the energy of a gas that cools, smooth and rough, beside Haff's law."""
+"""Marinkovic 2022, (26)-(33): the energy of a gas that cools, smooth and rough, next to Haff's law."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which rank needs copies of which molecules: reach, skins, migration.
+"""Which rank needs copies of which molecules: ghost cells, skins, migration.
 
-`manager` chooses, `molecules` packs what travels, `reach` and `skins` bound how far molecules can come.
+`manager` chooses, `molecules` packs what travels, `ghost_cells` and `skins` bound how far molecules can come.
 """

@@ -1,4 +1,4 @@
-"""Who owns which molecules, and who has ghosts of which: chosen between windows, as molecules move.
+"""Which rank owns which molecules, and which has ghosts of which: chosen between windows, as molecules move.
 
 Which ghosts a rank needs follows from where molecules may come to (`surroundings`), and that from their skins. That all
 stayed in them is checked at the end of every window (`violation`), and a window in which one did not is taken back.
@@ -19,9 +19,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import UNKNOWN, complete, inside_columns
 from hpcchain.model.physics.step_potentials import beyond_contact
+from hpcchain.parallel.ghosts.ghost_cells import FINEST, Balls
 from hpcchain.parallel.ghosts.migration import Migration, part_of
 from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, fitting_shell, merged, pack, unpack
-from hpcchain.parallel.ghosts.reach import FINEST, Balls
 from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings
 from hpcchain.sector.core import Options
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 CROWDED = 11.0  # windows with so many more ghosts than at first as there are beads here cost as much as a new choice
 ROUNDING = 1e-6
-NOBODY = np.zeros(0, dtype=np.int64)
+NO_MOLECULES = np.zeros(0, dtype=np.int64)
 
 
 def longer(capacity: np.ndarray) -> np.ndarray:
@@ -85,13 +85,13 @@ class GhostManager:
     owned : (k,) int64 array
         Global numbers of owned molecules, in ascending order.
     lending : Lending
-        Who holds which as ghosts.
+        Which rank holds which as ghosts.
     migration : Migration
         The sectors.
     around : Surroundings
         Where molecules here and those of neighbours may come to.
     balls : Balls
-        Of all molecules here, by row; positions are those of reference, about which skins are.
+        Of all molecules here, by row; positions of owned ones are those of reference, about which skins are.
     """
 
     def __init__(
@@ -135,10 +135,10 @@ class GhostManager:
         self.movable = sectors is None
         unknown = self.inside > 0 and bool(np.any(own.state.extra[:, L.INSIDE] == UNKNOWN))
         self._choose(self._located(self._settled(own), now), False)
-        self._tell_inside(unknown, now, window)
+        self._share_inside(unknown, now, window)
 
-    def _tell_inside(self, unknown: bool, now: tuple, window: float) -> None:
-        """Let ranks know whom ghosts are within a step of where their owners have just found it out; collective."""
+    def _share_inside(self, unknown: bool, now: tuple, window: float) -> None:
+        """Send which beads ghosts are within a step of, where their owners have just found it out; collective."""
         if self.inside:
             columns = self.ghosted.core.inside_columns
             first, columns = self.comm.maximum(np.array([float(unknown), float(columns)]))
@@ -212,10 +212,12 @@ class GhostManager:
         machine.return_freed()
 
     def _let_go(self) -> None:
-        """Forget the sector, so that there is room for the next one; what that begins with is kept."""
+        """Forget the sector, so that there is memory for the next one; what that begins with is kept."""
         ghosted = self.ghosted
         beads = ghosted.beads_of(np.flatnonzero(ghosted.ownership != L.VACANT))
-        self.earlier = Earlier(ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.closed)
+        self.earlier = Earlier(
+            ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.window.closed
+        )
         self.ghosted = self.balls = None
 
     def _own(self, now: tuple) -> MoleculeSet:
@@ -245,12 +247,12 @@ class GhostManager:
         self.skin_refreshes += 1
         self.skins.window = window
         leaving = np.flatnonzero(self.violation(now, until) > 0.0)
-        self._give_skins(leaving, now)
-        own = leaving[self.ghosted.ownership[leaving] == L.OWNED]
-        inside = self.around.mark(self.balls.some(own))
-        self.around.tell()
-        admitted = self._send_ghosts({rank: self._newly_needed(rank) for rank in self.around.neighbours})
-        failed = not inside or admitted is None or not self._activate(admitted, now)
+        speeds = self.ghosted.move_reference(leaving, now, self.balls.position)
+        self.balls.skin[leaving] = self.skins.for_speeds(self.ghosted.molecule_ids[leaving], speeds)
+        inside = self.around.mark(self.balls.some(leaving))
+        self.around.exchange_marks()
+        admitted = self._send_ghosts({rank: self._newly_needed(rank) for rank in self.around.neighbours}, now)
+        failed = not (inside and admitted)
         crowd = self.crowding > CROWDED * (len(self.ghosted.owned_beads) + self.ghosted.ghosts)
         return self.comm.maximum(np.array([float(failed), float(crowd)])).max() == 0.0
 
@@ -260,27 +262,10 @@ class GhostManager:
         needed = np.sort(rest[self.around.needed_by(rank, self.balls.some(rest))])
         return self.ghosted.whole_chains(needed)
 
-    def _activate(self, admitted: np.ndarray, now: tuple) -> bool:
-        """Give new ghosts skins, and wake beads that may touch owned ones from now on; False if lists have no room."""
-        self._give_skins(admitted, now)
-        dormant = self.ghosted.dormant
-        return self.ghosted.activate(dormant[self.around.needed_here(self._singly(dormant))], now)
-
-    def _singly(self, beads: np.ndarray) -> Balls:
-        """Return the Balls of beads, each of which is looked at on its own."""
-        skin = self.balls.skin[self.ghosted.molecule_rows(beads)]
-        return self.balls._replace(first=beads, size=np.ones_like(beads), skin=skin)
-
-    def _give_skins(self, rows: np.ndarray, now: tuple) -> None:
-        """Give molecules skins about where they are at a time, for how fast they are."""
-        speeds = self.ghosted.move_reference(rows, now, self.balls.position)
-        self.balls.skin[rows] = self.skins.for_speeds(self.ghosted.molecule_ids[rows], speeds)
-
-    def _send_ghosts(self, wanted: dict) -> np.ndarray | None:
-        """Send rows of molecules, by rank, as further ghosts; return the rows of those that came here."""
-        # That is None if there was no room for one.
+    def _send_ghosts(self, wanted: dict, now: tuple) -> bool:
+        """Send rows of molecules, by rank, as further ghosts; return whether those that came here fit."""
         ghosted = self.ghosted
-        beads = ghosted.beads_of(np.concatenate([NOBODY, *wanted.values()]))
+        beads = ghosted.beads_of(np.concatenate([NO_MOLECULES, *wanted.values()]))
         table = pack(ghosted.ids[beads], ghosted.state(beads), self.balls.position[beads])
         out, at = {}, 0
         for rank, rows in wanted.items():
@@ -288,14 +273,13 @@ class GhostManager:
             out[rank], at = table[at : at + size].ravel(), at + size
             self.lending.lend(rank, rows)
         received = self.comm.exchange_known(out, sorted(wanted))
-        taken, good = [NOBODY], True
+        good = True
         for rank in sorted(received):
             if len(received[rank]):
                 self.lending.came_from(rank)
-                come = self._store(received[rank])
-                taken.append(ghosted.admit(come.molecule_ids, come.state))
-                good = good and len(taken[-1]) == len(come.molecule_ids)
-        return np.concatenate(taken) if good else None
+            come = self._store(received[rank])
+            good = good and ghosted.admit(come.molecule_ids, come.state, now)
+        return good
 
     def counts(self) -> np.ndarray:
         """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building took."""
@@ -316,7 +300,7 @@ class GhostManager:
         self.crowding += max(self.ghosted.ghosts - self.ghosts_at_first, 0)
 
     def forget_demands(self) -> None:
-        """Nobody needs full ghosts any more."""
+        """No rank needs full ghosts any more."""
         self.demanded.clear()
 
     def demand(self, wanted: list) -> None:
@@ -342,7 +326,7 @@ class GhostManager:
         skin = self.skins.of(own.molecule_ids, self._speeds_of(own))
         size = self.composition.size_of(own.molecule_ids)
         like = self.composition.prototype_of(self.composition.beads_of(own.molecule_ids))
-        balls = Balls(own.position_now, self._reach_of(like), np.cumsum(size) - size, size, skin)
+        balls = Balls(own.position_now, self._radius_of(like), np.cumsum(size) - size, size, skin)
         self.around.look_around(balls, {rank for _, rank in self.demanded}, everything)
         wanted_by = {rank: self._wanted(rank, own.molecule_ids, balls) for rank in self.around.neighbours}
         received = self.comm.exchange_known(
@@ -363,36 +347,23 @@ class GhostManager:
         ownership[np.isin(held.molecule_ids, [m for m, rank in self.demanded if rank == self.comm.rank])] = L.FULL_GHOST
         ownership[np.searchsorted(held.molecule_ids, own.molecule_ids)] = L.OWNED
         self.skins.forget_others(held.molecule_ids)
-        skins = self.skins.of(held.molecule_ids, self._speeds_of(held))
-        self._build(held, ownership, self._dormant(held, ownership, skins))
+        self._build(held, ownership)
         ghosted = self.ghosted
         rows = {rank: ghosted.rows_of(molecule_ids) for rank, molecule_ids in wanted_by.items()}
         self.lending = Lending(len(ghosted.molecule_ids), rows, sorted(ghosts))
         spare = np.zeros((self.composition.prototypes.beads, 3))
         position = np.concatenate([held.position_now, spare])[ghosted.core.state_row]
         every = np.zeros(len(ghosted.molecule_ids))
-        every[ghosted.rows_of(held.molecule_ids)] = skins
         every[ghosted.rows_of(own.molecule_ids)] = skin
         first, count = map(np.ascontiguousarray, ghosted.first_and_count(np.arange(len(every))))
         self.balls = Balls(position, ghosted.radius * (1.0 + ROUNDING), first, count, every)
         self.ghosts_at_first, self.crowding = ghosted.ghosts, 0
 
-    def _dormant(self, held: MoleculeSet, ownership: np.ndarray, skins: np.ndarray) -> np.ndarray:
-        """Return a mask of the beads here: those of ghosts that cannot come to where owned ones may."""
-        size = self.composition.size_of(held.molecule_ids)
-        beads = np.flatnonzero(np.repeat(ownership == L.GHOST, size))
-        radius = self._reach_of(self.composition.prototype_of(self.composition.beads_of(held.molecule_ids)))
-        balls = Balls(held.position_now, radius, beads, np.ones_like(beads), np.repeat(skins, size)[beads])
-        dormant = np.zeros(len(radius), dtype=bool)
-        dormant[beads] = ~self.around.needed_here(balls)
-        return dormant
-
-    def _build(self, held: MoleculeSet, ownership: np.ndarray, dormant: np.ndarray | None = None) -> None:
-        dormant = np.zeros(len(held.position_now), dtype=bool) if dormant is None else dormant
+    def _build(self, held: MoleculeSet, ownership: np.ndarray) -> None:
         system = replace(self.system, state=held.state)
         capacity = np.concatenate([self._capacities(self.composition.beads_of(held.molecule_ids)), self.capacity])
         closed = None if self.earlier is None else self.earlier.closed
-        here = MoleculesHere(held.molecule_ids, ownership, dormant)
+        here = MoleculesHere(held.molecule_ids, ownership)
         options = Options(
             self.shell,
             self.cell,
@@ -415,12 +386,12 @@ class GhostManager:
             capacity[at[stays]] = np.maximum(capacity[at[stays]], self.earlier.capacity[stays])
         return capacity
 
-    def _reach_of(self, like: np.ndarray) -> np.ndarray:
+    def _radius_of(self, like: np.ndarray) -> np.ndarray:
         """Return the radii of beads that are like these of the prototypes."""
         return 0.5 * (self.composition.prototypes.diameter[like] + self.beyond) * (1.0 + ROUNDING)
 
     def _wanted(self, rank: int, molecule_ids: np.ndarray, balls: Balls) -> np.ndarray:
-        """Return a mask of the owned molecules that may touch a neighbour's, or that it has asked for."""
+        """Return a mask of the owned molecules that may touch a neighbour's, or that it has requested."""
         if self.everything:
             return np.ones(len(molecule_ids), dtype=bool)
         wanted = self.around.needed_by(rank, balls) | np.isin(
@@ -439,7 +410,7 @@ class GhostManager:
 
 
 class Lending:
-    """Who holds what, since ghosts were last chosen.
+    """Which rank holds what, since ghosts were last chosen.
 
     Parameters
     ----------

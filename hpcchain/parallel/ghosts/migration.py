@@ -93,7 +93,7 @@ class Migration:
 
 
 class Loose:
-    """The beads and masses of some molecules alone, as `reference_points` asks for them of a topology."""
+    """The beads and masses of some molecules alone, as `reference_points` takes them of a topology."""
 
     def __init__(self, composition: Composition, molecules: np.ndarray, beads: np.ndarray) -> None:
         self.first_bead = np.concatenate([[0], np.cumsum(composition.size_of(molecules))]).astype(np.int64)

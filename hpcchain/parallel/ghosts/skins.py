@@ -73,7 +73,7 @@ class Skins:
         self.wide.update(zip(molecules.tolist(), least.tolist(), strict=True))
 
     def forget_others(self, molecules: np.ndarray) -> None:
-        """Keep what `give_more` was asked for of these molecules alone."""
+        """Keep what `give_more` was given of these molecules alone."""
         self.wide = {m: self.wide[m] for m in np.intersect1d(molecules, list(self.wide)).astype(np.int64).tolist()}
 
     def _least(self, molecules: np.ndarray) -> np.ndarray:

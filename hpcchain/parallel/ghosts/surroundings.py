@@ -2,11 +2,11 @@
 
 Each molecule stays within its skin of its reference position (`skins`) until it gets a new one. So each of its beads
 stays in a box about its place then, and reaches no other cells of a grid than those of this box, made wider by the
-bead's radius (`reach`). Two beads whose boxes have no cell in common cannot touch.
+bead's radius (`ghost_cells`). Two beads whose boxes have no cell in common cannot touch.
 
 1. All ranks know of all others an *extent*, six numbers: a box of cells, with a margin, where their molecules are.
 2. Ranks whose extents have cells in common are *neighbours*. Each marks the cells that its molecules may come to, and
-   sends a neighbour those marks that are in what is common: one bit a cell (`tell`).
+   sends a neighbour those marks that are in what is common: one bit a cell (`exchange_marks`).
 3. A rank sends a neighbour, as ghosts, the molecules that may come to a cell that the neighbour has marked.
 4. When molecules get new reference positions further cells are marked, and 2 and 3 follow again. Marks are taken off
    only when all is chosen anew. That also comes when a molecule may leave the extent.
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.parallel.ghosts.reach import Balls, Cells, Extent, mark_cells, reaches
+from hpcchain.parallel.ghosts.ghost_cells import Balls, Cells, Extent, mark_cells, reaches
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
@@ -57,14 +57,14 @@ class Surroundings:
         self.box, self.width, self.comm = box, width, comm
         self.neighbours: dict = {}
 
-    def look_around(self, balls: Balls, asking: set, everything: bool) -> None:
+    def look_around(self, balls: Balls, requesting: set, everything: bool) -> None:
         """Find the neighbours, and let them know where these molecules may come to; collective.
 
         Parameters
         ----------
         balls : Balls
-        asking : set of int
-            Ranks that have asked for molecules.
+        requesting : set of int
+            Ranks that have requested molecules.
         everything : bool
             All ranks are neighbours.
         """
@@ -86,18 +86,18 @@ class Surroundings:
         self.neighbours = {
             rank: extent
             for rank, extent in common.items()
-            if extent.size or everything or mine in asking or rank in asking
+            if extent.size or everything or mine in requesting or rank in requesting
         }
         self.marks = self.extent.nothing()
         self.mark(balls)
-        self.tell()
+        self.exchange_marks()
 
     def mark(self, balls: Balls) -> bool:
         """Mark the cells that these molecules may come to; return whether all are within the extent."""
         return mark_cells(self.marks, self.extent.low, self.extent.length, self.cells.lattice, balls)
 
-    def tell(self) -> None:
-        """Tell the neighbours where molecules here may come to, and learn the same of theirs; collective."""
+    def exchange_marks(self) -> None:
+        """Send the neighbours where molecules here may come to, and receive the same of theirs; collective."""
         marks = {
             rank: as_message(self.cells.shared(self.extent, extent, self.marks))
             for rank, extent in self.neighbours.items()
@@ -107,15 +107,8 @@ class Surroundings:
 
     def needed_by(self, rank: int, balls: Balls) -> np.ndarray:
         """Return a mask of those of these molecules that may come to where a neighbour's may."""
-        return self._reaching(self.neighbours[rank], self.theirs[rank], balls)
-
-    def needed_here(self, balls: Balls) -> np.ndarray:
-        """Return a mask of those of these molecules that may come to where this rank's own may."""
-        return self._reaching(self.extent, self.marks, balls)
-
-    def _reaching(self, extent: Extent, marks: np.ndarray, balls: Balls) -> np.ndarray:
-        hit = np.zeros(len(balls.first), dtype=np.uint8)
-        reaches(marks, extent.low, extent.length, self.cells.lattice, balls, hit)
+        extent, hit = self.neighbours[rank], np.zeros(len(balls.first), dtype=np.uint8)
+        reaches(self.theirs[rank], extent.low, extent.length, self.cells.lattice, balls, hit)
         return hit != 0
 
 

@@ -68,7 +68,7 @@ class ActiveRanksEngine:
         time : float
             Where to stop [time].
         pause : callable, optional
-            Asked on every rank now and then; a true result of any stops all. It may also end earlier without one.
+            Called on every rank now and then; a true result of any stops all. It may also end earlier without one.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class ActiveRanksEngine:
     def _work(self, time: float, pause: Callable | None) -> tuple[bool, float]:
         """Carry the engine; return whether it has come to a time, and its time."""
         begin, self._stopped = clock.perf_counter(), False
-        reached = self.engine.advance(time, self._asked(pause))
+        reached = self.engine.advance(time, self._or_stopped(pause))
         spent = clock.perf_counter() - begin
         if not self.engine.seconds:  # its work is not told apart
             self._seconds["at work"] += spent
@@ -97,16 +97,16 @@ class ActiveRanksEngine:
         self._seconds["waiting"] += clock.perf_counter() - begin - spent
         return reached, self.engine.time
 
-    def _asked(self, pause: Callable | None) -> Callable | None:
-        """Return what the engine asks: on the root also for those who sleep."""
+    def _or_stopped(self, pause: Callable | None) -> Callable | None:
+        """Return what the engine calls between steps: on the root also for those that sleep."""
         if pause is None or self.exchange.rank > 0:
             return pause
 
-        def asked() -> bool:
+        def stopped() -> bool:
             self._stopped |= any(self._standby.heard(self.engine.time))
             return bool(pause()) or self._stopped or self._standby.failure is not None
 
-        return asked
+        return stopped
 
     def _wish(self, pause: Callable | None) -> bool:
         """Return whether a rank that sleeps wants to stop."""

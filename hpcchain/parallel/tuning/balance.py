@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 UNEVEN = 1.1  # cost of a rank over the mean at which sectors are moved
 SURE = 4.0  # how many times what chance explains an imbalance has to be
 TOGETHER = 2.0  # segments that one contact makes: as good as one for telling costs apart
-ENOUGH = TOGETHER * (SURE / (UNEVEN - 1.0)) ** 2  # segments per rank that a look asks for, unless all is clear
+ENOUGH = TOGETHER * (SURE / (UNEVEN - 1.0)) ** 2  # segments per rank that a look needs, unless all is clear
 SETTLING = 4  # windows that say nothing of what molecules cost: kernels are loaded, and lists grow
 FIRST_LOOK, LAST_LOOK = 4, 256  # windows of a look, at first and at last
 

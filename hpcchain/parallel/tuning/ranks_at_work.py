@@ -1,9 +1,9 @@
 """How many ranks are worth having molecules: by a model, before anything is measured.
 
-The model counts what a rank does in a window, in microseconds: contacts of its own molecules, which take longer where
-more memory is in use; what ghosts cost, whose number follows from the sector's edges; and what a window costs however
-little is in it. Its constants are of one kind of machine (docs/performance/cost_model.md). What decides is where
-the sum stops falling with the number of ranks, which differs little between machines.
+The model counts what a rank does in a window, in microseconds. Contacts of its own molecules take longer where more
+memory is in use. The number of ghosts follows from the sector's edges. A window costs something however little is in
+it. Its constants are of one kind of machine (docs/performance/cost_model.md). What decides is where the sum stops
+falling with the number of ranks, which differs little between machines.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Ranks that sleep while the first of all ranks work, and what they and the root tell each other.
+"""Ranks that sleep while the first of all ranks work, and what they and the root send each other.
 
-Who sleeps looks now and then whether the root has told something, and sleeps between looks for a small part of the time
-that it has waited so far: a collective call of MPI would keep a core busy, and a long sleep would keep the others
-waiting. What it alone knows, a signal or a clock, it tells the root. It ends as the root ends: with what has come of
+A sleeping rank looks now and then whether the root has sent something. It sleeps between looks for a small part of the
+time that it has waited so far: a collective call of MPI would keep a core busy, and a long sleep would keep the others
+waiting. What it alone knows, a signal or a clock, it sends to the root. It ends as the root ends: with what has come of
 the work, or with its failure.
 
 Ranks sleep while an engine works (`active_ranks`), or while the root carries a whole run by itself, its files and its
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Standby:
-    """What ranks that sleep and the root tell each other; all ranks make it, and only these two sorts use it.
+    """What ranks that sleep and the root send each other; all ranks make it, and only these two sorts use it.
 
     Parameters
     ----------
@@ -39,42 +39,42 @@ class Standby:
     Attributes
     ----------
     time : float
-        What the root has told last of how far it has come.
+        What the root has sent last of how far it has come.
     failure : exception or None
-        On the root: of one who slept.
+        On the root: of one that slept.
     """
 
     def __init__(self, exchange: Exchange, ranks: int) -> None:
         self.exchange, self.ranks = exchange, ranks
         self.time = 0.0
         self.failure: BaseException | None = None
-        self._call, self._beat = 0, clock.monotonic()  # a wish of a call that is over is nobody's
+        self._call, self._beat = 0, clock.monotonic()  # a wish of a call that is over counts no more
 
     def carry(self, work: Callable[[], Any]) -> Any:
-        """Return what work returns, and have it returned by `sleep` where ranks sleep; the root alone tells them."""
+        """Return what work returns, and have it returned by `sleep` where ranks sleep; the root alone sends it."""
         self._call += 1
         try:
             found = work()
         except BaseException as failure:
-            self._tell_all((None, sendable(failure)))
+            self._send_all((None, sendable(failure)))
             raise
-        self._tell_all((found, None))
+        self._send_all((found, None))
         return found
 
     def heard(self, time: float = 0.0) -> list:
-        """Return on the root what those who sleep wish since it has looked; now and then tell them how far it has come.
+        """Return on the root what sleepers wish since it has looked; now and then send them how far it has come.
 
         A failure is kept in mind: the caller ends its work as others have to know.
         """
         wishes = []
-        while self.ranks < self.exchange.size and (told := self.exchange.heard()) is not None:
-            if isinstance(told, BaseException):
-                self.failure = told
-            elif told[0] == self._call:
-                wishes.append(told[1])
+        while self.ranks < self.exchange.size and (news := self.exchange.heard()) is not None:
+            if isinstance(news, BaseException):
+                self.failure = news
+            elif news[0] == self._call:
+                wishes.append(news[1])
         if clock.monotonic() > self._beat + BEAT:
             self._beat = clock.monotonic()
-            self._tell_all(time)
+            self._send_all(time)
         return wishes
 
     def sleep(self, wish: Callable[[], Any], nothing: Any) -> Any:
@@ -83,35 +83,35 @@ class Standby:
         Parameters
         ----------
         wish : callable
-            Returns what is asked of the root, which is told when that changes; if it fails, all do.
+            Returns what is wished of the root, which is sent it when it changes; if it fails, all do.
         nothing : object
-            What it returns where nothing is asked.
+            What it returns where nothing is wished.
         """
         self._call += 1
-        begin, told = clock.monotonic(), nothing
+        begin, sent = clock.monotonic(), nothing
         try:
             with self.exchange.activity.asleep(0):
                 while not isinstance(note := self.exchange.heard(0), tuple):
                     if note is not None:
                         self.time = note
                         self.exchange.activity.heard()
-                    if (wished := wish()) != told:
-                        told = wished
-                        self.exchange.tell(0, (self._call, wished))
+                    if (wished := wish()) != sent:
+                        sent = wished
+                        self.exchange.send_note(0, (self._call, wished))
                     nap(begin)
         except BaseException as failure:
-            self.exchange.tell(0, sendable(failure))
+            self.exchange.send_note(0, sendable(failure))
             raise
         found, failure = note
         if failure is not None:
             raise failure
         return found
 
-    def _tell_all(self, note: Any) -> None:
-        """Tell all who sleep: a number is a sign of life, a pair how it has ended."""
+    def _send_all(self, note: Any) -> None:
+        """Send to all that sleep: a number is a sign of life, a pair how it has ended."""
         if self.exchange.rank == 0:
             for rank in range(self.ranks, self.exchange.size):
-                self.exchange.tell(rank, note)
+                self.exchange.send_note(rank, note)
 
 
 class Heeds(Protocol):
@@ -152,7 +152,7 @@ def shared_or_alone(
     world : World
         More than one rank.
     alone : callable
-        Asked on the root: whether it is to work by itself.
+        Called on the root: whether it is to work by itself.
     action : callable
         Takes the ranks that take part; looks at signals now and then.
     signals : Signals
@@ -162,17 +162,17 @@ def shared_or_alone(
     """
     from hpcchain.parallel.exchange import Exchange  # needs MPI
 
-    standby = Standby(Exchange(world.mpi, world.activity), 1)  # what has not been heard in the end is nobody's
+    standby = Standby(Exchange(world.mpi, world.activity), 1)  # what has not been heard in the end is dropped
     crowded = len(world.on_node(None)) > (os.cpu_count() or 1)
     if world.rank > 0:
         if not crowded:
             load()
 
-        def asked() -> tuple[bool, int]:
+        def wished_here() -> tuple[bool, int]:
             return signals.stop, signals.saves
 
-        by_itself = standby.sleep(asked, (False, 0))
-        return standby.sleep(asked, (False, 0)) if by_itself else action(world)
+        by_itself = standby.sleep(wished_here, (False, 0))
+        return standby.sleep(wished_here, (False, 0)) if by_itself else action(world)
     if not standby.carry(alone):
         return action(world)
     signals.listen = listening(standby)
@@ -183,7 +183,7 @@ def shared_or_alone(
 
 
 def listening(standby: Standby) -> Callable[[Heeds], None]:
-    """Return what hears the signals of those who sleep while the root works by itself, and raises their failure."""
+    """Return what hears the signals of those that sleep while the root works by itself, and raises their failure."""
 
     def listen(signals: Heeds) -> None:
         standby.exchange.activity.note()  # no call that waits for others does

@@ -3,9 +3,9 @@
 Longer windows have ranks meet less often, and redo more. What decides besides is the cache: closed segments are kept to
 the window's end, and where they are more than the cache holds, saving them takes longer than the meetings that are
 spared. So a window's contacts go by their bytes, and by how long the least skins last: longer windows need wider ones,
-and more ghosts. Nor does a window last for more than so many renewals of a bead's list, or ends of its segments, since
-what a window has closed is kept, and looked at, until it ends: where beads fly fast together, or far, these are many
-more than contacts.
+and more ghosts. Nor does a window last for more than so many renewals of a bead's list, or ends of its segments. What a
+window has closed is kept, and looked at, until it ends. Where beads fly fast together, or far, these are many more than
+contacts.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.model.molecules.bond_graph import BEADS, BONDS, STRIDE
 
 MOST_ITERATIONS = 60
-WALK_BEAD, WALK_PARENT, WALK_BOND, WALK_SIGN, WALK = range(5)  # what is told of each bead but the first, and how much
+WALK_BEAD, WALK_PARENT, WALK_BOND, WALK_SIGN, WALK = range(5)  # what is known of each bead but the first, and how much
 DIFFERENCE = 2.0**-50  # round-off of the difference of two bond vectors
 
 

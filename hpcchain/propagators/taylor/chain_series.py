@@ -3,10 +3,10 @@
 Each order's tensions follow from the lower orders' tensions and bonds through the factors of T (`chain`), and with them
 the next coefficients of bonds and positions. Two chains are done in turn: each order needs the one before.
 
-A stretch of a long chain is done likewise, between the beads beside it, which move as they did before. Its beads are in
-tiles of their own. The bead before it is the last lane of the tile before them, the one behind it the first lane of the
-tile after them. Both have inverse mass 0 and a motion that is given: their coefficients of order 2 and more stand in
-COEF from the start, zeros in the other lanes of these two tiles. With accelerations a that are given,
+A stretch of a long chain is done likewise, between the beads adjacent to it, which move as they did before. Its beads
+are in tiles of their own. The bead before it is the last lane of the tile before them, the one behind it the first lane
+of the tile after them. Both have inverse mass 0 and a motion that is given: their coefficients of order 2 and more
+stand in COEF from the start, zeros in the other lanes of these two tiles. With accelerations a that are given,
 T lambda = |b'|^2 + b . (a_{l+1} - a_l).
 """
 
@@ -40,8 +40,8 @@ LAMBDA = W.HIST + W.ROW
 PER_ORDER = 32
 MORE = 1.001  # beyond what rounding does to products
 
-# Where the tiles of a chain or stretch begin, how many there are, those of the beads beside it among them, and 1 where
-# the first is that of a bead before it, or the last that of one behind it, else 0.
+# Where the tiles of a chain or stretch begin, how many there are, those of the beads adjacent to it among them, and 1
+# where the first is that of a bead before it, or the last that of one behind it, else 0.
 Tiles = namedtuple("Tiles", "offset tiles before behind")
 
 
@@ -55,7 +55,7 @@ def _given(work, p, k):
 
 @inlined
 def _is_given(at, t, held):
-    """Whether tile t is that of a bead beside a stretch."""
+    """Whether tile t is that of a bead adjacent to a stretch."""
     if held is not None:
         return (t == 0 and at.before != 0) or (t == at.tiles - 1 and at.behind != 0)
     return False
@@ -464,10 +464,10 @@ def _orders_in_two_tiles(work, offset, h, tolerance, k, power, terms):
 
 @inlined
 def _left_after(terms, k, tolerance):
-    """Estimate what a series leaves out after k terms, of which the last four are given; two tell nothing.
+    """Estimate what a series leaves out after k terms, of which the last four are given; two say nothing.
 
     It is infinite, too, where it is surely beyond the tolerance and terms are to follow, which takes neither root nor
-    division to tell: with the ratio r of `_left_out` it is at least the last term times r or, if that is less, 3.
+    division to know: with the ratio r of `_left_out` it is at least the last term times r or, if that is less, 3.
     """
     if k <= 2:
         return math.inf

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MANY = 2000
 MOST_PER_TICK = 100.0
 PAUSE = 1.0
-LONG = 60.0  # wall seconds to the end from which narrow gaps are told of
+LONG = 60.0  # wall seconds to the end from which narrow gaps are reported
 
 
 class CollapseWatch:
@@ -41,7 +41,7 @@ class CollapseWatch:
         self._looked, self._counted, self._contacts, self._time = -float("inf"), 0.0, 0, 0.0
 
     def warning(self, engine: Engine) -> str | None:
-        """Return what to tell the user, None for nothing; said once.
+        """Return what to say to the user, None for nothing; said once.
 
         Dense liquids have some contact a bead and tick, which is a 32nd of what a bead takes for its diameter or less.
         """

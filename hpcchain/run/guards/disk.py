@@ -1,4 +1,4 @@
-"""Whether the disk has room for a run's frames, seen to before the run starts."""
+"""Whether the disk has space for a run's frames, seen to before the run starts."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def require_disk_for(
         mpi,
         ConfigError(
             f"{config.source}: output.frame_every: {count} frames of {beads} beads, twice while they are joined, and "
-            f"checkpoints take {size(need)}, and the disk of {folder} has {size(there)} left; write frames less often, "
+            f"checkpoints take {size(need)}, and the disk of {folder} has {size(there)} left. Write frames less often, "
             "end the run earlier (run.end_time), or choose an --output on a larger disk"
         ),
     )

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System, Topology
 
 NOTED, REFUSED = 1e-6, 1e-3
-"""Relative errors of exact flights that are told, and that end a run."""
+"""Relative errors of exact flights that are reported, and that end a run."""
 TIMES = 10.0
 """How many times its band a run in steps may be off."""
 ALL, WILD = 1.0, 1e6
-"""Relative errors that are told whatever the steps, and that no run comes to."""
+"""Relative errors that are reported whatever the steps, and that no run comes to."""
 CONTACTS, TIME = 200.0, 20.0
 """Contacts of a bead, and time in tau, after which bands widen."""
 BANDS = {"rattle": 10.0, "variational": 40.0, "index1": 2.0, "paper": 5.0}
@@ -88,7 +88,7 @@ class EnergyWatch:
     def heed(
         self, time: float, energy: float, reference: float | None, contacts: int, scale: float = 0.0
     ) -> str | None:
-        """Return what to tell the user, None for nothing; said once.
+        """Return what to say to the user, None for nothing; said once.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class EnergyWatch:
         return max(usual, usual / NOTED * coarsest)
 
     def _noted_from(self, time: float, reference: float, contacts: int) -> float:
-        """Return the relative error from which on it is told."""
+        """Return the relative error from which on it is reported."""
         temperature = 2.0 * reference / self._freedom
         each = 2.0 * contacts / self._topology.beads
         bands = [band(kind, temperature, time, each) for kind in self._kinds]

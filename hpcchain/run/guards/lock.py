@@ -27,15 +27,15 @@ NAME = "run.lock"
 SHOWN = 4096
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 Holder = Mapping[str, object]
-"""Who holds a lock, by the names of `me`; what a file says of it may be anything."""
+"""The holder of a lock, by the names of `me`; what a file says of it may be anything."""
 
 
 class FolderLock:
     """Holds an output directory, which is made if it is missing, for this run; use as a context; collective.
 
     The lock is the system's lock on the file run.lock, which ends with the process however it ends, so that a killed
-    run's is never in the way. The file says who holds it. Where the file system has no locks, whoever made the file
-    holds it, until it is removed; it is taken over only from a process that has certainly ended: one of this host.
+    run's is never in the way. The file says which process holds it. Where the file system has no locks, what made the
+    file holds it, until it is removed; it is taken over only from a process that has certainly ended: one of this host.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class FolderLock:
         self._file.flush()
 
     def _claim(self, file: TextIO, new: bool) -> None:
-        """Lock an open file, new or not, or raise UsageError with who holds it."""
+        """Lock an open file, new or not, or raise UsageError with what holds it."""
         file.seek(0)
         holder = parsed(file.read(SHOWN))
         try:
@@ -146,7 +146,7 @@ def system() -> str:
 
 
 def named(holder: Holder) -> str:
-    """Return who holds a lock, for a message."""
+    """Return what holds a lock, for a message."""
     pid, host, since = (" ".join(str(holder.get(key, "?")).split())[:80] for key in ("pid", "host", "since"))
     return f"process {pid} on {host}, since {since}"
 

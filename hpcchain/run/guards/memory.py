@@ -1,9 +1,9 @@
 """Whether the memory that a run needs is there, seen to before any of it is taken.
 
-What a run needs was measured on runs of 1e3 to 1e6 beads, monomers and chains at packing fraction .3, soft beads at
-density .8 in steps, on 1 to 4 ranks: bytes of each process's own at the highest, which is while the start grows or the
-sectors are set up. The numbers below are chosen so that the estimate is 1.1 to 1.8 times that. A process has pages of
-libraries besides, which count for what a user sees of it (`peak`), not for what a node must have.
+What a run needs was measured on runs of 1e3 to 1e6 beads on 1 to 4 ranks: monomers and chains at packing fraction .3,
+soft beads at density .8 in steps. It is the bytes of each process's own at the highest, which is while the start grows
+or the sectors are set up. The numbers below are chosen so that the estimate is 1.1 to 1.8 times that. A process has
+pages of libraries besides, which count for what a user sees of it (`peak`), not for what a node must have.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from hpcchain.config.packing import bead_volume
 from hpcchain.errors import ConfigError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_extent, read_input
 from hpcchain.io.hdf5.collective import root_does
-from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.physics.extended import is_extended
 from hpcchain.model.physics.step_potentials import beyond_contact
-from hpcchain.model.starts.start import physics_with
+from hpcchain.model.starts.start import in_stretches, physics_with
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import agree
@@ -41,7 +40,7 @@ BYTES_PER_RANK = 180_000_000
 """Of a rank that has hardly a bead: the interpreter and the compiled kernels, while a start of chains grows."""
 
 BYTES_SHARED = 130_000_000
-"""Of a rank beside its own: pages of libraries, which the ranks of a node share."""
+"""Of a rank besides its own: pages of libraries, which the ranks of a node share."""
 
 BYTES_ALONE, BYTES_AMONG = 1_500, 2_100
 """Of each bead that a rank has: on one rank; on several, its own and ghosts, with the history of a window."""
@@ -75,8 +74,8 @@ to which it is looked how long their lists are."""
 CLOSE, LONGEST = 0.55, 1.2
 """Packing fraction that beads with wells come to where they condense; the longest list over the mean there."""
 
-CLOSE_SOFT, ROOM_SOFT = 0.45, 1.3
-"""The same in steps, with what longer lists have room for."""
+CLOSE_SOFT, SPARE_SOFT = 0.45, 1.3
+"""The same in steps, with what longer lists can take."""
 
 BYTES_INSIDE = 60
 """Of each bead that a bead is within the steps of a potential of: the table of them, in states, messages and files."""
@@ -224,11 +223,11 @@ def list_bytes(config: Config) -> float:
     packed = CLOSE if config.steps is None else CLOSE_SOFT
     close = max(density, packed * composition.beads / bead_volume(config.molecules)) * 4.0 / 3.0 * math.pi
     if config.steps is not None:
-        reaches = [reach_of(potential) for potential in config.potentials]
-        farthest = max([*reaches, *one.diameter[~one.soft].tolist()], default=0.0)
+        ranges = [range_of(potential) for potential in config.potentials]
+        farthest = max([*ranges, *one.diameter[~one.soft].tolist()], default=0.0)
         mean = float(np.sum(copies * one.diameter)) / composition.beads
-        reach = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
-        return 4.0 * min(ROOM_SOFT * close * reach**3, composition.beads) if farthest else 0.0
+        list_radius = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
+        return 4.0 * min(SPARE_SOFT * close * list_radius**3, composition.beads) if farthest else 0.0
     within = max((each for one in config.potentials for each in one.edges), default=0.0)
     inside = BYTES_INSIDE * min(LONGEST * close * within**3, composition.beads)
     system = System(build_box(config), composition, State.at_time_zero(*np.zeros((2, 0, 3))), physics)
@@ -240,7 +239,7 @@ def list_bytes(config: Config) -> float:
     return inside + 4.0 * float(np.sum(copies * np.minimum(capacity, composition.beads))) / composition.beads
 
 
-def reach_of(potential: PotentialSection) -> float:
+def range_of(potential: PotentialSection) -> float:
     """Return how far a potential of pairs acts, 0 of others [length]."""
     if potential.cutoff is not None:
         return math.inf if potential.cutoff == "none" else float(potential.cutoff)
@@ -249,10 +248,7 @@ def reach_of(potential: PotentialSection) -> float:
 
 def moves_parts(config: Config) -> bool:
     """Whether an input has long chains that move in stretches; of a start file's own molecules it does not say."""
-    asking = [one.propagator or config.propagator for one in config.molecules]
-    if not any(one.stretches for one in asking):
-        return False
-    return divides_any(build_composition(config), physics_with(config, 1.0))
+    return any(in_stretches(kind, config) for kind in config.molecules)
 
 
 def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> Extent:
@@ -284,6 +280,7 @@ def require_memory(
     name: str,
     way: str,
     available: Available | None = None,
+    ranks: int | None = None,
 ) -> None:
     """Raise ConfigError on every rank unless each node has the memory that its ranks need; collective.
 
@@ -298,14 +295,17 @@ def require_memory(
         What to change.
     available : machine.Available, optional
         Asked of the system when left out.
+    ranks : int, optional
+        Of each run, where groups of so many have one each; by default all have one.
     """
-    need = extent.need(comm.size)
+    ranks = ranks or comm.size
+    need = extent.need(ranks)
     lack = lacking(need, comm.on_node(available or machine.available()))
     text = None
     if lack is not None:
         wanted, there = lack
         text = (
-            f"{name}: {extent.beads} beads on {comm.size} {'rank' if comm.size == 1 else 'ranks'} need about "
+            f"{name}: {extent.beads} beads on {ranks} {'rank' if ranks == 1 else 'ranks'} need about "
             f"{machine.size(need)} of memory per rank: on node {os.uname().nodename} {wanted}, where "
             f"{machine.size(there.bytes)} are {there.reason}; {way}"
         )

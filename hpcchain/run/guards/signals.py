@@ -29,7 +29,7 @@ class Signals:
     saves : int
         How often a checkpoint in passing has been asked for, of this rank or, as far as it knows, of any.
     listen : callable, optional
-        Called with this before each look: takes in what others tell of their signals (`pass_on`).
+        Called with this before each look: takes in what others send of their signals (`pass_on`).
     """
 
     def __init__(self) -> None:
@@ -59,6 +59,11 @@ class Signals:
     def save(self, asked: bool) -> None:
         self._save = asked
 
+    @property
+    def requests(self) -> tuple[bool, int]:
+        """Whether to stop, and how many checkpoints in passing were asked for, without a look at what others send."""
+        return self._stop, self.saves
+
     def _look(self) -> None:
         if self.listen is not None:
             self.listen(self)
@@ -72,14 +77,17 @@ class Signals:
     def __enter__(self) -> Signals:
         self._watch(STOP, self._on_stop)
         self._watch(SAVE, self._on_save)
-        for handler in self._before.values():
-            earlier = getattr(handler, "__self__", None)
-            if isinstance(earlier, Signals):
-                self._stop |= earlier.stop
-                self._save |= earlier.save
-                self.saves = max(self.saves, earlier.saves)
-                self.listen = self.listen or earlier.listen
+        for earlier in self._outer():
+            self._stop |= earlier.stop
+            self._save |= earlier.save
+            self.saves = max(self.saves, earlier.saves)
+            self.listen = self.listen or earlier.listen
         return self
+
+    def _outer(self) -> list[Signals]:
+        """Return the Signals that had these before, and have them again afterwards."""
+        handlers = (getattr(handler, "__self__", None) for handler in self._before.values())
+        return [earlier for earlier in handlers if isinstance(earlier, Signals)]
 
     def _watch(self, names: Iterable[str], action: Handler) -> None:
         for name in names:
@@ -89,6 +97,9 @@ class Signals:
     def __exit__(self, *exception: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        for earlier in self._outer():  # what came to one run stops all that were to follow
+            earlier._stop |= self._stop
+            earlier.saves = max(earlier.saves, self.saves)
 
     def _on_stop(self, *_: object) -> None:
         self._stop = True

@@ -52,7 +52,7 @@ class WallLimit:
         return LEAST_MARGIN + SAFETY * (self.longest_save + self.longest_look)
 
     def near(self) -> bool:
-        """Return whether it is time to stop; asked at every window."""
+        """Return whether it is time to stop; called at every window."""
         if self._end is None:
             return False
         now = time.monotonic()

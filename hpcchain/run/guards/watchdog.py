@@ -1,4 +1,4 @@
-"""Says which rank waits for whom when a run has not moved for a while; it ends nothing."""
+"""Says which rank waits for which when a run has not moved for a while; it ends nothing."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Watchdog:
     """Watches from a thread of its own; use as a context around a run.
 
     After a silence each rank writes what it is doing, and where in the program, to stuck/rank-N.txt in the output
-    directory; a little later the root rank puts together who waits for whom. A rank whose thread cannot run, because a
-    kernel does not come back, writes no file: the others' tell that, and its stack goes to stderr.
+    directory; a little later the root rank puts together which rank waits for which. A rank whose thread cannot run,
+    because a kernel does not come back, writes no file: the others' say that, and its stack goes to stderr.
 
     Parameters
     ----------
@@ -61,24 +61,24 @@ class Watchdog:
             faulthandler.cancel_dump_traceback_later()
 
     def _watch(self) -> None:
-        signs, moved, asked, told = self.activity.signs, time.monotonic(), False, False
+        signs, moved, looked, reported = self.activity.signs, time.monotonic(), False, False
         while not self._over.wait(0.1 * self.silence):
             arm(2.0 * self.silence)
             if self.activity.signs != signs:
-                self._say_it_goes_on(told, moved)
-                signs, moved, asked, told = self.activity.signs, time.monotonic(), False, False
-            elif not asked and time.monotonic() - moved > self.silence:
-                asked, told = True, self._tell(time.monotonic() - moved)
+                self._say_it_goes_on(reported, moved)
+                signs, moved, looked, reported = self.activity.signs, time.monotonic(), False, False
+            elif not looked and time.monotonic() - moved > self.silence:
+                looked, reported = True, self._report(time.monotonic() - moved)
         if self.activity.signs != signs:  # a run may end before the next look
-            self._say_it_goes_on(told, moved)
+            self._say_it_goes_on(reported, moved)
 
-    def _say_it_goes_on(self, told: bool, moved: float) -> None:
-        """Log that a silence that was told of is over."""
-        if told:
+    def _say_it_goes_on(self, reported: bool, moved: float) -> None:
+        """Log that a silence that was reported is over."""
+        if reported:
             LOG.warning("goes on after %.0f s without a step", time.monotonic() - moved)
 
-    def _tell(self, quiet: float) -> bool:
-        """Write this rank's file; on the root, wait for the others' and put them together; whether it was told of."""
+    def _report(self, quiet: float) -> bool:
+        """Write this rank's file; on the root, wait for the others' and put them together; whether it was reported."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
             self._write(self.path_of(self.rank), self._state())
@@ -104,7 +104,7 @@ class Watchdog:
         here = f"{stack[-1].name}, {Path(stack[-1].filename).name}:{stack[-1].lineno}" if stack else "?"
         state = {
             "rank": self.rank,
-            "whom": self.activity.whom,
+            "awaited": self.activity.awaited,
             "seconds": time.monotonic() - self.activity.since,
             "at": here,
             "host": socket.gethostname(),
@@ -114,18 +114,18 @@ class Watchdog:
         return f"{json.dumps(state)}\n\n{''.join(traceback.format_list(stack))}"
 
     def _summary(self) -> str:
-        """Return who waits for whom, from the files of those that wrote one lately."""
+        """Return which ranks wait for which, from the files of those that wrote one lately."""
         states = [self._read(rank) for rank in range(self.size)]
-        told: dict[str, list[int]] = {}
+        groups: dict[str, list[int]] = {}
         for rank, state in enumerate(states):
             if state is None:
                 words = "say nothing (inside a kernel, or gone)"
-            elif state["whom"] is None:
-                words = f"wait for nobody (in {state['at']} on {state['host']}, process {state['pid']})"
+            elif state["awaited"] is None:
+                words = f"wait for none (in {state['at']} on {state['host']}, process {state['pid']})"
             else:
-                words = "wait for " + (ALL if state["whom"] == ALL else f"rank {state['whom']}")
-            told.setdefault(words, []).append(rank)
-        return "; ".join(f"{ranks_as_text(ranks)} {words}" for words, ranks in told.items())
+                words = "wait for " + (ALL if state["awaited"] == ALL else f"rank {state['awaited']}")
+            groups.setdefault(words, []).append(rank)
+        return "; ".join(f"{ranks_as_text(ranks)} {words}" for words, ranks in groups.items())
 
     def _read(self, rank: int) -> dict[str, object] | None:
         """Return the state that a rank wrote in this silence, None when it wrote none."""

@@ -29,12 +29,13 @@ from hpcchain.config.demands.check import walls_of
 from hpcchain.errors import ConfigError, WindowError
 from hpcchain.io.growth_state import GrowthState
 from hpcchain.model.molecules.independence import DependentBonds
-from hpcchain.model.physics.walls import volume_within
+from hpcchain.model.physics.walls import outside, volume_within
 from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
+from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.starts.placement import NoArrangement, place
 from hpcchain.model.starts.spins import build_directors
-from hpcchain.model.starts.start import build_physics, moved_along, physics_with, while_growing
+from hpcchain.model.starts.start import TOLERANCE, build_physics, moved_along, physics_with, while_growing
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
@@ -56,6 +57,7 @@ RATE = 0.4
 SLICES = 24
 CLEARANCE = 1e-10
 ATTEMPTS = 6
+SMALLEST = 0.02  # of the full size, from which beads at given places grow
 MOST_CONTACTS = 500  # of a bead in a slice; at a packing fraction of .6 some tens
 SLOWER, FINER, SLOWEST = 4.0, 2, 1  # where beads jam: rate divided by, slices by, and how often that is tried
 MOST_SLOWNESS = 1000.0  # of a mean bead over a light one, where masses differ
@@ -68,7 +70,7 @@ CALM = 60.0  # contacts of a bead in a thermal time, up to which nothing is near
 LONGEST_STEP = 0.25  # of a thermal time: with longer ones molecules turn too far in a step for growth to get on
 WALLS_PER_CONTACT = 400
 STALLED_CONTACTS, STALLED_PACE = 200_000, 40_000.0  # contacts that come at a pace of so many a bead and slice: a jam
-SLOW_SECONDS, SLOW_SHARE = 15.0, 0.05  # wall time of a slice that is told of, and share of the most contacts by then
+SLOW_SECONDS, SLOW_SHARE = 15.0, 0.05  # wall time of a slice that is reported, and share of the most contacts by then
 
 
 class Jammed(ConfigError):
@@ -85,8 +87,9 @@ def grown_system(
     pause: Callable[[], bool] | None = None,
     comm: Single | World | None = None,
     keep: GrowthFile | None = None,
+    places: NDArray[np.float64] | None = None,
 ) -> System:
-    """Return the System of an input with initial.method "grow", the same to the bit on any ranks; collective.
+    """Return the System of an input whose beads are grown, the same to the bit on any ranks; collective.
 
     Parameters
     ----------
@@ -99,6 +102,8 @@ def grown_system(
         Default: this process alone.
     keep : GrowthFile, optional
         Where a start that is still growing is kept, and goes on from.
+    places : (N, 3) float64 array, optional
+        Where beads grow from, on their bonds; random places when left out [length].
 
     Raises
     ------
@@ -111,12 +116,49 @@ def grown_system(
     none = np.zeros(topology.molecules, dtype=bool), np.zeros(topology.beads, dtype=bool)
     grown = replace(topology, flexible=none[0], soft=none[1])  # beads that potentials hold are grown like all others
     directors = checked(build_directors(config), topology, None if comm is None else comm.mpi, config.source)
-    position = Growth(config, box, grown, progress, pause, comm or Single(), keep).positions()
+    growth = Growth(config, box, grown, progress, pause, comm or Single(), keep)
+    position = growth.positions() if places is None else growth.from_places(places)
     temperature, seed = config.initial.temperature, config.initial.seed
     velocity = moved_along(config, maxwell(topology, position, temperature, seed))
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     require_limits(config.source, topology, physics, position, np.arange(topology.beads))
     return System(box, topology, state, physics, directors=directors)
+
+
+def largest_size(config: Config, box: Box, topology: Topology, position: NDArray[np.float64]) -> float:
+    """Return the largest fraction of the full diameters, at most 1, at which beads at given places do not overlap.
+
+    Parameters
+    ----------
+    config : Config
+    box, topology :
+        The system.
+    position : (N, 3) float64 array
+        [length]
+
+    Raises
+    ------
+    ConfigError
+        Where that is less than SMALLEST.
+    """
+    scale, shapes = 1.0, [wall for wall in walls_of(config) if wall.shape is not None]
+    while scale >= SMALLEST:
+        smaller = replace(topology, diameter=scale * topology.diameter)
+        pair, wall = (find(box, smaller, position, TOLERANCE) for find in (bead_overlap, wall_overlap))
+        depth = outside(shapes, position, 0.5 * smaller.diameter).max(axis=1, initial=-np.inf)
+        if pair is not None:
+            part = pair[2] / (0.5 * smaller.diameter[[*pair[:2]]].sum())
+        elif wall is not None:
+            part = 1.0 - wall[2] / (0.5 * smaller.diameter[wall[0]])
+        elif np.any(depth > TOLERANCE * smaller.diameter):
+            part = 1.0 - float(np.max(depth / (0.5 * smaller.diameter)))
+        else:
+            return scale
+        scale *= max(part, 0.0) * (1.0 - CLEARANCE)
+    raise ConfigError(
+        f"{config.source}: position: beads overlap so deeply that they would have to begin smaller than {SMALLEST} of "
+        "their diameters to grow from where they are; move them apart"
+    )
 
 
 def packing_of(config: Config, box: Box, topology: Topology) -> float:
@@ -211,7 +253,7 @@ class Moving(NamedTuple):
     velocity: NDArray[np.float64]
 
 
-def tell_of_another(error: ConfigError, which: str) -> None:
+def log_another(error: ConfigError, which: str) -> None:
     """Log that a placement did not grow and another is tried: what to change stands in the last one's error."""
     what = f"the beads jam at {error.size:.3g} of their diameters" if isinstance(error, Jammed) else error
     LOG.info("growing the start: %s; trying %s", what, which)
@@ -261,8 +303,23 @@ class Growth:
                     raise
                 if draw + 1 == PLACEMENTS:
                     return self._past_crossing(error)
-                tell_of_another(error, f"another placement{', rods parallel' if rods else ''}")
+                log_another(error, f"another placement{', rods parallel' if rods else ''}")
         return self._drawn_and_grown(first, rods, kept)
+
+    def from_places(self, position: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (N, 3) positions of beads that were grown from given places, bonds satisfied [length].
+
+        Raises
+        ------
+        ConfigError
+            Where two beads, or a bead and a wall, are in one place, or beads jam.
+        """
+        scale = largest_size(self._config, self._box, self._topology, position)
+        if scale == 1.0:
+            return position
+        LOG.info("growing the start from given places, from %.3g of the full diameters on", scale)
+        stage, now = self._beginning(0, position, scale, SLOWEST)
+        return self.grown(stage, now, now)
 
     def _drawn_and_grown(self, draw: int, rods: bool, kept: GrowthState | None) -> NDArray[np.float64]:
         """Return the positions after a placement and growth, or after growth that was kept."""
@@ -287,11 +344,11 @@ class Growth:
         """
         size, packing = crossing_size(self._topology), packing_of(self._config, self._box, self._topology)
         at_crossing = isinstance(error, Jammed) and error.size <= JAMMED_CROSSING * size
-        with_room = isinstance(error, Jammed) and packing * error.size**3 < LOOSEST_JAM
+        with_gaps = isinstance(error, Jammed) and packing * error.size**3 < LOOSEST_JAM
         may_be_placed = 0.0 < JAMMED_CROSSING * size < 1.0 and packing * (BEYOND_CROSSING * size) ** 3 <= DENSEST_PLACED
-        if not (may_be_placed and (at_crossing or with_room)):
+        if not (may_be_placed and (at_crossing or with_gaps)):
             raise error
-        tell_of_another(error, "the last placement, of beads so large that bonds do not cross")
+        log_another(error, "the last placement, of beads so large that bonds do not cross")
         try:
             return self._drawn_and_grown(PLACEMENTS, False, None)
         except Jammed:
@@ -366,7 +423,7 @@ class Growth:
             stage = replace(stage, slice=stage.slice + 1)
             if contacts * unit < CALM * length:
                 stage, calm = replace(stage, calm=stage.slice), now
-            self._tell(stage.size)
+            self._report(stage.size)
             if self._keep is not None and self._comm.any(self._keep.due()):
                 self._kept(stage, now, calm)
         return now.position
@@ -379,7 +436,7 @@ class Growth:
         self._keep.save(GrowthState(asdict(stage) | {"size": stage.size}, *now, *calm))
         return f"{what}, at {stage.size:.3f} of full size, which is kept in {self._keep.path}: {then}"
 
-    def _tell(self, size: float) -> None:
+    def _report(self, size: float) -> None:
         if self._progress is not None:
             self._progress(size)
 
@@ -395,7 +452,7 @@ class Growth:
         stall = Stall(beads, length)
 
         def enough(most: float) -> bool:
-            self._tell(min(scale + rate * max(engine.time, 0.0), 1.0))
+            self._report(min(scale + rate * max(engine.time, 0.0), 1.0))
             return notice.look(engine) > most or stall.look(engine) or self._stopped()
 
         while True:
@@ -479,7 +536,7 @@ class Stall:
 
 
 class SlowSlice:
-    """Tells the user, once, that a slice from a size `scale` takes long in which `most` contacts are allowed."""
+    """Warns the user, once, that a slice from a size `scale` takes long in which `most` contacts are allowed."""
 
     def __init__(self, scale: float, most: float) -> None:
         self._scale, self._most = scale, most

@@ -31,7 +31,7 @@ SAME = ("box", "molecules", "initial", "propagator", "contact")
 
 
 class GrowthFile:
-    """One file beside what the start is made for.
+    """One file next to what the start is made for.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class GrowthFile:
         self._written = time.monotonic()
 
     def forget(self) -> None:
-        """Remove the file where the run beside it has a checkpoint to go on from."""
+        """Remove the file where the run next to it has a checkpoint to go on from."""
         if rank_of(self._mpi) == 0 and list_checkpoints(self.path.parent / CHECKPOINTS):
             self.remove()
 

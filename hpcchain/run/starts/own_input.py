@@ -1,4 +1,4 @@
-"""The input that a checkpoint carries: read as any other, and compared with the system that is stored beside it."""
+"""The input that a checkpoint carries: read as any other, and compared with the system that is stored with it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.checkpoint.layout import wrong_contents
 from hpcchain.model.composition import composition_of
+from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.physics.extended import is_extended
 from hpcchain.model.starts.spins import build_directors
-from hpcchain.model.starts.start import physics_with
+from hpcchain.model.starts.start import divided_from, physics_with
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import slab
 from hpcchain.run.totals import number
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config
+    from hpcchain.config.keys.sections import Config, PropagatorSection
     from hpcchain.io.checkpoint.checkpoint import Checkpoint
     from hpcchain.model.composition import Composition
-    from hpcchain.model.system import Box, Physics, System, Topology
+    from hpcchain.model.system import Box, KindPhysics, Physics, System, Topology
     from hpcchain.parallel.agreement import Communicator
 
 DRIFT = 1e-3
@@ -106,11 +107,9 @@ def _energy_problem(system: System, energy: float | None, mpi: Communicator | No
     """Return that a run has lost or won energy since its first report where it must not, or None; collective."""
     # A molecule's is the same all along a segment, so segments may have begun at different times; a part's is not.
     known = all(
-        one.propagator == "taylor"
-        and one.tolerance <= 1e-9
-        and not (one.steps or one.options.stretches or is_extended(one))
+        one.propagator == "taylor" and one.tolerance <= 1e-9 and not (one.steps or is_extended(one))
         for one in system.physics.every()
-    )
+    ) and not divides_any(system.topology, system.physics)
     topology, velocity = system.topology, system.state.velocity
     ids = np.arange(len(velocity)) if system.held is None else composition_of(topology).beads_of(system.held)
     mass = topology.prototypes.mass[topology.prototype_of(ids)]
@@ -135,7 +134,8 @@ def _box_problem(config: Config, box: Box) -> str | None:
 
 def _physics_problem(config: Config, system: System) -> str | None:
     """Return which constant is not that of the input."""
-    stored, given = system.physics, physics_with(config, system.physics.tick)
+    stored = system.physics
+    given = physics_with(_as_chosen(config, stored), stored.tick)
     pairs = [("", stored.table(), given.table())]
     if config.molecules:
         if len(stored.kinds) != len(given.kinds):
@@ -148,6 +148,22 @@ def _physics_problem(config: Config, system: System) -> str | None:
             if mine != other:
                 return f"physics: {where}{name} is {mine!r}, that of the input in it {other!r}"
     return None
+
+
+def _as_chosen(config: Config, physics: Physics) -> Config:
+    """Return an input with what it leaves to the program as a run's constants have it: another version may differ."""
+
+    def like(one: PropagatorSection, own: Physics | KindPhysics) -> PropagatorSection:
+        chosen = own.options.stretches
+        left = one.stretches == "auto" and (chosen == 0 or divided_from(one, config) > 0)
+        return replace(one, stretches=chosen) if left else one
+
+    kinds = [*physics.kinds, *[None] * len(config.molecules)]
+    molecules = tuple(
+        kind if kind.propagator is None or own is None else replace(kind, propagator=like(kind.propagator, own))
+        for kind, own in zip(config.molecules, kinds, strict=False)
+    )
+    return replace(config, propagator=like(config.propagator, physics), molecules=molecules)
 
 
 def _tables_of_kinds(physics: Physics) -> list[dict[str, object]]:

@@ -102,8 +102,8 @@ def write_copies(
     if why is not None:
         raise ConfigError(f"{config.source}: initial.temperature: {why}")
     physics = physics_with(config, tick_for(copies.least_diameter / thermal.speed))
-    nobody = State.at_time_zero(*np.zeros((2, 0, 3)))  # `state_of` makes beads
-    large = System(copies.box, copies.composition, nobody, physics, directors=directors)
+    no_beads = State.at_time_zero(*np.zeros((2, 0, 3)))  # `state_of` makes beads
+    large = System(copies.box, copies.composition, no_beads, physics, directors=directors)
     write_start(path, comm.mpi, large, state_of, config.to_toml(), BLOCKS)
 
 

@@ -248,9 +248,9 @@ def require_possible(config: Config, path: str, found: Checkpoint) -> None:
     except Wrong as wrong:
         raise ConfigError(f"{config.source}: {wrong}; molecules are those of the start file {path}") from None
     if config.steps is not None:
-        from hpcchain.steps.engine import require_room  # kernels that other runs need not load
+        from hpcchain.steps.skin import require_wide_box  # kernels that other runs need not load
 
-        require_room(whole)
+        require_wide_box(whole)
 
 
 def require_hard(config: Config, path: str, topology: Composition | Topology) -> None:

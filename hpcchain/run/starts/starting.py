@@ -9,6 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.demands.contacts import check_apart
@@ -65,7 +68,7 @@ def on_root(mpi: Communicator | None, action: Callable[[], Found]) -> Found:
 
 
 def try_steps(config: Config, trust: bool = False, source: Path | str | None = None) -> None:
-    """Raise ConfigError where the engine of steps finds no room for its lists, or cannot run a user's own potential.
+    """Raise ConfigError where a box is too short for lists of steps, or a user's own potential cannot run.
 
     Parameters
     ----------
@@ -77,9 +80,9 @@ def try_steps(config: Config, trust: bool = False, source: Path | str | None = N
     """
     beads = sum(kind.beads for kind in config.molecules)
     if config.run.engine == "steps" and beads and short_of_memory(BYTES_PER_RANK + BYTES_WHOLE * beads) is None:
-        from hpcchain.steps.engine import require_room  # kernels that other runs need not load
+        from hpcchain.steps.skin import require_wide_box  # kernels that other runs need not load
 
-        require_room(config)
+        require_wide_box(config)
     steps = stepping(config)
     modules = steps.modules if steps else []
     if modules:
@@ -171,12 +174,14 @@ def start_system(
     comm: Single | World | None = None,
     limit: WallLimit | None = None,
     keep: GrowthFile | None = None,
+    places: NDArray[np.float64] | None = None,
 ) -> System:
     """Return the System that an input starts from, of a start in a file this rank's part; collective.
 
-    Where it is grown, a GrowthFile `keep` keeps it when a signal or the wall limit stops it.
+    Where it is grown, a GrowthFile `keep` keeps it when a signal or the wall limit stops it. Beads of an explicit start
+    grow where there are `places` (N, 3) that they grow from [length].
     """
-    return with_spins(_start_system(config, signals, comm, limit, keep), config)
+    return with_spins(_start_system(config, signals, comm, limit, keep, places), config)
 
 
 def _start_system(
@@ -185,10 +190,11 @@ def _start_system(
     comm: Single | World | None,
     limit: WallLimit | None,
     keep: GrowthFile | None,
+    places: NDArray[np.float64] | None,
 ) -> System:
     """Return the System that `start_system` gives spins to, made by the input's method."""
     method = config.initial.method
-    if method == "explicit":
+    if method == "explicit" and places is None:
         return build_system(config)
     if method == "file":
         return system_from_file(config, comm)
@@ -196,7 +202,7 @@ def _start_system(
     progress = Progress("growing the start: size", None, 1.0, 0 if comm is None else comm.rank)
     try:
         return grown_system(
-            config, progress.look, lambda: signals.stop or (limit is not None and limit.near()), comm, keep
+            config, progress.look, lambda: signals.stop or (limit is not None and limit.near()), comm, keep, places
         )
     finally:
         progress.close()

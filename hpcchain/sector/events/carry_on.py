@@ -14,7 +14,7 @@ from hpcchain.sector.segments.close_begin import begin, close_after
 from hpcchain.sector.segments.monomer import move_on, set_off
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.speculation.ghost_messages import match_with_owner, replay
-from hpcchain.sector.speculation.rollback import request_back_beside
+from hpcchain.sector.speculation.rollback import request_back_adjacent
 
 
 @inlined
@@ -67,7 +67,7 @@ def _carry_on_part(s, m, holder, ticks, remainder, base, log_rows):
     """Do what `carry_on` does for a part of a long chain, with those parts that get new segments with it."""
     if holder == L.BY_HISTORY:
         replay(s, m)
-        request_back_beside(s, m)
+        request_back_adjacent(s, m)
         if s.scalars[L.SCALAR_ROLLED_BACK] != 0 and set_back(s, base):
             return 1
         return refresh_rows(s, m, m, base)

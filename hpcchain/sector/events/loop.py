@@ -15,7 +15,7 @@ from hpcchain.sector.events.meet_alone import meet_alone
 from hpcchain.sector.events.refresh import refresh_members, refresh_touched, set_back
 from hpcchain.sector.events.signs import sign_members
 from hpcchain.sector.events.together import ALONE, BACK, FULL
-from hpcchain.sector.prefetch import prefetch_flights
+from hpcchain.sector.prefetch import prefetch_listed
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import schedule_molecule
@@ -105,9 +105,9 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
     Returns
     -------
     int
-        REACHED, PAUSED (more to do), LIST_FULL (lists must be rebuilt with more room), LOG_FULL (log must be
+        REACHED, PAUSED (more to do), LIST_FULL (lists must be rebuilt with more capacity), LOG_FULL (log must be
         drained), STUCK (too many events at one instant), NOT_A_NUMBER, HISTORY_FULL (more rows for closed segments or
-        events are needed, or room for series), TABLE_FULL (a bead's table of those inside is).
+        events are needed), TABLE_FULL (a bead's table of those inside is).
     """
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     until = until_ticks * s.par[L.TICK] + until_remainder
@@ -194,9 +194,9 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
     crowded = crowded_at(s, holder, partner, m, other, ticks, remainder, base)
     free = s.mol[m, L.MOL_SOLVER] == L.BALLISTIC and (other < 0 or s.mol[other, L.MOL_SOLVER] == L.BALLISTIC)
     if free:
-        prefetch_flights(s, holder)
+        prefetch_listed(s, s.flight, holder)
         if partner >= 0:
-            prefetch_flights(s, partner)
+            prefetch_listed(s, s.flight, partner)
     members = np.int64(1 if other < 0 else 2)
     if crowded or not free:
         status, met = meet(s, log_rows, holder, partner, crowded, is_straggler, ticks, remainder, depth)

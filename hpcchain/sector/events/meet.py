@@ -1,4 +1,4 @@
-"""Carry out a contact: bring its sides to its time, ask the law, apply what it answers, start new segments.
+"""Carry out a contact: bring its sides to its time, call the law, apply what it returns, start new segments.
 
 A side is a molecule, a stretch of a long chain (`stretch_sides`), or a wall. What else touches at the same instant is
 resolved with it (`together`). Two single beads by themselves, or one and a wall, are left to `meet_alone`.
@@ -15,6 +15,7 @@ from hpcchain.contact.virial import lever
 from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import is_part
 from hpcchain.sector.events.members import join
 from hpcchain.sector.events.note import graze, note, note_rootless
@@ -47,17 +48,17 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
     -------
     status : int
         MET; BACK where parts of long chains have to go back first (`speculation.rollback`); FULL where a table of those
-        inside has no room; ALONE where single beads are by themselves, and nothing was done: one code, `meet_alone`,
+        inside is full; ALONE where single beads are by themselves, and nothing was done: one code, `meet_alone`,
         does them all.
     members : int
         How many entries of `group` took part, but for those below 0; `renewed` has the rows with new segments.
     """
     if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
         i, partner = partner, i
-    nobody = np.int64(0)
+    none = np.int64(0)
     known, a, b, one = _bring_two(s, i, partner, ticks, remainder, depth)
     if not known:
-        return BACK, nobody
+        return BACK, none
     rate, distance = direction(s, i, partner, a, b)
     border = met(s, i, partner, distance)
     if crowded and border == HARD and not _meets_alone(s, partner, s.extended):
@@ -68,10 +69,10 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
             if status == AGAIN:
                 known, a, b, one = bring_stretches(s, i, partner, ticks, remainder, depth)
                 if not known:
-                    return BACK, nobody
+                    return BACK, none
         rate, distance = direction(s, i, partner, a, b)
     if _is_single(s, a) and (b.row < 0 or _is_single(s, b)):
-        return ALONE, nobody
+        return ALONE, none
     members = _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, remainder)
     _begin(s, a, b, one, ticks, remainder, depth)
     return MET, members
@@ -85,16 +86,15 @@ def _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, rem
     close_rows(s, a.low, a.high, ticks, remainder)
     if b.row >= 0 and not one:
         close_rows(s, b.low, b.high, ticks, remainder)
-    whole = not (a.part or b.part)
-    if s.par[L.LAW] != 0.0 and whole:
+    if s.par[L.LAW] != 0.0:
         for k in range(members):
-            keep_velocities(s.work, s.offset[k], s.member[k, L.MOL_TILES])
+            keep_velocities(s.work, s.offset[k], s.member_tiles[k])
     before = _common_speed(s, a, b)
     done = meet_sides(s, i, partner, a, b, one, border, rate, e, et)
     if done.along == 0.0:
         graze(s, i, partner)
     else:
-        kappa = share_of_law(s, members, ticks, remainder) if border == HARD and whole else 1.0
+        kappa = share_of_law(s, members, ticks, remainder) if border == HARD else 1.0
         if kappa != 0.0:
             done = Outcome(done.along * kappa, done.x, done.y, done.z, done.kind, done.heat, done.turns)
         gained = 0.25 * done.along * (before + _common_speed(s, a, b))
@@ -144,6 +144,10 @@ def _is_single(s, side):
 @inlined
 def _seat(s, a, b, one):
     """Write the molecules that meet to `group` and the rows that they move to `renewed`; return how many meet."""
+    if s.stretched is not None:
+        if a.part or b.part:
+            _place(s, 0, a)
+            _place(s, 1, b)
     s.group[0] = a.row
     s.renewed[0, L.FIRST_ROW], s.renewed[0, L.LAST_ROW] = a.low, a.high
     if b.row < 0 or b.row == a.row:
@@ -151,6 +155,13 @@ def _seat(s, a, b, one):
     s.group[1] = b.row
     s.renewed[1, L.FIRST_ROW], s.renewed[1, L.LAST_ROW] = b.low, b.low - 1 if one else b.high
     return np.int64(2)
+
+
+@inlined
+def _place(s, k, side):
+    """Write where the own beads of a side are in the workspace, as `join` does for whole molecules."""
+    s.offset[k] = side.offset + side.before * W.TILE
+    s.member_tiles[k] = side.tiles - side.before - side.behind
 
 
 @kernel

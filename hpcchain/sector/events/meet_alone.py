@@ -11,7 +11,7 @@ from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.laws.smooth import reflection
 from hpcchain.contact.laws.step import distance_met
 from hpcchain.contact.laws.table import law_of, outcome
-from hpcchain.contact.walls import normal_of, wall_velocity
+from hpcchain.contact.walls import normal_of, surface_of_wall, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start
@@ -133,7 +133,7 @@ def _velocity(s, i, j, law, c):
     """Return component c of the velocity of bead i, or of rough beads' surfaces, relative to bead or wall j's."""
     n = s.normals[L.CONTACT_NORMAL]
     u = s.starts[i, L.VX + c]
-    v = s.starts[j, L.VX + c] if j >= 0 else wall_velocity(s, j) * n[c]
+    v = s.starts[j, L.VX + c] if j >= 0 else surface_of_wall(s, j, n, c)
     if law == ROUGH:  # summed so that the other bead first gives the opposite, to the bit
         u += surface_velocity(s, i, n, c)
         if j >= 0:

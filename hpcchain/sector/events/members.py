@@ -14,7 +14,7 @@ from hpcchain.propagators.interface import iterations, load, note_iterations, pr
 from hpcchain.propagators.steps.step_molecule import steps_excess
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.segments.stretch import any_waits, last_row, load_stretch
-from hpcchain.sector.speculation.rollback import request_ahead
+from hpcchain.sector.speculation.rollback import ready
 
 KNOWN, GONE_BEYOND, WAITING = range(3)
 
@@ -76,8 +76,8 @@ def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
     Returns
     -------
     int
-        KNOWN; in windows WAITING, where a ghost's part waits for its owner, who will tell, or GONE_BEYOND, where parts
-        have begun segments after the event: they are asked to go back.
+        KNOWN; in windows WAITING, where a ghost's part waits for what its owner sends, or GONE_BEYOND, where parts
+        have begun segments after the event: they are requested to go back.
     """
     status = KNOWN
     if s.stretched is not None:
@@ -87,9 +87,8 @@ def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
                     return WAITING
             for k in range(low, high):
                 m = s.group[k]
-                if is_part(s, m):
-                    if request_ahead(s, m, last_row(s, m), ticks, remainder, depth, lower, higher):
-                        status = GONE_BEYOND
+                if is_part(s, m) and not ready(s, m, last_row(s, m), ticks, remainder, depth, lower, higher):
+                    status = GONE_BEYOND
     return status
 
 
@@ -117,6 +116,7 @@ def join(s, group, offset, members, m, ticks, remainder):
     group[members] = m
     s.member[members, L.MOL_FIRST] = s.mol[m, L.MOL_FIRST]
     s.member[members, L.MOL_CLASS] = _class_of(s, m)
+    s.member_tiles[members] = s.member[members, L.MOL_TILES]
     return members, members + 1, bring(s, offset[members], m, ticks, remainder)
 
 
@@ -147,12 +147,13 @@ def last_number(s, core, members, m):
 @kernel
 def sort_members(s, core, members, count):
     """Order the members that are not the event's own by their numbers, so that sums do not depend on list order."""
-    group, offset, contacts = s.group, s.offset, s.contacts
+    group, offset, tiles, contacts = s.group, s.offset, s.member_tiles, s.contacts
     for k in range(core + 1, members):
         at = k
         while at > core and number_of(s, group[at]) < number_of(s, group[at - 1]):
             group[at], group[at - 1] = group[at - 1], group[at]
             offset[at], offset[at - 1] = offset[at - 1], offset[at]
+            tiles[at], tiles[at - 1] = tiles[at - 1], tiles[at]
             for c in range(L.MOL_FIRST, L.MOL_CLASS + 1):
                 s.member[at, c], s.member[at - 1, c] = s.member[at - 1, c], s.member[at, c]
             for c in range(count):

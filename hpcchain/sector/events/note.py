@@ -10,7 +10,7 @@ from hpcchain.contact.falling import work_of_fixed
 from hpcchain.contact.laws.wet import form_bridge
 from hpcchain.contact.tc_model import begin_contact
 from hpcchain.contact.virial import set_tensor
-from hpcchain.contact.walls import wall_velocity
+from hpcchain.contact.walls import sliding_of, wall_velocity
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import set_struck
@@ -73,7 +73,8 @@ def _work(s, i, j, n, o, extended):
     """Return the work that a wall, or a fixed bead, does in a contact [mass length^2 / time^2]."""
     if extended is not None:
         if j < 0:
-            return o.along * wall_velocity(s, j)
+            across = o.x * sliding_of(s, j, L.X) + o.y * sliding_of(s, j, L.Y) + o.z * sliding_of(s, j, L.Z)
+            return o.along * wall_velocity(s, j) + across
         return work_of_fixed(s, i, j, o.along * n[0] + o.x, o.along * n[1] + o.y, o.along * n[2] + o.z)
     return 0.0
 

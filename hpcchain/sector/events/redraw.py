@@ -22,7 +22,7 @@ from hpcchain.sector.segments.close_begin import begin, close_after, close_rows
 from hpcchain.sector.segments.monomer import move_on, set_off
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.segments.stretch import begin_all, last_row, load_stretch
-from hpcchain.sector.speculation.rollback import request_ahead
+from hpcchain.sector.speculation.rollback import ready
 
 
 @outlined
@@ -92,9 +92,8 @@ def redraw_chain(s, m, ticks, remainder, log_rows):
     dt = since_start(s, first, ticks, remainder)
     depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
     last = last_row(s, m)
-    if s.scalars[L.SCALAR_WINDOWED] != 0:
-        if request_ahead(s, m, last, ticks, remainder, depth, s.bead_id[first], np.int64(L.REDRAW)):
-            return np.int64(-1)
+    if not ready(s, m, last, ticks, remainder, depth, s.bead_id[first], np.int64(L.REDRAW)):
+        return np.int64(-1)
     offset = np.int64(0)
     tiles, _, _ = load_stretch(s, offset, m, last, m, ticks, remainder)
     before = kinetic_energy(s.work, offset, tiles)

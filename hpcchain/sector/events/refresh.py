@@ -100,13 +100,13 @@ def refresh_touched(s, base):
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
             s.origin_time[i] = -1.0
             dt = max(since_start(s, i, ticks, remainder), 0.0)
-            if status == 0 and s.lists[i, L.OWNERSHIP] != L.DORMANT and outside_shell(s, i, dt):
+            if status == 0 and outside_shell(s, i, dt):
                 status = renew_list(s, i, dt)
         if status == 0:
             search_molecule(s, m)
             schedule_molecule(s, m, base)
     s.scalars[L.SCALAR_ROLLED_BACK] = 0
-    s.par[L.NOW], s.par[L.NOW_REM] = now, now_rem  # the event at hand may ask for more searches
+    s.par[L.NOW], s.par[L.NOW_REM] = now, now_rem  # the event at hand may need more searches
     return status
 
 

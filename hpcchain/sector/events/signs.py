@@ -13,7 +13,7 @@ from hpcchain.sector.speculation.rollback import sign_event
 def sign_rows(s, low, high, event, lower, higher):
     """Mark the new segments of the rows from `low` to `high` with their event; see whether their owners have them.
 
-    An `event` of 0 is the end of a segment, with which those beside it have ended.
+    An `event` of 0 is the end of a segment, with which those adjacent to it have ended.
     """
     for m in range(low, high + 1):
         s.window_molecule[m, L.WINDOW_EVENT] = event
@@ -26,7 +26,7 @@ def sign_rows(s, low, high, event, lower, higher):
 def sign_members(s, members, lower, higher, logged):
     """Sign an event of the first members of the group, those below 0 left out; `logged`: contacts before it.
 
-    What else of a long chain has new segments, `renewed` says, is undone with those beside it (`speculation.rollback`).
+    What else of a long chain has new segments, `renewed` says, is undone with adjacent ones (`speculation.rollback`).
     """
     event = s.scalars[L.SCALAR_EVENT] = s.scalars[L.SCALAR_EVENT] + 1
     sign_event(s.window_event, s.window_molecule, s.group, s.count, event, members, lower, higher, logged)

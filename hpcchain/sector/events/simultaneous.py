@@ -5,7 +5,7 @@ import numpy as np
 from hpcchain.contact.falling import inverse_mass
 from hpcchain.contact.pair import NOISE, curve
 from hpcchain.contact.separation import approach, bead_offset, separation
-from hpcchain.contact.walls import gap_of, normal_of, place_of_side
+from hpcchain.contact.walls import gap_of, normal_of, place_of_side, time_of_event, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -13,7 +13,7 @@ from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import member_of, radius_of, series_error_of
 from hpcchain.sector.events.members import index_in, join, last_number, number_of, sort_members
 from hpcchain.sector.queue.event_order import begins_later
-from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_reach
+from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
 from hpcchain.sector.search.neighbour_lists import joined
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.speculation.rollback import request_rollback
@@ -42,7 +42,7 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
         count, members, highest = _touching(s, core, highest, ticks, remainder)
     beads = s.tied
     others = False
-    own = count < L.MOST_TIES  # where there is no room for all, the event's own contact may have none
+    own = count < L.MOST_TIES  # where not all fit, the event's own contact may have none
     for k in range(count):
         main = (beads[k, L.FIRST_BEAD] == i_main and beads[k, L.SECOND_BEAD] == j_main) or (
             beads[k, L.SECOND_BEAD] == i_main and beads[k, L.FIRST_BEAD] == j_main
@@ -55,10 +55,10 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
 
 
 @inlined
-def reaches_to(s, i, back):
-    """Write to `found` the beads that bead i may touch, if asked for also those that did not long ago; how many."""
+def near_to(s, i, back):
+    """Write to `found` the beads that bead i may touch, on request also those that did not long ago; how many."""
     if s.stepper is None:  # where segments begin just where those before them end (`looking_back`)
-        return within_reach(s, i, looking_back(s) if back else 0.0, 0)
+        return within_sweep(s, i, looking_back(s) if back else 0.0, 0)
     return all_listed(s, i, 0)
 
 
@@ -120,7 +120,7 @@ def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
     for b in range(s.member[g, L.MOL_BEADS]):
         i = start + b
         p = bead_offset(offset[g], b)
-        for e in range(reaches_to(s, i, False)):
+        for e in range(near_to(s, i, False)):
             j = s.found[e]
             m = member_of(s, s.segment[j, L.MOLECULE])
             sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
@@ -162,7 +162,7 @@ def rewind_touching(s, offset, members, ticks, remainder, depth, lower, higher):
         start = s.member[g, L.MOL_FIRST]
         for b in range(s.member[g, L.MOL_BEADS]):
             i = start + b
-            for e in range(reaches_to(s, i, True)):
+            for e in range(near_to(s, i, True)):
                 j = s.found[e]
                 m = s.segment[j, L.MOLECULE]
                 h = m
@@ -264,7 +264,7 @@ def limited_ties(s, offset, g, b, i, scale, count):
 
 @kernel
 def _one_more(s, count):
-    """Return the number of contacts after one more; there is room for one too many, and then the last one goes."""
+    """Return the number of contacts after one more; one too many fits, and then the last one goes."""
     if count == L.MOST_TIES:
         _sort_ties(s.bead_id, s.contacts, s.tied, s.normals, s.growths, s.impulses, count + 1)
         return count
@@ -284,8 +284,8 @@ def wall_ties(s, p, g, b, i, scale, count):
             if s.extended is not None:
                 if _alone(s, i, axis + L.AXES * wall):
                     continue
-                place = place_of_side(s, axis + L.AXES * wall, s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM])
-                growth += s.walls[axis + L.AXES * wall, L.WALL_VELOCITY]
+                place = place_of_side(s, axis + L.AXES * wall, time_of_event(s))
+                growth += wall_velocity(s, -1 - axis - L.AXES * wall)
             gap = sign * (s.work[p + W.COEF + W.LANES * axis] - place) - radius_of(s.radius, i) * scale
             rate = sign * s.work[p + W.COEF + W.ROW + W.LANES * axis] - growth
             if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i) or _parts(s, rate, s.bounds[i, L.SPEED]):
@@ -304,11 +304,10 @@ def _shape_ties(s, p, g, b, i, number, scale, count):
     """Note the contact of bead i, of member g, with a wall that has a shape; return the number of contacts."""
     if _alone(s, i, number):
         return count
-    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE] + s.walls[number, L.WALL_VELOCITY]
+    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE] + wall_velocity(s, -1 - number)
     c = p + W.COEF
     x, y, z = s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES]
-    time = s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM]
-    gap = gap_of(s, number, x, y, z, time) - radius_of(s.radius, i) * scale
+    gap = gap_of(s, number, x, y, z, time_of_event(s)) - radius_of(s.radius, i) * scale
     if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i):
         return count
     normal_of(s, number, x, y, z, s.normals[count])

@@ -25,9 +25,9 @@ from hpcchain.sector.segments.stretch import (
     widened,
     write_rows,
 )
-from hpcchain.sector.speculation.rollback import request_ahead
+from hpcchain.sector.speculation.rollback import ready
 
-# What need not be told, of the most that what happens to the struck bead may do: it rounds off.
+# What need not be known, of the most that what happens to the struck bead may do: it rounds off.
 CUT = 1e-16
 # What a bond hands on at least of a pull, while its angle to the next changes: at a right angle it is nothing.
 LEAST_SHARE = 0.05
@@ -84,25 +84,23 @@ def _widened(s, side, ticks, remainder, soon):
 def _touch(s, a, b):
     """Whether two sides are stretches of one chain with no part between them."""
     return of_one_chain(s, a, b) and (
-        s.block[b.low, L.BLOCK_PLACE] - s.block[a.high, L.BLOCK_PLACE] <= 1
-        and s.block[a.low, L.BLOCK_PLACE] - s.block[b.high, L.BLOCK_PLACE] <= 1
+        s.chain_block[b.low, L.BLOCK_PLACE] - s.chain_block[a.high, L.BLOCK_PLACE] <= 1
+        and s.chain_block[a.low, L.BLOCK_PLACE] - s.chain_block[b.high, L.BLOCK_PLACE] <= 1
     )
 
 
 @kernel
 def _joined(s, a, b):
     """Return side a with all that b has."""
-    low = b.low if s.block[b.low, L.BLOCK_PLACE] < s.block[a.low, L.BLOCK_PLACE] else a.low
-    high = b.high if s.block[b.high, L.BLOCK_PLACE] > s.block[a.high, L.BLOCK_PLACE] else a.high
+    low = b.low if s.chain_block[b.low, L.BLOCK_PLACE] < s.chain_block[a.low, L.BLOCK_PLACE] else a.low
+    high = b.high if s.chain_block[b.high, L.BLOCK_PLACE] > s.chain_block[a.high, L.BLOCK_PLACE] else a.high
     return _of_rows(a, low, high, a.length)
 
 
 @kernel
-def _gone_beyond(s, side, ticks, remainder, depth, lower, higher):
-    """Whether parts of a side, or beside it, have begun segments after an event in a window; they are to go back."""
-    if s.scalars[L.SCALAR_WINDOWED] == 0 or not side.part:
-        return False
-    return request_ahead(s, side.low, side.high, ticks, remainder, depth, lower, higher)
+def _is_ready(s, side, ticks, remainder, depth, lower, higher):
+    """Whether an event may move a side (`rollback.ready`)."""
+    return not side.part or ready(s, side.low, side.high, ticks, remainder, depth, lower, higher)
 
 
 @kernel
@@ -129,7 +127,7 @@ def bring_stretches(s, i, partner, ticks, remainder, depth):
     Returns
     -------
     known : bool
-        False where parts have begun segments after the contact, in a window: they have been asked to go back first.
+        False where parts have begun segments after the contact, in a window: they have been requested to go back first.
     a, b : Side
     one : bool
         Whether both beads are of one stretch: then both sides are.
@@ -137,7 +135,7 @@ def bring_stretches(s, i, partner, ticks, remainder, depth):
     lower, higher = ids_of(s, i, partner)
     a, b = _side_of(s, i), _side_of(s, partner)
     tried, other = a, b
-    begin, middle = np.int64(0), np.int64(len(s.work) // (L.MOST_MEMBERS + 1))  # a whole chain has room in either
+    begin, middle = np.int64(0), np.int64(len(s.work) // (L.MOST_MEMBERS + 1))  # a whole chain fits in either
     loaded = False
     while True:
         a = _widened(s, a, ticks, remainder, SOON_AT_CONTACT)
@@ -145,8 +143,8 @@ def bring_stretches(s, i, partner, ticks, remainder, depth):
         one = _touch(s, a, b)
         if one:
             a = _widened(s, _joined(s, a, b), ticks, remainder, SOON_AT_CONTACT)
-        if _gone_beyond(s, a, ticks, remainder, depth, lower, higher) or (
-            not one and _gone_beyond(s, b, ticks, remainder, depth, lower, higher)
+        if not _is_ready(s, a, ticks, remainder, depth, lower, higher) or not (
+            one or _is_ready(s, b, ticks, remainder, depth, lower, higher)
         ):
             return False, a, b, one
         if one or not (loaded and _is_as_wide(a, tried)):
@@ -175,7 +173,7 @@ def begin_stretch(s, side, ticks, remainder, depth):
 
 @kernel
 def end_stretch(s, m, ticks, remainder):
-    """Start the next segments of a part that nothing has hit, and of those beside it that end soon.
+    """Start the next segments of a part that nothing has hit, and of those adjacent to it that end soon.
 
     Returns the first and the last row with new segments; (-1, -1) where parts have to go back first
     (`speculation.rollback`).
@@ -184,7 +182,7 @@ def end_stretch(s, m, ticks, remainder):
     side = _of_rows(_side_of(s, first), m, m, 0.0)
     while True:
         side = _widened(s, side, ticks, remainder, SOON_AT_END)
-        if _gone_beyond(s, side, ticks, remainder, depth, s.bead_id[first], np.int64(L.SEGMENT_END)):
+        if not _is_ready(s, side, ticks, remainder, depth, s.bead_id[first], np.int64(L.SEGMENT_END)):
             return np.int64(-1), np.int64(-1)
         side = _loaded(s, side, first, np.int64(0), ticks, remainder)
         tried = side
@@ -222,7 +220,7 @@ def _handed_on(s, side, low, high):
 @kernel
 def _felt_before(s, side, bead):
     """Return the most that the bead before a stretch would be moved by what moves a struck one of it by 1."""
-    m = np.int64(s.block[side.low, L.BLOCK_BEFORE])
+    m = np.int64(s.chain_block[side.low, L.BLOCK_BEFORE])
     own = s.work[bead_offset(side.offset, bead) + W.INVM]
     return _handed_on(s, side, W.LANES, bead - 1) * _inverse_mass(s, m, s.mol[m, L.MOL_BEADS] - 1) / own
 
@@ -232,7 +230,7 @@ def _felt_behind(s, side, bead):
     """Return the same of the bead behind it."""
     own = s.work[bead_offset(side.offset, bead) + W.INVM]
     share = _handed_on(s, side, bead + 1, (side.tiles - 1) * W.LANES - 1)
-    return share * _inverse_mass(s, np.int64(s.block[side.high, L.BLOCK_BEHIND]), np.int64(0)) / own
+    return share * _inverse_mass(s, np.int64(s.chain_block[side.high, L.BLOCK_BEHIND]), np.int64(0)) / own
 
 
 @kernel
@@ -269,6 +267,6 @@ def _loosened(s, side):
 
 @kernel
 def _wider(s, side, before, behind):
-    low = np.int64(s.block[side.low, L.BLOCK_BEFORE]) if before else side.low
-    high = np.int64(s.block[side.high, L.BLOCK_BEHIND]) if behind else side.high
+    low = np.int64(s.chain_block[side.low, L.BLOCK_BEFORE]) if before else side.low
+    high = np.int64(s.chain_block[side.high, L.BLOCK_BEHIND]) if behind else side.high
     return _of_rows(side, low, high, side.length)

@@ -1,6 +1,6 @@
 """What a contact that may not be the only one at its instant does: all that touch then are resolved together.
 
-About a stretch of a long chain its own beads tell whether anything else touches: others are as good as not there. If
+About a stretch of a long chain its own beads decide whether anything else touches: others are as good as not there. If
 so, all of the chain takes part, with all of its contacts.
 """
 
@@ -25,7 +25,7 @@ from hpcchain.sector.events.simultaneous import (
     gather_ties,
     limited_ties,
     near,
-    reaches_to,
+    near_to,
     rewind_touching,
     wall_ties,
 )
@@ -57,11 +57,11 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
     -------
     status : int
         MET; BACK where parts of long chains have to go back first; ALONE where the contact is the only one, AGAIN if
-        its stretches are no more in the workspace; FULL where a bead has no room for the bridges that it may get.
+        its stretches are no more in the workspace; FULL where a bead cannot take the bridges that it may get.
     members : int
         As of `meet`.
     """
-    nobody = np.int64(0)
+    none = np.int64(0)
     lower, higher = ids_of(s, i, partner)
     core = np.int64(1 if b.row < 0 or one else 2)
     status = ALONE
@@ -69,10 +69,10 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
         if a.part or b.part:
             about = _look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher, is_straggler)
             if about != AGAIN:
-                return about, nobody
+                return about, none
             status, core = _join_whole(s, a, b, ticks, remainder, depth, lower, higher)
             if status != AGAIN:
-                return status, nobody
+                return status, none
     if is_straggler:
         _set_touching_back(s, core, ticks, remainder, depth, lower, higher)
     found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
@@ -81,19 +81,19 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
             found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
     known = chains_known(s, core, members, ticks, remainder, depth, lower, higher)
     if known == GONE_BEYOND:
-        return BACK, nobody
+        return BACK, none
     if not bridges_fit(s, found, s.extended):
-        return FULL, nobody
+        return FULL, none
     if s.par[L.LAW] != 0.0:
         for k in range(members):
-            keep_velocities(s.work, s.offset[k], s.member[k, L.MOL_TILES])
+            keep_velocities(s.work, s.offset[k], s.member_tiles[k])
     if found > 1 and others and known == KNOWN and _part_together(s, members, found, ticks, remainder):
         _finish_together(s, log_rows, members, found, ticks, remainder)
         for k in range(members):
             if s.group[k] >= 0:
                 _begin_whole(s, s.offset[k], k, ticks, remainder, depth)
         return MET, members
-    return status, nobody
+    return status, none
 
 
 @kernel
@@ -106,7 +106,7 @@ def _join_whole(s, a, b, ticks, remainder, depth, lower, higher):
         last = np.int64(2)
     known = chains_known(s, 0, last, ticks, remainder, depth, lower, higher)
     if known != KNOWN:
-        return BACK if known == GONE_BEYOND else ALONE, last  # ALONE: a ghost's part waits for its owner, who will tell
+        return BACK if known == GONE_BEYOND else ALONE, last  # ALONE: a ghost's part waits for what its owner sends
     second = s.group[last - 1]
     _, members, _ = join(s, s.group, s.offset, np.int64(0), s.group[0], ticks, remainder)
     _, members, _ = join(s, s.group, s.offset, members, second, ticks, remainder)
@@ -234,9 +234,7 @@ def share_of_law(s, members, ticks, remainder):
     """Return the factor of the exact impulse by the molecules' law; 0: it has no root (`contact.laws.variational`)."""
     if s.stepper is not None:
         if s.par[L.LAW] != 0.0 and any_takes_law(s.table, s.mol, s.group, members):
-            return discrete_share(
-                s.work, s.member, s.table, s.graph, s.group, s.offset, members, ticks, remainder, s.par[L.TICK]
-            )
+            return discrete_share(s, members, ticks, remainder)
     return 1.0
 
 
@@ -244,8 +242,8 @@ def share_of_law(s, members, ticks, remainder):
 def _look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher, is_straggler):
     """Return whether anything else touches the sides of a contact of bead i, which are in the workspace.
 
-    Returns ALONE, AGAIN if anything does or, where what touches has been carried on past the event and is asked to go
-    back, BACK.
+    Returns ALONE, AGAIN if anything does or, where what touches has been carried on past the event and is requested to
+    go back, BACK.
     """
     found = _about_side(s, i, partner, a, ticks, remainder, depth, lower, higher, is_straggler)
     if b.row >= 0 and not one:
@@ -262,7 +260,7 @@ def _about_side(s, main, partner, side, ticks, remainder, depth, lower, higher, 
     for i in range(first, s.mol[side.high, L.MOL_FIRST] + s.mol[side.high, L.MOL_BEADS]):
         b = side.before * W.LANES + i - first
         p = bead_offset(side.offset, b)
-        for e in range(reaches_to(s, i, is_straggler)):
+        for e in range(near_to(s, i, is_straggler)):
             j = s.found[e]
             far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
             if is_straggler and _sent_back(s, p, j, far, ticks, remainder, depth, lower, higher):
@@ -284,7 +282,7 @@ def _about_side(s, main, partner, side, ticks, remainder, depth, lower, higher, 
 
 @inlined
 def _sent_back(s, p, j, far, ticks, remainder, depth, lower, higher):
-    """Ask bead j's molecule to go back if it touches the bead at p but has gone on from an event; return whether so."""
+    """Request that bead j's molecule go back if it touches the bead at p but has gone on; return whether so."""
     m = s.segment[j, L.MOLECULE]
     h = m
     while h >= 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):

@@ -24,13 +24,13 @@ def segment_end(s, m):
 
 @inlined
 def waits(s, m):
-    """Whether molecule m's segment has no end here: its owner tells what follows it."""
+    """Whether molecule m's segment has no end here: its owner sends what follows it."""
     return s.mol[m, L.MOL_OWNERSHIP] == L.GHOST or s.mol[m, L.MOL_OWNERSHIP] == L.VACANT
 
 
 @inlined
 def _next_of_history(s, m):
-    """Return where in `owner_history` the segment begins that ghost m has next, -1 if its owner has told of none."""
+    """Return where in `owner_history` the segment begins that ghost m has next, -1 if its owner has sent none."""
     if s.window_molecule[m, L.WINDOW_NUMBER] < s.window_molecule[m, L.WINDOW_HISTORY]:
         return s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
     return np.int64(-1)

@@ -3,7 +3,7 @@
 A row of `key` and `winner`, which lie in one cache line, is a match: four keys, and the entries that hold them. Places
 are numbered row by row. The least key of row r is that at place r + 2, `parent`; the last place of row 0 has the least
 of all and the entry that holds it. Leaves are the places behind those of rows, in the order of the entries. Entries are
-ordered in full, so who plays whom makes no difference.
+ordered in full, so which plays which makes no difference.
 Keys are float64 times relative to a base, which round but never reorder; equal keys are settled by the caller's
 exact comparison of (ticks, remainder, depth, lower id, higher id). At one key a bead's event comes before a replayed
 segment. Molecules that have no event, as ghosts that wait for their owners, are in no order.
@@ -139,7 +139,7 @@ def queue_update(s, entry, value):
 def others_before(s, m, other, latest):
     """Whether another entry than m and `other` (below 0: none) has a key up to `latest`.
 
-    All others are under the places beside those that lead from the two to the first.
+    All others are under the places next to those that lead from the two to the first.
     """
     key = s.key
     a = leaf_of(s, m)

@@ -1,11 +1,11 @@
-"""A first look at a bead's neighbours: sixteen bytes tell where each may be during its segment.
+"""A first look at a bead's neighbours: sixteen bytes say where each may be during its segment.
 
 They are the place that straight flight would have brought it to in half its segment, in 32-bit fractions of the box,
 whose differences wrap by themselves to the nearest image, and how far the bead's surface may ever be from there; both
 in the frame of lists (`list_place`), which moves with the system.
 A bead that is too far by this test is too far. All others are tested exactly, so this test leaves no trace.
 
-Single beads fly far and straight: of these, thirty-two bytes tell the way, in single precision.
+Single beads fly far and straight: of these, thirty-two bytes say the way, in single precision.
 """
 
 import math
@@ -33,7 +33,7 @@ def sweep(s, m):
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
         store_path(s, first)
         if s.extended is not None:
-            s.swept[first, L.REACH] = L.UNBOUNDED
+            s.swept[first, L.SWEPT_RADIUS] = L.UNBOUNDED
         return
     _sweep_beads(s, m, first, first + s.mol[m, L.MOL_BEADS], _grown(s, m))
 
@@ -58,8 +58,7 @@ def _fractions(s, k, x, v, half):
 def sweep_chain(s, m, offset):
     """Do what `sweep` does, to the same bits, for a chain in the workspace (`chain_series.bound_speeds`), by eights."""
     first, n = s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS]
-    one_by_one = s.scalars[L.SCALAR_WINDOWED] != 0 or s.par[L.DRIFTS] != 0.0  # in windows some beads may be dormant
-    whole = 0 if one_by_one else n - n % W.LANES
+    whole = 0 if s.par[L.DRIFTS] != 0.0 else n - n % W.LANES
     half, scale = 0.5 * s.timing[m, L.LENGTH], _grown(s, m)
     for b in range(0, whole, W.LANES):
         p = offset + (b >> W.LANE_SHIFT) * W.TILE + W.COEF
@@ -69,9 +68,9 @@ def sweep_chain(s, m, offset):
         z = _fractions(s, 2, load(s.work, p + 2 * W.LANES), load(s.work, v + 2 * W.LANES), half)
         radius = splat(s.radius[0]) if len(s.radius) == 1 else load(s.radius, first + b)
         speed = load(s.work, p - W.COEF + W.BOUND + W.LANES)
-        reach = div(add(mul(radius, splat(scale)), mul(speed, splat(half))), splat(s.par[L.REACH_UNIT]))
-        reach = smaller(ceiling(add(reach, splat(s.par[L.REACH_MARGIN]))), splat(L.UNBOUNDED))
-        put_swept(s.swept, first + b, x, y, z, reach)
+        swept_radius = div(add(mul(radius, splat(scale)), mul(speed, splat(half))), splat(s.par[L.SWEPT_UNIT]))
+        swept_radius = smaller(ceiling(add(swept_radius, splat(s.par[L.SWEPT_MARGIN]))), splat(L.UNBOUNDED))
+        put_swept(s.swept, first + b, x, y, z, swept_radius)
     _sweep_beads(s, m, first + whole, first + n, scale)
 
 
@@ -79,16 +78,14 @@ def sweep_chain(s, m, offset):
 def _sweep_beads(s, m, first, end, scale):
     """Do what `sweep` does for a molecule's beads from one row on before another."""
     for i in range(first, end):
-        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
-            continue
         half = 0.5 * s.timing[m, L.LENGTH]
         for c in range(3):
             place = list_fraction(s, i, c, s.starts[i, c] + s.starts[i, L.VX + c] * half, half)
             s.swept[i, c] = np.int64(place * TURN) - HALF_TURN
-        reach = radius_of(s.radius, i) * scale + list_speed(s, i) * half + series_error_of(s, m)
-        reach = (reach + 0.5 * farther(s.par, s.extended)) / s.par[L.REACH_UNIT]
-        reach = math.ceil(reach + s.par[L.REACH_MARGIN]) if reach < L.UNBOUNDED else L.UNBOUNDED
-        s.swept[i, L.REACH] = np.int64(min(reach, L.UNBOUNDED))
+        swept_radius = radius_of(s.radius, i) * scale + list_speed(s, i) * half + series_error_of(s, m)
+        swept_radius = (swept_radius + 0.5 * farther(s.par, s.extended)) / s.par[L.SWEPT_UNIT]
+        swept_radius = math.ceil(swept_radius + s.par[L.SWEPT_MARGIN]) if swept_radius < L.UNBOUNDED else L.UNBOUNDED
+        s.swept[i, L.SWEPT_RADIUS] = np.int64(min(swept_radius, L.UNBOUNDED))
 
 
 @kernel
@@ -230,7 +227,7 @@ def looking_back(s):
 
 
 @inlined
-def within_reach(s, i, back, at):
+def within_sweep(s, i, back, at):
     """Write those of bead i's list that it may touch during their segments, and those closed since NOW, to `found`.
 
     `back` is `looking_back`'s, `at` where in `found` they begin. Returns how many.
@@ -240,12 +237,12 @@ def within_reach(s, i, back, at):
     px = np.int64(s.swept[i, L.FRACTION_X])
     py = np.int64(s.swept[i, L.FRACTION_Y])
     pz = np.int64(s.swept[i, L.FRACTION_Z])
-    own = np.int64(s.swept[i, L.REACH])
+    own = np.int64(s.swept[i, L.SWEPT_RADIUS])
     if own == L.UNBOUNDED:
         return all_listed(s, i, at)
-    sx, sy, sz = s.par[L.REACH_SCALE], s.par[L.REACH_SCALE + L.Y], s.par[L.REACH_SCALE + L.Z]
+    sx, sy, sz = s.par[L.SWEPT_SCALE], s.par[L.SWEPT_SCALE + L.Y], s.par[L.SWEPT_SCALE + L.Z]
     if back != 0.0:
-        back /= s.par[L.REACH_UNIT]
+        back /= s.par[L.SWEPT_UNIT]
     count = at
     e = np.int64(s.lists[i, L.LIST_FIRST])
     left = np.int64(s.lists[i, L.LIST_LENGTH])

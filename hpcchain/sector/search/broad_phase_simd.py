@@ -1,7 +1,7 @@
 """Four neighbours at a time: which of them are near, by their places in 32-bit fractions of the box.
 
-Rows of four int32, x, y, z and one more, fill a vector register by fours. No branch is needed whose outcome nobody can
-foresee. Where lists are made, the arithmetic is that of one at a time, to the bit.
+Rows of four int32, x, y, z and one more, fill a vector register by fours. No branch is needed whose outcome no
+processor can foresee. Where lists are made, the arithmetic is that of one at a time, to the bit.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _four_rows(context: Any, builder: Any, kind: Any, array: Any, first: Any) ->
 
 @intrinsic
 def near_rows(typing, rows, first, px, py, pz, sx, sy, sz, limit):
-    """Tell which of four rows from `first` on have an occupant and are nearer than a squared distance, as bits."""
+    """Find which of four rows from `first` on have an occupant and are nearer than a squared distance, as bits."""
 
     def generate(context, builder, signature, args):
         array, first, px, py, pz, sx, sy, sz, limit = args
@@ -86,7 +86,7 @@ def near_rows(typing, rows, first, px, py, pz, sx, sy, sz, limit):
 
 @intrinsic
 def newly_near_rows(typing, rows, first, px, py, pz, qx, qy, qz, sx, sy, sz, limit):
-    """Tell which of four rows `near_rows` tells for the place (px, py, pz) and not for (qx, qy, qz), as bits.
+    """Find which of four rows `near_rows` finds for the place (px, py, pz) and not for (qx, qy, qz), as bits.
 
     Many parameters, since lanes of registers cannot be handed on in an array.
     """
@@ -104,10 +104,10 @@ def newly_near_rows(typing, rows, first, px, py, pz, qx, qy, qz, sx, sy, sz, lim
 
 @intrinsic
 def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, sz, back):
-    """Tell which of the first `count` of rows a, b, c, d a bead may meet (`broad_phase.within_reach`).
+    """Find which of the first `count` of rows a, b, c, d a bead may meet (`broad_phase.within_sweep`).
 
-    Of row k bit 4 k of the result is set. Distances are compared in single precision, in units of `REACH`, and with
-    more room than that rounds: some that are just too far count as near. All operations are within the four lanes of a
+    Of row k bit 4 k of the result is set. Distances are compared in single precision, in units of `SWEPT_UNIT`, and
+    with more than that rounds: some that are just too far count as near. All operations are within the four lanes of a
     row, which take less time than those that bring lanes of several rows together.
 
     Many parameters, since lanes of registers cannot be handed on in an array.
@@ -128,11 +128,11 @@ def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, s
         square = builder.fmul(square, square)
         for lanes in ([1, 0, 3, 2], [2, 3, 0, 1]):
             square = builder.fadd(square, _within_rows(builder, square, lanes))
-        reach = _within_rows(builder, apart, [3, 3, 3, 3])  # below 0
-        far = builder.fsub(_splat(builder, [builder.sitofp(own, SINGLE)], 16), reach)
+        radii = _within_rows(builder, apart, [3, 3, 3, 3])  # below 0
+        far = builder.fsub(_splat(builder, [builder.sitofp(own, SINGLE)], 16), radii)
         far = builder.fadd(far, _splat(builder, [builder.fptrunc(back, SINGLE)], 16))
         far = builder.fmul(far, _splat(builder, [SINGLE(WIDER)], 16))
-        endless = builder.fcmp_ordered("<=", reach, _splat(builder, [SINGLE(-float(L.UNBOUNDED + 1))], 16))
+        endless = builder.fcmp_ordered("<=", radii, _splat(builder, [SINGLE(-float(L.UNBOUNDED + 1))], 16))
         met = builder.or_(builder.fcmp_ordered("<=", square, builder.fmul(far, far)), endless)
         bits = builder.zext(builder.bitcast(met, ir.IntType(16)), LONG)
         there = builder.select(builder.icmp_signed("<", count, LONG(4)), count, LONG(4))
@@ -144,7 +144,7 @@ def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, s
 
 
 @intrinsic
-def put_swept(typing, swept, row, x, y, z, reach):
+def put_swept(typing, swept, row, x, y, z, swept_radius):
     """Write eight rows of `swept` from a row on: three fractions of a turn, and whole numbers of up to 31 bits."""
 
     def generate(context, builder, signature, args):
@@ -160,7 +160,7 @@ def put_swept(typing, swept, row, x, y, z, reach):
         builder.store(rows, builder.bitcast(address, rows.type.as_pointer())).align = 4
         return context.get_dummy_value()
 
-    return types.void(swept, types.int64, x, y, z, reach), generate
+    return types.void(swept, types.int64, x, y, z, swept_radius), generate
 
 
 def _within_rows(builder: Any, values: Any, lanes: list) -> Any:
@@ -170,7 +170,7 @@ def _within_rows(builder: Any, values: Any, lanes: list) -> Any:
 
 @intrinsic
 def straight_rows(typing, flight, i, neighbour, first, count, par, rough, wide, together):
-    """Tell which of up to eight listed beads straight flight may bring to single bead i (`candidates_straight`).
+    """Find which of up to eight listed beads straight flight may bring to single bead i (`candidates_straight`).
 
     Bit k of the result is that of entry `first` + k of `neighbour`; entries from `first` + `count` on have none. The
     arithmetic is that of `broad_phase.flights_apart`, to the bit.
@@ -262,7 +262,7 @@ if config.DISABLE_JIT:
     def near_rows(
         rows: np.ndarray, first: Any, px: Any, py: Any, pz: Any, sx: Any, sy: Any, sz: Any, limit: Any
     ) -> Any:
-        """Tell which rows are near, as bits."""
+        """Find which rows are near, as bits."""
         near = (
             rows[first + k, L.OCCUPANT] >= 0 and _square(px, py, pz, rows[first + k], sx, sy, sz) < limit
             for k in range(4)
@@ -283,7 +283,7 @@ if config.DISABLE_JIT:
         sz: Any,
         limit: Any,
     ) -> Any:
-        """Tell which rows are near one place and not the other, as bits."""
+        """Find which rows are near one place and not the other, as bits."""
         before = near_rows(rows, first, qx, qy, qz, sx, sy, sz, limit)
         return near_rows(rows, first, px, py, pz, sx, sy, sz, limit) & ~before
 
@@ -303,22 +303,24 @@ if config.DISABLE_JIT:
         sz: Any,
         back: Any,
     ) -> Any:
-        """Tell which rows may be met, as bits 0, 4, 8 and 12.
+        """Find which rows may be met, as bits 0, 4, 8 and 12.
 
         Many parameters, since lanes of registers cannot be handed on in an array.
         """
         bits = 0
         for k, j in enumerate((a, b, c, d)[: min(count, 4)]):
-            far = WIDER * (int(own) + int(rows[j, L.REACH]) + back)
-            met = rows[j, L.REACH] == L.UNBOUNDED or _square(px, py, pz, rows[j], sx, sy, sz) <= far * far
+            far = WIDER * (int(own) + int(rows[j, L.SWEPT_RADIUS]) + back)
+            met = rows[j, L.SWEPT_RADIUS] == L.UNBOUNDED or _square(px, py, pz, rows[j], sx, sy, sz) <= far * far
             bits |= int(met) << 4 * k
         return bits
 
-    def put_swept(swept: np.ndarray, row: int, x: np.ndarray, y: np.ndarray, z: np.ndarray, reach: np.ndarray) -> None:
+    def put_swept(
+        swept: np.ndarray, row: int, x: np.ndarray, y: np.ndarray, z: np.ndarray, swept_radius: np.ndarray
+    ) -> None:
         """Write eight rows."""
         for column, value in enumerate((x, y, z)):
             swept[row : row + 8, column] = (value * 2.0**32).astype(np.int64) - 2**31
-        swept[row : row + 8, L.REACH] = reach
+        swept[row : row + 8, L.SWEPT_RADIUS] = swept_radius
 
     def straight_rows(
         flight: np.ndarray,
@@ -331,7 +333,7 @@ if config.DISABLE_JIT:
         wide: float,
         together: float,
     ) -> Any:
-        """Tell which listed beads a single bead may meet, as bits."""
+        """Find which listed beads a single bead may meet, as bits."""
         own, bits = flight[i].astype(float), 0
         for k in range(min(count, 8)):
             other = flight[neighbour[first + k]].astype(float)

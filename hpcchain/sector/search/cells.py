@@ -1,6 +1,6 @@
 """Cells hold the origins of neighbour lists: a cache line of four in each, and further lines for the fuller ones.
 
-A line's entries come first, what is left of it has the occupant -1. Only the last line of a cell may have room left,
+A line's entries come first, what is left of it has the occupant -1. Only the last line of a cell may have space left,
 and lines from the pool are never empty.
 """
 
@@ -13,7 +13,7 @@ from hpcchain.sector.search.list_place import HALF_TURN, TURN, list_fraction
 
 FULL, CELL_FULL = 1, 2
 PER_LINE = L.CELL_LINE
-MARGIN, PLACES = 1e-6, 2.0**-30  # of the reach, and of the box, by which cells are too near to be left out
+MARGIN, PLACES = 1e-6, 2.0**-30  # of the list radius, and of the box, by which cells are too near to be left out
 
 
 @kernel
@@ -163,17 +163,17 @@ def compact(s, cell):
 
 
 @inlined
-def beside(c, shift, number):
+def adjacent(c, shift, number):
     """Return the cell a step (-1, 0, 1) from cell c of an axis, round the end."""
     c += shift
     return c + number if c < 0 else (c - number if c >= number else c)
 
 
 @kernel
-def near_beads(s, reach, i):
-    """Write to `found` the beads whose list origins are within `reach` of bead i's, itself too; return how many, or -1.
+def near_beads(s, list_radius, i):
+    """Write to `found` beads whose list origins are within `list_radius` of bead i's, itself too; how many, or -1.
 
-    It is -1 where `found` has no room for them.
+    It is -1 where `found` cannot take them.
     """
     nx = s.cells[L.CELLS_X]
     ny = s.cells[L.CELLS_Y]
@@ -188,14 +188,14 @@ def near_beads(s, reach, i):
     sx = s.par[L.PERIOD] / TURN
     sy = s.par[L.PERIOD + L.Y] / TURN
     sz = s.par[L.PERIOD + L.Z] / TURN
-    limit = reach * reach
+    limit = list_radius * list_radius
     count = 0
     for ax in range(-1 if nx > 2 else 0, min(nx, 2)):
-        bx = beside(cx, ax, nx)
+        bx = adjacent(cx, ax, nx)
         for ay in range(-1 if ny > 2 else 0, min(ny, 2)):
-            by = beside(cy, ay, ny)
+            by = adjacent(cy, ay, ny)
             for az in range(-1 if nz > 2 else 0, min(nz, 2)):
-                line = (bx * ny + by) * nz + beside(cz, az, nz)
+                line = (bx * ny + by) * nz + adjacent(cz, az, nz)
                 while line >= 0:
                     if count + PER_LINE > len(s.found):
                         return -1
@@ -211,28 +211,28 @@ def near_beads(s, reach, i):
 
 
 @inlined
-def _measure_slabs(s, axis, u, moved, reach):
+def _measure_slabs(s, axis, u, moved, list_radius):
     """Write down how near the three layers of cells about a coordinate come to it, and how far ahead they are.
 
     The coordinate is given as its place `u` in the period, `moved` is the way from the list origin before, along this
     axis. Rows of `slabs`: the square of the distance; the greatest product with that way of a way from the coordinate
-    to a place in the layer within `reach`.
+    to a place in the layer within `list_radius`.
     """
     grid = s.cells[L.GRID_X + axis]
     u = u * grid
     u -= np.floor(u)
     width = s.par[L.PERIOD + axis] / grid
     for layer in range(3):
-        low = max((layer - 1 - u) * width, -reach)
-        high = min((layer - u) * width, reach)
+        low = max((layer - 1 - u) * width, -list_radius)
+        high = min((layer - u) * width, list_radius)
         off = max(max(low, -high), 0.0)
         s.slabs[3 * axis + layer, L.SLAB_SQUARE] = off * off
         s.slabs[3 * axis + layer, L.SLAB_AHEAD] = max(low * moved, high * moved)
 
 
 @kernel
-def cells_ahead(s, i, x, y, z, t, qx, qy, qz, reach):
-    """Write to `found` the cells that may hold list origins within `reach` of bead i's and not of its former one.
+def cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius):
+    """Write to `found` the cells that may hold list origins within `list_radius` of bead i's and not of its former one.
 
     Such an origin p is beyond the middle between the former one q and the present one c: with r = p - c and d = c - q,
     |r + d| >= |r|, so r . d >= - d . d / 2. There must be three cells along each axis.
@@ -248,7 +248,7 @@ def cells_ahead(s, i, x, y, z, t, qx, qy, qz, reach):
         How long after its segment's start the bead is there [time].
     qx, qy, qz : int
         The former one, in fractions as in `origin_fractions`.
-    reach : float
+    list_radius : float
         [length]
 
     Returns
@@ -260,14 +260,14 @@ def cells_ahead(s, i, x, y, z, t, qx, qy, qz, reach):
     dy = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Y]) - qy) * (s.par[L.PERIOD + L.Y] / TURN)
     dz = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Z]) - qz) * (s.par[L.PERIOD + L.Z] / TURN)
     half = 0.5 * min(min(s.par[L.PERIOD], s.par[L.PERIOD + L.Y]), s.par[L.PERIOD + L.Z])
-    slack = MARGIN * reach + PLACES * max(max(s.par[L.PERIOD], s.par[L.PERIOD + L.Y]), s.par[L.PERIOD + L.Z])
-    reach += slack
-    if max(max(abs(dx), abs(dy)), abs(dz)) + reach >= half:
+    slack = MARGIN * list_radius + PLACES * max(max(s.par[L.PERIOD], s.par[L.PERIOD + L.Y]), s.par[L.PERIOD + L.Z])
+    list_radius += slack
+    if max(max(abs(dx), abs(dy)), abs(dz)) + list_radius >= half:
         return -1
-    _measure_slabs(s, 0, list_fraction(s, i, 0, x, t), dx, reach)
-    _measure_slabs(s, 1, list_fraction(s, i, 1, y, t), dy, reach)
-    _measure_slabs(s, 2, list_fraction(s, i, 2, z, t), dz, reach)
-    limit = reach * reach
+    _measure_slabs(s, 0, list_fraction(s, i, 0, x, t), dx, list_radius)
+    _measure_slabs(s, 1, list_fraction(s, i, 1, y, t), dy, list_radius)
+    _measure_slabs(s, 2, list_fraction(s, i, 2, z, t), dz, list_radius)
+    limit = list_radius * list_radius
     behind = -0.5 * (dx * dx + dy * dy + dz * dz) - slack * (abs(dx) + abs(dy) + abs(dz))
     nx = s.cells[L.CELLS_X]
     ny = s.cells[L.CELLS_Y]
@@ -278,13 +278,13 @@ def cells_ahead(s, i, x, y, z, t, qx, qy, qz, reach):
     cx = own // (nz * ny)
     count = 0
     for ax in range(3):
-        bx = beside(cx, ax - 1, nx)
+        bx = adjacent(cx, ax - 1, nx)
         for ay in range(3, 6):
-            by = beside(cy, ay - 4, ny)
+            by = adjacent(cy, ay - 4, ny)
             square = s.slabs[ax, L.SLAB_SQUARE] + s.slabs[ay, L.SLAB_SQUARE]
             ahead = s.slabs[ax, L.SLAB_AHEAD] + s.slabs[ay, L.SLAB_AHEAD]
             for az in range(6, 9):
-                s.found[count] = (bx * ny + by) * nz + beside(cz, az - 7, nz)
+                s.found[count] = (bx * ny + by) * nz + adjacent(cz, az - 7, nz)
                 near = square + s.slabs[az, L.SLAB_SQUARE] < limit
                 count += near & (ahead + s.slabs[az, L.SLAB_AHEAD] > behind)
     return count

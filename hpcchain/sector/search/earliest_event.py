@@ -11,11 +11,11 @@ from hpcchain.contact.pair import REST, Pair, curved_contact, straight_contact
 from hpcchain.contact.span import (
     LACKING,
     SLACK,
+    closest_of_lines,
     common_span,
     contact_distance,
     just_hit,
     least_square,
-    reach_of_lines,
     separation_falling,
     separation_on_lines,
 )
@@ -39,7 +39,7 @@ from hpcchain.sector.search.broad_phase import (
     flights_apart,
     looking_back,
     own_flight,
-    within_reach,
+    within_sweep,
 )
 from hpcchain.sector.search.list_place import list_speed, way_from_origin
 from hpcchain.sector.search.neighbour_lists import joined
@@ -113,7 +113,7 @@ def _candidates(s, i, at, extended):
         return np.int64(0)
     back = earlier(s.par[L.NOW], s.par[L.NOW_REM], s.par[L.LATEST], s.par[L.LATEST_REM])
     if s.bounds[i, L.ACCELERATION] != 0.0 and not (back and s.stepper is not None):
-        number = within_reach(s, i, looking_back(s), at)
+        number = within_sweep(s, i, looking_back(s), at)
     elif back or len(s.flight) == 0:
         number = all_listed(s, i, at)
     else:
@@ -230,7 +230,7 @@ def search_awaited(s, i, stepper, extended):
 def surely_listed(s, i, time):
     """Whether bead i surely stays within its list's shell for a time after its segment's start.
 
-    That is told without a root or a division, where the list was not made within the segment.
+    That is decided without a root or a division, where the list was not made within the segment.
     """
     left = s.par[L.SAFE_SHELL] - list_speed(s, i) * time
     if left <= 0.0 or s.origin_time[i] >= 0.0:
@@ -428,8 +428,8 @@ def contact_time(s, i, r, newer, limit, stepper):
     rv = rx * ux + ry * uy + rz * uz
     rr = rx * rx + ry * ry + rz * rz
     uu = ux * ux + uy * uy + uz * uz
-    reach = reach_of_lines(s, i, r, ti + horizon, tj + horizon, stepper)
-    if least_square(rr, rv, uu, horizon) > reach * reach * SLACK:
+    closest = closest_of_lines(s, i, r, ti + horizon, tj + horizon, stepper)
+    if least_square(rr, rv, uu, horizon) > closest * closest * SLACK:
         return np.inf, lag
     if s.extended is not None:
         if inverse_mass(s, i) == 0.0 and inverse_mass(s, r) == 0.0:
@@ -497,7 +497,7 @@ def outside_shell(s, i, dt):
     """Whether bead i may be out of its list's shell a time dt after its segment's start.
 
     Straight flight may have begun farther from where the list was made than half the box: where that is open, too far
-    to tell (`way_from_origin`).
+    to say so (`way_from_origin`).
     """
     if s.bounds[i, L.ACCELERATION] != 0.0 or series_order(s.segment, i) == L.FALLING:
         return list_expiry(s, i) <= dt

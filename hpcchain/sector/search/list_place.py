@@ -1,10 +1,10 @@
 """Where lists are made: in a frame that moves with the system, and about which place on a bead's way.
 
 Beads with a common speed stay near one another however fast that is. So list origins, and all other places that only
-tell who may be near whom, are places in a frame that moves with the centre of mass (`setup.drift`): a bead leaves its
+say which may be near which, are places in a frame that moves with the centre of mass (`setup.drift`): a bead leaves its
 list's shell by its speed in there. The frame leaves no trace in the trajectory, as lists leave none.
 
-In ROUND ticks the frame moves by whole periods along each axis: so where it is at a time takes no rounding to tell, but
+In ROUND ticks the frame moves by whole periods along each axis: so where it is at a time takes no rounding to know, but
 for what comes behind the last tick, however long a run lasts.
 """
 

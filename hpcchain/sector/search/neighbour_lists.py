@@ -67,7 +67,7 @@ def far_apart(s, i, j):
 
 
 @kernel
-def reach_of(s, i):
+def list_radius(s, i):
     """Return how far from bead i's list origin the largest bead's list origin may be to be listed [length]."""
     return (
         radius_of(s.radius, i)
@@ -83,7 +83,7 @@ def rebuild_list(s, i, x, y, z, t):
     """Make bead i's list about (x, y, z), its place a time t after its segment's start.
 
     Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
-    there is no room; lists are then incomplete and must be built anew.
+    they do not fit; lists are then incomplete and must be built anew.
     """
     s.origin_time[i] = t * EARLY
     qx = np.int64(s.origin_fractions[i, L.FRACTION_X])
@@ -94,7 +94,7 @@ def rebuild_list(s, i, x, y, z, t):
         return CELL_FULL
     narrow = min(min(s.cells[L.CELLS_X], s.cells[L.CELLS_Y]), s.cells[L.CELLS_Z]) < 3
     if placed and s.par[L.UNEQUAL] == 0.0 and not narrow:
-        number = cells_ahead(s, i, x, y, z, t, qx, qy, qz, reach_of(s, i))
+        number = cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius(s, i))
         if number >= 0 and s.scalars[L.SCALAR_WINDOWED] != 0:
             return _lengthen_list(s, i, number, qx, qy, qz)
         if number >= 0:
@@ -123,7 +123,7 @@ def _lengthen_list(s, i, number, qx, qy, qz):
         j = s.found[e]
         if _lists(s, i, j) or excluded(s, i, j):
             continue
-        if not (make_room(s, i, s.lists[i, L.LIST_LENGTH] + 1) and make_room(s, j, s.lists[j, L.LIST_LENGTH] + 1)):
+        if not (make_space(s, i, s.lists[i, L.LIST_LENGTH] + 1) and make_space(s, j, s.lists[j, L.LIST_LENGTH] + 1)):
             return FULL
         _put_on_list(s, i, j)
         _put_on_list(s, j, i)
@@ -148,7 +148,7 @@ def _lists(s, i, j):
 
 @inlined
 def _put_on_list(s, i, j):
-    """Put bead j on bead i's list, which has room."""
+    """Put bead j on bead i's list, which can take it."""
     s.neighbour[np.int64(s.lists[i, L.LIST_FIRST]) + s.lists[i, L.LIST_LENGTH]] = j
     s.lists[i, L.LIST_LENGTH] += 1
 
@@ -179,7 +179,7 @@ def _amend_list(s, i, number, qx, qy, qz):
         far += drifted
     prefetch_lists(s, new, far)
     s.lists[i, L.LIST_LENGTH] = kept - first
-    if not make_room(s, i, kept - first + new - number):
+    if not make_space(s, i, kept - first + new - number):
         return FULL
     kept += np.int64(s.lists[i, L.LIST_FIRST]) - first
     first = np.int64(s.lists[i, L.LIST_FIRST])
@@ -187,7 +187,7 @@ def _amend_list(s, i, number, qx, qy, qz):
         j = s.found[e]
         if excluded(s, i, j):
             continue
-        if not make_room(s, j, s.lists[j, L.LIST_LENGTH] + 1):
+        if not make_space(s, j, s.lists[j, L.LIST_LENGTH] + 1):
             return FULL
         _put_on_list(s, j, i)
         s.neighbour[kept] = j
@@ -195,22 +195,22 @@ def _amend_list(s, i, number, qx, qy, qz):
     s.lists[i, L.LIST_LENGTH] = kept - first
     for e in range(new, far):
         drop(s, s.found[e], i)
-    trim_room(s, i)
+    trim_space(s, i)
     return 0
 
 
 @inlined
 def _newly_near(s, i, number, at, qx, qy, qz):
     """Write the beads near bead i's origin, and not near the former one, to `found`, from `at` on; return the end."""
-    # The cells are the first `number` of `found`. Returns -1 where that has no room.
+    # The cells are the first `number` of `found`. Returns -1 where they do not fit.
     px = np.int64(s.origin_fractions[i, L.FRACTION_X])
     py = np.int64(s.origin_fractions[i, L.FRACTION_Y])
     pz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
     sx = s.par[L.PERIOD] / TURN
     sy = s.par[L.PERIOD + L.Y] / TURN
     sz = s.par[L.PERIOD + L.Z] / TURN
-    reach = reach_of(s, i)
-    limit = reach * reach
+    radius = list_radius(s, i)
+    limit = radius * radius
     for c in range(number):
         line = s.found[c]
         while line >= 0:
@@ -236,7 +236,7 @@ def _renew_whole_list(s, i):
     old = np.int64(s.lists[i, L.LIST_LENGTH])
     for e in range(first, first + old):
         s.mark[s.neighbour[e]] = 1
-    count = near_beads(s, reach_of(s, i), i)
+    count = near_beads(s, list_radius(s, i), i)
     if count < 0:
         return _unmark(s, first, old, np.int64(0), CELL_FULL)
     several = s.par[L.UNEQUAL] != 0.0 and not windowed
@@ -248,7 +248,7 @@ def _renew_whole_list(s, i):
         if s.mark[j] == 0:
             if excluded(s, i, j):
                 continue
-            if not make_room(s, j, s.lists[j, L.LIST_LENGTH] + 1):
+            if not make_space(s, j, s.lists[j, L.LIST_LENGTH] + 1):
                 return _unmark(s, first, old, kept, FULL)
             s.neighbour[np.int64(s.lists[j, L.LIST_FIRST]) + s.lists[j, L.LIST_LENGTH]] = i
             s.lists[j, L.LIST_LENGTH] += 1
@@ -271,7 +271,7 @@ def _renew_whole_list(s, i):
         s.mark[s.found[e]] = 0
     if not _write_list(s, i, kept):
         return FULL
-    trim_room(s, i)
+    trim_space(s, i)
     if windowed:
         _note_owned(s, i)
     return 0
@@ -279,9 +279,9 @@ def _renew_whole_list(s, i):
 
 @inlined
 def _write_list(s, i, kept):
-    """Make the first entries of `found` bead i's list; return whether there is room, else it has but their number."""
+    """Make the first entries of `found` bead i's list; return whether they fit, else it has but their number."""
     s.lists[i, L.LIST_LENGTH] = 0
-    fits = make_room(s, i, kept)
+    fits = make_space(s, i, kept)
     if fits:
         first = np.int64(s.lists[i, L.LIST_FIRST])
         for e in range(kept):
@@ -339,13 +339,13 @@ def build_lists(s, places):
     Returns
     -------
     int
-        0; CELL_FULL: cells need more room; FULL: lists do, and lists[:, 1] holds the lengths that they would have.
+        0; CELL_FULL: cells need more capacity; FULL: lists do, and lists[:, 1] holds the lengths that they would have.
     """
     status = 0
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     s.near_owned[:] = 0
     clear_cells(s)
-    clear_rooms(s)
+    clear_blocks(s)
     s.scalars[L.SCALAR_STALE] = 0
     s.scalars[L.SCALAR_DRIFTED_PAIRS] = 0
     for i in range(len(s.origin_time)):
@@ -358,7 +358,7 @@ def build_lists(s, places):
         if s.lists[i, L.OWNERSHIP] >= L.VACANT:
             s.lists[i, L.LIST_LENGTH] = 0
             continue
-        count = near_beads(s, reach_of(s, i), i)
+        count = near_beads(s, list_radius(s, i), i)
         if count < 0:
             return CELL_FULL
         kept = 0
@@ -422,31 +422,31 @@ SLACK = 2  # entries that a renewed list keeps beyond the steps that it needs
 
 @inlined
 def steps_for(entries):
-    """Return how many steps of room a list of so many entries is given, so that another one fits in."""
+    """Return how many steps of space a list of so many entries is given, so that another one fits in."""
     return entries // STEP + 1
 
 
 @kernel
-def clear_rooms(s):
-    """Let go of all rooms, where lists share them; the lists are empty then."""
-    if len(s.free_rooms) > 0:
-        s.free_rooms[:] = -1
-        s.scalars[L.SCALAR_ROOMS_END] = 0
+def clear_blocks(s):
+    """Let go of all blocks, where lists share them; the lists are empty then."""
+    if len(s.free_lists) > 0:
+        s.free_lists[:] = -1
+        s.scalars[L.SCALAR_LISTS_END] = 0
         for i in range(len(s.lists)):
             s.lists[i, L.LIST_LENGTH] = 0
             s.lists[i, L.LIST_CAPACITY] = 0
 
 
 @inlined
-def make_room(s, i, entries):
-    """Give bead i's list room for so many entries, if it has less; return whether it has."""
-    return entries <= s.lists[i, L.LIST_CAPACITY] or (len(s.free_rooms) > 0 and _move(s, i, steps_for(entries)))
+def make_space(s, i, entries):
+    """Give bead i's list space for so many entries, if it has less; return whether it has."""
+    return entries <= s.lists[i, L.LIST_CAPACITY] or (len(s.free_lists) > 0 and _move(s, i, steps_for(entries)))
 
 
 @inlined
-def trim_room(s, i):
-    """Give bead i's list less room if it has far more than it needs."""
-    if len(s.free_rooms) > 0:
+def trim_space(s, i):
+    """Give bead i's list less space if it has far more than it needs."""
+    if len(s.free_lists) > 0:
         steps = steps_for(np.int64(s.lists[i, L.LIST_LENGTH]))
         if s.lists[i, L.LIST_CAPACITY] > STEP * steps + SLACK:
             _move(s, i, steps)
@@ -454,7 +454,7 @@ def trim_room(s, i):
 
 @outlined
 def _move(s, i, steps):
-    """Move bead i's list to a room of so many steps; return whether there is one."""
+    """Move bead i's list to a block of so many steps; return whether there is one."""
     begin = _take(s, steps)
     if begin < 0:
         return False
@@ -463,7 +463,7 @@ def _move(s, i, steps):
         s.neighbour[begin + e] = s.neighbour[first + e]
     had = np.int64(s.lists[i, L.LIST_CAPACITY]) // STEP
     if had > 0:
-        let_go(s.neighbour, s.free_rooms, first, had)
+        let_go(s.neighbour, s.free_lists, first, had)
     s.lists[i, L.LIST_FIRST] = begin
     s.lists[i, L.LIST_CAPACITY] = STEP * steps
     return True
@@ -471,26 +471,26 @@ def _move(s, i, steps):
 
 @kernel
 def _take(s, steps):
-    """Return where a room of so many steps begins, -1 if there is none."""
-    if steps >= len(s.free_rooms):
+    """Return where a block of so many steps begins, -1 if there is none."""
+    if steps >= len(s.free_lists):
         return np.int64(-1)
-    if s.free_rooms[steps] >= 0:
-        return first_free(s.neighbour, s.free_rooms, steps)
-    end = s.scalars[L.SCALAR_ROOMS_END]
+    if s.free_lists[steps] >= 0:
+        return first_free(s.neighbour, s.free_lists, steps)
+    end = s.scalars[L.SCALAR_LISTS_END]
     if end + STEP * steps <= len(s.neighbour):
-        s.scalars[L.SCALAR_ROOMS_END] = end + STEP * steps
+        s.scalars[L.SCALAR_LISTS_END] = end + STEP * steps
         return end
-    return part_of_longer(s.neighbour, s.free_rooms, STEP, steps)
+    return part_of_longer(s.neighbour, s.free_lists, STEP, steps)
 
 
 @kernel
 def _joined_across(s, m, i, j):
-    """Whether bead i of molecule row m is bonded to bead j of the part of the same long chain beside it."""
+    """Whether bead i of molecule row m is bonded to bead j of the part of the same long chain adjacent to it."""
     # Row j may be of a closed segment, whose molecule row has the chain and place of the part that it was of.
     h = s.segment[j, L.MOLECULE]
-    if s.block[m, L.BLOCK_CHAIN] < 0 or s.block[m, L.BLOCK_CHAIN] != s.block[h, L.BLOCK_CHAIN]:
+    if s.chain_block[m, L.BLOCK_CHAIN] < 0 or s.chain_block[m, L.BLOCK_CHAIN] != s.chain_block[h, L.BLOCK_CHAIN]:
         return False
-    further = s.block[h, L.BLOCK_PLACE] - s.block[m, L.BLOCK_PLACE]
+    further = s.chain_block[h, L.BLOCK_PLACE] - s.chain_block[m, L.BLOCK_PLACE]
     if further == 1:
         return i + 1 == s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS] and j == s.mol[h, L.MOL_FIRST]
     if further == -1:

@@ -2,7 +2,7 @@
 
 A collocation polynomial of s stages is of order s + 1 inside its segment, a new solution over a shorter time of order
 2s. The root of the polynomials is where to start; each trial time is solved anew for the molecules involved, until
-their own gap is zero (docs/theory/contact_times.md), or, where the input asks for them, Hartmann et al. 2009's nested
+their own gap is zero (docs/theory/contact_times.md), or, where the input has them, Hartmann et al. 2009's nested
 intervals close in on it. The time found is a function of the two segments alone. Where the polynomials cross by a hair
 and the solutions do not, the search goes on behind the graze.
 
@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.pair import Pair, curve, curved_contact
-from hpcchain.contact.wall import wall_contact
+from hpcchain.contact.wall import at_rest, wall_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -266,7 +266,7 @@ def _refined(s, pair, series_error, t):
 @kernel
 def _constants(s, pair):
     """Return where the constants for nested intervals begin in the static table, -1 where neither molecule has any."""
-    # Where both do, it is the kind that comes first in the table that decides, whoever asks.
+    # Where both do, it is the kind that comes first in the table that decides, whichever bead searches.
     first = _nesting(s, s.segment[pair.i, L.MOLECULE])
     other = _nesting(s, s.segment[pair.j, L.MOLECULE]) if pair.j >= 0 else np.int64(-1)
     return other if first < 0 or 0 <= other < first else first
@@ -440,7 +440,7 @@ def _polynomial_contact(s, pair):
     """Return when the polynomials touch, or inf."""
     if pair.j < 0:
         axis = (-1 - pair.j) % 3
-        return wall_contact(s.mol, s.starts, s.segment, s.series, pair, axis, pair.until)
+        return wall_contact(s.mol, s.starts, s.segment, s.series, pair, at_rest(), axis, pair.until)
     return curved_contact(s.mol, s.starts, s.segment, s.series, pair, pair.until)
 
 

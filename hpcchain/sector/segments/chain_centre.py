@@ -1,6 +1,6 @@
-"""Where the centres of mass of long chains in parts are, which their contacts' part of the virial asks for.
+"""Where the centres of mass of long chains in parts are, which their contacts' part of the virial needs.
 
-Their beads tell only at great cost. So the centre is carried along: contacts and gravity change its velocity, and a
+Their beads give it only at great cost. So the centre is carried along: contacts and gravity change its velocity, and a
 thermostat says where it is. In a window, whose events may be taken back, only notes are made: of what an event does to
 the centre (`centre_change`), and of what its virial is made of (`arms`). When the window is final, what is noted is
 done in the order of the events. Each rank does so for all chains that it holds.
@@ -34,7 +34,7 @@ def note_arms(s, row, side, second):
 
     `second` is 0 for the first side of a contact, 1 for the other.
     """
-    s.arms[row, L.ARM_CHAIN + second] = s.block[side.row, L.BLOCK_CHAIN] if side.part else -1.0
+    s.arms[row, L.ARM_CHAIN + second] = s.chain_block[side.row, L.BLOCK_CHAIN] if side.part else -1.0
     p = bead_offset(side.offset, side.bead) + W.COEF
     for c in range(3):
         place = s.work[p + W.LANES * c]
@@ -97,7 +97,7 @@ def _shift_inside(s, a, b, c):
 def lever_of_sides(s, a, b, distance, x, y, z, gained, ticks, remainder):
     """Return the vector between the centres of mass of the images that touch, impulse and energy of the first given.
 
-    In a window it is 0 where a chain's centre is asked for: sums with it follow when the window is final.
+    In a window it is 0 where a chain's centre is needed: sums with it follow when the window is final.
     """
     if b.row < 0:
         return 0.0, 0.0, 0.0
@@ -126,7 +126,7 @@ def push_centre(s, side, x, y, z, ticks, remainder):
         change[L.CHANGE_SORT] = L.PUSHED
         change[L.CHANGE + L.X], change[L.CHANGE + L.Y], change[L.CHANGE + L.Z] = x, y, z
         return
-    _push(s, np.int64(s.block[side.row, L.BLOCK_CHAIN]), x, y, z, ticks, remainder)
+    _push(s, np.int64(s.chain_block[side.row, L.BLOCK_CHAIN]), x, y, z, ticks, remainder)
 
 
 @kernel
@@ -149,7 +149,7 @@ def place_centre(s, offset, tiles, first, ticks, remainder):
 
     In a window it is noted with the segment of the chain's first row, unless the window began with that one.
     """
-    chain = np.int64(s.block[first, L.BLOCK_CHAIN])
+    chain = np.int64(s.chain_block[first, L.BLOCK_CHAIN])
     mass = s.centre[chain, L.CENTRE_MASS]
     noted = False
     if s.scalars[L.SCALAR_WINDOWED] != 0:
@@ -227,7 +227,8 @@ def _settle_virial(s, h):
 def _settle_change(s, h):
     """Do to a chain's centre what the event did that began the segment in row h."""
     change, i = s.centre_change[h], s.mol[h, L.MOL_FIRST]
-    chain, ticks, remainder = np.int64(s.block[h, L.BLOCK_CHAIN]), s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
+    chain = np.int64(s.chain_block[h, L.BLOCK_CHAIN])
+    ticks, remainder = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
     if change[L.CHANGE_SORT] == L.PUSHED:
         _push(s, chain, change[L.CHANGE + L.X], change[L.CHANGE + L.Y], change[L.CHANGE + L.Z], ticks, remainder)
         return

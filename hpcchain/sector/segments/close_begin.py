@@ -10,7 +10,7 @@ from hpcchain.sector.speculation.rollback import save_segment
 
 PACE_MEMORY = 0.2
 PACE_RATIO = 2.0
-# Of a part of a long chain: its segments end early because those beside it do, too, so they are to be longer.
+# Of a part of a long chain: its segments end early because those adjacent to it do, too, so they are to be longer.
 PART_RATIO = 3.2
 
 

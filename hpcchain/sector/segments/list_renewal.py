@@ -46,15 +46,13 @@ def renew_list(s, i, dt):
 def note_lists(s, m):
     """Note which beads of a new segment would soon leave their lists' shells; return how many these are.
 
-    What renewing their lists reads is prefetched. Segments last half as long as asked for (`close_begin`): later than
+    What renewing their lists reads is prefetched. Segments last half as long as requested (`close_begin`): later than
     that a list is renewed when it comes to it.
     """
     first = s.mol[m, L.MOL_FIRST]
     due = 0
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         s.origin_time[i] = -1.0
-        if s.lists[i, L.OWNERSHIP] == L.DORMANT:
-            continue
         if s.bounds[i, L.ACCELERATION] == 0.0:
             continue
         if surely_listed(s, i, length_of(s, i)):

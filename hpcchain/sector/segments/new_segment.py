@@ -40,7 +40,6 @@ from hpcchain.sector.queue.event_order import next_time_of, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep, sweep_chain
 from hpcchain.sector.search.list_place import note_top_speed
-from hpcchain.sector.segments.series_pool import reserve
 
 REBASE = 0.25
 
@@ -72,11 +71,11 @@ def new_segment(s, offset, m, ticks, remainder, serial, depth):
     """Write molecule m's new segment from the workspace at `offset`, starting at (ticks, remainder).
 
     `serial` is a number that no other segment has. Struck beads must be marked in `segment` by the caller beforehand.
-    The length asked for follows the molecule's own running mean of realised lengths (docs/theory/numerics.md, Taylor
+    The requested length follows the molecule's own running mean of realised lengths (docs/theory/numerics.md, Taylor
     series), so it is a function of its history alone.
     """
     rebase(s, offset, m)
-    h = asked_length(s, m, ticks, remainder)
+    h = requested_length(s, m, ticks, remainder)
     tolerance = s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
     if s.extended is not None and hangs(s, m):
         order, length = _hanging(s, offset, m, h, tolerance)
@@ -108,11 +107,11 @@ def two_segments(s, offset, m, p, k, ticks, remainder, depth):
         offset,
         s.mol,
         m,
-        asked_length(s, m, ticks, remainder),
+        requested_length(s, m, ticks, remainder),
         s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT],
         p,
         k,
-        asked_length(s, k, ticks, remainder),
+        requested_length(s, k, ticks, remainder),
         s.table[s.mol[k, L.MOL_TABLE] + L.TOLERANCE_AT],
     )
     if s.extended is not None:
@@ -125,7 +124,7 @@ def two_segments(s, offset, m, p, k, ticks, remainder, depth):
 
 
 @inlined
-def asked_length(s, m, ticks, remainder):
+def requested_length(s, m, ticks, remainder):
     """Return how long molecule m's new segment is to be, if its series lasts [time]."""
     solver = s.mol[m, L.MOL_SOLVER]
     limits = s.mol[m, L.MOL_TABLE]
@@ -163,7 +162,6 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     if s.extended is not None and order == L.FALLING:
         h = min(h, falling_length(s.par[L.FALL], _speed(s.work, offset), s.par[L.CAP]))
     if solver != L.BALLISTIC:
-        reserve(s, m, order)
         store(s.work, offset, s.mol, m, s.series, order)
     if s.stepper is not None:
         s.series_error[m] = series_error(s.work, offset, s.mol, m, s.graph, order, h)
@@ -218,7 +216,7 @@ def _speed(work, offset):
 def make_series(s, h):
     """Make the series of the segment in molecule row h, which so far has only its start and bounds.
 
-    The last room of the workspace is used, which no member of an event's group has.
+    The last block of the workspace is used, which no member of an event's group has.
     """
     offset = np.int64(len(s.work) // (L.MOST_MEMBERS + 1) * L.MOST_MEMBERS)
     first = s.mol[h, L.MOL_FIRST]
@@ -249,7 +247,7 @@ def _redrawn_before(s, m, ticks, remainder):
     depth = np.int64(0)
     if s.mol[m, L.MOL_BEADS] == 1 and inverse_mass(s, start) == 0.0:
         return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
-    if s.stretched is not None and s.block[m, L.BLOCK_PLACE] > 0:  # a long chain's clock is that of its first part
+    if s.stretched is not None and s.chain_block[m, L.BLOCK_PLACE] > 0:  # the clock is that of the chain's first part
         return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
     t, r = next_redraw(s, m)
     if not earlier(t, r, ticks, remainder):
@@ -328,7 +326,7 @@ def _ids_of(s, i):
 
 @kernel
 def schedule_history(s, m, base):
-    """Put ghost m into the queue, of which its owner has told more segments; see `schedule_molecule`.
+    """Put ghost m into the queue, of which its owner has sent more segments; see `schedule_molecule`.
 
     Where the next of them is sooner than all that was due, no bead is looked at.
     """
@@ -349,6 +347,6 @@ def schedule_history(s, m, base):
 
 @inlined
 def _enqueue(s, m, ticks, remainder, holder, base):
-    """Write down who holds molecule m's earliest event, which `next_event_of` tells, and renew its queue entry."""
+    """Write down which bead has molecule m's earliest event, as `next_event_of` says, and renew its queue entry."""
     s.holder[m] = holder
     queue_update(s, m, (ticks - base) * s.par[L.TICK] + remainder)

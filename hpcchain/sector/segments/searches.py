@@ -5,7 +5,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import tied_with
-from hpcchain.sector.prefetch import prefetch_next, prefetch_series, prefetch_swept
+from hpcchain.sector.prefetch import prefetch_listed, prefetch_next, prefetch_series
 from hpcchain.sector.search.earliest_event import search_alone, search_awaited, search_bead
 from hpcchain.sector.segments.new_segment import make_series
 
@@ -15,9 +15,8 @@ AHEAD = 2  # beads, whose neighbours are prefetched
 @kernel
 def search_one(s, i):
     """Search bead i for its earliest event."""
-    if s.lists[i, L.OWNERSHIP] != L.DORMANT:
-        _search(s, i)
-        prefetch_next(s)
+    _search(s, i)
+    prefetch_next(s)
 
 
 @outlined
@@ -65,12 +64,10 @@ def search_both(s, first, n, second, others):
     begin, number = first, n
     for _ in range(2):
         for i in range(begin, begin + min(AHEAD, number)):
-            prefetch_swept(s, i)
+            prefetch_listed(s, s.swept, i)
         for i in range(begin, begin + number):
             if i + AHEAD < begin + number:
-                prefetch_swept(s, i + AHEAD)
-            if s.lists[i, L.OWNERSHIP] == L.DORMANT:
-                continue
+                prefetch_listed(s, s.swept, i + AHEAD)
             if found + s.lists[i, L.LIST_LENGTH] + 4 > len(s.found):
                 _search_awaited(s, first, n, second, others, found)
                 found = np.int64(0)

@@ -1,4 +1,4 @@
-"""Segments of stretches of long chains: some parts of a chain move together, the two beads beside them as before.
+"""Segments of stretches of long chains: some parts of a chain move together, the two beads adjacent to them as before.
 
 A contact changes the velocities of a chain by a share that falls to about a sixth with each bond. Beads further than
 that is worth telling keep their segments. The parts that get new ones, a stretch, lie side by side in the workspace,
@@ -22,10 +22,10 @@ from hpcchain.sector.queue.event_order import segment_end
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.segments.chain_centre import place_centre
-from hpcchain.sector.segments.new_segment import REBASE, asked_length, write_segment
+from hpcchain.sector.segments.new_segment import REBASE, requested_length, write_segment
 
-BESIDE = 20  # beads on either side of one that is struck, at least, that a stretch begins with
-# A part beside a stretch whose segment ends within this share of how long the stretch's is to be joins it. Where
+STRUCK_MARGIN = 20  # beads on either side of one that is struck, at least, that a stretch begins with
+# A part adjacent to a stretch whose segment ends within this share of how long the stretch's is to be joins it. Where
 # nothing was hit more may join, so that few parts end by themselves; at contacts that would keep many in step.
 SOON_AT_CONTACT, SOON_AT_END = 0.07, 0.2
 # The segments of a stretch end one after another by this share of their length: equal keys take the queue longer.
@@ -35,16 +35,16 @@ OVERDUE = 1.0 + 2.0**-20  # times its length after which a segment is over, howe
 
 @kernel
 def rows_about(s, m, i):
-    """Return the first and the last row of the parts that bead i of row m and BESIDE beads on either side are in."""
+    """Return the first and the last row of the parts that bead i of row m and STRUCK_MARGIN beads about it are in."""
     low = m
     near = i - s.mol[m, L.MOL_FIRST]
-    while near < BESIDE and s.block[low, L.BLOCK_BEFORE] >= 0:
-        low = np.int64(s.block[low, L.BLOCK_BEFORE])
+    while near < STRUCK_MARGIN and s.chain_block[low, L.BLOCK_BEFORE] >= 0:
+        low = np.int64(s.chain_block[low, L.BLOCK_BEFORE])
         near += s.mol[low, L.MOL_BEADS]
     high = m
     near = s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS] - 1 - i
-    while near < BESIDE and s.block[high, L.BLOCK_BEHIND] >= 0:
-        high = np.int64(s.block[high, L.BLOCK_BEHIND])
+    while near < STRUCK_MARGIN and s.chain_block[high, L.BLOCK_BEHIND] >= 0:
+        high = np.int64(s.chain_block[high, L.BLOCK_BEHIND])
         near += s.mol[high, L.MOL_BEADS]
     return low, high
 
@@ -52,8 +52,8 @@ def rows_about(s, m, i):
 @kernel
 def last_row(s, m):
     """Return the last row of the chain that row m is of."""
-    while s.block[m, L.BLOCK_BEHIND] >= 0:
-        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+    while s.chain_block[m, L.BLOCK_BEHIND] >= 0:
+        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
     return m
 
 
@@ -65,31 +65,31 @@ def _left(s, m, ticks, remainder):
 
 
 @kernel
-def _mean_asked(s, low, high, ticks, remainder):
-    """Return how long a stretch's segment is to be: the mean of what its parts ask for [time]."""
-    total = asked_length(s, low, ticks, remainder)
+def _mean_requested(s, low, high, ticks, remainder):
+    """Return how long a stretch's segment is to be: the mean of what its parts request [time]."""
+    total = requested_length(s, low, ticks, remainder)
     count = 1.0
     m = low
     while m != high:
-        m = np.int64(s.block[m, L.BLOCK_BEHIND])
-        total += asked_length(s, m, ticks, remainder)
+        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
+        total += requested_length(s, m, ticks, remainder)
         count += 1.0
     return total / count
 
 
 @kernel
 def widened(s, low, high, ticks, remainder, soon):
-    """Return the first and last row of a stretch with those beside it that end soon, and how long its segment is to be.
+    """Return the first and last row of a stretch with adjacent ones that end soon, and how long its segment is to be.
 
-    Soon is within the share `soon` of that length. It is no longer than the segments of the parts that stay beside it.
+    Soon is within the share `soon` of that length. It is no longer than the segments of the adjacent parts that stay.
     """
     while True:
-        h = _mean_asked(s, low, high, ticks, remainder)
-        before = np.int64(s.block[low, L.BLOCK_BEFORE])
+        h = _mean_requested(s, low, high, ticks, remainder)
+        before = np.int64(s.chain_block[low, L.BLOCK_BEFORE])
         if before >= 0 and _left(s, before, ticks, remainder) < soon * h:
             low = before
             continue
-        behind = np.int64(s.block[high, L.BLOCK_BEHIND])
+        behind = np.int64(s.chain_block[high, L.BLOCK_BEHIND])
         if behind >= 0 and _left(s, behind, ticks, remainder) < soon * h:
             high = behind
             continue
@@ -104,7 +104,7 @@ def widened(s, low, high, ticks, remainder, soon):
 @kernel
 def _since(s, m, ticks, remainder):
     """Return how long after row m's segment began a time is."""
-    # A ghost's that waits for its owner stays where it ends: what is made of it then is set right when that has told.
+    # A ghost's that waits for its owner stays where it ends: what is made of it then is set right when that sends more.
     i = s.mol[m, L.MOL_FIRST]
     dt = since_start(s, i, ticks, remainder)
     return s.timing[m, L.LENGTH] if _waits(s, m, dt) else dt
@@ -144,8 +144,8 @@ def _shift(s, offset, m, c, whole):
 
 
 @kernel
-def _load_beside(s, offset, m, lane, ticks, remainder):
-    """Have one lane of a tile move as the bead of row m does that is beside a stretch: its last one, or its first."""
+def _load_adjacent(s, offset, m, lane, ticks, remainder):
+    """Have one lane of a tile move as the bead of row m adjacent to a stretch: its last one, or its first."""
     for k in range(W.COEF, W.COEF + (W.KMAX + 1) * W.ROW):
         s.work[offset + k] = 0.0
     for k in range(W.TABLE_MASK):
@@ -168,7 +168,7 @@ def _load_beside(s, offset, m, lane, ticks, remainder):
 
 @kernel
 def _without_fall(s, at, extended):
-    """Take gravity off the second coefficient of a bead beside a stretch: series are made without it (`add_fall`)."""
+    """Take gravity off the second coefficient of a bead next to a stretch: series are made without it (`add_fall`)."""
     if extended is not None:
         for c in range(3):
             s.work[at + W.LANES * c] -= 0.5 * s.par[L.GRAVITY + c]
@@ -176,7 +176,7 @@ def _without_fall(s, at, extended):
 
 @outlined
 def load_stretch(s, offset, low, high, frame, ticks, remainder):
-    """Bring a stretch to a time in the workspace at `offset`, onto its bonds, with the beads beside it.
+    """Bring a stretch to a time in the workspace at `offset`, onto its bonds, with the beads adjacent to it.
 
     Parameters
     ----------
@@ -188,18 +188,18 @@ def load_stretch(s, offset, low, high, frame, ticks, remainder):
     Returns
     -------
     tiles : int
-        How many there are, those of the beads beside it among them.
+        How many there are, those of the beads adjacent to it among them.
     before, behind : int
         1 where there is a tile of a bead before it, or behind it, else 0.
     """
     before, behind = np.int64(0), np.int64(0)
     at = offset
-    beside = np.int64(s.block[low, L.BLOCK_BEFORE])
-    if beside >= 0:
+    row = np.int64(s.chain_block[low, L.BLOCK_BEFORE])
+    if row >= 0:
         before = np.int64(1)
-        _load_beside(s, at, beside, W.LANES - 1, ticks, remainder)
+        _load_adjacent(s, at, row, W.LANES - 1, ticks, remainder)
         for c in range(3):
-            whole = s.mol[beside, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c]
+            whole = s.mol[row, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c]
             s.work[at + W.COEF + W.LANES * c + W.LANES - 1] += whole * s.par[L.SIZE + c]
         at += W.TILE
     m = low
@@ -210,13 +210,13 @@ def load_stretch(s, offset, low, high, frame, ticks, remainder):
         at += s.mol[m, L.MOL_TILES] * W.TILE
         if m == high:
             break
-        m = np.int64(s.block[m, L.BLOCK_BEHIND])
-    beside = np.int64(s.block[high, L.BLOCK_BEHIND])
-    if beside >= 0:
+        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
+    row = np.int64(s.chain_block[high, L.BLOCK_BEHIND])
+    if row >= 0:
         behind = np.int64(1)
-        _load_beside(s, at, beside, np.int64(0), ticks, remainder)
+        _load_adjacent(s, at, row, np.int64(0), ticks, remainder)
         for c in range(3):
-            whole = s.mol[beside, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c]
+            whole = s.mol[row, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c]
             s.work[at + W.COEF + W.LANES * c] += whole * s.par[L.SIZE + c]
         s.work[at - W.TILE + W.INVM + W.LANES] = 0.0
         at += W.TILE
@@ -232,7 +232,7 @@ def lane_of(s, low, m, i, before):
     r = low
     while r != m:
         tiles += s.mol[r, L.MOL_TILES]
-        r = np.int64(s.block[r, L.BLOCK_BEHIND])
+        r = np.int64(s.chain_block[r, L.BLOCK_BEHIND])
     return tiles * W.LANES + i - s.mol[m, L.MOL_FIRST]
 
 
@@ -264,14 +264,14 @@ def write_rows(s, at, low, high, frame, order, h, ticks, remainder, depth):
                 s.mol[m, L.MOL_IMAGE + c] = origin + whole
             _shift(s, at, m, c, -whole)
         s.scalars[L.SCALAR_SERIAL] += 1
-        length = h * (1.0 - LATER * s.block[m, L.BLOCK_PLACE])
+        length = h * (1.0 - LATER * s.chain_block[m, L.BLOCK_PLACE])
         if s.extended is not None:
             add_fall(s, at, m, order)
         write_segment(s, at, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, order, length)
         at += s.mol[m, L.MOL_TILES] * W.TILE
         if m == high:
             break
-        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
 
 
 @kernel
@@ -287,9 +287,9 @@ def begin_chain(s, first):
         for c in range(3):
             _shift(s, at, m, c, s.mol[m, L.MOL_IMAGE + c] - s.mol[first, L.MOL_IMAGE + c])
         at += s.mol[m, L.MOL_TILES] * W.TILE
-        if s.block[m, L.BLOCK_BEHIND] < 0:
+        if s.chain_block[m, L.BLOCK_BEHIND] < 0:
             break
-        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
     tiles = (at - offset) // W.TILE
     chain_bonds(s.work, offset, tiles, W.COEF, W.HIST)
     chain_factor(s.work, offset, tiles)
@@ -301,7 +301,7 @@ def begin_all(s, offset, tiles, first, last, ticks, remainder, depth):
     """Make new segments of all parts of a chain, which is in the workspace in the image of its first row."""
     place_centre(s, offset, tiles, first, ticks, remainder)
     none = np.int64(0)
-    h = _mean_asked(s, first, last, ticks, remainder)
+    h = _mean_requested(s, first, last, ticks, remainder)
     order, h = stretch_series(s.work, Tiles(offset, tiles, none, none), h, tolerance_of(s, first))
     write_rows(s, offset, first, last, first, order, h, ticks, remainder, depth)
 

@@ -1,4 +1,4 @@
-"""From a system to a sector's arrays: classes of molecules, room, order in memory, first events.
+"""From a system to a sector's arrays: classes of molecules, capacity, order in memory, first events.
 
 `allocate` makes the arrays, `initialise` the first segments and events.
 """

@@ -1,4 +1,4 @@
-"""How a sector's arrays (`arrays`) are made from a system: constants, cells, molecules, windows, room for all."""
+"""How a sector's arrays (`arrays`) are made from a system: constants, cells, molecules, windows, capacity for all."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from hpcchain.model.physics.step_potentials import (
 )
 from hpcchain.model.physics.walls import shapes_of, wall_rows
 from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.sector.prefetch import PARTS, STEPS
 from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.search.list_place import TURN
 from hpcchain.sector.setup.molecule_classes import has_law
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 
 LEAST_FOUND = 32  # cells about a bead, and rests of fours
-FOUND = 4096  # beads that `found` has room for, where there are so many, before it is given more
-# What lines have room for that are not the first of their cells, to begin with: of every bead, and at least.
+FOUND = 4096  # beads that `found` can take, where there are so many, before it is given more
+# What lines can take that are not the first of their cells, to begin with: of every bead, and at least.
 SPARE_ENTRIES, LEAST_ENTRIES = 0.12, 256
 INSTANT_RULES = {"joint": L.JOINT, "generalised": L.GENERALISED, "moreau": L.MOREAU}
 ORIGIN_ROUNDING = 2.0**-31  # of the box: no list origin is farther from where it should be
@@ -86,9 +87,9 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.WIDEST] = contact
     par[L.UNEQUAL] = float(topology.diameter.min() != contact)
     par[L.NOW] = par[L.NOW_REM] = par[L.LATEST] = par[L.LATEST_REM] = -np.inf
-    par[L.REACH_UNIT] = 2.0**-20 * contact
-    par[L.REACH_SCALE : L.REACH_SCALE + L.AXES] = box.size / par[L.REACH_UNIT] / TURN
-    par[L.REACH_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[L.REACH_UNIT]
+    par[L.SWEPT_UNIT] = 2.0**-20 * contact
+    par[L.SWEPT_SCALE : L.SWEPT_SCALE + L.AXES] = box.size / par[L.SWEPT_UNIT] / TURN
+    par[L.SWEPT_MARGIN] = 2.0 + 2.0**-30 * float(box.size.max()) / par[L.SWEPT_UNIT]
     par[L.QUANTUM], par[L.IMPULSE_QUANTUM] = quanta(system)
     par[L.ENERGY_QUANTUM] = energy_quantum(system)
     thermostat = physics.extended.thermostat
@@ -97,8 +98,8 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.WALLS] = float(wall.any() or bool(shapes_of(physics)))
     par[L.TURNS] = float(bool(physics.extended.orientations))
     par[L.BEYOND], par[L.STEP_POTENTIALS] = beyond, float(bool(physics.extended.potentials))
-    reach = np.repeat(topology.exclude, np.diff(topology.first_bond)) * topology.bond_length
-    longest = max(float(reach.max(initial=0.0)), longest_rod(topology), body_length(topology.site))
+    along_bonds = np.repeat(topology.exclude, np.diff(topology.first_bond)) * topology.bond_length
+    longest = max(float(along_bonds.max(initial=0.0)), longest_rod(topology), body_length(topology.site))
     par[L.SMALL_BOX] = float(np.any(periodic & (2.0 * longest >= box.size)))
     par[L.ASTRAY] = L.ROUGHNESS * float(box.size.max()) if periodic.all() and not par[L.SMALL_BOX] else np.inf
     return par, set_shell(par, system, shell, cell)
@@ -149,7 +150,7 @@ def energy_quantum(system: System) -> float:
 def energy_brought(physics: Physics, mass: float) -> float:
     """Return what a wall, a fixed bead or a thermostat gives a bead of a mass, in the mean [mass length^2 / time^2]."""
     acting = physics.extended
-    given = [max(wall.temperature, mass * wall.velocity**2) for wall in acting.walls]
+    given = [max(wall.temperature, mass * wall.speed**2) for wall in acting.walls]
     given.append(mass * acting.fixed_speed**2)
     return max([0.0 if acting.thermostat is None else acting.thermostat.temperature, *given])
 
@@ -211,8 +212,6 @@ def build_sector(
         **list_arrays(capacity[at]),
         **cell_arrays(cells, n, spare_entries(n)),
         series=series_array(size, gravity_of(system.physics)),
-        free_series=np.zeros(0, dtype=np.int64),
-        series_room=np.zeros(0, dtype=np.int32),
         table=classes.table,
         graph=classes.graph,
         **options(classes, system),
@@ -303,9 +302,9 @@ def extended_arrays(classes: MoleculeClasses, system: System, at: np.ndarray, li
 
 
 def block_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
-    """Return which rows are parts of which long chains, for molecules in this order, and what the chains' centres ask.
+    """Return which rows are parts of which long chains, for molecules in this order, and what the chains' centres need.
 
-    Of `arms` and `centre_change` they are as small as can be: windows ask for more.
+    Of `arms` and `centre_change` they are as small as can be: windows need more.
     """
     common = {
         "centre_change": np.zeros((0, L.CHANGE_COLUMNS)),
@@ -313,7 +312,7 @@ def block_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
         "whole_class": classes.whole_class,
     }
     if classes.blocks is None:
-        return common | {"block": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
+        return common | {"chain_block": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
     return common | classes.blocks.arrays(sequence)
 
 
@@ -338,7 +337,7 @@ def contact_arrays(system: System) -> dict:
 def step_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
     """Return the arrays of potentials with steps and of limits of distances, for beads like these of the prototypes.
 
-    Runs that are not extended have neither, and nobody asks for them: the arrays are empty.
+    Runs that are not extended have neither, and nothing needs them: the arrays are empty.
     """
     if not is_extended(system.physics):
         none = np.zeros(0, dtype=np.int64)
@@ -378,7 +377,7 @@ def series_array(size: int, gravity: np.ndarray) -> np.ndarray:
 def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
     """Return the arrays of which beads are bonded, for beads that are like these of the prototypes.
 
-    Nobody asks for the bonds of single beads and linear chains (`neighbour_lists.joined`): where there is nothing else,
+    Nothing needs the bonds of single beads and linear chains (`neighbour_lists.joined`): where there is nothing else,
     the arrays are empty.
     """
     plain = np.isin(classes.rows[:, L.MOL_SOLVER], (L.BALLISTIC, L.CHAIN)).all()
@@ -412,6 +411,7 @@ def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict
         "renewed": np.zeros((L.MOST_MEMBERS, 2), dtype=np.int64),
         "member_own": np.zeros((L.MOST_MEMBERS, OWN_COLUMNS), dtype=np.int32),
         "offset": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
+        "member_tiles": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
         "contacts": np.zeros((contacts, 4), dtype=np.int64),
         "tied": np.zeros((contacts, 2), dtype=np.int64),
         "normals": np.zeros((contacts, 3)),
@@ -432,7 +432,7 @@ def scalar_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict
         "window_event": np.zeros((1, L.EVENT_COLUMNS), dtype=np.int64),
         "owner_history": np.zeros(1),
         "owner_history_at": np.zeros((1, 1), dtype=np.int64),
-        "prefetch_state": np.full(32, -1, dtype=np.int64),
+        "prefetch_state": np.full(PARTS + STEPS, -1, dtype=np.int64),
         **window_arrays(0, 0),
     }
 
@@ -479,7 +479,7 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
     Parameters
     ----------
     cells : (3,) or (7,) int64 array
-        Cells per axis; what is `folded` has the room that was given to each, and cells per edge of the box, behind.
+        Cells per axis; what is `folded` has the capacity that was given to each, and cells per edge of the box, behind.
     beads : int
     entries : float
         Entries that the further lines may hold of a bead: one at most, and in a window those that it had before too.
@@ -501,7 +501,7 @@ def response_size(longest: int, rough: bool) -> int:
 
 
 def window_arrays(beads: int, molecules: int) -> dict:
-    """Return the arrays that windows need for so many beads and molecules; without windows nobody reads them."""
+    """Return the arrays that windows need for so many beads and molecules; without windows they are not read."""
     rows = aligned_zeros((molecules, L.WINDOW_COLUMNS), np.int64)
     rows[:, L.WINDOW_PREVIOUS] = rows[:, L.WINDOW_TARGET] = -1
     rows[:, L.WINDOW_HIGHER] = L.SEGMENT_END
@@ -526,8 +526,8 @@ def unplaced(molecules: int) -> np.ndarray:
     return inside
 
 
-def with_room(s: Any, more: int) -> np.ndarray:
-    """Return a sector's series with room for `more` floats behind them, which takes no memory before any is made."""
+def with_space(s: Any, more: int) -> np.ndarray:
+    """Return a sector's series with space for `more` floats behind them, which takes no memory before any is made."""
     if s.scalars[L.SCALAR_SERIAL] == 0 and not s.series.any():
         return aligned_zeros(len(s.series) + more)
     return extended(s.series, more)

@@ -24,18 +24,18 @@ def blocks_of(system: System) -> Blocks | None:
     return Blocks(system) if divides_any(system.topology, system.physics) else None
 
 
-def whole_chains(block: np.ndarray, rows: np.ndarray, molecules: int) -> np.ndarray:
+def whole_chains(chain_block: np.ndarray, rows: np.ndarray, molecules: int) -> np.ndarray:
     """Return the rows of these molecules and, of those that are parts of long chains, of all parts, in order.
 
     Parameters
     ----------
-    block : (n, 4) int32 array
+    chain_block : (n, 4) int32 array
         A sector's.
     rows : (k,) int64 array
     molecules : int
         Rows of present molecules.
     """
-    first = np.arange(molecules) - block[:molecules, L.BLOCK_PLACE]
+    first = np.arange(molecules) - chain_block[:molecules, L.BLOCK_PLACE]
     wanted = np.zeros(molecules, dtype=bool)
     wanted[first[rows]] = True
     return np.flatnonzero(wanted[first])
@@ -151,20 +151,20 @@ class Blocks:
         return np.bincount(leads, which, minlength=len(parts))[leads] > 0.0
 
     def arrays(self, sequence: np.ndarray) -> dict:
-        """Return `block` and `centre`, without the places of centres as yet, for parts in this order."""
+        """Return `chain_block` and `centre`, without the places of centres as yet, for parts in this order."""
         chain = self.molecules_of(sequence)
         place = sequence - self.first_part[chain]
         count = np.diff(self.first_part)[chain]
         row = np.arange(len(sequence))
-        block = np.full((len(sequence), 4), -1, dtype=np.int32)
+        chain_block = np.full((len(sequence), 4), -1, dtype=np.int32)
         cut = count > 1
-        block[:, L.BLOCK_BEFORE] = np.where(cut & (place > 0), row - 1, -1)
-        block[:, L.BLOCK_BEHIND] = np.where(cut & (place < count - 1), row + 1, -1)
-        block[cut, L.BLOCK_CHAIN] = np.cumsum(place[cut] == 0) - 1
-        block[:, L.BLOCK_PLACE] = place
+        chain_block[:, L.BLOCK_BEFORE] = np.where(cut & (place > 0), row - 1, -1)
+        chain_block[:, L.BLOCK_BEHIND] = np.where(cut & (place < count - 1), row + 1, -1)
+        chain_block[cut, L.BLOCK_CHAIN] = np.cumsum(place[cut] == 0) - 1
+        chain_block[:, L.BLOCK_PLACE] = place
         chains = chain[cut & (place == 0)]
         centre = np.zeros((len(chains), L.CENTRE_MASS + 1))
         whole = self.whole.prototypes
         mass = np.add.reduceat(whole.mass, whole.first_bead[:-1])
         centre[:, L.CENTRE_MASS] = mass[self.whole.class_of(chains)]
-        return {"block": block, "centre": centre}
+        return {"chain_block": chain_block, "centre": centre}

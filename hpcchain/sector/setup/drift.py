@@ -1,7 +1,7 @@
 """How fast the frame moves in which neighbour lists and ghosts are kept (`search.list_place`): as the centre of mass.
 
-Its velocity is told once, from a start whose momentum nothing changes. Where walls, gravity, a thermostat or fixed
-beads do, and where the system is slow beside its beads, the frame is at rest. Results depend on none of this.
+Its velocity is found once, from a start whose momentum nothing changes. Where walls, gravity, a thermostat or fixed
+beads do, and where the system is slow compared to its beads, the frame is at rest. Results depend on none of this.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from hpcchain.contact.falling import inverse_mass
 from hpcchain.contact.laws.step import potential_begin, set_level
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import is_part, start_depth
 from hpcchain.model.physics.extended import UNKNOWN
 from hpcchain.model.physics.step_potentials import BRIDGE, ENERGIES
@@ -16,6 +17,7 @@ from hpcchain.propagators.interface import load_start, refresh
 from hpcchain.sector.events.meet_alone import between
 from hpcchain.sector.queue.tournament import queue_build
 from hpcchain.sector.search.neighbour_lists import build_lists
+from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import new_segment, schedule_molecule
 from hpcchain.sector.segments.searches import search_molecule
 from hpcchain.sector.segments.stretch import begin_chain, resume_part
@@ -41,23 +43,36 @@ def begin(s, m):
 
 
 @kernel
-def admit(s, rows, base):
-    """Make the segments of ghosts whose start states have been put into vacant rows, their beads dormant as yet.
+def admit(s, rows, ticks, remainder, base):
+    """Make the segments of ghosts whose start states are in vacant rows, list and search them; 0 or an error.
 
     Parameters
     ----------
     s : Sector
     rows : (n,) int64 array
         Of molecules.
+    ticks, remainder : float
+        The present time, between windows.
     base : float
         Ticks that queue keys are relative to.
     """
+    s.par[L.NOW] = ticks
+    s.par[L.NOW_REM] = remainder
     for k in range(len(rows)):
         if s.stretched is not None and is_part(s, rows[k]):
             resume_part(s, rows[k])
         else:
             begin(s, rows[k])
+    for k in range(len(rows)):
+        first = s.mol[rows[k], L.MOL_FIRST]
+        for i in range(first, first + s.mol[rows[k], L.MOL_BEADS]):
+            status = renew_list(s, i, since_start(s, i, ticks, remainder))
+            if status:
+                return status
+    for k in range(len(rows)):
+        search_molecule(s, rows[k])
         schedule_molecule(s, rows[k], base)
+    return 0
 
 
 @kernel
@@ -72,7 +87,7 @@ def start(s):
         if s.stretched is not None and is_part(s, m):
             if s.mol[m, L.MOL_ORDER] != 0:
                 resume_part(s, m)
-            elif s.block[m, L.BLOCK_BEFORE] < 0:
+            elif s.chain_block[m, L.BLOCK_BEFORE] < 0:
                 begin_chain(s, m)
         else:
             begin(s, m)
@@ -98,7 +113,7 @@ def search_all(s, base):
 
 @kernel
 def find_inside(s, extended):
-    """Fill the tables of owned beads of which nobody knows yet whom they are within a step of, by the lists.
+    """Fill the tables of owned beads of which it is not known yet which they are within a step of, by the lists.
 
     Parameters
     ----------
@@ -110,7 +125,7 @@ def find_inside(s, extended):
     Returns
     -------
     bool
-        Whether a table has no room; it is then as before.
+        Whether a table is full; it is then as before.
     """
     if extended is not None:
         if s.par[L.STEP_POTENTIALS] == 0.0:
@@ -128,7 +143,7 @@ def find_inside(s, extended):
 
 @kernel
 def _fill(s, i):
-    """Fill bead i's table; return whether there was room."""
+    """Fill bead i's table; return whether all fit."""
     first = np.int64(s.lists[i, L.LIST_FIRST])
     for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
         if not _note(s, i, np.int64(s.neighbour[e])):
@@ -141,7 +156,7 @@ def _fill(s, i):
 
 @kernel
 def _note(s, i, j):
-    """Write bead j into bead i's table if it is within a step of their potential; return whether there was room.
+    """Write bead j into bead i's table if it is within a step of their potential; return whether all fit.
 
     No bridge is there at the start. Two fixed beads have no potential energy: nothing of theirs ever changes, or what
     moves them does work that no event counts.

@@ -22,13 +22,10 @@ class MoleculesHere:
         Global numbers, in ascending order.
     ownership : (k,) int8 array
         OWNED, GHOST or FULL_GHOST.
-    dormant : (n,) bool array
-        Of their beads: which are dormant (`dormant_beads`).
     """
 
     molecule_ids: np.ndarray
     ownership: np.ndarray
-    dormant: np.ndarray
 
 
 def space_sequence(system: System, molecules: np.ndarray, first: np.ndarray) -> np.ndarray:

@@ -1,9 +1,9 @@
-"""How neighbour lists begin: how wide their shell is, how much room each has; and how many cells there are.
+"""How neighbour lists begin: how wide their shell is, how much capacity each has; and how many cells there are.
 
 An input may leave shell and cells to the program. Where beads are near one another both go by their diameters. Where
 they are far apart, lists that reach a diameter or two would be made anew many times between two contacts, and hold
-nobody: there both go by the mean distance, about the beads and not in the box as a whole, which may be empty for the
-most part.
+none. There both go by the mean distance about the beads, not in the box as a whole, which may be empty for the most
+part.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OF_BOND = 0.3  # of the mean bond: the shell at most where they are more
 COARSE = 1.5  # mean distances of an edge of the parts of the box in which beads are counted
 CROWDED = 2.0  # times as near as in the whole box, from which on it is how near they are that counts
 MOST_LOOKS = 8
-UNEVEN = 1.5  # how many more neighbours than the mean a list has room for
+UNEVEN = 1.5  # how many more neighbours than the mean a list can take
 TWO_LINES = 32  # entries of a list on two cache lines
 
 
@@ -136,7 +136,7 @@ def list_capacity(topology: Topology, shell: float, beyond: float = 0.0, density
     shell, beyond : float
         Half width of the lists' shell, and how much farther than contact beads act on one another [length].
     density : float
-        Beads by volume, where that may tell of fewer neighbours than close packing [length^-3].
+        Beads by volume, where that may give fewer neighbours than close packing [length^-3].
     """
     contact = topology.diameter.max() + 2.0 * beyond
     far = 0.5 * (topology.diameter + contact) + 2.0 * shell
@@ -148,17 +148,17 @@ def list_capacity(topology: Topology, shell: float, beyond: float = 0.0, density
 def list_arrays(capacity: np.ndarray) -> dict:
     """Return the arrays of neighbour lists with these capacities, empty."""
     lists = np.zeros((len(capacity), 4), dtype=np.int32)
-    neighbour, free_rooms = np.zeros(lay_out_lists(lists, capacity), dtype=np.int32), np.zeros(0, dtype=np.int64)
-    return {"lists": lists, "neighbour": neighbour, "free_rooms": free_rooms}
+    neighbour, free_lists = np.zeros(lay_out_lists(lists, capacity), dtype=np.int32), np.zeros(0, dtype=np.int64)
+    return {"lists": lists, "neighbour": neighbour, "free_lists": free_lists}
 
 
 def lay_out_lists(lists: np.ndarray, capacity: np.ndarray) -> int:
-    """Write where lists of these capacities begin, one after the other, and how much room they have; return the end.
+    """Write where lists of these capacities begin, one after the other, and how much space they have; return the end.
 
     None is an even number of cache lines long. If all were, as with chains at φ = 0.1, their first lines, which are
     those that are read, would share half of each cache's sets: windows took 1.25 times as long (Zen 5, November 2026).
     """
-    room = capacity + (capacity % TWO_LINES == 0)
-    first = np.concatenate([[0], np.cumsum(room)])
-    lists[:, L.LIST_FIRST], lists[:, L.LIST_CAPACITY] = first[:-1], room
+    space_of_list = capacity + (capacity % TWO_LINES == 0)
+    first = np.concatenate([[0], np.cumsum(space_of_list)])
+    lists[:, L.LIST_FIRST], lists[:, L.LIST_CAPACITY] = first[:-1], space_of_list
     return int(first[-1])

@@ -1,4 +1,4 @@
-"""What ranks tell each other in a window: the new segments of molecules that others hold as ghosts.
+"""What ranks send each other in a window: the new segments of molecules that others hold as ghosts.
 
 A message is a row of float64 entries, one per molecule that has changed since its owner last sent it:
 
@@ -10,7 +10,7 @@ numbers (MOST_MEMBERS), a number for the receiver's notes, and per bead position
 what was left of its last contact, the bounds of its acceleration and speed, and its row of `extra` where the run has
 any. Series are not sent: they are a function of the start (docs/theory/numerics.md, Rounding and reproducible bits),
 and made when something comes near enough. Those of parts of long chains do not follow from it, and are sent
-(`pack_part` and what stands beside it).
+(`pack_part` and what stands with it).
 
 The receiver keeps the segments as the ghost's `owner_history`. A ghost whose segments so far are those of its owner
 does next what that history says, unless something here hits it before. Then it goes its own way, until its owner has
@@ -40,6 +40,7 @@ from hpcchain.layout.segment_bits import (
     start_depth,
     struck,
 )
+from hpcchain.sector.prefetch import prefetch_touched
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.segments.new_segment import schedule_history
@@ -61,6 +62,7 @@ def changed(s, lent, rows):
     """
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        prefetch_touched(s, k)
         m = s.touched[k]
         if lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0:
             rows[count] = m
@@ -97,43 +99,55 @@ def _further_size(s, m):
 @kernel
 def _size(s, m, extended):
     """Return the floats that a segment of molecule m takes in a message, but for what only parts of chains have."""
-    if extended is not None:
-        return L.ENTRY_BEADS + (L.ENTRY_PER_BEAD + s.extra.shape[1]) * s.mol[m, L.MOL_BEADS]
-    return L.ENTRY_BEADS + L.ENTRY_PER_BEAD * s.mol[m, L.MOL_BEADS]
+    return L.ENTRY_BEADS + _per_bead(s, extended) * s.mol[m, L.MOL_BEADS]
+
+
+@inlined
+def _of_molecule(s, h, entry):
+    """Return what an entry of the segment in molecule row h says: the list of those before ENTRY_MEMBER_IDS."""
+    first = s.mol[h, L.MOL_FIRST]
+    if entry == L.ENTRY_TICKS:
+        return s.starts[first, L.START_TICKS]
+    if entry == L.ENTRY_REM:
+        return s.starts[first, L.START_REM]
+    if entry == L.ENTRY_DEPTH:
+        return np.float64(start_depth(s.segment, first))
+    if entry == L.ENTRY_LOWER:
+        return np.float64(s.window_molecule[h, L.WINDOW_LOWER])
+    if entry == L.ENTRY_HIGHER:
+        return np.float64(s.window_molecule[h, L.WINDOW_HIGHER])
+    if entry == L.ENTRY_RUNNING_LENGTH:
+        return s.running_length[h]
+    if entry < L.ENTRY_LENGTH:
+        return np.float64(s.mol[h, L.MOL_IMAGE + entry - L.ENTRY_IMAGE])
+    if entry == L.ENTRY_LENGTH:
+        return s.timing[h, L.LENGTH]
+    if entry == L.ENTRY_WRONG:
+        return series_error_of(s, h)
+    event = s.window_molecule[h, L.WINDOW_EVENT]
+    return np.float64(s.window_event[event, L.EVENT_SIZE] if event > 0 else 0)
+
+
+@inlined
+def _of_bead(s, i, entry):
+    """Return what an entry of bead row i says: the list of all of them."""
+    if entry < L.ENTRY_MARKS:
+        return s.starts[i, entry]
+    if entry == L.ENTRY_MARKS:
+        return np.float64(struck(s.segment, i) + 2 * in_contact(s.segment, i))
+    if entry == L.ENTRY_ACCELERATION:
+        return s.bounds[i, L.ACCELERATION]
+    if entry == L.ENTRY_SPEED:
+        return s.bounds[i, L.SPEED]
+    return s.extra[i, entry - L.ENTRY_PER_BEAD]
 
 
 @kernel
-def _write_extra(s, i, out, at, extended):
-    """Write bead row i's `extra` behind what else a message has of it at `at`, if any; return where the next begins."""
-    at += L.ENTRY_PER_BEAD
+def _per_bead(s, extended):
+    """Return how many entries each bead has."""
     if extended is not None:
-        for c in range(s.extra.shape[1]):
-            out[at + c] = s.extra[i, c]
-        at += s.extra.shape[1]
-    return at
-
-
-@kernel
-def _read_extra(s, i, at, extended):
-    """Read bead row i's `extra` from its owner's history; `at` and what is returned as in `_write_extra`."""
-    at += L.ENTRY_PER_BEAD
-    if extended is not None:
-        for c in range(s.extra.shape[1]):
-            s.extra[i, c] = s.owner_history[at + c]
-        at += s.extra.shape[1]
-    return at
-
-
-@kernel
-def _unlike_extra(s, i, at, extended):
-    """Whether bead row i's `extra` has other bits than the owner's history behind index `at`."""
-    if extended is not None:
-        for c in range(s.extra.shape[1]):
-            x = s.extra[i, c]
-            y = s.owner_history[at + L.ENTRY_PER_BEAD + c]
-            if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
-                return True
-    return False
+        return L.ENTRY_PER_BEAD + s.extra.shape[1]
+    return L.ENTRY_PER_BEAD
 
 
 @kernel
@@ -165,39 +179,21 @@ def pack(s, rows, lent, out):
 
 @kernel
 def _write(s, h, out, at):
-    first = s.mol[h, L.MOL_FIRST]
-    out[at + L.ENTRY_TICKS] = s.starts[first, L.START_TICKS]
-    out[at + L.ENTRY_REM] = s.starts[first, L.START_REM]
-    out[at + L.ENTRY_DEPTH] = start_depth(s.segment, first)
-    out[at + L.ENTRY_LOWER] = s.window_molecule[h, L.WINDOW_LOWER]
-    out[at + L.ENTRY_HIGHER] = s.window_molecule[h, L.WINDOW_HIGHER]
-    out[at + L.ENTRY_RUNNING_LENGTH] = s.running_length[h]
-    for c in range(3):
-        out[at + L.ENTRY_IMAGE + c] = s.mol[h, L.MOL_IMAGE + c]
-    out[at + L.ENTRY_LENGTH] = s.timing[h, L.LENGTH]
-    out[at + L.ENTRY_WRONG] = series_error_of(s, h)
-    window_event = s.window_molecule[h, L.WINDOW_EVENT]
-    members = s.window_event[window_event, L.EVENT_SIZE] if window_event > 0 else 0
-    out[at + L.ENTRY_MEMBERS] = members
+    """Write the segment in molecule row h to a message, but for what only parts of chains have."""
+    for entry in range(L.ENTRY_MEMBER_IDS):
+        out[at + entry] = _of_molecule(s, h, entry)
+    event, members = s.window_molecule[h, L.WINDOW_EVENT], np.int64(out[at + L.ENTRY_MEMBERS])
     for k in range(L.MOST_MEMBERS):
         out[at + L.ENTRY_MEMBER_IDS + k] = (
-            s.window_molecule[s.window_event[window_event, L.EVENT_MEMBERS + k], L.WINDOW_ID] if k < members else -1
+            s.window_molecule[s.window_event[event, L.EVENT_MEMBERS + k], L.WINDOW_ID] if k < members else -1
         )
     out[at + L.ENTRY_ALONE] = 0.0
     at += L.ENTRY_BEADS
-    for i in range(first, first + s.mol[h, L.MOL_BEADS]):
-        for c in range(6):
-            out[at + c] = s.starts[i, c]
-        out[at + L.ENTRY_MARKS] = _marks(s.segment, i)
-        out[at + L.ENTRY_ACCELERATION] = s.bounds[i, L.ACCELERATION]
-        out[at + L.ENTRY_SPEED] = s.bounds[i, L.SPEED]
-        at = _write_extra(s, i, out, at, s.extended)
-
-
-@inlined
-def _marks(segment, i):
-    """Return whether a bead was struck, and twice what was left of its last contact, in one number."""
-    return struck(segment, i) + 2 * in_contact(segment, i)
+    per_bead = _per_bead(s, s.extended)
+    for i in range(s.mol[h, L.MOL_FIRST], s.mol[h, L.MOL_FIRST] + s.mol[h, L.MOL_BEADS]):
+        for entry in range(per_bead):
+            out[at + entry] = _of_bead(s, i, entry)
+        at += per_bead
 
 
 @kernel
@@ -213,6 +209,7 @@ def unsent(s, lent):
     """Return how many of the molecules that are lent have changed since their holders were sent their segments."""
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        prefetch_touched(s, k)
         m = s.touched[k]
         count += lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0
     return count
@@ -245,7 +242,7 @@ def receive(s, message, row_of, wanted, base):
     Parameters
     ----------
     s : Sector
-        With room in `owner_history` and `owner_history_at` (`longest_history`).
+        With space in `owner_history` and `owner_history_at` (`longest_history`).
     message : (n,) float64 array
     row_of : (k, 2) int64 array
         Local rows of molecules by global number (`id_table`).
@@ -347,37 +344,18 @@ def _check(s, m):
 @kernel
 def same_segment(s, h, begin):
     """Whether the segment in molecule row h starts with the very bits of a segment of its owner's history."""
-    first = s.mol[h, L.MOL_FIRST]
-    if (
-        s.starts[first, L.START_TICKS] != s.owner_history[begin + L.ENTRY_TICKS]
-        or s.starts[first, L.START_REM] != s.owner_history[begin + L.ENTRY_REM]
-    ):
-        return False
-    if (
-        start_depth(s.segment, first) != s.owner_history[begin + L.ENTRY_DEPTH]
-        or s.running_length[h] != s.owner_history[begin + L.ENTRY_RUNNING_LENGTH]
-    ):
-        return False
-    if (
-        s.window_molecule[h, L.WINDOW_LOWER] != s.owner_history[begin + L.ENTRY_LOWER]
-        or s.window_molecule[h, L.WINDOW_HIGHER] != s.owner_history[begin + L.ENTRY_HIGHER]
-    ):
-        return False
-    for c in range(3):
-        if s.mol[h, L.MOL_IMAGE + c] != s.owner_history[begin + L.ENTRY_IMAGE + c]:
+    for entry in range(L.ENTRY_LENGTH):
+        if _of_molecule(s, h, entry) != s.owner_history[begin + entry]:
             return False
     at = begin + L.ENTRY_BEADS
-    per_bead = (_size(s, h, s.extended) - L.ENTRY_BEADS) // s.mol[h, L.MOL_BEADS]
-    for i in range(first, first + s.mol[h, L.MOL_BEADS]):
-        for c in range(6):
-            x = s.starts[i, c]
-            y = s.owner_history[at + c]
+    per_bead = _per_bead(s, s.extended)
+    for i in range(s.mol[h, L.MOL_FIRST], s.mol[h, L.MOL_FIRST] + s.mol[h, L.MOL_BEADS]):
+        for entry in range(per_bead):
+            if entry == L.ENTRY_ACCELERATION or entry == L.ENTRY_SPEED:  # follow from the rest
+                continue
+            x, y = _of_bead(s, i, entry), s.owner_history[at + entry]
             if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
                 return False
-        if _marks(s.segment, i) != s.owner_history[at + L.ENTRY_MARKS]:
-            return False
-        if _unlike_extra(s, i, at, s.extended):
-            return False
         at += per_bead
     if s.stretched is not None:
         if is_part(s, h):
@@ -410,6 +388,7 @@ def replay(s, m):
         s.mol[m, L.MOL_IMAGE + c] = np.int64(s.owner_history[begin + L.ENTRY_IMAGE + c])
     first = s.mol[m, L.MOL_FIRST]
     at = begin + L.ENTRY_BEADS
+    per_bead = _per_bead(s, s.extended)
     fastest = 0.0
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         fastest = max(fastest, s.owner_history[at + L.ENTRY_SPEED])
@@ -423,7 +402,10 @@ def replay(s, m):
         set_order(s.segment, i, _order_of_replayed(s, m))
         s.bounds[i, L.ACCELERATION] = s.owner_history[at + L.ENTRY_ACCELERATION]
         s.bounds[i, L.SPEED] = s.owner_history[at + L.ENTRY_SPEED]
-        at = _read_extra(s, i, at, s.extended)
+        if s.extended is not None:
+            for c in range(s.extra.shape[1]):
+                s.extra[i, c] = s.owner_history[at + L.ENTRY_PER_BEAD + c]
+        at += per_bead
     if s.stretched is not None:
         if is_part(s, m):
             replay_part(s, m, at)
@@ -452,6 +434,7 @@ def count_mismatched(s):
     """Return how many ghosts are not what their owners have sent."""
     count = 0
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        prefetch_touched(s, k)
         m = s.touched[k]
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             continue

@@ -9,7 +9,7 @@ when the window began.
 A rollback sets a molecule back to a closed segment. Every event that this undoes is undone for all molecules that
 took part in it, and so on; contacts of undone events are struck from the log.
 
-A segment of a part of a long chain begins with the present motion of the parts beside it. So it is true only while
+A segment of a part of a long chain begins with the present motion of the parts adjacent to it. So it is true only while
 these are: where one of them drops a segment, or is given one that begins before it, it is dropped, too.
 """
 
@@ -126,8 +126,8 @@ def _copy_segment(s, a, b):
     j = first
     order = L.UNMADE if s.mol[a, L.MOL_SOLVER] != L.BALLISTIC else series_order(s.segment, i)
     if s.stretched is not None:
-        for c in range(s.block.shape[1]):
-            s.block[b, c] = s.block[a, c]
+        for c in range(s.chain_block.shape[1]):
+            s.chain_block[b, c] = s.chain_block[a, c]
         s.centre_change[b, L.CHANGE_SORT] = L.UNCHANGED  # the row may have been another molecule's before
         if is_part(s, a):
             order = series_order(s.segment, i)
@@ -144,7 +144,7 @@ def _copy_segment(s, a, b):
 @inlined
 def _hand_over_part(s, a, b):
     """Let row b have what a part of a long chain has besides in row a: its series, which cannot be made again."""
-    # The rows change their rooms for series, which are of one size: nothing is copied.
+    # The rows change their blocks of series, which are of one size: nothing is copied.
     for c in range(L.CHANGE_COLUMNS):
         s.centre_change[b, c] = s.centre_change[a, c]
     free = s.mol[b, L.MOL_SERIES]
@@ -226,7 +226,7 @@ def sign_event(event_table, window_molecule, group, count, window_event, members
 
 @kernel
 def request_rollback(s, m, number):
-    """Ask for molecule m to be set back to its segment of that number in the window."""
+    """Request that molecule m be set back to its segment of that number in the window."""
     if s.window_molecule[m, L.WINDOW_TARGET] < 0:
         s.rolled_back[s.scalars[L.SCALAR_ROLLED_BACK]] = m
         s.scalars[L.SCALAR_ROLLED_BACK] += 1
@@ -239,7 +239,7 @@ def request_rollback(s, m, number):
 
 @kernel
 def _request(s, m, ticks, remainder, depth, lower, higher):
-    """Ask for row m to be set back to before all segments that begin after an event; return whether it has any."""
+    """Request that row m be set back to before all segments that begin after an event; return whether it has any."""
     h, kept = m, s.window_molecule[m, L.WINDOW_NUMBER]
     while kept > 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):
         kept -= 1
@@ -251,8 +251,8 @@ def _request(s, m, ticks, remainder, depth, lower, higher):
 
 
 @kernel
-def request_beside(s, m):
-    """Ask for the parts beside row m to be set back to before what they began since its present segment, or with it.
+def request_adjacent(s, m):
+    """Request that parts adjacent to row m go back to before what they began since its present segment, or with it.
 
     That segment is dropped, so what began with the same event goes, too: the rows of a stretch have one key.
     """
@@ -261,14 +261,14 @@ def request_beside(s, m):
     depth, lower = start_depth(s.segment, first), s.window_molecule[m, L.WINDOW_LOWER]
     higher = s.window_molecule[m, L.WINDOW_HIGHER] - 1  # so that the same event is after it
     for column in range(L.BLOCK_BEFORE, L.BLOCK_BEHIND + 1):
-        beside = np.int64(s.block[m, column])
-        if beside >= 0:
-            _request(s, beside, ticks, remainder, depth, lower, higher)
+        row = np.int64(s.chain_block[m, column])
+        if row >= 0:
+            _request(s, row, ticks, remainder, depth, lower, higher)
 
 
 @kernel
 def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
-    """Ask for those parts of a stretch, and beside it, to be set back that have gone beyond an event.
+    """Request that parts of a stretch, and adjacent to it, go back that have gone beyond an event.
 
     What began with the event itself stays: rows of one stretch are replayed one after another.
 
@@ -285,18 +285,29 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
     bool
         Whether any has.
     """
-    m, last = np.int64(s.block[low, L.BLOCK_BEFORE]), np.int64(s.block[high, L.BLOCK_BEHIND])
+    m, last = np.int64(s.chain_block[low, L.BLOCK_BEFORE]), np.int64(s.chain_block[high, L.BLOCK_BEHIND])
     m, last = low if m < 0 else m, high if last < 0 else last
     found = _request(s, m, ticks, remainder, depth, lower, higher)
     while m != last:
-        m = np.int64(s.block[m, L.BLOCK_BEHIND])
+        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
         found = _request(s, m, ticks, remainder, depth, lower, higher) or found
     return found
 
 
 @kernel
-def request_back_beside(s, m):
-    """Ask for the parts beside row m to be set back to before what they began after its new segment."""
+def ready(s, low, high, ticks, remainder, depth, lower, higher):
+    """Whether an event may move a stretch: in windows, rollbacks of parts that have gone beyond it are requested first.
+
+    Parameters are those of `request_ahead`.
+    """
+    if s.scalars[L.SCALAR_WINDOWED] == 0:
+        return True
+    return not request_ahead(s, low, high, ticks, remainder, depth, lower, higher)
+
+
+@kernel
+def request_back_adjacent(s, m):
+    """Request that parts adjacent to row m go back to before what they began after its new segment."""
     i = s.mol[m, L.MOL_FIRST]
     lower, higher = s.window_molecule[m, L.WINDOW_LOWER], s.window_molecule[m, L.WINDOW_HIGHER]
     ticks, remainder = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
@@ -321,7 +332,7 @@ def roll_back(s):
                 window_event = s.window_molecule[m, L.WINDOW_EVENT]
                 if s.stretched is not None:
                     if is_part(s, m):
-                        request_beside(s, m)
+                        request_adjacent(s, m)
                 restore_segment(s, m)
                 if window_event > 0:
                     _cancel_event(s, window_event)
@@ -329,7 +340,7 @@ def roll_back(s):
 
 @kernel
 def _cancel_event(s, window_event):
-    """Strike an event's contacts from the log, and ask for all its molecules to be set back to before it."""
+    """Strike an event's contacts from the log, and request that all its molecules be set back to before it."""
     row = s.window_event[window_event]
     for e in range(row[L.EVENT_LOG], row[L.EVENT_LOG] + row[L.EVENT_LOGS]):
         s.log[e, L.LOG_STATUS] = L.CANCELLED

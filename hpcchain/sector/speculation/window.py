@@ -8,6 +8,7 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, since_start, time_span
 from hpcchain.layout.segment_bits import series_error_of
+from hpcchain.sector.prefetch import prefetch_touched
 from hpcchain.sector.search.list_place import list_speed, turned
 from hpcchain.sector.speculation.rollback import discard_history, known_from, restore_segment, way
 
@@ -38,6 +39,7 @@ class WindowBroken(Exception):
 def commit_window(s):
     """Forget all closed segments, histories and events: the present segments are the next window's first."""
     for k in range(s.scalars[L.SCALAR_TOUCHED]):
+        prefetch_touched(s, k)
         m = s.touched[k]
         if s.window_molecule[m, L.WINDOW_NUMBER] > 0:
             _note_since(s, m)
@@ -110,9 +112,9 @@ def settle_log(s, sums):
 
 @kernel
 def skin_violation(s, reference_position, skin, from_ticks, from_remainder, until_ticks, until_remainder, violation):
-    """Find how far the beads of molecules that are owned, or have dormant ones, may leave their skin between two times.
+    """Find how far the beads of molecules that are owned may leave their skin between two times.
 
-    What is known of a molecule from before (`inside`), and how fast its fastest bead is, tell of most that they stay;
+    What is known of a molecule from before (`inside`), and how fast its fastest bead is, decide of most that they stay;
     the beads of the others are looked at one by one.
 
     Parameters
@@ -126,19 +128,19 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
         The times: the window's start, and up to when present segments count.
     violation : (M,) float64 array
         Receives how far beyond its skin each molecule gets at most, not a number if a place is not; negative inside it,
-        and -inf where that is known from before [length].
+        and -inf of ghosts and where that is known from before [length].
     """
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         violation[m] = -np.inf
         soon = not earlier(until_ticks, until_remainder, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
-        if soon and (s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.window_molecule[m, L.WINDOW_DORMANT] != 0):
+        if soon and s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             violation[m] = _at_most(s, m, until_ticks, until_remainder) - skin[m]
             if not violation[m] <= 0.0:
                 violation[m] = (
                     _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder)
                     - skin[m]
                 )
-            if violation[m] <= 0.0:  # its closed segments, too: they are no more asked about
+            if violation[m] <= 0.0:  # its closed segments, too: they are no more looked at
                 _keep_inside(s, m, skin[m])
 
 

@@ -141,12 +141,14 @@ class Geometry:
         Distance of centres, or from the wall, where beads touch [length].
     moving : (n,) float64 array
         How fast walls move towards the inside, 0 of pairs of beads [length / time].
+    sliding : (n, 3) float64 array
+        Velocities of walls along themselves [length / time].
     """
 
     def __init__(self, pool: Pool, pairs: np.ndarray, box: Box, walls: Walls, radius: np.ndarray) -> None:
         self.pairs, self.walls = pairs, walls
         self.wall = pairs[:, 1] < 0
-        self.moving = walls.speeds(pairs[:, 1])
+        self.moving, self.sliding = walls.speeds(pairs[:, 1]), walls.sliding_of(pairs[:, 1])
         self.one = np.searchsorted(pool.ids, pairs[:, 0])
         self.other = np.where(self.wall, self.one, np.searchsorted(pool.ids, np.maximum(pairs[:, 1], 0)))
         self.contact = radius[self.one] + np.where(self.wall, 0.0, radius[self.other])

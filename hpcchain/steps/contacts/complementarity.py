@@ -5,9 +5,9 @@ and the other is not negative (Fischer 1992). Unknowns and residuals are scaled 
 the matrix is singular, as with more contacts than degrees of freedom, the least change is taken.
 
 Newton's method stalls on some of these problems, where x and w are both 0 in places and the matrix is singular. They
-are then solved by a method of active sets (Goldfarb and Idnani 1983), which ends after finitely many steps: the problem
-is that of the least change u of velocities with G u >= -offset, G G^T being the matrix, and that is strictly convex
-however many rows G has.
+are then solved by a method of active sets (Goldfarb and Idnani 1983), which ends after finitely many steps. The problem
+is that of the least change u of velocities with G u >= -offset, G G^T being the matrix. That is strictly convex however
+many rows G has.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from hpcchain.errors import StepError
 MOST_NEWTON, MOST_SWEEPS, HALVINGS, MOST_LINEAR = 60, 20000, 40, 20
 """Newton steps, sweeps, halvings of a step at most; linear problems at most that a problem is solved by."""
 DEPENDENT = 1e-11
-"""What is left of a row's diagonal beside the active ones, from which on it counts as one of their sums."""
+"""What is left of a row's diagonal besides the active ones, from which on it counts as one of their sums."""
 ENOUGH, ROUNDING = 30, 8.0 * float(np.finfo(np.float64).eps)
 """Newton steps after which what is left may be rounding; how much that is, relative to the sizes that are summed."""
 MOST_BLOWS, BLOWS = 10_000, 100

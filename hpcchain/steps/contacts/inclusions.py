@@ -2,7 +2,7 @@
 
 A step without contacts predicts where beads will be. Contacts that touch before it or overlap after it are active.
 Under `gvi` active contacts that approach are reflected before the step (`complementarity.reflected`); those that touch
-and neither approach nor part are *smooth*: their impulses are found such that no gap is negative after the step and
+and neither approach nor part are *smooth*. Their impulses are found such that no gap is negative after the step and
 only touching beads push, and their rates are taken out of the velocities at its end. Under `dsi` all active contacts
 are taken to be smooth.
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.steps.contacts import contact_kernels as kernels
-from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, Responses, dot, labels_of
+from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, Responses, labels_of
 from hpcchain.steps.contacts.coefficients import Coefficients
 from hpcchain.steps.contacts.complementarity import newton, reflected
 from hpcchain.steps.contacts.shared import Sharing
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from hpcchain.steps.potentials.interactions import Interactions
     from hpcchain.steps.rigid.molecules import RigidMolecules
 
-EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
-SPUN_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])
 CLOSE = 1e-9
 """Gap, relative to the contact distance, and rate, relative to the speeds, that count as none."""
 SOLVED = 1e-13
@@ -85,19 +83,11 @@ class Contacts:
     rigid : RigidMolecules
     physics : Physics
     walls : Walls
-    quanta : (float, float, float)
-        Units of virial, of impulses on walls, and of work (`sector.setup.allocate`).
 
     Attributes
     ----------
-    counts : dict
-        "contacts" and "wall_contacts" so far, of those that this rank solves.
-    virial, wall_impulse, work : int, list of int, int
-        Sums over them, in units of `quanta`; work of walls and of fixed beads that move.
     times : (float, float)
         Of the present step's begin and end, which the engine sets [time].
-    log : list of (float, (n, 2) int64 array, (n,) float64 array, (n, 3) float64 array or 0.0)
-        Time, contacts and impulses of steps, along normals and across, where `logs` is set.
     """
 
     def __init__(
@@ -108,7 +98,6 @@ class Contacts:
         rigid: RigidMolecules,
         physics: Physics,
         walls: Walls,
-        quanta: tuple,
     ) -> None:
         self.box, self.composition, self.comm, self.rigid = box, constants.composition, comm, rigid
         self.sharing = Sharing(constants.composition, comm)
@@ -121,13 +110,8 @@ class Contacts:
         self.metric = Metric(constants.composition, constants, settings) if settings.energy == "H2" else None
         prototypes = self.composition.prototypes
         self.radius = np.where(prototypes.soft, 0.0, 0.5 * prototypes.diameter)
-        self.reach = 2.0 * float(self.radius.max(initial=0.0))
-        self.quanta = quanta
-        self.counts = {"contacts": 0, "wall_contacts": 0}
-        self.virial, self.wall_impulse, self.log, self.logs = 0, [0, 0, 0], [], False
-        self.event_row = SPUN_ROW if physics.extended.rough else EVENT_ROW
-        self.work, self.times = 0, (0.0, self.h)
-        self.capacity = 64
+        self.largest = 2.0 * float(self.radius.max(initial=0.0))
+        self.times, self.capacity = (0.0, self.h), 64
 
     def set_beads(self, ids: np.ndarray, own: np.ndarray, interactions: Interactions) -> None:
         """Take local beads and the lists of own ones."""
@@ -154,7 +138,7 @@ class Contacts:
         pairs : (k, 2) int64 array
             Contacts of own beads.
         refresh : Refresh
-            Tells others what own beads have, and takes in what ghosts have.
+            Sends others what own beads have, and takes in what ghosts have.
 
         Returns
         -------
@@ -386,74 +370,3 @@ class Contacts:
                 impulse[cluster] = np.linalg.lstsq(matrix, -rates, rcond=1e-12)[0]
                 responses.add(velocity, cluster, impulse[cluster])
         return Solution(pool, geometry, normal, impulse, velocity)
-
-    def count(
-        self,
-        pool: Pool,
-        geometry: Geometry,
-        normal: np.ndarray,
-        impulse: np.ndarray,
-        across: np.ndarray | None = None,
-    ) -> None:
-        """Count contacts of a step with impulses, and what these do.
-
-        `across`: parts (n, 3) of impulses that are not along normals.
-        """
-        acts = impulse > 0.0
-        self.counts["contacts"] += int(np.count_nonzero(acts & ~geometry.wall))
-        self.counts["wall_contacts"] += int(np.count_nonzero(acts & geometry.wall))
-        self.add(pool, geometry, normal, impulse, acts, self.times[0], across)
-
-    def add(
-        self,
-        pool: Pool,
-        geometry: Geometry,
-        normal: np.ndarray,
-        impulse: np.ndarray,
-        acts: np.ndarray,
-        time: float,
-        across: np.ndarray | None = None,
-    ) -> None:
-        """Add what impulses of those contacts that act (n,) do: virial, impulses on walls, work, rows of the log."""
-        if not acts.any():
-            return
-        mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
-        molecule = np.repeat(np.arange(len(pool.molecules)), np.diff(pool.first))
-        total = np.bincount(molecule, mass)
-        centre = np.column_stack([np.bincount(molecule, mass * pool.position[:, c]) for c in range(3)]) / total[:, None]
-        lever = geometry.lever(pool.position, centre[molecule])
-        product = impulse * dot(normal, lever)
-        virial = np.rint((product if across is None else product + dot(across, lever)) / self.quanta[0])
-        self.virial += int(virial[acts].sum())
-        self.work += int(np.rint(self._work(pool, geometry, normal, impulse, across)[acts] / self.quanta[2]).sum())
-        for axis in range(3):
-            mine = acts & ((geometry.pairs[:, 1] == -1 - axis) | (geometry.pairs[:, 1] == -4 - axis))
-            self.wall_impulse[axis] += int(np.rint(impulse[mine] / self.quanta[1]).sum())
-        if self.logs:
-            self.log.append((time, geometry.pairs[acts], impulse[acts], 0.0 if across is None else across[acts]))
-
-    def _work(
-        self, pool: Pool, geometry: Geometry, normal: np.ndarray, impulse: np.ndarray, across: np.ndarray | None
-    ) -> np.ndarray:
-        """Return the work (n,) of walls and fixed beads that move, with impulses as `add` takes them."""
-        whole = impulse[:, None] * normal + (0.0 if across is None else across)
-        work = impulse * geometry.moving
-        fixed = self._fixed(pool.ids)
-        if fixed.any():
-            pace = np.where(fixed[:, None], pool.velocity, 0.0)
-            mate = np.where(geometry.wall[:, None], 0.0, pace[geometry.other])
-            work = work + dot(whole, mate) - dot(whole, pace[geometry.one])
-        return work
-
-    def drained(self) -> np.ndarray:
-        """Return and forget the logged contacts: (n,) structured array of `event_row`."""
-        rows = np.empty(sum(len(pairs) for _, pairs, *_ in self.log), dtype=self.event_row)
-        at = 0
-        for time, pairs, impulse, across in self.log:
-            part = rows[at : at + len(pairs)]
-            part["time"], part["kind"], part["bead"], part["impulse"] = time, pairs[:, 1] < 0, pairs, impulse
-            if self.event_row is SPUN_ROW:
-                part["tangential"] = across
-            at += len(pairs)
-        self.log.clear()
-        return rows

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.steps.contacts.clusters import Pool
 
-NOBODY = -1
+NO_RANK = -1
 """Solves what only links join: there is no contact."""
 
 
 @dataclass
 class Parts:
-    """What a rank solves, and whom it tells or is told what has been found.
+    """What a rank solves, and which ranks it sends the outcome to or receives it from.
 
     Attributes
     ----------
@@ -35,17 +35,17 @@ class Parts:
         Molecules and contacts that are solved here: those of own molecules alone, then those of groups across ranks.
     across : bool
         Whether any rank has groups across ranks.
-    told : dict of rank -> (s,) int64 array
+    sent : dict of rank -> (s,) int64 array
         Which beads of the last Pool here, by their rows, a rank owns.
-    tells : dict of rank -> (r,) int64 array
+    received : dict of rank -> (r,) int64 array
         Own beads, by global number, of groups that a rank solves.
     """
 
     comm: Any
     here: list
     across: bool = False
-    told: dict = field(default_factory=dict)
-    tells: dict = field(default_factory=dict)
+    sent: dict = field(default_factory=dict)
+    received: dict = field(default_factory=dict)
 
     def solved(self, solve: Callable, table: Callable) -> tuple[list, list]:
         """Solve what is to be solved here, and return what that gives and what becomes of beads; collective.
@@ -65,9 +65,11 @@ class Parts:
         done = [solve(*one) for one in self.here]
         rows = [(pool.ids, table(one)) for (pool, _), one in zip(self.here, done, strict=True)]
         if self.across:
-            leaving = {rank: rows[-1][1][which].ravel() for rank, which in self.told.items()}
-            found = self.comm.exchange_known(leaving, sorted(self.tells), asleep=True)
-            rows += [(self.tells[rank], told.reshape(len(self.tells[rank]), -1)) for rank, told in found.items()]
+            leaving = {rank: rows[-1][1][which].ravel() for rank, which in self.sent.items()}
+            found = self.comm.exchange_known(leaving, sorted(self.received), asleep=True)
+            rows += [
+                (self.received[rank], values.reshape(len(self.received[rank]), -1)) for rank, values in found.items()
+            ]
         return done, rows
 
 
@@ -114,16 +116,16 @@ class Sharing:
         counts = np.zeros((self.comm.size, len(least)), dtype=np.int64)
         for rank, (pairs, _) in enumerate(named):
             np.add.at(counts[rank], np.searchsorted(least, self._label(pairs, here, label)), 1)
-        solver = np.where(counts.any(axis=0), np.argmax(counts, axis=0), NOBODY)[np.searchsorted(least, label)]
+        solver = np.where(counts.any(axis=0), np.argmax(counts, axis=0), NO_RANK)[np.searchsorted(least, label)]
         mine = np.isin(here, pool.molecules)
         width, kept, parts = ROW + pool.extra.shape[1], np.zeros((0, 0)), Parts(self.comm, found, True)
         leaving = {}
-        for rank in np.unique(solver[mine & (solver != NOBODY)]).tolist():
+        for rank in np.unique(solver[mine & (solver != NO_RANK)]).tolist():
             rows = pool.packed(np.searchsorted(pool.molecules, here[mine & (solver == rank)]))
             if rank == self.comm.rank:
                 kept = rows
             else:
-                leaving[rank], parts.tells[rank] = rows.ravel(), rows[:, 0].astype(np.int64)
+                leaving[rank], parts.received[rank] = rows.ravel(), rows[:, 0].astype(np.int64)
         come = self.comm.exchange_unknown(leaving)
         come = {rank: come[rank].reshape(-1, width) for rank in sorted(come)}
         chosen, linked = (self._of_rank(one, here, solver) for one in (every, joined))
@@ -131,7 +133,7 @@ class Sharing:
             rows = np.concatenate([kept.reshape(-1, width), *come.values()])
             whole = pool_of(self.composition, rows, joined[linked])
             found.append((whole, every[chosen]))
-            parts.told = {rank: np.searchsorted(whole.ids, rows[:, 0].astype(np.int64)) for rank, rows in come.items()}
+            parts.sent = {rank: np.searchsorted(whole.ids, rows[:, 0].astype(np.int64)) for rank, rows in come.items()}
         return parts
 
     def _of_rank(self, pairs: np.ndarray, here: np.ndarray, solver: np.ndarray) -> np.ndarray:

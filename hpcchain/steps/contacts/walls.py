@@ -33,6 +33,8 @@ class Walls:
         What kernels take.
     velocity : (w,) float64 array
         At which they move towards the inside [length / time].
+    sliding : (w, 3) float64 array
+        Their velocities along themselves [length / time].
     there : bool
         Whether there are any.
     """
@@ -40,6 +42,7 @@ class Walls:
     def __init__(self, system: System) -> None:
         rows = wall_rows(system)
         self.rows, self.velocity = WallRows(rows), rows[:, L.WALL_VELOCITY].copy()
+        self.sliding = rows[:, L.WALL_SLIDING : L.WALL_SLIDING + L.AXES].copy()
         self.there = bool(np.any(rows[:, L.WALL_SORT] != L.NO_WALL))
 
     def at(self, codes: np.ndarray, position: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
@@ -51,3 +54,7 @@ class Walls:
     def speeds(self, codes: np.ndarray) -> np.ndarray:
         """Return how fast walls with these codes (n,) move towards the inside, 0 where a code is a bead's number."""
         return np.where(codes < 0, self.velocity[np.where(codes < 0, -1 - codes, 0)], 0.0)
+
+    def sliding_of(self, codes: np.ndarray) -> np.ndarray:
+        """Return the velocities (n, 3) of walls along themselves, as `speeds`."""
+        return np.where(codes[:, None] < 0, self.sliding[np.where(codes < 0, -1 - codes, 0)], 0.0)

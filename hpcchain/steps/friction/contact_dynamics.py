@@ -35,7 +35,7 @@ MOST_ROUNDS, LATE = 50, 10
 """Times at most that a step is solved again, as new contacts are met or bonds turn; how often before impulses are taken
 to be near their solution: there may be several, and sweeps may go to one and to another in turn."""
 ROUGH, ROUGHEST = 10.0, 1e-2
-"""Residual of rounds that find new contacts, relative to that asked for; and at most, unless more is asked for."""
+"""Residual of rounds that find new contacts, relative to the tolerance; and at most, unless that is more."""
 TURNED = 1e-13
 """Change of velocities by bonds that turn, in contact distances a step, at which they are known."""
 
@@ -128,9 +128,8 @@ class FrictionalContacts(Contacts):
         rigid: RigidMolecules,
         physics: Physics,
         walls: Walls,
-        quanta: tuple,
     ) -> None:
-        super().__init__(box, constants, comm, rigid, physics, walls, quanta)
+        super().__init__(box, constants, comm, rigid, physics, walls)
         self.law = Law(self.h, self.coefficients, physics.tolerance, self.solver)
         self.columns = SLOTS * WARM if self.coefficients.strikes else 0
         self.sweeps = self.changes = 0
@@ -218,7 +217,7 @@ class ContactEngine(SteppedEngine):
         for one in done:
             along = dot(one.impulse, one.normal)
             across = one.impulse - along[:, None] * one.normal
-            self.contacts.count(one.pool, one.geometry, one.normal, along, across)
+            self.tally.count(one.pool, one.geometry, one.normal, along, self.contacts.times[0], across)
         self._wrap()
         self._listed_after_contacts(NONE)
         self.steps += 1
@@ -247,9 +246,9 @@ class ContactEngine(SteppedEngine):
         """Do what `_solve_step` does with today's lists; None when they were too short, and are wider now."""
         # `extra` is what own beads have besides at the step's beginning.
         pairs, done, settled = NONE, [], True
-        law, asked = self.contacts.law, self.physics.tolerance
+        law, wanted = self.contacts.law, self.physics.tolerance
         after = After(self.own.extra, self.contacts.columns)
-        law.tolerance = max(asked, min(ROUGH * asked, ROUGHEST))
+        law.tolerance = max(wanted, min(ROUGH * wanted, ROUGHEST))
         for turn in range(MOST_ROUNDS):
             law.near = turn > LATE
             pairs, more, most, far = self._met(before, pairs)
@@ -258,10 +257,10 @@ class ContactEngine(SteppedEngine):
                 return None
             self.own.extra = kept
             if more == 0.0:
-                if settled and (law.tolerance == asked or most == 0.0):
+                if settled and (law.tolerance == wanted or most == 0.0):
                     after.put(self.own.extra)
                     return done
-                law.tolerance = asked
+                law.tolerance = wanted
             done = self._solve_contacts(before, velocity, pairs, after)
             settled = self._has_settled(done)
         raise_unsolved(self.time, self.contacts.solver)
@@ -307,7 +306,7 @@ class ContactEngine(SteppedEngine):
         turned, fastest, wrong = self.comm.maximum(here, asleep=True)
         if wrong > 0.0:
             raise_unsolved(self.time, self.contacts.solver)
-        return turned <= self.physics.tolerance * fastest + TURNED * self.contacts.reach / self.h
+        return turned <= self.physics.tolerance * fastest + TURNED * self.contacts.largest / self.h
 
     def state(self) -> State:
         """Return the State of the beads `ids`, from which a run continues to the same bits."""

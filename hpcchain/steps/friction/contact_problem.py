@@ -21,7 +21,7 @@ Bonds are taken up in what impulses do to molecules. That bonds turn during the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,14 +29,17 @@ from hpcchain.layout import arrays as L
 from hpcchain.steps.contacts.clusters import dot
 from hpcchain.steps.contacts.inclusions import CLOSE
 from hpcchain.steps.friction import friction_kernels as kernels
-from hpcchain.steps.friction import sweep_kernels, turning_kernels
+from hpcchain.steps.friction import sweep_kernels
 from hpcchain.steps.friction.cone_newton import cone_newton, greatest
 from hpcchain.steps.friction.friction_kernels import ContactBodies, ContactSet
+from hpcchain.steps.friction.pool_bodies import PoolBodies
 from hpcchain.steps.friction.regions import solve_regions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hpcchain.model.composition import Composition
-    from hpcchain.steps.contacts.clusters import Pool
+    from hpcchain.steps.contacts.clusters import Geometry, Pool
     from hpcchain.steps.contacts.coefficients import Coefficients
     from hpcchain.steps.rigid.molecules import RigidMolecules
 
@@ -107,146 +110,50 @@ class Problem:
         self,
         pool: Pool,
         pairs: np.ndarray,
-        clusters: Any,
-        geometry: Any,
+        clusters: Callable[[Pool, Geometry], list],
+        geometry: Callable[[Pool, np.ndarray], Geometry],
         time: float,
         law: Law,
         composition: Composition,
         rigid: RigidMolecules,
         bend: np.ndarray,
     ) -> None:
-        self.pool, self.law, self.rigid, self.composition = pool, law, rigid, composition
-        self.prototype = composition.prototype_of(pool.ids)
-        examples = composition.prototypes
-        self.radius = np.where(examples.soft, 0.0, 0.5 * examples.diameter)[self.prototype]
-        self.fixed = examples.fixed[self.prototype]
-        self.inverse = np.where(self.fixed, 0.0, 1.0 / examples.mass[self.prototype])
+        self.pool, self.law = pool, law
         found = clusters(pool, geometry(pool, pairs))
         self.sequence = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
         self.starts = np.concatenate([[0], np.cumsum([len(one) for one in found])]).astype(np.int64)
         self.pairs = pairs[self.sequence]
         self.geometry = geometry(pool, self.pairs)
         self.gap, self.normal = self.geometry.at(pool.position, time)
-        self.leaving = self.geometry.moving[:, None] * self.normal
+        self.leaving = self.geometry.moving[:, None] * self.normal + self.geometry.sliding
         self.bend = bend
-        self._set_bodies()
+        self.bodies = PoolBodies(pool, self.geometry, composition, rigid)
         self._set_contacts()
         self._set_clusters()
         self.counts = np.zeros((len(found), 2), dtype=np.int64)
 
-    def _set_bodies(self) -> None:
-        """Make what ContactBodies have but velocities: what impulses do, also to molecules with bonds."""
-        pool, size = self.pool, np.diff(self.pool.first)
-        kind = self.composition.class_of(pool.molecules)
-        self._set_turning(kind)
-        self.first = np.repeat(pool.first[:-1], size)
-        self.size = np.repeat(size, size)
-        self.block = np.full(len(pool.ids), -1, dtype=np.int64)
-        touched = np.unique(np.concatenate([self.geometry.one, self.geometry.other[~self.geometry.wall]]))
-        responses, at = [], 0
-        for one, group in self.rigid.groups.items():
-            beads = touched[np.repeat(kind, size)[touched] == one]
-            if len(beads) and not group.is_body:
-                part = responses_of(pool, group, beads, self.first, self.inverse)
-                n = int(self.size[beads[0]])
-                self.block[beads] = at + n * np.arange(len(beads))
-                responses.append(part)
-                at += len(part)
-        self.response = np.concatenate(responses) if responses else np.zeros((0, 3, 3))
-
-    def _set_turning(self, kind: np.ndarray) -> None:
-        """Make tables of the rigid bodies among molecules of these kinds (k,); see `turning_kernels`."""
-        beads = len(self.pool.ids)
-        bodies = {one: group for one, group in self.rigid.groups.items() if group.is_body}
-        is_body = np.isin(kind, list(bodies))
-        self.whole = np.full(beads, turning_kernels.NONE, dtype=np.int64)
-        self.lever, self.heavy = np.zeros((beads, 3)), np.zeros(int(is_body.sum()))
-        self.tensor, self.turning, at = np.zeros((len(self.heavy), 3, 3)), [], 0
-        for one, group in bodies.items():
-            rows = self.pool.first[:-1][kind == one]
-            if len(rows):
-                turning_kernels.body_tables(
-                    self.pool.position, self.inverse, rows, group.beads, at, self.lever, self.heavy, self.tensor
-                )
-                self.whole[rows[:, None] + np.arange(group.beads)] = at + np.arange(len(rows))[:, None]
-                self.turning.append((rows, group.beads, at))
-                at += len(rows)
-
-    def _with_forces(self, velocity: np.ndarray) -> np.ndarray:
-        """Return velocities (m, 3) after a step of forces, without contacts."""
-        pool = self.pool
-        found = velocity + self.law.h * (pool.force * self.inverse[:, None])
-        kind = self.composition.class_of(pool.molecules)
-        for one, group in self.rigid.groups.items():
-            begin = pool.first[:-1][kind == one]
-            if len(begin):
-                group.project(pool.position, np.arange(len(found)), found, begin)
-        return found
-
-    def bodies(self, velocity: np.ndarray, spin: np.ndarray) -> ContactBodies:
-        """Return the ContactBodies with these velocities and spins, which kernels change."""
-        return ContactBodies(
-            velocity,
-            spin,
-            self.inverse,
-            self.block,
-            self.first,
-            self.size,
-            self.response,
-            self.whole,
-            self.lever,
-            self.heavy,
-            self.tensor,
-        )
-
-    def _gathered(self, velocity: np.ndarray, spin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return copies (m, 3) of velocities and spins, those of rigid bodies as kernels have them."""
-        velocity, spin = velocity.copy(), spin.copy()
-        for rows, beads, at in self.turning:
-            turning_kernels.gather(velocity, spin, self.inverse, rows, beads, at, self.lever, self.heavy, self.tensor)
-        return velocity, spin
-
-    def _scatter(self, bodies: ContactBodies, velocity: np.ndarray, spin: np.ndarray, chosen: np.ndarray) -> None:
-        """Give beads of rigid bodies the velocities that kernels have found; those of other clusters keep theirs.
-
-        To gather and scatter changes round-off, which must not depend on what else is in the pool.
-
-        Parameters
-        ----------
-        bodies : ContactBodies
-        velocity, spin : (m, 3) float64 arrays
-            Before.
-        chosen : (q,) bool array
-            Which clusters have been solved.
-        """
-        for rows, beads, _ in self.turning:
-            turning_kernels.scatter(bodies.velocity, bodies.spin, rows, beads, self.lever)
-            left = (rows[~chosen[self.cluster[rows]]][:, None] + np.arange(beads)).ravel()
-            bodies.velocity[left], bodies.spin[left] = velocity[left], spin[left]
-
     def _rates(self, velocity: np.ndarray, spin: np.ndarray) -> np.ndarray:
         """Return the relative velocities (n, 3) of contacts' surfaces, of velocities and spins (m, 3)."""
         found = np.empty_like(self.normal)
-        kernels.rates(self.bodies(*self._gathered(velocity, spin)), self.contacts, found)
+        kernels.rates(self.bodies.gathered(velocity, spin), self.contacts, found)
         return found
 
     def _set_contacts(self) -> None:
         """Make the ContactSet, but for offsets and impulses."""
-        geometry, examples = self.geometry, self.composition.prototypes
+        geometry, bodies = self.geometry, self.bodies
         one, wall = geometry.one, geometry.wall
         other = np.where(wall, -1, geometry.other)
         beads = np.column_stack([one, geometry.other])
         there = np.column_stack([np.ones(len(one), dtype=bool), ~wall])
-        self.arm = np.where(there, self.radius[beads], 0.0)
-        moment = examples.moment[self.prototype][beads]
-        turns = there & ~self.fixed[beads] & (self.whole[beads] < 0) & self.law.coefficients.rubs
-        self.turn = np.where(turns, self.arm / moment, 0.0)
+        self.arm = np.where(there, bodies.radius[beads], 0.0)
+        turns = there & ~bodies.fixed[beads] & (bodies.whole[beads] < 0) & self.law.coefficients.rubs
+        self.turn = np.where(turns, self.arm / bodies.moment[beads], 0.0)
         k = len(one)
         self.impulse, self.offset = np.zeros((k, 3)), np.zeros((k, 3))
         self.stiff, self.slip = np.ones(k), np.ones(k)
         known = self.law.coefficients
         self.restitution, self.friction = (known.of(one, self.pairs) for one in (known.restitution, known.friction))
-        plain, own = (self.block < 0) & (self.whole < 0), np.empty((k, 3, 3))
+        plain, own = (bodies.row_block < 0) & (bodies.whole < 0), np.empty((k, 3, 3))
         self.contacts = ContactSet(
             one,
             other,
@@ -261,8 +168,7 @@ class Problem:
             own,
             plain[one] & (wall | plain[geometry.other]),
         )
-        zero = np.zeros_like(self.pool.velocity)
-        kernels.own_response(self.bodies(zero, zero.copy()), self.contacts, own)
+        kernels.own_response(bodies.still(), self.contacts, own)
         across, last = frames_of(self.normal)
         self.frames = np.stack([self.normal, across, last], axis=1)
         self.stiff[:] = along(own, self.normal, self.normal)
@@ -276,8 +182,9 @@ class Problem:
         count, geometry = len(self.starts) - 1, self.geometry
         molecule = np.full(len(self.pool.ids), -1, dtype=np.int64)
         of = np.repeat(np.arange(count), np.diff(self.starts))
-        molecule[self.first[geometry.one]] = molecule[self.first[geometry.other]] = of
-        self.cluster = molecule[self.first]
+        first = self.bodies.first
+        molecule[first[geometry.one]] = molecule[first[geometry.other]] = of
+        self.cluster = molecule[first]
         self.rows = np.argsort(self.cluster, kind="stable")
         self.row_starts = np.searchsorted(self.cluster[self.rows], np.arange(count + 1))
 
@@ -304,7 +211,7 @@ class Problem:
         gap = np.where(self.gap > CLOSE * self.geometry.contact, self.gap, 0.0)  # that of what touches is rounding
         offset = bent + (gap / law.h)[:, None] * self.normal - self.leaving
         every = np.ones(len(struck), dtype=bool)
-        velocity, spin, good = self._solved(self._with_forces(velocity), spin, offset, start, every)
+        velocity, spin, good = self._solved(self.bodies.with_forces(velocity, law.h), spin, offset, start, every)
         return Solved(velocity, spin, blows, self.impulse, solved and good)
 
     def _struck(
@@ -377,7 +284,7 @@ class Problem:
             bodies, most = self._pushed(velocity, spin), FIRST_SWEEPS * 5 ** (turn + 1)
             self._sweep(bodies, left, unit, most)
         bodies = self._pushed(velocity, spin)
-        self._scatter(bodies, velocity, spin, chosen)
+        self.bodies.scatter(bodies, velocity, spin, ~chosen[self.cluster])
         return bodies.velocity, bodies.spin, not left.any()
 
     def _sweep(self, bodies: ContactBodies, left: np.ndarray, unit: np.ndarray, most: int) -> None:
@@ -410,14 +317,14 @@ class Problem:
 
     def _pushed(self, velocity: np.ndarray, spin: np.ndarray) -> ContactBodies:
         """Return the ContactBodies with these velocities and spins and what impulses add to them."""
-        bodies = self.bodies(*self._gathered(velocity, spin))
+        bodies = self.bodies.gathered(velocity, spin)
         kernels.apply_all(bodies, self.contacts)
         return bodies
 
     def _units(self, velocity: np.ndarray, spin: np.ndarray) -> np.ndarray:
         """Return the residuals (q,) at which clusters are solved, relative to their greatest speed."""
-        speed = np.sqrt(dot(velocity, velocity)) + np.sqrt(dot(spin, spin)) * self.radius
-        mates = np.where(self.geometry.wall, np.abs(self.geometry.moving), speed[self.geometry.other])
+        speed = np.sqrt(dot(velocity, velocity)) + np.sqrt(dot(spin, spin)) * self.bodies.radius
+        mates = np.where(self.geometry.wall, np.sqrt(dot(self.leaving, self.leaving)), speed[self.geometry.other])
         fastest = np.zeros(len(self.starts) - 1)
         cluster = np.repeat(np.arange(len(fastest)), np.diff(self.starts))
         np.maximum.at(fastest, cluster, speed[self.geometry.one] + mates)
@@ -425,12 +332,12 @@ class Problem:
 
     def _sweep_regions(self, velocity: np.ndarray, spin: np.ndarray, left: np.ndarray, unit: np.ndarray) -> None:
         """Solve larger clusters that are left by Newton's method where they fail, and by sweeps; see `_solved`."""
-        geometry, zero = self.geometry, np.zeros_like(velocity)
+        geometry = self.geometry
         sides = np.column_stack([geometry.one, geometry.other])
-        kept = ~self.fixed[sides] & np.column_stack([np.ones(len(sides), dtype=bool), ~geometry.wall])
-        mates = np.where(kept, self.first[sides], -1)
+        kept = ~self.bodies.fixed[sides] & np.column_stack([np.ones(len(sides), dtype=bool), ~geometry.wall])
+        mates = np.where(kept, self.bodies.first[sides], -1)
         larger = left & (np.diff(self.starts) > DENSE)
-        still = self.bodies(zero, zero.copy())
+        still = self.bodies.still()
         for _ in range(REGION_TURNS):
             if not larger.any():
                 break
@@ -450,8 +357,8 @@ class Problem:
         k = int(high - low)
         if k > DENSE:
             return False
-        matrix, zero = np.empty((3 * k, 3 * k)), np.zeros_like(velocity)
-        kernels.fill_matrix(self.bodies(zero, zero.copy()), self.contacts, low, self.frames[low:high], matrix)
+        matrix = np.empty((3 * k, 3 * k))
+        kernels.fill_matrix(self.bodies.still(), self.contacts, low, self.frames[low:high], matrix)
         rates = self._rates(velocity, spin)
         frames = self.frames[low:high]
         offset = np.einsum("kab,kb->ka", frames, rates[low:high] + self.offset[low:high])
@@ -460,31 +367,6 @@ class Problem:
         found[:, 0] = np.maximum(found[:, 0], 0.0)
         self.impulse[low:high] = np.einsum("kab,ka->kb", frames, found)
         return good
-
-
-def responses_of(pool: Pool, group: Any, beads: np.ndarray, first: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    """Return what unit impulses on some beads do to their molecules' beads, through bonds: (k size, 3, 3).
-
-    Parameters
-    ----------
-    pool : Pool
-    group : Bonded or Rigid, no body
-        Of the molecules, all of one kind.
-    beads : (k,) int64 array
-        Rows of the pool.
-    first, inverse : (m,), (m,) arrays
-        First rows of beads' molecules, inverse masses [1 / mass].
-    """
-    k = len(beads)
-    size = int(np.diff(pool.first)[np.searchsorted(pool.first, beads[0], side="right") - 1])
-    rows = (first[beads][:, None] + np.arange(size)).ravel()
-    place = np.tile(pool.position[rows], (3, 1))
-    field = np.zeros((3, k, size, 3))
-    for d in range(3):
-        field[d, np.arange(k), beads - first[beads], d] = inverse[beads]
-    flat = field.reshape(-1, 3)
-    group.project(place, np.arange(len(flat)), flat, np.arange(3 * k) * size)
-    return np.ascontiguousarray(flat.reshape(3, k * size, 3).transpose(1, 2, 0))
 
 
 def frames_of(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

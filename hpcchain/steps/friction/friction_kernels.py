@@ -30,7 +30,7 @@ class ContactBodies(NamedTuple):
         Which impulses change; of rigid bodies in the rows of their first beads (`turning_kernels`).
     inverse : (m,) float64 array
         Of masses.
-    block : (m,) int64 array
+    row_block : (m,) int64 array
         Where a bead's blocks of `response` begin, or -1.
     first, size : (m,) int64 arrays
         Rows of its molecule.
@@ -47,7 +47,7 @@ class ContactBodies(NamedTuple):
     velocity: np.ndarray
     spin: np.ndarray
     inverse: np.ndarray
-    block: np.ndarray
+    row_block: np.ndarray
     first: np.ndarray
     size: np.ndarray
     response: np.ndarray
@@ -108,7 +108,7 @@ def push(bodies, bead, sign, px, py, pz):
         spin[r, 1] += y
         spin[r, 2] += z
         return
-    b, inverse = bodies.block[bead], bodies.inverse[bead]
+    b, inverse = bodies.row_block[bead], bodies.inverse[bead]
     if b < 0:
         velocity[bead, 0] += inverse * px
         velocity[bead, 1] += inverse * py
@@ -279,7 +279,7 @@ def fill_matrix(bodies, contacts, low, frames, matrix):
                 bead = contacts.one[low + c] if side == 0 else contacts.other[low + c]
                 if bead < 0:
                     continue
-                begin, count = (bead, 1) if bodies.block[bead] < 0 else (first[bead], bodies.size[bead])
+                begin, count = (bead, 1) if bodies.row_block[bead] < 0 else (first[bead], bodies.size[bead])
                 if bodies.whole[bead] >= 0:
                     bead = begin = first[bead]
                 for k in range(count):
@@ -309,7 +309,7 @@ def own_response(bodies, contacts, found):
     Of rigid bodies it acts at the surface.
     """
     one, other, arm = contacts.one, contacts.other, contacts.arm
-    inverse, block, first, response = bodies.inverse, bodies.block, bodies.first, bodies.response
+    inverse, row_block, first, response = bodies.inverse, bodies.row_block, bodies.first, bodies.response
     for c in range(len(found)):
         for f in range(3):
             for g in range(3):
@@ -323,14 +323,14 @@ def own_response(bodies, contacts, found):
                 along = -arm[c, 0] if side == 0 else arm[c, 1]
                 add_response(bodies, bead, along, contacts.normal[c], found[c])
                 continue
-            if block[bead] < 0:
+            if row_block[bead] < 0:
                 for f in range(3):
                     found[c, f, f] += inverse[bead]
                 continue
-            at = block[bead] + bead - first[bead]
+            at = row_block[bead] + bead - first[bead]
             together = mate >= first[bead] and mate < first[bead] + bodies.size[bead]
             for f in range(3):
                 for g in range(3):
                     found[c, f, g] += response[at, f, g]
                     if together:
-                        found[c, f, g] -= response[block[bead] + mate - first[bead], f, g]
+                        found[c, f, g] -= response[row_block[bead] + mate - first[bead], f, g]

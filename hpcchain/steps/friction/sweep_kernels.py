@@ -5,7 +5,7 @@ relative velocity. Sweeps go there and back. In a heap few contacts fail by much
 those alone that fail by more than a part of what may be left, and passes over those whose molecules have not changed
 since it looked.
 
-Where that takes many changes, as where much is asked of few contacts, further sweeps change all. What such a double
+Where that takes many changes, as where much rests on few contacts, further sweeps change all. What such a double
 sweep changes is taken for minus a gradient, and goes on in the direction of Fletcher and Reeves as long as changes
 become less (Silcowitz, Niebel and Erleben 2010). The next sweep brings impulses back into their cones, so where sweeps
 end is where they end without these directions.

@@ -41,7 +41,7 @@ class Constants:
         Of the prototypes' beads; those that potentials of pairs tell apart.
     pairs : (t, t, 4) float64 array
         See `forces`.
-    reach, pair_reach : float
+    range, pair_range : float
         The greatest cutoff, 0 where no pairs interact; without a user's own potentials [length].
     bonds : (b, 5) float64 array
         Constants of bonds.
@@ -64,7 +64,7 @@ class Constants:
         potentials = settings.potentials
         names, like = types_apart(composition.type_names, potentials)
         self.pairs = pair_table(names, [one for one in potentials if one.name in PAIRS])
-        self.reach = self.pair_reach = float(np.sqrt(self.pairs[:, :, forces.CUTOFF2].max(initial=0.0)))
+        self.range = self.pair_range = float(np.sqrt(self.pairs[:, :, forces.CUTOFF2].max(initial=0.0)))
         self.names, self.kind = names, like[prototypes.bead_type].astype(np.int32)
         self.bead_type = self.kind
         if np.all(self.pairs == self.pairs[0, 0]):
@@ -74,7 +74,7 @@ class Constants:
         self.modules = settings.modules
         for k, one in enumerate(self.modules):
             if one.on == "pair":
-                self.reach = max(self.reach, one.reach)
+                self.range = max(self.range, one.range)
             if one.on == "bond":
                 row[acts_on(names, one)] = -2 - k
         self._find_partners(prototypes, row)
@@ -133,7 +133,7 @@ def pair_row(one: PotentialConstants) -> tuple[float, float, float, float]:
         return 24.0 * one.epsilon, sigma2, forces.WCA2 * sigma2, -one.epsilon
     if one.cutoff == "none":
         return 24.0 * one.epsilon, sigma2, np.inf, 0.0
-    cutoff2 = one.reach**2
+    cutoff2 = one.range**2
     s6 = (sigma2 / cutoff2) ** 3
     shift = 4.0 * one.epsilon * (s6 * s6 - s6) if one.shift else 0.0
     return 24.0 * one.epsilon, sigma2, cutoff2, shift

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hpcchain.steps.potentials.interactions import Interactions
 
 EXTRA = 9
-"""Numbers of a bead beside its place: V'' v (3,), and xx, yy, zz, xy, xz, yz of its own block of V''."""
+"""Numbers of a bead besides its place: V'' v (3,), and xx, yy, zz, xy, xz, yz of its own block of V''."""
 CENTER = 3
 """Where the field has the stiffness of springs to a centre."""
 
@@ -120,7 +120,7 @@ def own_blocks(position, velocity, kind, rows, pairs, bonds, box, spring, work, 
     spring : float
         Stiffness of the springs to a centre.
     work : (2, 3) float64 array
-        Room.
+        Workspace.
     out : (k, EXTRA) float64 array
     """
     own, neighbour, count, table = pairs.own, pairs.neighbour, pairs.lengths, pairs.table
@@ -282,7 +282,7 @@ class Metric:
 
     def links(self, position: np.ndarray, flag: np.ndarray) -> np.ndarray:
         """Return pairs (n, 2) of beads by global numbers, of two molecules, that are flagged and interact."""
-        if self.constants.reach == 0.0:
+        if self.constants.range == 0.0:
             return np.zeros((0, 2), dtype=np.int64)
         lists = self.lists
         pairs = Pairs(lists.own, lists.neighbour, lists.count, self.constants.pairs)
@@ -299,7 +299,7 @@ class Metric:
         found = np.zeros((len(lists.own), EXTRA))
         rows = np.flatnonzero(flag[lists.own, 0])
         out = np.empty((len(rows), EXTRA))
-        count = lists.count if constants.reach > 0.0 else np.zeros_like(lists.count)
+        count = lists.count if constants.range > 0.0 else np.zeros_like(lists.count)
         pairs = Pairs(lists.own, lists.neighbour, count, constants.pairs)
         bonds = Bonds(lists.first, lists.partner, lists.which, constants.bonds)
         box = (lists.size, lists.inverse)

@@ -24,7 +24,7 @@ WCA2 = 2.0 ** (1.0 / 3.0)
 
 
 class PairWork(NamedTuple):
-    """Room for a bead's list: places of its beads or forces on them, and constants of its pairs."""
+    """Workspace for a bead's list: places of its beads or forces on them, and constants of its pairs."""
 
     x: np.ndarray
     y: np.ndarray
@@ -35,7 +35,7 @@ class PairWork(NamedTuple):
 
 
 def pair_work(table: np.ndarray, capacity: int) -> PairWork:
-    """Return the PairWork of lists with room for so many; where there is one type of beads it has their constants."""
+    """Return the PairWork of lists that can take so many; where there is one type of beads it has their constants."""
     work = PairWork(*(np.zeros(capacity) for _ in range(6)))
     if len(table) == 1:
         work.eps24[:], work.sigma2[:], work.cutoff2[:] = table[0, 0, EPS24], table[0, 0, SIGMA2], table[0, 0, CUTOFF2]

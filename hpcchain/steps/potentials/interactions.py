@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 FIRST_CAPACITY = 32
 SKIN, NARROW = 0.35, 0.1
-"""Of the reach of forces: how much farther lists look, for short-ranged forces and for long-ranged ones."""
+"""Of the range of forces: how much farther lists look, for short-ranged forces and for long-ranged ones."""
 
 
-def skin_for(reach: float, size: float) -> float:
-    """Return how much farther than a reach lists look [length]; `size`: the mean diameter."""
-    return max(NARROW * reach, SKIN * size)
+def skin_for(farthest: float, size: float) -> float:
+    """Return how much farther than forces lists look [length]; `size`: the mean diameter."""
+    return max(NARROW * farthest, SKIN * size)
 
 
 class Interactions:
@@ -30,24 +30,21 @@ class Interactions:
     ----------
     box : Box
     constants : Constants
-    reach : float
-        How far lists look [length].
-    cells : (3,) int64 array
-        See `lists.shape_for`.
     laws : list of Passes
         A user's own potentials.
     """
 
-    def __init__(self, box: Box, constants: Constants, reach: float, cells: np.ndarray, laws: list) -> None:
-        self.laws = laws
-        self.box, self.constants, self.reach, self.cells = box, constants, reach, cells
+    def __init__(self, box: Box, constants: Constants, laws: list) -> None:
+        self.box, self.constants, self.laws = box, constants, laws
         periodic = box.boundary == PERIODIC
         self.size = np.where(periodic, box.size, 0.0)
         self.inverse = np.where(periodic, 1.0 / box.size, 0.0)
         self.capacity = FIRST_CAPACITY
         self.field_acts = bool(np.any(constants.field[:4]))
 
-    def set_beads(self, ids: np.ndarray, own: np.ndarray, position: np.ndarray) -> None:
+    def set_beads(
+        self, ids: np.ndarray, own: np.ndarray, position: np.ndarray, list_radius: float, cells: np.ndarray
+    ) -> None:
         """Take local beads, and list the neighbours of own ones.
 
         Parameters
@@ -58,6 +55,10 @@ class Interactions:
             Which of them are own.
         position : (n, 3) float64 array
             [length].
+        list_radius : float
+            How far lists look [length].
+        cells : (3,) int64 array
+            See `lists.shape_for`.
         """
         constants = self.constants
         self.own = own
@@ -73,26 +74,26 @@ class Interactions:
         self.force = np.zeros((len(own), 3))
         self.count = np.zeros(len(own), dtype=np.int64)
         self.neighbour = np.zeros((len(own), 0), dtype=np.uint32)
-        if self.reach > 0.0:
-            self._list(position)
+        if list_radius > 0.0:
+            self._list(position, list_radius, cells)
 
-    def _list(self, position: np.ndarray) -> None:
-        """Fill the neighbour lists, with as much room as that takes."""
+    def _list(self, position: np.ndarray, list_radius: float, cells: np.ndarray) -> None:
+        """Fill the neighbour lists, with as much space as that takes."""
         n = len(position)
-        code = lists.codes(lists.cells_of(self.box, position, self.cells), self.cells)
-        first = np.zeros(int(np.prod(self.cells)) + 1, dtype=np.int64)
+        code = lists.codes(lists.cells_of(self.box, position, cells), cells)
+        first = np.zeros(int(np.prod(cells)) + 1, dtype=np.int64)
         sequence, row = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
         row[self.own] = np.arange(len(self.own))
         lists.count_cells(code, first)
         lists.sort_by_cell(code, first, np.zeros(len(first) - 1, dtype=np.int64), sequence)
         periodic = self.box.boundary == PERIODIC
-        near = (self.reach**2, self.first, self.partner)
+        near = (list_radius**2, self.first, self.partner)
         work = lists.list_work(n)
         while True:
             self.neighbour = np.empty((len(self.own), self.capacity), dtype=np.uint32)
             made = (self.neighbour, self.count)
             need = lists.fill_lists(
-                position, row, first, sequence, self.cells, periodic, self.size, self.inverse, near, made, work
+                position, row, first, sequence, cells, periodic, self.size, self.inverse, near, made, work
             )
             if not need:
                 break
@@ -102,7 +103,7 @@ class Interactions:
     def forces(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, tuple]:
         """Return the forces (m, 3) on own beads, and (row, entry) of a torn bond or (-1, -1)."""
         constants, own = self.constants, self.own
-        if constants.pair_reach > 0.0:
+        if constants.pair_range > 0.0:
             forces.pair_forces(
                 position,
                 self.kind,
@@ -164,7 +165,7 @@ class Interactions:
         """
         constants, own = self.constants, self.own
         energy, virial = np.zeros(len(own)), np.zeros(len(own))
-        if constants.pair_reach > 0.0:
+        if constants.pair_range > 0.0:
             forces.pair_energies(
                 position,
                 self.kind,

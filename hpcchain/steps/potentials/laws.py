@@ -3,7 +3,7 @@
 Nothing of it is trusted. The file's digest is in checkpoints, and a run goes on only with the same content. Rank 0
 reads the file, all ranks compile the same text. Machine code of it is kept in the process alone: numba's cache on disk
 would not see all that the function hangs on. What it returns is tried at some distances before a run begins. Whatever
-it raises, an exit among it, is a fault of its file. Who may have written that is asked before (`run.starts.starting`).
+it raises, an exit among it, is a fault of its file. Whether to trust it is checked before (`run.starts.starting`).
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class Passes:
         self.acts = acts_on(names, one)
         if self.on == "pair":
             with self.fails:
-                self.near = (one.reach**2, float(law(one.cutoff)[0]) if one.shift else 0.0)
+                self.near = (one.range**2, float(law(one.cutoff)[0]) if one.shift else 0.0)
         self.center = np.array(one.center or [0.0, 0.0, 0.0])
         self.run = {"pair": pair_pass, "bond": bond_pass, "center": center_pass}[self.on](law)
 

@@ -1,8 +1,8 @@
-"""Cell lists and neighbour lists: whom a bead may interact with until the next lists are made.
+"""Cell lists and neighbour lists: which beads a bead may interact with until the next lists are made.
 
 A bead's neighbours stand in ascending order of their global numbers, since local beads do, and those in a bead's cell
 and in the cells next to it are brought into that order. Sums over a list so have one order on any number of ranks.
-What a list has beyond the reach of forces adds exact zeros: neither how wide lists are nor when they were made changes
+What a list has beyond the range of forces adds exact zeros: neither how wide lists are nor when they were made changes
 a bit.
 """
 
@@ -23,7 +23,7 @@ NEAREST = 6755399441055744.0
 
 
 class ListWork(NamedTuple):
-    """Room to fill lists of n local beads.
+    """Workspace to fill lists of n local beads.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class ListWork(NamedTuple):
     x, y, z, square : (n,) float64 arrays
         Their places, and their squared distances from a bead.
     hits : (n + 1,) int64 array
-        Those that are within reach of it.
+        Those that are within the list radius of it.
     bounds, found : (28,), (4, 3) int64 arrays
         Where the beads of each cell begin; the cells along each axis, and a cell itself.
     """
@@ -187,13 +187,13 @@ def squares_from(x, y, z, n, xi, yi, zi, size, inverse, square):
 @kernel
 def fill_list(i, r, n, near, lists, work):
     """Fill the list of own bead i, in row r, with those of n beads that are near, ascending; see `fill_lists`."""
-    reach2, left_first, left = near
+    radius2, left_first, left = near
     neighbour, count = lists
     one, square, hits = work.one, work.square, work.hits
     most, capacity, listed = 0, neighbour.shape[1], 0
     for k in range(n):
         hits[most] = one[k]
-        most += square[k] < reach2
+        most += square[k] < radius2
     for h in range(most):
         j = hits[h]
         skip = j == i
@@ -209,7 +209,7 @@ def fill_list(i, r, n, near, lists, work):
 
 @kernel
 def fill_lists(position, row, first, sequence, cells, periodic, size, inverse, near, lists, work):
-    """Fill the neighbour lists of own beads; return 0, or what room a list needs at least.
+    """Fill the neighbour lists of own beads; return 0, or what capacity a list needs at least.
 
     Own beads of one cell have the same beads in their cell and those next to it, which are brought into order once.
 
@@ -284,11 +284,11 @@ def cells_of(box: Box, position: np.ndarray, cells: np.ndarray) -> np.ndarray:
     return found
 
 
-def shape_for(box: Box, reach: float, beads: int) -> np.ndarray:
-    """Return how many cells (3,) int64 a box has along each axis, of edges no shorter than `reach` [length]."""
-    if reach <= 0.0:
+def shape_for(box: Box, list_radius: float, beads: int) -> np.ndarray:
+    """Return how many cells (3,) int64 a box has along each axis, of edges no shorter than `list_radius` [length]."""
+    if list_radius <= 0.0:
         return np.ones(3, dtype=np.int64)
-    most = np.maximum(np.floor(box.size / (reach * (1.0 + 1e-9))), 1.0)
+    most = np.maximum(np.floor(box.size / (list_radius * (1.0 + 1e-9))), 1.0)
     while np.prod(most) > max(64.0, 2.0 * beads):
         most = np.maximum(np.floor(most / 1.26), 1.0)
     return most.astype(np.int64)

@@ -57,7 +57,7 @@ def move_bonded(position, own, velocity, rows, gs, npad, shape, step, tolerance,
     step, tolerance : float
         [time]; of the solution, relative.
     work : (float64 array, float64 array, float64 array)
-        Room: the molecule, for `step_solve`, and for factors.
+        Workspace: the molecule, for `step_solve`, and for factors.
     """
     block, ws, factors = work
     n, nb, stride = gs[BEADS], gs[BONDS], gs[STRIDE]

@@ -167,10 +167,10 @@ def test_pictures(folder, tmp_path, capsys, form, head):
         "observables,displacement,sizes",
     ]
     assert main(["analyze", str(folder), str(folder), *words]) == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for name in ("observables", "analysis"):
         assert (tmp_path / "new" / f"{name}.{form}").read_bytes().startswith(head)
-        assert f"figure: {tmp_path / 'new' / name}.{form}" in told
+        assert f"figure: {tmp_path / 'new' / name}.{form}" in printed
 
 
 def test_one_figure_is_a_picture_for_one_column(folder, tmp_path, capsys):
@@ -192,12 +192,12 @@ def test_pictures_need_matplotlib_before_anything_is_read(folder, capsys, monkey
 
 
 def test_a_run_that_goes_on_gives_what_the_joined_one_gives(tmp_path, capsys):
-    told = []
+    printed = []
     for joined in (0, 2, PARTS):
         run = run_folder(tmp_path / str(joined), joined)
         assert main(["analyze", str(run), "--csv"]) == 0
-        told.append(capsys.readouterr().out.replace(str(run), "run"))
-    assert told[0] == told[1] == told[2] and "contacts_by_bead" in told[0]
+        printed.append(capsys.readouterr().out.replace(str(run), "run"))
+    assert printed[0] == printed[1] == printed[2] and "contacts_by_bead" in printed[0]
 
 
 @pytest.mark.parametrize("form", ["table", "--json", "--csv"])
@@ -226,18 +226,18 @@ def test_runs_before_one_that_fails_are_printed(folder, tmp_path, capsys, form, 
 def test_csv_of_a_run_is_out_before_the_next_is_read(folder, capsys, monkeypatch):
     words = ["analyze", str(folder), str(folder), "--csv", "--figures", "observables"]
     assert main(words) == 0
-    whole, told = capsys.readouterr().out, []
+    whole, printed = capsys.readouterr().out, []
 
     def telling(*given):
-        told.append(capsys.readouterr().out)
+        printed.append(capsys.readouterr().out)
         return study(*given)
 
     monkeypatch.setattr("hpcchain.analysis.study.study", telling)
     assert main(words) == 0
-    told.append(capsys.readouterr().out)
-    assert told[0] == "" and told[1].startswith("run,figure")
-    assert told[1].count(str(folder)) == told[2].count(str(folder)) > 0
-    assert "".join(told) == whole
+    printed.append(capsys.readouterr().out)
+    assert printed[0] == "" and printed[1].startswith("run,figure")
+    assert printed[1].count(str(folder)) == printed[2].count(str(folder)) > 0
+    assert "".join(printed) == whole
 
 
 def wrong(capsys, words):

@@ -1,4 +1,4 @@
-"""The manual's worked example: the run that it tells of gives the tables that it shows, on one rank and on two."""
+"""The manual's worked example: the run that it describes gives the tables that it shows, on one rank and on two."""
 
 import pytest
 

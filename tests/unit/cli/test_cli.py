@@ -22,6 +22,7 @@ from hpcchain.config.demands.cautions import cautions
 from hpcchain.errors import ConfigError, DataError, EngineError, HpcchainError, UsageError
 from hpcchain.machine import size
 from hpcchain.parallel.tuning.ranks_at_work import paying_width
+from hpcchain.run.failures import HINT
 from tests.support.launching import clean_environment
 
 
@@ -82,7 +83,7 @@ sys.exit(f"{codes} {heavy}" if codes != [0, 2, 0] or heavy else 0)
         (["run", "a.toml", "--silence", "0.0001"], "'0.0001' is not a wall time"),
         (["resume", "a", "--silence", "1e300"], "'1e300' is not a wall time"),
         (["run", "a.toml", "--resume", "never"], "invalid choice: 'never'"),
-        (["export", "a.h5", "--to", "pdb", "-o", "x"], "invalid choice: 'pdb'"),
+        (["export", "a.h5", "--to", "xtc", "-o", "x"], "invalid choice: 'xtc'"),
         (["template", "nope"], "no template is called 'nope'"),
         (["template", "chains", "--job", "run"], "chains: --job and --list go without a name"),
     ],
@@ -113,7 +114,7 @@ def test_own_errors_keep_their_code_and_their_words(capsys, error, code):
 def test_other_exceptions_are_one_line_and_70(capsys):
     code, _, text = ended(capsys, raising(ValueError("first\nsecond   third")))
     assert code == 70
-    assert text == f"hpcchain: internal error: ValueError: first second third; {console.HINT}\n"
+    assert text == f"hpcchain: internal error: ValueError: first second third; {HINT}\n"
     code, _, text = ended(capsys, raising(OSError(28, "No space left on device", "out/x.h5")))
     assert code == 70
     assert "No space left on device: 'out/x.h5'" in text and text.count("\n") == 1
@@ -189,7 +190,7 @@ sys.exit(console.run(action))
         ([(0, 0), (0, 1)], 1),
     ],
 )
-def test_who_speaks_for_all(outcomes, spokesman):
+def test_which_rank_speaks_for_all(outcomes, spokesman):
     assert console.decide(outcomes) == spokesman
 
 
@@ -302,7 +303,7 @@ def test_check_prints_what_is_written_and_what_follows(capsys, tmp_path):
     assert whole["molecule"][0]["diameter"] == 1.0 and whole["output"]["frame_every"] == 1.0
 
 
-def test_check_tells_the_packing_fraction(capsys, tmp_path):
+def test_check_gives_the_packing_fraction(capsys, tmp_path):
     path = tmp_path / "input.toml"
     path.write_text(template.templates()["rods"])
     assert main(["check", str(path)]) == 0
@@ -318,17 +319,40 @@ def test_check_tells_the_packing_fraction(capsys, tmp_path):
     assert "packing" not in capsys.readouterr().out.partition("[initial]")[2]
 
 
-def test_check_tells_how_wide_sectors_of_long_chains_should_be(capsys, tmp_path):
+def test_check_says_how_many_ranks_to_ask_for(capsys, tmp_path):
+    """By the molecules alone: whatever sectors are asked for, and where a start file has them."""
+    path = tmp_path / "input.toml"
+    path.write_text(template.templates()["chains"])
+    one = "# ranks: one; with more it would be no faster (sbatch --ntasks=1, mpirun -n 1)\n"
+    assert main(["check", str(path), "--set", 'run.sectors="all"', "--set", "molecule.0.count=20"]) == 0
+    assert one in capsys.readouterr().out
+    many = ["--set", "box.size=[200.0, 200.0, 200.0]", "--set", "molecule.0.count=40000"]
+    assert main(["check", str(path), *many]) == 0
+    (ranks,) = re.findall(r"# ranks: up to (\d+), .*\(sbatch --ntasks=\1, mpirun -n \1\)\n", capsys.readouterr().out)
+    assert int(ranks) > 8
+    assert main(["build", str(path), "-o", str(tmp_path / "start.h5"), "--set", "molecule.0.count=4"]) == 0
+    start = [f"initial.file={tmp_path / 'start.h5'}", "initial.method=file"]
+    path.write_text(path.read_text().partition("[[molecule]]")[0] + "[run]\nend_time = 1.0\n")
+    assert main(["check", str(path), *(word for each in start for word in ("--set", each))]) == 0
+    assert one in capsys.readouterr().out
+
+
+def test_check_says_how_wide_sectors_of_long_chains_should_be(capsys, tmp_path):
     path = tmp_path / "input.toml"
     path.write_text(template.templates()["long-chains"])
     assert main(["check", str(path)]) == 0
     text = capsys.readouterr().out
     assert f"sectors are {paying_width(200, 1.0):.0f} wide" in text and "which may have all beads" in text
+    assert "# propagator.stretches: a contact moves what it reaches of chains of 200 beads\n" in text
     assert main(["check", str(path), "--set", 'run.sectors="all"']) == 0
     text = capsys.readouterr().out
     assert "sectors are" in text and "on each of 16" in text
-    assert main(["check", str(path), "--set", "propagator.stretches=false"]) == 0
-    assert "sectors are" not in capsys.readouterr().out
+    assert main(["check", str(path), "--set", "propagator.stretches=0"]) == 0
+    text = capsys.readouterr().out
+    assert "sectors are" not in text and "# propagator.stretches: chains of 200 beads move as wholes\n" in text
+    path.write_text(template.templates()["long-chains"].replace('stretches = "auto"', "step = 0.01"))
+    assert main(["check", str(path), "--set", "propagator.name=rattle"]) == 0
+    assert "# propagator.stretches: " not in capsys.readouterr().out
 
 
 def test_template_list(capsys):

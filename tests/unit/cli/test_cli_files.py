@@ -151,15 +151,15 @@ def test_an_input_in_place_of_a_run_is_named(tmp_path, capsys, monkeypatch, word
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ok.toml").write_text("# Länge\n[box]\nsize = [5, 5, 5]\n" + "# ä" * 2000, encoding="utf-8")
     assert main(words) == 65
-    (told,) = capsys.readouterr().err.splitlines()
-    assert told.startswith("hpcchain: ok.toml: is an input file: 'hpcchain run' runs it")
+    (message,) = capsys.readouterr().err.splitlines()
+    assert message.startswith("hpcchain: ok.toml: is an input file: 'hpcchain run' runs it")
     assert [path.name for path in tmp_path.iterdir()] == ["ok.toml"]
 
 
 def test_other_files_in_place_of_a_run_or_an_input_are_named(folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     (folder / "run.jsonl").write_text('{"time": 0.0}\n')
-    for words, code, told in (
+    for words, code, message in (
         (["analyze", "run.jsonl"], 65, "run.jsonl: not an HDF5 file, but text; name a run's output"),
         (["resume", "trajectory.h5"], 65, "is of kind 'trajectory' where 'checkpoint' is needed; name a run's output"),
         (["run", "trajectory.h5"], 78, "trajectory.h5: is an HDF5 file, not an input; 'hpcchain resume' continues"),
@@ -167,7 +167,7 @@ def test_other_files_in_place_of_a_run_or_an_input_are_named(folder, capsys, mon
     ):
         assert main(words) == code
         (line,) = capsys.readouterr().err.splitlines()
-        assert told in line
+        assert message in line
 
 
 def test_vectors_and_tensors_are_split_by_component():

@@ -38,7 +38,7 @@ def test_the_scripts_that_come_along_are_those_of_the_folder_jobs():
         assert template.job_text(name) == (ROOT / "jobs" / f"{name}.sh").read_text()
 
 
-def test_version_tells_of_mpi_hdf5_and_numba(capsys):
+def test_version_names_mpi_hdf5_and_numba(capsys):
     assert main(["--version"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "hpcchain 0.1.0" and [line.split()[0] for line in lines[1:]] == [
@@ -84,7 +84,7 @@ sys.exit(main(["run", "in.toml", "--output", "out"]))
 INPUT = '[box]\nsize = [6, 6, 6]\n[[molecule]]\nkind = "monomer"\ncount = 20\n[run]\nend_time = 0.1\n'
 
 
-def test_with_a_serial_h5py_one_rank_works_and_several_are_told_at_once(tmp_path):
+def test_with_a_serial_h5py_one_rank_works_and_several_are_refused_at_once(tmp_path):
     (tmp_path / "serial.py").write_text(SERIAL)
     (tmp_path / "in.toml").write_text(INPUT)
     several = run_python(["serial.py"], tmp_path, ranks=2)

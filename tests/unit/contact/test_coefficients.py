@@ -34,7 +34,7 @@ def own(types, restitution, contact_time=None):
 
 
 def test_a_run_of_smooth_hard_beads_has_one_row():
-    """So nobody asks which one: beads and walls of all types have it."""
+    """So none asks which one: beads and walls of all types have it."""
     table = plain_sector(system_of(contact_time=0.5)).coefficients
     assert table.tolist() == [[0.9, 1.0, 0.0, 0.0]]
 

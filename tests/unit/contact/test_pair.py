@@ -203,7 +203,7 @@ def test_a_hit_however_slight_is_a_hit(eps):
     assert tried > 40
 
 
-def test_who_asks_does_not_matter():
+def test_which_bead_searches_does_not_matter():
     for seed in range(300):
         paths = random_paths(seed)
         rng = np.random.default_rng(seed)

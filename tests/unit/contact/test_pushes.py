@@ -1,4 +1,4 @@
-"""Impulses that push and never pull: beside all subsets of contacts, and where contacts depend on one another."""
+"""Impulses that push and never pull: next to all subsets of contacts, and where contacts depend on one another."""
 
 import numpy as np
 import pytest

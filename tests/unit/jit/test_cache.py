@@ -107,7 +107,7 @@ def test_files_that_others_can_reach_and_write_to_are_refused(place, what):
     folder = fill(place)
     path = folder / "sector_0123" if what == "inner" else folder / "sector_0123" / "loop.nbi"
     path.chmod(0o777)
-    assert cache_module.prepared() == folder  # nobody else gets there
+    assert cache_module.prepared() == folder  # no other user gets there
     folder.chmod(0o755)
     refused(f"{path}: can be written to by other users (mode 777)", f"rm -r {folder}")
 
@@ -360,7 +360,7 @@ def test_the_job_scripts_start_nothing_from_the_folder_that_they_run_in():
 
 
 def imports_of(path):
-    """Return the modules that a file of the package imports, by its syntax tree; names from modules beside them."""
+    """Return the modules that a file of the package imports, by its syntax tree; names from modules next to them."""
     found = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):

@@ -14,7 +14,8 @@ import pytest
 from tests.support import launching
 
 KERNELS = """
-from hpcchain.jit.decorators import outlined, kernel
+import numpy as np
+from hpcchain.jit.decorators import allocating, outlined, kernel
 
 
 @kernel
@@ -44,6 +45,17 @@ def outer(a):
 @kernel
 def outermost(a):
     return outer(a) + 1.0
+
+
+@allocating
+def made(n):
+    a = np.sqrt(np.arange(n))
+    return middle(a, 3.0)
+
+
+@allocating
+def made_twice(n):
+    return made(n) + made(n)
 """
 CALL = """
 import numpy as np
@@ -147,7 +159,7 @@ def test_a_caller_contains_what_is_not_apart_only(folder):
 
 
 def test_a_second_process_compiles_nothing(folder):
-    """A kernel from the cache finds what it names, though nobody in that process has called it."""
+    """A kernel from the cache finds what it names, though nothing in that process has called it."""
     assert called(folder, "outer") == (float(OUTER).hex(), [0, 0, 0, 0])
 
 
@@ -157,6 +169,14 @@ def test_what_a_cached_caller_needs_is_handed_on(folder):
     lose(folder, "middle", "outermost")
     assert called(folder, "outermost") == (float(OUTER + 1.0).hex(), [0, 1, 0, 1])
     assert called(folder, "outermost") == (float(OUTER + 1.0).hex(), [0, 0, 0, 0])
+
+
+def test_what_makes_arrays_hands_on_what_it_needs(folder):
+    """One that contains another, which came from the cache, brings what that one names."""
+    code = "import kernels_apart as k; print(k.made_twice(7.0).hex(), sum(k.made_twice.stats.cache_misses.values()))"
+    twice = (2.0 * (INNER * 3.0 / 7)).hex()
+    assert run(folder, code.replace("made_twice", "made"))[1] == "1"
+    assert [run(folder, code) for _ in range(2)] == [[twice, "1"], [twice, "0"]]
 
 
 @pytest.mark.parametrize("name", ["inner", pytest.param("middle", marks=pytest.mark.long)])

@@ -133,7 +133,7 @@ def test_both_sides_of_a_kernel_go_through_it():
 
 
 def test_indices_that_kernels_find_count_from_the_start():
-    """One below 0 is before the array, which checked bounds tell; others than kernels have them count from the end."""
+    """One below 0 is before the array, which checked bounds find; others than kernels have them count from the end."""
     values = np.arange(5.0)
     behind = values[1:]
     if config.BOUNDSCHECK:

@@ -150,7 +150,7 @@ time.sleep(60)
 """
 
 
-def test_who_needs_what_another_compiles_waits_and_a_killed_one_holds_up_nobody(path):
+def test_a_process_waits_for_what_another_compiles_and_a_killed_one_holds_up_none(path):
     place = place_of(key_of("wanted"))
     words = [sys.executable, "-c", HOLD, str(path), str(place)]
     with subprocess.Popen(words, env=clean_environment(), stdout=subprocess.PIPE, text=True) as holder:

@@ -51,7 +51,7 @@ def test_later(dt, ticks, remainder):
 
 
 def test_the_time_since_a_start_is_taken_in_one_way():
-    """Nobody but `since_start` and `start_time` takes a segment's start from a time, or makes it one number."""
+    """Nothing but `since_start` and `start_time` takes a segment's start from a time, or makes it one number."""
     package = Path(hpcchain.__file__).parent
     found = [
         (str(path.relative_to(package)), text)

@@ -16,10 +16,10 @@ ALIGNED = {"bounds": 64, "segment": 16, "next_event": 16, "winner": 32}  # colum
 
 @pytest.mark.parametrize("size", [1, LINE, LARGE - 1, LARGE, 5 * LARGE + 3])
 def test_a_stretch_is_zeros_that_can_be_written(size):
-    room = stretch(size)
-    assert room.shape == (size,) and room.ctypes.data % LINE == 0 and not room.any()
-    room[:] = 7
-    assert room.min() == 7
+    block = stretch(size)
+    assert block.shape == (size,) and block.ctypes.data % LINE == 0 and not block.any()
+    block[:] = 7
+    assert block.min() == 7
 
 
 @pytest.mark.parametrize("beads", [3, 5000])

@@ -80,7 +80,7 @@ def test_a_step_too_long_is_halved_as_the_engine_does():
 
 
 def test_of_many_molecules_some_are_looked_at(tmp_path, capsys):
-    """And `hpcchain info --conditions` tells them; other files have none."""
+    """And `hpcchain info --conditions` prints them; other files have none."""
     x = np.arange(3)[:, None] * [1.0, 0.0, 0.0]
     rows = np.concatenate([x + [0.0, 1.5 * k, 0.0] for k in range(150)])
     tables = {
@@ -104,6 +104,9 @@ def test_of_many_molecules_some_are_looked_at(tmp_path, capsys):
     path.write_text(to_toml(tables))
     write_checkpoint(tmp_path / "start.h5", None, build_system(load_config(path)), 0.0, {}, "")
     assert main(["info", str(tmp_path / "start.h5"), "--conditions"]) == 0
-    told = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("trimer")]
-    assert [line[-3] for line in told] == ["100"] * 4 and [line[1] for line in told[:2]] == ["tension", "newton"]
-    assert told[0][-1] == "3"  # (2 + 1) / (2 - 1)
+    in_words = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("trimer")]
+    assert [line[-3] for line in in_words] == ["100"] * 4 and [line[1] for line in in_words[:2]] == [
+        "tension",
+        "newton",
+    ]
+    assert in_words[0][-1] == "3"  # (2 + 1) / (2 - 1)

@@ -3,7 +3,7 @@
 import pytest
 
 from hpcchain.parallel.comm import Single, combine
-from hpcchain.parallel.launcher import joined_by_nobody, launched
+from hpcchain.parallel.launcher import launched, not_joined_by_mpi
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_launchers_are_understood(environment, expected):
     ],
 )
 def test_srun_without_a_process_manager_is_noticed(environment, expected):
-    assert joined_by_nobody(environment) == expected
+    assert not_joined_by_mpi(environment) == expected
 
 
 def test_ranks_of_srun_that_nothing_joins_are_refused(run_hpcchain):
@@ -62,9 +62,9 @@ def test_combine_goes_element_by_element_and_refuses_other_words():
 
 
 def test_several_singletons_are_refused_by_one_rank(run_hpcchain):
-    told = {"OMPI_COMM_WORLD_SIZE": "2"}
-    first = run_hpcchain(["template"], **told, OMPI_COMM_WORLD_RANK="0")
-    second = run_hpcchain(["template"], **told, OMPI_COMM_WORLD_RANK="1")
+    started = {"OMPI_COMM_WORLD_SIZE": "2"}
+    first = run_hpcchain(["template"], **started, OMPI_COMM_WORLD_RANK="0")
+    second = run_hpcchain(["template"], **started, OMPI_COMM_WORLD_RANK="1")
     assert (first.returncode, second.returncode) == (2, 2)
     assert "2 ranks, but each finds itself alone" in first.stderr
     assert (first.stdout, second.stdout, second.stderr) == ("", "", "")

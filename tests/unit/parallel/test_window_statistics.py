@@ -36,11 +36,11 @@ def test_steering_is_all_that_other_parts_leave(monkeypatch):
             next(ticks)
         for _ in range(3):
             next(ticks)
-        with statistics.spent("regrouping"):
+        with statistics.spent("rebuilding"):
             pass
     assert {name: spent for name, spent in statistics.seconds.items() if spent} == {
         "waiting": 2.0,
-        "regrouping": 1.0,
+        "rebuilding": 1.0,
         "steering": 6.0,
     }
 

@@ -124,7 +124,7 @@ def test_what_is_advised_can_be_given():
         hpcchain.System.from_arrays(**FOLDED)
     assert hpcchain.System.from_arrays(**FOLDED, exclude=2).config.molecules[0].exclude == 2
     crowded = FOLDED | {"diameter": 1.9}
-    with pytest.raises(ConfigError, match="set self_contact = false"):
+    with pytest.raises(ConfigError, match="bonds: beads 0 and 4 can never be apart: .* set self_contact = False"):
         hpcchain.System.from_arrays(**crowded, exclude=3)
     assert not hpcchain.System.from_arrays(**crowded, self_contact=False).config.molecules[0].self_contact
 
@@ -153,7 +153,7 @@ def test_sections_that_are_lists_can_be_given(tmp_path):
         ({"potential": {"name": "steps"}}, "potential: .*; it is a list of dicts, as .{'name': 'steps', …}"),
         ({"wall": 3}, "wall: is 3; it is a list of dicts, as .{'side': 'z-', …}"),
         ({"contact": {"pair": {"types": ["A", "A"]}}}, "contact.pair: .*; it is a list of dicts, as .{'types'"),
-        ({"fixed": [0]}, "fixed: cannot be given for all molecules of arrays; write the input .* to_toml"),
+        ({"directors": True}, "directors: cannot be given for all molecules of arrays; write the input .* to_toml"),
         ({"exclude": {"A": 2}}, "exclude: {'A': 2} is not a whole number"),
         ({"box": (1.0, 2.0)}, r"box: has the shape \(2,\); needs three numbers"),
         ({"box": (-8.0, 8.0, 8.0)}, "box.size: entry 0: -8 is out of range"),
@@ -183,3 +183,82 @@ def test_what_sections_are_is_said(change, message):
 def test_wrong_types_and_numbers_are_errors_of_the_input(change):
     with pytest.raises(ConfigError, match="^System.from_arrays: "):
         hpcchain.System.from_arrays(**(FOLDED | change))
+
+
+APART = {"position": [[1.0, 1, 1], [2, 1, 1], [1, 4, 4], [2, 4, 4], [5, 5, 5], [6.5, 6, 6]], "box": BOX}
+APART["bonds"] = [[0, 1], [2, 3]]
+
+
+def test_beads_have_types_and_places_of_their_own():
+    system = hpcchain.System.from_arrays(
+        **APART,
+        types=["H", "P", "H", "P", "S", "S"],
+        diameter=[0.9, 0.8, 0.9, 0.8, 1.0, 1.1],
+        mass=[1.0, 2.0, 1.0, 2.0, 3.0, 3.0],
+        fixed=np.array([4]),
+        contact={"restitution": 0.9, "pair": [{"types": ["H", "S"], "restitution": 0.5}]},
+    )
+    dimer, held, free = system.config.molecules
+    assert (dimer.types, dimer.count, dimer.diameter, dimer.mass) == (("H", "P"), 2, (0.9, 0.8), (1.0, 2.0))
+    assert (held.types, held.fixed, free.fixed, free.diameter) == ("S", (0,), None, (1.1,))
+    simulation = hpcchain.Simulation(system)
+    simulation.run(0.5)
+    np.testing.assert_array_equal(simulation.position[4], APART["position"][4])
+    assert np.all(simulation.position[5] != APART["position"][5])
+
+
+def test_beads_of_the_engine_of_steps_may_be_soft():
+    steps = {"run": {"engine": "steps"}, "steps": {"step": 0.001}, "damping": 0.5}
+    more = {"potential": [{"name": "wca", "types": ["B", "B"], "epsilon": 1.0, "sigma": 1.0}]}
+    hard = [True, True, True, True, False, False]
+    dimer, single = hpcchain.System.from_arrays(**APART, hard=hard, **steps, **more).config.molecules
+    assert dimer.hard is True and single.hard is False and dimer.damping == 0.5
+    limits = [{"separation": 2, "least": 1.0, "most": 1.8}]
+    with pytest.raises(ConfigError, match="System.from_arrays: distance_limits: least = 1 is farther than 2 bonds"):
+        hpcchain.System.from_arrays(**FOLDED, exclude=2, distance_limits=limits)
+
+
+def test_bonds_get_a_length_that_is_asked_for(caplog):
+    position = np.array(APART["position"])
+    position[1, 0] = 2.04
+    with caplog.at_level(logging.WARNING):
+        system = hpcchain.System.from_arrays(position, bonds=APART["bonds"], box=BOX, diameter=0.5, bond_length=1.02)
+    np.testing.assert_allclose(system.position[:4, 0], [1.01, 2.03, 0.99, 2.01], atol=1e-14)
+    assert system.config.molecules[0].bond_length == (1.02,) and "they move by up to 0.01" in caplog.text
+    joined = hpcchain.System.from_arrays(position, bonds=APART["bonds"], box=BOX, diameter=0.5, tolerance=0.05)
+    assert [kind.count for kind in joined.config.molecules] == [2, 2]
+    assert joined.config.molecules[0].bond_length == (1.02,)
+    moving = [[0.0, 0, 0], [1, 1, 0], *[[0.0, 0, 0]] * 4]
+    put = {"bonds": APART["bonds"], "box": BOX, "diameter": 0.5, "bond_length": 1.0}
+    system = hpcchain.System.from_arrays(position, moving, **put)
+    np.testing.assert_allclose(system.config.molecules[0].velocities[:2], [[0.5, 0, 0], [0.5, 1, 0]], atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"types": ["A", "B"]}, r"types: has the shape \(2,\); needs one value, or 6"),
+        ({"types": [""] * 6}, "types: "),
+        ({"types": 3}, "types: 3 is not"),
+        ({"hard": ["x"] * 6}, "hard: 'x' is not"),
+        ({"fixed": [7]}, "fixed: is .7.; it is a list of beads' numbers, 0 … 5"),
+        ({"fixed": [True] * 6}, "fixed: .* list of beads' numbers"),
+        ({"fixed": [0.5]}, "fixed: .* list of beads' numbers"),
+        ({"bond_length": "1"}, "bond_length: is '1'; needs a number above 0"),
+        ({"tolerance": -1.0}, "tolerance: is -1.0; needs a number above 0"),
+        ({"bond_length": 1.5}, "2 of 2 are farther .* that of beads 0 and 1, 1 long in place of 1.5"),
+        ({"hard": False}, 'hard: .*run={"engine": "steps"}'),
+        ({"diameter": 2.5}, "^System.from_arrays: position: beads"),
+        ({"moment": -1.0}, "moment: .* is out of range"),
+    ],
+)
+def test_messages_name_what_python_can_give(change, message):
+    with pytest.raises(ConfigError, match=message) as found:
+        hpcchain.System.from_arrays(**(APART | change))
+    assert "molecule." not in str(found.value) and "[[" not in str(found.value)
+
+
+def test_positions_of_a_system_are_a_copy_that_cannot_be_written_to():
+    system = hpcchain.System.from_arrays(**APART)
+    with pytest.raises(ValueError, match="read-only"):
+        system.position[0] = 0.0

@@ -148,12 +148,15 @@ def test_what_is_printed_of_an_object_is_one_line_that_says_what_it_is(place):
     analysis = found.analysis(figures=("observables", "displacement"))
     system = hpcchain.System.from_arrays(position=[[1, 1, 1], [2, 1, 1], [4, 4, 4]], bonds=[[0, 1]], box=[8, 8, 9])
     simulation = hpcchain.Simulation(place / "in.toml", overrides=["molecule.0.count=2"])
-    path = place / "out" / "trajectory.h5"
+    path, edge = place / "out" / "trajectory.h5", f"{simulation.box[0]:.6g}"
     for one, text in (
         (found, f"<Results in {place / 'out'}: trajectory.h5, observables.h5, events.h5>"),
         (found.trajectory, f"<Trajectory {path}: 5 frames from time 0 to 2 of 56 beads>"),
         (system, "<System: 3 beads in 2 molecules, box 8 x 8 x 9 (periodic, periodic, periodic)>"),
-        (simulation, f"<Simulation of {place / 'in.toml'}: 26 beads, time 0 of 2>"),
+        (
+            simulation,
+            f"<Simulation of {place / 'in.toml'}: 26 beads in 22 molecules, box {edge} x {edge} x {edge}, time 0 of 2>",
+        ),
         (analysis.curve("g3", "solvent"), "<Curve g3 of solvent: 4 points by lag>"),
     ):
         assert repr(one) == text
@@ -191,6 +194,40 @@ def test_without_output_nothing_is_written_and_the_bits_are_the_same(place, tmp_
     np.testing.assert_array_equal(simulation.position, whole.position[-1])
     np.testing.assert_array_equal(simulation.velocity, whole.velocity[-1])
     assert simulation.energy == pytest.approx(energy, rel=1e-12) and list(tmp_path.iterdir()) == []
+
+
+def test_a_simulation_has_what_reports_have(place):
+    found = hpcchain.read(place / "out")
+    reports, frames = found.observables, found.trajectory
+    simulation = hpcchain.Simulation(place / "in.toml")
+    assert np.isnan(simulation.pressure) and simulation.potential_energy == 0.0
+    for report in (1, 2):
+        simulation.run(0.25)
+        assert simulation.pressure == reports["pressure"][report]
+        assert simulation.temperature == reports["temperature"][report]
+    np.testing.assert_array_equal(simulation.box, frames.box)
+    np.testing.assert_array_equal(simulation.bonds, frames.bonds)
+    seen = []
+    with hpcchain.Simulation(place / "in.toml", output=place / "asked") as other:
+        other.every(0.1, lambda now: seen.append((now.time, now.pressure)))
+        other.run(0.5)
+    assert [time for time, _ in seen] == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, 0.5]) and np.isnan(seen[0][1])
+    assert compare(place / "asked" / "observables.h5", place / "out" / "observables.h5", common=True) is None
+
+
+def test_energies_of_potentials_are_there():
+    wells = [{"name": "steps", "types": ["A", "A"], "distances": [1.5], "energies": [-2.0]}]
+    system = hpcchain.System.from_arrays([[1, 1, 1], [2.2, 1, 1], [5, 5, 5]], box=(8, 8, 8), potential=wells)
+    assert hpcchain.Simulation(system).potential_energy == -2.0
+
+
+@pytest.mark.parametrize("name", ["position", "velocity", "image", "box", "bonds"])
+def test_arrays_of_a_simulation_are_copies_that_cannot_be_written_to(place, name):
+    simulation = hpcchain.Simulation(place / "in.toml")
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(simulation, name)[:] = 0
+    with pytest.raises(AttributeError):
+        setattr(simulation, name, 0)
 
 
 def test_a_simulation_past_the_inputs_end_can_be_resumed(place):
@@ -358,8 +395,11 @@ import hpcchain
 with hpcchain.Simulation(sys.argv[1], output=sys.argv[2], comm=MPI.COMM_WORLD) as simulation:
     simulation.run(1.0)
     simulation.run()
-    position = simulation.position
-assert position.shape == (56, 3) and abs(position).max() < 50.0
+    position, bonds = simulation.position, simulation.bonds
+    asked = [simulation.pressure, simulation.temperature, simulation.potential_energy]
+assert position.shape == (56, 3) and abs(position).max() < 50.0 and len(bonds) == 24
+if MPI.COMM_WORLD.rank == 0:
+    print(*asked)
 """
 
 
@@ -368,6 +408,11 @@ def test_a_script_on_two_ranks_has_the_same_bits(place):
     done = run_python(["script.py", "in.toml", "ranks"], place, ranks=2, timeout=280)
     assert done.returncode == 0, done.stderr
     assert compare(place / "ranks" / "trajectory.h5", place / "out" / "trajectory.h5") is None
+    simulation = hpcchain.Simulation(place / "in.toml")
+    simulation.run(1.0)
+    simulation.run()
+    asked = [simulation.pressure, simulation.temperature, simulation.potential_energy]
+    assert [float(word) for word in done.stdout.split()] == asked
 
 
 FAILING = """

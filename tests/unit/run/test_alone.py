@@ -40,9 +40,19 @@ def test_few_molecules_are_one_ranks_work(tmp_path, changed, found):
     assert one_does(config, 4) is found
 
 
+def test_ranks_that_pay_are_those_of_the_run_not_of_its_start(tmp_path):
+    """Whatever sectors are asked for; long chains in stretches are one rank's work where a sector is hardly wider."""
+    path = write_input(tmp_path / "in.toml", SMALL | LARGE | {"run": {"end_time": 0.1, "sectors": [1, 1, 1]}})
+    config = load_config(path)
+    assert alone.ranks_that_pay(config) > 4
+    chains = {"molecule": [{"kind": "chain", "beads": 1000, "count": 100}], "propagator": {"stretches": True}}
+    assert alone.ranks_that_pay(load_config(write_input(tmp_path / "b.toml", SMALL | LARGE | chains))) == 1
+    assert alone.ranks_that_pay(load_config(write_input(tmp_path / "c.toml", SMALL | STEPS))) == 1
+
+
 def test_long_chains_in_stretches_have_to_grow_first(tmp_path):
     """Their motion is one rank's work, but that of as many beads in whole chains may not be."""
-    chains = {"molecule": [{"kind": "chain", "beads": 100, "count": 2000}], "propagator": {"stretches": True}}
+    chains = {"molecule": [{"kind": "chain", "beads": 100, "count": 2000}], "propagator": {"stretches": 100}}
     config = load_config(write_input(tmp_path / "in.toml", SMALL | LARGE | chains))
     assert not one_does(config, 4)
     assert one_does(load_config(tmp_path / "in.toml", ["box.size=[30.0, 30.0, 30.0]", "molecule.0.count=2"]), 4)
@@ -80,7 +90,7 @@ def test_the_root_that_works_by_itself_gives_signs_of_life():
 
 
 def test_a_pipe_is_left_to_the_run(tmp_path):
-    """Who reads it takes away what is in it; nobody writes here, so that reading would not end."""
+    """A reader takes away what is in it; no process writes here, so that reading would not end."""
     os.mkfifo(tmp_path / "pipe")
     assert given_input(tmp_path / "pipe", ()) is None
 

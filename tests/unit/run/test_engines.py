@@ -139,15 +139,15 @@ def test_steps_have_their_own_engine(monkeypatch):
         ([2, 2, 1], 4, 4, (logging.WARNING, "4 ranks outnumber the work: 25 beads are 6 for each")),
     ],
 )
-def test_what_is_told_of_ranks_is_told_once(caplog, sectors, size, at_work, said):
+def test_what_is_reported_of_ranks_is_said_once(caplog, sectors, size, at_work, said):
     caplog.set_level(logging.INFO, logger="hpcchain.run")
     for rank in range(size):
         comm, engine = SimpleNamespace(rank=rank, size=size, started=size), SimpleNamespace(ranks=at_work)
-        engines.tell_of_ranks(SMALL, config(sectors=sectors), comm, engine)
+        engines.report_ranks(SMALL, config(sectors=sectors), comm, engine)
     lines = [(record.levelno, record.getMessage().split(", and ghosts")[0]) for record in caplog.records]
     assert lines == ([said] if said else [])
 
 
-def test_sectors_for_more_ranks_than_there_are_are_told_of(caplog):
-    engines.tell_of_ranks(SMALL, config(sectors=[3, 2, 1]), FOUR, SimpleNamespace(ranks=4))
+def test_sectors_for_more_ranks_than_there_are_are_reported(caplog):
+    engines.report_ranks(SMALL, config(sectors=[3, 2, 1]), FOUR, SimpleNamespace(ranks=4))
     assert any(record.message.startswith("run.sectors = [3, 2, 1] does not fit 4 ranks;") for record in caplog.records)

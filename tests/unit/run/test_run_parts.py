@@ -195,14 +195,14 @@ def test_the_run_log_is_json_with_the_promised_keys(tmp_path):
     log.report(0.0, observed, 0, 0)
     time.sleep(0.01)
     changed = observed | {"kinetic_energy": 2.5, "pressure": 0.5}
-    told = log.report(5.0, changed, 30, 4, {"passes_per_window": 3.5}, left=7.5)
+    summary = log.report(5.0, changed, 30, 4, {"passes_per_window": 3.5}, left=7.5)
     first, second = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
     assert first["pressure"] is None and first["energy_error"] == 0.0
     assert (second["events"], second["contacts"], second["wall_contacts"]) == (34, 30, 4)
     assert (second["energy_error"], second["momentum"], second["pressure"]) == (0.25, 3.0, 0.5)
     assert second["passes_per_window"] == 3.5 and "passes_per_window" not in first
     assert second["events_per_second"] > 0.0 and (first["time_left"], second["time_left"]) == (None, 7.5)
-    assert told.startswith("events 34  ") and told.endswith("energy error 2.5e-01")
+    assert summary.startswith("events 34  ") and summary.endswith("energy error 2.5e-01")
 
 
 def test_a_log_is_cut_back_to_whole_rows(tmp_path):

@@ -37,7 +37,7 @@ def options_of(config):
     """Return which of `Sector`'s options the engine of events takes for an input."""
     moved = {(one.propagator or config.propagator).name for one in config.molecules}
     rigid = any(one.kind == "rigid" for one in config.molecules)
-    return moved != {"taylor"} or rigid, is_extended(physics_with(config, 1e-9)), config.propagator.stretches is True
+    return moved != {"taylor"} or rigid, is_extended(physics_with(config, 1e-9)), config.propagator.stretches == 100
 
 
 def test_every_choice_of_options_is_warmed_or_said_to_be_left_out():

@@ -37,7 +37,7 @@ def looked(restitution, *looks, beads=100, contact_time=0.0):
     return said
 
 
-def test_contacts_in_no_time_are_told_once():
+def test_contacts_in_no_time_are_reported_once():
     said = looked(
         0.5, (0.0, engine(1.0, 500)), (1.5, engine(1.0 + 1e-9, 100_500, 1000)), (3.0, engine(1.0 + 2e-9, 300_000))
     )
@@ -49,7 +49,7 @@ def test_contacts_in_no_time_are_told_once():
     ("restitution", "passed", "contacts", "wall"),
     [
         (0.5, 1e-9, 1900, 1.5),  # few
-        (0.5, 1e-9, 100_000, 0.5),  # too soon to tell
+        (0.5, 1e-9, 100_000, 0.5),  # too soon to know
         (0.5, 100_000 / (100 * 10) * TICK, 100_000, 1.5),  # ten a bead and tick, as the densest liquids
     ],
 )
@@ -57,7 +57,7 @@ def test_other_runs_are_not_warned(restitution, passed, contacts, wall):
     assert looked(restitution, (0.0, engine(2.0, 7)), (wall, engine(2.0 + passed, 7 + contacts))) == [None, None]
 
 
-def test_slow_runs_are_told_when_they_have_had_enough_contacts():
+def test_slow_runs_are_reported_when_they_have_had_enough_contacts():
     said = looked(0.5, *((2.0 * k, engine(1.0 + 1e-9 * k, 600 * k)) for k in range(6)))
     assert said[:4] == [None] * 4 and said[4].startswith("2400 contacts in 4e-09 of time") and said[5] is None
 
@@ -72,8 +72,8 @@ def test_slow_runs_are_told_when_they_have_had_enough_contacts():
     ],
 )
 def test_what_would_help_is_what_has_not_been_tried(restitution, contact_time, way):
-    told = looked(restitution, (0.0, engine(1.0, 0)), (2.0, engine(1.0001, 10**6)), contact_time=contact_time)[1]
-    assert told.endswith(f"; {way}")
+    reports = looked(restitution, (0.0, engine(1.0, 0)), (2.0, engine(1.0001, 10**6)), contact_time=contact_time)[1]
+    assert reports.endswith(f"; {way}")
     error = stuck(Physics(tick=TICK, restitution=restitution, contact_time=contact_time), 7)
     assert isinstance(error, ConfigError) and str(error).startswith("bead 7: more than 100000 contacts at one instant")
     assert str(error).endswith(f"; {way}")
@@ -110,8 +110,8 @@ def test_beads_that_keep_their_energy_are_wedged():
     assert isinstance(error, ConfigError) and str(error).startswith("bead 3: t 0.25: contacts at one instant")
 
 
-def test_beads_that_rattle_in_narrow_gaps_are_told_of_with_what_the_run_takes():
-    def told(end):
+def test_beads_that_rattle_in_narrow_gaps_are_reported_with_what_the_run_takes():
+    def reports(end):
         clock = Clock()
         watch, said = CollapseWatch(Physics(tick=TICK), 100, end, clock), []
         states = engine(1.0, 0), engine(1.001, 0, 10**6), engine(1.002, 0, 2 * 10**6)
@@ -119,10 +119,10 @@ def test_beads_that_rattle_in_narrow_gaps_are_told_of_with_what_the_run_takes():
             said.append(watch.warning(state))
         return said
 
-    first, text, again = told(1001.0)
+    first, text, again = reports(1001.0)
     assert first is None and again is None
     assert text.startswith("1000000 contacts in 0.001 of time: beads rattle") and "takes 23.1 days more" in text
-    assert told(1.01) == [None] * 3  # over in no time
+    assert reports(1.01) == [None] * 3  # over in no time
 
 
 @pytest.mark.parametrize(

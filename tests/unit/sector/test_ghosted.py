@@ -48,7 +48,7 @@ def test_many_contacts_of_many_molecules_are_no_rattling():
     assert GhostedSector._rattling(after(pairs)) == -1
 
 
-def test_places_in_the_table_that_no_member_fills_count_for_nobody():
+def test_places_in_the_table_that_no_member_fills_count_for_nothing():
     assert GhostedSector._rattling(after([[1 + k % 40] for k in range(30 * MOST)])) == -1
 
 
@@ -62,8 +62,8 @@ def test_the_first_part_of_a_long_chain_stands_for_all_of_it():
     """Molecules 4 to 9 are the parts of one chain, and 10 is a molecule by itself."""
     ghosted = after([[4, 10]] * (MOST + 1))
     ghosted.classes.blocks = SimpleNamespace(longest=6 * BEADS)
-    ghosted.sector.block = np.tile([-1, -1, -1, 0], (MOLECULES, 1))
-    ghosted.sector.block[4:10, BLOCK_CHAIN], ghosted.sector.block[4:10, BLOCK_PLACE] = 0, np.arange(6)
+    ghosted.sector.chain_block = np.tile([-1, -1, -1, 0], (MOLECULES, 1))
+    ghosted.sector.chain_block[4:10, BLOCK_CHAIN], ghosted.sector.chain_block[4:10, BLOCK_PLACE] = 0, np.arange(6)
     assert GhostedSector._rattling(ghosted) == 10 * BEADS
     ghosted.sector.window_event[:, EVENT_MEMBERS + 1] = 4
     ghosted.sector.window_event[:, 0] = 1

@@ -1,4 +1,4 @@
-"""Whose memory is prefetched: of those who come next, each once, and their events' partners; nobody who has gone."""
+"""Whose memory is prefetched: of those that come next, each once, and their events' partners; none that has gone."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def mixture():
 
 
 def fresh_sector(system):
-    """Return a system's sector, a little later, with nobody chosen."""
+    """Return a system's sector, a little later, with none chosen."""
     engine = Engine(system)
     engine.advance(0.2)
     engine.sector.prefetch_state[:] = -1

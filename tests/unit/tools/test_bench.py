@@ -1,4 +1,4 @@
-"""The benchmark's rows: a case is run, memory is by bead; large cases only where named; what others are told."""
+"""The benchmark's rows: a case is run, memory is by bead; large cases only where named; what others are given."""
 
 import importlib
 import runpy
@@ -33,7 +33,7 @@ def test_a_case_is_measured(tool, capsys):
 
 def test_large_cases_are_run_only_where_named(tool, monkeypatch):
     run = []
-    tool["main"].__globals__["measure"] = lambda name, contacts, repeat, parts: run.append(name)
+    tool["main"].__globals__["measure"] = lambda name, contacts, repeat, wholes: run.append(name)
     monkeypatch.setattr("sys.argv", ["bench"])
     tool["main"]()
     assert run and not set(run) & set(tool["LARGE"])
@@ -72,7 +72,7 @@ def test_programs_that_are_not_installed_are_left_out(peers, monkeypatch, tool, 
     assert capsys.readouterr().out.count("– | –") == 3
 
 
-def test_bonds_and_steps_are_told(peers, tmp_path, monkeypatch):
+def test_bonds_and_steps_are_given(peers, tmp_path, monkeypatch):
     """LAMMPS: a bond between all neighbours of a chain and between no others; monomers: no word of bonds."""
     monkeypatch.setattr("shutil.which", lambda _: "/bin/true")
     assert peers.lammps(tmp_path, chain_in_a_box(), 77)

@@ -100,7 +100,7 @@ def test_a_signal_that_comes_as_the_ranks_begin_is_passed_on(launcher, code):
     assert done.stdout.split() == [str(code)], done.stderr
 
 
-def test_a_job_told_to_stop_while_its_nodes_are_warmed_starts_no_ranks():
+def test_a_job_that_is_stopped_while_its_nodes_are_warmed_starts_no_ranks():
     done = shell(
         f"source {ROOT}/jobs/common.sh; kill -USR1 $$; attended echo begun; echo $code",
         HPCCHAIN_HOME=str(ROOT),

@@ -100,3 +100,17 @@ def test_slurms_programs_are_looked_for(place, script):
             (others / program.name).symlink_to(program)
     found, said = ended(place, script, PATH=f"{place / 'bin'}:{others}")
     assert found == 78 and said == ["no program srun: add the folder of Slurm's programs to PATH"]
+
+
+@pytest.mark.parametrize("name", ["run", "array"])
+def test_a_job_that_is_requeued_says_what_its_code_means(place, name):
+    """In one line of its log, and once; Slurm here does not take it back, so that it ends."""
+    program(
+        place / "bin" / "srun",
+        "mkdir -p $PWD/out/checkpoints $PWD/out/initial.seed=1/checkpoints; "
+        "touch $PWD/out/checkpoints/ckpt-1.h5 $PWD/out/initial.seed=1/checkpoints/ckpt-1.h5; "
+        "case $* in *warm_node*) exit 0;; esac; touch $PWD/out/{,initial.seed=1/}checkpoints/ckpt-2.h5; exit 75",
+    )
+    program(place / "bin" / "scontrol", "exit 1")
+    found, said = ended(place, ROOT / "jobs" / f"{name}.sh", words=WORDS if name == "array" else WORDS[:2])
+    assert found == 75 and len(said) == 1 and said[0].startswith("code 75 is no failure"), said

@@ -27,7 +27,7 @@ def displaced(whole):
     frames, molecules, beads = whole.shape[:3]
     bonds = np.column_stack([np.arange(beads - 1), np.arange(1, beads)])
     number = np.arange(molecules * beads).reshape(molecules, beads)
-    kind = Kind("A", number, np.ones(beads), np.ones(beads), bonds, split(molecules))
+    kind = Kind("A", number, np.ones(beads), bonds, split(molecules))
     position = whole.reshape(frames, -1, 3)
     read = {"position": position, "image": np.zeros(position.shape)}
     source = SimpleNamespace(
@@ -40,7 +40,7 @@ def displaced(whole):
 
 @pytest.mark.parametrize(("molecules", "frames", "memory"), [(8, 60, 0.0), (8, 150, 3.0), (12, 60, 1.0)])
 def test_errors_of_d_are_what_seeds_scatter(molecules, frames, memory):
-    """(D - 1) / error has the mean square 1, within what 200 seeds tell, and D is not biased."""
+    """(D - 1) / error has the mean square 1, within what 200 seeds resolve, and D is not biased."""
     found = [
         displaced(walks(seed, molecules, frames, memory)[:, :, None]).value("diffusion", "A") for seed in range(200)
     ]

@@ -78,7 +78,7 @@ def test_a_random_walk_diffuses(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("exponent", "error", "told"),
+    ("exponent", "error", "objection"),
     [
         (1.0, 0.05, ""),
         (1.02, 0.005, ""),
@@ -92,10 +92,10 @@ def test_a_random_walk_diffuses(tmp_path):
         (np.nan, np.nan, "does not grow"),
     ],
 )
-def test_only_diffusion_has_a_coefficient(exponent, error, told):
+def test_only_diffusion_has_a_coefficient(exponent, error, objection):
     lag = np.array([1.0, 2.0, 5.0])
     why = not_diffusive(np.array([1.0, *[exponent] * 3]), np.array([0.1, *[error] * 3]), lag)
-    assert told in why and bool(told) == bool(why)
+    assert objection in why and bool(objection) == bool(why)
     late = not_diffusive(np.array([1.0, 1.0, 1.0, 1.4]), np.array([0.1, 0.1, 0.2, 0.1]), lag)
     assert "t^1.40 from lag 2 to 5" in late
 

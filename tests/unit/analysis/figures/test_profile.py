@@ -171,7 +171,7 @@ def test_a_droplet_is_found_where_it_is(tmp_path):
     assert fixed.value[1:3].max() < 0.5 * inside
 
 
-def test_what_a_box_has_no_profile_of_is_told(tmp_path, uniform):
+def test_what_a_box_has_no_profile_of_is_reported(tmp_path, uniform):
     place = np.random.default_rng(8).uniform(1.0, 9.0, (4, 10, 3))
     opened = write_run(tmp_path / "open", [1] * 10, place, edge=EDGE, boundary=OPEN)
     walls = write_run(tmp_path / "walls", [1] * 10, place, edge=EDGE, boundary=WALL)

@@ -169,7 +169,7 @@ def test_start_files_whose_bonds_are_torn_or_that_nothing_holds(path, ranks):
     ],
 )
 def test_start_files_of_what_the_engine_of_events_does_not_know(path, settings, what):
-    """The new input names no molecules, so that nothing else would tell."""
+    """The new input names no molecules, so that nothing else would show it."""
     words = [word for one in settings for word in ("--set", one)]
     assert call_hpcchain(["build", path, "-o", "start.h5", *words], path.parent).returncode == 0
     box = RIGID[: RIGID.index("[[molecule]]")]
@@ -185,7 +185,7 @@ MISFITS = {
     "run.list_shell = 1e-9": "run.list_shell: 1e-09 is so thin",
     'contact.pair = [{types = ["A", "C"], restitution = 0.5}]': "contact.pair[0].types: 'C' is no type of beads",
     'potential = [{name = "wca", epsilon = 1.0, sigma = 0.5}]': "potential[0].sigma: it ends at 0.561",
-    'potential = [{name = "lennard-jones", epsilon = 1.0, sigma = 1.0, cutoff = 9.0}]': "shorter than twice the reach",
+    'potential = [{name = "lennard-jones", epsilon = 1.0, sigma = 1.0, cutoff = 9.0}]': "shorter than twice the range",
 }
 
 

@@ -279,7 +279,7 @@ def test_masses_differ_less_where_energy_from_outside_is_counted(tmp_path, secti
 
 
 @pytest.mark.parametrize(("cutoff", "shell"), [(5.0, "auto"), (1e5, "auto"), (2.5, 4.0)])
-def test_lists_that_find_no_room_are_refused_before_anything_starts(tmp_path, cutoff, shell):
+def test_lists_that_do_not_fit_are_refused_before_anything_starts(tmp_path, cutoff, shell):
     """By the same function as the engine's."""
     sections = lennard_jones(cutoff=cutoff)
     (tmp_path / "in.toml").write_text(to_toml(tables(**sections)))

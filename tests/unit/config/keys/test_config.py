@@ -242,7 +242,7 @@ def test_configs_differ_where_their_arrays_do(write):
     assert load_config(write(moved)) != config
 
 
-def test_a_start_file_is_found_beside_the_input(write, tmp_path):
+def test_a_start_file_is_found_next_to_the_input(write, tmp_path):
     text = '[box]\nsize = [9, 9, 9]\n[initial]\nmethod = "file"\nfile = "start.h5"\n[run]\nend_time = 1\n'
     config = load_config(write(text))
     assert config.molecules == () and config.initial.file == str(tmp_path / "start.h5")
@@ -345,7 +345,7 @@ def test_a_packing_fraction_stands_in_place_of_the_size(write):
 
 
 def test_of_size_and_packing_fraction_one_is_given(write):
-    with pytest.raises(ConfigError, match="box.packing_fraction: stands beside box.size; give one of the two"):
+    with pytest.raises(ConfigError, match="box.packing_fraction: stands together with box.size; give one of the two"):
         load_config(write(MELT.replace("[box]", "[box]\nsize = [9, 9, 9]")))
     with pytest.raises(ConfigError, match="box.size: is missing; .*box.packing_fraction in its place"):
         load_config(write(MELT.replace("packing_fraction = 0.25", "")))

@@ -10,7 +10,7 @@ from hpcchain.contact.laws import contact, table
 
 ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / "hpcchain" / "contact" / "laws"
-EVERY = table.LAWS + table.BESIDE
+EVERY = table.LAWS + table.SIMULTANEOUS
 NO_LAWS = ("__init__", "contact", "table")
 
 
@@ -46,7 +46,7 @@ def test_laws_of_one_contact_have_codes_of_their_names():
     assert contact.SMOOTH == 0
 
 
-def test_laws_are_asked_in_the_order_of_the_table():
+def test_laws_are_tried_in_the_order_of_the_table():
     assert returned("table", "law_of") == [law.name.upper() for law in table.LAWS]
 
 
@@ -66,7 +66,7 @@ def test_laws_that_push_across_the_normal_need_the_whole_response():
     codes = {law.name.upper() for law in table.LAWS}
     assert names & codes == {law.name.upper() for law in table.LAWS if law.needs == table.FULL}
     assert {law.needs for law in table.LAWS} <= {table.NORMAL, table.FULL}
-    assert {law.needs for law in table.BESIDE} == {table.KICKS}
+    assert {law.needs for law in table.SIMULTANEOUS} == {table.KICKS}
 
 
 @pytest.mark.parametrize("law", EVERY, ids=lambda law: law.name)

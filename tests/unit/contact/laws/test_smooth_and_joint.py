@@ -157,7 +157,7 @@ def test_a_graze_gives_back_what_was_lost_and_leaves_nothing_approaching(restitu
         np.testing.assert_allclose(totals(bench)[1], momentum, atol=1e-12)
 
 
-def test_who_is_first_does_not_matter():
+def test_which_is_first_does_not_matter():
     one, two = random_chain(9, 6), random_chain(5, 7)
     n = unit(two[2][1] - one[2][8])
     forward, back = Bench(one, two), Bench(one, two)

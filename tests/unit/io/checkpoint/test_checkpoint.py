@@ -299,7 +299,7 @@ def test_names_sort_by_time_and_differ():
     assert len(set(names)) == len(names)
 
 
-def test_the_newest_good_checkpoint_is_found_and_the_refused_are_told(tmp_path, system):
+def test_the_newest_good_checkpoint_is_found_and_the_refused_are_named(tmp_path, system):
     for time in (2.0, 10.0, 3.0):
         write(tmp_path / checkpoint_name(time), system, time=time)
     (tmp_path / "notes.txt").write_text("x")
@@ -339,7 +339,7 @@ def test_prune_keeps_the_latest_and_removes_leftovers(tmp_path, system):
     assert [path.name for _, path in list_checkpoints(tmp_path)] == [checkpoint_name(10.0)]
 
 
-def test_provenance_tells_nothing_of_the_user(tmp_path, system):
+def test_provenance_says_nothing_of_the_user(tmp_path, system):
     write(tmp_path / "c.h5", system)
     found = read_checkpoint(tmp_path / "c.h5").provenance
     assert set(found) == {
@@ -370,18 +370,18 @@ def test_provenance_tells_nothing_of_the_user(tmp_path, system):
                 "Disable slist on flush dest failure failed (file write failed: time = Sat Nov 21 23:18:41 2026\n, "
                 "file descriptor = 20, errno = 28, error message = 'No space left on device', buf = 0x555c6d12f988)"
             ),
-            "No space left on device; make room there",
+            "No space left on device; make space there",
         ),
-        (OSError(28, "No space left on device"), r"\[Errno 28\] No space left on device; make room there"),
-        (OSError(122, "Disk quota exceeded"), "make room in your quota"),
+        (OSError(28, "No space left on device"), r"\[Errno 28\] No space left on device; make space there"),
+        (OSError(122, "Disk quota exceeded"), "make space in your quota"),
         (OSError("Unable to open file (errno = 13, error message = 'Permission denied')"), "^Permission denied$"),
         (ValueError("two\n  lines"), "^two lines$"),
     ],
 )
-def test_failures_are_told_in_the_systems_words_and_what_to_do(reason, said):
+def test_failures_are_reported_in_the_systems_words_and_what_to_do(reason, said):
     """Not in the library's, which are long, and cut off before the cause."""
     found = plain(reason)
-    assert re.search(said, found) and "buf" not in found and ("resume" in found) == ("make room" in found)
+    assert re.search(said, found) and "buf" not in found and ("resume" in found) == ("make space" in found)
 
 
 @pytest.mark.parametrize("read", [read_checkpoint, read_outline])

@@ -66,7 +66,7 @@ def test_a_rank_without_beads_has_the_tables_of_the_others(name, begun):
 
 @pytest.mark.parametrize("name", INPUTS)
 def test_a_start_comes_back(tmp_path, name):
-    """What nobody has looked at yet, who is within a step of whom, stays unknown."""
+    """What has not been looked at yet, which bead is within a step of which, stays unknown."""
     system = system_of(INPUTS[name])
     write_checkpoint(tmp_path / "start.h5", None, system, 0.0, {}, "")
     found = read_checkpoint(tmp_path / "start.h5").system.state.extra

@@ -1,4 +1,4 @@
-"""A seal tells of every byte that is not as it was."""
+"""A seal shows every byte that is not as it was."""
 
 import hashlib
 
@@ -77,7 +77,7 @@ def test_other_formats_are_refused_with_what_to_do(tmp_path, kind, number, monke
 
 
 def test_the_same_contents_make_the_same_bytes(tmp_path):
-    """No time of day is kept: job scripts tell by a file's bytes whether a run has come forward."""
+    """No time of day is kept: job scripts see by a file's bytes whether a run has come forward."""
     for name in ("a.h5", "b.h5"):
         with files.writing(tmp_path / name, "growth", None) as file:
             assert not file.id.get_create_plist().get_obj_track_times()

@@ -191,7 +191,7 @@ def test_a_part_that_was_never_closed_is_a_leftover(tmp_path, system):
     assert [p.name for p in (tmp_path / "parts").iterdir()] == ["part-000000.h5"]
 
 
-def test_a_part_tells_what_it_covers(tmp_path, system):
+def test_a_part_says_what_it_covers(tmp_path, system):
     counters = write_parts(tmp_path, system, 0, 2)
     head = read_head(list_parts(tmp_path / "parts")[1][1])
     totals = [{name: count[name] for name in NONE} for count in counters]

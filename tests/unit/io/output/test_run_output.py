@@ -77,9 +77,9 @@ def test_export_and_info_read_a_run_that_goes_on(tmp_path, capsys):
         assert main(["export", str(folder), "--to", "extxyz", "-o", str(tmp_path / f"{joined}.xyz")]) == 0
         texts.append((tmp_path / f"{joined}.xyz").read_text())
         assert main(["info", str(folder)]) == 0
-        told = capsys.readouterr().out
-        assert "9, time 0.0 to 8.0" in told and "ckpt-" in told
-        assert ("not yet joined" in told) == (joined < PARTS)
+        printed = capsys.readouterr().out
+        assert "9, time 0.0 to 8.0" in printed and "ckpt-" in printed
+        assert ("not yet joined" in printed) == (joined < PARTS)
     assert texts[0] == texts[1] == texts[2]
     assert main(["info", str(tmp_path / "nothing")]) == 65
 

@@ -117,7 +117,8 @@ def test_a_checkpoint_is_drawn_and_only_a_picture_is_drawn_over(tmp_path):
     [
         (["--to", "png", "--frame", "1"], "there are 1 frames"),
         (["--to", "png", "--width", "9"], "between 16 and 8000"),
-        (["--to", "gsd", "--frame", "0"], "goes with --to png"),
+        (["--to", "gsd", "--frame", "0"], "gsd has all: it goes with --to lammps, pdb or png"),
+        (["--to", "pdb", "--width", "90"], "goes with --to png"),
     ],
 )
 def test_messages(tmp_path, capsys, more, words):

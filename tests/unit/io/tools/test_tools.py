@@ -150,7 +150,7 @@ def test_a_missing_event_is_found(tmp_path, system):
     )
 
 
-def test_info_tells_what_is_in_every_kind_of_file(tmp_path, system):
+def test_info_says_what_is_in_every_kind_of_file(tmp_path, system):
     folder = run(tmp_path / "a", system)
     path = checkpoint(tmp_path / "c.h5", system, {"events": 12}, time=0.1 + 0.2)
     expected = {
@@ -225,12 +225,12 @@ def test_species_are_elements():
     assert elements_for([f"T{n}" for n in range(90)])[-4:] == ["X"] * 4
 
 
-def test_info_tells_the_packing_fraction_of_a_bounded_box(tmp_path, system):
+def test_info_gives_the_packing_fraction_of_a_bounded_box(tmp_path, system):
     bounded = replace(system, box=replace(system.box, boundary=np.array([PERIODIC, WALL, WALL], dtype=np.int8)))
     fraction = np.pi / 6.0 * np.sum(system.topology.diameter**3) / np.prod(system.box.size)
-    told = f"packing:       fraction {fraction:.6g}"
-    assert told in info(checkpoint(tmp_path / "c.h5", bounded))
-    assert told in info(run(tmp_path / "a", bounded) / "trajectory.h5")
+    share = f"packing:       fraction {fraction:.6g}"
+    assert share in info(checkpoint(tmp_path / "c.h5", bounded))
+    assert share in info(run(tmp_path / "a", bounded) / "trajectory.h5")
     assert "packing:" not in info(checkpoint(tmp_path / "open.h5", system))
 
 
@@ -292,15 +292,15 @@ def test_gsd_without_its_package_says_what_to_install(tmp_path, system, monkeypa
         return real(name, *arguments)
 
     monkeypatch.setattr(importlib, "import_module", without)
-    with pytest.raises(UsageError, match="pip install gsd"):
+    with pytest.raises(UsageError, match=r"the package gsd: pip install 'hpcchain\[formats\]'"):
         export(path, "gsd", tmp_path / "out.gsd")
     assert [p.name for p in tmp_path.iterdir()] == ["c.h5"]
 
 
 def test_unknown_formats_and_files_that_cannot_be_exported(tmp_path, system):
     folder = run(tmp_path / "a", system)
-    with pytest.raises(UsageError, match="extxyz, gsd, png"):
-        export(folder / "trajectory.h5", "pdb", tmp_path / "out")
+    with pytest.raises(UsageError, match="extxyz, gsd, lammps, pdb, png"):
+        export(folder / "trajectory.h5", "xtc", tmp_path / "out")
     with pytest.raises(DataError, match="only a trajectory"):
         export(folder / "events.h5", "gsd", tmp_path / "out")
 
@@ -340,7 +340,7 @@ def test_info_has_no_empty_facts_and_none_of_the_bookkeeping(tmp_path, system):
     assert "total contacts: 7" in said and all(line.partition(":")[2].strip() for line in said)
 
 
-def test_runs_of_other_lengths_are_told_of_common(tmp_path, system):
+def test_runs_of_other_lengths_are_compared_where_they_are_common(tmp_path, system):
     short, long = run(tmp_path / "a", system, (0, 1)), run(tmp_path / "b", system)
     said = compare(short / "trajectory.h5", long / "trajectory.h5")
     assert "(2,) and float64 (4,); --common" in said, said

@@ -43,7 +43,7 @@ def test_cells_are_no_more_than_twice_the_beads():
     assert np.prod(shape) <= 6 and np.all(cell < shape)
 
 
-def test_places_that_are_no_numbers_are_near_nobody():
+def test_places_that_are_no_numbers_are_near_none():
     box = Box(np.full(3, 5.0), np.zeros(3), np.array([PERIODIC, WALL, OPEN]))
     position = np.array([[1.0, 1.0, 1.0], [np.nan, 1.0, 1.0], [1.2, 1.0, 1.0], [1.0, np.nan, np.inf]])
     assert yielded(overlap.close_pairs(box, position, np.ones(4), 1.0)) == {(0, 2)}

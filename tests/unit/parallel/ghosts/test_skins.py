@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.layout.arrays import IN_UNTIL, MOL_BEADS, MOL_FIRST
-from hpcchain.parallel.ghosts.reach import mark_cells
+from hpcchain.parallel.ghosts.ghost_cells import mark_cells
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.setup.drift import place_in_frame
@@ -52,13 +52,13 @@ def watched(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_nobody_is_farther_from_home_than_is_known(seed):
+def test_none_is_farther_from_home_than_is_known(seed):
     """While molecules meet, turn and get new reference positions."""
     rows, skin_refreshes = watched(seed)
     away, skin, violation, looked = rows.T
     assert np.all(away <= skin + violation + 1e-9)
     assert np.all(away <= skin + 1e-9), "a window was ended in which somebody got out"
-    assert skin_refreshes > 2 and np.max(away / skin) > 0.25, "nobody gets far"
+    assert skin_refreshes > 2 and np.max(away / skin) > 0.25, "none gets far"
     assert 0 < np.count_nonzero(looked) < len(looked), "all are looked at, or none"
 
 
@@ -92,8 +92,8 @@ def needed(chosen, exchange):
     """Return the molecules of others that could touch owned ones while all stay in their skins, from all pairs."""
     ghosted, size = chosen.ghosted, chosen.system.box.size
     own = ghosted.owned_beads
-    reach = chosen.balls.radius + np.repeat(chosen.balls.skin, chosen.balls.size)
-    mine = ghosted.ids[own], chosen.balls.position[own], reach[own]
+    half_width = chosen.balls.radius + np.repeat(chosen.balls.skin, chosen.balls.size)
+    mine = ghosted.ids[own], chosen.balls.position[own], half_width[own]
     found = set()
     for rank, (ids, position, far) in enumerate(exchange.allgather(mine)):
         if rank != exchange.rank:
@@ -114,7 +114,7 @@ def unmarked(chosen):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_all_that_may_touch_are_ghosts(seed):
-    """At the start and after every window; all cells that skins reach are marked, and known to the neighbours."""
+    """At the start and after every window; all cells that skins half_width are marked, and known to the neighbours."""
 
     def body(exchange):
         engine = WindowedEngine(in_a_long_box(seed), exchange, window=WINDOW)

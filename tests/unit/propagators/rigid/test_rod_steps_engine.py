@@ -202,7 +202,7 @@ def test_searches_agree(tmp_path):
     np.testing.assert_allclose(events[1]["impulse"], events[0]["impulse"], atol=1e-7)
 
 
-def test_a_kind_of_rods_may_fly_exactly_beside_others_in_steps(tmp_path):
+def test_a_kind_of_rods_may_fly_exactly_among_others_in_steps(tmp_path):
     """The same bits as in a box of its own way, until something is met."""
     rods = random_rod(4, 1), random_rod(5, 2)
     molecules = [

@@ -1,4 +1,4 @@
-"""Iterations that solving for steps took: counted by the engine as solvers made them, told by run log and perf."""
+"""Iterations that solving for steps took: counted by the engine as solvers made them, in run log and perf."""
 
 import json
 
@@ -35,8 +35,8 @@ def test_counts_are_those_of_the_solver(solver, tmp_path):
     block = Block(system.bonds, system.position, system.velocity, system.mass)
     taken = []
     for _ in range(int(END / STEP)):
-        _, v, x, _, room = step(block, STEP, solver)
-        taken.append(int(room[ITERATIONS]))
+        _, v, x, _, work = step(block, STEP, solver)
+        taken.append(int(work[ITERATIONS]))
         v = still(block, x, v)
         block.put(0, x)
         block.put(1, v)
@@ -90,7 +90,7 @@ def test_ranks_count_what_they_solve(tmp_path):
     assert abs(max(each["most_iterations"] for each in many) - one["most_iterations"]) <= 1
 
 
-def test_log_and_perf_tell_them(tmp_path, capsys):
+def test_log_and_perf_have_them(tmp_path, capsys):
     law = {"propagator": {"name": "variational", "step": 0.1}}
     done = run(tables.thermal_chain().input(4.0, report_every=2.0) | law, tmp_path)
     reports = [json.loads(line) for line in (done.directory / "run.jsonl").read_text().splitlines()]
@@ -98,10 +98,12 @@ def test_log_and_perf_tell_them(tmp_path, capsys):
     assert counts == sorted(counts) and counts[-1] >= 40
     assert 1.0 < reports[-1]["iterations_per_step"] <= reports[-1]["most_iterations"] < 8
     assert main(["perf", str(done.directory)]) == 0
-    told = dict(line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line.startswith("steps "))
-    assert told["steps solved"] == str(counts[-1]) and told["steps halved"] == "0"
+    printed = dict(
+        line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line.startswith("steps ")
+    )
+    assert printed["steps solved"] == str(counts[-1]) and printed["steps halved"] == "0"
 
 
-def test_a_checkpoint_of_an_earlier_version_tells_nothing():
+def test_a_checkpoint_of_an_earlier_version_has_none():
     assert solving({"contacts": 4}) == {}
     assert solving(dict.fromkeys((*SOLVED, *MOST), 0))["iterations_per_step"] is None

@@ -1,4 +1,4 @@
-"""Runs tell of an energy that is off, and end where nothing but a fault can have changed it."""
+"""Runs report an energy that is off, and end where nothing but a fault can have changed it."""
 
 import json
 import math
@@ -155,7 +155,7 @@ def test_what_may_lose_energy_and_what_has_none_is_let_be(tmp_path):
     assert coarse.heed(9.0, energy * (1.0 + 5e-5), energy, 0) is None
 
 
-STEPPED = {  # ten times the bands: what is told, and what the papers' measurements at that step are
+STEPPED = {  # ten times the bands: what is reported, and what the papers' measurements at that step are
     "name = 'rattle'\nstep = 0.05": (0.25, 1.8e-2),
     "name = 'variational'\nstep = 0.025": (0.25, 2.2e-2),
     "name = 'variational'\ncollision = 'exact'\nstep = 0.025": (0.0625, 2.5e-3),
@@ -167,7 +167,7 @@ STEPPED = {  # ten times the bands: what is told, and what the papers' measureme
 
 
 @pytest.mark.parametrize("propagator", STEPPED)
-def test_steps_are_told_at_ten_times_their_band(tmp_path, propagator):
+def test_steps_are_reported_at_ten_times_their_band(tmp_path, propagator):
     one, energy = watch(tmp_path, CHAINS + f"[propagator]\n{propagator}\n")
     limit, measured = STEPPED[propagator]
     assert one.heed(1.0, energy * (1.0 + measured), energy, 1000) is None

@@ -43,7 +43,7 @@ def available(root, environment=None, limits=unlimited):
     return machine.available(root, environment or {}, limits)
 
 
-def test_nothing_is_known_of_a_machine_that_tells_nothing(tmp_path):
+def test_nothing_is_known_of_a_machine_that_says_nothing(tmp_path):
     found = available(tmp_path)
     assert found == Available(0, None, None, None) and found.left() == float("inf")
 
@@ -318,11 +318,9 @@ def test_one_rank_has_all_chains_that_move_in_stretches():
     [(100, "", True), (99, "", False), (100, "self_contact = false\n", False)],
     ids=["long", "short", "without self-contact"],
 )
-def test_who_has_the_beads_follows_from_what_is_divided(tmp_path, beads, more, alone):
+def test_which_rank_has_the_beads_follows_from_what_is_divided(tmp_path, beads, more, alone):
     path = tmp_path / "in.toml"
-    text = INPUT.format(size=20.0, beads=beads, count=1).replace(
-        "[run]", more + "[propagator]\nstretches = true\n[run]"
-    )
+    text = INPUT.format(size=20.0, beads=beads, count=1).replace("[run]", more + "[propagator]\nstretches = 100\n[run]")
     path.write_text(text)
     assert memory.extent_of(load_config(path)).alone is alone
     path.write_text(text.replace("[run]", '[run]\nsectors = "all"'))
@@ -332,7 +330,7 @@ def test_who_has_the_beads_follows_from_what_is_divided(tmp_path, beads, more, a
 
 def test_a_run_that_goes_on_is_taken_to_need_what_its_input_says(tmp_path):
     """What is no input of ours is refused later, by whoever reads the file."""
-    text = INPUT.format(size=20.0, beads=100, count=1) + "[propagator]\nstretches = true\n"
+    text = INPUT.format(size=20.0, beads=100, count=1) + "[propagator]\nstretches = 100\n"
     (tmp_path / "in.toml").write_text(text)
     assert build(tmp_path / "in.toml", tmp_path / "c.h5") == 0
     extent = memory.resumed_extent(tmp_path / "c.h5")
@@ -420,7 +418,7 @@ def test_check_does_not_turn_more_spheres_than_fit(huge, run_hpcchain):
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_a_job_that_is_too_small_is_told_by_one_rank(run_hpcchain, tmp_path, ranks):
+def test_a_job_that_is_too_small_is_reported_by_one_rank(run_hpcchain, tmp_path, ranks):
     (tmp_path / "in.toml").write_text(INPUT.format(size=100.0, beads=8, count=10_000))
     done = run_hpcchain(["run", "in.toml"], ranks=ranks, SLURM_MEM_PER_NODE="300")
     assert done.returncode == 78, done.stderr

@@ -1,4 +1,4 @@
-"""The watchdog: it tells who waits for whom once in a silence, and nothing of a run that moves."""
+"""The watchdog: it says which rank waits for which once in a silence, and nothing of a run that moves."""
 
 import logging
 import threading
@@ -23,12 +23,12 @@ def test_ranks_as_text(ranks, text):
     assert ranks_as_text(ranks) == text
 
 
-def test_who_is_waited_for():
+def test_which_rank_is_waited_for():
     activity = Activity()
-    assert (activity.whom, activity.signs) == (None, 0)
+    assert (activity.awaited, activity.signs) == (None, 0)
     with activity.waiting(4):
-        assert (activity.whom, activity.signs) == (4, 1)
-    assert (activity.whom, activity.signs) == (None, 2)
+        assert (activity.awaited, activity.signs) == (4, 1)
+    assert (activity.awaited, activity.signs) == (None, 2)
 
 
 def test_a_run_that_moves_is_left_alone(tmp_path, caplog):
@@ -40,7 +40,7 @@ def test_a_run_that_moves_is_left_alone(tmp_path, caplog):
     assert caplog.messages == [] and list(tmp_path.iterdir()) == []
 
 
-def test_silence_is_told_once_and_that_it_is_over(tmp_path, caplog):
+def test_silence_is_reported_once_and_that_it_is_over(tmp_path, caplog):
     """Rank 0 waits for rank 2, which waits for all; rank 1 is in this test; rank 3 says nothing."""
     caplog.set_level(logging.WARNING, "hpcchain.run")
     ranks = [Activity() for _ in range(3)]
@@ -53,7 +53,7 @@ def test_silence_is_told_once_and_that_it_is_over(tmp_path, caplog):
     first, second = caplog.messages
     assert "rank 0 waits for rank 2" in first.replace("wait ", "waits ")
     assert "rank 2 wait for all ranks" in first and "rank 3 say nothing" in first
-    assert "rank 1 wait for nobody (in test_silence_is_told_once" in first and first.startswith("no step for 0 s")
+    assert "rank 1 wait for none (in test_silence_is_reported_once" in first and first.startswith("no step for 0 s")
     assert second.startswith("goes on after")
     assert "test_watchdog.py" in (tmp_path / "stuck" / "rank-00001.txt").read_text()
     assert not any(thread.name == "watchdog" for thread in threading.enumerate())

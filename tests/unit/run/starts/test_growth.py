@@ -93,8 +93,8 @@ def test_rods_that_jam_in_all_directions_begin_parallel(tmp_path, caplog):
     path.write_text(RODS, encoding="utf-8")
     caplog.set_level(logging.INFO, "hpcchain.run")
     system = grown_system(load_config(path))
-    (told,) = [record.getMessage() for record in caplog.records if "rods parallel" in record.getMessage()]
-    assert "the beads jam at 0.9" in told
+    (message,) = [record.getMessage() for record in caplog.records if "rods parallel" in record.getMessage()]
+    assert "the beads jam at 0.9" in message
     assert bead_overlap(system.box, system.topology, system.state.position, 1e-12) is None
     ends = system.state.position.reshape(50, 8, 3)[:, 7] - system.state.position.reshape(50, 8, 3)[:, 0]
     np.testing.assert_allclose(np.linalg.norm(ends, axis=1), 7.0, rtol=1e-12)
@@ -183,7 +183,7 @@ def test_growth_is_kept_now_and_then(melt, tmp_path):
     assert read_growth(path)[0].numbers["slice"] == read_growth(path)[0].numbers["slices"]
 
 
-def test_a_file_of_growth_beside_a_start_is_removed(melt, tmp_path):
+def test_a_file_of_growth_next_to_a_start_is_removed(melt, tmp_path):
     stopped = load_config(melt)
     path = tmp_path / "start.h5.growth.h5"
     with pytest.raises(Stopped):

@@ -5,6 +5,8 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.model.molecules.long_chains import LONG
+from hpcchain.model.starts import start
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.starts.velocities import kinetic_energy
 from hpcchain.run.starts.own_input import require_own_input
@@ -33,7 +35,7 @@ end_time = 1.0
         ("[contact]\nrestitution = 0.5", 0.99, True),
         ("[contact]\ntangential_restitution = 0.5", 1.01, False),
         ('[propagator]\nname = "rattle"\nstep = 0.1', 1.01, False),
-        ("[propagator]\nstretches = true", 1.01, False),
+        ("[propagator]\nstretches = 24", 1.01, True),
     ],
 )
 def test_smooth_runs_have_the_energy_that_they_began_with(tmp_path, more, begin, refused):
@@ -47,3 +49,49 @@ def test_smooth_runs_have_the_energy_that_they_began_with(tmp_path, more, begin,
             require_own_input(found, tmp_path / "c.h5")
     else:
         require_own_input(found, tmp_path / "c.h5")
+
+
+def straight(beads, more=""):
+    """Return the input of a straight chain that moves along its line as a whole."""
+    places = [[1.0, 4.0 + 1.0 * k, 4.0] for k in range(beads)]
+    return (
+        INPUT.replace('"monomer"\ncount = 2', f'"chain"\nbeads = {beads}\ncount = 1')
+        .replace("size = [9.0, 9.0, 9.0]", 'size = [9.0, 300.0, 9.0]\nboundary = ["periodic", "wall", "periodic"]')
+        .replace("[[1.0, 1.0, 1.0], [4.0, 4.0, 4.0]]", f"{places}\nvelocities = {[[1.0, 0.0, 0.0]] * beads}")
+        + more
+    )
+
+
+def stored(folder, text, energy=1.0, change=None):
+    """Return the checkpoint of an input's start, with so many times its energy on record, and its path."""
+    (folder / "in.toml").write_text(text, encoding="utf-8")
+    system = build_system(load_config(folder / "in.toml"))
+    energy *= kinetic_energy(system.topology, system.state.velocity)
+    write_checkpoint(folder / "c.h5", None, system, 0.0, {"energy": energy}, change or text)
+    return read_checkpoint(folder / "c.h5"), folder / "c.h5"
+
+
+def test_parts_of_chains_are_not_all_at_one_time(tmp_path):
+    """So their energies do not add up to what a run began with."""
+    for more, refused in (("[propagator]\nstretches = 24", False), ("", True)):
+        found = stored(tmp_path, straight(24, more), 1.01)
+        if refused:
+            with pytest.raises(DataError, match="counters: energy: it was"):
+                require_own_input(*found)
+        else:
+            require_own_input(*found)
+
+
+def test_what_the_program_chose_stays(tmp_path, monkeypatch):
+    """A later version may divide chains of other lengths: a run goes on with what it began with."""
+    found = stored(tmp_path, straight(LONG))
+    for chosen in (LONG + 1, LONG - 1, LONG):
+        monkeypatch.setattr(start, "LONG", chosen)
+        require_own_input(*found)
+        assert found[0].system.physics.options.stretches == LONG
+    whole = stored(tmp_path, straight(LONG, "[propagator]\nstretches = 0"), change=straight(LONG))
+    require_own_input(*whole)
+    for asked in ("0", "64"):
+        wrong = stored(tmp_path, straight(LONG), change=straight(LONG, f"[propagator]\nstretches = {asked}"))
+        with pytest.raises(DataError, match="physics: options is"):
+            require_own_input(*wrong)

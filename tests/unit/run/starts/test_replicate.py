@@ -82,7 +82,7 @@ def test_what_it_prints_is_the_input_of_the_large_box(capsys, folder):
     assert "84 (18 chain, 6 ring, 54 single, 6 rod)" in facts and "14.6 x 8.1" in facts
 
 
-def test_names_and_molecules_may_be_left_out_beside_a_start_file(capsys, folder):
+def test_names_and_molecules_may_be_left_out_with_a_start_file(capsys, folder):
     build(capsys, folder)
     (folder / "start.h5").rename(folder / "one.h5")
     tables = mixed(initial={"method": "file", "file": "one.h5", "temperature": 1.7, "seed": 5}) | {"molecule": []}

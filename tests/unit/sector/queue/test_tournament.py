@@ -107,7 +107,7 @@ def test_no_end_in_sight():
     assert queue.winner[L.TOP, L.ROOT] == 3
 
 
-def test_what_is_next_follows_from_who_holds_it():
+def test_what_is_next_follows_from_what_holds_it():
     """A bead's event; the segment's end; none where a ghost waits for its owner."""
     queue = Reference(4, 5, ties=True)
     s = queue.s

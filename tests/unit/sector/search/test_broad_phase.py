@@ -26,7 +26,7 @@ SAMPLES = 15
 
 @pytest.mark.parametrize("boundary", [(PERIODIC,) * 3, (WALL, PERIODIC, PERIODIC)])
 @pytest.mark.parametrize("growth", [(1.0, 0.0), (0.7, 0.05)])
-def test_who_is_left_out_cannot_be_met(boundary, growth):
+def test_what_is_left_out_cannot_be_met(boundary, growth):
     system = gas(MIXTURE * 3, 1, 4.3, boundary=boundary)
     engine = Engine(system, growth=growth, shell=1.5)
     s, size = engine.sector, system.box.size * (system.box.boundary == PERIODIC)
@@ -68,7 +68,7 @@ def test_chains_by_eights_are_as_beads_one_by_one(diameters):
     s = engine.sector
     assert len(s.radius) == (1 if diameters[0] == diameters[1] else len(s.starts))
     written = s.swept.copy()
-    assert (written[:, L.REACH] > 0).all()
+    assert (written[:, L.SWEPT_RADIUS] > 0).all()
     for m in range(len(s.mol)):
         s.swept[s.mol[m, L.MOL_FIRST] :][: s.mol[m, L.MOL_BEADS]] = 0
         sweep(s, m)

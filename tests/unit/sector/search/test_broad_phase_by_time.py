@@ -1,4 +1,4 @@
-"""The search up to a horizon: who is left out meets no distance within it, and the earliest event is that of all."""
+"""The search up to a horizon: what is left out meets no distance within it, and the earliest event is that of all."""
 
 import numpy as np
 import pytest
@@ -38,9 +38,9 @@ def event(s, i):
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_who_is_left_out_is_not_met_and_nothing_is_missed(number):
+def test_what_is_left_out_is_not_met_and_nothing_is_missed(number):
     engine = Engine(system_of(number), shell=0.4)
-    met = left_out = told = 0
+    met = left_out = near_ones = 0
     for time in (0.5, 1.0, 2.0):
         engine.advance(time)
         s = engine.sector
@@ -54,13 +54,13 @@ def test_who_is_left_out_is_not_met_and_nothing_is_missed(number):
                     late, lag = step_time(s, i, j, j, -1, s.timing[s.segment[i, L.MOLECULE], L.LENGTH], -1)
                     meets = late - min(lag, 0.0) <= horizon
                     assert j in near or not meets
-                    met, left_out, told = met + meets, left_out + (j not in near), told + (j in near)
+                    met, left_out, near_ones = met + meets, left_out + (j not in near), near_ones + (j in near)
             with events_kept(s):
                 search_bead(s, i, s.stepper, s.extended)
                 found = event(s, i)
                 meet_candidates(s, i, 0, all_listed(s, i, 0), s.stepper, s.extended)
                 assert event(s, i) == found
-    assert met > 15 and told < 2 * left_out and left_out > 500, (met, told, left_out)
+    assert met > 15 and near_ones < 2 * left_out and left_out > 500, (met, near_ones, left_out)
 
 
 def test_between_walls_and_of_one_step_nothing_is_missed():

@@ -1,4 +1,4 @@
-"""Four neighbours at a time against one at a time in NumPy: who is near, who may be met, over the box's edges too."""
+"""Four neighbours at a time against one at a time in NumPy: which are near, which may be met, over edges too."""
 
 import numpy as np
 import pytest
@@ -93,7 +93,7 @@ def test_a_row_just_as_far_is_not_near():
 
 @pytest.mark.parametrize("count", [1, 2, 4, 6])
 def test_met_rows(count):
-    """All that are within reach are told, and none that is farther by more than single precision rounds."""
+    """All that are near enough are found, and none that is farther by more than single precision rounds."""
     rows, bead = some_rows(3)
     rows[::7, 3] = UNBOUNDED
     far = np.float64(bead[3] + np.int64(rows[:, 3])) + BACK
@@ -104,26 +104,26 @@ def test_met_rows(count):
     rng, kinds = np.random.default_rng(4), set()
     for _ in range(600):
         four = rng.integers(0, len(rows), 4)
-        told = met(rows, four, count, bead, scale, BACK)
-        assert told & ~0x1111 == 0 and told < 1 << 4 * count
+        bits = met(rows, four, count, bead, scale, BACK)
+        assert bits & ~0x1111 == 0 and bits < 1 << 4 * count
         for k in range(min(count, 4)):
-            assert told >> 4 * k & 1 == reached[four[k]] or not beyond[four[k]]
-            assert told >> 4 * k & 1 or not reached[four[k]]
-        kinds.add(told)
+            assert bits >> 4 * k & 1 == reached[four[k]] or not beyond[four[k]]
+            assert bits >> 4 * k & 1 or not reached[four[k]]
+        kinds.add(bits)
     assert len(kinds) == 2 ** min(count, 4)
 
 
-def test_a_row_just_within_reach_is_met():
-    """Rows exactly as far as both reach, in all directions and at all distances: none is missed."""
+def test_a_row_just_near_enough_is_met():
+    """Rows exactly as far as both radii, in all directions and at all distances: none is missed."""
     rng = np.random.default_rng(5)
     way = rng.normal(size=(4000, 3))
     way = (way / np.sqrt(np.sum(way**2, axis=1))[:, None] * 2.0 ** rng.uniform(6, 30, 4000)[:, None]).astype(np.int64)
     scale = np.array([0.125, 0.25, 0.5])
-    reach = np.sqrt(np.sum((way * scale) ** 2, axis=1))
-    rows = np.column_stack([way, np.ceil(reach)]).astype(np.int32)
+    swept_radius = np.sqrt(np.sum((way * scale) ** 2, axis=1))
+    rows = np.column_stack([way, np.ceil(swept_radius)]).astype(np.int32)
     for k in range(0, 4000, 4):
         assert met(rows, np.arange(k, k + 4), 4, np.zeros(4, dtype=np.int64), scale, 0.0) == 0x1111
-    rows[:, 3] = np.floor(reach * (1.0 - 1e-5)) - 1
+    rows[:, 3] = np.floor(swept_radius * (1.0 - 1e-5)) - 1
     for k in range(0, 4000, 4):
         assert met(rows, np.arange(k, k + 4), 4, np.zeros(4, dtype=np.int64), scale, 0.0) == 0
 
@@ -155,9 +155,9 @@ def test_straight_rows(together):
     neighbour, kinds = rng.integers(0, 300, 600).astype(np.int32), set()
     for first in range(500):
         i, count = int(rng.integers(300)), int(rng.integers(1, 14))
-        told = straight(flight, i, neighbour, first, count, par, 1e-3, 1.0, together)
+        bits = straight(flight, i, neighbour, first, count, par, 1e-3, 1.0, together)
         one, others = flight[i].astype(float), flight[neighbour[first : first + min(count, 8)]].astype(float)
         met = [may_meet(one, other, size, 1e-3, 1.0, together) for other in others]
-        assert told == sum(1 << k for k in range(len(met)) if met[k])
-        kinds.add(told)
+        assert bits == sum(1 << k for k in range(len(met)) if met[k])
+        kinds.add(bits)
     assert len(kinds) > 50

@@ -154,7 +154,7 @@ def two_beads(growth=(1.0, 0.0)):
 
 
 @pytest.mark.parametrize("growth", [(1.0, 0.0), (0.9, 0.013)])
-def test_who_asks_does_not_matter(growth):
+def test_which_bead_searches_does_not_matter(growth):
     """Both beads of a pair find the same contact to the last bit, whichever segment began first."""
     s = two_beads(growth)
     rng = np.random.default_rng(0)
@@ -221,8 +221,8 @@ def test_equal_times_are_settled_by_ids(middle, flip):
 
 
 @pytest.mark.parametrize("propagator", ["taylor", "collocation", "rattle"])
-def test_who_is_joined_is_what_the_bonds_say(propagator):
-    """Linear chains, told by their numbers, as others, told by the table of bonds; rods' beads never meet."""
+def test_which_are_joined_is_what_the_bonds_say(propagator):
+    """Linear chains, known by their numbers, as others, known by the table of bonds; rods' beads never meet."""
     ring = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
     star = np.array([[0, 2], [1, 2], [2, 3]])
     crossed = np.array([[0, 2], [1, 2], [1, 3]])  # a line whose beads are not numbered along it

@@ -9,7 +9,7 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 from hpcchain.sector.search.cells import CELL_FULL, FULL, near_beads
-from hpcchain.sector.search.neighbour_lists import clean_lists, reach_of
+from hpcchain.sector.search.neighbour_lists import clean_lists, list_radius
 from hpcchain.sector.setup.allocate import cell_arrays, folded, window_arrays
 from tests.support.kernel_tools import (
     cell_counts,
@@ -137,7 +137,7 @@ def test_on_the_edges_of_cells():
     assert_complete(s, system, points)
 
 
-def test_no_room_is_reported():
+def test_a_full_list_is_reported():
     """A list one entry too short is FULL, by building and by renewing, and the build says what was needed."""
     s, system = gas(40, np.array([3.0, 3.0, 3.0]), (PERIODIC,) * 3, 6)
     assert enlist(s) == 0
@@ -238,7 +238,7 @@ def test_lists_renewed_in_part_are_whole(stride, seed):
 @kernel
 def all_near(s, i):
     """Write to `found` all beads whose list origins are near bead i's, of all cells about it; return how many."""
-    return near_beads(s, reach_of(s, i), i)
+    return near_beads(s, list_radius(s, i), i)
 
 
 @pytest.mark.parametrize("boundary", [(PERIODIC,) * 3, (WALL,) * 3, (OPEN, PERIODIC, WALL)])

@@ -54,9 +54,9 @@ def test_two_passes_find_what_single_searches_find(shell):
     assert met > 10 and renewed > 50, (met, renewed)
 
 
-@pytest.mark.parametrize("room", [None, 4])
-def test_two_molecules_together_find_what_single_searches_find(room):
-    """Also where `found` has room for one bead's list alone."""
+@pytest.mark.parametrize("spare", [None, 4])
+def test_two_molecules_together_find_what_single_searches_find(spare):
+    """Also where `found` can take one bead's list alone."""
     engine = Engine(gas(MIXTURE * 3, 1, 4.3), shell=1.5)
     met = 0
     for time in np.arange(0.25, 6.0, 0.25):
@@ -64,8 +64,8 @@ def test_two_molecules_together_find_what_single_searches_find(room):
         s = engine.sector
         with events_kept(s):
             expected = events(s, one_by_one)
-            if room:
-                s = s._replace(found=np.zeros(int(s.lists[:, L.LIST_LENGTH].max()) + room, dtype=np.int64))
+            if spare:
+                s = s._replace(found=np.zeros(int(s.lists[:, L.LIST_LENGTH].max()) + spare, dtype=np.int64))
             found = events(s, by_pairs)
         np.testing.assert_array_equal(found[0], expected[0])
         np.testing.assert_array_equal(found[1], expected[1])

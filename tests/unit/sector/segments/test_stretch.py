@@ -8,7 +8,7 @@ import pytest
 
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.model.molecules.long_chains import part_sizes
+from hpcchain.model.molecules.long_chains import LEAST, part_sizes
 from hpcchain.model.system import PERIODIC, WALL, State
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.setup.allocate import build_sector
@@ -37,6 +37,7 @@ CASES = {
     "losing": {"restitution": 0.9},
     "a single long chain": {"lengths": (150,), "singles": 0},
     "a ring's neighbours": {"lengths": (100, 115, 116), "singles": 20},
+    "short ones": {"lengths": (LEAST, 25, 33, 40, 47, 63, 71), "singles": 20},
 }
 
 
@@ -44,16 +45,16 @@ CASES = {
 def test_contacts_are_those_of_whole_chains(name):
     """The same beads meet, in the same order, at times that round-off alone tells apart; the virial is the same."""
     system = crowd(1, **CASES[name])
-    whole, parts = (Engine(one, log_events=True) for one in (system, in_parts(system)))
+    whole, parts = (Engine(one, log_events=True) for one in (system, in_parts(system, LEAST)))
     end = 1.5
     for engine in (whole, parts):
         assert engine.advance(end)
-    told, found = whole.drain_events(), parts.drain_events()
-    assert len(told) > ENOUGH and len(found) == len(told)
-    np.testing.assert_array_equal(found["bead"], told["bead"])
-    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found["impulse"], told["impulse"], rtol=0, atol=1e-7)
-    scale = np.abs(told["impulse"]).sum() * SIDE
+    of_whole, found = whole.drain_events(), parts.drain_events()
+    assert len(of_whole) > ENOUGH and len(found) == len(of_whole)
+    np.testing.assert_array_equal(found["bead"], of_whole["bead"])
+    np.testing.assert_allclose(found["time"], of_whole["time"], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found["impulse"], of_whole["impulse"], rtol=0, atol=1e-7)
+    scale = np.abs(of_whole["impulse"]).sum() * SIDE
     assert abs(parts.virial - whole.virial) * whole.quantum < 1e-9 * scale
     tensors = np.array(parts.virial_tensor) - np.array(whole.virial_tensor)
     assert np.abs(tensors).max() * whole.quantum < 1e-9 * scale
@@ -88,10 +89,10 @@ def test_fewer_beads_get_new_segments():
 def test_growing_beads():
     system = crowd(4)
     pair = [Engine(one, log_events=True, growth=(0.8, 0.1)) for one in (system, in_parts(system))]
-    told, found = (engine.advance(1.2) and engine.drain_events() for engine in pair)
-    assert len(told) > ENOUGH
-    np.testing.assert_array_equal(found["bead"], told["bead"])
-    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
+    of_whole, found = (engine.advance(1.2) and engine.drain_events() for engine in pair)
+    assert len(of_whole) > ENOUGH
+    np.testing.assert_array_equal(found["bead"], of_whole["bead"])
+    np.testing.assert_allclose(found["time"], of_whole["time"], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("stops", [(0.3,), (0.11, 0.62, 0.97)])
@@ -118,13 +119,13 @@ def test_lists_and_cells_leave_no_trace():
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("beads", [100, 103, 104, 111, 112, 1000])
+@pytest.mark.parametrize("beads", [LEAST, 39, 40, 100, 103, 104, 111, 112, 1000])
 def test_parts(beads):
     sizes = part_sizes(beads)
     assert sizes.sum() == beads and (sizes[:-1] == 16).all() and 8 <= sizes[-1] <= 23
 
 
-def test_there_is_room_for_a_whole_chain_and_another():
+def test_there_is_space_for_a_whole_chain_and_another():
     """Where all parts end at once, all are moved together; a contact of two of its beads has scratch for all."""
     n = 3200
     x = np.column_stack([np.arange(n), np.zeros((n, 2))])
@@ -146,12 +147,12 @@ def test_rows_of_parts():
     for m in range(len(s.mol)):
         ids = engine.ids[s.mol[m, L.MOL_FIRST] :][: s.mol[m, L.MOL_BEADS]]
         assert (np.diff(ids) == 1).all()
-        behind = s.block[m, L.BLOCK_BEHIND]
+        behind = s.chain_block[m, L.BLOCK_BEHIND]
         if behind >= 0:
-            assert s.block[behind, L.BLOCK_BEFORE] == m
+            assert s.chain_block[behind, L.BLOCK_BEFORE] == m
             assert engine.ids[s.mol[behind, L.MOL_FIRST]] == ids[-1] + 1
-            assert s.block[behind, L.BLOCK_CHAIN] == s.block[m, L.BLOCK_CHAIN]
-            assert s.block[behind, L.BLOCK_PLACE] == s.block[m, L.BLOCK_PLACE] + 1
+            assert s.chain_block[behind, L.BLOCK_CHAIN] == s.chain_block[m, L.BLOCK_CHAIN]
+            assert s.chain_block[behind, L.BLOCK_PLACE] == s.chain_block[m, L.BLOCK_PLACE] + 1
     assert sorted(s.centre[:, L.CENTRE_MASS]) == pytest.approx(
         sorted([system.topology.mass[:130].sum(), system.topology.mass[160:261].sum()])
     )
@@ -175,9 +176,9 @@ def test_a_straight_chain_is_moved_as_a_whole(hit):
         engine = Engine(one, log_events=True)
         assert engine.advance(4.0)
         found.append((engine.drain_events(), *figures(one, engine, 4.0)))
-    (told, energy, momentum, _, place), (events, *others) = found
-    assert len(told) == len(events) == 1
-    np.testing.assert_allclose(events["impulse"], told["impulse"], rtol=1e-12)
+    (of_whole, energy, momentum, _, place), (events, *others) = found
+    assert len(of_whole) == len(events) == 1
+    np.testing.assert_allclose(events["impulse"], of_whole["impulse"], rtol=1e-12)
     assert others[0] == pytest.approx(energy, rel=1e-13)
     np.testing.assert_allclose(others[1], momentum, rtol=0, atol=1e-13)
     np.testing.assert_allclose(others[3], place, rtol=0, atol=1e-9)

@@ -10,7 +10,7 @@ import pytest
 
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
-from hpcchain.model.molecules.long_chains import is_divided
+from hpcchain.model.molecules.long_chains import is_divided, whole_chains
 from hpcchain.model.system import OPEN, PERIODIC, WALL, KindPhysics, Options, State
 from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.together import MET
@@ -115,13 +115,13 @@ def test_events_are_those_of_whole_chains(name):
     whole, parts = (Engine(one, log_events=True) for one in (system, in_parts(system)))
     for engine in (whole, parts):
         assert engine.advance(end)
-    told, found = whole.drain_events(), parts.drain_events()
-    assert len(told) > ENOUGH and len(found) == len(told)
-    np.testing.assert_array_equal(found["bead"], told["bead"])
-    np.testing.assert_array_equal(found["kind"], told["kind"])
-    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-8)
-    np.testing.assert_allclose(found["impulse"], told["impulse"], rtol=0, atol=1e-6)
-    scale = np.abs(told["impulse"]).sum()
+    of_whole, found = whole.drain_events(), parts.drain_events()
+    assert len(of_whole) > ENOUGH and len(found) == len(of_whole)
+    np.testing.assert_array_equal(found["bead"], of_whole["bead"])
+    np.testing.assert_array_equal(found["kind"], of_whole["kind"])
+    np.testing.assert_allclose(found["time"], of_whole["time"], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found["impulse"], of_whole["impulse"], rtol=0, atol=1e-6)
+    scale = np.abs(of_whole["impulse"]).sum()
     assert abs(parts.virial - whole.virial) * whole.quantum < 1e-8 * scale * SIDE
     tensors = np.array(parts.virial_tensor) - np.array(whole.virial_tensor)
     assert np.abs(tensors).max() * whole.quantum < 1e-8 * scale * SIDE
@@ -176,15 +176,15 @@ def test_what_falls_freely_moves_as_without_gravity():
     end = 1.0
     for engine in engines:
         assert engine.advance(end)
-    told, found = (engine.drain_events() for engine in engines)
-    assert len(told) > ENOUGH
-    np.testing.assert_array_equal(found["bead"], told["bead"])
-    np.testing.assert_allclose(found["time"], told["time"], rtol=0, atol=1e-9)
+    of_whole, found = (engine.drain_events() for engine in engines)
+    assert len(of_whole) > ENOUGH
+    np.testing.assert_array_equal(found["bead"], of_whole["bead"])
+    np.testing.assert_allclose(found["time"], of_whole["time"], rtol=0, atol=1e-9)
     (x, v, image), (fallen, faster, other) = (engine.frame(end) for engine in engines)
     way = fallen + other * system.box.size - x - image * system.box.size
     np.testing.assert_allclose(way, np.broadcast_to(0.5 * np.array(GRAVITY) * end**2, way.shape), rtol=0, atol=1e-9)
     np.testing.assert_allclose(faster - v, np.broadcast_to(np.array(GRAVITY) * end, v.shape), rtol=0, atol=1e-8)
-    assert engines[1].virial == pytest.approx(engines[0].virial, abs=1e-9 * SIDE * len(told) / engines[0].quantum)
+    assert engines[1].virial == pytest.approx(engines[0].virial, abs=1e-9 * SIDE * len(of_whole) / engines[0].quantum)
 
 
 @pytest.mark.long
@@ -235,11 +235,11 @@ def test_a_bead_sticks_to_a_long_chain_as_to_a_whole_one():
     whole, parts = (Engine(one, log_events=True) for one in (system, in_parts(system)))
     for engine in (whole, parts):
         assert engine.advance(3.5)
-    told, found = whole.drain_events(), parts.drain_events()
-    assert told["kind"].tolist() == found["kind"].tolist() == [0, 3, 0, 0, 4]
-    np.testing.assert_array_equal(found["bead"], told["bead"])
+    of_whole, found = whole.drain_events(), parts.drain_events()
+    assert of_whole["kind"].tolist() == found["kind"].tolist() == [0, 3, 0, 0, 4]
+    np.testing.assert_array_equal(found["bead"], of_whole["bead"])
     for name in ("time", "impulse"):
-        np.testing.assert_allclose(found[name], told[name], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(found[name], of_whole[name], rtol=0, atol=1e-11)
 
 
 def test_chains_with_limits_of_their_own_move_as_wholes():
@@ -322,7 +322,7 @@ def hit_by_a_trimer(speed=2.0, **own):
     v = np.array([[0.0, -speed, 0.0], [0.0, -1.1 * speed, 1.5], [0.4, -0.75 * speed, -1.0]])
     trimer = (chain_bonds(3), x, project(chain_bonds(3), x, v, np.ones(3)), np.ones(3))
     found = make_system([(chain_bonds(100), place, velocity, mass), trimer], (140.0, 40.0, 40.0), diameter=0.9)
-    kinds = KIND | {"options": Options(stretches=True)}, KIND | own
+    kinds = KIND | {"options": Options(stretches=100)}, KIND | own
     return replace(found, physics=replace(found.physics, kinds=tuple(KindPhysics(**kind) for kind in kinds)))
 
 
@@ -346,6 +346,30 @@ def test_what_bringing_a_molecule_took_is_given_back(e_t):
     before = energy_of(engine, 0.0)
     assert engine.advance(0.7) and engine.counters["contacts"] > 0
     assert energy_of(engine, 0.7) == pytest.approx(before, rel=1e-13)
+
+
+def hit_under_its_law():
+    """Return a long chain, divided into parts, and a trimer on it that has the variational law."""
+    return hit_by_a_trimer(propagator="variational", step=0.1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("restitution", [1.0, 0.7])
+def test_the_variational_law_is_that_with_whole_chains(restitution):
+    """Its share of the exact impulse follows from the energy of all that move, a stretch as all of its chain."""
+    system = hit_under_its_law()
+    system = replace(system, physics=replace(system.physics, restitution=restitution))
+    exact = tuple(replace(one, options=replace(one.options, collision="exact")) for one in system.physics.kinds)
+    found, impulses = [], []
+    for physics in (system.physics, whole_chains(system.physics), replace(system.physics, kinds=exact)):
+        engine = Engine(replace(system, physics=physics), log_events=True)
+        assert engine.advance(0.7)
+        found.append(frame_of(engine, 0.7)[1])
+        impulses.append(engine.drain_events()["impulse"])
+    assert len(impulses[0]) == len(impulses[1]) > 0
+    np.testing.assert_allclose(impulses[0], impulses[1], rtol=1e-11)
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-11)
+    assert abs(impulses[0][0] / impulses[2][0] - 1.0) > 1e-4
 
 
 @pytest.mark.long

@@ -23,7 +23,7 @@ CASES = {
 ROUNDING = 1e-12
 
 
-def told(system, end):
+def outcome(system, end):
     """Return a system's events to a time, in order of time but for rounding, velocities at the end, and the engine.
 
     What rests on a wall may have an impulse that is rounding alone, or none: such are left out.
@@ -40,7 +40,7 @@ def told(system, end):
 
 def require_the_same(system, end, least):
     """Require the same events of chains in parts as of whole ones; return both engines."""
-    (expected, speed, whole), (found, velocity, parts) = (told(one, end) for one in (system, in_parts(system)))
+    (expected, speed, whole), (found, velocity, parts) = (outcome(one, end) for one in (system, in_parts(system)))
     assert len(expected) >= least and whole.counters["ties"] > 0 and parts.counters["ties"] > 0
     np.testing.assert_array_equal(found["bead"], expected["bead"])
     np.testing.assert_allclose(found["time"], expected["time"], rtol=0, atol=1e-9)
@@ -64,7 +64,7 @@ def test_all_beads_of_a_chain_that_lands_flat_turn_round_at_once():
     first = system.topology.first_bead[1]
     alone = in_parts(system)
     alone.state.position[first:, 1] = 3.0  # out of the chain's way
-    events, velocity, engine = told(alone, 3.6)
+    events, velocity, engine = outcome(alone, 3.6)
     walls = events[events["bead"][:, 0] < first]
     assert len(walls) == first and engine.counters["ties"] == 2  # of sixty each, the most that are solved together
     np.testing.assert_allclose(walls["time"], 3.55, rtol=0, atol=1e-12)
@@ -75,7 +75,7 @@ def test_all_beads_of_a_chain_that_lands_flat_turn_round_at_once():
 def test_neighbours_on_a_lattice_part_as_of_whole_chains(seed):
     """All touch at the start: what happens then is the same, on which everything later depends."""
     system = packed(seed)
-    (expected, _, _), (found, _, _) = (told(one, 0.2) for one in (system, in_parts(system)))
+    (expected, _, _), (found, _, _) = (outcome(one, 0.2) for one in (system, in_parts(system)))
     begin = expected["time"] < 1e-9
     assert np.sum(begin) > 100
     np.testing.assert_array_equal(found["bead"][: np.sum(begin)], expected["bead"][begin])
@@ -92,7 +92,7 @@ def test_rules_for_all_that_hang_together(rule):
 
 
 @pytest.mark.parametrize("chains, most", [(1, 8), (3, 8 + 3 * 6), (40, 8 + 11 * 6)])
-def test_there_is_room_for_the_parts_of_as_many_chains_as_one_event_may_take(chains, most):
+def test_there_is_space_for_the_parts_of_as_many_chains_as_one_event_may_take(chains, most):
     """Twelve, the longest that there are."""
     lengths = (130,) + (101,) * chains if chains > 1 else (130,)
     x = np.arange(130)[:, None] * [1.0, 0.0, 0.0] + [5.0, 5.0, 5.0]

@@ -23,9 +23,9 @@ def test_lists_follow_one_another_and_none_is_an_even_number_of_cache_lines_long
     capacity = np.array([16, 31, 32, 33, 64, 96, 32])
     lists = np.zeros((len(capacity), 4), dtype=np.int32)
     end = lay_out_lists(lists, capacity)
-    room = lists[:, L.LIST_CAPACITY]
-    assert np.array_equal(np.append(lists[:, L.LIST_FIRST], end), np.append(0, np.cumsum(room)))
-    assert np.all(room >= capacity) and np.all(room <= capacity + 1) and np.all(4 * room % 128 != 0)
+    given = lists[:, L.LIST_CAPACITY]
+    assert np.array_equal(np.append(lists[:, L.LIST_FIRST], end), np.append(0, np.cumsum(given)))
+    assert np.all(given >= capacity) and np.all(given <= capacity + 1) and np.all(4 * given % 128 != 0)
 
 
 def test_every_array_of_beads_has_the_states_row():

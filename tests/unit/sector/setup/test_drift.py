@@ -27,7 +27,7 @@ def moving(velocity, boundary=(PERIODIC,) * 3, extended=None):
 
 
 def turns_of(system, parts=1):
-    """Return the frame's velocity in periods a tick, beads being told of in so many parts."""
+    """Return the frame's velocity in periods a tick, beads being given in so many parts."""
     composition = composition_of(system.topology)
     ids = np.array_split(np.arange(composition.beads), parts)
     return drift_of(system, [motion_of(composition, part, system.state.velocity[part]) for part in ids])

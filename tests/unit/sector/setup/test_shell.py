@@ -111,7 +111,7 @@ def test_cells_are_few_and_nearly_empty(size, places):
 
 
 def test_no_list_has_an_entry_when_they_are_made():
-    """Lists of a dilute lattice get as much room as those of the gas that it becomes."""
+    """Lists of a dilute lattice get as much capacity as those of the gas that it becomes."""
     places, calls = lattice(9, 3.5), iter(range(10**9))
     engine = Engine(beads(places, (31.5,) * 3), shell=1.2)
     assert engine.sector.lists[:, L.LIST_LENGTH].sum() == 0
@@ -146,8 +146,8 @@ def test_windows_of_beads_that_fly_fast_together_are_short():
     def body(exchange):
         engine = WindowedEngine(system, exchange)
         engine.advance(0.5)
-        rooms = engine.ghosted.core.sector.lists[:, L.LIST_CAPACITY]
-        return engine.counters, engine.statistics.counts["windows"], rooms.mean()
+        capacities = engine.ghosted.core.sector.lists[:, L.LIST_CAPACITY]
+        return engine.counters, engine.statistics.counts["windows"], capacities.mean()
 
     for counters, windows, _ in on_ranks(2, body):
         assert counters["relists"] + counters["segment_ends"] < 64 * 60 * windows
@@ -160,7 +160,7 @@ def test_a_part_of_the_box_is_no_droplet():
     assert on_ranks(4, lambda exchange: WindowedEngine(system, exchange).ghosts.shell) == [shell_of(system)] * 4
 
 
-def test_lists_of_wide_shells_take_no_more_room_on_several_ranks():
+def test_lists_of_wide_shells_take_no_more_capacity_on_several_ranks():
     def body(exchange):
         return WindowedEngine(gas(6, 1e-4), exchange).ghosted.core.sector.lists[:, L.LIST_CAPACITY].mean()
 

@@ -13,7 +13,7 @@ ROW = 3
 
 
 @pytest.fixture
-def told():
+def sent_part():
     """Return a sector whose owner's history has the segment of ROW, and where what stands behind its beads is."""
     engine = Engine(in_parts(crowd(1)))
     engine.advance(0.2)
@@ -28,21 +28,21 @@ def told():
     return s, at
 
 
-def test_a_part_is_what_has_been_told_of_it(told):
-    s, at = told
+def test_a_part_is_what_has_been_sent_of_it(sent_part):
+    s, at = sent_part
     assert same_part(s, ROW, 0, at)
 
 
 @pytest.mark.parametrize("index", [L.ENTRY_OF_PART, L.ENTRY_OF_PART + 7, -2])
-def test_another_coefficient_is_seen(told, index):
-    s, at = told
+def test_another_coefficient_is_seen(sent_part, index):
+    s, at = sent_part
     place = at + index if index > 0 else index
     s.owner_history[place] = np.nextafter(s.owner_history[place], np.inf)
     assert not same_part(s, ROW, 0, at)
 
 
-def test_another_sign_of_zero_length_or_order_is_seen(told):
-    s, at = told
+def test_another_sign_of_zero_length_or_order_is_seen(sent_part):
+    s, at = sent_part
     begin = W.UNIT * s.mol[ROW, L.MOL_SERIES]
     s.series[begin], s.owner_history[at + L.ENTRY_OF_PART] = 0.0, -0.0
     assert not same_part(s, ROW, 0, at)
@@ -54,8 +54,8 @@ def test_another_sign_of_zero_length_or_order_is_seen(told):
         s.owner_history[place] = kept
 
 
-def test_what_is_replayed_is_what_was_told(told):
-    s, at = told
+def test_what_is_replayed_is_what_was_sent(sent_part):
+    s, at = sent_part
     begin, size = W.UNIT * s.mol[ROW, L.MOL_SERIES], int(part_size(s, ROW)) - L.ENTRY_OF_PART
     series, order = s.series[begin : begin + size].copy(), int(s.mol[ROW, L.MOL_ORDER])
     s.series[begin : begin + size], s.centre_change[ROW], s.mol[ROW, L.MOL_ORDER] = 1.0, 0.0, 2

@@ -12,6 +12,7 @@ from hpcchain.layout.arrays import (
     MOL_BEADS,
     MOL_FIRST,
     MOL_OWNERSHIP,
+    MOLECULE,
     NOW,
     OWNED,
     PARTNER_SERIAL,
@@ -75,7 +76,7 @@ def looked_again(ghosted, m, shift):
     return [*events][first : first + n]
 
 
-def test_who_is_set_back_meets_segments_closed_since():
+def test_what_is_set_back_meets_segments_closed_since():
     """The quick first look knows where present segments go, and is not for times before the latest event."""
     ghosted = passed_by(0.25)
     s = ghosted.sector
@@ -96,7 +97,7 @@ def test_who_is_set_back_meets_segments_closed_since():
     assert times[k] == pytest.approx((10.0 - reach - 8.2) / 40.0, rel=0.02)
 
 
-def test_a_frame_makes_the_series_that_nobody_has_needed():
+def test_a_frame_makes_the_series_that_was_not_needed():
     """A withdrawal opens segments again without their series. Reference positions take none, and are near enough."""
 
     def body(exchange):
@@ -112,7 +113,7 @@ def test_a_frame_makes_the_series_that_nobody_has_needed():
         reference_position = np.zeros((len(s.starts), 3))
         speeds = ghosted.move_reference(ghosted.owned, engine.now, reference_position)
         beads = ghosted.owned_beads[np.argsort(ghosted.owned_ids)]
-        off = s.inside[ghosted.molecule_rows(beads), IN_FAR]
+        off = s.inside[s.segment[beads, MOLECULE], IN_FAR]
         ghosts, now = engine.ghosts, engine.now
         apart = reference_position[beads] - place_in_frame(ghosts.system, ghosts.drift, before[0], now)
         velocity = velocity_in_frame(ghosts.system, ghosts.drift, before[1])
@@ -127,7 +128,7 @@ def test_a_frame_makes_the_series_that_nobody_has_needed():
 
 
 def test_ghosts_have_their_owners_segments_and_their_errors():
-    """Collocation: how far a series is from its solution decides who is looked at, on every rank alike."""
+    """Collocation: how far a series is from its solution decides which are looked at, on every rank alike."""
     system = gas(MIXTURE, 1, 4.3, propagator="collocation", stages=2, step=0.1)
 
     def body(exchange):

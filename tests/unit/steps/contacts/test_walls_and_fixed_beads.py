@@ -277,7 +277,7 @@ def in_shape(shape, radius, velocity=0.0, restitution=None, **sections):
 
 
 @pytest.mark.parametrize("shape", ["sphere", "cylinder"])
-def test_a_shape_keeps_energy_and_momentum_about_its_centre_and_lets_nobody_out(shape):
+def test_a_shape_keeps_energy_and_momentum_about_its_centre_and_lets_none_out(shape):
     rng = np.random.default_rng(8)
     place, speed = [12.0, 11.0, 9.0], rng.normal(size=3).tolist()
     engine = engine_of(tables(beads([place], [speed]), **in_shape(shape, 4.0)), log_events=True)
@@ -405,6 +405,11 @@ ROD |= {"velocities": [STILL] * 3}
         (in_shape("sphere", 9.0) | {"steps": {"step": 0.01, "integrator": "contact"}}, r"wall\[0\].shape: .*gvi"),
         (in_shape("sphere", 0.4), r"wall\[0\].radius"),
         ({"wall": [{"side": "x-", "velocity": 3.0}]}, r"wall\[0\].velocity: .*no room"),
+        ({"wall": [{"side": "x-", "velocity": [0.0, 1.0, 0.0]}]}, r"wall\[0\].velocity: .*smooth.*contact.friction"),
+        (
+            {"wall": [{"side": "x-", "oscillation": {"amplitude": 0.1, "period": 1.0}}]},
+            r"wall\[0\].oscillation: .*events",
+        ),
         ({"molecule": [beads([[5.0] * 3], [STILL], fixed=[0])]}, "all beads of all molecules are fixed"),
         (
             {"molecule": [beads([[5.0] * 3], [STILL]), ROD]},

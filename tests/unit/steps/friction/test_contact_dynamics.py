@@ -70,6 +70,17 @@ def test_sliding_becomes_rolling_at_five_sevenths_of_the_speed():
     assert spins(engine)[0] == pytest.approx([0.0, 10.0 / 7.0, 0.0], abs=1e-12)
 
 
+def test_a_belt_makes_a_ball_roll_at_two_sevenths_of_its_speed():
+    """That is, in the belt's frame, what becomes of a ball that slides; its momentum times the belt's speed is work."""
+    belt = [{"side": "z-", "velocity": [1.0, 0.0, 0.0]}]
+    ball = on_floor([[20.0, 20.0, 0.5]], [[0.0, 0.0, 0.0]], contact={"friction": 0.2}) | {"wall": belt}
+    engine = ContactEngine(system_of(ball))
+    engine.advance(1.0)
+    assert engine.own.velocity[0] == pytest.approx([2.0 / 7.0, 0.0, 0.0], abs=1e-12)
+    assert spins(engine)[0] == pytest.approx([0.0, -10.0 / 7.0, 0.0], abs=1e-12)
+    assert engine.work * engine.energy_quantum == pytest.approx(2.0 / 7.0, abs=1e-9)
+
+
 def test_the_log_has_what_friction_does():
     """A ball that slides on a floor, and two that rub in flight: impulses along and across add up to the momentum."""
     ball = on_floor([[20.0, 20.0, 0.5]], [[1.0, 0.0, 0.0]], contact={"friction": 0.2})
@@ -385,8 +396,8 @@ def test_a_heap_across_ranks_is_solved_once_to_the_same_bits():
 def shared(engine):
     """Return the beads of a rank, their velocities, and what it has solved, at 0.3."""
     engine.advance(0.3)
-    contacts = engine.contacts
-    solved = [contacts.sweeps, contacts.changes, *contacts.counts.values(), contacts.virial, *contacts.wall_impulse]
+    contacts, tally = engine.contacts, engine.tally
+    solved = [contacts.sweeps, contacts.changes, *tally.counts.values(), tally.virial, *tally.wall_impulse]
     return engine.ids, engine.own.velocity, np.array(solved, dtype=object)
 
 
@@ -513,7 +524,7 @@ def newest_checkpoint(folder):
 
 
 def test_contacts_that_sweeps_do_not_solve_name_the_solver_that_does(monkeypatch):
-    """A stack that has but one sweep to be solved in; who takes the advice gets on."""
+    """A stack that has but one sweep to be solved in; a run that takes the advice gets on."""
     monkeypatch.setattr(contact_problem, "MOST_SWEEPS", 1)
     stacks = [
         on_floor([[20.0, 20.0, 0.5 + k] for k in range(6)], solver=solver, contact={"friction": 0.3})

@@ -226,7 +226,7 @@ def test_impulses_are_in_their_cones_and_act_on_bodies_where_surfaces_touch(monk
                     assert np.all(spin[rows] == 0.0)
                     require_blows(problem, velocity, impulse, rows)
                     spin[rows] = spin_of(pool.position[rows], velocity[rows])
-            wall, radius = geometry.wall[:, None], np.where(problem.radius > 0.4, 0.5, 0.4)[:, None]
+            wall, radius = geometry.wall[:, None], np.where(problem.bodies.radius > 0.4, 0.5, 0.4)[:, None]
             turning = radius[geometry.one] * spin[geometry.one]
             turning = turning + np.where(wall, 0.0, radius[geometry.other] * spin[geometry.other])
             moving = velocity + problem.bend

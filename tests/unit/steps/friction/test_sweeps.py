@@ -43,7 +43,7 @@ def begun(problem, bodies, impulse, offset):
 
 
 def test_contacts_that_sweeps_pass_over_would_not_have_been_changed(problems):
-    """With and without what tells that a contact's molecules have not changed: the same changes, to the same bits."""
+    """With and without what says that a contact's molecules have not changed: the same changes, to the same bits."""
     passed = changed = 0
     for *given, unit in problems:
         problem, ends = given[0], []

@@ -74,7 +74,7 @@ def test_forces_and_energies_are_those_of_built_in_potentials(own):
     assert np.abs(a - b).max() < 1e-12 * np.abs(a).max()
 
 
-def test_types_decide_whom_a_potential_is_for(own):
+def test_types_decide_which_beads_a_potential_is_for(own):
     built = [LJ | {"types": ["A", "B"]}, LJ | {"types": ["A", "A"]}, FENE]
     mine = [own("pair", "pair", cutoff=2.0, types=["B", "A"]), LJ | {"types": ["A", "A"]}, FENE]
     one, other = (SteppedEngine(system_of(liquid(2, potential=both))) for both in (built, mine))
@@ -143,7 +143,7 @@ def test_a_file_that_has_changed_is_refused(own, tmp_path):
             run_on(system, 0.1, ranks)
 
 
-def test_a_file_is_found_beside_its_input(tmp_path):
+def test_a_file_is_found_next_to_its_input(tmp_path):
     (tmp_path / "laws.py").write_text(LAWS, encoding="utf-8")
     table = {"name": "module", "file": "laws.py", "function": "morse", "on": "pair", "cutoff": 2.0}
     (tmp_path / "input.toml").write_text(toml(liquid(1, potential=[table, FENE])), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Cells of ranks' parts of the box: what two extents have in common, and who reaches what, against sets of cells."""
+"""Cells of ranks' parts of the box: what two extents have in common, and which molecule reaches which, against sets."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC
-from hpcchain.parallel.ghosts.reach import Balls, Cells, Extent, mark_cells, reaches, shortest
+from hpcchain.parallel.ghosts.ghost_cells import Balls, Cells, Extent, mark_cells, reaches, shortest
 from hpcchain.parallel.ghosts.surroundings import as_message, from_message
 
 BOX = SimpleNamespace(
@@ -70,7 +70,7 @@ def some_balls(rng):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_what_beads_reach(seed):
-    """Marked cells are those of the beads' boxes, within the extent made for them, and only who reaches one is hit."""
+    """Marked cells are those of the beads' boxes, within the extent made for them, and only what reaches one is hit."""
     rng = np.random.default_rng(seed)
     cells = Cells(BOX, rng.choice([0.7, 0.2]))  # rows of one word, and of two
     balls, far = some_balls(rng)
@@ -102,7 +102,7 @@ def cells_of(cells, x, r):
     return [(a * counts[1] + b) * counts[2] + c for a in spans[0] for b in spans[1] for c in spans[2]]
 
 
-def test_a_cell_outside_is_told():
+def test_a_cell_outside_is_found():
     cells = Cells(BOX, 0.7)
     place = BOX.origin[None] + 1.0
     extent = cells.extent(place, np.array([0.2]), 0)

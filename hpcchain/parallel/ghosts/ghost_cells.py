@@ -64,7 +64,7 @@ class Balls(NamedTuple):
 
 
 class Cells:
-    """The grid of the whole box, of which nobody keeps all cells.
+    """The grid of the whole box, of which no rank keeps all cells.
 
     Parameters
     ----------

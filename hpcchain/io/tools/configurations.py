@@ -1,0 +1,316 @@
+"""Configurations that other programs wrote: LAMMPS data, GSD, PDB, GRO and extended XYZ, read by their libraries."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hpcchain.config.text import OURS, opened, other_kind
+from hpcchain.errors import DataError, HpcchainError, UsageError
+
+SUFFIXES = {
+    ".data": "lammps",
+    ".lmp": "lammps",
+    ".gsd": "gsd",
+    ".pdb": "pdb",
+    ".ent": "pdb",
+    ".gro": "gro",
+    ".xyz": "extxyz",
+    ".extxyz": "extxyz",
+}
+"""Formats by the ends of files' names."""
+ROUNDED = {"pdb": 5e-3, "gro": 5e-3}
+"""Relative: by how much bonds differ for the three decimals that a format has."""
+SINGLE = 1e-5
+"""The same for single precision, and others."""
+SKEW = 1e-6
+"""Of an edge: how far a box may be from a right angle."""
+
+
+class Configuration(NamedTuple):
+    """One frame of a file.
+
+    Attributes
+    ----------
+    position : (N, 3) float64 array
+        As in the file [length].
+    velocity : (N, 3) float64 array or None
+        None where the file has none, or zeros alone [length / time].
+    bonds : (B, 2) int64 array
+        Numbers of beads, from 0 in the file's order.
+    size : (3,) float64 array or None
+        Edge lengths; None where the file has no box [length].
+    origin : (3,) float64 array
+        Lower corner [length].
+    periodic : (3,) bool array
+    types : list of str
+        Of each bead.
+    mass, diameter : (N,) float64 array or None
+        None where the file does not say [mass], [length].
+    ids : list of int
+        What the file calls the beads.
+    names : list of str or None
+        Name of each bead's molecule.
+    """
+
+    position: NDArray[np.float64]
+    velocity: NDArray[np.float64] | None
+    bonds: NDArray[np.int64]
+    size: NDArray[np.float64] | None
+    origin: NDArray[np.float64]
+    periodic: NDArray[np.bool_]
+    types: list[str]
+    mass: NDArray[np.float64] | None
+    diameter: NDArray[np.float64] | None
+    ids: list[int]
+    names: list[str] | None
+
+
+class NoFrame(Exception):
+    """A file has no frame of a number; `frames` is how many it has."""
+
+    def __init__(self, frames: int) -> None:
+        super().__init__(frames)
+        self.frames = frames
+
+
+def format_of(path: Path | str, fmt: str | None = None) -> str:
+    """Return the format of a file, by its name where none is given.
+
+    Raises
+    ------
+    UsageError
+        Where neither says.
+    """
+    if fmt is not None:
+        return fmt
+    name = Path(path).name.lower()
+    found = SUFFIXES.get(Path(name).suffix, "lammps" if name.startswith("data.") else None)
+    if found is None:
+        raise UsageError(
+            f"{path}: its name does not say its format; say with --format which it is: {', '.join(READERS)}"
+        )
+    return found
+
+
+def read_configuration(path: Path | str, fmt: str | None = None, frame: int | None = None) -> Configuration:
+    """Return a frame of a file of another program.
+
+    Parameters
+    ----------
+    path : path
+    fmt : str, optional
+        One of READERS; the file's name says it when left out.
+    frame : int, optional
+        From 0, or from the end; the last when left out.
+
+    Raises
+    ------
+    UsageError
+        Where the format is not known, its package is not installed, or there is no such frame.
+    DataError
+        Where the file cannot be read, or its box is not rectangular.
+    """
+    kind = format_of(path, fmt)
+    require_plain(path)
+    what = f"a file of format {kind}"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of guesses that are not used
+            found = READERS[kind](str(path), -1 if frame is None else frame)
+    except HpcchainError:
+        raise
+    except NoFrame as none:
+        raise UsageError(f"{path}: there is no frame {frame}: it has {none.frames}, the first is --frame 0") from None
+    except Exception as error:  # whatever the library finds
+        raise DataError(
+            f"{path}: cannot be read as {what}: {type(error).__name__}: {error or 'the file ends too early'!s:.200}"
+        ) from error
+    if not len(found.position):
+        raise DataError(f"{path}: has no beads")
+    still = found.velocity is None or not np.any(found.velocity)
+    return found._replace(velocity=None) if still else found
+
+
+def require_plain(path: Path | str) -> None:
+    """Raise DataError unless a path is a plain file, and none that this program wrote."""
+    try:
+        with opened(path) as file:
+            kind = other_kind(os.fstat(file.fileno()))
+            head = b"" if kind else file.read(max(map(len, OURS)))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if kind:
+        raise DataError(f"{path}: cannot be read: it is {kind}, not a plain file")
+    if head.startswith(OURS):
+        raise DataError(f'{path}: is a file of hpcchain; a run starts from it with initial.method = "file"')
+
+
+def library(name: str, what: str) -> ModuleType:
+    """Return a module of a package that is not always installed; raises UsageError without it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return importlib.import_module(name)
+    except ImportError as reason:
+        package = name.partition(".")[0]
+        raise UsageError(f"{what} needs the package {package}: pip install 'hpcchain[formats]'") from reason
+
+
+def numbered(frame: int, frames: int) -> int:
+    """Return the number of a frame from 0, which may be counted from the end; raises NoFrame where there is none."""
+    if not -frames <= frame < frames:
+        raise NoFrame(frames)
+    return frame % frames
+
+
+def edges(cell: ArrayLike) -> NDArray[np.float64] | None:
+    """Return the edge lengths of a box whose edges are rows of a (3, 3) array; None of a box without volume.
+
+    Raises
+    ------
+    DataError
+        Where it is not rectangular along the axes.
+    """
+    rows = np.asarray(cell, dtype=np.float64)
+    size = np.diag(rows).copy()
+    if np.any(np.abs(rows - np.diag(size)) > SKEW * np.abs(size).max()):
+        raise DataError("the box is not rectangular along the axes, and hpcchain has no others")
+    return size if np.all(size > 0.0) else None
+
+
+def _read_lammps(path: str, frame: int) -> Configuration:
+    """Read LAMMPS data by ASE, which keeps all digits; images are left to the bonds."""
+    read = library("ase.io.lammpsdata", "reading LAMMPS data").read_lammps_data
+    numbered(frame, 1)
+    nothing = defaultdict(int, {0: 0})  # for every type the same element: else it guesses by masses
+    atoms = read(path, Z_of_type=nothing, units="ASE", read_image_flags=False)
+    corner = lower_corner(path)
+    pairs = []
+    for bead, joined in enumerate(atoms.arrays.get("bonds", ())):
+        pairs += [(bead, int(other.partition("(")[0])) for other in str(joined).split(",") if other != "_"]
+    return Configuration(
+        atoms.positions,
+        atoms.get_velocities() if atoms.has("momenta") else None,
+        np.array(pairs, dtype=np.int64).reshape(-1, 2),
+        None if corner is None else edges(atoms.cell),
+        np.zeros(3) if corner is None else corner,
+        np.ones(3, dtype=bool),
+        [str(one) for one in atoms.arrays["type"].tolist()],
+        atoms.get_masses() if atoms.has("masses") else None,
+        None,
+        atoms.arrays["id"].tolist(),
+        None,
+    )
+
+
+def lower_corner(path: str) -> NDArray[np.float64] | None:
+    """Return where the box of LAMMPS data begins, which ASE does not say, None where the file has no box."""
+    found = {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            words = line.partition("#")[0].split()
+            if words[:1] == ["Atoms"]:
+                break
+            if words[3:] in (["xhi"], ["yhi"], ["zhi"]):
+                found[words[3]] = float(words[0])
+    return np.array([found[name] for name in ("xhi", "yhi", "zhi")]) if len(found) == 3 else None
+
+
+def _read_gsd(path: str, frame: int) -> Configuration:
+    with library("gsd.hoomd", "reading GSD").open(path, "r") as file:
+        found = file[numbered(frame, len(file))]
+    beads, (*size, xy, xz, yz) = found.particles, found.configuration.box
+    if found.configuration.dimensions != 3:
+        raise DataError("is of two dimensions, and hpcchain has three")
+    box = edges([[size[0], 0, 0], [xy * size[1], size[1], 0], [xz * size[2], yz * size[2], size[2]]])
+    return Configuration(
+        np.array(beads.position, dtype=np.float64),
+        np.array(beads.velocity, dtype=np.float64),
+        np.array(found.bonds.group, dtype=np.int64).reshape(-1, 2),
+        box,
+        np.zeros(3) if box is None else -0.5 * box,
+        np.ones(3, dtype=bool),
+        [beads.types[kind] for kind in beads.typeid],
+        np.array(beads.mass, dtype=np.float64),
+        np.array(beads.diameter, dtype=np.float64),
+        list(range(beads.N)),
+        None,
+    )
+
+
+def _read_mdanalysis(kind: str) -> Callable[[str, int], Configuration]:
+    """Return what reads PDB or GRO by MDAnalysis, which guesses nothing then, and keeps the file's units."""
+
+    def read(path: str, frame: int) -> Configuration:
+        analysis = library("MDAnalysis", f"reading {kind.upper()}")
+        given = {"format": kind.upper(), "topology_format": kind.upper(), "convert_units": False, "to_guess": ()}
+        universe = analysis.Universe(path, **given)
+        now = universe.trajectory[numbered(frame, len(universe.trajectory))]
+        box, atoms = now.dimensions, universe.atoms
+        if box is not None and np.any(np.abs(box[3:] - 90.0) > 1e-3):
+            edges(np.ones((3, 3)))
+        return Configuration(
+            np.array(now.positions, dtype=np.float64),
+            np.array(now.velocities, dtype=np.float64) if now.has_velocities else None,
+            np.array(atoms.bonds.indices if hasattr(atoms, "bonds") else (), dtype=np.int64).reshape(-1, 2),
+            None if box is None or not np.all(box[:3] > 0.0) else digits_of(box[:3]),
+            np.zeros(3),
+            np.ones(3, dtype=bool),
+            [str(name) for name in atoms.names],
+            None,
+            None,
+            atoms.ids.tolist(),
+            [str(name) for name in atoms.resnames],
+        )
+
+    return read
+
+
+def digits_of(values: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return numbers of single precision as the decimals that they were read from."""
+    return np.array([float(str(value)) for value in np.asarray(values, dtype=np.float32)])
+
+
+def _read_extxyz(path: str, frame: int) -> Configuration:
+    read = library("ase.io.extxyz", "reading extended XYZ").read_xyz
+    with open(path, encoding="utf-8") as file:
+        frames = list(read(file, index=slice(frame, frame + 1 or None)))
+        if not frames:
+            raise NoFrame(sum(1 for _ in read(file, index=slice(None))))
+    (atoms,) = frames
+    arrays, info = atoms.arrays, atoms.info
+    moving = arrays.get("velo", atoms.get_velocities() if atoms.has("momenta") else None)
+    known = dict(pair.split("=", 1) for pair in str(info.get("Types", "")).split(",") if "=" in pair)
+    symbols = atoms.get_chemical_symbols()
+    return Configuration(
+        atoms.positions,
+        None if moving is None else np.array(moving, dtype=np.float64),
+        np.empty((0, 2), dtype=np.int64),
+        edges(atoms.cell),
+        np.array(info.get("Origin", np.zeros(3)), dtype=np.float64).reshape(3),
+        np.array(atoms.pbc),
+        [known.get(symbol, symbol) for symbol in symbols],
+        atoms.get_masses() if atoms.has("masses") else None,
+        2.0 * arrays["radius"] if "radius" in arrays else None,
+        arrays["id"].tolist() if "id" in arrays else list(range(1, len(symbols) + 1)),
+        None,
+    )
+
+
+READERS: dict[str, Callable[[str, int], Configuration]] = {
+    "lammps": _read_lammps,
+    "gsd": _read_gsd,
+    "pdb": _read_mdanalysis("pdb"),
+    "gro": _read_mdanalysis("gro"),
+    "extxyz": _read_extxyz,
+}

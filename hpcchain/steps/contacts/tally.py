@@ -1,0 +1,117 @@
+"""What contacts have done so far in the engine of steps: counts, sums in whole units, and the log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.steps.contacts.clusters import dot
+
+if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
+    from hpcchain.steps.contacts.clusters import Geometry, Pool
+
+EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
+SPUN_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])
+
+
+class Tally:
+    """Counts and adds up what contacts of this rank do.
+
+    Parameters
+    ----------
+    composition : Composition
+    quanta : (float, float, float)
+        Units of virial, of impulses on walls, and of work (`sector.setup.allocate`).
+    spins : bool
+        Whether contacts make beads spin, so that the log has their impulses across normals.
+    logs : bool
+        Whether a log is kept.
+
+    Attributes
+    ----------
+    counts : dict
+        "contacts" and "wall_contacts" so far, of those that this rank solves.
+    virial, wall_impulse, work : int, list of int, int
+        Sums over them, in units of `quanta`; work of walls and of fixed beads that move.
+    """
+
+    def __init__(self, composition: Composition, quanta: tuple[float, float, float], spins: bool, logs: bool) -> None:
+        self.composition, self.quanta, self.logs = composition, quanta, logs
+        self.event_row = SPUN_ROW if spins else EVENT_ROW
+        self.counts = {"contacts": 0, "wall_contacts": 0}
+        self.virial, self.wall_impulse, self.work = 0, [0, 0, 0], 0
+        self.log: list[tuple] = []  # time, contacts (n, 2), impulses (n,) along normals, (n, 3) across or 0.0
+
+    def count(
+        self,
+        pool: Pool,
+        geometry: Geometry,
+        normal: np.ndarray,
+        impulse: np.ndarray,
+        time: float,
+        across: np.ndarray | None = None,
+    ) -> None:
+        """Count contacts of a step with impulses, and what these do.
+
+        `across`: parts (n, 3) of impulses that are not along normals.
+        """
+        acts = impulse > 0.0
+        self.counts["contacts"] += int(np.count_nonzero(acts & ~geometry.wall))
+        self.counts["wall_contacts"] += int(np.count_nonzero(acts & geometry.wall))
+        self.add(pool, geometry, normal, impulse, acts, time, across)
+
+    def add(
+        self,
+        pool: Pool,
+        geometry: Geometry,
+        normal: np.ndarray,
+        impulse: np.ndarray,
+        acts: np.ndarray,
+        time: float,
+        across: np.ndarray | None = None,
+    ) -> None:
+        """Add what impulses of those contacts that act (n,) do: virial, impulses on walls, work, rows of the log."""
+        if not acts.any():
+            return
+        mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
+        molecule = np.repeat(np.arange(len(pool.molecules)), np.diff(pool.first))
+        total = np.bincount(molecule, mass)
+        centre = np.column_stack([np.bincount(molecule, mass * pool.position[:, c]) for c in range(3)]) / total[:, None]
+        lever = geometry.lever(pool.position, centre[molecule])
+        product = impulse * dot(normal, lever)
+        virial = np.rint((product if across is None else product + dot(across, lever)) / self.quanta[0])
+        self.virial += int(virial[acts].sum())
+        self.work += int(np.rint(self._work(pool, geometry, normal, impulse, across)[acts] / self.quanta[2]).sum())
+        for axis in range(3):
+            mine = acts & ((geometry.pairs[:, 1] == -1 - axis) | (geometry.pairs[:, 1] == -4 - axis))
+            self.wall_impulse[axis] += int(np.rint(impulse[mine] / self.quanta[1]).sum())
+        if self.logs:
+            self.log.append((time, geometry.pairs[acts], impulse[acts], 0.0 if across is None else across[acts]))
+
+    def _work(
+        self, pool: Pool, geometry: Geometry, normal: np.ndarray, impulse: np.ndarray, across: np.ndarray | None
+    ) -> np.ndarray:
+        """Return the work (n,) of walls and fixed beads that move, with impulses as `add` takes them."""
+        whole = impulse[:, None] * normal + (0.0 if across is None else across)
+        work = impulse * geometry.moving + dot(whole, geometry.sliding)
+        fixed = self.composition.prototypes.fixed[self.composition.prototype_of(pool.ids)]
+        if fixed.any():
+            pace = np.where(fixed[:, None], pool.velocity, 0.0)
+            mate = np.where(geometry.wall[:, None], 0.0, pace[geometry.other])
+            work = work + dot(whole, mate) - dot(whole, pace[geometry.one])
+        return work
+
+    def drained(self) -> np.ndarray:
+        """Return and forget the logged contacts: (n,) structured array of `event_row`."""
+        rows = np.empty(sum(len(pairs) for _, pairs, *_ in self.log), dtype=self.event_row)
+        at = 0
+        for time, pairs, impulse, across in self.log:
+            part = rows[at : at + len(pairs)]
+            part["time"], part["kind"], part["bead"], part["impulse"] = time, pairs[:, 1] < 0, pairs, impulse
+            if self.event_row is SPUN_ROW:
+                part["tangential"] = across
+            at += len(pairs)
+        self.log.clear()
+        return rows
