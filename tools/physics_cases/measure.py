@@ -57,6 +57,8 @@ class Gas:
     kind : str
     events : bool
         Whether contacts are logged.
+    report : float
+        Between reports; 0: a 200th of the run.
     """
 
     beads: int
@@ -69,6 +71,7 @@ class Gas:
     kind: str = "chain"
     events: bool = False
     start: dict = field(default_factory=dict)
+    report: float = 0.0
 
     @property
     def side(self):
@@ -90,7 +93,7 @@ class Gas:
             "output": {
                 "events": self.events,
                 "frame_every": self.frame,
-                "report_every": self.end / 200,
+                "report_every": self.report or self.end / 200,
                 "checkpoint_every": self.end,
             },
         }
