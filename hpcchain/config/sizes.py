@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.config.keys.values import CUT, MOST_SIZES, Sizes, Wrong
-from hpcchain.model.random import Stream, raw
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import MoleculeSection
@@ -91,6 +90,8 @@ def _variants(kind: MoleculeSection, sizes: Sizes, seed: int, index: int) -> lis
     variants = kind.count if kind.beads == 1 else min(kind.count, MOST_SIZES)
     diameters = _shared_out(sizes, variants * kind.beads)
     if kind.beads > 1:
+        from hpcchain.model.random import Stream, raw  # here: commands without sizes need no kernel
+
         order = np.argsort(raw(seed, Stream.SIZES, np.arange(len(diameters)), index)[:, 0], kind="stable")
         diameters = [diameters[k] for k in order.tolist()]
     found: list[MoleculeSection] = []

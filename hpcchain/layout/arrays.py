@@ -109,6 +109,13 @@ arms              16 float64  per row of the log of such runs: what its virial i
 limited           int64       beads whose distance from a bead has limits; `limited_row`: where each bead's begin, and
                               the end; `limits` (3 float64): LEAST, MOST distance [length]; ACTS: whether the
                               two act on one another otherwise (0, 1)
+ahead             int64       of the loop, AHEAD_SECTOR: where the small sector is that has outcomes made ahead of time
+                              (`ahead.foresee`), 0: nowhere; AHEAD_TAKEN, AHEAD_MISSED: events taken from there, and not
+                              found. Of the small sector, AHEAD_STOP: whether the second thread is to stop; AHEAD_MADE,
+                              AHEAD_TORN: outcomes made, and copies that the loop changed meanwhile; from AHEAD_TAGS on,
+                              what each slot's event is found by
+slots             42 float64  of the small sector, per slot: columns SLOT_… below: the event, the serial numbers of the
+                              segments that it is of, the event's key in the queue, and what it counts
 stepper                       None, or True where molecules are rigid bodies, or moved by a method that solves for
                               its steps
 extended                      None, or True where the run has more than smooth hard beads (`model.physics.extended`)
@@ -389,6 +396,29 @@ ENTRY_MARKS, ENTRY_ACCELERATION, ENTRY_SPEED, ENTRY_PER_BEAD = range(2 * AXES, 2
 # Behind the beads of a part of a long chain: what its event does to the chain's centre, its order, its coefficients.
 ENTRY_OF_CENTRE, ENTRY_ORDER, ENTRY_OF_PART = 0, CHANGE_COLUMNS, CHANGE_COLUMNS + 1
 
+# Of `ahead` and `slots`. What the loop writes, and what the second thread does, are on lines of the cache of their own.
+SLOTS, NO_TAG = 32, -1
+AHEAD_SECTOR, AHEAD_TAKEN, AHEAD_MISSED, AHEAD_STOP = range(4)
+AHEAD_MADE, AHEAD_TORN, AHEAD_TAGS = 16, 17, 32
+AHEAD_WORDS = AHEAD_TAGS + SLOTS
+(
+    SLOT_BEAD,
+    SLOT_PARTNER,
+    SLOT_TICKS,
+    SLOT_REM,
+    SLOT_DEPTH,
+    SLOT_SERIAL,
+    SLOT_OTHER_SERIAL,
+    SLOT_LOGGED,
+    SLOT_KEY,
+    SLOT_VIRIAL,
+    SLOT_WALL_IMPULSE,
+) = range(11)
+SLOT_TENSOR = SLOT_WALL_IMPULSE + AXES
+SLOT_COUNTS = SLOT_TENSOR + TENSOR_PARTS
+COUNTS = 23  # of `count`
+SLOT_COLUMNS = SLOT_COUNTS + COUNTS
+
 FIELDS = {
     "par": "f8",
     "starts": f"f8 {START_COLUMNS}/{BEAD_COLUMNS}",
@@ -469,6 +499,8 @@ FIELDS = {
     "centre": f"f8 {CENTRE_MASS + 1}",
     "centre_change": f"f8 {CHANGE_COLUMNS}",
     "arms": f"f8 {ARM_COLUMNS}",
+    "ahead": "i8",
+    "slots": f"f8 {SLOT_COLUMNS}",
 }
 JOINED = {"mol": ("mol_own", "mol_class"), "member": ("member_own", "mol_class")}
 Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended", "stretched"), JOINED)
@@ -497,7 +529,7 @@ Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended", "stretched"), J
     N_NODES,
     N_NODE_ITERATIONS,
     N_MOST_NODE_ITERATIONS,
-) = range(23)
+) = range(COUNTS)
 # Names in reports: those of the numbers above, in their order, so that neither can be without the other.
 COUNTERS = tuple(name[2:].lower() for name in [*globals()] if name.startswith("N_"))
 C = {name: i for i, name in enumerate(COUNTERS)}

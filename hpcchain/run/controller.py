@@ -41,6 +41,7 @@ from hpcchain.run.engines import (
     parts_of_events,
     ranks_at_work,
     report_ranks,
+    report_threads,
 )
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.guards.collapse import CollapseWatch
@@ -120,6 +121,7 @@ class Run:
         with self.timers.phase("setting up"):
             self.engine = engine_for(system, config, comm)
             report_ranks(system, config, comm, self.engine)
+            report_threads(config, comm, self.engine)
             known = "freedom" in counters
             self.observables = Observables(system, whole(counters, "freedom") if known else freedom_of(system, comm))
             self.spinning = spinning_of(system, self.observables.composition, self.mpi)

@@ -39,6 +39,8 @@ def test_an_example_has_its_section(path):
     assert [words[0] for words in commands] == ["run", "analyze", "export"]
     (picture,) = re.findall(r"\]\((\S+\.png)\)", section)
     assert (FOLDER / picture).is_file() and load_config(path).output.directory == path.stem
+    gallery = PAGE.read_text(encoding="utf-8").partition("\n## ")[0]
+    assert f"]({picture})](#" in gallery
 
 
 def test_there_are_examples():

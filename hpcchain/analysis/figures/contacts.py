@@ -98,7 +98,7 @@ class ContactPlaces:
         self.counts = np.zeros((len(KINDS), BLOCKS, profile.along.bins), dtype=np.int64)
 
     def why_none(self) -> str:
-        """Return why places cannot be told, "" where they can: beads move too far from frame to frame."""
+        """Return why places cannot be found, "" where they can: beads move too far from frame to frame."""
         before, after = self._unwrapped(0), self._unwrapped(1)
         moved = (after - before)[:, self.profile.along.across]
         way, width = float(np.sqrt(np.mean(np.sum(moved**2, axis=1)))), float(np.diff(self.profile.edges[:2])[0])

@@ -40,7 +40,7 @@ SCALES = "log", "linear", "log"
 
 
 class Transport(NamedTuple):
-    """What fluxes tell.
+    """What fluxes show.
 
     Attributes
     ----------

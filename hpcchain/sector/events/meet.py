@@ -17,6 +17,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import is_part
+from hpcchain.sector.ahead.taking import take
 from hpcchain.sector.events.members import join
 from hpcchain.sector.events.note import graze, note, note_rootless
 from hpcchain.sector.events.stretch_sides import begin_stretch, bring_stretches
@@ -56,6 +57,10 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
     if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
         i, partner = partner, i
     none = np.int64(0)
+    if s.ahead[L.AHEAD_SECTOR] != 0 and not crowded:
+        members = take(s, log_rows, i, partner, ticks, remainder, depth)
+        if members > 0:
+            return MET, members
     known, a, b, one = _bring_two(s, i, partner, ticks, remainder, depth)
     if not known:
         return BACK, none
