@@ -79,14 +79,6 @@ def enskog_conductivity(fraction):
     return 75 / (64 * np.sqrt(np.pi)) * 1.02513 * (1 / g + 1.2 * b + 0.7574 * b**2 * g)
 
 
-def rouse_viscosity(density, times, later):
-    """Return what Rouse chains of a number density add to the integral of G(t) after a time (Doi and Edwards 1986).
-
-    The sum over modes of the relaxation time of the stress, half that of the mode, at temperature 1.
-    """
-    return density * np.sum(times / 2 * np.exp(-2 * later / times))
-
-
 def enskog_friction(fraction):
     """Return the initial decay rate of the velocity autocorrelation, (8 / 3) density g (pi)^(1/2); it is exact."""
     return 8 / 3 * 6 * fraction / np.pi * contact_value(fraction) * np.sqrt(np.pi)

@@ -27,7 +27,7 @@ def displaced(whole):
     frames, molecules, beads = whole.shape[:3]
     bonds = np.column_stack([np.arange(beads - 1), np.arange(1, beads)])
     number = np.arange(molecules * beads).reshape(molecules, beads)
-    kind = Kind("A", number, np.ones(beads), np.ones(beads), bonds, split(molecules))
+    kind = Kind("A", number, np.ones(beads), bonds, split(molecules))
     position = whole.reshape(frames, -1, 3)
     read = {"position": position, "image": np.zeros(position.shape)}
     source = SimpleNamespace(

@@ -69,7 +69,7 @@ def test_straight_rods(tmp_path):
 
 
 def test_sizes_of_a_pair_of_unequal_masses():
-    kind = Kind("A", np.array([[0, 1]]), np.array([1.0, 3.0]), np.ones(2), np.array([[0, 1]]), np.array([0, 1]))
+    kind = Kind("A", np.array([[0, 1]]), np.array([1.0, 3.0]), np.array([[0, 1]]), np.array([0, 1]))
     row = Sizes(kind).add(SimpleNamespace(position=np.array([[5.0, 5, 5], [5, 5, 9]])))[0]
     assert row[SQUARE] == pytest.approx(3.0) and row[ENDS] == 16.0
     assert row[TENSOR] == pytest.approx([0.0, 0.0, 3.0, 0.0, 0.0, 0.0])
