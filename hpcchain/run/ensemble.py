@@ -143,7 +143,7 @@ def planned(
     write_runs(folder, table)
     left = [k for k, row in enumerate(table) if row.run in configs and row.state != DONE]
     ours = [configs[table[k].run] for k in left]
-    given = ranks_per_run or ranks_that_pay(ours, ranks)
+    given = ranks_per_run or ranks_for_all(ours, ranks)
     length = {k: remaining(folder / table[k].run, one) * seconds(one, given) for k, one in zip(left, ours, strict=True)}
     left.sort(key=lambda k: (table[k].state == FAILED, -length[k], k))
     largest = max(ours, key=lambda config: config.beads, default=None)
@@ -240,7 +240,7 @@ def seconds(config: Config, ranks: int) -> float:
     return 1e-6 * windows * work.microseconds(used)
 
 
-def ranks_that_pay(configs: Sequence[Config], ranks: int) -> int:
+def ranks_for_all(configs: Sequence[Config], ranks: int) -> int:
     """Return how many ranks each run gets so that all runs are done soonest, by the model; as few as do as well.
 
     Where there are as many runs as ranks or more, that is one, unless runs differ much or the input asks for sectors.

@@ -229,12 +229,12 @@ def test_each_run_has_one_rank_unless_more_pay(tmp_path):
     chains = {"molecule": [{"kind": "chain", "beads": 10, "count": 20000}], "box": {"packing_fraction": 0.3}}
     path = write(tmp_path / "in.toml", **chains, initial={})
     large, small = load_config(path), load_config(path, ["molecule.count=20"])
-    assert ensemble.ranks_that_pay([large] * 16, 2) == 1
-    assert ensemble.ranks_that_pay([large] * 2, 8) == 4
-    assert ensemble.ranks_that_pay([small] * 2, 8) == 1
-    assert ensemble.ranks_that_pay([large], 1) == ensemble.ranks_that_pay([], 4) == 1
+    assert ensemble.ranks_for_all([large] * 16, 2) == 1
+    assert ensemble.ranks_for_all([large] * 2, 8) == 4
+    assert ensemble.ranks_for_all([small] * 2, 8) == 1
+    assert ensemble.ranks_for_all([large], 1) == ensemble.ranks_for_all([], 4) == 1
     grid = load_config(path, ["run.sectors=[2, 1, 1]", "molecule.count=20"])
-    assert ensemble.ranks_that_pay([grid] * 9, 4) == 2
+    assert ensemble.ranks_for_all([grid] * 9, 4) == 2
 
 
 def test_groups_take_the_longest_that_is_left():
