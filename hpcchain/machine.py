@@ -9,7 +9,7 @@ import ctypes
 import math
 import os
 import resource
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,22 @@ def return_freed() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
+
+
+def cores_allowed(root: Path | str = "/", allowed: Collection[int] | None = None) -> int:
+    """Return how many cores this process may run on; processors that share one, as hyperthreads do, count as one.
+
+    Parameters
+    ----------
+    root : path
+        Where sys/devices is.
+    allowed : collection of int, optional
+        Stands in for the processors that the system allows.
+    """
+    if allowed is None:
+        allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    place = Path(root) / "sys/devices/system/cpu"
+    return len({text_of(place / f"cpu{k}/topology/thread_siblings_list").strip() or str(k) for k in allowed})
 
 
 def statm(root: Path) -> list:

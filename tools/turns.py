@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compare the speed of two source trees in turns, on one core: a process of each goes on by as much, again and again.
 
-    tools/turns.py OLD [--case NAME ...] [--contacts N] [--repeat R] [--launches L] [--cpu K] [--parts] [--folder DIR]
+    tools/turns.py OLD [--case NAME ...] [--contacts N] [--repeat R] [--launches L] [--cpu K] [--parts] [--threads K]
+                       [--folder DIR]
 
 OLD is another checkout of this project. A case (those of `tools/bench`) starts in both from one input. Each tree makes
 its own start of it, since trees read no files of other formats. A turn is N contacts of one tree and the same N of the
@@ -12,7 +13,8 @@ medians, and the best of bead tau per CPU-second.
 
 Kernels of OLD are compiled when they are not in the cache (some minutes: `hpcchain warmup` in OLD does it beforehand).
 With --parts chains of 24 beads and more move in stretches here, and as wholes in OLD, which may be this tree. With
---folder starts are kept there, and found.
+--threads K this tree has a second thread, on processor K, and times are wall time. With --folder starts are kept there,
+and found.
 """
 
 import argparse
@@ -30,19 +32,23 @@ from bench_cases import CASES, duration_of, input_of
 HERE = Path(__file__).resolve().parents[1]
 LEAST = 24  # beads of the shortest chain that can move in stretches
 WORKER = """
-import json, sys, time
+import json, os, sys, time
+cpus = json.loads(sys.argv[2])
+os.sched_setaffinity(0, cpus)
+clock = getattr(time, sys.argv[3])
+more = {"threads": 2} if len(cpus) > 1 else {}
 from hpcchain.config import load_config
 try:
     from hpcchain.run.starts.start_from_file import system_from_file
 except ImportError:  # trees before starts had a folder
     from hpcchain.run.start_from_file import system_from_file
 from hpcchain.sector.serial import Engine
-engine = Engine(system_from_file(load_config(sys.argv[1])))
+engine = Engine(system_from_file(load_config(sys.argv[1])), **more)
 print(len(engine.ids), flush=True)
 for line in sys.stdin:
-    before, began = engine.counters["contacts"], time.process_time()
+    before, began = engine.counters["contacts"], clock()
     engine.advance(float(line))
-    print(json.dumps([engine.counters["contacts"] - before, time.process_time() - began]), flush=True)
+    print(json.dumps([engine.counters["contacts"] - before, clock() - began]), flush=True)
 """
 
 
@@ -55,10 +61,14 @@ class Tree:
         The tree.
     start : path
         Input file.
+    cpus : list of int
+        Processors that it may run on; with two it has a second thread.
+    clock : str
+        The function of `time` that measures a turn.
     """
 
-    def __init__(self, root, start):
-        command = [sys.executable, "-c", WORKER, str(start)]
+    def __init__(self, root, start, cpus, clock):
+        command = [sys.executable, "-c", WORKER, str(start), json.dumps(cpus), clock]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root, env=environment_of(root))
         self.beads = int(self._answer())
@@ -69,7 +79,7 @@ class Tree:
         return line
 
     def advance(self, time):
-        """Go on to a time; return the contacts until then and the CPU seconds that they took."""
+        """Go on to a time; return the contacts until then and the seconds that they took."""
         self.process.stdin.write(f"{time!r}\n")
         self.process.stdin.flush()
         return json.loads(self._answer())
@@ -100,12 +110,14 @@ def start_of(name, root, folder, more=""):
     return begun
 
 
-def turns(old, inputs, contacts, repeat, name):
-    """Start both trees; return beads times time of a turn, and of each turn contacts and CPU seconds of either tree."""
-    trees = [Tree(root, start) for root, start in zip((old, HERE), inputs, strict=True)]
-    duration = duration_of(name, contacts, trees[0].beads)
+def turns(old, inputs, name, args):
+    """Start both trees; return beads times time of a turn, and of each turn contacts and seconds of either tree."""
+    clock = "process_time" if args.threads is None else "perf_counter"
+    more = [[args.cpu], [args.cpu] if args.threads is None else [args.cpu, args.threads]]
+    trees = [Tree(root, start, cpus, clock) for root, start, cpus in zip((old, HERE), inputs, more, strict=True)]
+    duration = duration_of(name, args.contacts, trees[0].beads)
     rows = []
-    for k in range(repeat + 1):
+    for k in range(args.repeat + 1):
         order = (0, 1) if k % 2 else (1, 0)
         row = {which: trees[which].advance((k + 1) * duration) for which in order}
         rows.append([row[0], row[1]])
@@ -119,7 +131,7 @@ def compare(name, old, folder, args):
     keys = [f"[propagator]\nstretches = {beads}\n" if args.parts else "" for beads in (0, LEAST)]
     inputs, rows = [start_of(name, old, folder / "old", keys[0]), start_of(name, HERE, folder / "new", keys[1])], []
     for _ in range(args.launches):
-        carried, found = turns(old, inputs, args.contacts, args.repeat, name)
+        carried, found = turns(old, inputs, name, args)
         rows += found
     quotients = [before[1] / now[1] for before, now in rows]
     low, middle, high = statistics.quantiles(quotients, n=4)
@@ -142,12 +154,12 @@ def main():
     parser.add_argument("--launches", type=int, default=3, help="starts of each tree")
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the core to run on")
     parser.add_argument("--parts", action="store_true", help="chains move in stretches in this tree, as wholes in OLD")
+    parser.add_argument("--threads", type=int, metavar="K", help="the core of a second thread in this tree")
     parser.add_argument("--folder", type=Path, help="where starts are kept")
     args = parser.parse_args()
     old = args.old.resolve()
     if not (old / "hpcchain").is_dir():
         parser.error(f"{args.old} is no checkout of this project")
-    os.sched_setaffinity(0, {args.cpu})
     print("| case | new by old speed | µs by contact, old and new | best bead tau / CPU-s, old and new |")
     print("|---|---|---|---|")
     with tempfile.TemporaryDirectory() as scratch:

@@ -16,9 +16,10 @@ from hpcchain.analysis.figures.profile import Along, Profile, why_none
 from hpcchain.analysis.figures.relaxation import EndRelaxation, VelocityCorrelation
 from hpcchain.analysis.figures.rouse import RouseModes
 from hpcchain.analysis.figures.sizes import Sizes
-from hpcchain.analysis.figures.stress import FEWEST, StressSeries, traceless
 from hpcchain.analysis.figures.structure_factor import StructureFactor
+from hpcchain.analysis.figures.transport import BULK, FEWEST, HEAT, SHEAR, FluxSeries, trace, traceless
 from hpcchain.errors import UsageError
+from hpcchain.observe.observables import total_energy
 
 if TYPE_CHECKING:
     from hpcchain.analysis.figures.figure import Figure
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind
     from hpcchain.io.output.trajectory import Trajectory
 
-OBSERVABLES, STRESS, CONTACTS, PROFILE = "observables", "stress", "contacts", "profile"
+OBSERVABLES, STRESS, HEAT_FLUX, CONTACTS, PROFILE = "observables", "stress", "heat_flux", "contacts", "profile"
 STATIC = (
     "sizes",
     "bond_angles",
@@ -41,11 +42,19 @@ STATIC = (
     PROFILE,
 )
 MOTION = ("displacement", "end_correlation", "velocity_correlation", "rouse_modes")
-FIGURES = (OBSERVABLES, *STATIC, *MOTION, STRESS, CONTACTS)
+FLUXES = {
+    STRESS: ("kinetic_pressure", "collisional_pressure"),
+    HEAT_FLUX: ("kinetic_heat_flux", "collisional_heat_flux"),
+}
+"""Families that reports give, and the observables that they need: of centres of mass, and of contacts."""
+FIGURES = (OBSERVABLES, *STATIC, *MOTION, *FLUXES, CONTACTS)
 """All families of figures, by the names that --figures takes."""
 
 ON_DEMAND = ("local_order", PROFILE)
 """Those that are found only when they are asked for by name: they need a package more, or a line to be along."""
+
+STILL = 1e-6
+"""Parts of the kinetic energy that a closed system at rest changes by, or moves with, at most: round-off is less."""
 
 CHAINS = "only chains and rods have it, and there are none"
 PERIODIC = "the box is not periodic along all axes"
@@ -114,26 +123,43 @@ def motions_of(name: str, kinds: list[Kind]) -> list[Motion] | str:
     return [RouseModes(kind) for kind in kinds if kind.linear and kind.size > 1] or CHAINS
 
 
-def stress_of(
-    found: Trajectory, step: float, tensors: tuple[np.ndarray, np.ndarray], temperature: np.ndarray
-) -> StressSeries | str:
-    """Return the stress of reports at even distances, or why there is none.
+def fluxes_of(
+    name: str, found: Trajectory, kinds: list[Kind], step: float, reports: dict[str, np.ndarray]
+) -> list[tuple[FluxSeries, str]] | str:
+    """Return the fluxes of a family, each with why it gives no coefficient ("" where it may); or why there are none.
 
     Parameters
     ----------
-    found : Trajectory
     step : float
         From one report to the next [time].
-    tensors : (R, 3, 3) float64 arrays
-        `kinetic_pressure` and `collisional_pressure` of the reports.
-    temperature : (R,) float64 array
-        Of the reports [energy].
+    reports : dict of name -> (R, ...) float64 array
+        Observables of reports at even distances of time.
     """
+    if not reports.keys() >= set(FLUXES[name]):
+        return f"the reports have no {' and '.join(FLUXES[name])}"
     if not found.periodic.all():
         return PERIODIC
-    kinetic, contacts = (traceless(tensor) for tensor in tensors)
+    kinetic, contacts = (reports[each] for each in FLUXES[name])
     if len(kinetic) <= FEWEST:
         return f"there are not more than {FEWEST} reports at even distances of time"
-    if not (np.all(np.isfinite(kinetic)) and np.all(np.isfinite(contacts[1:])) and np.mean(temperature) > 0.0):
-        return "the reports have no pressure"
-    return StressSeries(step, kinetic, contacts[1:], float(found.edges.prod() / np.mean(temperature)))
+    temperature = float(np.mean(reports["temperature"]))
+    if not (np.all(np.isfinite(kinetic)) and np.all(np.isfinite(contacts[1:])) and temperature > 0.0):
+        return f"the reports have no numbers of {' and '.join(FLUXES[name])}"
+    scale, why = float(found.edges.prod()) / temperature, not_conserved(reports)
+    if name == STRESS:
+        parts = ((SHEAR, traceless, ""), (BULK, trace, why))
+        return [(FluxSeries(of, step, part(kinetic), part(contacts[1:]), scale), none) for of, part, none in parts]
+    moving = 0.5 * np.sum(np.mean(reports["momentum"], axis=0) ** 2) / found.mass.sum()
+    if moving > STILL * np.mean(reports["kinetic_energy"]):
+        why = "the centre of mass of all moves, so that energy flows without heat"
+    if len(kinds) > 1:
+        why = "there are several kinds of molecules, whose diffusion carries heat, too"
+    return why or [(FluxSeries(HEAT, step, kinetic, contacts[1:], scale / temperature), "")]
+
+
+def not_conserved(reports: dict[str, np.ndarray]) -> str:
+    """Return why fluctuations of pressure and energy are not those of a closed system, "" where they are."""
+    energy = total_energy(reports)
+    if np.ptp(energy) > STILL * np.mean(reports["kinetic_energy"]):
+        return "the energy is not conserved: a thermostat, walls, losses of contacts or steps change it"
+    return ""

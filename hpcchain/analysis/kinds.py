@@ -164,11 +164,15 @@ def owned(bonds: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def named(names: list[str]) -> list[str]:
     """Return names of which no two are equal: later ones of a name get a number, as in A, A-2, A-3."""
     found: list[str] = []
+    given, taken, last = set(names), set[str](), dict[str, int]()
     for name in names:
-        number, own = 1, name
-        while own in found or (number > 1 and own in names):
+        number = last.get(name, 0) + 1
+        own = name if number == 1 else f"{name}-{number}"
+        while number > 1 and (own in given or own in taken):
             number += 1
             own = f"{name}-{number}"
+        last[name] = number
+        taken.add(own)
         found.append(own)
     return found
 

@@ -16,9 +16,11 @@ import numpy as np
 
 from hpcchain.analysis import catalogue
 from hpcchain.analysis.correlate import lags_of
-from hpcchain.analysis.figures.contacts import ContactCounts
+from hpcchain.analysis.figures.contacts import ContactCounts, ContactPlaces
+from hpcchain.analysis.figures.displacement import without_box
 from hpcchain.analysis.figures.figure import Frame
 from hpcchain.analysis.figures.motion import Slab
+from hpcchain.analysis.figures.profile import Along, Profile
 from hpcchain.analysis.figures.sizes import ENDS, SQUARE, Sizes
 from hpcchain.analysis.kinds import kinds_in
 from hpcchain.analysis.statistics import Sums, equilibration, mean_and_error, split
@@ -29,17 +31,18 @@ from hpcchain.io.output.run_output import event_tables, open_frames, read_report
 from hpcchain.parallel.agreement import agree, gathered, rank_of, size_of
 
 if TYPE_CHECKING:
-    from hpcchain.analysis.figures.profile import Along
     from hpcchain.analysis.kinds import Kind
     from hpcchain.io.output.run_output import Frames, RunOutput
     from hpcchain.parallel.agreement import Communicator
 
 
-NO_FIGURES = ("momentum", "angular_momentum", "spin", "collisional_pressure", "kinetic_pressure")
+NO_FIGURES = ("momentum", "angular_momentum", "spin", *(name for pair in catalogue.FLUXES.values() for name in pair))
 """Observables whose averages say nothing: they are conserved, drawn at the start, or parts of a figure."""
 
 STEADY = ("temperature", "pressure", "potential_energy", "contacts")
 """Observables that say when a run has become steady."""
+
+CONTACT_PLACES = "profile_contacts"
 
 FEWEST_SAMPLES = 20
 """Reports or frames without which the end of equilibration is not looked for."""
@@ -126,10 +129,9 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
     report = Report(run=str(source))
     with together(comm, source, "reading reports"):
         reports = read_reports(output) if output.has("observables") else {}
-        report.series, report.tensor = split_vectors(reports), reports.get("collisional_pressure")
-        report.centres = reports.get("kinetic_pressure")
+        report.reports, report.series = reports, split_vectors(reports)
     if not output.has("trajectory"):
-        names = filter(wanted.has, (*catalogue.STATIC, *catalogue.MOTION, catalogue.STRESS))
+        names = filter(wanted.has, (*catalogue.STATIC, *catalogue.MOTION, *catalogue.FLUXES))
         report.left_out = dict.fromkeys(names, "there are no frames")
         begin(report, wanted, {})
         require_something(report, np.empty(0))
@@ -149,8 +151,9 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
                 report.times = float(frames.time[chosen[0]]), float(frames.time[chosen[-1]])
             static(report, wanted, frames, chosen, kinds, comm)
             motion(report, wanted, frames, chosen, kinds, comm)
-            stress(report, wanted, frames)
+            fluxes(report, wanted, frames, kinds)
             contacts(report, wanted, output, kinds, comm)
+            contact_places(report, wanted, output, frames, chosen, kinds, comm)
     refuse_missing(report, wanted)
     return report
 
@@ -245,9 +248,9 @@ def observables(report: Report, wanted: Wanted) -> None:
 
 def collisional(report: Report) -> np.ndarray | None:
     """Return (R, 3, 3) what contacts add to the pressure tensor in the reports that are analysed, None without any."""
-    if report.tensor is None:
+    if "collisional_pressure" not in report.reports:
         return None
-    _, time, value = report.tensor
+    _, time, value = report.reports["collisional_pressure"]
     return value[(time >= report.start) & np.isfinite(value).all(axis=(1, 2))]
 
 
@@ -391,23 +394,24 @@ def slab_of(kind: Kind, beads: np.ndarray, frames: Frames, rows: slice, with_vel
     return Slab(kind, unwrapped[:, beads - low], velocity)
 
 
-def stress(report: Report, wanted: Wanted, frames: Frames) -> None:
-    """Add the stress autocorrelation and the viscosity, of the reports that are analysed."""
-    if not wanted.has(catalogue.STRESS):
-        return
-    if report.tensor is None or report.centres is None:
-        report.left_out[catalogue.STRESS] = "the reports have no kinetic_pressure and collisional_pressure"
-        return
-    time = report.tensor[1]
-    later = np.flatnonzero(time >= report.start)
-    even = later[: evenly_spaced(time[later])]
+def fluxes(report: Report, wanted: Wanted, frames: Frames, kinds: list[Kind]) -> None:
+    """Add autocorrelations of stress and flux of heat, and what follows, of the reports that are analysed."""
+    time = report.reports["temperature"][1] if report.reports else np.empty(0)
+    even = np.flatnonzero(time >= report.start)
+    even = even[: evenly_spaced(time[even])]
     step = float((time[even[-1]] - time[even[0]]) / (len(even) - 1)) if len(even) else 0.0
-    tensors = report.centres[2][even], report.tensor[2][even]
-    found = catalogue.stress_of(frames.fixed, step, tensors, report.series["temperature"][1][even])
-    if isinstance(found, str):
-        report.left_out[catalogue.STRESS] = found
-    else:
-        keep(report, found.figures())
+    rows = {name: value[even] for name, (_, _, value) in report.reports.items() if len(value) == len(time)}
+    for name in filter(wanted.has, catalogue.FLUXES):
+        found = catalogue.fluxes_of(name, frames.fixed, kinds, step, rows)
+        if isinstance(found, str):
+            report.left_out[name] = found
+            continue
+        for series, why in found:
+            keep(report, [series.none(why)] if why else series.figures())
+        if name == catalogue.STRESS:
+            viscosity, temperature = report.value("viscosity"), float(np.mean(rows["temperature"]))
+            found = [v for v in report.values if v.figure == "diffusion"]
+            keep(report, [without_box(v, viscosity, temperature, frames.fixed.edges) for v in found])
 
 
 def contacts(report: Report, wanted: Wanted, output: RunOutput, kinds: list[Kind], comm: Communicator | None) -> None:
@@ -431,6 +435,33 @@ def contacts(report: Report, wanted: Wanted, output: RunOutput, kinds: list[Kind
     others = gathered(comm, (counts.by_time, counts.by_group))
     counts.join([other for rank, other in enumerate(others) if rank != rank_of(comm)])
     keep(report, counts.result())
+
+
+def contact_places(
+    report: Report,
+    wanted: Wanted,
+    output: RunOutput,
+    frames: Frames,
+    chosen: np.ndarray,
+    kinds: list[Kind],
+    comm: Communicator | None,
+) -> None:
+    """Add where contacts are along a profile that is asked for, where they were logged."""
+    if not (wanted.has(catalogue.PROFILE) and output.logs_events) or catalogue.PROFILE in report.left_out:
+        return
+    if len(chosen) < 2:
+        report.left_out[CONTACT_PLACES] = "there are not two frames"
+        return
+    places = ContactPlaces(Profile(wanted.along or Along(), frames.fixed, kinds), frames, chosen)
+    why = places.why_none()
+    if why:
+        report.left_out[CONTACT_PLACES] = why
+        return
+    with together(comm, output.source, "reading events"):
+        for table in event_tables(output, rank_of(comm), size_of(comm)):
+            places.add(table)
+    places.counts = np.sum(gathered(comm, places.counts), axis=0)
+    keep(report, places.result())
 
 
 def keep(report: Report, found: list[Any]) -> None:

@@ -128,8 +128,8 @@ class Report:
         For plots.
     sizes : dict of (figure and molecules) -> (time, value)
         Root mean square sizes in single frames, for plots.
-    tensor, centres : (step, time, value), optional
-        What reports have of `collisional_pressure` and of `kinetic_pressure`.
+    reports : dict of observable -> (step, time, value)
+        Vectors and tensors whole.
     kinds : list
         (name, beads, molecules) of each kind of molecules.
     point : points.Point, optional
@@ -148,10 +148,11 @@ class Report:
     left_out: dict[str, str] = field(default_factory=dict)
     series: dict[str, Any] = field(default_factory=dict)
     sizes: dict[str, Any] = field(default_factory=dict)
-    tensor: Any = None
-    centres: Any = None
+    reports: dict[str, Any] = field(default_factory=dict)
     kinds: list[tuple[str, int, int]] = field(default_factory=list)
     point: Any = None
+    _by_name: dict[tuple[str, str], Value] = field(default_factory=dict, repr=False)
+    _known: int = 0
 
     def __repr__(self) -> str:
         found = f"{len(self.values)} numbers, {len(self.curves)} curves"
@@ -159,7 +160,10 @@ class Report:
 
     def value(self, figure: str, molecules: str = "") -> Value | None:
         """Return the Value of a figure, None where there is none."""
-        return next((v for v in self.values if (v.figure, v.molecules) == (figure, molecules)), None)
+        for value in self.values[self._known :]:  # a system of thousands of kinds has very many
+            self._by_name.setdefault((value.figure, value.molecules), value)
+        self._known = len(self.values)
+        return self._by_name.get((figure, molecules))
 
     def curve(self, figure: str, molecules: str = "") -> Curve | None:
         """Return the Curve of a figure, None where there is none."""

@@ -31,8 +31,8 @@ GROUPS = {
         "steinhardt_q4",
         "steinhardt_q6",
     ),
-    "dynamics": ("end_correlation_time", "diffusion", "diffusion_exponent"),
-    "pressure": ("pressure", "wall_pressure", "viscosity"),
+    "dynamics": ("end_correlation_time", "diffusion", "diffusion_exponent", "diffusion_infinite_box"),
+    "pressure": ("pressure", "wall_pressure", "viscosity", "bulk_viscosity", "heat_conductivity"),
 }
 """Tables that are always printed, with their columns; the last has all other observables, too."""
 
@@ -73,8 +73,8 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--along",
-        metavar="x|y|z|sphere|cylinder-x|y|z",
-        help="also find profiles along an axis, or by the distance from a point or a line (default of profile: z)",
+        metavar="x|y|z|wall-x|…|sphere|cylinder-x|…",
+        help="also find profiles along an axis, or by the distance from its walls, a point or a line (default: z)",
     )
     parser.add_argument(
         "--center", metavar="X,Y,Z|mass", type=center, help="of the sphere or cylinder (default: the middle of the box)"

@@ -28,6 +28,21 @@ def approach(work, p, q, n):
 
 
 @kernel
+def common_speed(work, p, q, n):
+    """Return n . (v_p + v_q) of the beads at offsets p and q, 0 where q < 0 is a wall; other first: its negative.
+
+    A quarter of its values before and after an impulse along n, times that, is the energy that the bead at p gains of
+    the other: half of what contacts lose is lost by either.
+    """
+    s = 0.0
+    if q >= 0:
+        for c in range(3):
+            at = W.COEF + W.ROW + W.LANES * c
+            s += n[c] * (work[p + at] + work[q + at])
+    return s
+
+
+@kernel
 def separation(par, work, p, q, n):
     """Write the unit vector from the bead at offset q to the one at p (nearest image) to n; return their distance."""
     rr = 0.0

@@ -1,4 +1,7 @@
-"""What a contact adds to the molecular virial, and to its tensor: impulse times the vector between centres of mass.
+"""What a contact adds to the molecular virial, its tensor, and the flow of energy between molecules.
+
+The virial is impulse times the vector between the centres of mass, the flow the energy that one molecule gains of the
+other, by that vector (Alder, Gass and Wainwright 1970, equation 7, of spheres).
 
 The tensor's part is made symmetric: half of J_a l_b + J_b l_a, as turning molecules make it in the mean (Allen and
 Tildesley 2017, section 2.7). Its trace is the virial; the other parts, `TENSOR_PARTS` of them, are yy, zz, xy, xz, yz.
@@ -12,13 +15,21 @@ from hpcchain.layout import workspace as W
 
 
 @inlined
-def set_tensor(tensor, jx, jy, jz, lx, ly, lz):
-    """Write the parts of a contact's tensor, of impulse j and vector l, to `tensor` [mass length^2 / time]."""
+def set_tensor(s, jx, jy, jz, lx, ly, lz, energy):
+    """Write the parts of a contact's tensor, of impulse j and vector l, to `virial_tensor` [mass length^2 / time].
+
+    From FLOW on the flow of the energy that the first side gains, brought to the quantum of the virial.
+    """
+    tensor = s.virial_tensor
     tensor[0] = jy * ly
     tensor[1] = jz * lz
     tensor[2] = 0.5 * (jx * ly + jy * lx)
     tensor[3] = 0.5 * (jx * lz + jz * lx)
     tensor[4] = 0.5 * (jy * lz + jz * ly)
+    flow = energy * (s.par[L.IMPULSE_QUANTUM] / (L.FLOW_SCALE * s.par[L.ENERGY_QUANTUM]))
+    tensor[L.FLOW + L.X] = flow * lx
+    tensor[L.FLOW + L.Y] = flow * ly
+    tensor[L.FLOW + L.Z] = flow * lz
 
 
 @kernel

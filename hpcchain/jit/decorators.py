@@ -31,6 +31,13 @@ def outlined(function: Callable) -> Any:
     return _compiled(function, True)
 
 
+def concurrent(function: Callable) -> Any:
+    """Compile a function during which other threads may run: it does not keep Python's lock."""
+    if numba.config.DISABLE_JIT:
+        return function
+    return Kernel(function, {"nopython": True, "nogil": True, **OPTIONS}, False)
+
+
 def inlined(function: Callable) -> Any:
     """Put a function into those that call it before types are known."""
     return _usual(function, {"inline": "always", **OPTIONS})

@@ -12,15 +12,16 @@ from itertools import product
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.core import cgutils
 from numba.core.imputils import lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
-from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
 from numba.np.arrayobj import make_array, populate_array
 
 from hpcchain.jit import shared_rows
 
+PLAIN = {}  # structures by their addresses, where nothing is compiled
 WORDS = 3  # of a field in the table: address, and the lengths of at most two axes
 ELEMENTS = {"f8": types.float64, "f4": types.float32, "i8": types.int64, "i4": types.int32, "i1": types.int8}
 INT64 = ir.IntType(64)
@@ -119,7 +120,10 @@ def kernel_struct(name, texts, options=(), joined=None):
         @cached_property
         def address(self):
             """Where `whereabouts` lies."""
-            return self.whereabouts.ctypes.data
+            place = self.whereabouts.ctypes.data
+            if config.DISABLE_JIT:
+                PLAIN[place] = self
+            return place
 
     for both, (own, common) in joined.items():
         setattr(
@@ -142,6 +146,23 @@ def _unbox(typ, value, c):
         c.builder.store(c.pyapi.long_as_voidptr(address), pointer)
         c.pyapi.decref(address)
     return NativeValue(c.builder.load(pointer), is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
+
+
+@intrinsic
+def another(typing, given, address):
+    """Return the structure of the same kind, and with the same options, whose `address` is given."""
+
+    def write(context, builder, signature, args):
+        return builder.inttoptr(args[1], context.get_value_type(signature.return_type))
+
+    return given(given, types.int64), write
+
+
+if config.DISABLE_JIT:
+
+    def another(given, address):
+        """Return the structure of an address."""
+        return PLAIN[address]
 
 
 @infer_getattr

@@ -64,12 +64,12 @@ free_rows         3 int64     per size of molecule: SPARE_HEAD of the chain of f
                               SPARE_ROWS: their number; SPARE_LEAST: how many one event may take
 window_event      15 int64    per event of the window: EVENT_SIZE: number of molecules; EVENT_MEMBERS: which;
                               EVENT_LOG, EVENT_LOGS: first row in `log`, rows there
-log               18 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6 thermostat), LOG_LOWER, LOG_HIGHER
+log               21 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6 thermostat), LOG_LOWER, LOG_HIGHER
                               id, LOG_IMPULSE, LOG_QUANTA: the virial or, of a wall, the impulse; LOG_STATUS;
                               LOG_MOLECULE: row of the lower bead's molecule; LOG_WORK, LOG_HEAT: energy that
                               came in through a wall or a thermostat, in quanta; from LOG_TANGENTIAL on, the
                               tangential part of the impulse on the lower bead, in extended runs; from
-                              LOG_TENSOR on, of pairs, parts of the virial's tensor (`virial_tensor`), in quanta
+                              LOG_TENSOR on, of pairs, what `virial_tensor` has, in quanta
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
 member            16 int64    like `mol`, of an event's members (`members`), with `member_own`: long chains are whole
@@ -92,7 +92,8 @@ coefficients      4 float64   per pair of types, and of a type and a wall: row o
                               e_t; PAIR_LEFT: what may be left of a contact while this pair's takes energy
                               (`contact.coefficients`); PAIR_FRICTION: Coulomb's, in steps alone. Runs that are not
                               `extended` have one row
-virial_tensor     float64     (TENSOR_PARTS,): parts of the tensor of that contact's virial (`contact.virial`)
+virial_tensor     float64     (TENSOR_PARTS,): parts of the tensor of that contact's virial, and its flow of energy
+                              (`contact.virial`)
 extra             flat rows   in runs that are `extended`, for each row of `starts`: what else the bead has had from
                               its segment's start on, columns SPIN … INSIDE below (`model.physics.extended`)
 walls            16 float64   sides of the box and walls with shapes: columns WALL_… below
@@ -108,6 +109,13 @@ arms              16 float64  per row of the log of such runs: what its virial i
 limited           int64       beads whose distance from a bead has limits; `limited_row`: where each bead's begin, and
                               the end; `limits` (3 float64): LEAST, MOST distance [length]; ACTS: whether the
                               two act on one another otherwise (0, 1)
+ahead             int64       of the loop, AHEAD_SECTOR: where the small sector is that has outcomes made ahead of time
+                              (`ahead.foresee`), 0: nowhere; AHEAD_TAKEN, AHEAD_MISSED: events taken from there, and not
+                              found. Of the small sector, AHEAD_STOP: whether the second thread is to stop; AHEAD_MADE,
+                              AHEAD_TORN: outcomes made, and copies that the loop changed meanwhile; from AHEAD_TAGS on,
+                              what each slot's event is found by
+slots             42 float64  of the small sector, per slot: columns SLOT_… below: the event, the serial numbers of the
+                              segments that it is of, the event's key in the queue, and what it counts
 stepper                       None, or True where molecules are rigid bodies, or moved by a method that solves for
                               its steps
 extended                      None, or True where the run has more than smooth hard beads (`model.physics.extended`)
@@ -176,8 +184,10 @@ EVENT_SIZE = 0
 ) = range(14)
 CANCELLED, VALID, EXACT_FALLBACK = 0.0, 1.0, 2.0  # values of LOG_STATUS; the last: no root, so the exact impulse
 PAIR_KIND, WALL_KIND, DRAW_KIND = 0.0, 1.0, 6.0  # values of LOG_KIND; those between are `contact.laws.step`'s
-# Parts of the virial's tensor that are summed besides its trace: yy, zz, xy, xz, yz.
-TENSOR_PARTS = 5
+# What is summed besides the virial's trace: yy, zz, xy, xz, yz of its tensor, and from FLOW on the flow of energy. Its
+# quantum is FLOW_SCALE times that of the virial, over that of impulses, times that of energy.
+FLOW, FLOW_SCALE = 5, 2.0**6
+TENSOR_PARTS = FLOW + AXES
 KEPT_COLUMNS = LOG_TENSOR  # of rows of the log that are final
 LOG_COLUMNS = LOG_TENSOR + TENSOR_PARTS
 MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
@@ -253,7 +263,7 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
 ) = range(15)  # SCALAR_WALL_IMPULSE: of walls, one for each axis
 # Energy that has come in, in quanta; the seed of all random numbers, 64 bits.
 SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
-SCALAR_TENSOR = SCALAR_SEED + 1  # parts of the virial's tensor, in quanta
+SCALAR_TENSOR = SCALAR_SEED + 1  # what `virial_tensor` has, in quanta
 SCALAR_LISTS_END = SCALAR_TENSOR + TENSOR_PARTS  # of `neighbour`: where what no list has had begins
 SCALARS = 32
 SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
@@ -353,7 +363,8 @@ PAIR_NORMAL, PAIR_TANGENTIAL, PAIR_LEFT, PAIR_FRICTION, PAIR_COEFFICIENTS = rang
 MOST_TIES, MOST_MEMBERS = 60, 12
 COPY_ROWS, RIGHT_ROW = MOST_TIES, 2 * MOST_TIES  # of `matrix` (`pushes.solve_pushes`): all equations, right sides
 RESTITUTION_ROW = RIGHT_ROW + 4  # behind the right sides and three more: e_n of each contact
-PUSH_ROWS = RESTITUTION_ROW + 1
+BEFORE_ROW = RESTITUTION_ROW + 1  # `separation.common_speed` of each contact before the impulses
+PUSH_ROWS = BEFORE_ROW + 1
 CONTACT_NORMAL, SPARE_NORMAL = range(2)  # rows of `normals` where one contact is resolved: its normal; scratch
 ROUGHNESS = 1e-6  # of places in single precision, ten times their rounding or more (`candidates_straight`)
 UNBOUNDED = 2**31 - 1  # swept radius of a bead that may be anywhere (`broad_phase`)
@@ -367,8 +378,10 @@ CENTRE_MASS = START_COLUMNS
 CHANGE_SORT, CHANGE, CHANGE_COLUMNS = 0, 1, 8
 UNCHANGED, PUSHED, PLACED = 0.0, 1.0, 2.0
 # Of `arms`: the row in `centre` of either side's chain, or -1; of a chain the place of its bead, else the way from the
-# bead to its molecule's centre; the way from bead to bead across their contact; the impulse on the first.
-ARM_CHAIN, ARM_PLACE, ARM_WAY, ARM_IMPULSE, ARM_COLUMNS = 0, 2, 2 + 2 * AXES, 2 + 3 * AXES, 16
+# bead to its molecule's centre; the way from bead to bead across their contact; the impulse on the first, and what
+# energy it gains.
+ARM_CHAIN, ARM_PLACE, ARM_WAY, ARM_IMPULSE, ARM_ENERGY = 0, 2, 2 + 2 * AXES, 2 + 3 * AXES, 2 + 4 * AXES
+ARM_COLUMNS = 16
 
 # Of a molecule's part of a message (`ghost_messages`), then as many entries of segments as are new.
 HEAD_ID, HEAD_KEPT, HEAD_TOTAL, HEAD = range(4)
@@ -382,6 +395,29 @@ ENTRY_BEADS = ENTRY_ALONE + 1
 ENTRY_MARKS, ENTRY_ACCELERATION, ENTRY_SPEED, ENTRY_PER_BEAD = range(2 * AXES, 2 * AXES + 4)
 # Behind the beads of a part of a long chain: what its event does to the chain's centre, its order, its coefficients.
 ENTRY_OF_CENTRE, ENTRY_ORDER, ENTRY_OF_PART = 0, CHANGE_COLUMNS, CHANGE_COLUMNS + 1
+
+# Of `ahead` and `slots`. What the loop writes, and what the second thread does, are on lines of the cache of their own.
+SLOTS, NO_TAG = 32, -1
+AHEAD_SECTOR, AHEAD_TAKEN, AHEAD_MISSED, AHEAD_STOP = range(4)
+AHEAD_MADE, AHEAD_TORN, AHEAD_TAGS = 16, 17, 32
+AHEAD_WORDS = AHEAD_TAGS + SLOTS
+(
+    SLOT_BEAD,
+    SLOT_PARTNER,
+    SLOT_TICKS,
+    SLOT_REM,
+    SLOT_DEPTH,
+    SLOT_SERIAL,
+    SLOT_OTHER_SERIAL,
+    SLOT_LOGGED,
+    SLOT_KEY,
+    SLOT_VIRIAL,
+    SLOT_WALL_IMPULSE,
+) = range(11)
+SLOT_TENSOR = SLOT_WALL_IMPULSE + AXES
+SLOT_COUNTS = SLOT_TENSOR + TENSOR_PARTS
+COUNTS = 23  # of `count`
+SLOT_COLUMNS = SLOT_COUNTS + COUNTS
 
 FIELDS = {
     "par": "f8",
@@ -463,6 +499,8 @@ FIELDS = {
     "centre": f"f8 {CENTRE_MASS + 1}",
     "centre_change": f"f8 {CHANGE_COLUMNS}",
     "arms": f"f8 {ARM_COLUMNS}",
+    "ahead": "i8",
+    "slots": f"f8 {SLOT_COLUMNS}",
 }
 JOINED = {"mol": ("mol_own", "mol_class"), "member": ("member_own", "mol_class")}
 Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended", "stretched"), JOINED)
@@ -491,7 +529,7 @@ Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended", "stretched"), J
     N_NODES,
     N_NODE_ITERATIONS,
     N_MOST_NODE_ITERATIONS,
-) = range(23)
+) = range(COUNTS)
 # Names in reports: those of the numbers above, in their order, so that neither can be without the other.
 COUNTERS = tuple(name[2:].lower() for name in [*globals()] if name.startswith("N_"))
 C = {name: i for i, name in enumerate(COUNTERS)}

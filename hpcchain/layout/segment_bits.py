@@ -9,6 +9,7 @@ what was left of the duration of the bead's last contact.
 import numpy as np
 
 from hpcchain.jit.decorators import inlined
+from hpcchain.jit.threads import fence_release, store_release
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 
@@ -107,6 +108,19 @@ def length_of(s, i):
 def serial_of(s, i):
     """Return the serial number of the segment in bead row i."""
     return np.int64(s.timing[s.segment[i, L.MOLECULE], L.SERIAL])
+
+
+@inlined
+def begin_writing(s, m):
+    """Mark molecule m's segment as one that changes from now on, for another thread (`ahead.foresee`)."""
+    s.timing[m, L.SERIAL] = -1.0
+    fence_release()
+
+
+@inlined
+def write_serial(s, m, serial):
+    """Give molecule m's segment, which is all there, its serial number."""
+    store_release(s.timing, m, L.SERIAL, np.float64(serial))
 
 
 @inlined

@@ -1,7 +1,8 @@
-"""The kinetic part of the molecular pressure tensor: the sum over molecules of M V V, V the centre of mass's velocity.
+"""What centres of mass carry: the sums over molecules of M V V and of E V, of their masses, velocities and energies.
 
-Blocks of beads may cut molecules, also into more than two pieces. So a block says what its whole molecules carry, and
-the momenta of the pieces at its two ends.
+They are the kinetic parts of the molecular pressure tensor and of the flux of heat. Blocks of beads may cut molecules,
+also into more than two pieces. So a block says what its whole molecules carry, and momenta and energies of the pieces
+at its two ends.
 """
 
 from __future__ import annotations
@@ -14,29 +15,33 @@ import numpy as np
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
 
-COLUMNS = 13
-"""Numbers of a block: xx, yy, zz, xy, xz, yz of its whole molecules; momentum of the beads of a molecule that began
-before it; mass of that molecule, where it ends in it; and momentum of one that begins in it and ends behind it."""
+COLUMNS = 18
+"""Numbers of a block: xx, yy, zz, xy, xz, yz and x, y, z of its whole molecules; momentum and energy of the beads of a
+molecule that began before it; mass of that molecule, where it ends in it; and momentum and energy of one that begins in
+it and ends behind it."""
+WHOLE, BEFORE, MASS, BEHIND = slice(0, 9), slice(9, 13), 13, slice(14, 18)
 FIRST, SECOND = np.array([0, 1, 2, 0, 0, 1]), np.array([0, 1, 2, 1, 2, 2])
 
 
-def tensors(momentum: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Return (m, 6) P P / M of molecules with momenta (m, 3) and masses (m,)."""
-    return momentum[:, FIRST] * momentum[:, SECOND] / mass[:, None]
+def carried_by(pieces: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Return (m, 9) P P / M and E P / M of molecules with momenta and energies (m, 4) and masses (m,)."""
+    momentum, energy = pieces[:, :3], pieces[:, 3:]
+    return np.column_stack([momentum[:, FIRST] * momentum[:, SECOND], energy * momentum]) / mass[:, None]
 
 
-def block_sums(composition: Composition, low: int, momentum: np.ndarray, block: int) -> np.ndarray:
+def block_sums(composition: Composition, low: int, momentum: np.ndarray, energy: np.ndarray, block: int) -> np.ndarray:
     """Return (blocks, COLUMNS) float64 of the beads low, low + 1, ..., where `low` is a multiple of `block`.
 
     Parameters
     ----------
-    momentum : (n, 3) float64 array
-        Of each bead [mass length / time].
+    momentum, energy : (n, 3), (n,) float64 arrays
+        Of each bead [mass length / time], [mass length^2 / time^2].
     """
     prototypes, found = composition.prototypes, np.zeros((-(-len(momentum) // block), COLUMNS))
+    moving = np.column_stack([momentum, energy])
     masses = np.add.reduceat(prototypes.mass, prototypes.first_bead[:-1])
-    for row, start in zip(found, range(0, len(momentum), block), strict=True):
-        own = momentum[start : start + block]
+    for row, start in zip(found, range(0, len(moving), block), strict=True):
+        own = moving[start : start + block]
         begin, end = low + start, low + start + len(own)
         molecule = composition.molecule_of(np.arange(begin, end))
         rows = np.flatnonzero(np.diff(molecule, prepend=-1))
@@ -44,20 +49,28 @@ def block_sums(composition: Composition, low: int, momentum: np.ndarray, block: 
         first, mass = composition.first_bead_of(molecule), masses[composition.class_of(molecule)]
         before, behind = first < begin, first + composition.size_of(molecule) > end
         whole = ~(before | behind)
-        row[:6] = np.sum(tensors(carried[whole], mass[whole]), axis=0)
-        row[6:9], row[9] = np.sum(carried[before], axis=0), np.sum(mass[before & ~behind])
-        row[10:] = np.sum(carried[behind & ~before], axis=0)
+        row[WHOLE] = np.sum(carried_by(carried[whole], mass[whole]), axis=0)
+        row[BEFORE], row[MASS] = np.sum(carried[before], axis=0), np.sum(mass[before & ~behind])
+        row[BEHIND] = np.sum(carried[behind & ~before], axis=0)
     return found
 
 
-def whole_tensor(sums: np.ndarray) -> np.ndarray:
-    """Return (3, 3) the tensor of all molecules, of the sums of all blocks in order [mass length^2 / time^2]."""
-    rows, carried = [sums[:, :6]], np.zeros(3)
+def all_carry(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what all molecules carry, of the sums of all blocks in order.
+
+    Returns
+    -------
+    tensor : (3, 3) float64 array
+        [mass length^2 / time^2]
+    flow : (3,) float64 array
+        [mass length^3 / time^3]
+    """
+    rows, piece = [sums[:, WHOLE]], np.zeros(4)
     for row in sums:
-        carried = carried + row[6:9]
-        if row[9] > 0.0:
-            rows.append(tensors(carried[None], row[9:10]))
-            carried = np.zeros(3)
-        carried = carried + row[10:]
-    xx, yy, zz, xy, xz, yz = (math.fsum(column) for column in np.concatenate(rows).T)
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        piece = piece + row[BEFORE]
+        if row[MASS] > 0.0:
+            rows.append(carried_by(piece[None], row[MASS : MASS + 1]))
+            piece = np.zeros(4)
+        piece = piece + row[BEHIND]
+    xx, yy, zz, xy, xz, yz, *flow = (math.fsum(column) for column in np.concatenate(rows).T)
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), np.array(flow)

@@ -7,19 +7,21 @@ beads, and those of all blocks exactly, so that they are the same on any number 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.model.composition import composition_of
+from hpcchain.model.physics.constants import ExtendedPhysics
 from hpcchain.model.physics.external import gravity_of, not_one_volume
 from hpcchain.model.physics.spins import spinning
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.system import WALL
-from hpcchain.observe.kinetic_pressure import COLUMNS, block_sums, whole_tensor
+from hpcchain.observe.kinetic_pressure import COLUMNS, all_carry, block_sums
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import System
+    from hpcchain.model.system import Physics, System
 
 
 class Observables:
@@ -43,6 +45,7 @@ class Observables:
         self._spinning = int(np.sum(copies[spinning(examples)]))
         self._no_pressure = examples.fixed.any() or not_one_volume(system.physics)
         self.stepped = bool(system.physics.steps)
+        self._carries_energy = not (self.stepped or self._no_pressure) and only_smooth(system.physics)
         self.freedom = (
             freedom if freedom is not None else degrees_of_freedom(system.topology.whole(), system.state.position)
         )
@@ -60,8 +63,8 @@ class Observables:
         """Return (blocks, 7) float64: kinetic energy, momentum and angular momentum of each block of beads.
 
         With potential energies and virials of the beads, or gravity, there are two more columns, their sums; with
-        angular velocities four more, kinetic energy and angular momentum of the spins; at the end always those of the
-        kinetic pressure (`block_sums`).
+        angular velocities four more, kinetic energy and angular momentum of the spins; at the end always what centres
+        of mass carry (`block_sums`).
 
         Parameters
         ----------
@@ -96,7 +99,8 @@ class Observables:
             each = np.column_stack([0.5 * np.sum(moment * spins**2, axis=1), moment * spins])
             for row, start in zip(turning, range(0, len(ids), block), strict=True):
                 row[:] = np.sum(each[start : start + block], axis=0)
-        carried = block_sums(self.composition, low, mass * velocity, block)
+        energy = 0.5 * mass[:, 0] * np.sum(velocity**2, axis=1)
+        carried = block_sums(self.composition, low, mass * velocity, energy, block)
         return np.column_stack([found, turning, carried])
 
     def measure(
@@ -107,12 +111,13 @@ class Observables:
         contacts: int,
         wall_impulse: list | None = None,
         tensor: list | None = None,
+        flow: list | None = None,
     ) -> dict:
         """Return dict of name -> value.
 
         Parameters
         ----------
-        sums : (blocks, 7 + 13), (blocks, 9 + 13), (blocks, 11 + 13) or (blocks, 13 + 13) float64 array
+        sums : (blocks, 7 to 13 + COLUMNS) float64 array
             Of the blocks of all beads (`sums`).
         interval : float
             Time since the report before [time].
@@ -124,6 +129,8 @@ class Observables:
             Impulse on both walls of each axis in that interval; None: not known [mass length / time].
         tensor : (6,) list of float, optional
             That virial's tensor, xx, yy, zz, xy, xz, yz; None: not known [mass length^2 / time].
+        flow : (3,) list of float, optional
+            Energy that contacts carried in that interval, times the way; None: not known [mass length^3 / time^2].
         """
         turning, carried, sums = {}, sums[:, -COLUMNS:], sums[:, :-COLUMNS]
         if sums.shape[1] in (11, 13):
@@ -146,7 +153,7 @@ class Observables:
             "temperature": temperature,
             "pressure": pressure,
             "contacts": contacts,
-            **({} if self.stepped else self._pressure_tensor(carried, tensor, interval)),
+            **({} if self.stepped else self._carried(all_carry(carried), tensor, flow, interval)),
             **turning,
         } | (
             {"wall_pressure": self._wall_pressure(wall_impulse, interval)} if np.any(self.box.boundary == WALL) else {}
@@ -158,16 +165,22 @@ class Observables:
         temperature = 2.0 * energy / (3.0 * self._spinning) if self._spinning else 0.0
         return {"rotational_energy": energy, "spin": np.array(spin), "rotational_temperature": temperature}
 
-    def _pressure_tensor(self, carried: np.ndarray, tensor: list | None, interval: float) -> dict:
-        """Return the (3, 3) parts of the molecular pressure tensor, symmetric [energy / length^3], NaN unknown."""
-        # That of contacts is the mean over the interval, that of centres of mass is of now.
+    def _carried(self, centres: tuple, tensor: list | None, flow: list | None, interval: float) -> dict:
+        """Return the parts of the molecular pressure tensor, (3, 3), and of the flux of heat, (3,), NaN unknown."""
+        # [energy / length^3], [energy / (length^2 time)]. What contacts carry is the mean over the interval, what
+        # centres of mass carry is of now.
         contacts = kinetic = np.full((3, 3), np.nan)
         if not self._no_pressure:
-            kinetic = whole_tensor(carried) / self.box.volume
+            kinetic = centres[0] / self.box.volume
             if tensor is not None and interval > 0.0:
                 xx, yy, zz, xy, xz, yz = tensor
                 contacts = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / (interval * self.box.volume)
-        return {"collisional_pressure": contacts, "kinetic_pressure": kinetic}
+        found = {"collisional_pressure": contacts, "kinetic_pressure": kinetic}
+        if self._carries_energy:
+            known = flow is not None and interval > 0.0
+            carried = np.array(flow) / (interval * self.box.volume) if known else np.full(3, np.nan)
+            found |= {"collisional_heat_flux": carried, "kinetic_heat_flux": centres[1] / self.box.volume}
+        return found
 
     def _wall_pressure(self, wall_impulse: list | None, interval: float) -> np.ndarray:
         """Return (3,) the mean pressure on the two walls of each axis, NaN where there are none."""
@@ -177,6 +190,11 @@ class Observables:
             area = self.box.volume / self.box.size
             found[known] = np.array(wall_impulse)[known] / (2.0 * area[known] * interval)
         return found
+
+
+def only_smooth(physics: Physics) -> bool:
+    """Return whether all impulses of a run are those of smooth contacts, along their normals."""
+    return replace(physics.extended, exclude=False, pairs=()) == ExtendedPhysics()
 
 
 def total_energy(row: Any) -> Any:

@@ -41,6 +41,7 @@ from hpcchain.run.engines import (
     parts_of_events,
     ranks_at_work,
     report_ranks,
+    report_threads,
 )
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.guards.collapse import CollapseWatch
@@ -120,6 +121,7 @@ class Run:
         with self.timers.phase("setting up"):
             self.engine = engine_for(system, config, comm)
             report_ranks(system, config, comm, self.engine)
+            report_threads(config, comm, self.engine)
             known = "freedom" in counters
             self.observables = Observables(system, whole(counters, "freedom") if known else freedom_of(system, comm))
             self.spinning = spinning_of(system, self.observables.composition, self.mpi)
@@ -327,7 +329,9 @@ class Run:
         interval = self.time - (self.reports.served or 0.0)
         totals = self.totals
         contacts, pushes = totals.interval_contacts, totals.interval_pushes
-        row = self.observables.measure(sums, interval, totals.interval_virial, contacts, pushes, totals.interval_tensor)
+        row = self.observables.measure(
+            sums, interval, totals.interval_virial, contacts, pushes, totals.interval_tensor, totals.interval_flow
+        )
         if exchanges_energy(self.system.physics):
             row |= {"work": totals.work, "heat": totals.heat}
         return row if self.spinning is None else row | self.spinning.observables

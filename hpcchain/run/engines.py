@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain.layout import arrays as L
+from hpcchain.machine import cores_allowed
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import asks_for_stretches, divided_classes, whole_chains
 from hpcchain.model.physics.extended import widened
@@ -82,7 +83,8 @@ def engine_on(
         return stepped_engine(system.physics)(system, exchange, chosen(run.list_shell), sectors, log_events)
     shell, cell, growing = chosen(run.list_shell), chosen(run.cell_size), growth or (1.0, 0.0)
     if exchange is None:
-        return Engine(system, log_events=log_events, shell=shell, cell=cell, growth=growing)
+        threads = min(run.threads, cores_allowed())
+        return Engine(system, log_events=log_events, shell=shell, cell=cell, growth=growing, threads=threads)
     from hpcchain.parallel.windows import WindowedEngine  # the same
 
     window = chosen(run.window)
@@ -189,6 +191,19 @@ def report_ranks(system: System, config: Config, comm: Single | World, engine: i
             beads // started,
             in_words(fits),
         )
+
+
+def report_threads(config: Config, comm: Single | World, engine: interface.Engine) -> None:
+    """Say once in the log why an input's second thread has nothing to do."""
+    if comm.rank > 0 or config.run.threads == 1 or getattr(engine, "threads", 1) > 1:
+        return
+    if comm.size == 1 and cores_allowed() == 1:
+        LOG.warning(
+            "run.threads = 2: this process may use one core alone, so there is no second thread; start it with two "
+            "(mpirun --map-by slot:PE=2, srun --cpus-per-task=2)"
+        )
+    else:
+        LOG.info("run.threads = 2 helps one rank with smooth hard beads in whole molecules: there is no second thread")
 
 
 def in_words(ranks: int) -> str:

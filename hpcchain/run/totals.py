@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from hpcchain.layout.arrays import FLOW_SCALE
+
 if TYPE_CHECKING:
     from hpcchain.parallel.comm import Single, World
     from hpcchain.sector.interface import Engine
 
 WALL_IMPULSE = ("push_x", "push_y", "push_z")
 TENSOR = ("virial_yy", "virial_zz", "virial_xy", "virial_xz", "virial_yz")
-"""Parts of the virial's tensor besides its trace, in the order of `layout.arrays.TENSOR_PARTS`."""
+"""Parts of the virial's tensor besides its trace; they and FLOW are in the order of an engine's `virial_tensor`."""
+FLOW = ("flow_x", "flow_y", "flow_z")
+"""Energy that contacts carry from molecule to molecule, times the way between their centres."""
 ENERGIES = ("work", "heat")
 CONTACTS = ("contacts", "wall_contacts", "no_roots")
 SOLVED = ("halved", "steps", "iterations", "nodes", "node_iterations")
@@ -43,14 +47,14 @@ class Totals:
         self._engine, self._comm = engine, comm
         self._before = {name: whole(counters, name) for name in (*CONTACTS, *SOLVED, *MOST, *ENERGIES)}
         self._interval = interval_of(counters, engine)
-        counted = ("virial", *TENSOR, *WALL_IMPULSE, *ENERGIES, *CONTACTS, *SOLVED, *MOST)
+        counted = ("virial", *TENSOR, *FLOW, *WALL_IMPULSE, *ENERGIES, *CONTACTS, *SOLVED, *MOST)
         self._now = self._start = dict.fromkeys(counted, 0)
 
     def gather(self) -> None:
         """Bring the ranks' counts up to date; collective."""
         counters = self._engine.counters
         own = {name: counters[name] for name in (*CONTACTS, *SOLVED, *MOST)} | {"virial": self._engine.virial}
-        own |= dict(zip(TENSOR, self._engine.virial_tensor, strict=True))
+        own |= dict(zip((*TENSOR, *FLOW), self._engine.virial_tensor, strict=True))
         own |= dict(zip(WALL_IMPULSE, self._engine.wall_impulse, strict=True)) | {
             name: getattr(self._engine, name) for name in ENERGIES
         }
@@ -112,6 +116,11 @@ class Totals:
         return [float(number * Fraction(self._engine.quantum)) for number in quanta]
 
     @property
+    def interval_flow(self) -> list[float]:
+        """Energy times way that contacts have carried since the last `begin_interval` [mass length^3 / time^2]."""
+        return [float(self._since(name) * flow_quantum(self._engine)) for name in FLOW]
+
+    @property
     def interval_pushes(self) -> list[float]:
         """Impulse on the walls of each axis since the last `begin_interval` [mass length / time]."""
         return [float(self._since(name) * Fraction(self._engine.impulse_quantum)) for name in WALL_IMPULSE]
@@ -129,6 +138,8 @@ class Totals:
                 "interval_quanta": self._since("virial"),
                 "virial_quantum": self._engine.quantum,
                 "interval_tensor": [self._since(name) for name in TENSOR],
+                "interval_flow": [self._since(name) for name in FLOW],
+                "flow_quantum": float(flow_quantum(self._engine)),
                 "interval_pushes": [self._since(name) for name in WALL_IMPULSE],
                 "impulse_quantum": self._engine.impulse_quantum,
             }
@@ -138,6 +149,12 @@ class Totals:
     def _since(self, name: str) -> int:
         """Return what the interval has of one count, in the engine's units."""
         return self._interval[name] + self._now[name] - self._start[name]
+
+
+def flow_quantum(engine: Engine) -> Fraction:
+    """Return the unit in which the flow of energy is counted, a power of two [mass length^3 / time^2]."""
+    speed = Fraction(engine.energy_quantum) / Fraction(engine.impulse_quantum)
+    return Fraction(FLOW_SCALE) * Fraction(engine.quantum) * speed
 
 
 def solving(counters: Mapping[str, object]) -> dict[str, float | None]:
@@ -172,8 +189,10 @@ def interval_of(counters: Mapping[str, object], engine: Engine) -> dict[str, int
     virial = Fraction(number(counters, "virial_quantum") or engine.quantum) / Fraction(engine.quantum)
     impulse = Fraction(number(counters, "impulse_quantum") or engine.impulse_quantum) / Fraction(engine.impulse_quantum)
     found = {"contacts": whole(counters, "interval_contacts"), "wall_contacts": 0}
+    flow = Fraction(number(counters, "flow_quantum") or flow_quantum(engine)) / flow_quantum(engine)
     found["virial"] = round(whole(counters, "interval_quanta") * virial)
-    for names, saved, unit in ((TENSOR, "interval_tensor", virial), (WALL_IMPULSE, "interval_pushes", impulse)):
+    saved_of = {TENSOR: ("interval_tensor", virial), FLOW: ("interval_flow", flow)}
+    for names, (saved, unit) in (saved_of | {WALL_IMPULSE: ("interval_pushes", impulse)}).items():
         parts = counters.get(saved)
         known = parts if isinstance(parts, list) else [0] * len(names)
         found |= {name: round(part * unit) for name, part in zip(names, known, strict=True)}

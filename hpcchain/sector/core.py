@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,14 @@ import numpy as np
 
 from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
-from hpcchain.layout.memory import aligned_zeros, gathered
+from hpcchain.layout.memory import aligned_zeros, extended, gathered
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.extended import INSIDE_COLUMNS, widened
 from hpcchain.model.physics.step_potentials import bead_types, potential_energies
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
+from hpcchain.sector.ahead.helper import Helper, can_help, series_capacity
 from hpcchain.sector.events import loop
 from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.neighbour_lists import STEP
@@ -104,6 +106,8 @@ class Options:
         Entries at least of each bead's table of beads inside a step of a potential (`model.physics.extended`).
     drift : (3,) float64 array or tuple
         How many periods a tick the lists' frame moves along each axis (`setup.drift`); no effect on results.
+    threads : int
+        2: a second thread makes outcomes ahead of time (`ahead`), where it can; no effect on results.
     """
 
     shell: float
@@ -114,6 +118,7 @@ class Options:
     cell_capacity_factor: float = 1.0
     inside: int = 0
     drift: Any = (0.0, 0.0, 0.0)
+    threads: int = 1
 
 
 class Core:
@@ -147,6 +152,8 @@ class Core:
         Entries of it at least: of a dilute system no list may have any when they are made.
     entries : float
         Entries that cells may hold of a bead before they are given more space.
+    helper : Helper or None
+        The second thread.
     """
 
     def __init__(
@@ -182,6 +189,10 @@ class Core:
             self.gather(without=("series", "neighbour"))
             self.sector = self.sector._replace(free_lists=np.full(LEAST_BLOCKS, -1, dtype=np.int64))
         self.enlist()
+        self.helper = None
+        if options.threads > 1 and can_help(self.sector):
+            series = extended(self.sector.series, series_capacity(self.sector))
+            self.helper, self.sector = Helper(), self.sector._replace(series=series)
 
     def gather(self, without: tuple = ()) -> None:
         """Move all arrays together, but for those of these names, which may be replaced."""
@@ -276,10 +287,11 @@ class Core:
 
     def run(self, until: tuple, log_rows: int) -> int:
         """Carry out a tenth of a second's events, up to a time (ticks, remainder); return `loop`'s status."""
-        ticks, remainder = float(until[0]), float(until[1])
-        return self.batch.run_timed(
-            lambda most: loop.advance(self.sector, ticks, remainder, self.options.base, most, log_rows), loop.PAUSED
-        )
+        s, base, ticks, remainder = self.sector, self.options.base, float(until[0]), float(until[1])
+        with nullcontext() if self.helper is None else self.helper.helping(s, base):
+            return self.batch.run_timed(
+                lambda most: loop.advance(s, ticks, remainder, base, most, log_rows), loop.PAUSED
+            )
 
     def failed_bead(self) -> Any:
         """Return the global id of the bead that the loop has stopped at."""

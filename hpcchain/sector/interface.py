@@ -28,7 +28,8 @@ class Engine(Protocol):
     virial : int
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
     virial_tensor : sequence of TENSOR_PARTS int
-        Parts of that sum's tensor besides its trace: yy, zz, xy, xz, yz; zeros where an engine does not count them.
+        Parts of that sum's tensor besides its trace: yy, zz, xy, xz, yz; then the sums of energy carried from molecule
+        to molecule times that vector, x, y, z (`layout.arrays.FLOW_SCALE`); zeros where an engine does not count them.
     wall_impulse : sequence of 3 int
         Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
     work, heat : int

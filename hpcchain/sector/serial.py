@@ -45,6 +45,8 @@ class Engine:
         Half width of the neighbour lists' shell and least cell width [length]; no effect on results.
     growth : (float, float)
         Contact distances as a fraction of the full ones at time 0, and the rate of that fraction [1 / time].
+    threads : int
+        2: a second thread makes outcomes ahead of time, where it can (`sector.ahead`); no effect on results.
 
     Raises
     ------
@@ -56,7 +58,7 @@ class Engine:
     virial : int
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
     virial_tensor : (TENSOR_PARTS,) list of int
-        Parts of that sum's tensor besides its trace.
+        Parts of that sum's tensor besides its trace, and the flow of energy.
     wall_impulse : (3,) list of int
         Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
     work, heat : int
@@ -72,6 +74,7 @@ class Engine:
         shell: float | None = None,
         cell: float | None = None,
         growth: tuple = (1.0, 0.0),
+        threads: int = 1,
     ) -> None:
         self.system, self.growth = system, growth
         self.log_rows, self._least_time = LOG_ROWS if log_events else 0, -np.inf
@@ -88,6 +91,7 @@ class Engine:
             float(system.state.ticks.max(initial=0.0)),
             self.log_rows,
             drift=drift_of(system, [motion_of(composition, np.arange(composition.beads), system.state.velocity)]),
+            threads=threads,
         )
         sequence = space_sequence(system, np.arange(topology.molecules), topology.first_bead[:-1])
         blocks = blocks_of(system)
@@ -112,6 +116,11 @@ class Engine:
     @sector.setter
     def sector(self, sector: Any) -> None:
         self.core.sector = sector
+
+    @property
+    def threads(self) -> int:
+        """How many threads carry out events."""
+        return 1 if self.core.helper is None else 2
 
     @property
     def ids(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The tensor of the molecular virial: the virial theorem in open space, rough contacts, ranks, and the pressure."""
+"""The virial's tensor and the flow of energy: both theorems in open space, rough contacts, ranks, and the pressure."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ COMPONENTS = ((0, 0), *PARTS)
 def tensor_of(engine):
     """Return (3, 3) the tensor of an engine's virial so far [mass length^2 / time]."""
     found = np.zeros((3, 3))
-    for (a, b), quanta in zip(PARTS, engine.virial_tensor, strict=True):
+    for (a, b), quanta in zip(PARTS, engine.virial_tensor[: L.FLOW], strict=True):
         found[a, b] = found[b, a] = quanta * engine.quantum
     found[0, 0] = engine.virial * engine.quantum - found[1, 1] - found[2, 2]
     return found
@@ -41,6 +41,21 @@ def moment(system, engine, time):
     v, _ = centres(system, velocity)
     product = np.einsum("m,ma,mb->ab", mass, x, v)
     return 0.5 * (product + product.T), np.einsum("m,ma,mb->ab", mass, v, v)
+
+
+def flow_of(engine):
+    """Return (3,) the energy that contacts have carried from molecule to molecule, times the way, so far."""
+    unit = L.FLOW_SCALE * engine.quantum * engine.energy_quantum / engine.impulse_quantum
+    return unit * np.array(engine.virial_tensor[L.FLOW :])
+
+
+def energy_moment(system, engine, time):
+    """Return (3,) the sums over molecules of E X and of E V at a time, E their kinetic energy."""
+    position, velocity, image = frame_of(engine, time)
+    topology = system.topology
+    energy = np.add.reduceat(0.5 * topology.mass * np.sum(velocity**2, axis=1), topology.first_bead[:-1])
+    x, v = (centres(system, rows)[0] for rows in (position + image * system.box.size, velocity))
+    return energy @ x, energy @ v
 
 
 def falling_together(seed, wells):
@@ -68,6 +83,22 @@ def test_the_virial_theorem_holds_part_by_part(wells):
     found = moment(system, engine, end)[0] - begin - inner
     assert np.abs(found).min() > 0.01
     assert tensor_of(engine) == pytest.approx(found, abs=1e-7)
+
+
+def test_the_flow_of_energy_is_that_of_its_moment():
+    """The sum of E X changes by the integral of E V and by what contacts carry: energies jump, places do not."""
+    system, end = falling_together(3, False), 4.0
+    time = np.concatenate([[0.0], np.sort(serial(system, end).events["time"]), [end]])
+    engine = Engine(system)
+    begin, inner = energy_moment(system, engine, 0.0)[0], np.zeros(3)
+    for low, high in zip(time[:-1], time[1:], strict=True):
+        middle = 0.5 * (low + high)
+        engine.advance(middle)
+        inner += energy_moment(system, engine, middle)[1] * (high - low)
+    engine.advance(end)
+    found = energy_moment(system, engine, end)[0] - begin - inner
+    assert np.abs(found).min() > 0.01
+    assert flow_of(engine) == pytest.approx(found, rel=3e-9, abs=1e-7)
 
 
 @pytest.mark.parametrize("names", [("monomer", "monomer"), ("chain", "star"), ("monomer", "ring")])

@@ -37,13 +37,12 @@ def straight(system, end):
 
 
 def in_pieces(system, end, rng, folder):
-    """Return the same of a run with other lists and cells, frames here and there, and restarts from checkpoints."""
+    """Return the same with other lists and cells, a second thread, frames here and there, restarts from checkpoints."""
     tables = []
     for stop in [*sorted(rng.uniform(0.0, end, 4)), end]:
         largest = system.topology.diameter.max()
-        engine = Engine(
-            system, log_events=True, shell=rng.uniform(0.05, 0.8) * largest, cell=rng.uniform(0.0, 3.0) * largest
-        )
+        shell, cell = rng.uniform(0.05, 0.8) * largest, rng.uniform(0.0, 3.0) * largest
+        engine = Engine(system, log_events=True, shell=shell, cell=cell, threads=2)
         for time in [*sorted(rng.uniform(time_of(system), stop, 2)), stop]:
             engine.advance(time)
             frame_of(engine, time)

@@ -217,6 +217,7 @@ SILENT = {
     "contacts": (put_json, "counters", {"contacts": "60"}),
     "interval_pushes": (put_json, "counters", {"interval_pushes": [0, 0.5, 0]}),
     "interval_tensor": (put_json, "counters", {"interval_tensor": [0, 1, 2]}),
+    "interval_flow": (put_json, "counters", {"interval_flow": [0, 1]}),
 }
 
 

@@ -48,6 +48,11 @@ def serial(system, end, **options):
     """
     engine = Engine(system, log_events=True, **options)
     engine.advance(end)
+    return outcome_of(engine, end)
+
+
+def outcome_of(engine, end):
+    """Return the Outcome of an engine of one rank that has come to a time."""
     events = engine.drain_events()
     return Outcome(events[sorted_rows(events)], frame_of(engine, end), state_of(engine), sums_of(engine), [])
 

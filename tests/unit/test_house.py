@@ -14,7 +14,7 @@ RUFF = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf
 FILE_LINES, LINES, PARAMETERS, NINE_IN_TEN = 900, 60, RUFF["lint"]["pylint"]["max-args"], 8
 REASONS = ("Long, since ", "Many parameters, since ")
 FEW_LINES, MEMBERS = 40, 4
-KERNELS = {"kernel", "inlined", "outlined", "allocating", "intrinsic", "njit"}
+KERNELS = {"kernel", "concurrent", "inlined", "outlined", "allocating", "intrinsic", "njit"}
 TIMES = {"now", "since", "until"}
 """Names of times, (ticks, remainder): two numbers that kernels take one behind the other."""
 SMALL = {

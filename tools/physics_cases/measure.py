@@ -57,6 +57,8 @@ class Gas:
     kind : str
     events : bool
         Whether contacts are logged.
+    report : float
+        Between reports; 0: a 200th of the run.
     """
 
     beads: int
@@ -69,6 +71,7 @@ class Gas:
     kind: str = "chain"
     events: bool = False
     start: dict = field(default_factory=dict)
+    report: float = 0.0
 
     @property
     def side(self):
@@ -90,7 +93,7 @@ class Gas:
             "output": {
                 "events": self.events,
                 "frame_every": self.frame,
-                "report_every": self.end / 200,
+                "report_every": self.report or self.end / 200,
                 "checkpoint_every": self.end,
             },
         }
@@ -102,13 +105,13 @@ class Gas:
         )
 
 
-def results(gas, folder, timeout=7200.0):
+def results(gas, folder):
     """Return the Results of a run of a Gas in a folder; it is run unless it is there already, with the same input."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     said = folder / "asked.txt"
     if not said.is_file() or said.read_text(encoding="utf-8") != repr(gas):
-        run(gas.tables(), folder, timeout=timeout)
+        run(gas.tables(), folder)
         said.write_text(repr(gas), encoding="utf-8")
     return hpcchain.read(folder / "out")
 

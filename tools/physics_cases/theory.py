@@ -68,6 +68,25 @@ def enskog_viscosity(fraction):
     return 5 / (16 * np.sqrt(np.pi)) * 1.016 * (1 / g + 0.8 * b + 0.761 * b**2 * g)
 
 
+def enskog_bulk_viscosity(fraction):
+    """Return the bulk viscosity of hard spheres by Enskog's theory, (4 / 9) density^2 g (pi)^(1/2); 0 of a thin gas."""
+    return 4 / 9 * (6 * fraction / np.pi) ** 2 * contact_value(fraction) * np.sqrt(np.pi)
+
+
+def enskog_conductivity(fraction):
+    """Return the conductivity of heat of hard spheres by Enskog's theory, first Sonine approximation times 1.02513."""
+    g, b = contact_value(fraction), 4 * fraction
+    return 75 / (64 * np.sqrt(np.pi)) * 1.02513 * (1 / g + 1.2 * b + 0.7574 * b**2 * g)
+
+
+def rouse_viscosity(density, times, later):
+    """Return what Rouse chains of a number density add to the integral of G(t) after a time (Doi and Edwards 1986).
+
+    The sum over modes of the relaxation time of the stress, half that of the mode, at temperature 1.
+    """
+    return density * np.sum(times / 2 * np.exp(-2 * later / times))
+
+
 def enskog_friction(fraction):
     """Return the initial decay rate of the velocity autocorrelation, (8 / 3) density g (pi)^(1/2); it is exact."""
     return 8 / 3 * 6 * fraction / np.pi * contact_value(fraction) * np.sqrt(np.pi)

@@ -22,6 +22,9 @@ LAST, WIDE, LEAST_WIDE = 0.5, 5.0, 1.5
 NEAR, SURE = 0.03, 0.25
 """Motion is diffusive where exponents are 1 within so much or two errors, and the error of the whole is no greater."""
 
+CUBE, CUBIC = 2.837297, 1e-9
+"""What the images in a periodic cube add up to (Yeh and Hummer 2004); how much edges may differ, relative."""
+
 TOO_SHORT = (
     "in a third of the time analysed centres of mass come no farther than the radius of gyration; before that g3 is "
     "not that of diffusion: make the run longer"
@@ -98,6 +101,33 @@ class Displacement:
         if np.isfinite(value[1]):
             found.append(Value("diffusion_exponent", self.kind.name, float(value[1]), float(error[1])))
         return found
+
+
+def without_box(diffusion: Value, viscosity: Value | None, temperature: float, box: np.ndarray) -> Value:
+    """Return D in a box without end, of that in a periodic cube: D + xi T / (6 pi eta L) (Yeh and Hummer 2004).
+
+    Parameters
+    ----------
+    diffusion, viscosity : Value
+        Of the cube; their errors add up as squares.
+    temperature : float
+        [energy]
+    box : (3,) float64 array
+        Edges [length].
+    """
+    why = ""
+    if viscosity is None or np.isnan(viscosity.value):
+        why = "the viscosity is not known"
+    elif np.isnan(diffusion.value):
+        why = "the diffusion coefficient is not known"
+    elif np.ptp(box) > CUBIC * box[0]:
+        why = "the box is no cube"
+    value = error = np.nan
+    if viscosity is not None and not why:
+        images = CUBE * temperature / (6.0 * np.pi * viscosity.value * float(box[0]))
+        value = diffusion.value + images
+        error = float(np.hypot(diffusion.error, images * viscosity.error / viscosity.value))
+    return Value("diffusion_infinite_box", diffusion.molecules, value, error, diffusion.unit, why=why)
 
 
 def windows(lag: np.ndarray, first: float) -> list[np.ndarray]:

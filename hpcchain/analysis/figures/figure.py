@@ -37,6 +37,11 @@ class Frame:
         """(N, 3) velocities [length / time]."""
         return self._frames.table("velocity", self._number)
 
+    @cached_property
+    def spin(self) -> np.ndarray:
+        """(N, 3) angular velocities, of runs whose beads spin [1 / time]."""
+        return self._frames.table("angular_velocity", self._number)
+
 
 class Figure(Protocol):
     """A figure that is an average over frames, each for itself.

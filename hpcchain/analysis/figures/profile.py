@@ -1,4 +1,4 @@
-"""Profiles along an axis, or by the distance from a point or a line: densities, velocities, temperature of centres."""
+"""Profiles along an axis, or by the distance from walls, a point, a line: density, velocity, temperature, stress."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from hpcchain.io.output.trajectory import Trajectory
 
 AXES = ("x", "y", "z")
-ALONG = (*AXES, "sphere", *(f"cylinder-{axis}" for axis in AXES))
-"""What a profile may be along: an axis, the distance from a point, or that from a line along an axis."""
-DENSITY, VELOCITY = "1 / length^3", "length / time"
+FROM_WALLS = tuple(f"wall-{axis}" for axis in AXES)
+FLAT = (*AXES, *FROM_WALLS)
+ALONG = (*FLAT, "sphere", *(f"cylinder-{axis}" for axis in AXES))
+"""What a profile may be along: an axis, the distance from the nearer wall of one, from a point, or from a line."""
+DENSITY, VELOCITY, STRESS = "1 / length^3", "length / time", "energy / length^3"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Along:
         """Raise UsageError when it is no line, or has no bins."""
         if self.shape not in ALONG:
             raise UsageError(f"a profile along {self.shape!r} is not known: choose of {', '.join(ALONG)}")
-        if self.shape in AXES and (self.center is not None or self.reach is not None):
+        if self.shape in FLAT and (self.center is not None or self.reach is not None):
             raise UsageError(f"a profile along {self.shape} has no center and no reach: it is along the whole box")
         if not 1 <= self.bins <= 10_000:
             raise UsageError(f"a profile of {self.bins} bins: give 1 to 10000")
@@ -57,7 +59,7 @@ class Along:
         """The axes that the distance is measured in; of a profile along an axis that one."""
         if self.shape == "sphere":
             return [0, 1, 2]
-        return [k for k, axis in enumerate(AXES) if (axis == self.shape[-1]) == (self.shape in AXES)]
+        return [k for k, axis in enumerate(AXES) if (axis == self.shape[-1]) == (self.shape in FLAT)]
 
 
 def maybe_open(found: Trajectory) -> np.ndarray:
@@ -68,10 +70,12 @@ def maybe_open(found: Trajectory) -> np.ndarray:
 def why_none(along: Along, found: Trajectory) -> str:
     """Return why a box has no such profile, "" where it has: where an axis is open it has no volume to count in."""
     is_open = maybe_open(found)
-    needed = [k for k in range(3) if along.shape in AXES or k not in along.across]
+    needed = [k for k in range(3) if along.shape in FLAT or k not in along.across]
     if any(is_open[k] for k in needed):
         return f"the box has an open axis, along which there is no end to a profile of {along.shape}"
     walls = [AXES[k] for k in along.across if not (found.periodic[k] or is_open[k])]
+    if along.shape in FROM_WALLS and not walls:
+        return f"the box has no walls along {along.shape[-1]}"
     if along.center == "mass" and walls:
         return f"the box has walls along {', '.join(walls)}: give a center in place of mass"
     return ""
@@ -96,6 +100,9 @@ class Profile:
         types = {name: found.species == k for k, name in enumerate(found.names) if np.any(found.species == k)}
         self.types = ({"": np.ones(len(found.mass), bool)} | types) if len(types) > 1 else {"": slice(None)}
         self.kinds = kinds
+        self.spinning = None
+        if found.moment_of_inertia is not None and found.angular_velocity is None:
+            self.spinning = found.moment_of_inertia
         self.middle = found.origin + 0.5 * found.edges
         if along.center is not None and along.center != "mass":
             self.middle = np.array(along.center, dtype=np.float64)
@@ -105,9 +112,9 @@ class Profile:
     def _ends(self, is_open: np.ndarray) -> tuple[float, float]:
         """Return where the first bin begins and the last ends."""
         axes = self.along.across
-        if self.along.shape in AXES:
-            low = float(self.origin[axes[0]])
-            return low, low + float(self.box[axes[0]])
+        if self.along.shape in FLAT:
+            low, width = float(self.origin[axes[0]]), float(self.box[axes[0]])
+            return (0.0, 0.5 * width) if self.along.shape in FROM_WALLS else (low, low + width)
         space = np.minimum(self.middle - self.origin, self.origin + self.box - self.middle)
         space = np.where(self.periodic, 0.5 * self.box, space)[axes]
         limit = float(np.min(space[~is_open[axes]], initial=np.inf))
@@ -121,13 +128,23 @@ class Profile:
         """Return (bins,) the volume of each bin [length^3]."""
         if self.along.shape == "sphere":
             return 4.0 / 3.0 * np.pi * np.diff(self.edges**3)
-        others = np.prod(np.delete(self.box, self.along.across))
-        return others * (np.diff(self.edges) if self.along.shape in AXES else np.pi * np.diff(self.edges**2))
+        others = np.prod(np.delete(self.box, self.along.across)) * (2.0 if self.along.shape in FROM_WALLS else 1.0)
+        return others * (np.diff(self.edges) if self.along.shape in FLAT else np.pi * np.diff(self.edges**2))
+
+    @property
+    def middles(self) -> np.ndarray:
+        """(bins,) the middle of each bin [length]."""
+        return 0.5 * (self.edges[1:] + self.edges[:-1])
+
+    @property
+    def x_name(self) -> str:
+        """What the profile is along."""
+        return {**{axis: axis for axis in AXES}, **dict.fromkeys(FROM_WALLS, "distance")}.get(self.along.shape, "r")
 
     @property
     def components(self) -> tuple[str, ...]:
         """Names of the components of velocities."""
-        if self.along.shape in AXES:
+        if self.along.shape in FLAT:
             return AXES
         return ("radial",) if self.along.shape == "sphere" else ("radial", "around", "axial")
 
@@ -137,6 +154,12 @@ class Profile:
         if self.along.shape in AXES:
             away = position[:, axes[0]] - self.origin[axes[0]]
             return self.origin[axes[0]] + (away % self.box[axes[0]] if self.periodic[axes[0]] else away), velocity
+        if self.along.shape in FROM_WALLS:
+            [axis] = axes
+            away = position[:, axis] - self.origin[axis]
+            upper, mirrored = away > 0.5 * self.box[axis], velocity.copy()
+            mirrored[upper, axis] *= -1.0
+            return np.where(upper, self.box[axis] - away, away), mirrored
         away = position - center
         away -= np.where(self.periodic, self.box, 0.0) * np.round(away / self.box)
         distance = np.sqrt(np.sum(away[:, axes] ** 2, axis=1))
@@ -157,20 +180,26 @@ class Profile:
         return np.where(self.periodic, self.origin + angle * self.box, self.mass @ position / self.mass.sum())
 
     def add(self, frame: Frame) -> np.ndarray:
-        """Return the sums in bins: of each type N, volume, M, M v; of each kind of molecules N, M, M V, M V²."""
+        """Return the sums in bins: of each type and kind N, M, M v, M v², then what is theirs alone, then stress.
+
+        Of types that is volume, and of spins how many there are and I ω²; the stress is M v v of all centres of mass.
+        """
         center = self.center(frame.position)
         at, moving = self.placed(frame.position, frame.velocity, center)
+        squares = np.sum(frame.velocity**2, axis=1)
+        spins = [] if self.spinning is None else [self.spinning > 0.0, self.spinning * np.sum(frame.spin**2, axis=1)]
         rows = []
         for own in self.types.values():
-            mass = self.mass[own]
-            rows += self.binned(at[own], [None, self.volume[own], mass, *(mass[:, None] * moving[own]).T])
+            extra = [self.volume[own], *(spin[own] for spin in spins)]
+            rows += self.binned(at[own], [*carried(self.mass[own], moving[own], squares[own]), *extra])
+        stress = np.zeros((len(self.pairs), self.along.bins))
         for kind in self.kinds:
             x, v = (kind.centres(kind.positions(table)) for table in (frame.position, frame.velocity))
             at_centre, own_moving = self.placed(x, v, center)
             mass = np.full(len(x), kind.mass.sum())
-            squares = mass * np.sum(v * v, axis=1)
-            rows += self.binned(at_centre, [None, mass, *(mass[:, None] * own_moving).T, squares])
-        return np.concatenate(rows)[None]
+            rows += self.binned(at_centre, carried(mass, own_moving, np.sum(v * v, axis=1)))
+            stress += self.binned(at_centre, [mass * own_moving[:, a] * own_moving[:, b] for a, b in self.pairs])
+        return np.concatenate([*rows, *stress])[None]
 
     def binned(self, at: np.ndarray, weights: list) -> list[np.ndarray]:
         """Return the sums of weights (None: of ones) in each bin; what lies beyond the ends is in none."""
@@ -184,33 +213,62 @@ class Profile:
 
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return the curves, of all and of each type and kind."""
-        x, name = 0.5 * (self.edges[1:] + self.edges[:-1]), "r" if self.along.shape not in AXES else self.along.shape
+        x, name = self.middles, self.x_name
         found: list[Value | Curve] = []
 
         def curve(figure: str, of: str, unit: str, what: Callable) -> None:
             found.append(Curve(figure, of, unit, name, LENGTH, x, *sums.estimate(what)))
 
-        parts = len(self.components)
+        common = 3 + len(self.components)
+        width = common + (1 if self.spinning is None else 3)
         for number, of in enumerate(self.types):
-            first = number * (3 + parts)
+            first = number * width
             curve("profile_beads", of, DENSITY, lambda s, k=first: self.row(s, k) / self.shells)
-            curve("profile_packing", of, "", lambda s, k=first: self.row(s, k + 1) / self.shells)
+            curve("profile_packing", of, "", lambda s, k=first: self.row(s, k + common) / self.shells)
             for p, component in enumerate(self.components):
                 flow = f"profile_velocity_{component}"
-                curve(flow, of, VELOCITY, lambda s, k=first, p=p: self.row(s, k + 3 + p) / self.row(s, k + 2))
-        for number, kind in enumerate(self.kinds):
-            first = (len(self.types) + number) * (3 + parts)
+                curve(flow, of, VELOCITY, lambda s, k=first, p=p: self.row(s, k + 2 + p) / self.row(s, k + 1))
+            curve("profile_bead_temperature", of, "energy", lambda s, k=first: self.temperature(s, k))
+            if self.spinning is not None:
+                spins = first + common + 1
+                name_of = "profile_spin_temperature"
+                curve(name_of, of, "energy", lambda s, k=spins: self.row(s, k + 1) / (3.0 * self.row(s, k)))
+        kinds = [len(self.types) * width + number * common for number in range(len(self.kinds))]
+        for first, kind in zip(kinds, self.kinds, strict=True):
             if any(one.size > 1 for one in self.kinds):
                 curve("profile_molecules", kind.name, DENSITY, lambda s, k=first: self.row(s, k) / self.shells)
-            curve("profile_temperature", kind.name, "energy", lambda s, k=first: self.temperature(s, k, parts))
+            curve("profile_temperature", kind.name, "energy", lambda s, k=first: self.temperature(s, k))
+        stress = len(self.types) * width + len(self.kinds) * common
+        for number, (a, b) in enumerate(self.pairs):
+            axes = "".join(self.components[k] for k in (a, b)) if self.along.shape in FLAT else self.components[a]
+            component = f"profile_kinetic_pressure_{axes}"
+            curve(component, "", STRESS, lambda s, k=stress + number, a=a, b=b: self.carry(s, k, kinds, a, b))
         return found
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Components of the stress; about points and lines, where others have no mean, those along the diagonal."""
+        axes = range(len(self.components))
+        both = [(a, b) for a in axes for b in axes if a < b] if self.along.shape in FLAT else []
+        return [*((a, a) for a in axes), *both]
 
     def row(self, sums: np.ndarray, k: int) -> np.ndarray:
         """Return the k-th of the sums in bins."""
         return sums[k * self.along.bins : (k + 1) * self.along.bins]
 
-    def temperature(self, sums: np.ndarray, first: int, parts: int) -> np.ndarray:
-        """Return a third of M (V - U)² per molecule, of the mean velocity U in each bin."""
+    def temperature(self, sums: np.ndarray, first: int) -> np.ndarray:
+        """Return a third of M (V - U)² of each, of the mean velocity U in each bin."""
+        parts = len(self.components)
         count, mass, square = (self.row(sums, first + k) for k in (0, 1, 2 + parts))
         flow = sum(self.row(sums, first + 2 + k) ** 2 for k in range(parts))
         return (square - flow / mass) / (3.0 * count)
+
+    def carry(self, sums: np.ndarray, k: int, kinds: list[int], a: int, b: int) -> np.ndarray:
+        """Return M (V - U) (V - U) per volume of all centres of mass, of the mean velocity U in each bin; k: M V V."""
+        mass, one, other = (sum(self.row(sums, first + column) for first in kinds) for column in (1, 2 + a, 2 + b))
+        return (self.row(sums, k) - np.where(mass > 0.0, one * other / mass, 0.0)) / self.shells
+
+
+def carried(mass: np.ndarray, moving: np.ndarray, squares: np.ndarray) -> list[np.ndarray | None]:
+    """Return what is summed of points: their number, M, M v by component, M v²."""
+    return [None, mass, *(mass[:, None] * moving).T, mass * squares]

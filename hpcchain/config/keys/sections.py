@@ -584,6 +584,9 @@ class RunSection(Section):
         OrWord(POSITIVE, AUTO),
         "shell of the neighbour lists; auto: follows diameters and mean distance; no effect on results [length]",
     )
+    threads: int = key(
+        1, Integer(1, 2), "2: of one rank, a second thread makes outcomes ahead of time; no effect on results"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

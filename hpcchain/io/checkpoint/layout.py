@@ -190,8 +190,8 @@ def _within(indices: np.ndarray, count: int) -> bool:
     return bool(np.all((indices >= 0) & (indices < count)))
 
 
-WHOLE, QUANTA, QUANTUM, TIME, ENERGY, WALL_IMPULSE, SEAL, TENSOR = range(8)
-PARTS = {WALL_IMPULSE: 3, TENSOR: 5}
+WHOLE, QUANTA, QUANTUM, TIME, ENERGY, BY_AXIS, SEAL, TENSOR = range(8)
+PARTS = {BY_AXIS: 3, TENSOR: 5}
 COUNTERS = {
     **dict.fromkeys(
         (
@@ -217,7 +217,9 @@ COUNTERS = {
     "interval_quanta": QUANTA,
     "virial_quantum": QUANTUM,
     "interval_tensor": TENSOR,
-    "interval_pushes": WALL_IMPULSE,
+    "interval_flow": BY_AXIS,
+    "flow_quantum": QUANTUM,
+    "interval_pushes": BY_AXIS,
     "impulse_quantum": QUANTUM,
     "frame_time": TIME,
     "report_time": TIME,
@@ -232,6 +234,7 @@ COUNTERS = {
 NEEDED = {
     "interval_quanta": "virial_quantum",
     "interval_tensor": "virial_quantum",
+    "interval_flow": "flow_quantum",
     "interval_pushes": "impulse_quantum",
 }
 """Counters that mean something only with another."""

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import is_part
 from hpcchain.propagators.interface import load, prepare
+from hpcchain.sector.ahead.taking import take
 from hpcchain.sector.events.redraw import redraw, redraw_chain
 from hpcchain.sector.events.refresh import refresh, refresh_rows, set_back
 from hpcchain.sector.events.signs import sign_draw, sign_rows
@@ -54,8 +55,15 @@ def _end_segment(s, m, ticks, remainder):
         move_on(s, first, m, length, ticks, remainder, 0, 0)
         set_off(s, first, m)
         return
+    if s.ahead[L.AHEAD_SECTOR] == 0 or take(s, 0, first, L.SEGMENT_END, ticks, remainder, 0) == 0:
+        end_segment(s, m, ticks, remainder)
+
+
+@outlined
+def end_segment(s, m, ticks, remainder):
+    """Start the next segment of the free motion of a molecule that is no single bead."""
     make_own_series(s, m)
-    offset = np.int64(0)
+    length, offset = s.timing[m, L.LENGTH], np.int64(0)
     load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, length, s.stepper)
     prepare(s.work, offset, s.mol, m, s.graph, s.stepper)
     close_after(s, m, length)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpcchain.contact.laws.step import is_full
-from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.jit.decorators import concurrent, inlined, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import MOST_DEPTH
 from hpcchain.layout.clock import earlier, since_start
@@ -76,7 +76,7 @@ def _looks_further_back(s, i, j):
     return together and partner_of(s.next_event, i) == j and s.next_event[i, L.PARTNER_SERIAL] != serial_of(s, j)
 
 
-@kernel
+@concurrent
 def advance(s, until_ticks, until_remainder, base, most, log_rows):
     """Run events in order until a time, at most `most` of them.
 

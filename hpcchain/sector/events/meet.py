@@ -9,7 +9,7 @@ import numpy as np
 from hpcchain.contact.coefficients import restitution
 from hpcchain.contact.laws.contact import HARD, Outcome
 from hpcchain.contact.laws.variational import keep_velocities
-from hpcchain.contact.separation import bead_offset
+from hpcchain.contact.separation import bead_offset, common_speed
 from hpcchain.contact.sides import direction, meet_sides, met, of_one_chain, whole_side
 from hpcchain.contact.virial import lever
 from hpcchain.contact.walls import is_thermal
@@ -17,6 +17,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import is_part
+from hpcchain.sector.ahead.taking import take
 from hpcchain.sector.events.members import join
 from hpcchain.sector.events.note import graze, note, note_rootless
 from hpcchain.sector.events.stretch_sides import begin_stretch, bring_stretches
@@ -56,6 +57,10 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
     if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
         i, partner = partner, i
     none = np.int64(0)
+    if s.ahead[L.AHEAD_SECTOR] != 0 and not crowded:
+        members = take(s, log_rows, i, partner, ticks, remainder, depth)
+        if members > 0:
+            return MET, members
     known, a, b, one = _bring_two(s, i, partner, ticks, remainder, depth)
     if not known:
         return BACK, none
@@ -89,6 +94,7 @@ def _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, rem
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, s.offset[k], s.member_tiles[k])
+    before = _common_speed(s, a, b)
     done = meet_sides(s, i, partner, a, b, one, border, rate, e, et)
     if done.along == 0.0:
         graze(s, i, partner)
@@ -96,10 +102,18 @@ def _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, rem
         kappa = share_of_law(s, members, ticks, remainder) if border == HARD else 1.0
         if kappa != 0.0:
             done = Outcome(done.along * kappa, done.x, done.y, done.z, done.kind, done.heat, done.turns)
-        _note(s, log_rows, i, partner, a, b, members, done, distance, ticks, remainder)
+        gained = 0.25 * done.along * (before + _common_speed(s, a, b))
+        _note(s, log_rows, i, partner, a, b, members, done, distance, gained, ticks, remainder)
         if kappa == 0.0:
             note_rootless(s, log_rows)
     return members
+
+
+@inlined
+def _common_speed(s, a, b):
+    """Return what `common_speed` does of the beads of a contact."""
+    q = bead_offset(b.offset, b.bead) if b.row >= 0 else np.int64(-1)
+    return common_speed(s.work, bead_offset(a.offset, a.bead), q, s.normals[L.CONTACT_NORMAL])
 
 
 @inlined
@@ -156,21 +170,21 @@ def _place(s, k, side):
 
 
 @kernel
-def _note(s, log_rows, i, partner, a, b, members, done, distance, ticks, remainder):
+def _note(s, log_rows, i, partner, a, b, members, done, distance, gained, ticks, remainder):
     """Note an impulse that has been applied: with long chains' centres of mass, and as `note` does."""
     n = s.normals[L.CONTACT_NORMAL]
     if s.stretched is not None:
         if a.part or b.part:
             x, y, z = done.along * n[0] + done.x, done.along * n[1] + done.y, done.along * n[2] + done.z
-            lx, ly, lz = lever_of_sides(s, a, b, distance, x, y, z, ticks, remainder)
+            lx, ly, lz = lever_of_sides(s, a, b, distance, x, y, z, gained, ticks, remainder)
             if b.row < 0 or not of_one_chain(s, a, b):
                 push_centre(s, a, x, y, z, ticks, remainder)
                 push_centre(s, b, -x, -y, -z, ticks, remainder)
-            note(s, log_rows, i, partner, n, done, lx, ly, lz, ticks, remainder)
+            note(s, log_rows, i, partner, n, done, lx, ly, lz, gained, ticks, remainder)
             return
     q = bead_offset(b.offset, b.bead) if b.row >= 0 else -1
     lx, ly, lz = lever(s, 0, members - 1, bead_offset(a.offset, a.bead), q)
-    note(s, log_rows, i, partner, n, done, lx, ly, lz, ticks, remainder)
+    note(s, log_rows, i, partner, n, done, lx, ly, lz, gained, ticks, remainder)
 
 
 @inlined

@@ -39,7 +39,20 @@ def meet_alone(s, i, j, ticks, remainder, depth, log_rows):
         return
     n = s.normals[L.CONTACT_NORMAL]
     lx, ly, lz = distance * n[0], distance * n[1], distance * n[2]
-    note(s, log_rows, i, j, n, done, lx, ly, lz, ticks, remainder)
+    note(s, log_rows, i, j, n, done, lx, ly, lz, _gained(s, i, j, done.along), ticks, remainder)
+
+
+@inlined
+def _gained(s, i, j, along):
+    """Return the energy that an impulse along the normal gave bead i of the other (`common_speed`), 0 of a wall."""
+    if j < 0:
+        return 0.0
+    n = s.normals[L.CONTACT_NORMAL]
+    rate = 0.0
+    for c in range(3):
+        rate += n[c] * (s.starts[i, L.VX + c] + s.starts[j, L.VX + c])
+    light = inverse_mass(s, i) - inverse_mass(s, j)
+    return 0.5 * along * (rate - 0.5 * along * light)
 
 
 @kernel

@@ -1,7 +1,7 @@
 """What an event leaves besides motion: marks of its beads, sums over contacts, a row of the log.
 
-Sums are of the molecular virial and its tensor, of impulses on walls, of work and of heat, in quanta: whole numbers,
-whose order of summation does not matter. All carriers of contacts note theirs here.
+Sums are of the molecular virial and its tensor, of the flow of energy, of impulses on walls, of work and of heat, in
+quanta: whole numbers, whose order of summation does not matter. All carriers of contacts note theirs here.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def graze(s, i, j):
 
 
 @kernel
-def note(s, log_rows, i, j, n, o, lx, ly, lz, ticks, remainder):
+def note(s, log_rows, i, j, n, o, lx, ly, lz, energy, ticks, remainder):
     """Mark the beads of a contact whose impulse has been applied; count and log it.
 
     Parameters
@@ -48,6 +48,8 @@ def note(s, log_rows, i, j, n, o, lx, ly, lz, ticks, remainder):
     lx, ly, lz : float
         Vector between the centres of mass of the images that touch, from the second to the first; of a wall, and
         where it is not known as yet (`chain_centre`), 0 [length].
+    energy : float
+        What the molecule of bead i gains of the other where the impulse is along n [mass length^2 / time^2].
     ticks, remainder : float
         Time of the contact.
     """
@@ -61,7 +63,7 @@ def note(s, log_rows, i, j, n, o, lx, ly, lz, ticks, remainder):
             begin_contact(s.par, s.segment, j)
             form_bridge(s, i, j, s.extended)
         x, y, z = o.along * n[0] + o.x, o.along * n[1] + o.y, o.along * n[2] + o.z
-        set_tensor(s.virial_tensor, x, y, z, lx, ly, lz)
+        set_tensor(s, x, y, z, lx, ly, lz, energy)
         moment = x * lx + y * ly + z * lz
     record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, j, o, moment, _work(s, i, j, n, o, s.extended))
 

@@ -12,7 +12,7 @@ from hpcchain.contact.laws.joint import Ties, tied_impulses
 from hpcchain.contact.laws.joint_rough import rub_together, tangential_impulse
 from hpcchain.contact.laws.variational import any_takes_law, discrete_share, keep_velocities
 from hpcchain.contact.laws.wet import bridges_fit
-from hpcchain.contact.separation import bead_offset
+from hpcchain.contact.separation import bead_offset, common_speed
 from hpcchain.contact.virial import lever
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -128,8 +128,20 @@ def _part_together(s, members, found, ticks, remainder):
     restitutions(s, found, ticks, remainder)
     e = s.matrix[L.RESTITUTION_ROW]
     lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, remainder)
+    for k in range(found):
+        s.matrix[L.BEFORE_ROW, k] = _speed_in_tie(s, k)
     scratch, matrix, impulses = s.impulse_response, s.matrix, s.impulses
     return tied_impulses(s.work, s.member, s.graph, ties, e, scratch, matrix, impulses, lost, s.stepper) == 0
+
+
+@inlined
+def _speed_in_tie(s, k):
+    """Return what `common_speed` does of the beads of tied contact k."""
+    p = bead_offset(s.offset[s.contacts[k, L.MEMBER]], s.contacts[k, L.MEMBER_BEAD])
+    b, q = s.contacts[k, L.OTHER_MEMBER], np.int64(-1)
+    if b >= 0:
+        q = bead_offset(s.offset[b], s.contacts[k, L.OTHER_BEAD])
+    return common_speed(s.work, p, q, s.normals[k])
 
 
 @inlined
@@ -160,7 +172,8 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
             x, y, z = tangential_impulse(s, k)
             done = Outcome(impulses[k], x, y, z, 0.0, 0.0, True)
         lx, ly, lz = lever(s, a, b, p, q)
-        note(s, log_rows, i, j, s.normals[k], done, lx, ly, lz, ticks, remainder)
+        gained = 0.25 * impulses[k] * (s.matrix[L.BEFORE_ROW, k] + _speed_in_tie(s, k))
+        note(s, log_rows, i, j, s.normals[k], done, lx, ly, lz, gained, ticks, remainder)
         if kappa == 0.0:
             note_rootless(s, log_rows)
 

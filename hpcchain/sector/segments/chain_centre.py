@@ -94,8 +94,8 @@ def _shift_inside(s, a, b, c):
 
 
 @kernel
-def lever_of_sides(s, a, b, distance, x, y, z, ticks, remainder):
-    """Return the vector between the centres of mass of the images that touch, the impulse on the first given.
+def lever_of_sides(s, a, b, distance, x, y, z, gained, ticks, remainder):
+    """Return the vector between the centres of mass of the images that touch, impulse and energy of the first given.
 
     In a window it is 0 where a chain's centre is needed: sums with it follow when the window is final.
     """
@@ -107,6 +107,7 @@ def lever_of_sides(s, a, b, distance, x, y, z, ticks, remainder):
     n, row = s.normals[L.CONTACT_NORMAL], arms_row(s)
     note_arms(s, row, a, np.int64(0))
     note_arms(s, row, b, np.int64(1))
+    s.arms[row, L.ARM_ENERGY] = gained
     for c in range(3):
         s.arms[row, L.ARM_WAY + c] = distance * n[c]
         s.arms[row, L.ARM_IMPULSE + c] = x if c == 0 else (y if c == 1 else z)
@@ -216,7 +217,7 @@ def _settle_virial(s, h):
     i = s.mol[h, L.MOL_FIRST]
     lx, ly, lz = lever_of_arms(s, e, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM])
     x, y, z = s.arms[e, L.ARM_IMPULSE + L.X], s.arms[e, L.ARM_IMPULSE + L.Y], s.arms[e, L.ARM_IMPULSE + L.Z]
-    set_tensor(s.virial_tensor, x, y, z, lx, ly, lz)
+    set_tensor(s, x, y, z, lx, ly, lz, s.arms[e, L.ARM_ENERGY])
     s.log[e, L.LOG_QUANTA] = np.rint((x * lx + y * ly + z * lz) / s.par[L.QUANTUM])
     for c in range(L.TENSOR_PARTS):
         s.log[e, L.LOG_TENSOR + c] = np.rint(s.virial_tensor[c] / s.par[L.QUANTUM])

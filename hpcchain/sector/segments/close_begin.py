@@ -4,7 +4,7 @@ from hpcchain.contact.tc_model import pass_time
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import is_part, set_struck
+from hpcchain.layout.segment_bits import begin_writing, is_part, set_struck
 from hpcchain.sector.segments.new_segment import new_segment
 from hpcchain.sector.speculation.rollback import save_segment
 
@@ -36,6 +36,7 @@ def close(s, m, ticks, remainder):
 def close_after(s, m, length):
     """End molecule m's present segment: learn from its length, forget what was struck at its start."""
     save_segment(s, m)
+    begin_writing(s, m)
     first = s.mol[m, L.MOL_FIRST]
     if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
         _learn_pace(s, m, length)

@@ -20,6 +20,7 @@ from hpcchain.layout.segment_bits import (
     set_start,
     start_depth,
     struck,
+    write_serial,
 )
 from hpcchain.propagators.interface import (
     LAST_TERM,
@@ -193,7 +194,7 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     if fastest * h > s.par[L.CAP]:
         h = s.par[L.CAP] / fastest
     s.timing[m, L.LENGTH] = h
-    s.timing[m, L.SERIAL] = serial
+    write_serial(s, m, serial)
     note_top_speed(s, m, fastest)
     if first < s.scalars[L.SCALAR_BEADS]:
         if chain:

@@ -433,6 +433,8 @@ def scalar_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict
         "owner_history": np.zeros(1),
         "owner_history_at": np.zeros((1, 1), dtype=np.int64),
         "prefetch_state": np.full(PARTS + STEPS, -1, dtype=np.int64),
+        "ahead": np.zeros(L.AHEAD_WORDS, dtype=np.int64),
+        "slots": np.zeros((0, L.SLOT_COLUMNS)),
         **window_arrays(0, 0),
     }
 

@@ -132,7 +132,7 @@ def test_json_has_all_figures_and_stable_names(folder, capsys):
         "contacts_by_bead",
         "internal_distances",
     } <= {curve["figure"] for curve in run["curves"]}
-    assert set(run["left_out"]) == {"diffusion A", "stress"}
+    assert set(run["left_out"]) == {"diffusion A", "stress", "heat_flux"}
 
 
 def test_csv_is_one_tidy_table_of_the_same(folder, capsys):

@@ -1,4 +1,4 @@
-"""The kinetic part of the pressure tensor, of molecules that blocks cut, against a plain sum over molecules."""
+"""What centres of mass carry, of molecules that blocks cut, against a plain sum over molecules."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model.composition import composition_of
-from hpcchain.observe.kinetic_pressure import block_sums, whole_tensor
+from hpcchain.observe.kinetic_pressure import all_carry, block_sums
 from tests.support.io_samples import chains
 
 
@@ -19,13 +19,17 @@ def test_molecules_that_blocks_cut(lengths, block):
     mass = np.concatenate([of_kind[k, :n] for k, n in zip(topology.kind, lengths, strict=True)])
     composition = composition_of(replace(topology, mass=mass))
     momentum = mass[:, None] * rng.normal(size=(len(mass), 3))
-    expected, first = np.zeros((3, 3)), 0
+    energy = np.sum(momentum**2, axis=1) / (2.0 * mass)
+    expected, flow, first = np.zeros((3, 3)), np.zeros(3), 0
     for n in lengths:
         carried, whole = momentum[first : first + n].sum(axis=0), mass[first : first + n].sum()
         expected += np.outer(carried, carried) / whole
+        flow += energy[first : first + n].sum() * carried / whole
         first += n
-    sums = block_sums(composition, 0, momentum, block)
-    assert whole_tensor(sums) == pytest.approx(expected, rel=1e-13)
+    sums = block_sums(composition, 0, momentum, energy, block)
+    found = all_carry(sums)
+    assert found[0] == pytest.approx(expected, rel=1e-13) and found[1] == pytest.approx(flow, rel=1e-13, abs=1e-13)
     cut = len(mass) // 2 // block * block
-    parts = [block_sums(composition, low, momentum[low:high], block) for low, high in ((0, cut), (cut, len(mass)))]
+    halves = (slice(0, cut), slice(cut, len(mass)))
+    parts = [block_sums(composition, own.start, momentum[own], energy[own], block) for own in halves]
     assert np.array_equal(np.concatenate(parts), sums)

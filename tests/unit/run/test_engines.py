@@ -23,6 +23,7 @@ class Settings:
     sectors: Any = "auto"
     cell_size: Any = "auto"
     list_shell: Any = "auto"
+    threads: int = 1
 
 
 @dataclass
@@ -52,7 +53,28 @@ def config(events=True, **run):
 def test_one_rank_has_the_serial_engine():
     kind, given, options = engine_for(SYSTEM, config(list_shell=0.3, window=2.0), Single())
     assert (kind, given) == ("serial", (SYSTEM,))
-    assert options == {"log_events": True, "shell": 0.3, "cell": None, "growth": (1.0, 0.0)}
+    assert options == {"log_events": True, "shell": 0.3, "cell": None, "growth": (1.0, 0.0), "threads": 1}
+
+
+@pytest.mark.parametrize(("asked", "cores", "had"), [(1, 2, 1), (2, 2, 2), (2, 1, 1), (2, 64, 2)])
+def test_a_second_thread_needs_a_second_core(monkeypatch, caplog, asked, cores, had):
+    caplog.set_level(logging.INFO, logger="hpcchain.run")
+    monkeypatch.setattr(engines, "cores_allowed", lambda: cores)
+    _, _, options = engine_for(SYSTEM, config(threads=asked), Single())
+    assert options["threads"] == had
+    engines.report_threads(config(threads=asked), Single(), SimpleNamespace(threads=had))
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * (asked > had)
+    assert not caplog.records or "--map-by slot:PE=2" in caplog.records[0].getMessage()
+
+
+@pytest.mark.parametrize(("comm", "engine"), [(FOUR, SimpleNamespace()), (Single(), SimpleNamespace(threads=1))])
+def test_a_second_thread_that_would_not_help_is_reported(monkeypatch, caplog, comm, engine):
+    caplog.set_level(logging.INFO, logger="hpcchain.run")
+    monkeypatch.setattr(engines, "cores_allowed", lambda: 2)
+    engines.report_threads(config(threads=2), comm, engine)
+    assert [record.getMessage() for record in caplog.records] == [
+        "run.threads = 2 helps one rank with smooth hard beads in whole molecules: there is no second thread"
+    ]
 
 
 def test_several_ranks_have_the_engine_with_windows():

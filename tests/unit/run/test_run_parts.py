@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import UsageError
+from hpcchain.layout import arrays as L
 from hpcchain.model.system import WALL
 from hpcchain.observe.kinetic_pressure import COLUMNS
 from hpcchain.observe.observables import Observables
@@ -124,7 +125,7 @@ class Counting:
     def __init__(self, quantum=2.0**-40):
         self.counters = dict.fromkeys((*CONTACTS, *SOLVED, *MOST), 0)
         self.quantum, self.impulse_quantum = quantum, quantum / 4
-        self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * 5
+        self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * L.TENSOR_PARTS
         self.work, self.heat, self.energy_quantum = 0, 0, quantum
 
     def count(self, contacts, walls, virial, push=0.0):
@@ -135,6 +136,7 @@ class Counting:
         self.virial += round(virial / self.quantum)
         self.virial_tensor[1] += round(virial / (4 * self.quantum))
         self.virial_tensor[3] -= round(virial / (2 * self.quantum))
+        self.virial_tensor[6] += round(virial / (4 * L.FLOW_SCALE * self.quantum))
         self.wall_impulse[2] += round(push / self.impulse_quantum)
 
 
@@ -157,9 +159,10 @@ def test_totals_go_on_across_restarts():
         assert (found.interval_contacts, found.interval_virial) == (14, 1.75)
         assert found.interval_pushes == [0.0, 0.0, 1.25]
         assert found.interval_tensor == [1.3125, 0.0, 0.4375, 0.0, -0.875, 0.0]
+        assert found.interval_flow == [0.0, 1.75, 0.0]
         found.begin_interval()
         assert (found.interval_contacts, found.interval_virial, found.interval_pushes) == (0, 0.0, [0.0] * 3)
-        assert found.interval_tensor == [0.0] * 6
+        assert found.interval_tensor == [0.0] * 6 and found.interval_flow == [0.0] * 3
 
 
 def test_totals_sum_over_ranks_to_the_last_unit():
@@ -246,6 +249,9 @@ def test_observables_by_hand():
     assert row["collisional_pressure"].tolist() == [[v / 32.0 for v in w] for w in ([1, 4, 5], [4, 2, 6], [5, 6, 3])]
     assert row["pressure"] == 2 * 2.0 / 64.0 + np.trace(row["collisional_pressure"]) / 3.0
     assert row["kinetic_pressure"].tolist() == [[v / 64.0 for v in w] for w in ([4, 0, 0], [0, 2, 0], [0, 0, 0])]
+    row = observables.measure(sums, 0.5, 6.0, 11, flow=[1.0, 2.0, 3.0])
+    assert row["collisional_heat_flux"].tolist() == [1 / 32, 2 / 32, 3 / 32]
+    assert row["kinetic_heat_flux"].tolist() == [2.0 * 2.0 / 64.0, 1.0 / 64.0, 0.0]
     for unknown in (observables.measure(sums, 0.0, 0.0, 0, tensor=[0.0] * 6), observables.measure(sums, 0.5, 6.0, 11)):
         assert np.all(np.isnan(unknown["collisional_pressure"]))
         assert np.array_equal(unknown["kinetic_pressure"], row["kinetic_pressure"])

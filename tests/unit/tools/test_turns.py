@@ -1,6 +1,7 @@
 """Two trees in turns: both carry their own start on, contact by contact; what is no tree is refused."""
 
 import argparse
+import os
 import runpy
 
 import pytest
@@ -21,10 +22,17 @@ def tool(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("name", ["small", "copied"])
-def test_both_trees_make_the_same_contacts(tool, tmp_path, name):
+def options(contacts, repeat, threads=None):
+    """Return the program's options."""
+    cpu = max(os.sched_getaffinity(0))
+    return argparse.Namespace(parts=False, launches=1, contacts=contacts, repeat=repeat, cpu=cpu, threads=threads)
+
+
+@pytest.mark.parametrize(("name", "second"), [("small", False), ("copied", False), ("small", True)])
+def test_both_trees_make_the_same_contacts(tool, tmp_path, name, second):
+    """Also where one has a second thread."""
     inputs = [tool["start_of"](name, ROOT, tmp_path / tree) for tree in ("old", "new")]
-    carried, rows = tool["turns"](ROOT, inputs, 200, 3, name)
+    carried, rows = tool["turns"](ROOT, inputs, name, options(200, 3, min(os.sched_getaffinity(0)) if second else None))
     assert carried > 0.0 and len(rows) == 3
     for old, new in rows:
         assert old[0] == new[0] > 0
@@ -32,8 +40,7 @@ def test_both_trees_make_the_same_contacts(tool, tmp_path, name):
 
 
 def test_the_row_has_quotient_and_speeds(tool, tmp_path, capsys):
-    options = argparse.Namespace(parts=False, launches=1, contacts=100, repeat=2)
-    tool["compare"]("small", ROOT, tmp_path, options)
+    tool["compare"]("small", ROOT, tmp_path, options(100, 2))
     row = [field.strip() for field in capsys.readouterr().out.splitlines()[-1].split("|")[1:-1]]
     assert row[0] == "small" and len(row) == 4
     assert float(row[1].split()[0]) > 0.0

@@ -52,6 +52,16 @@ def test_dimers_of_monte_carlo_and_flory(theory):
     assert theory.flory_dimers(16, 0.3) == pytest.approx(theory.tpt_dimers(16, 0.3), rel=0.05)
 
 
+def test_transport_of_a_thin_gas_and_of_rouse_chains(theory):
+    """Chapman and Enskog's ratios at no density; Enskog's sums by hand; the whole and half of one mode's stress."""
+    thin = theory.enskog_conductivity(1e-9) / theory.enskog_viscosity(1e-9)
+    assert thin == pytest.approx(15 / 4 * 1.02513 / 1.016, rel=1e-6) and theory.enskog_bulk_viscosity(1e-9) < 1e-15
+    dilute, y = 5 / (16 * np.sqrt(np.pi)) * 1.016, 1.2 * theory.contact_value(0.3)
+    assert theory.enskog_bulk_viscosity(0.3) == pytest.approx(1.0025 * dilute * 1.2 * y, rel=1e-3)
+    assert theory.rouse_viscosity(0.5, np.array([4.0, 1.0]), 0.0) == 1.25
+    assert theory.rouse_viscosity(0.5, np.array([4.0]), 2.0 * np.log(2.0)) == pytest.approx(0.5)
+
+
 def test_the_tail_of_velocities_by_hand(theory):
     """Density 0.573, D 0.151, nu 1.277: 0.0054 at time 2 of an endless system."""
     assert theory.velocity_tail(0.3, 2.0, np.inf) == pytest.approx(0.0054, rel=0.01)

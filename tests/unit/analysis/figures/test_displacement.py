@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hpcchain.analysis.figures.displacement import Displacement, windows
+from hpcchain.analysis.figures.displacement import Displacement, windows, without_box
 from hpcchain.analysis.kinds import Kind
 from hpcchain.analysis.statistics import split
 from hpcchain.analysis.study import of_kind
-from hpcchain.analysis.tables import Report
+from hpcchain.analysis.tables import Report, Value
 
 
 def walks(seed, molecules, frames, memory):
@@ -72,3 +72,30 @@ def test_windows_begin_at_twice_the_lag_of_the_one_before_and_end_at_half_the_ti
     bounds = [(lag[window][0], lag[window][-1]) for window in windows(lag, 3.0)]
     assert bounds == [(3.0, 15.0), (6.0, 30.0), (12.0, 50.0), (24.0, 50.0)]
     assert windows(lag, 34.0) == [] and windows(np.zeros(1), 1.0) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({}, ""),
+        ({"viscosity": None}, "viscosity is not known"),
+        ({"viscosity": Value("viscosity", "", np.nan, np.nan)}, "viscosity is not known"),
+        ({"diffusion": Value("diffusion", "A", np.nan, np.nan)}, "diffusion coefficient is not known"),
+        ({"box": np.array([10.0, 10.0, 12.0])}, "no cube"),
+    ],
+)
+def test_without_the_images_of_the_box(change, why):
+    """By hand: D + 2.837297 T / (6 pi eta L), the errors of both as squares; in a cube with both known."""
+    given = {
+        "diffusion": Value("diffusion", "A", 0.05, 0.003, "length^2 / time"),
+        "viscosity": Value("viscosity", "", 2.0, 0.2),
+        "temperature": 1.5,
+        "box": np.full(3, 10.0),
+    }
+    found, images = without_box(**given | change), 2.837297 * 1.5 / (6.0 * np.pi * 2.0 * 10.0)
+    assert (found.figure, found.molecules) == ("diffusion_infinite_box", "A")
+    if why:
+        assert why in found.why and np.isnan(found.value)
+    else:
+        assert not found.why and found.value == pytest.approx(0.05 + images)
+        assert found.error == pytest.approx(np.hypot(0.003, 0.1 * images))

@@ -6,7 +6,7 @@ import pytest
 from hpcchain.analysis.figures.profile import Along
 from hpcchain.analysis.study import Wanted, study
 from hpcchain.cli.main import main
-from hpcchain.errors import UsageError
+from hpcchain.errors import DataError, UsageError
 from hpcchain.model.system import OPEN, WALL
 from tests.support.analysed import write_run
 
@@ -108,6 +108,53 @@ def test_molecules_and_types_have_profiles_of_their_own(tmp_path):
     assert np.all(found["profile_molecules", double].value[:2] == 0.0)
     inner = found["profile_temperature", double]
     assert inner.value[3:7] == pytest.approx(np.full(4, 2.0), rel=0.15)
+
+
+def test_from_the_walls(tmp_path):
+    """Beads near either wall, some along it alike and leaving it: both are one, and velocities count away from it."""
+    rng = np.random.default_rng(9)
+    position, velocity = rng.uniform(0.0, EDGE, (50, 200, 3)), rng.normal(size=(50, 200, 3))
+    position[:, :, 2] = 2.0 * rng.random((50, 200))
+    upper = np.arange(200) >= 100
+    position[:, upper, 2] = EDGE - position[:, upper, 2]
+    velocity += np.stack([np.full(200, 1.5), np.zeros(200), np.where(upper, -0.5, 0.5)], axis=1)
+    run = write_run(tmp_path / "run", [1] * 200, position, velocity, edge=EDGE, boundary=WALL)
+    found = profiles(run, Along("wall-z", bins=5))
+    density = found["profile_beads", ""]
+    assert density.x_name == "distance" and density.x == pytest.approx(np.arange(5) + 0.5)
+    for axis, exact in (("x", 1.5), ("z", 0.5)):
+        assert found[f"profile_velocity_{axis}", ""].value[:2] == pytest.approx(np.full(2, exact), abs=0.06)
+    assert density.value == pytest.approx([0.5, 0.5, 0.0, 0.0, 0.0], abs=0.02)
+    with pytest.raises(DataError, match="no walls along x"):
+        profiles(write_run(tmp_path / "open", [1] * 200, position, velocity, edge=EDGE), Along("wall-x"))
+
+
+def test_stress_and_temperature_of_a_sheared_gas(tmp_path):
+    """M V V of centres without the flow's part, of unlike axes too; beads of rigid dimers are colder than centres."""
+    rng = np.random.default_rng(10)
+    position, velocity = rng.uniform(0.0, EDGE, (200, 300, 3)), rng.normal(size=(200, 300, 3))
+    velocity[:, :, 0] += 0.3 * position[:, :, 2] - 0.5 * velocity[:, :, 2]
+    found = profiles(write_run(tmp_path / "run", [1] * 300, position, velocity, edge=EDGE), Along("z", bins=20))
+    density, spread = 300 / EDGE**3, (0.3 * EDGE / 20) ** 2 / 12.0
+    for axes, exact in (("xx", 1.25 + spread), ("yy", 1.0), ("zz", 1.0), ("xz", -0.5), ("xy", 0.0)):
+        assert near(found[f"profile_kinetic_pressure_{axes}", ""], density * exact)
+    assert near(found["profile_bead_temperature", ""], (3.25 + spread) / 3.0)
+
+
+def test_contacts_are_where_beads_touch(tmp_path):
+    """Two beads that fly along x and touch between two frames; a bead at a wall; frames too far apart give no curve."""
+    place, times = np.zeros((3, 2, 3)), np.array([0.0, 1.0, 2.0])
+    place[:, 0, 0], place[:, 1, 0] = 2.0 + times, 3.4 + times
+    place[:, :, 1:] = 5.0
+    events = ([0.5, 1.5, 1.75], [0, 0, 1], [[0, 1], [0, 1], [1, -4]], [1.0, 1.0, 1.0])
+    run = write_run(tmp_path / "run", [1, 1], place, edge=EDGE, events=events, times=times, boundary=WALL)
+    found = profiles(run, Along("x", bins=5))
+    at = np.array([0.0, 1.0, 1.0, 0.0, 0.0])  # 3.2 and 4.2
+    assert found["profile_contacts", ""].value == pytest.approx(at / (2.0 * 200.0))
+    at = np.array([0.0, 0.0, 1.0, 0.0, 0.0])  # 5.15
+    assert found["profile_wall_contacts", ""].value == pytest.approx(at / (2.0 * 200.0))
+    report = study(run, Wanted(0.0, ("profile",), Along("x", bins=11)))
+    assert report.curve("profile_contacts") is None and "nearer to one another" in report.left_out["profile_contacts"]
 
 
 def test_a_droplet_is_found_where_it_is(tmp_path):

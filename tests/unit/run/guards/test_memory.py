@@ -451,3 +451,13 @@ def test_rings_need_the_square_of_their_beads_to_be_grown(tmp_path):
     path = tmp_path / "in.toml"
     path.write_text(INPUT.format(size=100_000.0, beads=100_000, count=1).replace("chain", "ring"))
     assert memory.extent_of(load_config(path)).need(1) > 300 * GB
+
+
+def test_processors_that_share_a_core_count_as_one(tmp_path):
+    """And each for itself where the system does not say."""
+    cores = {f"sys/devices/system/cpu/cpu{k}/topology/thread_siblings_list": f"{k % 2},{k % 2 + 2}\n" for k in range(4)}
+    write(tmp_path, cores)
+    assert machine.cores_allowed(tmp_path, [0, 2]) == 1
+    assert machine.cores_allowed(tmp_path, [0, 1, 3]) == 2
+    assert machine.cores_allowed(tmp_path / "nothing", [0, 1, 3]) == 3
+    assert machine.cores_allowed() >= 1

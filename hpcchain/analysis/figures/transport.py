@@ -1,13 +1,15 @@
-"""The autocorrelation of the stress, and the shear viscosity by Helfand's moment and by Green and Kubo.
+"""Autocorrelations of stress, pressure and flux of heat; viscosities and conductivity by Helfand, by Green and Kubo.
 
-The stress of an interval between two reports is the mean of contacts' part in it, which is exact though contacts are
+The flux of an interval between two reports is the mean of contacts' part in it, which is exact though contacts are
 sudden, and of the centres' part at its two ends. Its sum is Helfand's moment at the reports' times. Five components
-of the traceless tensor are independent where nothing has a direction; so are blocks of time much longer than the lags.
+of the traceless tensor are independent where nothing has a direction, and so are the three of a vector, and blocks of
+time much longer than the lags.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,13 +34,46 @@ COARSE = 0.02
 """The same of what the centres' part between reports is not known by."""
 DIRECTED = 5.0
 """A component whose mean is so many errors from zero shows that there is a direction."""
+
+SCALES = "log", "linear", "log"
+"""Of the curves, in plots."""
+
+
+class Transport(NamedTuple):
+    """What fluxes show.
+
+    Attributes
+    ----------
+    name, unit : str
+        Of the coefficient.
+    flux : str
+        Its curves' names begin with this.
+    units : (str, str, str)
+        Of the flux's correlation, its integral, and the moment.
+    components : tuple of str
+    about_mean : bool
+        Whether the flux is that about its mean over all reports, which is not zero.
+    """
+
+    name: str
+    unit: str
+    flux: str
+    units: tuple[str, str, str]
+    components: tuple[str, ...]
+    about_mean: bool = False
+
+
 VISCOSITY = "mass / (length time)"
-CURVES = (
-    ("stress_correlation", "energy / length^3", "log"),
-    ("stress_integral", VISCOSITY, "linear"),
-    ("stress_moment", "mass / length", "log"),
+OF_STRESS = "energy / length^3", VISCOSITY, "mass / length"
+SHEAR = Transport("viscosity", VISCOSITY, "stress", OF_STRESS, ("xy", "xz", "yz", "xx - yy", "2 zz - xx - yy"))
+BULK = Transport("bulk_viscosity", VISCOSITY, "pressure", OF_STRESS, ("pressure",), about_mean=True)
+HEAT = Transport(
+    "heat_conductivity",
+    "1 / (length time)",
+    "heat_flux",
+    ("1 / (length time^2)", "1 / (length time)", "1 / length"),
+    ("x", "y", "z"),
 )
-"""Names, units and scales, in the order of the sums."""
 
 
 def traceless(tensor: np.ndarray) -> np.ndarray:
@@ -48,22 +83,29 @@ def traceless(tensor: np.ndarray) -> np.ndarray:
     return np.stack([*pairs, 0.5 * (xx - yy), (2.0 * zz - xx - yy) / np.sqrt(12.0)], axis=1)
 
 
+def trace(tensor: np.ndarray) -> np.ndarray:
+    """Return (R, 1) the pressure, a third of the trace of (R, 3, 3)."""
+    return np.trace(tensor, axis1=1, axis2=2)[:, None] / 3.0
+
+
 @dataclass(frozen=True)
-class StressSeries:
-    """The stress at even distances of time.
+class FluxSeries:
+    """A flux of c components at even distances of time.
 
     Attributes
     ----------
+    of : Transport
     step : float
         From one report to the next [time].
-    centres : (n + 1, 5) float64 array
-        Of centres of mass, at each report [energy / length^3].
-    contacts : (n, 5) float64 array
-        Of contacts, in the mean from each report to the next [energy / length^3].
+    centres : (n + 1, c) float64 array
+        Of centres of mass, at each report.
+    contacts : (n, c) float64 array
+        Of contacts, in the mean from each report to the next.
     scale : float
-        Volume over temperature [length^3 / energy].
+        Volume over temperature, for heat over its square.
     """
 
+    of: Transport
     step: float
     centres: np.ndarray
     contacts: np.ndarray
@@ -71,19 +113,22 @@ class StressSeries:
 
     @property
     def mean(self) -> np.ndarray:
-        """(n, 5) the stress of each interval."""
-        return self.contacts + 0.5 * (self.centres[1:] + self.centres[:-1])
+        """(n, c) the flux of each interval."""
+        found = self.contacts + 0.5 * (self.centres[1:] + self.centres[:-1])
+        return found - found.mean(axis=0) if self.of.about_mean else found
 
     def figures(self) -> list[Value | Curve]:
-        """Return correlation, its integral and Helfand's moment by lag, and the viscosity or why there is none."""
+        """Return correlation, its integral and Helfand's moment by lag, and the coefficient or why there is none."""
         lags = lags_of(len(self.contacts) // PART + 1)
         sums, origins = self.sums(lags)
         found = sums.sum(axis=0) / origins.sum()
         error = left_out(sums, origins, lambda x: x)
+        names = [f"{self.of.flux}_{part}" for part in ("correlation", "integral", "moment")]
+        values = zip(found.reshape(3, -1), error.reshape(3, -1), strict=True)
         curves: list[Value | Curve] = []
-        for (name, unit, scale), y, e in zip(CURVES, found.reshape(3, -1), error.reshape(3, -1), strict=True):
+        for name, unit, scale, (y, e) in zip(names, self.of.units, SCALES, values, strict=True):
             curves.append(Curve(name, "", unit, "lag", TIME, lags[1:] * self.step, y[1:], e[1:], ("log", scale)))
-        return [*curves, *self.viscosity(lags, sums, origins)]
+        return [*curves, *self.coefficient(lags, sums, origins)]
 
     def sums(self, lags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return sums over origins of time in each block, of each component apart, and how many origins these are.
@@ -95,28 +140,35 @@ class StressSeries:
 
         Returns
         -------
-        sums : (5 BLOCKS, 3 k) float64 array
-            G(t), its integral to t, and half the squared change of Helfand's moment, times volume over temperature.
-        origins : (5 BLOCKS,) float64 array
+        sums : (c BLOCKS, 3 k) float64 array
+            The correlation, its integral to t, and half the squared change of Helfand's moment, times the scale.
+        origins : (c BLOCKS,) float64 array
         """
-        stress, last = self.mean, int(lags[-1])
-        moment = self.step * np.concatenate([np.zeros((1, 5)), np.cumsum(stress, axis=0)])
+        flux, last = self.mean, int(lags[-1])
+        moment = self.step * np.concatenate([np.zeros((1, flux.shape[1])), np.cumsum(flux, axis=0)])
         rows, origins = [], []
-        bounds = split(len(stress) - last, BLOCKS)
+        bounds = split(len(flux) - last, BLOCKS)
         for low, high in zip(bounds, bounds[1:], strict=False):
-            product = self.scale * products(stress[low : high + last], high - low)[: last + 1]
-            integral = self.step * (np.cumsum(product, axis=0) - 0.5 * (product[0] + product))
+            product = self.scale * products(flux[low : high + last], high - low)[: last + 1]
+            integral = self.step * (np.cumsum(product, axis=0) - 0.5 * (product[0] + product))[lags]
             change = [moment[low + lag : high + lag] - moment[low:high] for lag in lags]
             squares = 0.5 * self.scale * np.array([np.sum(one**2, axis=0) for one in change])
-            rows.append(np.concatenate([product[lags], integral[lags], squares]).T)
-            origins.append(np.full(5, float(high - low)))
+            if self.of.about_mean:  # what the mean over all takes of both, which makes the moment come back to zero
+                part = (lags / len(flux))[:, None]
+                integral, squares = integral / (1.0 - 2.0 * part), squares / (1.0 - part)
+            rows.append(np.concatenate([product[lags], integral, squares]).T)
+            origins.append(np.full(flux.shape[1], float(high - low)))
         return np.concatenate(rows), np.concatenate(origins)
 
-    def viscosity(self, lags: np.ndarray, sums: np.ndarray, origins: np.ndarray) -> list[Value | Curve]:
-        """Return the viscosity from both, and the lag from which on the integral is level; or why there is none."""
+    def none(self, why: str) -> Value:
+        """Return the coefficient as a Value that there is not, and why."""
+        return Value(self.of.name, "", np.nan, np.nan, self.of.unit, why=why)
+
+    def coefficient(self, lags: np.ndarray, sums: np.ndarray, origins: np.ndarray) -> list[Value | Curve]:
+        """Return the coefficient from both, and the lag from which on the integral is level; or why there is none."""
         start, why = self.plateau(lags, sums, origins)
         if why:
-            return [Value("viscosity", "", np.nan, np.nan, VISCOSITY, why=why)]
+            return [self.none(why)]
         level, count = (lags >= 2 * start) & (lags <= 4 * start), len(lags)
 
         def both(x: np.ndarray) -> np.ndarray:
@@ -132,11 +184,12 @@ class StressSeries:
         elif not error[0] <= SURE * value[0]:
             why = f"its error of {error[0]:.2g} is more than {SURE:g} of {value[0]:.3g}: make the run longer"
         if why:
-            return [Value("viscosity", "", np.nan, np.nan, VISCOSITY, why=why)]
+            return [self.none(why)]
+        name, unit = self.of.name, self.of.unit
         return [
-            Value("viscosity", "", float(value[0]), float(error[0]), VISCOSITY),
-            Value("viscosity_green_kubo", "", float(value[1]), float(error[1]), VISCOSITY),
-            Value("stress_plateau", "", 2.0 * start * self.step, np.nan, TIME),
+            Value(name, "", float(value[0]), float(error[0]), unit),
+            Value(f"{name}_green_kubo", "", float(value[1]), float(error[1]), unit),
+            Value(f"{self.of.flux}_plateau", "", 2.0 * start * self.step, np.nan, TIME),
         ]
 
     def plateau(self, lags: np.ndarray, sums: np.ndarray, origins: np.ndarray) -> tuple[int, str]:
@@ -152,33 +205,34 @@ class StressSeries:
             first = lags[start]
             later = at[(lags[at] >= 2 * first) & (lags[at] <= REACH * first)]
             more, error = added(sums, origins, count + start, count + later)
-            most = int(np.argmax(np.abs(more) / error))
+            most = int(np.argmax(np.abs(more) - ZERO * error))
             if np.abs(more[most]) <= ZERO * error[most]:
                 return int(first), ""
             why = (
-                f"G(t) has not come to zero: after lag {first * self.step:.4g} it adds {more[most]:.3g} to the "
-                f"integral, error {error[most]:.2g}; make the run longer"
+                f"the correlation has not come to zero: after lag {first * self.step:.4g} it adds {more[most]:.3g} to "
+                f"the integral, error {error[most]:.2g}; make the run longer"
             )
         return 0, why
 
     def directed(self) -> str:
-        """Return which component's mean is not zero, where a viscosity has no meaning; "" where none is."""
-        for name, series in zip(("xy", "xz", "yz", "xx - yy", "2 zz - xx - yy"), self.mean.T, strict=True):
+        """Return which component's mean is not zero, where the coefficient has no meaning; "" where none is."""
+        for name, series in zip(self.of.components, self.mean.T, strict=True):
             mean, error = mean_and_error(series)
-            if abs(mean) > DIRECTED * error:
+            if abs(mean) > DIRECTED * error and not self.of.about_mean:
                 return (
-                    f"the mean of the stress {name} is {mean:.3g}, error {error:.2g}: there is a flow, a field or an "
-                    "order, or the run is too short"
+                    f"the mean of the {self.of.flux.replace('_', ' ')} {name} is {mean:.3g}, error {error:.2g}: there "
+                    "is a flow, a field or an order, or the run is too short"
                 )
         return ""
 
     def unknown(self) -> float:
-        """Return what the viscosity may be wrong by, since the centres' part is known at reports alone.
+        """Return what the coefficient may be wrong by, since the centres' part is known at reports alone.
 
         The sum over reports in place of the integral of a correlation that decays as an exponential.
         """
-        square = float(np.mean(self.centres**2))
-        ratio = float(np.mean(self.centres[1:] * self.centres[:-1])) / square if square > 0.0 else 1.0
+        centres = self.centres - self.centres.mean(axis=0) if self.of.about_mean else self.centres
+        square = float(np.mean(centres**2))
+        ratio = float(np.mean(centres[1:] * centres[:-1])) / square if square > 0.0 else 1.0
         if ratio >= 1.0:
             return 0.0
         decay = 1.0 / np.log(ratio) if ratio > 0.0 else 0.0

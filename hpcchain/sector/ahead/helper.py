@@ -1,0 +1,129 @@
+"""The second thread: the small sector that it works in, and its beginning and end around each call of the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+import numpy as np
+
+from hpcchain.jit.shared_rows import OWN_COLUMNS
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.layout.memory import aligned_zeros, bead_lines, queue_lines
+from hpcchain.sector.ahead.look import FIRST, stay_ahead
+
+MOST_BEADS = 1024
+"""Of a molecule that fits into slots; the outcomes of larger ones are not made ahead of time."""
+MOLECULES = 2 * L.SLOTS
+SCRATCH = (
+    "work impulse_response group renewed member_own offset contacts tied normals growths impulses matrix virial_tensor "
+    "count found"
+).split()
+
+
+class Helper:
+    """Makes outcomes of events to come while the loop runs.
+
+    Attributes
+    ----------
+    small : Sector or None
+        The small sector, of two molecules for each slot.
+    """
+
+    def __init__(self) -> None:
+        self.small: Any = None
+        self._own: dict = {}
+        self._helped: Any = None
+
+    @contextmanager
+    def helping(self, s: Any, base: float) -> Iterator[None]:
+        """Help the loop over a sector meanwhile; `base`: ticks that queue keys are relative to."""
+        small = self._fitted(s)
+        small.par[:] = s.par
+        s.ahead[L.AHEAD_SECTOR] = small.address
+        try:
+            with self.working(s, small, base):
+                yield
+        finally:
+            s.ahead[L.AHEAD_SECTOR] = 0
+
+    @contextmanager
+    def working(self, s: Any, small: Any, base: float) -> Iterator[None]:
+        """Have the second thread at work meanwhile."""
+        small.ahead[L.AHEAD_STOP] = 0
+        thread = Thread(target=stay_ahead, args=(s, small, base), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            small.ahead[L.AHEAD_STOP] = 1
+            thread.join()
+
+    def _fitted(self, s: Any) -> Any:
+        """Return the small sector for a sector, whose arrays may have been replaced by longer ones."""
+        if s is not self._helped:
+            if self._helped is None:
+                self._own = own_arrays(s)
+            self.small, self._helped = s._replace(**self._own), s
+            self.small.ahead[L.AHEAD_STOP] = 1
+            stay_ahead(s, self.small, 0.0)  # compiled before a thread runs it
+        return self.small
+
+
+def own_arrays(s: Any) -> dict:
+    """Return what a small sector has for itself, by name; the rest is that of the sector that it belongs to."""
+    beads = most_beads(s)
+    rows = MOLECULES * beads
+    starts, bounds, segment = bead_lines(rows)
+    segment[:, L.MOLECULE] = np.repeat(np.arange(MOLECULES), beads)
+    mol_own = aligned_zeros((MOLECULES, OWN_COLUMNS), np.int32)
+    mol_own[:, L.MOL_FIRST] = beads * np.arange(MOLECULES)
+    first = len(s.series) - series_capacity(s)
+    mol_own[:, L.MOL_SERIES] = (first + beads * W.CURVE * np.arange(MOLECULES)) // W.UNIT
+    key, winner = queue_lines(FIRST)
+    ahead, scalars = aligned_zeros(L.AHEAD_WORDS, np.int64), s.scalars.copy()
+    ahead[L.AHEAD_TAGS :] = L.NO_TAG
+    scalars[L.SCALAR_WINDOWED], scalars[L.SCALAR_BEADS], scalars[L.SCALAR_MOLECULES] = 0, rows, MOLECULES
+    steps = MOLECULES if s.stepper is not None else 0
+    return {
+        "starts": starts,
+        "bounds": bounds,
+        "segment": segment,
+        "mol_own": mol_own,
+        "key": key,
+        "winner": winner,
+        "ahead": ahead,
+        "scalars": scalars,
+        "par": s.par.copy(),
+        "radius": s.radius if len(s.radius) == 1 else np.zeros(rows),
+        "bead_id": np.zeros(rows, dtype=np.int64),
+        "swept": np.zeros((rows, 4), dtype=np.int32),
+        "lists": np.zeros((rows, 4), dtype=np.int32),
+        "timing": np.zeros((MOLECULES, L.TIMING_COLUMNS)),
+        "running_length": np.zeros(MOLECULES),
+        "series_error": np.zeros(steps),
+        "step_energy": np.zeros(steps),
+        "log": np.zeros((L.SLOTS, L.LOG_COLUMNS)),
+        "slots": aligned_zeros((L.SLOTS, L.SLOT_COLUMNS)),
+        **{name: np.zeros_like(getattr(s, name)) for name in SCRATCH},
+        "work": aligned_zeros(len(s.work)),
+    }
+
+
+def most_beads(s: Any) -> int:
+    """Return how many beads the largest molecule of a sector has that fits into slots."""
+    solver, size = s.mol[:, L.MOL_SOLVER], s.mol[:, L.MOL_BEADS]
+    return int(size[(solver != L.BALLISTIC) & (size <= MOST_BEADS)].max(initial=1))
+
+
+def series_capacity(s: Any) -> int:
+    """Return how many floats of `series` are for slots, behind those of a sector's molecules."""
+    return MOLECULES * most_beads(s) * W.CURVE
+
+
+def can_help(s: Any) -> bool:
+    """Whether outcomes of a sector's events can be made ahead: of smooth hard beads, some in whole molecules."""
+    return s.extended is None and s.stretched is None and bool((s.mol[:, L.MOL_SOLVER] != L.BALLISTIC).any())

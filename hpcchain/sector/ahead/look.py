@@ -1,0 +1,166 @@
+"""Find the event that comes next and has no slot yet.
+
+The loop changes the queue while it is read here. What is read wrong makes an outcome that is never taken.
+"""
+
+import numpy as np
+
+from hpcchain.jit.decorators import concurrent, inlined, kernel
+from hpcchain.jit.threads import load_acquire, pause
+from hpcchain.layout import arrays as L
+from hpcchain.layout.segment_bits import event_depth, partner_of
+from hpcchain.sector.ahead.foresee import foresee
+from hpcchain.sector.ahead.taking import slot_of, tag_of
+from hpcchain.sector.queue.event_order import segment_end
+from hpcchain.sector.queue.tournament import BEFORE_LEAVES, COLUMN, ROW_BITS
+
+FIRST = 8
+"""Entries of the queue that are looked at."""
+WHICH, WHERE, MEMBER, OTHER = range(4)
+"""Columns of the small sector's `winner`, of which a row is an entry: molecule, place, and the two that take part."""
+
+
+@concurrent
+def stay_ahead(s, w, base):
+    """Make outcomes of events to come until AHEAD_STOP is set in `w.ahead`: what the second thread does.
+
+    Parameters
+    ----------
+    s, w : Sector
+        The loop's, and the small one.
+    base : float
+        Ticks that queue keys are relative to.
+    """
+    last = -np.inf
+    while load_acquire(w.ahead, L.AHEAD_STOP, 0) == 0:
+        now = load_acquire(s.key, L.TOP, L.ROOT)
+        if now == last:
+            pause()
+        elif not _look(s, w, base, now):
+            last = now
+
+
+@concurrent
+def look(s, w, base, most):
+    """Make the outcomes of at most so many of the first events of the queue; return how many were made."""
+    made = 0
+    while made < most and _look(s, w, base, load_acquire(s.key, L.TOP, L.ROOT)):
+        made += 1
+    return made
+
+
+@kernel
+def _look(s, w, base, now):
+    """Make the outcome of the first event that lacks one, but for the event at hand; return whether one was made."""
+    for e in range(_first_entries(s, w)):
+        w.winner[e, MEMBER] = w.winner[e, OTHER] = -1
+        i, partner, ticks, remainder, depth = _event_of(s, np.int64(w.winner[e, WHICH]))
+        if partner < -L.SIDES and partner != L.SEGMENT_END:
+            continue
+        if (ticks - base) * s.par[L.TICK] + remainder != w.key[e, 0]:
+            continue
+        m = s.segment[i, L.MOLECULE]
+        other = s.segment[partner, L.MOLECULE] if partner >= 0 else m
+        free = not _changes_before(w, e, m, other)
+        w.winner[e, MEMBER], w.winner[e, OTHER] = m, other
+        if e == 0 or not free or not _fits(s, w, m) or not _fits(s, w, other):
+            continue
+        serial, other_serial = s.timing[m, L.SERIAL], s.timing[other, L.SERIAL]
+        if slot_of(w, tag_of(i, m, partner), i, partner, ticks, remainder, depth, serial, other_serial) >= 0:
+            continue
+        slot = _free_slot(w, now)
+        if slot < 0:
+            return False
+        w.slots[slot, L.SLOT_KEY] = w.key[e, 0]
+        if foresee(s, w, slot, i, partner, ticks, remainder, depth):
+            return True
+    return False
+
+
+@inlined
+def _fits(s, w, m):
+    """Whether molecule m moves by series, and fits into a slot."""
+    return s.mol[m, L.MOL_SOLVER] != L.BALLISTIC and s.mol[m, L.MOL_BEADS] <= w.mol[1, L.MOL_FIRST]
+
+
+@kernel
+def _changes_before(w, e, m, other):
+    """Whether an event before entry e is one of molecule m or the other."""
+    for k in range(e):
+        for c in range(MEMBER, OTHER + 1):
+            if w.winner[k, c] == m or w.winner[k, c] == other:
+                return True
+    return False
+
+
+@kernel
+def _free_slot(w, now):
+    """Return a slot whose event is over, or that has none, -1 if there is none."""
+    for k in range(L.SLOTS):
+        if w.ahead[L.AHEAD_TAGS + k] == L.NO_TAG or w.slots[k, L.SLOT_KEY] < now:
+            return k
+    return -1
+
+
+@kernel
+def _event_of(s, m):
+    """Return bead, partner, time and depth of molecule m's next event, the bead of the lower id first."""
+    none = np.int64(L.NO_EVENT)
+    holder = np.int64(s.holder[m])
+    if holder == L.AT_END:
+        ticks, remainder = segment_end(s, m)
+        return s.mol[m, L.MOL_FIRST], np.int64(L.SEGMENT_END), ticks, remainder, np.int64(0)
+    if holder < 0:
+        return holder, none, 0.0, 0.0, np.int64(0)
+    partner, depth = partner_of(s.next_event, holder), event_depth(s.next_event, holder)
+    ticks, remainder = s.event_time[holder, L.EVENT_TICKS], s.event_time[holder, L.EVENT_REM]
+    if partner < 0:
+        return holder, partner, ticks, remainder, depth
+    if partner >= s.scalars[L.SCALAR_BEADS] or depth < 0:
+        return holder, none, 0.0, 0.0, depth
+    if s.timing[s.segment[partner, L.MOLECULE], L.SERIAL] != s.next_event[holder, L.PARTNER_SERIAL]:
+        return holder, none, 0.0, 0.0, depth
+    if s.bead_id[partner] < s.bead_id[holder]:
+        return partner, holder, ticks, remainder, depth
+    return holder, partner, ticks, remainder, depth
+
+
+@kernel
+def _first_entries(s, w):
+    """Write the first entries of the queue to the small sector's, in their order; return how many."""
+    # The first of all is known; behind whoever is known come those that have lost to it, match by match.
+    w.key[0, 0], w.winner[0, WHICH], w.winner[0, WHERE] = s.key[L.TOP, L.ROOT], s.winner[L.TOP, L.ROOT], L.ROOT
+    known = np.int64(w.winner[0, WHICH] >= 0)
+    e = 0
+    while e < known:
+        m = np.int64(w.winner[e, WHICH])
+        row = np.int64(w.winner[e, WHERE]) - BEFORE_LEAVES
+        while row < len(s.key):
+            at = np.int64(-1)
+            for c in range(COLUMN + 1):
+                if s.winner[row, c] == m:
+                    at = c
+                elif s.key[row, c] < np.inf:
+                    known = _insert(w, e, known, s.key[row, c], s.winner[row, c], (row << ROW_BITS) + c)
+            if at < 0:  # it has lost its place meanwhile
+                break
+            row = (row << ROW_BITS) + at - BEFORE_LEAVES
+        e += 1
+    return known
+
+
+@kernel
+def _insert(w, e, known, key, m, place):
+    """Put an entry where it belongs behind entry e of those that are known; return how many are then."""
+    if known == FIRST:
+        if not key < w.key[known - 1, 0]:
+            return known
+        at = known - 1
+    else:
+        at, known = known, known + 1
+    while at > e + 1 and key < w.key[at - 1, 0]:
+        w.key[at, 0] = w.key[at - 1, 0]
+        w.winner[at, WHICH], w.winner[at, WHERE] = w.winner[at - 1, WHICH], w.winner[at - 1, WHERE]
+        at -= 1
+    w.key[at, 0], w.winner[at, WHICH], w.winner[at, WHERE] = key, m, place
+    return known

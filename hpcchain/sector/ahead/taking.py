@@ -1,0 +1,145 @@
+"""Take over what an event does from a slot in which a second thread has carried it out already.
+
+The slots are a small sector (`ahead.foresee`), of which two molecules belong to each. What an event does follows from
+the segments of its molecules alone. So it is taken if it was made of these segments, by their serial numbers, for this
+time and depth; else the event is carried out here. Results do not depend on which.
+"""
+
+import numpy as np
+
+from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.jit.struct import another
+from hpcchain.jit.threads import fence_acquire, fence_release
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.layout.segment_bits import begin_writing, write_serial
+from hpcchain.sector.search.list_place import note_top_speed
+
+
+@inlined
+def tag_of(i, m, partner):
+    """Return what a slot's event is found by: its first bead or, of the end of molecule m's segment, a code."""
+    return -2 - m if partner == L.SEGMENT_END else i
+
+
+@inlined
+def _is_of(w, slot, i, partner, ticks, remainder, depth, serial, other_serial):
+    """Whether a slot has what an event does with the segments of these serial numbers."""
+    return (
+        (w.slots[slot, L.SLOT_BEAD] == i)
+        & (w.slots[slot, L.SLOT_PARTNER] == partner)
+        & (w.slots[slot, L.SLOT_TICKS] == ticks)
+        & (w.slots[slot, L.SLOT_REM] == remainder)
+        & (w.slots[slot, L.SLOT_DEPTH] == depth)
+        & (w.slots[slot, L.SLOT_SERIAL] == serial)
+        & (w.slots[slot, L.SLOT_OTHER_SERIAL] == other_serial)
+    )
+
+
+@kernel
+def slot_of(w, tag, i, partner, ticks, remainder, depth, serial, other_serial):
+    """Return the slot that has an event, -1 if none does; of those that have its tag others may be out of date."""
+    for k in range(L.SLOTS):
+        if w.ahead[L.AHEAD_TAGS + k] == tag:
+            fence_acquire()
+            if _is_of(w, k, i, partner, ticks, remainder, depth, serial, other_serial):
+                return np.int64(k)
+    return np.int64(-1)
+
+
+@outlined
+def take(s, log_rows, i, partner, ticks, remainder, depth):
+    """Carry out an event as a slot has it, if one does.
+
+    Parameters
+    ----------
+    s : Sector
+    log_rows : int
+        Rows of the contact log, 0 for none.
+    i, partner : int
+        Bead, of two that of the lower id, and other bead, wall or SEGMENT_END.
+    ticks, remainder, depth : float, float, int
+        Key of the event.
+
+    Returns
+    -------
+    int
+        How many molecules have new segments: the first entries of `group`; 0 where no slot has the event.
+    """
+    w = another(s, s.ahead[L.AHEAD_SECTOR])
+    m = s.segment[i, L.MOLECULE]
+    other = s.segment[partner, L.MOLECULE] if partner >= 0 else m
+    serial, other_serial = s.timing[m, L.SERIAL], s.timing[other, L.SERIAL]
+    slot = slot_of(w, tag_of(i, m, partner), i, partner, ticks, remainder, depth, serial, other_serial)
+    if slot < 0:
+        s.ahead[L.AHEAD_MISSED] += 1
+        return np.int64(0)
+    s.ahead[L.AHEAD_TAKEN] += 1
+    members = np.int64(1 if other == m else 2)
+    s.scalars[L.SCALAR_SERIAL] += members
+    last = s.scalars[L.SCALAR_SERIAL]
+    _take_molecule(s, w, 2 * slot, m, last + 1 - members)
+    s.group[0] = m
+    if members == 2:
+        _take_molecule(s, w, 2 * slot + 1, other, last)
+        s.group[1] = other
+    _take_counts(s, w, slot, m, log_rows)
+    fence_release()  # what has been read here is read before the queue shows that this event is over
+    return members
+
+
+@kernel
+def _take_molecule(s, w, r, m, serial):
+    """Give molecule m the segment that is in row r of the slots."""
+    begin_writing(s, m)
+    n, first, at = s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_FIRST], w.mol[r, L.MOL_FIRST]
+    order = w.mol[r, L.MOL_ORDER]
+    begin, source = s.mol[m, L.MOL_SERIES], w.mol[r, L.MOL_SERIES]
+    if n == w.mol[1, L.MOL_FIRST]:  # their blocks of the one `series` are as long: nothing is copied
+        s.mol[m, L.MOL_SERIES], w.mol[r, L.MOL_SERIES] = source, begin
+    else:
+        for k in range(n * W.curve(order)):
+            s.series[W.UNIT * begin + k] = s.series[W.UNIT * source + k]
+    s.mol[m, L.MOL_ORDER] = order
+    for c in range(L.AXES):
+        s.mol[m, L.MOL_IMAGE + c] = w.mol[r, L.MOL_IMAGE + c]
+    fastest = 0.0
+    for b in range(n):
+        i, k = first + b, at + b
+        for c in range(L.START_COLUMNS):
+            s.starts[i, c] = w.starts[k, c]
+        for c in range(L.BOUNDS_COLUMNS):
+            s.bounds[i, c] = w.bounds[k, c]
+        s.segment[i, L.START_MARKS] = w.segment[k, L.START_MARKS]
+        for c in range(4):
+            s.swept[i, c] = w.swept[k, c]
+        fastest = max(fastest, w.bounds[k, L.SPEED])
+    s.running_length[m] = w.running_length[r]
+    if s.stepper is not None:
+        s.series_error[m] = w.series_error[r]
+        s.step_energy[m] = w.step_energy[r]
+    s.timing[m, L.LENGTH] = w.timing[r, L.LENGTH]
+    write_serial(s, m, serial)
+    note_top_speed(s, m, fastest)
+
+
+@kernel
+def _take_counts(s, w, slot, m, log_rows):
+    """Count and log what an event does, as its slot has it."""
+    for k in range(L.COUNTS):
+        counted = np.int64(w.slots[slot, L.SLOT_COUNTS + k])
+        if k == L.N_MOST_ITERATIONS or k == L.N_MOST_NODE_ITERATIONS:
+            s.count[k] = max(s.count[k], counted)
+        else:
+            s.count[k] += counted
+    s.scalars[L.SCALAR_VIRIAL] += np.int64(w.slots[slot, L.SLOT_VIRIAL])
+    for c in range(L.AXES):
+        s.scalars[L.SCALAR_WALL_IMPULSE + c] += np.int64(w.slots[slot, L.SLOT_WALL_IMPULSE + c])
+    for c in range(L.TENSOR_PARTS):
+        s.scalars[L.SCALAR_TENSOR + c] += np.int64(w.slots[slot, L.SLOT_TENSOR + c])
+    if log_rows > 0 and w.slots[slot, L.SLOT_LOGGED] != 0.0:
+        row = s.count[L.N_LOGGED]
+        for c in range(L.LOG_COLUMNS):
+            s.log[row, c] = w.log[slot, c]
+        s.log[row, L.LOG_MOLECULE] = m
+        s.count[L.N_LOGGED] += 1

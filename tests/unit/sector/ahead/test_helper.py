@@ -1,0 +1,115 @@
+"""The same bits whether the loop takes outcomes made ahead of time or not: in a fixed order, and by a second thread."""
+
+import numpy as np
+import pytest
+from numba import config
+
+from hpcchain.layout import arrays as L
+from hpcchain.sector.ahead import helper as helper_module
+from hpcchain.sector.ahead.helper import can_help
+from hpcchain.sector.serial import Engine
+from tests.property.test_propagator_identity import WAYS, start
+from tests.support.ahead import InTurn, in_turn, taken
+from tests.support.bodies import gas as bodies
+from tests.support.gases import MIXTURE, gas
+from tests.support.identity import outcome_of, require_same, serial
+
+END = 9.0
+SMALL = ["chain3", "dimer", "dimer"]
+
+
+def crowd(**settings):
+    """Return a System of molecules close together."""
+    return gas(SMALL * 9, 1, 2.5, **settings)
+
+
+@pytest.mark.parametrize("events", [1, 3])
+@pytest.mark.parametrize("restitution", [1.0, 0.7])
+def test_outcomes_in_turn_leave_no_trace(events, restitution):
+    """Looked for before each event, and before each third: then some are out of date when they would be taken."""
+    system = crowd(restitution=restitution)
+    one = serial(system, END)
+    two, engine = in_turn(system, END, InTurn(events))
+    require_same(one, two, "outcomes in turn")
+    found, missed = taken(engine)
+    assert len(one.events) > 60 and found > missed > 0
+
+
+@pytest.mark.parametrize("boundary", [(0, 1, 1), (2, 0, 1)])
+def test_walls_and_open_sides(boundary):
+    system = crowd(boundary=boundary)
+    one = serial(system, END)
+    two, engine = in_turn(system, END)
+    require_same(one, two, "with walls")
+    assert engine.counters["wall_contacts"] > 20 and taken(engine)[0] > 100
+
+
+def test_single_beads_among_molecules():
+    """Their contacts go the old way."""
+    system = gas(MIXTURE * 3, 1, 4.2)
+    one = serial(system, END)
+    two, engine = in_turn(system, END)
+    require_same(one, two, "with single beads")
+    assert taken(engine)[0] > 100
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="plain Python has one thread")
+@pytest.mark.parametrize("restitution", [1.0, 0.7])
+def test_a_second_thread_leaves_no_trace(restitution):
+    system = crowd(restitution=restitution)
+    one = serial(system, END)
+    engine = Engine(system, log_events=True, threads=2)
+    for time in np.linspace(0.1, END, 30):
+        engine.advance(time)
+    require_same(one, outcome_of(engine, END), "two threads")
+    assert engine.sector.ahead[L.AHEAD_SECTOR] == 0 and sum(taken(engine)) > 100
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", WAYS)
+def test_every_propagator(way, tmp_path):
+    """With two threads, on ranks before and after, it is in `test_propagator_identity`."""
+    system = start(tmp_path, WAYS[way])
+    two, engine = in_turn(system, 0.5)
+    require_same(serial(system, 0.5), two, way)
+    assert taken(engine)[0] > 20
+
+
+@pytest.mark.long
+def test_rigid_bodies():
+    system = bodies(["bent", "cross", "tetrahedron", "many"] * 3, 1)
+    one = serial(system, END)
+    two, engine = in_turn(system, END)
+    require_same(one, two, "bodies")
+    assert taken(engine)[0] > 50
+
+
+def test_larger_molecules_do_not_fit(monkeypatch):
+    """Molecules of more beads than that go the old way."""
+    monkeypatch.setattr(helper_module, "MOST_BEADS", 2)
+    system = crowd()
+    two, engine = in_turn(system, END)
+    require_same(serial(system, END), two, "small slots")
+    found, missed = taken(engine)
+    assert found > 50 and missed > found / 4
+    assert len(engine.core.helper.small.starts) == 2 * L.SLOTS * 2
+
+
+def test_arrays_that_are_replaced_are_found_again():
+    """Lists that are full, and series that are packed anew: between two calls of the loop."""
+    system = crowd()
+    two, engine = in_turn(system, 1.0)
+    engine.core.grow_lists()
+    engine.core.gather()
+    engine.advance(END)
+    whole = outcome_of(engine, END)
+    one = serial(system, END)
+    assert [a.tobytes() for a in whole.frame] == [a.tobytes() for a in one.frame]
+    assert len(two.events) + len(whole.events) == len(one.events)
+
+
+def test_systems_that_gain_nothing_have_no_helper():
+    assert not can_help(Engine(gas(["monomer"] * 8, 1)).sector)
+    assert Engine(gas(["monomer"] * 8, 1), threads=2).core.helper is None
+    assert Engine(gas(["chain3"] * 8, 1)).core.helper is None
+    assert Engine(gas(["chain3"] * 8, 1), threads=2).core.helper is not None
