@@ -81,9 +81,9 @@ def test_what_is_repacked_says_nothing_of_its_origin(release):
 
 def test_links_lead_to_the_sources_from_anywhere(release):
     known = {"version": "1.2.3", "source": "https://example.org/it"}
-    text = "![a b](docs/a.png) [c](docs/c.md#d) [e](https://example.org) [f](#g)"
+    text = "![a b](images/a.png) [c](pages/c.md#d) [e](https://example.org) [f](#g)"
     assert release.absolute(text, known) == (
-        "![a b](https://example.org/it/raw/v1.2.3/docs/a.png) [c](https://example.org/it/blob/v1.2.3/docs/c.md#d) "
+        "![a b](https://example.org/it/raw/v1.2.3/images/a.png) [c](https://example.org/it/blob/v1.2.3/pages/c.md#d) "
         "[e](https://example.org) [f](#g)"
     )
     assert release.absolute(text, known | {"source": ""}) == text
