@@ -5,6 +5,7 @@ from threading import Thread
 import numpy as np
 import pytest
 from numba import config, float64, int64
+from numba.core.caching import NullCache
 
 from hpcchain.jit.decorators import concurrent
 from hpcchain.jit.threads import fence_acquire, fence_release, load_acquire, pause, store_release
@@ -107,11 +108,19 @@ def test_a_reader_finds_what_was_written(write, read):
     assert wrong == 0 and words[0] > 0
 
 
+def text_of(kernel, types):
+    """Return the instructions of a kernel, compiled for these types: what is in the cache has none."""
+    fresh = concurrent(kernel.py_func)
+    fresh._cache = NullCache()
+    fresh.compile(types)
+    return fresh.inspect_llvm(fresh.signatures[0])
+
+
 @REST
 def test_they_are_atomic_instructions_in_order():
-    through_entries.compile((float64[:, ::1], int64[::1], float64))
-    text = through_entries.inspect_llvm(through_entries.signatures[-1])
+    words = int64[::1]
+    text = text_of(through_entries, (float64[:, ::1], words, float64))
     assert text.count("store atomic i64") == 2 and text.count("release, align 8") == 2
     assert text.count("load atomic i64") == 2 and text.count("acquire, align 8") == 2
-    assert "fence release" in write_versions.inspect_llvm((int64[::1], int64[::1], int64))
-    assert "fence acquire" in read_versions.inspect_llvm((int64[::1], int64[::1], int64))
+    assert "fence release" in text_of(write_versions, (words, words, int64))
+    assert "fence acquire" in text_of(read_versions, (words, words, int64))

@@ -6,7 +6,7 @@ from numba import config
 
 from hpcchain.layout import arrays as L
 from hpcchain.sector.ahead import helper as helper_module
-from hpcchain.sector.ahead.helper import can_help
+from hpcchain.sector.ahead.helper import SHARED, can_help, own_arrays
 from hpcchain.sector.serial import Engine
 from tests.property.test_propagator_identity import WAYS, start
 from tests.support.ahead import InTurn, in_turn, taken
@@ -113,3 +113,9 @@ def test_systems_that_gain_nothing_have_no_helper():
     assert Engine(gas(["monomer"] * 8, 1), threads=2).core.helper is None
     assert Engine(gas(["chain3"] * 8, 1)).core.helper is None
     assert Engine(gas(["chain3"] * 8, 1), threads=2).core.helper is not None
+
+
+def test_no_array_is_written_by_both_threads_unawares():
+    """Each array of a sector is the helper's own, or one that it is known not to write."""
+    own = {name for name, given in own_arrays(Engine(crowd(), threads=2).sector).items() if given is not None}
+    assert sorted([*own, *SHARED]) == sorted(L.FIELDS)
