@@ -45,7 +45,7 @@ def test_ranks_that_pay_are_those_of_the_run_not_of_its_start(tmp_path):
     path = write_input(tmp_path / "in.toml", SMALL | LARGE | {"run": {"end_time": 0.1, "sectors": [1, 1, 1]}})
     config = load_config(path)
     assert alone.ranks_that_pay(config) > 4
-    chains = {"molecule": [{"kind": "chain", "beads": 1000, "count": 100}], "propagator": {"stretches": True}}
+    chains = {"molecule": [{"kind": "chain", "beads": 1000, "count": 100}], "propagator": {"stretches": 100}}
     assert alone.ranks_that_pay(load_config(write_input(tmp_path / "b.toml", SMALL | LARGE | chains))) == 1
     assert alone.ranks_that_pay(load_config(write_input(tmp_path / "c.toml", SMALL | STEPS))) == 1
 
