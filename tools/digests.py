@@ -11,13 +11,15 @@ to a stop, after which it goes on from its state on two ranks. The three must ha
 contacts, last frame, state and sums over contacts. A change that is to alter no bit leaves all lines of the file as
 they are; one that alters bits says in CHANGELOG which.
 
-Bits belong to a processor and to versions of numba and NumPy, so each line names them. Where the file has no line of
-this machine, only the three digests of a system are compared with one another, and the last line says so.
+Bits belong to a processor and to versions of numba and NumPy, so each line names them; of what NumPy and OpenBLAS choose
+by the processor, one is taken everywhere. Where the file has no line of this machine, only the three digests of a system
+are compared with one another, and the last line says so.
 """
 
 import argparse
 import csv
 import hashlib
+import os
 import sys
 import tempfile
 import time
@@ -26,7 +28,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import environment
-import numpy as np
+
+# Starts use LAPACK and functions of NumPy, which choose kernels by more of the processor than `machine` says.
+os.environ["OPENBLAS_CORETYPE"] = "Haswell"
+os.environ["NPY_DISABLE_CPU_FEATURES"] = "X86_V4 AVX512_ICL AVX512_SPR"
+import numpy as np  # noqa: E402
 
 sys.path.insert(0, str(environment.ROOT))
 
