@@ -11,9 +11,9 @@ to a stop, after which it goes on from its state on two ranks. The three must ha
 contacts, last frame, state and sums over contacts. A change that is to alter no bit leaves all lines of the file as
 they are; one that alters bits says in CHANGELOG which.
 
-Bits belong to a processor and to versions of numba and NumPy, so each line names them; of what NumPy and OpenBLAS choose
-by the processor, one is taken everywhere. Where the file has no line of this machine, only the three digests of a system
-are compared with one another, and the last line says so.
+Bits belong to a processor and to versions of numba and NumPy, so each line names them; of what NumPy and OpenBLAS
+choose by the processor, one is taken everywhere. Where the file has no line of this machine, only the three digests of
+a system are compared with one another, and the last line says so.
 """
 
 import argparse

@@ -32,7 +32,7 @@ STEPS = {
     "energy": "H",
     "predictions": 1,
     "solver": "newton",
-    "potentials": [POTENTIAL | {"distances": None, "energies": None, "digest": None}],
+    "potentials": [POTENTIAL | {"digest": None}],
     "gravity": [0.0, 0.0, -1.0],
     "thermostat": {"name": "langevin", "temperature": 1.0, "damping": 0.5, "rate": None},
     "seed": 3,
