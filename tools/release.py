@@ -35,6 +35,8 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="where the packages go; what is there is replaced")
     folder = parser.parse_args(argv).folder.resolve()
+    if folder.exists() and any(folder.iterdir()) and not (folder / "SHA256SUMS").is_file():
+        parser.error(f"{folder} has other files than packages; name a new folder")
     archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
     epoch = int(git("log", "-1", "--format=%ct"))
     turns = [packages_of(archive, epoch) for _ in range(2)]

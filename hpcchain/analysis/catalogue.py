@@ -152,8 +152,8 @@ def fluxes_of(
     moving = 0.5 * np.sum(np.mean(reports["momentum"], axis=0) ** 2) / found.mass.sum()
     if moving > STILL * np.mean(reports["kinetic_energy"]):
         why = "the centre of mass of all moves, so that energy flows without heat"
-    if len(kinds) > 1:
-        why = "there are several kinds of molecules, whose diffusion carries heat, too"
+    if len(kinds) > 1 or any(np.ptp(found.diameter[kind.beads], axis=0).any() for kind in kinds):
+        why = "there are several kinds or sizes of molecules, whose diffusion carries heat, too"
     return why or [(FluxSeries(HEAT, step, kinetic, contacts[1:], scale / temperature), "")]
 
 

@@ -453,7 +453,8 @@ def contact_places(
         report.left_out[CONTACT_PLACES] = "there are not two frames"
         return
     places = ContactPlaces(Profile(wanted.along or Along(), frames.fixed, kinds), frames, chosen)
-    why = places.why_none()
+    with together(comm, output.source, "reading frames"):
+        why = places.why_none()
     if why:
         report.left_out[CONTACT_PLACES] = why
         return

@@ -107,7 +107,8 @@ def execute(args: argparse.Namespace) -> int:
     from hpcchain.errors import EXIT_DONE
 
     given = {"overrides": args.overrides, "comm": args.comm, "trust_code": args.trust_code}
-    of_source = {name: getattr(args, name) for name in OF_SOURCE if getattr(args, name) not in (None, False)}
+    of_source = {name: getattr(args, name) for name in OF_SOURCE}
+    of_source = {name: value for name, value in of_source.items() if value is not None and value is not False}
     if args.source is None and of_source:
         raise UsageError(f"--{next(iter(of_source)).replace('_', '-')} is for a file of another program: give --from")
     if args.source is None and args.input is None:

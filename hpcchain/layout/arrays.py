@@ -114,7 +114,7 @@ ahead             int64       of the loop, AHEAD_SECTOR: where the small sector 
                               found. Of the small sector, AHEAD_STOP: whether the second thread is to stop; AHEAD_MADE,
                               AHEAD_TORN: outcomes made, and copies that the loop changed meanwhile; from AHEAD_TAGS on,
                               what each slot's event is found by
-slots             42 float64  of the small sector, per slot: columns SLOT_… below: the event, the serial numbers of the
+slots             44 float64  of the small sector, per slot: columns SLOT_… below: the event, the serial numbers of the
                               segments that it is of, the event's key in the queue, and what it counts
 stepper                       None, or True where molecules are rigid bodies, or moved by a method that solves for
                               its steps

@@ -8,9 +8,9 @@ short notes that each rank finds when it looks for signals.
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -176,7 +176,7 @@ class Turns:
     def open(self) -> None:
         """Make the folder, empty; on the root, before anybody takes a turn."""
         self.close()
-        self._folder.mkdir()
+        self._folder.mkdir(exist_ok=True)
 
     def take(self) -> int | None:
         """Return the least number that is not taken yet, None where none is left."""
@@ -191,5 +191,8 @@ class Turns:
         return None
 
     def close(self) -> None:
-        """Remove the folder; on the root, when no rank takes turns any more."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        """Remove the turns, and the folder unless it has other files; on the root, when no rank takes any more."""
+        for turn in self._folder.glob("[0-9]*"):
+            turn.unlink()
+        with suppress(OSError):
+            self._folder.rmdir()

@@ -31,6 +31,8 @@ FEW = 250_000
 
 MANY = 1 << 20
 """Ranks, more than any machine gives to one run."""
+LONGEST = 1 << 20
+"""Beads of a molecule up to which it is made to see how many ranks pay."""
 
 
 def one_does(config: Config | None, ranks: int) -> bool:
@@ -58,7 +60,7 @@ def ranks_that_pay(config: Config) -> int | None:
 def works_of(config: Config) -> list[Work]:
     """Return what decides how many ranks pay for an input, as its start grows and as it runs; empty where unknown."""
     described = _with_molecules(config)
-    if described is None:
+    if described is None or max(kind.beads for kind in described.molecules) > LONGEST:
         return []
     composition, box = build_composition(described), build_box(described)
     divided = divided_classes(composition, physics_with(config, 1.0)) if described is config else ()

@@ -28,7 +28,7 @@ from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.override import read_value
 from hpcchain.config.packing import bead_volume
-from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, ConfigError, DataError, UsageError
+from hpcchain.errors import EXIT_DONE, EXIT_INTERNAL, EXIT_RESUBMIT, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.hdf5 import plain
 from hpcchain.io.hdf5.collective import root_does
@@ -52,7 +52,7 @@ from hpcchain.parallel.tuning.ranks_at_work import CONTACTS, GAIN
 from hpcchain.run.alone import works_of
 from hpcchain.run.engines import in_words, ranks_of_work
 from hpcchain.run.failures import describe, one_line
-from hpcchain.run.folder import CHECKPOINTS, INPUT, replace_text
+from hpcchain.run.folder import CHECKPOINTS, INPUT, write_input
 from hpcchain.run.guards.memory import extent_of, require_memory
 from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.preconditions import require_same_physics
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("hpcchain.ensemble")
 PROGRAM = logging.getLogger("hpcchain")
 COMPILING = "hpcchain.compiling"
-LOG_FILE, TURNS = "run.log", "turns"
+LOG_FILE, TURNS = "run.log", ".turns"
 WRITE_SECONDS = 1.0
 """Wall time between two writes of the table at least, but for the last."""
 PATIENCE = 5.0
@@ -203,9 +203,7 @@ def remaining(folder: Path, config: Config) -> float:
 def write_run_input(folder: Path, config: Config) -> None:
     """Write the input that a run is to begin with, or to go on with, into its folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    text, path = config.to_toml(), folder / INPUT
-    if not path.is_file() or path.read_bytes() != text.encode():
-        replace_text(path, text)
+    write_input(folder / INPUT, config.to_toml(), keep=is_new(folder))
 
 
 def stored_runs(folder: Path) -> list[tuple[Row, Config]]:
@@ -278,11 +276,13 @@ class Table:
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder, self.rows, self._left = folder, list(plan.rows), plan.left
         self._written, self._changed, self._complains = -math.inf, False, True
+        self._tried: set[int] = set()  # runs of which something has been reported
 
     def take(self, news: tuple[int, Row]) -> None:
         """Take in what a group reports of a run, and log it."""
         number, row = news
         self.rows[number], self._changed = row, True
+        self._tried.add(number)
         if row.state == FAILED:
             LOG.error("%s: failed (exit code %s): %s", self.folder / row.run, row.code, row.message)
         elif row.state != RUNNING:
@@ -311,7 +311,8 @@ class Table:
         self._write()
         states = [row.state for row in self.rows]
         done, failed = states.count(DONE), [self.rows[k] for k in sorted(self._left) if self.rows[k].state == FAILED]
-        missing = [k for k in self._left if self.rows[k].state not in (DONE, FAILED)]
+        tried = {DONE: self._left, FAILED: self._tried}  # a failed run that was not tried again is still to be done
+        missing = [k for k in self._left if k not in tried.get(self.rows[k].state, ())]
         some = f"{self.folder}: {done} of {len(states)} runs are done"
         if failed:
             some += f", {len(failed)} failed ({self.folder / NAME} says why)"
@@ -320,7 +321,7 @@ class Table:
             return EXIT_RESUBMIT
         if failed:
             LOG.info("%s; the same command tries them again", some)
-            return failed[0].code or EXIT_DONE
+            return failed[0].code or EXIT_INTERNAL
         LOG.info("%s; next: hpcchain analyze %s --over %s", some, self.folder, next(iter(self.rows[0].settings)))
         return EXIT_DONE
 
@@ -396,7 +397,7 @@ def carried(plan: Plan, number: int, folder: Path, groups: Groups, action: Actio
     except Exception as error:
         LOG.debug("%s: failed", path, exc_info=True)
         code, failure = describe(error, comm.rank, comm.size)[0], error
-    message = "" if failure is None else one_line(describe(failure, comm.rank, comm.size)[1])
+    message = "" if failure is None else one_line(describe(failure, comm.rank, comm.size)[1] or "")
     spent = row.seconds + time.monotonic() - begin
 
     def ended(code: int, message: str) -> Row:

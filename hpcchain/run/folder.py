@@ -70,10 +70,11 @@ def open_folder(folder: Path, config: Config, comm: Communicator | None = None, 
     """
     for name in (CHECKPOINTS, PARTS):
         atomic.make_folder(folder / name, comm)
-    root_does(comm, folder / INPUT, "writing", lambda: _write_input(folder / INPUT, config.to_toml(), keep))
+    root_does(comm, folder / INPUT, "writing", lambda: write_input(folder / INPUT, config.to_toml(), keep))
 
 
-def _write_input(path: Path, text: str, keep: bool) -> None:
+def write_input(path: Path, text: str, keep: bool) -> None:
+    """Write the input of a run; another one that is there is kept as `GIVEN` if asked for, the first time."""
     given = path.with_name(GIVEN)
     if keep and path.is_file() and path.read_bytes() != text.encode() and not given.exists():
         with atomic.replacing(given) as temp:

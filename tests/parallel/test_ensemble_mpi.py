@@ -49,7 +49,7 @@ def require_whole(tmp_path, ranks):
     said = command(["resume", "many", "--until", end], tmp_path, ranks=ranks)
     assert "5 of 5 runs are done" in said, said
     assert states(tmp_path / "many") == {f"seed-{seed}": DONE for seed in range(1, 6)}
-    assert leftovers(tmp_path / "many") == [] and not (tmp_path / "many" / "turns").exists()
+    assert leftovers(tmp_path / "many") == [] and not (tmp_path / "many" / ".turns").exists()
     for seed in (1, 5):
         whole = run_here(tmp_path / "in.toml", tmp_path / f"{seed}", until=end, settings=[f"initial.seed={seed}"])
         assert difference(tmp_path / "many" / f"seed-{seed}", whole, ["trajectory"]) is None

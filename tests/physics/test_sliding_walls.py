@@ -125,6 +125,16 @@ def test_a_ball_meets_an_oscillating_wall_at_the_first_time_that_it_can(amplitud
     assert kept == pytest.approx(work, abs=1e-10)
 
 
+def test_a_wall_that_recedes_as_it_oscillates_meets_a_slow_ball():
+    """The wall goes away on the whole, faster than the ball follows, but its swing reaches the ball before."""
+    wall = {"side": "z-", "velocity": -1.0, "oscillation": {"amplitude": 0.25, "period": 1.0}}
+    _, events = run(20.0, molecule=[ball([5.0, 5.0, 0.6], [0.0, 0.0, -0.5])], wall=[wall])
+    hit = first_zero(lambda time: 0.1 + 0.5 * time - beat(time, 0.25, 1.0)[0], 0.0, 1.0)
+    assert hit < 0.2 and events["time"][0] == pytest.approx(hit, abs=1e-9)
+    speed = 0.5 - 1.0 + beat(hit, 0.25, 1.0)[1]  # at which the two come together
+    assert events["impulse"][0] == pytest.approx(2.0 * speed, abs=1e-7)
+
+
 def test_a_ball_that_a_floor_throws_up_in_time():
     """With gravity g and a floor of period T, a ball that lands with the speed g T / 2 at rest points flies on so."""
     pull, period = 1.0, 2.0

@@ -74,7 +74,8 @@ def read_runs(folder: Path | str) -> list[Row]:
             raise DataError(f"{path}: is no table: {reason}; restore it") from reason
         header = lines[0] if lines else []
         keys = header[1 : -len(COLUMNS)]
-        if len(text) > MOST_BYTES or header[:1] != ["run"] or tuple(header[-len(COLUMNS) :]) != COLUMNS or not keys:
+        foreign = header[:1] != ["run"] or tuple(header[-len(COLUMNS) :]) != COLUMNS or not keys
+        if len(text) > MOST_BYTES or foreign or len(lines) < 2:
             raise DataError(f"{path}: is no table of runs that this program writes; restore it, or name the runs alone")
         for number, line in enumerate(lines[1:], 2):
             own = line[:1] not in ([""], ["."], [".."]) and line[:1] == [Path(*line[:1]).name]  # one below this folder

@@ -277,8 +277,8 @@ class GhostManager:
         for rank in sorted(received):
             if len(received[rank]):
                 self.lending.came_from(rank)
-            come = self._store(received[rank])
-            good = good and ghosted.admit(come.molecule_ids, come.state, now)
+                come = self._store(received[rank])
+                good = good and ghosted.admit(come.molecule_ids, come.state, now)
         return good
 
     def counts(self) -> np.ndarray:

@@ -29,7 +29,8 @@ SHARED = (
     "prefetch_state extra coefficients walls potential limited limited_row limits chain_block whole_class centre "
     "centre_change arms"
 ).split()
-"""Arrays that outcomes are made of without writing there, or that events of smooth hard beads do not touch."""
+"""Arrays that outcomes are made of without writing there, or that events of smooth hard beads do not touch. Of `series`
+each thread writes blocks of its own alone."""
 
 
 class Helper:

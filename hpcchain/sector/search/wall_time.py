@@ -34,7 +34,7 @@ def wall_time(s, i, axis, side, limit, stepper):
     gap = sign * (s.starts[i, axis] - wall) - radius
     if stepper is not None:
         gap -= series_error_of(s, s.segment[i, L.MOLECULE])
-    if gap - abs(swing.amplitude) > (s.bounds[i, L.SPEED] + growth) * limit * SLACK:
+    if gap - abs(swing.amplitude) > max(s.bounds[i, L.SPEED] + growth, 0.0) * limit * SLACK:
         return np.inf
     code, just_hit = -1 - axis - 3 * side, struck(s.segment, i) == 1
     acceleration = s.bounds[i, L.ACCELERATION]

@@ -123,6 +123,10 @@ def test_frames_are_counted_from_both_ends(place, tmp_path):
     first, last, least = (built(tmp_path, path, frame=frame)[1].state.position.mean(axis=0) for frame in (0, None, -2))
     np.testing.assert_array_equal(first, least)
     assert np.abs(np.mod(last - first - 1.0 + 0.5, 1.0) - 0.5).max() < 0.5 and not np.array_equal(first, last)
+    out = tmp_path / "first.h5"
+    words = ["build", "--from", str(path), "--frame", "0", "-o", str(out), "--set", "run.end_time=1"]
+    assert main(words) == 0  # 0 is a frame, not an option that is left out
+    np.testing.assert_array_equal(read_checkpoint(out).system.state.position.mean(axis=0), first)
     for frame in (2, -3):
         with pytest.raises(UsageError, match=f"two.gsd: there is no frame {frame}: it has 2"):
             built(tmp_path, path, frame=frame)
