@@ -194,7 +194,7 @@ def test_of_the_heat_of_a_run(tmp_path):
     exact = next(found for found in expected.figures() if found.figure == "heat_flux_moment")
     assert report.curve("heat_flux_moment").value == pytest.approx(exact.value, rel=1e-9)
     for name, change, why in (
-        ("kinds", {"lengths": (1, 2)}, "kinds of molecules"),
+        ("kinds", {"lengths": (1, 2)}, "kinds or sizes of molecules"),
         ("moving", {"moving": 0.1}, "centre of mass of all moves"),
         ("losing", {"losing": -1e-3}, "energy is not conserved"),
         ("other", {"figures": ("stress",)}, "no kinetic_pressure and collisional_pressure"),
