@@ -77,10 +77,10 @@ class BoxSection(Section):
 class MoleculeSection(Section):
     """One [[molecule]]: `count` equal molecules of `beads` beads.
 
-    `bond_length`, `diameter` and `mass` are one number for all or a tuple, `types` a name, a tuple of names or None;
-    `bonds` is an (n, 2) int64 array for a graph and else None, `sites` (beads, 3) float64 for a rigid body;
-    `propagator` is the kind's own PropagatorSection or None; `positions` and `velocities` are (count * beads, 3)
-    float64 arrays or None, `orientations` (as they were given) (count, 4), `angular_velocities` (beads, 3); `moment` is
+    `bond_length`, `diameter` and `mass` are one number for all or a tuple. `types` is a name, a tuple of names or None.
+    `bonds` is an (n, 2) int64 array for a graph and else None, `sites` (beads, 3) float64 for a rigid body.
+    `propagator` is the kind's own PropagatorSection or None. `positions` and `velocities` are (count * beads, 3)
+    float64 arrays or None, `orientations` (as they were given) (count, 4), `angular_velocities` (beads, 3). `moment` is
     None where it follows from mass and diameter. `sizes` is what the input says of diameters where this is one of the
     kinds of equal molecules that one table stands for (`config.sizes`).
     """
