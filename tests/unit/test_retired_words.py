@@ -53,7 +53,7 @@ RETIRED = (
     ),
     Retired(r"s\.block", "chain_block of a long chain, row_block of a matrix"),
     Retired("regroup|regroups|regrouping|regroupings", "rebuilding ghosts, ghost_rebuilds"),
-    Retired("rehoming|rehomings", "renewing skins, skin_renewals"),
+    Retired("rehoming|rehomings", "refreshing skins, skin_refreshes"),
 )
 
 
