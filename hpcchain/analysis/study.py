@@ -156,7 +156,8 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
                 report.times = float(frames.time[chosen[0]]), float(frames.time[chosen[-1]])
             static(report, wanted, frames, chosen, kinds, comm)
             motion(report, wanted, frames, chosen, kinds, comm)
-            fluxes(report, wanted, frames, kinds)
+            memory = longest_memory(report, wanted, frames, chosen, kinds, comm)
+            fluxes(report, wanted, frames, kinds, memory)
             contacts(report, wanted, output, kinds, comm)
             contact_places(report, wanted, output, frames, chosen, kinds, comm)
     refuse_missing(report, wanted)
@@ -399,7 +400,19 @@ def slab_of(kind: Kind, beads: np.ndarray, frames: Frames, rows: slice, with_vel
     return Slab(kind, unwrapped[:, beads - low], velocity)
 
 
-def fluxes(report: Report, wanted: Wanted, frames: Frames, kinds: list[Kind]) -> None:
+def longest_memory(
+    report: Report, wanted: Wanted, frames: Frames, chosen: np.ndarray, kinds: list[Kind], comm: Communicator | None
+) -> float:
+    """Return the longest correlation time of molecules' ends, 0 where none is known, if the stress is asked for."""
+    found = report
+    if wanted.has(catalogue.STRESS) and not wanted.has(catalogue.ENDS):
+        found = Report(run=report.run)
+        motion(found, Wanted(figures=(catalogue.ENDS,)), frames, chosen, kinds, comm)
+    times = [value.value for value in found.values if value.figure == "end_correlation_time"]
+    return max(filter(math.isfinite, times), default=0.0)
+
+
+def fluxes(report: Report, wanted: Wanted, frames: Frames, kinds: list[Kind], memory: float) -> None:
     """Add autocorrelations of stress and flux of heat, and what follows, of the reports that are analysed."""
     time = report.reports["temperature"][1] if report.reports else np.empty(0)
     even = np.flatnonzero(time >= report.start)
@@ -407,7 +420,7 @@ def fluxes(report: Report, wanted: Wanted, frames: Frames, kinds: list[Kind]) ->
     step = float((time[even[-1]] - time[even[0]]) / (len(even) - 1)) if len(even) else 0.0
     rows = {name: value[even] for name, (_, _, value) in report.reports.items() if len(value) == len(time)}
     for name in filter(wanted.has, catalogue.FLUXES):
-        found = catalogue.fluxes_of(name, frames.fixed, kinds, step, rows)
+        found = catalogue.fluxes_of(name, frames.fixed, kinds, step, rows, memory)
         if isinstance(found, str):
             report.left_out[name] = found
             continue
