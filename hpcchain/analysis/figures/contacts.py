@@ -175,7 +175,8 @@ class ContactPlaces:
         impulse = table["impulse"][:, None] * normal + (
             table["tangential"] if "tangential" in table.dtype.names else 0.0
         )
-        self._spread(block, *(one[(wall >= 0) | flat] for one in (arm, line, impulse)), center)
+        some = (wall >= 0) | flat
+        self._spread(block, arm[some], line[some], impulse[some], center)
 
     def _centres(self, table: np.ndarray) -> np.ndarray:
         """Return (N, 3) the mean of each bead's molecule, weighted by mass, of a table of all beads."""
