@@ -192,7 +192,7 @@ class WindowedEngine:
             if received:
                 broken = self._attempt("setting_right", self._take, received, wanted) or broken
                 broken = broken or self._attempt("computing", self.ghosted.run, end)
-            wrong = 1 if broken else self.ghosted.unsettled(self.ghosts.lending.lent_at_all)
+            wrong = 1 if broken else self.ghosted.unsettled(self.ghosts.needs.lent_at_all)
             flags = self._flags(end, wrong, broken, wanted, pause)
             with self.statistics.spent("waiting"):
                 flags = self.comm.maximum(flags)
@@ -204,7 +204,7 @@ class WindowedEngine:
             return flags
         if flags[WANTED] > 0.0:
             with self.statistics.spent("rebuilding"):
-                self.ghosts.demand(sorted(wanted))
+                self.ghosts.needs.request(sorted(wanted))
         self._take_back(flags, end)
         return None
 
@@ -233,22 +233,26 @@ class WindowedEngine:
         flags[EXCESS] = flags[NEXT_EXCESS] = -np.inf
         if wrong == 0 and broken == 0:
             next_end = self._later(end, GROW * self.window)
-            flags[EXCESS] = flags[NEXT_EXCESS] = self.ghosts.violation(self.now, next_end).max(initial=-np.inf)
+            flags[EXCESS] = flags[NEXT_EXCESS] = self._violation(next_end).max(initial=-np.inf)
             if np.isnan(flags[EXCESS]):
                 flags[BROKEN], flags[EXCESS], flags[NEXT_EXCESS] = 1 + loop.NOT_A_NUMBER, -np.inf, -np.inf
             elif flags[EXCESS] > 0.0:
-                flags[EXCESS] = self.ghosts.violation(self.now, end).max(initial=-np.inf)
+                flags[EXCESS] = self._violation(end).max(initial=-np.inf)
         flags[CONTACTS] = self.last_contacts
-        flags[SPEED], flags[PACE] = self.ghosts.skins.typical, self.ghosts.skins.usual
+        flags[SPEED], flags[PACE] = self.ghosts.needs.skins.typical, self.ghosts.needs.skins.usual
         return flags
+
+    def _violation(self, until: tuple) -> np.ndarray:
+        """Return per molecule row how far beyond its skin it gets between now and a time [length]."""
+        return self.ghosts.needs.violation(self.ghosted, self.now, until)
 
     def _exchange(self) -> dict:
         """Send what has changed to the ranks that hold it, and return what others sent: source rank -> message."""
         with self.statistics.spent("packing"):
-            outgoing = self.ghosted.pack(self.ghosts.lending.lent, self.ghosts.lending.lent_at_all)
+            outgoing = self.ghosted.pack(self.ghosts.needs.lent, self.ghosts.needs.lent_at_all)
         self.statistics.sent(outgoing)
         with self.statistics.spent("waiting"):
-            received = self.comm.exchange_known(outgoing, self.ghosts.lending.sources)
+            received = self.comm.exchange_known(outgoing, self.ghosts.needs.sources)
         return {rank: rows for rank, rows in received.items() if len(rows)}
 
     def _rebuild_ghosts(self, **options: Any) -> None:
@@ -259,7 +263,7 @@ class WindowedEngine:
         """Move sectors when ranks have cost unequally much; return whether all ghosts were chosen anew for that."""
         if not self.ghosts.movable:
             return False
-        segments = int(self.ghosts.counts()[L.C["segments"]])
+        segments = int(self.ghosts.builder.counts(self.ghosted)[L.C["segments"]])
         costs = self.balance.observe(self.statistics.counts["windows"], self.cost(self), segments)
         if costs is not None:
             self._rebuild_ghosts(cost=costs[self.comm.rank])
@@ -271,7 +275,7 @@ class WindowedEngine:
         self.setbacks += 1
         self.trouble = max(self.trouble, end)
         if flags[EXCESS] > 0.0 and flags[WRONG] == 0.0:
-            self.ghosts.widen(self.ghosts.violation(self.now, end))
+            self.ghosts.needs.widen(self.ghosted.molecule_ids, self._violation(end))
         self.ghosted.undo()
         status = int(flags[BROKEN]) - 1
         lost = flags[WRONG] > 0.0 and not flags[BROKEN] and not flags[WANTED]
@@ -300,7 +304,7 @@ class WindowedEngine:
             self.rows.append(event_rows(log, event_row(self.system.physics)))
         self.now = end
         self.begun = True
-        self.ghosts.window_done()
+        self.ghosts.needs.window_done(self.ghosted)
         self.statistics.counts["windows"] += 1
 
     def _adapt(self, flags: np.ndarray, length: float, cut: bool) -> None:
@@ -327,14 +331,14 @@ class WindowedEngine:
             with self.statistics.spent("rebuilding"):
                 fits = self.ghosts.refresh_skins(self.now, self._later(self.now, AHEAD * self.window), self.window)
             if not fits:
-                self.ghosts.forget_demands()
+                self.ghosts.needs.requested.clear()
                 self._rebuild_ghosts()
 
     def _choose_length(self, flags: np.ndarray) -> None:
         """Choose the next window's length by the window before, whose contacts all ranks have agreed on."""
-        easy = self.ghosts.skins.easy_window(float(flags[SPEED]))
+        easy = self.ghosts.needs.skins.easy_window(float(flags[SPEED]))
         pace = float(flags[PACE])
-        renewed = min(self.ghosts.shell, self.crossing) / pace if pace > 0.0 else math.inf
+        renewed = min(self.ghosts.builder.options.shell, self.crossing) / pace if pace > 0.0 else math.inf
         contacts = float(flags[CONTACTS])
         self.window = self.length.observe(contacts, self.last_length, self.last_cut, self.window, easy, renewed)
 
@@ -369,7 +373,7 @@ class WindowedEngine:
     @property
     def counters(self) -> dict:
         """Name -> number of events and operations of this rank so far (int), for reports."""
-        counts = self.ghosts.counts()
+        counts = self.ghosts.builder.counts(self.ghosted)
         return {name: int(counts[i]) for i, name in enumerate(L.COUNTERS)} | self.finished
 
     @property
@@ -386,7 +390,7 @@ class WindowedEngine:
         since, self.reported = cost - self.reported, cost
         return {
             "window": self.window,
-            **self.statistics.report(self.comm, self.ghosts.sizes(), since),
+            **self.statistics.report(self.comm, self.ghosts.builder.sizes(self.ghosted), since),
             "ghost_rebuilds": self.ghosts.rebuilds,
             "skin_refreshes": self.ghosts.skin_refreshes,
         }

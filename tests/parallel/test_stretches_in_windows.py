@@ -77,7 +77,7 @@ def test_what_comes_near_is_let_in_and_what_leaves_is_handed_over():
         admit = ghosted.admit
 
         def counted(self, molecules, rows, now):
-            blocks = engine.ghosts.classes.blocks
+            blocks = engine.ghosts.builder.classes.blocks
             parts = np.diff(blocks.first_part)[blocks.molecules_of(molecules)]
             let_in[exchange.rank] += int(np.count_nonzero(parts > 1))
             return admit(self, molecules, rows, now)

@@ -35,6 +35,8 @@ class Constants:
     ----------
     mass : (e,) float64 array
         Of the beads of the prototypes, infinite of those that are fixed [mass].
+    core_radius : (e,) float64 array
+        Of their hard cores, 0 of soft beads [length].
     names : tuple of str
         Types that potentials tell apart.
     bead_type, kind : (e,) int32 arrays
@@ -62,6 +64,7 @@ class Constants:
         self.composition = composition
         prototypes = composition.prototypes
         self.mass = prototypes.inertia
+        self.core_radius = np.where(prototypes.soft, 0.0, 0.5 * prototypes.diameter)
         potentials = settings.potentials
         names, like = types_apart(composition.type_names, potentials)
         self.pairs = pair_table(names, [one for one in potentials if one.name in PAIRS])
