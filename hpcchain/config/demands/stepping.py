@@ -232,9 +232,9 @@ def check_near(config: Config) -> None:
             moved = away * frequency * step * min(1.0, frequency * config.run.end_time)
             if 4.0 * moved > min(sides):
                 raise Wrong(
-                    f"potential[{index}].center: is {away:.3g} from the box, and beads on their way there move "
-                    f"{moved:.3g} in a step of steps.step = {step:g}, too far for the periodic side {min(sides):g} of "
-                    f"the box; place it nearer, lower potential[{index}].stiffness, or make steps.step smaller"
+                    f"potential[{index}].center: is {away:.3g} from the box, so that beads move {moved:.3g} in a step "
+                    f"of steps.step = {step:g}. That is too far for the periodic side {min(sides):g} of the box: place "
+                    f"it nearer, lower potential[{index}].stiffness, or make steps.step smaller"
                 )
 
 

@@ -107,7 +107,7 @@ MISTAKES = [
     ),
     ("molecule.0.damping = -1.0", "molecule[0].damping: -1 is out of range"),
     ('molecule.0.kind = "rod"', "molecule[0].rigid: a rod is rigid"),
-    (OF_CENTER.format(1e9), "potential[2].center: is 1e+09 from the box, and beads on their way there move 5e+06 in a"),
+    (OF_CENTER.format(1e9), "potential[2].center: is 1e+09 from the box, so that beads move 5e+06 in a step"),
 ]
 
 
