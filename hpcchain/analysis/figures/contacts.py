@@ -172,11 +172,11 @@ class ContactPlaces:
         line[flat] = (arm - place + normal * radius[:, None])[flat]
         same = (wall >= 0) & (fixed.molecule[first] == fixed.molecule[second])
         line[same] = image[same]
-        impulse = table["impulse"][:, None] * normal + (
-            table["tangential"] if "tangential" in table.dtype.names else 0.0
-        )
-        some = (wall >= 0) | flat
-        self._spread(block, arm[some], line[some], impulse[some], center)
+        impulse = table["impulse"][:, None] * normal
+        if "tangential" in (table.dtype.names or ()):
+            impulse += table["tangential"]
+        known = (wall >= 0) | flat
+        self._spread(block, arm[known], line[known], impulse[known], center)
 
     def _centres(self, table: np.ndarray) -> np.ndarray:
         """Return (N, 3) the mean of each bead's molecule, weighted by mass, of a table of all beads."""

@@ -9,11 +9,11 @@ from hpcchain.layout.arrays import MOST_DEPTH
 from hpcchain.layout.clock import earlier, since_start
 from hpcchain.layout.segment_bits import event_depth, partner_of, serial_of
 from hpcchain.sector.events.carry_on import carry_on
-from hpcchain.sector.events.crowded import crowded_at
 from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.meet_alone import meet_alone
 from hpcchain.sector.events.refresh import refresh_members, refresh_touched, set_back
 from hpcchain.sector.events.signs import sign_members
+from hpcchain.sector.events.simultaneous import crowded_at
 from hpcchain.sector.events.together import ALONE, BACK, FULL
 from hpcchain.sector.prefetch import prefetch_listed
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
