@@ -41,7 +41,8 @@ STATIC = (
     "local_order",
     PROFILE,
 )
-MOTION = ("displacement", "end_correlation", "velocity_correlation", "rouse_modes")
+ENDS = "end_correlation"
+MOTION = ("displacement", ENDS, "velocity_correlation", "rouse_modes")
 FLUXES = {
     STRESS: ("kinetic_pressure", "collisional_pressure"),
     HEAT_FLUX: ("kinetic_heat_flux", "collisional_heat_flux"),
@@ -116,7 +117,7 @@ def motions_of(name: str, kinds: list[Kind]) -> list[Motion] | str:
     """Return the figures of a family that motion gives, one a kind of molecules; or why there are none."""
     if name == "displacement":
         return [Displacement(kind) for kind in kinds]
-    if name == "end_correlation":
+    if name == ENDS:
         return [EndRelaxation(kind) for kind in kinds if kind.size > 1] or "all molecules are single beads"
     if name == "velocity_correlation":
         return [VelocityCorrelation(kind) for kind in kinds]
@@ -124,7 +125,7 @@ def motions_of(name: str, kinds: list[Kind]) -> list[Motion] | str:
 
 
 def fluxes_of(
-    name: str, found: Trajectory, kinds: list[Kind], step: float, reports: dict[str, np.ndarray]
+    name: str, found: Trajectory, kinds: list[Kind], step: float, reports: dict[str, np.ndarray], memory: float = 0.0
 ) -> list[tuple[FluxSeries, str]] | str:
     """Return the fluxes of a family, each with why it gives no coefficient ("" where it may); or why there are none.
 
@@ -134,6 +135,8 @@ def fluxes_of(
         From one report to the next [time].
     reports : dict of name -> (R, ...) float64 array
         Observables of reports at even distances of time.
+    memory : float
+        The longest correlation time of molecules' ends, which the shear stress has, too [time].
     """
     if not reports.keys() >= set(FLUXES[name]):
         return f"the reports have no {' and '.join(FLUXES[name])}"
@@ -147,8 +150,8 @@ def fluxes_of(
         return f"the reports have no numbers of {' and '.join(FLUXES[name])}"
     scale, why = float(found.edges.prod()) / temperature, not_conserved(reports)
     if name == STRESS:
-        parts = ((SHEAR, traceless, ""), (BULK, trace, why))
-        return [(FluxSeries(of, step, part(kinetic), part(contacts[1:]), scale), none) for of, part, none in parts]
+        shear = FluxSeries(SHEAR, step, traceless(kinetic), traceless(contacts[1:]), scale, memory)
+        return [(shear, ""), (FluxSeries(BULK, step, trace(kinetic), trace(contacts[1:]), scale), why)]
     moving = 0.5 * np.sum(np.mean(reports["momentum"], axis=0) ** 2) / found.mass.sum()
     if moving > STILL * np.mean(reports["kinetic_energy"]):
         why = "the centre of mass of all moves, so that energy flows without heat"

@@ -177,10 +177,31 @@ def named(names: list[str]) -> list[str]:
     return found
 
 
-def kinds_in(found: Trajectory) -> list[Kind]:
+def by_size(kind: Kind, diameter: np.ndarray, most: int) -> list[Kind]:
+    """Return at most so many kinds that molecules of one kind, with beads of these diameters (N,), are divided into.
+
+    Each has one mean diameter of a molecule's beads, or, where there are more of these, an equal share of molecules.
+    """
+    size = diameter[kind.beads].mean(axis=1)
+    values = np.unique(size)
+    if most < 2 or len(values) < 2:
+        return [kind]
+    low = values if len(values) <= most else np.unique(np.quantile(size, np.arange(most) / most))
+    number = np.searchsorted(low, size, side="right") - 1
+    found = []
+    for k in range(len(low)):
+        own = np.flatnonzero(number == k)
+        ends = dict.fromkeys(f"{end:.4g}" for end in (size[own].min(), size[own].max()))
+        name = f"{kind.name}[{'-'.join(ends)}]"
+        found.append(replace(kind, name=name, beads=kind.beads[own], bounds=split(len(own))))
+    return found
+
+
+def kinds_in(found: Trajectory, sizes: int = 1) -> list[Kind]:
     """Return the kinds of molecules of a trajectory, in the order of the species of their beads: equal ones are one.
 
-    Molecules are of one kind where species, bonds and masses of their beads are the same, whatever their diameters.
+    Molecules are of one kind where species, bonds and masses of their beads are the same, whatever their diameters;
+    with more than one of `sizes` each is divided into at most so many by these.
     """
     first = np.flatnonzero(np.diff(found.molecule, prepend=-1))
     size = np.diff(np.append(first, len(found.molecule)))
@@ -203,4 +224,5 @@ def kinds_in(found: Trajectory) -> list[Kind]:
                     bounds=split(len(own)),
                 )
             )
-    return [replace(kind, name=name) for kind, name in zip(kinds, named([k.name for k in kinds]), strict=True)]
+    kinds = [replace(kind, name=name) for kind, name in zip(kinds, named([k.name for k in kinds]), strict=True)]
+    return [one for kind in kinds for one in by_size(kind, found.diameter, sizes)]

@@ -42,7 +42,7 @@ NO_FIGURES = ("momentum", "angular_momentum", "spin", *(name for pair in catalog
 STEADY = ("temperature", "pressure", "potential_energy", "contacts")
 """Observables that say when a run has become steady."""
 
-CONTACT_PLACES = "profile_contacts"
+CONTACT_PLACES, PRESSURE = "profile_contacts", "profile_pressure"
 
 FEWEST_SAMPLES = 20
 """Reports or frames without which the end of equilibration is not looked for."""
@@ -87,12 +87,15 @@ class Wanted:
         Of what profiles.
     sizes : bool
         Whether the sizes of molecules over time, for pictures.
+    by_size : int
+        Kinds that molecules of one kind are divided into by their beads' diameters, at most.
     """
 
     start: float | None = None
     figures: tuple[str, ...] | None = None
     along: Along | None = None
     sizes: bool = False
+    by_size: int = 1
 
     def has(self, name: str) -> bool:
         """Return whether a family is asked for."""
@@ -106,6 +109,8 @@ class Wanted:
             raise UsageError(f"the time {self.start!r} to start from is no finite number")
         if isinstance(self.figures, str):
             raise UsageError(f"figures is the text {self.figures!r}; give a tuple of names")
+        if self.by_size < 1:
+            raise UsageError(f"molecules cannot be divided by size into {self.by_size} kinds: give 1 or more")
         if self.along is not None:
             self.along.require_possible()
         for name in self.figures or ():
@@ -139,7 +144,7 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
         contacts(report, wanted, output, [], comm)
     else:
         with open_frames(output) as frames:
-            kinds = kinds_in(frames.fixed)
+            kinds = kinds_in(frames.fixed, wanted.by_size)
             report.kinds = [(kind.name, kind.size, len(kind.beads)) for kind in kinds]
             report.sizes = size_series(frames, kinds, comm) if wanted.sizes or wanted.start is None else {}
             begin(report, wanted, report.sizes)
@@ -151,7 +156,8 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
                 report.times = float(frames.time[chosen[0]]), float(frames.time[chosen[-1]])
             static(report, wanted, frames, chosen, kinds, comm)
             motion(report, wanted, frames, chosen, kinds, comm)
-            fluxes(report, wanted, frames, kinds)
+            memory = longest_memory(report, wanted, frames, chosen, kinds, comm)
+            fluxes(report, wanted, frames, kinds, memory)
             contacts(report, wanted, output, kinds, comm)
             contact_places(report, wanted, output, frames, chosen, kinds, comm)
     refuse_missing(report, wanted)
@@ -394,7 +400,19 @@ def slab_of(kind: Kind, beads: np.ndarray, frames: Frames, rows: slice, with_vel
     return Slab(kind, unwrapped[:, beads - low], velocity)
 
 
-def fluxes(report: Report, wanted: Wanted, frames: Frames, kinds: list[Kind]) -> None:
+def longest_memory(
+    report: Report, wanted: Wanted, frames: Frames, chosen: np.ndarray, kinds: list[Kind], comm: Communicator | None
+) -> float:
+    """Return the longest correlation time of molecules' ends, 0 where none is known, if the stress is asked for."""
+    found = report
+    if wanted.has(catalogue.STRESS) and not wanted.has(catalogue.ENDS):
+        found = Report(run=report.run)
+        motion(found, Wanted(figures=(catalogue.ENDS,)), frames, chosen, kinds, comm)
+    times = [value.value for value in found.values if value.figure == "end_correlation_time"]
+    return max(filter(math.isfinite, times), default=0.0)
+
+
+def fluxes(report: Report, wanted: Wanted, frames: Frames, kinds: list[Kind], memory: float) -> None:
     """Add autocorrelations of stress and flux of heat, and what follows, of the reports that are analysed."""
     time = report.reports["temperature"][1] if report.reports else np.empty(0)
     even = np.flatnonzero(time >= report.start)
@@ -402,7 +420,7 @@ def fluxes(report: Report, wanted: Wanted, frames: Frames, kinds: list[Kind]) ->
     step = float((time[even[-1]] - time[even[0]]) / (len(even) - 1)) if len(even) else 0.0
     rows = {name: value[even] for name, (_, _, value) in report.reports.items() if len(value) == len(time)}
     for name in filter(wanted.has, catalogue.FLUXES):
-        found = catalogue.fluxes_of(name, frames.fixed, kinds, step, rows)
+        found = catalogue.fluxes_of(name, frames.fixed, kinds, step, rows, memory)
         if isinstance(found, str):
             report.left_out[name] = found
             continue
@@ -461,8 +479,16 @@ def contact_places(
     with together(comm, output.source, "reading events"):
         for table in event_tables(output, rank_of(comm), size_of(comm)):
             places.add(table)
-    places.counts = np.sum(gathered(comm, places.counts), axis=0)
+    places.join(gathered(comm, places.sums))
     keep(report, places.result())
+    if "collisional_pressure" not in report.reports:
+        report.left_out[PRESSURE] = "forces besides contacts may carry some: the engine of steps"
+        return
+    found = places.pressure([c for c in report.curves if c.figure.startswith("profile_kinetic_pressure")])
+    if isinstance(found, str):
+        report.left_out[PRESSURE] = found
+    else:
+        keep(report, found)
 
 
 def keep(report: Report, found: list[Any]) -> None:

@@ -72,6 +72,13 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
         "--figures", type=names, metavar="NAME,...", help="only these families of figures (the manual has the list)"
     )
     parser.add_argument(
+        "--by-size",
+        type=int,
+        default=1,
+        metavar="N",
+        help="divide the molecules of a kind that has many sizes into at most N kinds by their beads' diameters",
+    )
+    parser.add_argument(
         "--along",
         metavar="x|y|z|wall-x|…|sphere|cylinder-x|…",
         help="also find profiles along an axis, or by the distance from its walls, a point or a line (default: z)",
@@ -172,7 +179,7 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("--output, --plot-as and --figure say where and what to draw: give --plot, too")
     if args.against is not None and not (args.over and args.plot):
         raise UsageError("--against says over which key to draw state points: give --over and --plot, too")
-    wanted, mpi = Wanted(args.start, args.figures, along(args), args.plot), args.comm.mpi
+    wanted, mpi = Wanted(args.start, args.figures, along(args), args.plot, args.by_size), args.comm.mpi
     runs, points = root_does(mpi, args.runs[0], "looking for runs", lambda: chosen(args))
     reports: list[Report] = []
     found: list[Report] = []  # of the point that is under way

@@ -5,8 +5,8 @@ Rows of the two-dimensional arrays (beads in local order, a molecule's beads con
 segments (`rollback`), each kept like a molecule that moves no more.
 
 Every column and every counter has a name below; nothing reads one by its number. A name stands for one column of one
-thing: `X`, `Y`, `Z` for the components of any place (and of what `par` has per axis), `VX`, `VY`, `VZ` of a velocity
-behind it, `EVENT_TICKS` and `EVENT_REM` for the time of a bead's earliest event.
+thing. `X`, `Y`, `Z` are the components of any place (and of what `par` has per axis), `VX`, `VY`, `VZ` those of a
+velocity behind it. `EVENT_TICKS` and `EVENT_REM` are the time of a bead's earliest event.
 
 ================  ==========  ======================================================================================
 array             columns     meaning

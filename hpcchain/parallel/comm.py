@@ -167,6 +167,13 @@ class World(Single):
             time.sleep(POLL_SECONDS)
         return [tuple(theirs[i : i + len(mine)]) for i in range(0, len(theirs), len(mine))]
 
+    def free(self) -> None:
+        """Give the communicators back to MPI; collective. What was on its way in them is lost."""
+        if "exchange" in self.__dict__:
+            self.exchange.free()
+        self._last_words.Free()
+        self.mpi.Free()
+
     def abort(self, code: int) -> None:
         self.mpi.Abort(code)
 

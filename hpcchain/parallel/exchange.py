@@ -49,7 +49,15 @@ class Exchange:
             inside = self.rank < ranks
             mpi = self._mpi.Split(0 if inside else MPI.UNDEFINED, self.rank)
             self._parts[ranks] = Exchange(mpi, self.activity) if inside else None
+            if inside:
+                mpi.Free()
         return self._parts[ranks]
+
+    def free(self) -> None:
+        """Give the communicators back to MPI; collective."""
+        for part in self._parts.values():
+            if part is not None:
+                part._mpi.Free()  # noqa: SLF001  # its own
 
     def send_note(self, rank: int, note: Any) -> None:
         """Send a short object that the other finds when it looks (`heard`); no rank waits.

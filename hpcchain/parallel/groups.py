@@ -73,7 +73,8 @@ class Groups:
         self.number = world.rank // size if world.rank < self.count * size else None
         self._exchange: Exchange | None = None
         self._sent: tuple[bool, int] = (False, 0)
-        self._over = 0
+        self._over: set[int] = set()
+        self._lost = False
         self._news: Callable[[Any], None] = lambda _: None
         self.comm: Single | World = OneOfMany(world)
         if world.size > 1:
@@ -91,7 +92,19 @@ class Groups:
     def renew(self) -> None:
         """Take new communicators after a failure, so that no message that was on its way is taken for another."""
         if isinstance(self.comm, World):
-            self.comm = World(self.comm.mpi.Dup())
+            old, self.comm = self.comm, World(self.comm.mpi.Dup())
+            old.free()
+
+    def give_up(self) -> bool:
+        """Take this rank's group for lost, where others of it wait for ever, unless the root may be one of these.
+
+        Returns
+        -------
+        bool
+            Whether other groups go on.
+        """
+        self._lost = self.count > 1 and (self.number != 0 or self.world.rank == 0)
+        return self._lost
 
     def on_news(self, action: Callable[[Any], None]) -> None:
         """Set what the root does with news."""
@@ -120,7 +133,7 @@ class Groups:
             elif word == NEWS:
                 self._news(*what)
             elif word == OVER:
-                self._over += 1
+                self._gone(*what)
             else:
                 return note
         if signals.requests != self._sent:
@@ -129,14 +142,22 @@ class Groups:
                 self._exchange.send_note(rank, (SIGNALS, *self._sent))
         return None
 
+    def _gone(self, rank: int, lost: bool) -> None:
+        """Note on the root that a rank, or all of its group, takes no more runs."""
+        first = rank // self.size * self.size
+        self._lost = self._lost or lost
+        self._over |= set(range(first, first + self.size)) if lost else {rank}
+
     def end(self, signals: Heeds, outcome: Callable[[], Any], meanwhile: Callable[[], None] = lambda: None) -> Any:
         """Return what the root finds when all groups have ended, on every rank; those that wait sleep.
+
+        Where a group was lost, all ranks are ended instead, with what the root finds as the exit code.
 
         Parameters
         ----------
         signals : Heeds
         outcome : callable
-            Called on the root, when all news have come.
+            Called on the root, when all news have come; returns an exit code.
         meanwhile : callable
             What the root does while it waits, now and then.
         """
@@ -144,15 +165,18 @@ class Groups:
         if self._exchange is None:
             return outcome()
         if self.world.rank == 0:
-            while self._over < self.world.size - 1:
+            self._gone(0, self._lost)
+            while len(self._over) < self.world.size:
                 self._hear(signals)
                 meanwhile()
                 nap(begin)
             found = outcome()
+            if self._lost:
+                self.world.abort(found)
             for rank in range(1, self.world.size):
                 self._exchange.send_note(rank, (END, found))
             return found
-        self._exchange.send_note(0, (OVER,))
+        self._exchange.send_note(0, (OVER, self.world.rank, self._lost))
         while (note := self._hear(signals)) is None:
             nap(begin)
         return note[1]

@@ -374,7 +374,7 @@ class WindowedEngine:
             "window": self.window,
             **self.statistics.report(self.comm, self.ghosts.builder.sizes(self.ghosted), since),
             "ghost_rebuilds": self.ghosts.rebuilds,
-            "skin_renewals": self.ghosts.skin_refreshes,
+            "skin_refreshes": self.ghosts.skin_refreshes,
         }
 
 

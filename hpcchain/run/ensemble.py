@@ -5,7 +5,8 @@ all are (`hpcchain/io/output/runs.py`). The root writes it, as others report (`h
 
 1. The root plans: which runs are left, the longest first, and how many ranks each gets.
 2. A group takes the next run, carries it, reports to the root how it has ended, and takes the next.
-3. A failure that all ranks of a group come out of ends its run alone. A signal or the wall limit ends all runs.
+3. A failure that all ranks of a group come out of ends its run alone. Where some wait for ever for one that failed,
+   their group takes no more runs, and is ended when all others are done. A signal or the wall limit ends all runs.
 """
 
 from __future__ import annotations
@@ -346,13 +347,17 @@ def carry(plan: Plan, folder: Path, world: Single | World, signals: Signals, lim
         if world.rank == 0:
             table.write_if_due()
 
+    def finish() -> int:
+        turns.close()
+        return table.finish()
+
     signals.listen = listen
     try:
         while groups.number is not None:
             turn = root_does(mpi_of(groups.comm), folder, "taking a run", lambda: next_turn(turns, signals, limit))
-            if turn is None or carried(plan, plan.left[turn], folder, groups, action) == EXIT_RESUBMIT:
+            if turn is None or carried(plan, plan.left[turn], folder, groups, action) in (EXIT_RESUBMIT, None):
                 break
-        return groups.end(signals, table.finish, table.write_if_due)
+        return groups.end(signals, finish, table.write_if_due)
     finally:
         signals.listen = None
         if world.rank == 0:
@@ -377,13 +382,15 @@ def next_turn(turns: Turns, signals: Signals, limit: WallLimit) -> int | None:
     return None if signals.stop or limit.near() else turns.take()
 
 
-def carried(plan: Plan, number: int, folder: Path, groups: Groups, action: Action) -> int:
+def carried(plan: Plan, number: int, folder: Path, groups: Groups, action: Action) -> int | None:
     """Carry one run on the ranks of a group, report how it has ended, and return its exit code.
+
+    Where one rank fails and others of its group wait for it in the middle of an exchange, None: the group is lost.
 
     Raises
     ------
     Exception
-        Where one rank fails and the others of its group wait for it in the middle of an exchange; the table has it.
+        Where that ends all, since it is the root that waits, or there are no other groups; the table has it.
     """
     row, comm, begin = plan.rows[number], groups.comm, time.monotonic()
     path = folder / row.run
@@ -406,6 +413,9 @@ def carried(plan: Plan, number: int, folder: Path, groups: Groups, action: Actio
         return replace(row, state=state, code=code, ended=now(), seconds=spent, message=why)
 
     outcomes = comm.agree((code, int(failure is not None)), None if failure is None else PATIENCE)
+    if outcomes is None and groups.give_up():
+        groups.report((number, ended(code, message)))
+        return None
     if outcomes is None:
         with suppress(DataError):  # the failure itself matters more
             note_row(folder, ended(code, message))

@@ -7,6 +7,7 @@ import pytest
 
 from hpcchain.parallel.comm import World, world
 from hpcchain.parallel.exchange import Exchange
+from hpcchain.parallel.groups import Groups
 
 pytestmark = pytest.mark.mpi
 
@@ -31,6 +32,16 @@ def test_objects_and_reductions():
 def test_ranks_on_a_node_are_those_that_share_its_memory():
     comm = world()
     assert comm.on_node((comm.rank, "x")) == [(rank, "x") for rank in range(comm.size)]
+
+
+def test_a_group_that_renews_its_communicators_gives_back_the_old_ones():
+    comm = world()
+    groups = Groups(comm, comm.size, 1)
+    for _ in range(3):
+        old = groups.comm
+        assert old.exchange.part(1) is None or old.rank == 0
+        groups.renew()
+        assert not old.mpi and not old.exchange._mpi and groups.comm.allgather(comm.rank) == list(range(comm.size))
 
 
 def test_agree_gives_every_outcome_in_rank_order():

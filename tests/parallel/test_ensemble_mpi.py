@@ -137,7 +137,7 @@ def test_a_failure_of_all_ranks_of_a_group_ends_its_run_alone(tmp_path):
 
 
 def test_a_failure_that_others_wait_for_ends_all_and_is_in_the_table(tmp_path):
-    """Nothing calls the other rank back out of its exchange: all end, and the same command goes on."""
+    """Nothing calls the root back out of its exchange: all end, and the same command goes on."""
     write(tmp_path / "in.toml", run={"end_time": 1.0, "sectors": "all"})
     (tmp_path / "failing.py").write_text(FAILING.format(ranks=[1], seed="seed-2"))
     begin = time.monotonic()
@@ -149,3 +149,16 @@ def test_a_failure_that_others_wait_for_ends_all_and_is_in_the_table(tmp_path):
     said = command(WORDS, tmp_path, ranks=2)
     assert "3 of 3 runs are done" in said
     resume_here(tmp_path / "many" / "seed-3", until=1.5)
+
+
+def test_a_group_that_waits_for_a_failed_rank_is_lost_and_others_go_on(tmp_path):
+    write(tmp_path / "in.toml", run={"end_time": 1.0, "sectors": "all"})
+    (tmp_path / "failing.py").write_text(FAILING.format(ranks=[0], seed="seed-2"))
+    done = run_python(["failing.py", *WORDS], tmp_path, 4, timeout=2 * SOON, PYTHONPATH=str(ROOT))
+    assert done.returncode == 70 and "2 of 3 runs are done, 1 failed" in done.stderr, done.stderr
+    assert "seed-2: failed (exit code 70): bead 7 at time 0.3" in done.stderr and "Traceback" not in done.stderr
+    assert list(states(tmp_path / "many").values()) == [DONE, FAILED, DONE]
+    assert not (tmp_path / "many" / ".turns").exists()
+    said = command(WORDS, tmp_path, ranks=2)
+    assert "3 of 3 runs are done" in said
+    assert leftovers(tmp_path / "many") == []

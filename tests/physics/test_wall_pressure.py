@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from hpcchain.analysis.figures.profile import Along
+from hpcchain.analysis.study import Wanted, study
 from tests.reference.program import run
 from tests.reference.systems import Molecule, System
 
@@ -58,3 +60,42 @@ def test_it_is_that_of_an_ideal_gas(tmp_path):
     hits, (_, value) = np.count_nonzero(result.events().kind == 1), result.observable("wall_pressure")
     ideal = 400 / (6.0 * (SIDE - 0.1) ** 2)
     assert hits > 3000 and np.mean(value[1:, [0, 2]]) == pytest.approx(ideal, rel=3.0 / np.sqrt(hits))
+
+
+@pytest.fixture(scope="module")
+def slit(tmp_path_factory):
+    """The folder of a run of 60 rough chains of 4 between walls along z, with a log and frames near to one another."""
+    folder = tmp_path_factory.mktemp("slit")
+    run(
+        {
+            "box": {"size": [6.0, 6.0, SIDE], "boundary": ["periodic", "periodic", "wall"]},
+            "molecule": [{"kind": "chain", "beads": 4, "count": 60}],
+            "contact": {"tangential_restitution": -1.0},
+            "initial": {"seed": 5},
+            "run": {"end_time": 40.0},
+            "output": {"frame_every": 0.05, "report_every": 1.0, "events": True},
+        },
+        folder,
+    )
+    return folder / "out"
+
+
+def test_the_profile_of_the_pressure_is_that_on_the_walls(slit):
+    """Momentum does not pile up: centres and contacts carry the same through each plane, up to the walls."""
+    report = study(slit, Wanted(2.0, ("observables", "profile"), Along("z", bins=16)))
+    walls, own = report.value("wall_pressure[2]"), report.curve("profile_pressure_zz")
+    carried = report.curve("profile_kinetic_pressure_zz")
+    assert carried.value.max() < 0.4 * walls.value
+    deviation = (own.value - walls.value) / np.hypot(own.error, walls.error)
+    assert np.max(own.error) < 0.1 * walls.value and np.abs(deviation).max() < 4.0 and np.mean(deviation**2) < 2.0
+    sheared = report.curve("profile_pressure_xz")
+    assert np.abs(sheared.value / sheared.error).max() < 4.5
+
+
+def test_spins_have_the_temperature_that_reports_say(slit):
+    report = study(slit, Wanted(2.0, ("observables", "profile"), Along("z", bins=8)))
+    spins, beads = report.curve("profile_spin_temperature"), report.curve("profile_beads")
+    mean = np.sum(spins.value * beads.value) / np.sum(beads.value)
+    known = report.value("rotational_temperature")
+    assert mean == pytest.approx(known.value, abs=4.0 * known.error) and known.value == pytest.approx(1.0, abs=0.1)
+    assert np.abs((spins.value - 1.0) / spins.error).max() < 4.5

@@ -56,6 +56,24 @@ def test_a_new_file_has_the_turn_that_takes_least(monkeypatch):
     assert long_tests.is_due("never seen::f", 4, entries)
 
 
+def test_what_takes_minutes_begins_first_and_files_stay_whole():
+    tests = [
+        "tests/a.py::f",
+        "tests/b.py::g",
+        "tests/a.py::h",
+        "tests/c.py::k",
+        "tests/cluster/d.py::m",
+        "tests/b.py::n",
+    ]
+    entries = {"tests/b.py::n": Entry(0, DAY, 5.0), "tests/c.py::k": Entry(0, DAY, 70.0)}
+    for due, expected in (
+        (["tests/c.py::k", "tests/b.py::n"], [4, 3, 1, 5, 0, 2]),
+        (["tests/b.py::n", "tests/b.py::g"], [4, 1, 5, 0, 2, 3]),
+        ([], [4, 0, 2, 1, 5, 3]),
+    ):
+        assert long_tests.longest_first(tests, due, entries) == expected
+
+
 def test_the_list_is_read_as_it_was_written(tmp_path):
     entries = {"tests/a.py::f[x,1]": Entry(3, DAY, 12.5), "tests/b.py::g": Entry(0, DAY)}
     long_tests.write(entries, tmp_path / "list.csv")

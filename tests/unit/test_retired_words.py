@@ -71,7 +71,7 @@ RETIRED = (
         "hpcchain/(io/|steps/|parallel/slabs|layout/memory)",
     ),
     Retired("regroup|regroups|regrouping|regroupings", "rebuilding ghosts, ghost_rebuilds"),
-    Retired("rehoming|rehomings", "renewing skins, skin_renewals"),
+    Retired("rehoming|rehomings", "refreshing skins, skin_refreshes"),
 )
 
 

@@ -103,6 +103,9 @@ class FluxSeries:
         Of contacts, in the mean from each report to the next.
     scale : float
         Volume over temperature, for heat over its square.
+    memory : float
+        The molecules' longest correlation time: a shorter lag is taken for no plateau, however level noise lets the
+        integral look, since what molecules carry as they turn decays half as long [time].
     """
 
     of: Transport
@@ -110,6 +113,7 @@ class FluxSeries:
     centres: np.ndarray
     contacts: np.ndarray
     scale: float
+    memory: float = 0.0
 
     @property
     def mean(self) -> np.ndarray:
@@ -200,8 +204,11 @@ class FluxSeries:
         longest, count = int(lags[-1]), len(lags)
         times = np.unique((longest / np.sqrt(2.0) ** np.arange(60)).astype(np.int64))
         at = np.searchsorted(lags, times[times > 0])
-        why = ""
-        for start in at[4 * lags[at] <= longest]:
+        why = (
+            f"the longest lag, {longest * self.step:.4g}, is less than twice the molecules' correlation time of "
+            f"{self.memory:.3g}: make the run longer"
+        )
+        for start in at[(4 * lags[at] <= longest) & (2 * self.step * lags[at] >= self.memory)]:
             first = lags[start]
             later = at[(lags[at] >= 2 * first) & (lags[at] <= REACH * first)]
             more, error = added(sums, origins, count + start, count + later)

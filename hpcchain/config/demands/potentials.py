@@ -123,25 +123,35 @@ ANGLES = 4001
 
 
 def check_step_potentials(config: Config) -> None:
-    """Check types, that no pair has two potentials, and that distances are beyond contact and within the box."""
-    if not config.potentials:
+    """Check types, that no pair has two potentials, and that distances are beyond contact and within the box.
+
+    Bridges of pairs are such potentials, too.
+    """
+    given = [
+        (f"potential[{k}]", one.types, "distances", one.distances or ()) for k, one in enumerate(config.potentials)
+    ]
+    given += [
+        (f"contact.pair[{k}]", one.types, "bridge_distance", (one.bridge_distance,))
+        for k, one in enumerate(config.contact.pairs)
+        if one.bridge_distance is not None
+    ]
+    if not given:
         return
     largest = largest_of_types(config)
-    taken: dict[tuple[str, str], int] = {}
-    for index, one in enumerate(config.potentials):
-        where = f"potential[{index}]"
-        if one.types is None and not largest:
+    taken: dict[tuple[str, str], str] = {}
+    for where, types, name, distances in given:
+        if types is None and not largest:
             raise Wrong(
                 f"{where}.types: is missing, and there is no [[molecule]] to say what types there are; name two"
             )
-        for name in one.types or ():
-            if largest and name not in largest:
-                raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(largest)}")
-        distances, key = one.edges, f"{where}.distances" if one.distances else f"{where}.distance"
-        for pair in type_pairs(one.types, list(largest)):
+        for one in types or ():
+            if largest and one not in largest:
+                raise Wrong(f"{where}.types: {one!r} is no type of beads; types are {', '.join(largest)}")
+        key = f"{where}.{name}"
+        for pair in type_pairs(types, list(largest)):
             if pair in taken:
-                raise Wrong(f"{where}: pairs of {pair[0]} and {pair[1]} have potential[{taken[pair]}] already")
-            taken[pair] = index
+                raise Wrong(f"{where}: pairs of {pair[0]} and {pair[1]} have {taken[pair]} already")
+            taken[pair] = where
             contact = 0.5 * (largest[pair[0]] + largest[pair[1]]) if largest else 0.0
             if distances[0] <= contact * (1.0 + CLOSEST):
                 raise Wrong(
@@ -252,7 +262,7 @@ def four_in_a_row(bond: float, low: float, high: float) -> tuple[float, float]:
     return max(float(nearest), 0.0), float(np.hypot(bond - 2.0 * bond * np.cos(last), 2.0 * bond * np.sin(last)))
 
 
-PAIRS, BONDS, OF_EVENTS = ("lennard-jones", "wca"), ("harmonic", "fene"), ("steps", "wet")
+PAIRS, BONDS = ("lennard-jones", "wca"), ("harmonic", "fene")
 Types: TypeAlias = frozenset[str]
 """Of the two beads of a bond, one where they are equal."""
 WCA = 2.0 ** (1.0 / 6.0)
@@ -433,7 +443,7 @@ def pairs_that_are_none(config: Config) -> list[str]:
             count[name] = count.get(name, 0) + kind.count * (kind.beads if len(kind.bead_types) == 1 else 1)
     lines = []
     for index, one in enumerate(config.potentials if config.molecules else ()):
-        if one.name not in OF_EVENTS and sort_of(one) != "pairs":
+        if one.name != "steps" and sort_of(one) != "pairs":
             continue
         few = sum(count.values()) < 2 if one.types is None else len(set(one.types)) == 1 and count[one.types[0]] < 2
         if few:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hpcchain.config.demands.capabilities import check_capabilities
 from hpcchain.config.demands.contacts import check_walls
-from hpcchain.config.demands.potentials import BONDS, OF_EVENTS, PAIRS, sort_of, types_of_beads
+from hpcchain.config.demands.potentials import BONDS, PAIRS, sort_of, types_of_beads
 from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bonds import type_names
@@ -100,7 +100,7 @@ def check_events(config: Config) -> None:
     """Check that the engine of events is not asked for what only that of steps has."""
     given = {
         "steps": config.steps is not None,
-        "potential": any(one.name not in OF_EVENTS for one in config.potentials),
+        "potential": any(one.name != "steps" for one in config.potentials),
         "thermostat.damping": config.thermostat is not None and config.thermostat.name != "andersen",
     }
     for index, kind in enumerate(config.molecules):
@@ -120,8 +120,8 @@ def check_only_of_events(config: Config, steps: StepsSection) -> None:
     """Check that the engine of steps is not asked for what only that of events has."""
     check_walls_in_steps(config, steps)
     for index, one in enumerate(config.potentials):
-        if one.name in OF_EVENTS:
-            raise Wrong(f'potential[{index}].name: "{one.name}" is for run.engine "events"; choose a smooth potential')
+        if one.name == "steps":
+            raise Wrong(f'potential[{index}].name: "steps" is for run.engine "events"; choose a smooth potential')
     for index, kind in enumerate(config.molecules):
         if kind.distance_limits:
             raise Wrong(f'molecule[{index}].distance_limits: means nothing for run.engine "steps"; remove it')

@@ -4,9 +4,9 @@ Which others a bead is within a step of, and of which one, stands in its table (
 reads where the beads are. Pairs with limits are on no list: a bead's search looks at all of its own.
 
 The times are found as those of contacts are (`contact.pair`), outwards of the root of |r(s)|^2 = d^2: steps that cannot
-pass it, by a bound of how fast d^2 - |r|^2 can bend. At a step of height D the rate of separation u changes so that
-the energy is kept, u'^2 = u^2 - 2 D / m with m the effective mass 1 / (n . y) of any bond graph
-(docs/theory/impulses.md); where that is not positive the beads are turned back, u' = -u (Alder & Wainwright 1959).
+pass it, by a bound of how fast d^2 - |r|^2 can bend. At a step of height D the rate of separation u changes so that the
+energy is kept: u'^2 = u^2 - 2 D / m. Here m is the effective mass 1 / (n . y) of any bond graph
+(docs/theory/impulses.md). Where that is not positive the beads are turned back, u' = -u (Alder & Wainwright 1959).
 
 Which distance was met is the nearer one of the two that the pair is between (`borders`); these are never so near one
 another that it is in doubt. Such events are carried out one by one, in the order of all events; contacts of hard beads

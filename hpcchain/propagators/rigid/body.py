@@ -8,8 +8,8 @@ are I_1 = S_2 + S_3 and so on. Between contacts (Euler 1758)
 
 with w_k = w . e_k, whose solutions are Jacobi's elliptic functions (van Zon and Schofield 2007). Here they are expanded
 in time, as the contact search needs them: the right sides are products, so each order follows from those below. A
-segment is no longer than such series are exact to round-off, for which spheres, symmetric tops and turning near the
-separatrix are no special cases: the nearest pole of w(t) in the complex plane is no nearer than 1 / |w|.
+segment is no longer than such series are exact to round-off. Spheres, symmetric tops and turning near the separatrix
+are no special cases: the nearest pole of w(t) in the complex plane is no nearer than 1 / |w|.
 
 The state is put on the body itself, and a contact acts on the body. The fits are done twice, the second time of what
 the first leaves: what rounding does to the sums of their weights is the same each time, and would make the energy

@@ -1,8 +1,8 @@
 """A rigid rod in free flight: any number of beads on a line, centre of mass straight, axis turning uniformly.
 
 With s_j the coordinate of bead j from the centre of mass along the axis u, all beads are at C + s_j u and have velocity
-C' + s_j u', u' across u. Distance constraints between neighbours do not hold a straight line (nothing pulls a bead back
-that leaves it sideways), so the state is put on the line itself, and a contact acts on the body: mass M = sum m and
+C' + s_j u', u' across u. Distance constraints between neighbours do not hold a straight line: nothing pulls a bead back
+that leaves it sideways. So the state is put on the line itself. A contact acts on the body, with mass M = sum m and
 inertia I = sum m s^2 (docs/theory/numerics.md, A rod as a hard molecule).
 
 Under rattle it moves in steps instead (`rod_steps`), with the projection and the impulse given here.
@@ -30,8 +30,8 @@ def rod_line(work, offset, n, at):
     """Fit a straight line to the n bead rows at `at`, weighted by mass: row_j ~ centre + s_j slope.
 
     The slope is that between the end beads, whose distance is exact (`sites`), plus the fit of what is left, which is
-    round-off: rounding in the sums of the weights is the same each time, and would make the rate of turning drift
-    (50 beads: energy by 1e-15 a segment).
+    round-off. Rounding in the sums of the weights is the same each time, and would make the rate of turning drift (50
+    beads: energy by 1e-15 a segment).
 
     Returns
     -------

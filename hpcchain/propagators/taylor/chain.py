@@ -1,9 +1,9 @@
 """Rigid bonds of a linear chain: bond vectors, tension equations, projections and kicks.
 
-Everything works on a tiled workspace (`workspace`), in place, a tile's eight lanes at a time (`simd`). With bonds
-b_l = q_{l+1} - q_l and tensions lambda_l the motion is m_i q_i'' = lambda_i b_i - lambda_{i-1} b_{i-1}, and
-T lambda = |b'|^2 with the symmetric positive definite tridiagonal T = G M^-1 G^T (Leyendecker et al. 2012, section 2;
-Hartmann et al. 2009, equation 6).
+Everything works on a tiled workspace (`workspace`), in place, a tile's eight lanes at a time (`simd`). With bonds b_l =
+q_{l+1} - q_l and tensions lambda_l the motion is m_i q_i'' = lambda_i b_i - lambda_{i-1} b_{i-1}. The tensions follow
+from T lambda = |b'|^2 with the symmetric positive definite tridiagonal T = G M^-1 G^T (Leyendecker et al. 2012, section
+2; Hartmann et al. 2009, equation 6).
 """
 
 from hpcchain.jit.decorators import inlined, kernel, outlined

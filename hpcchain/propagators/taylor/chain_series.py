@@ -345,9 +345,9 @@ def _order_in_two_tiles(work, p, k, latest):
 def chain_series(work, offset, tiles, h, tolerance):
     """Expand the free motion about the present state by the Taylor recursion.
 
-    Positions and velocities are in COEF rows 0 and 1, bond vectors and T's factors are present. Coefficients are
-    added until what they leave out of the velocities at the end of a segment of length `h` is below `tolerance` of
-    the fastest bond's rate, judged by the last four terms, or KMAX is reached; then the segment is shortened.
+    Positions and velocities are in COEF rows 0 and 1, bond vectors and T's factors are present. Coefficients are added
+    until what they leave out of the velocities at the end of a segment of length `h` is below `tolerance` of the
+    fastest bond's rate, judged by the last four terms. Where KMAX is reached before, the segment is shortened.
 
     Returns
     -------

@@ -228,7 +228,7 @@ def list_bytes(config: Config) -> float:
         mean = float(np.sum(copies * one.diameter)) / composition.beads
         list_radius = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
         return 4.0 * min(SPARE_SOFT * close * list_radius**3, composition.beads) if farthest else 0.0
-    within = max((each for one in config.potentials for each in one.edges), default=0.0)
+    within = max((one.distances[-1] for one in physics.extended.potentials), default=0.0)
     inside = BYTES_INSIDE * min(LONGEST * close * within**3, composition.beads)
     system = System(build_box(config), composition, State.at_time_zero(*np.zeros((2, 0, 3))), physics)
     if shell is None:

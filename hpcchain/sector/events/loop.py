@@ -106,8 +106,8 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
     -------
     int
         REACHED, PAUSED (more to do), LIST_FULL (lists must be rebuilt with more capacity), LOG_FULL (log must be
-        drained), STUCK (too many events at one instant), NOT_A_NUMBER, HISTORY_FULL (more rows for closed segments or
-        events are needed), TABLE_FULL (a bead's table of those inside is).
+        drained), STUCK (too many events at one instant). Or NOT_A_NUMBER, HISTORY_FULL (more rows for closed segments
+        or events are needed), TABLE_FULL (a bead's table of those inside is).
     """
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     until = until_ticks * s.par[L.TICK] + until_remainder

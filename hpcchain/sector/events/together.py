@@ -56,8 +56,8 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
     Returns
     -------
     status : int
-        MET; BACK where parts of long chains have to go back first; ALONE where the contact is the only one, AGAIN if
-        its stretches are no more in the workspace; FULL where a bead cannot take the bridges that it may get.
+        MET; BACK where parts of long chains have to go back first. ALONE where the contact is the only one, AGAIN if
+        its stretches are no more in the workspace. FULL where a bead cannot take the bridges that it may get.
     members : int
         As of `meet`.
     """

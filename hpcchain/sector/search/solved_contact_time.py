@@ -1,9 +1,9 @@
 """The exact time of a contact of molecules whose dense polynomial is less accurate than their states.
 
 A collocation polynomial of s stages is of order s + 1 inside its segment, a new solution over a shorter time of order
-2s. The root of the polynomials is where to start; each trial time is solved anew for the molecules involved, until
-their own gap is zero (docs/theory/contact_times.md), or, where the input has them, Hartmann et al. 2009's nested
-intervals close in on it. The time found is a function of the two segments alone. Where the polynomials cross by a hair
+2s. The root of the polynomials is where to start. Each trial time is solved anew for the molecules involved, until
+their own gap is zero (docs/theory/contact_times.md). Where the input has them, Hartmann et al. 2009's nested intervals
+close in on it instead. The time found is a function of the two segments alone. Where the polynomials cross by a hair
 and the solutions do not, the search goes on behind the graze.
 
 `s` is the sector, whose workspace is used; `pair` a `Pair`, or a bead and a wall: then `j` is the wall's code, `sx` its

@@ -262,9 +262,9 @@ def _redrawn_before(s, m, ticks, remainder):
 def schedule_molecule(s, m, base):
     """Put the earliest of a molecule's bead events and its segment's end into the queue.
 
-    The end of a ghost that has followed its owner so far is what the history has next; where it ends the ghost waits
-    for its owner, and where an owned molecule takes part (ALONE in `ghost_messages`) for what is done here. Of a
-    contact and a replayed segment with one key the contact is first (`tie_less`): it moves both molecules.
+    The end of a ghost that has followed its owner so far is what the history has next. Where the history ends, the
+    ghost waits for its owner. Where an owned molecule takes part (ALONE in `ghost_messages`), it waits for what is done
+    here. Of a contact and a replayed segment with one key the contact is first (`tie_less`): it moves both molecules.
     """
     start = s.mol[m, L.MOL_FIRST]
     sort = s.mol[m, L.MOL_OWNERSHIP]

@@ -5,12 +5,12 @@ A message is a row of float64 entries, one per molecule that has changed since i
     global molecule number, segments that stay as sent before, segments in all, then each further segment
 
 and a segment is its start: ticks, remainder, depth, lower and higher id of the event that began it, running segment
-length, three image counts, the segment's length, its series' error, number of the event's molecules, their global
-numbers (MOST_MEMBERS), a number for the receiver's notes, and per bead position, velocity, whether it was struck and
-what was left of its last contact, the bounds of its acceleration and speed, and its row of `extra` where the run has
-any. Series are not sent: they are a function of the start (docs/theory/numerics.md, Rounding and reproducible bits),
-and made when something comes near enough. Those of parts of long chains do not follow from it, and are sent
-(`pack_part` and what stands with it).
+length, three image counts, the segment's length, its series' error. Then come the number of the event's molecules,
+their global numbers (MOST_MEMBERS) and a number for the receiver's notes. Each bead has position, velocity, whether it
+was struck and what was left of its last contact, and the bounds of its acceleration and speed. Where the run has any,
+its row of `extra` follows. Series are not sent: they are a function of the start (docs/theory/numerics.md, Rounding and
+reproducible bits), and made when something comes near enough. Those of parts of long chains do not follow from it, and
+are sent (`pack_part` and what stands with it).
 
 The receiver keeps the segments as the ghost's `owner_history`. A ghost whose segments so far are those of its owner
 does next what that history says, unless something here hits it before. Then it goes its own way, until its owner has

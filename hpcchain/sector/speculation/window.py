@@ -80,8 +80,8 @@ def settle_log(s, sums):
     s : Sector
     sums : (SUMS,) int64 array
         Receives contacts with walls, contacts with the exact impulse for want of a root, the sums of the virials, of
-        work and heat, what is no contact, the sums of the parts of the virials' tensors and, for each axis, of the
-        impulses on walls; in quanta.
+        work and heat, and what is no contact. Then the sums of the parts of the virials' tensors and, for each axis, of
+        the impulses on walls. All sums are in quanta.
     """
     rows = 0
     sums[:] = 0

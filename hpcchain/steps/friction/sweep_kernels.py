@@ -1,7 +1,7 @@
 """Sweeps over contacts with friction: a nonsmooth block Gauss-Seidel method (Jean 1999) that spares what is solved.
 
 Each contact in turn is solved with all others as they are, from W (3 x 3) of its own: what its impulse does to its
-relative velocity. Sweeps go there and back. In a heap few contacts fail by much more than the rest, so a sweep changes
+relative velocity. Sweeps go there and back. In a heap few contacts fail by much more than the rest. So a sweep changes
 those alone that fail by more than a part of what may be left, and passes over those whose molecules have not changed
 since it looked.
 

@@ -48,8 +48,9 @@ class Constants:
     bonds : (b, 5) float64 array
         Constants of bonds.
     partner_first, partner_offset, partner_which : (e + 1,), (p,), (p,) int64 arrays
-        Of each bead of the prototypes: where the beads begin that bonds, up to `exclude`, join to it; how much the
-        other bead's number exceeds its own, ascending; rows of `bonds`, -1 for none, -2 - k for the k-th of `modules`.
+        Of each bead of the prototypes. First where the beads begin that bonds, up to `exclude`, join to it; then how
+        much the other bead's number exceeds its own, ascending. Last rows of `bonds`, -1 for none, -2 - k for the k-th
+        of `modules`.
     apart : float
         The greatest distance at which beads that few bonds join are left out of lists, at the bonds' lengths of the
         input [length].

@@ -9,9 +9,9 @@ half a step of forces has been added.
 Rods: the axis u turns by the angle whose sine is h |u'|, the line and its motion fitted to the beads, each weighted by
 its mass (Tapia-McClung and Grønbech-Jensen 2005 in closed form; `propagators.rigid.rod_steps`).
 
-Bodies: one with places d = R s about its centre goes to C + h C' + R P s, where the multipliers of a step act along
-distances in the body as it was: sum m d x (R P s) = h L with the angular momentum L that velocities have there (Moser
-and Veselov 1991). Along the principal axes, with S_k = sum m s_k^2 and the quaternion (p_0, p) of P, that is
+Bodies: one with places d = R s about its centre goes to C + h C' + R P s. The multipliers of a step act along distances
+in the body as it was. So sum m d x (R P s) = h L with the angular momentum L that velocities have there (Moser and
+Veselov 1991). Along the principal axes, with S_k = sum m s_k^2 and the quaternion (p_0, p) of P, that is
 
     2 ((S_2 + S_3) p_0 p_1 + (S_2 - S_3) p_2 p_3) = h L_1  and cyclic,   p_0^2 = 1 - p^2,
 

@@ -62,3 +62,15 @@ def test_only_chains_are_linear():
     others = [([0] * beads, bonds, 1.0) for beads, bonds in ((3, angle), (4, broken), (2, pair))]
     kinds = kinds_in(trajectory([CHAIN, RING, STAR, *others, SINGLE]))
     assert {int(kind.beads[0, 0]) for kind in kinds if kind.linear} == {0, 19, 21} and len(kinds) == 7
+
+
+def test_a_kind_of_many_sizes_is_divided_by_them_where_asked():
+    """Few sizes give a kind each, many give kinds of about as many molecules; each molecule is in one."""
+    found = trajectory([CHAIN] * 6 + [SINGLE] * 100)
+    found.diameter = np.concatenate([np.repeat([1.0, 1.2, 1.0, 1.2, 1.0, 1.2], 4), np.linspace(0.5, 1.5, 100)])
+    assert len(kinds_in(found)) == 2
+    kinds = {kind.name: kind for kind in kinds_in(found, 4)}
+    names = ["X[0.5-0.7424]", "X[0.7525-0.9949]", "X[1.005-1.247]", "X[1.258-1.5]"]
+    assert list(kinds) == [*names, "X-2[1]", "X-2[1.2]"]
+    assert sorted(np.concatenate([kinds[name].beads[:, 0] for name in names])) == list(range(24, 124))
+    assert kinds["X-2[1.2]"].beads[:, 0].tolist() == [4, 12, 20] and kinds["X-2[1.2]"].bounds[-1] == 3

@@ -252,6 +252,7 @@ def test_observables_by_hand():
     row = observables.measure(sums, 0.5, 6.0, 11, flow=[1.0, 2.0, 3.0])
     assert row["collisional_heat_flux"].tolist() == [1 / 32, 2 / 32, 3 / 32]
     assert row["kinetic_heat_flux"].tolist() == [2.0 * 2.0 / 64.0, 1.0 / 64.0, 0.0]
+    assert row["heat_flux"].tolist() == [1 / 32 + 4.0 / 64.0, 2 / 32 + 1.0 / 64.0, 3 / 32]
     for unknown in (observables.measure(sums, 0.0, 0.0, 0, tensor=[0.0] * 6), observables.measure(sums, 0.5, 6.0, 11)):
         assert np.all(np.isnan(unknown["collisional_pressure"]))
         assert np.array_equal(unknown["kinetic_pressure"], row["kinetic_pressure"])

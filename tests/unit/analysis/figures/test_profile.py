@@ -157,6 +157,27 @@ def test_contacts_are_where_beads_touch(tmp_path):
     assert report.curve("profile_contacts") is None and "nearer to one another" in report.left_out["profile_contacts"]
 
 
+def test_contacts_carry_momentum_along_the_line_between_centres(tmp_path):
+    """A dimer is hit by a bead, one touches a wall: J l of each is spread from centre to centre, or from the wall."""
+    place = np.zeros((3, 4, 3))
+    place[:, :, :] = [[5.0, 5.0, 4.5], [5.0, 5.0, 5.5], [5.0, 5.0, 6.5], [2.0, 2.0, 0.5]]
+    events = ([0.5, 1.5], [0, 1], [[1, 2], [3, -3]], [3.0, 2.0])
+    still = [{"temperature": 1.0, "collisional_pressure": np.zeros((3, 3))}] * 3
+    run = write_run(tmp_path / "run", [2, 1, 1], place, edge=EDGE, events=events, reports=still, boundary=WALL)
+    found = profiles(run, Along("z", bins=20))
+    exact = np.zeros(20)
+    exact[10:13] = 3.0 * 0.5 / (50.0 * 2.0)  # from 5.0, the dimer's centre, to 6.5
+    exact[0] = 2.0 * 0.5 / (50.0 * 2.0)
+    assert found["profile_pressure_zz", ""].value == pytest.approx(exact, abs=1e-9)
+    assert found["profile_pressure_xx", ""].value == pytest.approx(np.zeros(20), abs=1e-9)
+    around = profiles(run, Along("sphere", (5.0, 5.0, 3.5), bins=7))["profile_pressure_radial", ""]
+    assert np.flatnonzero(around.value).tolist() == [3, 4, 5]
+    place[1, 1, 2] = 6.2
+    run = write_run(tmp_path / "far", [2, 1, 1], place, edge=EDGE, events=events, reports=still, boundary=WALL)
+    report = study(run, Wanted(0.0, ("profile",), Along("z", bins=5)))
+    assert report.curve("profile_pressure_zz") is None and "miss" in report.left_out["profile_pressure"]
+
+
 def test_a_droplet_is_found_where_it_is(tmp_path):
     """A ball that moves through a periodic side: about the centre of mass it is dense inside and empty outside."""
     rng = np.random.default_rng(7)

@@ -57,6 +57,16 @@ def test_of_pressure_and_of_heat(of, components):
         assert 0.7 < np.sqrt(np.mean(z**2)) < 1.6 and abs(z.mean()) < 0.5
 
 
+def test_no_plateau_is_seen_before_molecules_have_turned():
+    """A slow part may hide in the noise, so lags below the molecules' correlation time are no plateau."""
+    [one] = stresses(1, 8000)
+    plateau = numbers(FluxSeries(SHEAR, STEP, *one, 1.0))["stress_plateau"].value
+    late = numbers(FluxSeries(SHEAR, STEP, *one, 1.0, memory=10.0))
+    assert plateau < 10.0 <= late["stress_plateau"].value
+    longer = numbers(FluxSeries(SHEAR, STEP, *one, 1.0, memory=25.0))
+    assert list(longer) == ["viscosity"] and "twice the molecules' correlation time of 25" in longer["viscosity"].why
+
+
 def test_what_the_mean_takes_of_a_fluctuation_is_put_back():
     """Of white noise whose mean is not known the integral and the moment are right at each lag, also at long ones."""
     noise, expected = np.random.default_rng(3).normal(size=(400, 1601, 1)), 0.5 * STEP

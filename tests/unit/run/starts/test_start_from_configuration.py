@@ -18,6 +18,7 @@ from hpcchain.io.tools.picture import Look
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.parallel.comm import Single
 from hpcchain.run.starts.start_from_configuration import Source
+from tests.support.launching import ROOT
 from tests.support.other_formats import SIDE, write_data, zigzag
 
 INPUT = f"""
@@ -244,6 +245,15 @@ def test_beads_that_overlap_are_named_and_grow(tmp_path, caplog):
     same = write_data(tmp_path / "c.data", np.concatenate([position[:-1], position[-2:-1]]), bonds)
     with pytest.raises(ConfigError, match="c.data: position: beads overlap so deeply"):
         built(tmp_path, same, grow=True)
+
+
+def test_the_manuals_file_is_put_on_bonds_and_grown(tmp_path):
+    path = ROOT / "docs" / "examples" / "chains.data"
+    with pytest.raises(ConfigError, match="--grow"):
+        built(tmp_path, path, bond_length=1.0)
+    config, system = built(tmp_path, path, bond_length=1.0, grow=True)
+    assert [(kind.beads, kind.count, kind.bond_length) for kind in config.molecules] == [(5, 20, 1.0)]
+    np.testing.assert_allclose(lengths(system), 1.0, rtol=1e-12)
 
 
 def test_rings_get_their_bonds_from_an_input(tmp_path):
