@@ -21,6 +21,7 @@ from hpcchain.sector import sampling
 from hpcchain.sector.ahead.helper import Helper, can_help, series_capacity
 from hpcchain.sector.collapse import not_a_number
 from hpcchain.sector.events import loop
+from hpcchain.sector.interface import EVENT_ROW
 from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.neighbour_lists import STEP
 from hpcchain.sector.setup import initialise
@@ -78,9 +79,6 @@ class EventBudget:
         return result
 
 
-EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
-ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])
-"""Of runs whose contacts make beads spin."""
 # Of what lists take, the part that is spared for their changes, what is added to it where that was too little, and
 # entries at least; lengths of blocks to begin with.
 SPARE_BLOCKS, MORE_BLOCKS, LEAST_SPARE, LEAST_BLOCKS = 0.25, 0.1, 1024, 32
@@ -179,7 +177,7 @@ class Core:
         set_drift(self.sector.par, np.array(options.drift))
         require_finite(self, system.physics)
         if self.sector.stretched is not None:
-            sampling.put_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
+            sampling.put_chain_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
         if prepare is not None:
             prepare(self)
             self.gather()
@@ -331,7 +329,7 @@ class Core:
             step=s.running_length[m],
             in_contact=left,
             extra=s.extra[: len(self.ids)][beads].copy() if s.extended is not None else None,
-            parts=sampling.part_state(s, np.arange(len(self.ids))[beads]) if s.stretched is not None else None,
+            parts=sampling.chain_part_state(s, np.arange(len(self.ids))[beads]) if s.stretched is not None else None,
         )
 
 
@@ -367,11 +365,6 @@ def energies_of(system: System, ids: np.ndarray, core: Core, beads: np.ndarray |
     inside = core.sector.extra[: len(core.ids), L.INSIDE :][beads]
     half = potential_energies(inside, type_of(ids), type_of, core.sector.potential)
     return np.column_stack([half, np.zeros(len(half))])
-
-
-def event_row(physics: Physics) -> np.dtype:
-    """Return the type of a contact that runs with these constants log."""
-    return ROUGH_EVENT_ROW if physics.extended.rough else EVENT_ROW
 
 
 def event_rows(log: np.ndarray, row: np.dtype = EVENT_ROW) -> np.ndarray:

@@ -25,7 +25,7 @@ WHOLE = ("frame_every", "report_every", "checkpoint_every")
 
 MIDPOINT = 7.0**0.5
 """Step in units of 2 / omega from which on a linear force q times too strong, q = (step omega / 2)^2, settles nowhere:
-an iteration that goes a quarter (`LEAST_PART`) of the way multiplies what is wrong by 1 - (1 + q) / 4."""
+an iteration that goes a quarter (`LEAST_SHARE`) of the way multiplies what is wrong by 1 - (1 + q) / 4."""
 
 HOT = 7.0
 """Times the temperature: an energy that one in a thousand meetings has, which every run sees."""
