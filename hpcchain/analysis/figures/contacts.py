@@ -169,7 +169,11 @@ class ContactPlaces:
         centre, passed = self._centres(before), self._centres(moved)
         arm, far = (centre[bead] + share * passed[bead] for bead in (first, second))
         line = arm - place - (far - other) + normal * np.where(at_contact, reach, length)[:, None]
-        line[flat] = (arm - place + normal * radius[:, None])[flat]
+        rows, axis = np.flatnonzero(flat), side[flat] % 3
+        face = (fixed.origin + np.outer(side >= 3, fixed.edges))[rows, axis]
+        gap = np.abs(place[rows, axis] - face) - radius[flat]
+        gap[np.abs(gap) > MOST_MISSED * reach[flat]] = 0.0  # the wall has moved
+        line[flat] = (arm - place)[flat] + normal[flat] * (radius[flat] + gap)[:, None]
         same = (wall >= 0) & (fixed.molecule[first] == fixed.molecule[second])
         line[same] = image[same]
         impulse = table["impulse"][:, None] * normal
