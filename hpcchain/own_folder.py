@@ -1,9 +1,10 @@
 """Folders and files that no other user can change, so that what they hold can be trusted like one's own program.
 
 A folder is safe when it is one's own and closed to others' writing, and when no other user can put another in its
-place: every folder above it belongs to oneself or to root, and others can write there only under the sticky bit. Links
-are followed above the folder alone, and only those that oneself or root has made. A file is safe when it belongs to
-oneself or to root, others cannot write to it, and the folders above it are such; it may be a link of this sort itself.
+place. So every folder above it belongs to oneself or to root, and others can write there only under the sticky bit.
+Links are followed above the folder alone, and only those that oneself or root has made. A file is safe when it belongs
+to oneself or to root, others cannot write to it, and the folders above it are such; it may be a link of this sort
+itself.
 """
 
 import contextlib

@@ -37,15 +37,17 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Skip long tests but for those that are asked for."""
-    if config.getoption("--long"):
-        return
+    """Skip long tests but for those that are asked for; begin with the files that take long, so that none ends last."""
     turn, entries = config.getoption("--turn"), long_tests.read()
     skip = pytest.mark.skip(reason="takes minutes: run with --long")
+    due = []
     for item in items:
-        is_due = turn is not None and long_tests.is_due(item.nodeid, turn, entries)
-        if item.get_closest_marker("long") and not is_due:
-            item.add_marker(skip)
+        if item.get_closest_marker("long"):
+            if config.getoption("--long") or (turn is not None and long_tests.is_due(item.nodeid, turn, entries)):
+                due.append(item.nodeid)
+            else:
+                item.add_marker(skip)
+    items[:] = [items[k] for k in long_tests.longest_first([item.nodeid for item in items], due, entries)]
 
 
 @pytest.hookimpl(trylast=True)

@@ -52,6 +52,7 @@ from tests.support import long_chains, mixtures  # noqa: E402
 from tests.support.identity import in_stages, parallel, serial, states  # noqa: E402
 from tests.support.stepped import run_on, system_of  # noqa: E402
 from tests.unit.sector.segments import test_stretch_laws as laws  # noqa: E402
+from tests.unit.sector.segments import test_stretch_steps as in_steps  # noqa: E402
 from tests.unit.sector.segments import test_stretch_ties as ties  # noqa: E402
 
 FILE = environment.ROOT / "tests" / "data" / "digests.csv"
@@ -89,7 +90,8 @@ def of_events(system, end):
     """Return the digests of three runs by the engine of events."""
     stages = [(0.4 * end, 0, {"threads": 2}), (end, 2, {})]
     runs = serial(system, end), parallel(system, end, 3), in_stages(system, stages)
-    sums = [run.sums[: 1 + L.FLOW] + run.sums[1 + L.TENSOR_PARTS :] for run in runs]  # the file knows no flow of energy
+    # the file knows no flow of energy
+    sums = [run.sums[: 1 + L.FLOW] + run.sums[1 + L.TENSOR_COMPONENTS :] for run in runs]
     tables = zip(runs, sums, strict=True)
     return [digest([run.events, *run.frame, *states(run.state), np.array(own, dtype=object)]) for run, own in tables]
 
@@ -159,7 +161,7 @@ def cases():
         found[f"steps, {build}"] = Case(lambda made=made: (system_of(made(5, False)), STEPS_END), run=of_steps)
     for seed in (0, 1):
         found[f"bodies {seed}"] = Case(lambda seed=seed: (bodies.system_of(seed)[1], 4.0), dear=True)
-    found["stretches, variational law"] = Case(lambda: (laws.hit_under_its_law(), 0.7), dear=True)
+    found["stretches, variational law"] = Case(lambda: (in_steps.hit_under_its_law(), 0.7), dear=True)
     for name, make in laws.CASES.items():
         found[f"stretches, {name}"] = Case(lambda make=make: (in_parts(make(1)), 0.4), dear=True)
     return found

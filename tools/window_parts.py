@@ -10,17 +10,18 @@ from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.serial import Engine
+from hpcchain.sector.window import Window
 
 LOOP, LATER = "event loop, first pass", "event loop, later passes"
 EXCHANGE = "exchange (calls and waiting)"
 PARTS = {
-    (GhostedSector, "run"): LOOP,
-    (GhostedSector, "pack"): "packing",
-    (GhostedSector, "receive"): "taking in messages",
-    (GhostedSector, "set_right"): "setting right",
-    (GhostedSector, "unsettled"): "unsettled molecules",
+    (Window, "run"): LOOP,
+    (Window, "pack"): "packing",
+    (Window, "receive"): "taking in messages",
+    (Window, "set_right"): "setting right",
+    (Window, "unsettled"): "unsettled molecules",
     (GhostedSector, "skin_violation"): "molecules leaving skins",
-    (GhostedSector, "finish"): "finishing",
+    (Window, "finish"): "finishing",
     (GhostManager, "refresh_skins"): "refreshing skins",
     (GhostManager, "rebuild_ghosts"): "choosing all ghosts anew",
     (WindowedEngine, "_carry"): "the rest of a window",
@@ -120,7 +121,7 @@ def facts(engine):
         "windows": engine.statistics.counts["windows"],
         "passes": engine.statistics.counts["passes"],
         "contacts": engine.finished["contacts"],
-        "segments": int(engine.ghosts.counts()[L.C["segments"]]),
+        "segments": int(engine.ghosts.builder.counts(engine.ghosted)[L.C["segments"]]),
         "skins refreshed": engine.ghosts.skin_refreshes,
         "ghosts chosen": engine.ghosts.rebuilds,
     }
@@ -156,7 +157,7 @@ def table(costs, counts, per_contact):
 
 
 def sums(costs, counts, per_contact, beads):
-    """Return what the cost model is fitted to, name -> number: of a window and rank, in processor seconds.
+    """Return what the cost model is fitted to, and two parts of the work: of a window and rank, in processor seconds.
 
     Parameters
     ----------
@@ -167,11 +168,15 @@ def sums(costs, counts, per_contact, beads):
     """
     ranks, windows = len(costs), counts[0]["windows"]
     contacts = sum(one["contacts"] for one in counts) / ranks / windows
-    exchange = sum(one.get(EXCHANGE, 0.0) for one in costs) / ranks / windows
+    exchange, first, later = (
+        sum(one.get(part, 0.0) for one in costs) / ranks / windows for part in (EXCHANGE, LOOP, LATER)
+    )
     return {
         "contacts": contacts,
         "ghosts_per_owned": sum(one["ghosts"] for one in counts) / beads,
         "engine": per_contact * contacts,
         "work": sum(sum(one.values()) for one in costs) / ranks / windows - exchange,
         "exchange": exchange,
+        "first pass": first,
+        "later passes": later,
     }

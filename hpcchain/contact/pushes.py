@@ -1,10 +1,10 @@
 """The equations of contacts at one instant: impulses that push and never pull.
 
-A p = b holds for the rates b at which contacts are to open. Where an equation would take a p < 0, since what the others
-do parts these two faster anyway, p is 0 and the equation is left out: p >= 0, A p - b >= 0, and of each pair of these
-one is 0. Where A is positive definite there is just one such p. Where contacts depend on one another, as those of a rod
-that falls flat, many p open the contacts alike: of these the impulses taken are as equal as they can be, so that mirror
-images have mirrored ones.
+A p = b holds for the rates b at which contacts are to open. Where an equation would take a p < 0, the others part these
+two faster anyway. Then p is 0 and the equation is left out. So p >= 0 and A p - b >= 0, and of each pair of these one
+is 0. Where A is positive definite, just one solution exists. Contacts may depend on one another, as those of a rod that
+falls flat. Then many solutions open the contacts alike. The one taken has impulses as equal as they can be, so that
+mirror images have mirrored ones.
 """
 
 import numpy as np

@@ -3,10 +3,10 @@
 Any number of processes read and write it at once. A record goes to the end of the file by one call, so others see it
 whole. It bears its own digest: what a killed process, a full disk or a fault left is passed over, and compiled again.
 
-Bytes of the file are locked for three things: each process keeps the first, by which `in_use` sees it; the writer has
-the second; and a compiling process has that of the record's key: others that need it wait, and find it made. None
-waits for anything else in the meantime, so no circle of waiting can close. File systems without locks have none of it:
-there each process compiles for itself.
+Bytes of the file are locked for three things. Each process keeps the first, by which `in_use` sees it. The writer has
+the second. A compiling process has that of the record's key: others that need it wait, and find it made. None waits for
+anything else in the meantime, so no circle of waiting can close. File systems without locks have none of it: there each
+process compiles for itself.
 """
 
 import fcntl

@@ -1,6 +1,6 @@
 """How kernels are given a sector: by one pointer to a table that says where each of its arrays lies.
 
-Numba hands a tuple of arrays over by value, several words for each array at each call that is not inlined: with some
+Numba hands a tuple of arrays over by value, several words for each array at each call that is not inlined. With some
 fifty arrays such calls cost more than what they do, and most of the time of compiling goes into them. In kernels an
 attribute of a sector is the array itself, taken from the table where it is used. The table is never changed while
 kernels run, and the compiler knows it: it may keep what it has read from it.

@@ -22,11 +22,12 @@ PIVOT    (8,)                   inverse pivots
 KEPT     (3, 8)                 while a contact is resolved: velocities before it, in the series' last row
 =======  =====================  ===========================================================================
 
-KMAX is odd: what a series then leaves out of the velocity, about h^K with odd K, changes the energy with no preferred
-sign; with even K always with the same one (chains of 10 at packing fraction .1, left out 2e-15 of the bonds' rate at a
-segment's end, 1e5 contacts: energy 3.9e-12 up in a straight line with 16, 6e-13 with 17). The higher it is the fewer
-segments end before a contact (59, 50, 44 of a bead per contact with 17, 19, 21 at packing fraction .1; 24.7, 23.9, 23.6
-at .3) and the more each costs: against 17, 19 is 1.05 times as fast at .1 and the same at .3, 21 1.06 and .96 times.
+KMAX is odd. What a series leaves out of the velocity, about h^K, then changes the energy with no preferred sign; with
+even K the sign is always the same. Measured with chains of 10 at packing fraction .1 over 1e5 contacts, 2e-15 of the
+bonds' rate left out at a segment's end: the energy rose by 3.9e-12 in a straight line with 16, by 6e-13 with 17. The
+higher KMAX is, the fewer segments end before a contact, and the more each costs. With 17, 19 and 21 a bead has 59, 50
+and 44 segments per contact at packing fraction .1, and 24.7, 23.9 and 23.6 at .3. Against 17, 19 is 1.05 times as fast
+at .1 and the same at .3; 21 is 1.06 and .96 times as fast.
 
 In a sector's `series` the coefficients of one bead lie together, (order + 1 - FIRST_TERM, 3) (`curve`): a bead that
 comes near another needs that bead's alone. Those before FIRST_TERM are position and velocity at the start, which
@@ -85,3 +86,23 @@ def tiles(beads: Any) -> np.ndarray:
 def curve(order):
     """Return how many floats of `series` a bead's coefficients of that order take."""
     return max(3 * (order + 1 - FIRST_TERM), UNIT)
+
+
+@inlined
+def bead_offset(offset, b):
+    """Return where the lane of bead b is of the molecule whose tiles begin at an offset."""
+    return offset + (b >> LANE_SHIFT) * TILE + (b & LANE_MASK)
+
+
+@inlined
+def vector(work, p):
+    """Return the three components of a bead's vector; p is the place of the first in its lane."""
+    return work[p], work[p + LANES], work[p + 2 * LANES]
+
+
+@inlined
+def put_vector(work, p, x, y, z):
+    """Write the three components of a bead's vector, the first at p."""
+    work[p] = x
+    work[p + LANES] = y
+    work[p + 2 * LANES] = z

@@ -3,8 +3,8 @@
 A smooth contact exerts no torque and a sphere's moment of inertia is the same about every axis, so its angular velocity
 w never changes. Quaternions are (w, x, y, z) and take a sphere's own axes to those of the box; w is in the box's axes.
 
-Under Leyendecker et al. 2012's null-space step of length h the momentum J w, kept from node to node, is J sin(theta) /
-h of a step that turns the directors by theta: theta = arcsin(h |w|), and the discrete energy is J (1 - cos theta) /
+Leyendecker et al. 2012's null-space step of length h keeps the momentum J w from node to node. It is J sin(theta) / h
+of a step that turns the directors by theta. So theta = arcsin(h |w|), and the discrete energy is J (1 - cos theta) /
 h^2. Between nodes a sphere turns at the step's uniform rate theta / h, which makes it a rotation at that rate for all
 times.
 

@@ -179,7 +179,8 @@ class Observables:
         if self._carries_energy:
             known = flow is not None and interval > 0.0
             carried = np.array(flow) / (interval * self.box.volume) if known else np.full(3, np.nan)
-            found |= {"collisional_heat_flux": carried, "kinetic_heat_flux": centres[1] / self.box.volume}
+            moved = centres[1] / self.box.volume
+            found |= {"collisional_heat_flux": carried, "kinetic_heat_flux": moved, "heat_flux": carried + moved}
         return found
 
     def _wall_pressure(self, wall_impulse: list | None, interval: float) -> np.ndarray:

@@ -76,9 +76,9 @@ def column(count: int, space: float) -> np.ndarray:
 
 def hard_heights(places: np.ndarray, h: float, e: float, times: np.ndarray) -> np.ndarray:
     """Return the heights (times, balls) of a column that falls, by contact dynamics."""
-    from hpcchain.steps.friction.contact_dynamics import ContactEngine
+    from hpcchain.steps.engine import SteppedEngine
 
-    engine, found = ContactEngine(hard(places, np.zeros_like(places), h, e)), []
+    engine, found = SteppedEngine(hard(places, np.zeros_like(places), h, e)), []
     for time in times:
         engine.advance(float(time))
         found.append(engine.frame(float(time))[0][:, 2])

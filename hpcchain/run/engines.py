@@ -30,10 +30,9 @@ from hpcchain.sector.serial import Engine
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.model.composition import Composition
-    from hpcchain.model.system import Physics, System, Topology
+    from hpcchain.model.system import System, Topology
     from hpcchain.parallel.comm import Single, World
     from hpcchain.parallel.exchange import Exchange
-    from hpcchain.steps.engine import SteppedEngine
 
 LOG = logging.getLogger("hpcchain.run")
 FRAME = ("position", "velocity", "image")
@@ -80,7 +79,9 @@ def engine_on(
     run, log_events = config.run, config.output.events and growth is None
     sectors = fitting(run.sectors, 1 if exchange is None else exchange.size)
     if system.physics.steps and growth is None:
-        return stepped_engine(system.physics)(system, exchange, chosen(run.list_shell), sectors, log_events)
+        from hpcchain.steps.engine import SteppedEngine  # runs of events need not load its kernels
+
+        return SteppedEngine(system, exchange, chosen(run.list_shell), sectors, log_events)
     shell, cell, growing = chosen(run.list_shell), chosen(run.cell_size), growth or (1.0, 0.0)
     if exchange is None:
         threads = min(run.threads, cores_allowed())
@@ -98,17 +99,6 @@ def engine_on(
         window=window,
         sectors=sectors,
     )
-
-
-def stepped_engine(physics: Physics) -> type[SteppedEngine]:
-    """Return the class of the engine of steps that the physics ask for; runs of events need not load their kernels."""
-    if physics.steps is not None and physics.steps.integrator == "contact":
-        from hpcchain.steps.friction.contact_dynamics import ContactEngine
-
-        return ContactEngine
-    from hpcchain.steps.engine import SteppedEngine
-
-    return SteppedEngine
 
 
 def ranks_for(system: System, config: Config, ranks: int) -> int:

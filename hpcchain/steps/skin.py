@@ -38,8 +38,7 @@ def farthest_and_skin(constants: Constants, skin: float | None = None) -> tuple[
         That which is requested.
     """
     prototypes = constants.composition.prototypes
-    hard = np.where(prototypes.soft, 0.0, prototypes.diameter)
-    farthest = max(constants.range, float(hard.max(initial=0.0)))
+    farthest = max(constants.range, 2.0 * float(constants.core_radius.max(initial=0.0)))
     if farthest == 0.0:
         return 0.0, 0.0
     skin = skin or skin_for(farthest, float(np.mean(prototypes.diameter)))

@@ -18,8 +18,8 @@ from hpcchain.errors import HpcchainError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import VACANT, WINDOW_EVENT, WINDOW_HISTORY, WINDOW_MATCH, WINDOW_NUMBER
 from hpcchain.parallel import windows
-from hpcchain.parallel.ghosts import manager
-from hpcchain.sector import ghosted
+from hpcchain.parallel.ghosts import builder, manager, needs
+from hpcchain.sector import window
 from hpcchain.sector.events import carry_on, loop, meet, signs, simultaneous, together
 from hpcchain.sector.events.refresh import refresh
 from hpcchain.sector.queue import event_order
@@ -38,7 +38,7 @@ MODULES = (
     neighbour_lists,
     loop,
     ghost_messages,
-    ghosted,
+    window,
     earliest_event,
     event_order,
     signs,
@@ -129,13 +129,14 @@ def anchor(put):
         return old(self, until)
 
     def finish(old, self):
-        for m in np.flatnonzero(self.ownership != VACANT):
-            carry_on._end_segment(self.sector, m, *self.until)
-            refresh(self.sector, m, self.base)
+        s = self.core.sector
+        for m in np.flatnonzero(s.mol[: s.scalars[L.SCALAR_MOLECULES], L.MOL_OWNERSHIP] != VACANT):
+            carry_on._end_segment(s, m, *self.until)
+            refresh(s, m, self.base)
         return old(self)
 
-    put(ghosted.GhostedSector, "run", run)
-    put(ghosted.GhostedSector, "finish", finish)
+    put(window.Window, "run", run)
+    put(window.Window, "finish", finish)
 
 
 @leak("closed segments are not searched", "gas")
@@ -145,12 +146,15 @@ def open_only(put):
 
 @leak("no rank checks that molecules stay within their skins", "wide")
 def no_skins(put):
-    put(manager.GhostManager, "violation", lambda old, self, *args: np.full(len(self.ghosted.molecule_ids), -1.0))
+    def violation(old, self, ghosted, *args):
+        return np.full(len(ghosted.molecule_ids), -1.0)
+
+    put(needs.GhostNeeds, "violation", violation)
 
 
 @leak("new reference positions are not sent", "wide", "gas")
 def no_news(put):
-    put(manager.GhostManager, "_newly_needed", lambda old, self, rank: np.zeros(0, dtype=np.int64))
+    put(needs.GhostNeeds, "newly_needed", lambda old, *args: np.zeros(0, dtype=np.int64))
 
 
 @leak("ghosts are not set back", "gas")
@@ -180,7 +184,7 @@ def wrap(put):
             state.image[own] += whole.astype(np.int64)
         return held
 
-    put(manager.GhostManager, "_store", store)
+    put(builder.SectorBuilder, "store", store)
     put(manager.GhostManager, "refresh_skins", lambda old, *args: False)  # so that everything is sent anew often
 
 

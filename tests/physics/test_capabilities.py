@@ -84,11 +84,21 @@ ASKED = {
     "molecule.fixed_velocity": ({"fixed": [0], "fixed_velocity": [0.1, 0.0, -0.2]}, {}),
     "thermostat": ({}, {"thermostat": {"name": "andersen", "temperature": 1.5, "rate": 1.0}}),
     'potential, name "steps"': ({}, {"potential": [{"name": "steps", "distances": [1.3], "energies": [-0.5]}]}),
-    'potential, name "wet"': ({}, {"potential": [{"name": "wet", "distance": 1.1, "energy": 0.1}]}),
+    "contact.pair.bridge_distance": (
+        {},
+        {
+            "contact": {
+                "pair": [
+                    {"types": types, "bridge_distance": 1.1, "bridge_energy": 0.1}
+                    for types in (["A", "A"], ["A", "B"], ["B", "B"])
+                ]
+            }
+        },
+    ),
     "molecule.distance_limits": ({"distance_limits": [{"separation": 2, "least": 0.95, "most": 1.95}]}, {}),
 }
 """What asks for a capability: keys of the molecule, tables of the input."""
-LOSES = ("contact.pair", "contact.contact_time", "wall.restitution", 'potential, name "wet"')
+LOSES = ("contact.pair", "contact.contact_time", "wall.restitution", "contact.pair.bridge_distance")
 """Of these contacts take energy."""
 
 

@@ -56,7 +56,7 @@ def test_a_common_speed_changes_neither_contacts_nor_what_they_cost(kind, box):
     slow, few = renewals(rest, 2)
     two, many = renewals(fast, 2)
     assert many <= 1.5 * few + 5
-    for name in ("skin_renewals", "ghost_rebuilds", "windows_undone"):
+    for name in ("skin_refreshes", "ghost_rebuilds", "windows_undone"):
         assert two.reports[0].get(name, 0) <= 1.5 * slow.reports[0].get(name, 0) + 2
     for other in (two, parallel(fast, END, 3)):
         assert alone.sums == other.sums

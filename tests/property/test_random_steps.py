@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcchain.errors import ConfigError, EngineError
-from hpcchain.steps.friction import contact_problem, regions
+from hpcchain.steps.friction import cluster_solver, regions
 from tests.support.heaps import heap
 from tests.support.stepped import LJ, liquid, require_equal, rigid, run_on, system_of
 
@@ -146,9 +146,9 @@ def test_bits(build, seed, hot, ranks, skin, cut):
 def test_bits_of_heaps_that_are_solved_region_by_region(draws, monkeypatch):
     """Groups of more than two contacts count as large ones, regions are of four contacts and come after two sweeps."""
     met, once = [], regions.solve_region
-    monkeypatch.setattr(contact_problem, "DENSE", 2)
-    monkeypatch.setattr(contact_problem, "FIRST_SWEEPS", 2)
-    monkeypatch.setattr(contact_problem, "REGIONS_FROM", 0)
+    monkeypatch.setattr(cluster_solver, "DENSE", 2)
+    monkeypatch.setattr(cluster_solver, "FIRST_SWEEPS", 2)
+    monkeypatch.setattr(cluster_solver, "REGIONS_FROM", 0)
     monkeypatch.setattr(regions, "MOST_CONTACTS", 4)
     monkeypatch.setattr(regions, "solve_region", lambda *given: met.append(once(*given)))
     rng = np.random.default_rng(29)

@@ -16,6 +16,7 @@ TURNS = 10
 GUESS = 60.0
 """Seconds that a test is taken to need until it has been run."""
 MOST_DAYS, MOST_SECONDS = 30, 300.0
+WAITING = "tests/cluster/"
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,21 @@ def file_of(test):
 def is_due(test, turn, entries):
     """Whether a test is in a turn; one that is not in the list always is."""
     return test not in entries or entries[test].turn == turn
+
+
+def longest_first(tests, due, entries):
+    """Return the numbers of tests in the order in which workers are given them, those of a file together.
+
+    Jobs come first, which wait without a processor, then files by what their tests that are due take, then the others
+    as they stood: what takes minutes and begins last is waited for by workers that have nothing left to do.
+    """
+    taken = dict.fromkeys(map(file_of, tests), 0.0)
+    for test in due:
+        entry = entries.get(test)
+        taken[file_of(test)] += GUESS if entry is None or entry.seconds is None else entry.seconds
+    files = sorted(taken, key=lambda file: (not file.startswith(WAITING), -taken[file]))
+    place = {file: k for k, file in enumerate(files)}
+    return sorted(range(len(tests)), key=lambda k: place[file_of(tests[k])])
 
 
 def today():

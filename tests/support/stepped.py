@@ -12,7 +12,7 @@ from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.system import State
 from hpcchain.parallel.thread_ranks import on_ranks
-from hpcchain.run.engines import stepped_engine
+from hpcchain.steps.engine import SteppedEngine
 from tests.support.identity import whole
 
 SOFT = {"hard": False, "rigid": False}
@@ -128,11 +128,10 @@ def run_on(system, time, ranks, **options):
     options :
         As `SteppedEngine` takes them.
     """
-    made = stepped_engine(system.physics)
     if ranks == 1:
-        parts = [outcome(made(system, **options), time)]
+        parts = [outcome(SteppedEngine(system, **options), time)]
     else:
-        parts = on_ranks(ranks, lambda comm: outcome(made(dealt(system, comm), comm, **options), time))
+        parts = on_ranks(ranks, lambda comm: outcome(SteppedEngine(dealt(system, comm), comm, **options), time))
     ids, position, velocity, image, states, energies = zip(*parts, strict=True)
     frame = [whole(ids, rows) for rows in (position, velocity, image, energies)]
     return *frame, State(**{name: whole(ids, [getattr(s, name) for s in states]) for name in State.ARRAYS})

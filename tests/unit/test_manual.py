@@ -1,5 +1,6 @@
 """The manual's inputs load and run, its snippets run, its commands parse, its links and citations lead somewhere."""
 
+import ast
 import re
 
 import pytest
@@ -10,6 +11,7 @@ from hpcchain.config import load_config
 from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.comm import Single
 from tests.support.manual_pages import PAGES, ROOT, anchors, blocks, command_lines, links, name_of, named_files, read
+from tests.support.sentences import text_of
 
 UNTIL = 0.02
 OUTPUT = "[output]\nframe_every = 0.5\nreport_every = 0.5\n"
@@ -196,3 +198,15 @@ def test_works_cited_by_year_are_in_the_references():
     assert {("Torgerson", "1952"), ("Kramers", "1946")} <= {(author, year) for _, author, year in cited}
     missing = [each for each in sorted(cited) if not any(each[1] in one and each[2] in one for one in entries)]
     assert missing == []
+
+
+def test_messages_that_troubleshooting_quotes_are_printed():
+    """What stands in quotes among its symptoms is in texts of the package."""
+    symptoms = [
+        line.split(" | ")[0] for line in read(ROOT / "docs/guide/troubleshooting.md").splitlines() if "|" in line
+    ]
+    quoted = [words for symptom in symptoms for words in re.findall(r'"([^"]+)"', symptom)]
+    assert len(symptoms) >= 20 and len(quoted) >= 20
+    nodes = [node for path in (ROOT / "hpcchain").rglob("*.py") for node in ast.walk(ast.parse(read(path)))]
+    texts = [text_of(node) for node in nodes if isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp)]
+    assert [words for words in quoted if not any(words in text for text in texts)] == []

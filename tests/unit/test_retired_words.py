@@ -49,11 +49,29 @@ RETIRED = (
             r"(lists that|do not|position\[i\]|that boxes|and contacts) reach",
             "reach into",
         ),
-        "hpcchain/(steps|sector|contact|layout|parallel/ghosts)/|tests/support/kernel_tools",
+        "hpcchain/(steps|sector|contact|layout|parallel|propagators)/|tests/support/kernel_tools",
     ),
-    Retired(r"s\.block", "chain_block of a long chain, row_block of a matrix"),
+    Retired(
+        "block|blocks_of|chain_block|BLOCK_PLACE|BLOCK_CHAIN",
+        "chain_part of a chain, row_block of a matrix",
+        (),
+        "hpcchain/(sector/(setup|segments)|parallel/ghosts)/",
+    ),
+    Retired(
+        "is_part|TENSOR_PARTS|LEAST_PART|(?<!chain_)part_(state|size)|(same|replay|even)_part",
+        "chain_part of a chain, output part of a run, components of a tensor, share, phase",
+        (),
+        "hpcchain/|tests/",
+    ),
+    Retired("touched", "altered, changed; beads alone touch", (), "hpcchain/(sector|layout|jit)/"),
+    Retired(
+        "stretch|stretches|stretching",
+        "piece, span, lengthen; a stretch is beads of a long chain that move together",
+        ("stretches of (a|each) molecule",),
+        "hpcchain/(io/|steps/|parallel/slabs|layout/memory)",
+    ),
     Retired("regroup|regroups|regrouping|regroupings", "rebuilding ghosts, ghost_rebuilds"),
-    Retired("rehoming|rehomings", "renewing skins, skin_renewals"),
+    Retired("rehoming|rehomings", "refreshing skins, skin_refreshes"),
 )
 
 

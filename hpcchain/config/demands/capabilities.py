@@ -69,7 +69,12 @@ def has_wall(key: str) -> Callable[[Config, MoleculeSection], bool]:
 
 CAPABILITIES = (
     Capability("molecule.types", lambda _, kind: kind.types is not None, ALWAYS),
-    Capability("contact.pair", lambda config, _: bool(config.contact.pairs), ALWAYS, exact_law=True),
+    Capability(
+        "contact.pair",
+        lambda config, _: any(one.has_coefficients for one in config.contact.pairs),
+        ALWAYS,
+        exact_law=True,
+    ),
     Capability("molecule.exclude", lambda _, kind: kind.exclude > 1, without(ALWAYS, "rigid")),
     Capability(
         "contact.tangential_restitution",
@@ -111,7 +116,11 @@ CAPABILITIES = (
     Capability(
         'potential, name "steps"', lambda config, _: any(one.name == "steps" for one in config.potentials), EXACT
     ),
-    Capability('potential, name "wet"', lambda config, _: any(one.name == "wet" for one in config.potentials), EXACT),
+    Capability(
+        "contact.pair.bridge_distance",
+        lambda config, _: any(one.bridge_distance is not None for one in config.contact.pairs),
+        EXACT,
+    ),
     Capability(
         "molecule.distance_limits",
         lambda _, kind: bool(kind.distance_limits),

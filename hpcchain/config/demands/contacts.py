@@ -54,7 +54,12 @@ def check_pair(config: Config, one: PairSection, where: str) -> None:
             raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(names)}")
     if second in SIDE_NAMES and config.box.boundary["xyz".index(second[0])] != "wall":
         raise Wrong(f'{where}.types: there is no wall {second!r}; set box.boundary to "wall" along {second[0]}')
-    if one.restitution is one.tangential_restitution is one.contact_time is one.friction is None:
+    if (one.bridge_distance is None) != (one.bridge_energy is None):
+        missing = "bridge_energy" if one.bridge_energy is None else "bridge_distance"
+        raise Wrong(f"{where}.{missing}: is missing; a bridge needs it")
+    if one.bridge_distance is not None and second in SIDE_NAMES:
+        raise Wrong(f"{where}.bridge_distance: walls have no bridges; remove it")
+    if not one.has_coefficients and one.bridge_distance is None:
         known = "restitution or friction" if config.steps else "restitution, tangential_restitution or contact_time"
         raise Wrong(f"{where}: gives no coefficient; give {known}")
 
@@ -80,10 +85,8 @@ def check_in_steps(config: Config) -> None:
     for index, one in enumerate(config.contact.pairs):
         where = f"contact.pair[{index}]"
         given[f"{where}.tangential_restitution"] = one.tangential_restitution is not None, rough
-        given[f"{where}.contact_time"] = (
-            one.contact_time is not None,
-            'means nothing for run.engine "steps"; remove it',
-        )
+        for name in ("contact_time", "bridge_distance"):
+            given[f"{where}.{name}"] = getattr(one, name) is not None, 'means nothing for run.engine "steps"; remove it'
     if config.steps is not None and config.steps.integrator == "dsi":
         given["contact.pair"] = (
             bool(config.contact.pairs),

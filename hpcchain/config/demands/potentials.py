@@ -114,34 +114,44 @@ OPTIONAL = ("types", "shift", "digest")
 
 EDGES = 3  # of a periodic box, in the greatest distance at which beads act on one another, at least
 NEAREST_IMAGE = 2  # the same, in the length that a bond is to have
-PARTS = {EDGES: "a third", NEAREST_IMAGE: "half"}
+SHARES = {EDGES: "a third", NEAREST_IMAGE: "half"}
 
 NARROWEST = 1e-3
 """Of a distance: how far limits are apart which random starts find."""
 ANGLES = 4001
-"""Of a bond, at which it is looked how near others come."""
+"""Angles at which it is looked how near the ends of four beads come."""
 
 
 def check_step_potentials(config: Config) -> None:
-    """Check types, that no pair has two potentials, and that distances are beyond contact and within the box."""
-    if not config.potentials:
+    """Check types, that no pair has two potentials, and that distances are beyond contact and within the box.
+
+    Bridges of pairs are such potentials, too.
+    """
+    given = [
+        (f"potential[{k}]", one.types, "distances", one.distances or ()) for k, one in enumerate(config.potentials)
+    ]
+    given += [
+        (f"contact.pair[{k}]", one.types, "bridge_distance", (one.bridge_distance,))
+        for k, one in enumerate(config.contact.pairs)
+        if one.bridge_distance is not None
+    ]
+    if not given:
         return
     largest = largest_of_types(config)
-    taken: dict[tuple[str, str], int] = {}
-    for index, one in enumerate(config.potentials):
-        where = f"potential[{index}]"
-        if one.types is None and not largest:
+    taken: dict[tuple[str, str], str] = {}
+    for where, types, name, distances in given:
+        if types is None and not largest:
             raise Wrong(
                 f"{where}.types: is missing, and there is no [[molecule]] to say what types there are; name two"
             )
-        for name in one.types or ():
-            if largest and name not in largest:
-                raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(largest)}")
-        distances, key = one.edges, f"{where}.distances" if one.distances else f"{where}.distance"
-        for pair in type_pairs(one.types, list(largest)):
+        for one in types or ():
+            if largest and one not in largest:
+                raise Wrong(f"{where}.types: {one!r} is no type of beads; types are {', '.join(largest)}")
+        key = f"{where}.{name}"
+        for pair in type_pairs(types, list(largest)):
             if pair in taken:
-                raise Wrong(f"{where}: pairs of {pair[0]} and {pair[1]} have potential[{taken[pair]}] already")
-            taken[pair] = index
+                raise Wrong(f"{where}: pairs of {pair[0]} and {pair[1]} have {taken[pair]} already")
+            taken[pair] = where
             contact = 0.5 * (largest[pair[0]] + largest[pair[1]]) if largest else 0.0
             if distances[0] <= contact * (1.0 + CLOSEST):
                 raise Wrong(
@@ -166,7 +176,7 @@ def require_long_sides(config: Config, key: str, distance: float, edges: int = E
     for axis, (size, boundary) in enumerate(zip(config.box.size, config.box.boundary, strict=True)):
         if boundary == "periodic" and size < edges * distance:
             raise Wrong(
-                f"{key}: {distance:g} is more than {PARTS[edges]} of the periodic side {size:g} along axis {axis}; "
+                f"{key}: {distance:g} is more than {SHARES[edges]} of the periodic side {size:g} along axis {axis}; "
                 "enlarge box.size or shorten the distance"
             )
 
@@ -239,9 +249,9 @@ def four_in_a_row(bond: float, low: float, high: float) -> tuple[float, float]:
     ----------
     bond : float
     low, high : float
-        Between which each end is from the other inner bead.
+        Between which distances each end is from the inner bead that it is not bonded to [length].
     """
-    first, last = (2.0 * np.arcsin(min(0.5 * reach / bond, 1.0)) for reach in (low, high))
+    first, last = (2.0 * np.arcsin(min(0.5 * end / bond, 1.0)) for end in (low, high))
     angle = np.linspace(first, last, ANGLES)
     other = np.stack([bond - bond * np.cos(angle), bond * np.sin(angle)])
     distance, seen = np.hypot(*other), np.arctan2(other[1], other[0])
@@ -252,7 +262,7 @@ def four_in_a_row(bond: float, low: float, high: float) -> tuple[float, float]:
     return max(float(nearest), 0.0), float(np.hypot(bond - 2.0 * bond * np.cos(last), 2.0 * bond * np.sin(last)))
 
 
-PAIRS, BONDS, OF_EVENTS = ("lennard-jones", "wca"), ("harmonic", "fene"), ("steps", "wet")
+PAIRS, BONDS = ("lennard-jones", "wca"), ("harmonic", "fene")
 Types: TypeAlias = frozenset[str]
 """Of the two beads of a bond, one where they are equal."""
 WCA = 2.0 ** (1.0 / 6.0)
@@ -433,7 +443,7 @@ def pairs_that_are_none(config: Config) -> list[str]:
             count[name] = count.get(name, 0) + kind.count * (kind.beads if len(kind.bead_types) == 1 else 1)
     lines = []
     for index, one in enumerate(config.potentials if config.molecules else ()):
-        if one.name not in OF_EVENTS and sort_of(one) != "pairs":
+        if one.name != "steps" and sort_of(one) != "pairs":
             continue
         few = sum(count.values()) < 2 if one.types is None else len(set(one.types)) == 1 and count[one.types[0]] < 2
         if few:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hpcchain.config.demands.capabilities import check_capabilities
 from hpcchain.config.demands.contacts import check_walls
-from hpcchain.config.demands.potentials import BONDS, OF_EVENTS, PAIRS, sort_of, types_of_beads
+from hpcchain.config.demands.potentials import BONDS, PAIRS, sort_of, types_of_beads
 from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bonds import type_names
@@ -25,7 +25,7 @@ WHOLE = ("frame_every", "report_every", "checkpoint_every")
 
 MIDPOINT = 7.0**0.5
 """Step in units of 2 / omega from which on a linear force q times too strong, q = (step omega / 2)^2, settles nowhere:
-an iteration that goes a quarter (`LEAST_PART`) of the way multiplies what is wrong by 1 - (1 + q) / 4."""
+an iteration that goes a quarter (`LEAST_SHARE`) of the way multiplies what is wrong by 1 - (1 + q) / 4."""
 
 HOT = 7.0
 """Times the temperature: an energy that one in a thousand meetings has, which every run sees."""
@@ -100,7 +100,7 @@ def check_events(config: Config) -> None:
     """Check that the engine of events is not asked for what only that of steps has."""
     given = {
         "steps": config.steps is not None,
-        "potential": any(one.name not in OF_EVENTS for one in config.potentials),
+        "potential": any(one.name != "steps" for one in config.potentials),
         "thermostat.damping": config.thermostat is not None and config.thermostat.name != "andersen",
     }
     for index, kind in enumerate(config.molecules):
@@ -120,8 +120,8 @@ def check_only_of_events(config: Config, steps: StepsSection) -> None:
     """Check that the engine of steps is not asked for what only that of events has."""
     check_walls_in_steps(config, steps)
     for index, one in enumerate(config.potentials):
-        if one.name in OF_EVENTS:
-            raise Wrong(f'potential[{index}].name: "{one.name}" is for run.engine "events"; choose a smooth potential')
+        if one.name == "steps":
+            raise Wrong(f'potential[{index}].name: "steps" is for run.engine "events"; choose a smooth potential')
     for index, kind in enumerate(config.molecules):
         if kind.distance_limits:
             raise Wrong(f'molecule[{index}].distance_limits: means nothing for run.engine "steps"; remove it')
@@ -209,6 +209,33 @@ def check_stable(config: Config) -> None:
             f"{'are not found by the midpoint rule' if implicit else 'are unstable'}; make it smaller, a tenth of that "
             f"or less, or lower potential[{index}].{'stiffness' if one.stiffness else 'epsilon'}"
         )
+    check_near(config)
+
+
+def check_near(config: Config) -> None:
+    """Check that no centre is so far from the box that beads on their way to it move too far in a step for lists.
+
+    These look no farther than half a periodic side.
+    """
+    sides = [
+        size for size, boundary in zip(config.box.size, config.box.boundary, strict=True) if boundary == "periodic"
+    ]
+    listed = any(one.name in PAIRS for one in config.potentials) or not all(
+        np.all(kind.soft) for kind in config.molecules
+    )
+    for index, one in enumerate(config.potentials if config.steps and sides and listed else ()):
+        if one.name == "center":
+            center, low = np.array(required(one.center)), np.array(config.box.origin)
+            away = float(np.linalg.norm(np.maximum(np.maximum(low - center, center - low - config.box.size), 0.0)))
+            frequency = max(math.sqrt(stiffness * slowness) for stiffness, slowness in oscillators(config, one))
+            step = required(config.steps).step
+            moved = away * frequency * step * min(1.0, frequency * config.run.end_time)
+            if 4.0 * moved > min(sides):
+                raise Wrong(
+                    f"potential[{index}].center: is {away:.3g} from the box, so that beads move {moved:.3g} in a step "
+                    f"of steps.step = {step:g}. That is too far for the periodic side {min(sides):g} of the box: place "
+                    f"it nearer, lower potential[{index}].stiffness, or make steps.step smaller"
+                )
 
 
 def unstable(config: Config, heat: float = 0.0) -> Iterator[tuple[int, PotentialSection, float, float]]:

@@ -155,7 +155,13 @@ def tables_of(config: Config) -> Iterator[tuple[str, Section]]:
     for name in ("external", "initial", "thermostat", "run"):
         if getattr(config, name) is not None:
             yield name, getattr(config, name)
-    for name, tables in (("molecule", config.molecules), ("wall", config.walls), ("potential", config.potentials)):
+    lists = {
+        "molecule": config.molecules,
+        "wall": config.walls,
+        "potential": config.potentials,
+        "contact.pair": config.contact.pairs,
+    }
+    for name, tables in lists.items():
         yield from ((f"{name}[{index}]", table) for index, table in enumerate(tables))
 
 

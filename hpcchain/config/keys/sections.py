@@ -77,10 +77,10 @@ class BoxSection(Section):
 class MoleculeSection(Section):
     """One [[molecule]]: `count` equal molecules of `beads` beads.
 
-    `bond_length`, `diameter` and `mass` are one number for all or a tuple, `types` a name, a tuple of names or None;
-    `bonds` is an (n, 2) int64 array for a graph and else None, `sites` (beads, 3) float64 for a rigid body;
-    `propagator` is the kind's own PropagatorSection or None; `positions` and `velocities` are (count * beads, 3)
-    float64 arrays or None, `orientations` (as they were given) (count, 4), `angular_velocities` (beads, 3); `moment` is
+    `bond_length`, `diameter` and `mass` are one number for all or a tuple. `types` is a name, a tuple of names or None.
+    `bonds` is an (n, 2) int64 array for a graph and else None, `sites` (beads, 3) float64 for a rigid body.
+    `propagator` is the kind's own PropagatorSection or None. `positions` and `velocities` are (count * beads, 3)
+    float64 arrays or None, `orientations` (as they were given) (count, 4), `angular_velocities` (beads, 3). `moment` is
     None where it follows from mass and diameter. `sizes` is what the input says of diameters where this is one of the
     kinds of equal molecules that one table stands for (`config.sizes`).
     """
@@ -325,8 +325,9 @@ class PropagatorSection(Section):
     )
     stretches: int | Literal["auto"] = key(
         "auto",
-        OrWord(Integer(), AUTO),
-        "taylor: chains of so many beads and more move in stretches, what a contact reaches; 0: none does",
+        OrWord(Integer(switch=True), AUTO),
+        "taylor: chains of so many beads and more move in stretches, what a contact reaches; true: all that can, of 24 "
+        "and more; false or 0: none does",
         of=users_of("stretches"),
     )
     tolerance: float = key(1e-12, Number(above=0.0, most=1e-3), "Newton, bond and contact tolerance")
@@ -385,6 +386,18 @@ class PairSection(Section):
     tangential_restitution: float | None = key(ABSENT, TANGENTIAL, "the same")
     contact_time: float | None = key(ABSENT, Number(least=0.0, tried=TIMES), "the same [time]")
     friction: float | None = key(ABSENT, Number(least=0.0), 'the same; engine "steps", integrator "contact"')
+    bridge_distance: float | None = key(
+        ABSENT, LENGTH, "wet grains: a contact forms a bridge, which breaks at this distance beyond contact [length]"
+    )
+    bridge_energy: float | None = key(
+        ABSENT, Number(least=0.0), "energy that breaking the bridge takes [mass length^2 / time^2]"
+    )
+
+    @property
+    def has_coefficients(self) -> bool:
+        """Whether anything of a contact is their own."""
+        own = (self.restitution, self.tangential_restitution, self.contact_time, self.friction)
+        return any(one is not None for one in own)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -443,15 +456,15 @@ class PotentialSection(Section):
     section = "potential"
     name: str = key(
         REQUIRED,
-        Choice(("lennard-jones", "wca", "harmonic", "fene", "center", "module", "steps", "wet")),
+        Choice(("lennard-jones", "wca", "harmonic", "fene", "center", "module", "steps")),
         'engine "steps": of pairs (the first two), of bonds, of beads about a place; module: a function of your own; '
-        'engine "events": steps, square wells and shoulders of pairs; wet, their bridges',
+        'engine "events": steps, square wells and shoulders of pairs',
     )
     types: tuple[str, ...] | None = key(
         ABSENT,
         Each(NAME, 2),
         "pairs, bonds: the two types of beads; all when left out",
-        of=("lennard-jones", "wca", "harmonic", "fene", "module", "steps", "wet"),
+        of=("lennard-jones", "wca", "harmonic", "fene", "module", "steps"),
     )
     epsilon: float | None = key(
         ABSENT,
@@ -505,17 +518,6 @@ class PotentialSection(Section):
         "steps: the whole energy between one distance and the next smaller one [mass length^2 / time^2]",
         of=("steps",),
     )
-    distance: float | None = key(
-        ABSENT, LENGTH, "wet: distance beyond contact at which a bridge breaks [length]", of=("wet",)
-    )
-    energy: float | None = key(
-        ABSENT, Number(least=0.0), "wet: energy that breaking it takes [mass length^2 / time^2]", of=("wet",)
-    )
-
-    @property
-    def edges(self) -> tuple[float, ...]:
-        """Distances beyond contact at which pairs have events; none but of steps and bridges [length]."""
-        return self.distances or (() if self.distance is None else (self.distance,))
 
 
 @dataclass(frozen=True, kw_only=True)

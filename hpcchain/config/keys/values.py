@@ -130,20 +130,23 @@ class Number:
 
 @dataclass(frozen=True)
 class Integer:
-    """A whole number within bounds."""
+    """A whole number within bounds; with `switch` true and false stand for 1 and 0."""
 
     least: int = 0
     most: int = 2**63 - 1
+    switch: bool = False
 
     @property
     def text(self) -> str:
         """The kind of value in words."""
-        return f"whole number >= {self.least}"
+        return f"whole number >= {self.least}" + ", true or false" * self.switch
 
     def read(self, value: object, or_words: str = "") -> int:
         """Return the value as an int; messages also name the words that may stand in its place (`OrWord`)."""
         if or_words and isinstance(value, str):
             raise Wrong(f"{shown(value)} is neither a whole number nor{or_words.removeprefix(' or')}")
+        if self.switch and isinstance(value, bool):
+            return int(value)
         if type(value) is not int:
             meant = value if type(value) is float and value.is_integer() and abs(value) < 2**53 else None
             raise Wrong(
@@ -151,7 +154,9 @@ class Integer:
                 + (f" as TOML writes it, without point and exponent: write {meant:.0f}" if meant else or_words)
             )
         if not self.least <= value <= self.most:
-            raise Wrong(f"{shown(value)} is out of range; needs a {self.text}, at most {self.most}{or_words}")
+            raise Wrong(
+                f"{shown(value)} is out of range; needs a whole number >= {self.least}, at most {self.most}{or_words}"
+            )
         return value
 
 

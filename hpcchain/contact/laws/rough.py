@@ -4,9 +4,9 @@ With n the normal from the second bead to the first, the velocity of the two sur
 
     u = v_1 - v_2 - (R_1 w_1 + R_2 w_2) x n,
 
-and an impulse P on the first bead, -P on the second, changes it by M P, M = K + c (1 - n n): K is the response of the
-beads' velocities through the bonds, c = R_1^2 / I_1 + R_2^2 / I_2 that of their spins, which act at the surfaces. In
-the metric of M^-1 the normal component u_n and w = u_t - M_tn u_n / M_nn are independent, so the contact does
+and an impulse P on the first bead, -P on the second, changes it by M P, M = K + c (1 - n n). K is the response of the
+beads' velocities through the bonds. That of their spins, which act at the surfaces, is c = R_1^2 / I_1 + R_2^2 / I_2.
+In the metric of M^-1 the normal component u_n and w = u_t - M_tn u_n / M_nn are independent, so the contact does
 
     u_n -> -e_n u_n,   w -> e_t w,
 

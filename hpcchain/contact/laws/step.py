@@ -4,9 +4,9 @@ Which others a bead is within a step of, and of which one, stands in its table (
 reads where the beads are. Pairs with limits are on no list: a bead's search looks at all of its own.
 
 The times are found as those of contacts are (`contact.pair`), outwards of the root of |r(s)|^2 = d^2: steps that cannot
-pass it, by a bound of how fast d^2 - |r|^2 can bend. At a step of height D the rate of separation u changes so that
-the energy is kept, u'^2 = u^2 - 2 D / m with m the effective mass 1 / (n . y) of any bond graph
-(docs/theory/impulses.md); where that is not positive the beads are turned back, u' = -u (Alder & Wainwright 1959).
+pass it, by a bound of how fast d^2 - |r|^2 can bend. At a step of height D the rate of separation u changes so that the
+energy is kept: u'^2 = u^2 - 2 D / m. Here m is the effective mass 1 / (n . y) of any bond graph
+(docs/theory/impulses.md). Where that is not positive the beads are turned back, u' = -u (Alder & Wainwright 1959).
 
 Which distance was met is the nearer one of the two that the pair is between (`borders`); these are never so near one
 another that it is in doubt. Such events are carried out one by one, in the order of all events; contacts of hard beads
@@ -27,8 +27,9 @@ from hpcchain.contact.pair import (
     REST,
     TOUCHING,
     Pair,
-    curve,
     curved_contact,
+    relative_state,
+    step_to_root,
     straight_contact,
 )
 from hpcchain.contact.span import LACKING, SLACK, common_span, just_hit, least_square, separation_falling
@@ -240,20 +241,13 @@ def curved_exit(mol, starts, segment, series, pair, limit):
     See `contact.pair.curved_contact`; f(s) = d^2 - |r(s)|^2 bends by at most 2 (v^2 + d a), with v and a bounds of the
     relative speed and acceleration.
     """
-    i, j, ti, tj, sx, sy, sz, d, growth, acceleration, until, same = pair
+    d, acceleration, until, same = pair.distance, pair.acceleration, pair.until, pair.just_hit
     s = 0.0
     big = 0.0
     speed = 0.0
     touching = (JUST_HIT if same else TOUCHING) * d * d
     for step in range(MOST_STEPS):
-        xi, yi, zi, ui, vi, wi = curve(mol, starts, segment, series, i, ti + s)
-        xj, yj, zj, uj, vj, wj = curve(mol, starts, segment, series, j, tj + s)
-        rx = (xi - xj) + sx
-        ry = (yi - yj) + sy
-        rz = (zi - zj) + sz
-        ux = ui - uj
-        uy = vi - vj
-        uz = wi - wj
+        rx, ry, rz, ux, uy, uz = relative_state(mol, starts, segment, series, pair, s)
         f = d * d - (rx * rx + ry * ry + rz * rz)
         slope = -2.0 * (rx * ux + ry * uy + rz * uz)
         if step == 0:
@@ -267,9 +261,12 @@ def curved_exit(mol, starts, segment, series, pair, limit):
         f = max(f, 0.0)
         if big <= 0.0:
             return np.inf
-        root = math.sqrt(slope * slope + 2.0 * big * f)
-        ds = 2.0 * f / (root - slope) if slope < 0.0 else (slope + root) / big
-        s += max(ds, LEAST_STEP * d / (speed + LEAST_STEP)) if f <= touching else max(ds, 1e-16 * (ti + tj + s))
+        ds = step_to_root(f, slope, big)
+        s += (
+            max(ds, LEAST_STEP * d / (speed + LEAST_STEP))
+            if f <= touching
+            else max(ds, 1e-16 * (pair.ti + pair.tj + s))
+        )
         if s > limit:
             return np.inf
     return s

@@ -37,7 +37,7 @@ class Law(NamedTuple):
 
 
 LAWS = (
-    Law("wet", NORMAL, ('potential, name "wet"',), "Wet grains"),
+    Law("wet", NORMAL, ("contact.pair.bridge_distance",), "Wet grains"),
     Law("step", NORMAL, ('potential, name "steps"', "molecule.distance_limits"), "Potentials with steps and limits"),
     Law("thermal", FULL, ("wall.temperature",), "Walls with a temperature"),
     Law("rough", FULL, ("contact.tangential_restitution", "wall.tangential_restitution"), "Rough spheres"),

@@ -1,9 +1,9 @@
 """Walls with a temperature: a bead leaves one as what crosses a plane in a gas does (Cercignani 1988, III.5).
 
-With K the response of the bead's velocity to impulses, bonds considered, its velocity u' afterwards has a density of
-(n . u') exp(-u' K^-1 u' / 2 T) in n . u' > 0: what Maxwell's distribution of the whole molecule has of what leaves a
-wall. It is drawn along three directions that K does not couple; across those in which bonds let the bead hardly move
-nothing is drawn. Bonds tilt the two across, so impulses along these have a normal part.
+K is the response of the bead's velocity to impulses, bonds considered. Afterwards its velocity u' has a density of (n .
+u') exp(-u' K^-1 u' / 2 T) in n . u' > 0. Maxwell's distribution of the whole molecule gives this to what leaves a wall.
+It is drawn along three directions that K does not couple; across those in which bonds let the bead hardly move nothing
+is drawn. Bonds tilt the two across, so impulses along these have a normal part.
 """
 
 import math

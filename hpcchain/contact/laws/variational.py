@@ -7,8 +7,8 @@ and bonds; kappa is the root near 1 of
     sum_molecules |V(v + kappa (v+ - v))|_M^2 / 2 = energy that the steps before had, less what restitution takes,
 
 V being the discrete velocity of each molecule's next step, over tau to its own grid. Where molecules of several
-propagators collide, the law is that of the contact as soon as one of them takes it: V is then v itself for those that
-do not, so that the energy kept is the discrete one of the former and the kinetic one of the latter.
+propagators collide, the law is that of the contact as soon as one of them takes it. V is then v itself for those that
+do not. So the energy kept is the discrete one of the former and the kinetic one of the latter.
 
 Newton starts at kappa = 1, the reflected velocity (from kappa = 0 it would find the root that goes through the
 contact), on the branch where the energy rises with kappa. Below LEAST the beads would not part. Where there is no such

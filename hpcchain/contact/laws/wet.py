@@ -1,12 +1,12 @@
 """Wet grains: contacts form liquid bridges, and a bridge that breaks takes energy (Ulrich et al. 2009).
 
 A bridge forms when two hard surfaces push each other, by whichever law. It acts at one distance, its own, and only as
-the beads come there from within: where the energy of their motion along the normal is above the E that breaking takes,
+the beads come there from within. Where the energy of their motion along the normal is above the E that breaking takes,
 the rate u of the distance becomes that of
 
     m u'^2 / 2 = m u^2 / 2 - E,
 
-m being the effective mass of any bond graph (docs/theory/impulses.md), and the bridge is gone; where it is not, u' = -u
+m being the effective mass of any bond graph (docs/theory/impulses.md), and the bridge is gone. Where it is not, u' = -u
 and the bridge stays. E is lost as what inelastic contacts lose is: pairs have no potential energy, with a bridge or
 without. Beads that come nearer from outside pass the distance as if it were not there.
 

@@ -4,10 +4,11 @@ A pair of beads is on a level: 0 beyond the greatest distance of its potential, 
 on that level because it has crossed the distances in between; where the two beads are decides it at the start alone.
 A pair of wet grains is on level 1 while it has a bridge.
 
-The table `potential` of a sector begins with the number of types T; then, for each pair of types (a, b) at
-PAIRS + a T + b, where its table begins, 0 where it has none. A table: the number n of steps; at BRIDGE the energy that
-breaking a bridge takes, NO_BRIDGE where there are none; from ENERGIES on those of levels 0 ... n; the distances between
-levels 0 and 1, 1 and 2, ..., n - 1 and n. At the end are all distances of all records, and their number.
+The table `potential` of a sector begins with the number of types T; then, for each pair of types (a, b) at PAIRS + a T
++ b, where its table begins, 0 where it has none. A table begins with the number n of steps. At BRIDGE is the energy
+that breaking a bridge takes, NO_BRIDGE where there are none. From ENERGIES on are those of levels 0 ... n, then the
+distances between levels 0 and 1, 1 and 2, ..., n - 1 and n. At the end are all distances of all records, and their
+number.
 """
 
 from __future__ import annotations

@@ -303,17 +303,17 @@ def check_rates(
 
     `typical` is `squared` there.
     """
-    rate, excess = stretching(topology, position, velocity, typical, tolerance)
+    rate, excess = lengthening(topology, position, velocity, typical, tolerance)
     if np.any(excess > 0.0):
         at = np.argmax(excess)
         i, j = ids[topology.bonds[at]]
         raise ConfigError(
-            f"{source}: molecule.velocities: the bond of beads {i} and {j} would stretch at {rate[at]:.6g}; velocities "
-            f"must not change a bond's length, to {tolerance:g} of their speed"
+            f"{source}: molecule.velocities: the bond of beads {i} and {j} would lengthen at {rate[at]:.6g}; "
+            f"velocities must not change a bond's length, to {tolerance:g} of their speed"
         )
 
 
-def stretching(
+def lengthening(
     topology: Topology, position: np.ndarray, velocity: np.ndarray, typical: float, tolerance: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how fast each bond's length changes, and by how much that is beyond a tolerance of its beads' speed."""
@@ -493,15 +493,12 @@ def beyond_smooth_beads(config: Config) -> ExtendedPhysics:
         pairs=tuple(
             PairConstants(one.types, one.restitution, one.tangential_restitution, one.contact_time)
             for one in config.contact.pairs
+            if one.has_coefficients
         ),
         simultaneous=config.contact.simultaneous,
         rough=spinning(config) if config.is_rough else None,
         orientations=directed(config) if config.is_rough else (),
-        potentials=tuple(
-            StepPotential(pair, one.edges, one.energies or (0.0,), one.energy)
-            for one in config.potentials
-            for pair in type_pairs(one.types, type_names(config.molecules))
-        ),
+        potentials=step_potentials(config),
         distance_limits=limits(config),
         gravity=tuple(config.external.gravity) if any(config.external.gravity) else (),
         walls=walls_of(config),
@@ -509,6 +506,21 @@ def beyond_smooth_beads(config: Config) -> ExtendedPhysics:
         seed=config.initial.seed if thermal else None,
         fixed_speed=max((float(np.linalg.norm(kind.fixed_velocity or 0.0)) for kind in config.molecules), default=0.0),
     )
+
+
+def step_potentials(config: Config) -> tuple[StepPotential, ...]:
+    """Return the wells and shoulders of pairs, and the bridges of wet grains."""
+    steps = [
+        StepPotential(pair, required(one.distances), required(one.energies))
+        for one in config.potentials
+        for pair in type_pairs(one.types, type_names(config.molecules))
+    ]
+    bridges = [
+        StepPotential(one.types, (one.bridge_distance,), (0.0,), one.bridge_energy)
+        for one in config.contact.pairs
+        if one.bridge_distance is not None
+    ]
+    return (*steps, *bridges)
 
 
 def spinning(config: Config) -> Roughness:

@@ -34,10 +34,10 @@ def run(quick: Any) -> Any:
 def after_step(x: Any, v: Any, push: float = 0.0) -> tuple[float, float, float]:
     """Return relative velocity, gap and impulse after a step of 0.1 of two balls on a line, drawn to 0 by a spring."""
     from hpcchain.papers.contact_cases import hard
-    from hpcchain.steps.friction.contact_dynamics import ContactEngine
+    from hpcchain.steps.engine import SteppedEngine
 
     place, moving = np.array([[x[0], 0, 20.0], [x[1], 0, 20.0]]), np.array([[v[0], 0, 0], [v[1], 0, 0]], dtype=float)
-    engine = ContactEngine(hard(place, moving, 0.1, gravity=(0, 0, 0), center=push), log_events=True)
+    engine = SteppedEngine(hard(place, moving, 0.1, gravity=(0, 0, 0), center=push), log_events=True)
     engine.advance(0.1)
     position, velocity, _ = engine.frame(0.1)
     impulse = float(engine.drain_events()["impulse"].sum())
@@ -65,10 +65,10 @@ def cases() -> Table:
 def stack() -> Table:
     """Return the table of a stack of six balls."""
     from hpcchain.papers.contact_cases import G, column, hard
-    from hpcchain.steps.friction.contact_dynamics import ContactEngine
+    from hpcchain.steps.engine import SteppedEngine
 
     places = column(6, 0.0)
-    engine = ContactEngine(hard(places, np.zeros_like(places), 0.01, 0.5, MU), log_events=True)
+    engine = SteppedEngine(hard(places, np.zeros_like(places), 0.01, 0.5, MU), log_events=True)
     engine.advance(0.5)
     carried = engine.drain_events()["impulse"][-6:] / (0.01 * G)
     table = Table("A stack of six balls at rest, e = 0.5, mu = 0.4: weights that its contacts carry, from below")
@@ -80,11 +80,11 @@ def stack() -> Table:
 def slid(angle: float, moment: float | None, speed: float) -> tuple[float, float]:
     """Return speed and spin, times radius, after 0.5 on an incline of an angle [degrees] of a ball with a speed."""
     from hpcchain.papers.contact_cases import G, hard
-    from hpcchain.steps.friction.contact_dynamics import ContactEngine
+    from hpcchain.steps.engine import SteppedEngine
 
     tilted = (G * np.sin(np.deg2rad(angle)), 0.0, -G * np.cos(np.deg2rad(angle)))
     system = hard([[0.0, 0.0, 0.5]], [[speed, 0.0, 0.0]], 0.01, 0.0, MU, tilted, moment)
-    engine = ContactEngine(system)
+    engine = SteppedEngine(system)
     engine.advance(0.5)
     return float(engine.frame(0.5)[1][0, 0]), 0.5 * float(engine.state().extra[0, L.SPIN + 1])
 
@@ -112,14 +112,14 @@ def friction() -> Table:
 def cradle() -> Table:
     """Return the table of three balls in a row."""
     from hpcchain.papers.contact_cases import hard
-    from hpcchain.steps.friction.contact_dynamics import ContactEngine
+    from hpcchain.steps.engine import SteppedEngine
 
     table = Table("A cradle: a ball with v = 1 meets two at rest, e = 1: velocities after it")
     wanted = {0.0: ("-1/3, 2/3, 2/3", [-1 / 3, 2 / 3, 2 / 3]), 0.05: ("0, 0, 1", [0.0, 0.0, 1.0])}
     for space, (text, values) in wanted.items():
         x = (1.0 + space) * np.arange(3)
         place = np.column_stack([x, np.zeros(3), np.full(3, 20.0)])
-        engine = ContactEngine(hard(place, [[1.0, 0, 0], [0, 0, 0], [0, 0, 0]], 0.01, 1.0, gravity=(0, 0, 0)))
+        engine = SteppedEngine(hard(place, [[1.0, 0, 0], [0, 0, 0], [0, 0, 0]], 0.01, 1.0, gravity=(0, 0, 0)))
         engine.advance(0.3)
         velocity = engine.frame(0.3)[1][:, 0]
         off = float(np.abs(velocity - values).max())

@@ -333,8 +333,8 @@ def collocation_state(gs, go, ser, so, npad, im, io, tau, tol, tables, ws, wo, f
 
     Many parameters, since kernels take the workspace's arrays and offsets one by one.
 
-    The block's coefficients 0 and 1 are read, nothing in it is written, so a segment can be solved again to any time
-    within it: the new end state is of order 2s, its dense polynomial only of order s + 1.
+    The block's coefficients 0 and 1 are read, and nothing in it is written. So a segment can be solved again to any
+    time within it. The new end state is of order 2s, its dense polynomial only of order s + 1.
 
     Parameters
     ----------

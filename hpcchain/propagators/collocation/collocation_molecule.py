@@ -1,8 +1,9 @@
 """Molecules in the tiled workspace that are moved by Gauss collocation: `collocation` between tiles and sector.
 
-A segment is solved from its start state over its whole length for the dense polynomial that contact search reads, and
-once more over a shorter time wherever a state inside it is wanted: at a contact, in a frame, at its end. Such a state
-is of order 2s and a function of the start state and the time alone, so nothing but the start state has to be kept.
+A segment is solved from its start state over its whole length for the dense polynomial that contact search reads. It is
+solved once more over a shorter time wherever a state inside it is wanted: at a contact, in a frame, at its end. Such a
+state is of order 2s and a function of the start state and the time alone, so nothing but the start state has to be
+kept.
 
 **Which velocity is carried.** Nodes keep the end velocity as it comes, for energy, momenta and |b|^2 to hold to
 round-off: projecting it to G v = 0 loses energy of order tau^2s at every node, always in the same direction. Where that
@@ -21,13 +22,13 @@ chain of 11, s = 4, tau = .1       1e-12           1e-12           2e-13        
 (as it comes throughout; with the rule above the first two lines' G v stays below 2e-8). Thermal chain of 5
 over 220 contacts, s, tau = 6, .05 / 4, .1 / 3, .1 / 2, .05: energy to 9e-16 / 4e-14 / 1e-14 / 5e-15.
 
-That is index2. The other variants' states: index1 is put on its bonds, which it leaves by O(tau^(2s + 1)) a step, so it
-loses energy at that order; paper is carried as its last stage has it, and what a contact's projection takes is not
-given back, there being no energy that holds.
+That is index2. The state of index1 is put on its bonds, which it leaves by O(tau^(2s + 1)) a step, so it loses energy
+at that order. That of paper is carried as its last stage has it. What a contact's projection takes is not given back,
+since no energy holds there.
 
-The scratch follows that of `graph_molecule`, where the series' workspace would be: the stages' constants (number of
-stages, tolerance of the solver, variant, solver, width of nested intervals, whether stages fall in them, then the
-arrays of GaussTables) and the workspace of `collocation`.
+The scratch follows that of `graph_molecule`, where the series' workspace would be. It has the stages' constants and the
+workspace of `collocation`. The constants are number of stages, tolerance of the solver, variant, solver, width of
+nested intervals, whether stages fall in them, then the arrays of GaussTables.
 """
 
 import numpy as np
@@ -212,7 +213,7 @@ def stages_solve(work, offset, tiles, gs, go, table, at, k, span):
     _copy(work, constants, table, source + falling_table(int(table[source + STAGES]), k))
     _start(work, offset, tiles, block)
     tables, ws = stage_tables(work, constants)
-    reach = span * tables.node[-1] if tables.variant == PAPER else span
+    last_node = span * tables.node[-1] if tables.variant == PAPER else span
     return collocation_state(
         gs,
         go,
@@ -221,7 +222,7 @@ def stages_solve(work, offset, tiles, gs, go, table, at, k, span):
         W.LANES * tiles,
         work,
         im,
-        reach,
+        last_node,
         work[constants + ACCURACY],
         tables,
         work,

@@ -1,9 +1,9 @@
 """A step's discrete null space reduction, reparametrised by the exponential map (Leyendecker et al. 2012).
 
-For a molecule without rings, beads in the order of a walk from bead 0: the velocities that keep the bonds are P u with
-u = (velocity of bead 0; two rotations of every further bead about its parent), (19)-(20) with the bond lengths that
-(22) has, and q = F(u) is reached from any configuration by turning each bond vector d to exp_d(u_r r + u_s s) (23). The
-step is P^T(q0) M (V - p) = 0 in u, (11); each Newton iteration turns the last configuration on (remark 2), with
+This is for a molecule without rings, beads in the order of a walk from bead 0. The velocities that keep the bonds are P
+u with u = (velocity of bead 0; two rotations of every further bead about its parent), (19)-(20) with the bond lengths
+that (22) has. From any configuration q = F(u) is reached by turning each bond vector d to exp_d(u_r r + u_s s) (23).
+The step is P^T(q0) M (V - p) = 0 in u, (11); each Newton iteration turns the last configuration on (remark 2), with
 P^T(q0) M P(q) / tau for Jacobian (12). The walk is `tree_walk`'s: per bead but the first its number, its parent's, its
 bond's, and +1 or -1 as the bond points away from the parent or to it.
 """

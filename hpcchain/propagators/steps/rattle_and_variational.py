@@ -7,16 +7,17 @@ G(q0) p = 0
 
 V is the discrete velocity of the step, and its part with G(q1) V = 0 is where the next one starts from (RATTLE's
 velocity; V itself would give the same next step). The constraints are solved in the form (|b1|^2 - |b0|^2) / (2 tau) =
-b0 . db + tau |db|^2 / 2 = 0, with db the difference of V along the bond: no differences of large coordinates, and a
-condition number that does not grow as tau falls.
+b0 . db + tau |db|^2 / 2 = 0, with db the difference of V along the bond. It has no differences of large coordinates,
+and a condition number that does not grow as tau falls.
 
-Solvers, all to round-off: Newton over the sparse factors of J = G(q1) M^-1 G^T(q0) (TRIDIAGONAL, O(n) for trees);
-Gauss-Seidel sweeps over the bonds (SWEEPING); all multipliers at once with the factors of T(q0), the quadratic part by
-iteration (ANALYTIC); Newton for velocities and multipliers together (MULTIPLIERS, dense); and in the null space of G
-with q1 reached by the exponential map (NULL_SPACE, dense, trees only: `null_space`).
+Solvers, all to round-off: TRIDIAGONAL is Newton over the sparse factors of J = G(q1) M^-1 G^T(q0), O(n) for trees.
+SWEEPING is Gauss-Seidel sweeps over the bonds. ANALYTIC finds all multipliers at once with the factors of T(q0), the
+quadratic part by iteration. MULTIPLIERS is Newton for velocities and multipliers together, dense. NULL_SPACE works in
+the null space of G with q1 reached by the exponential map, dense, for trees only (`null_space`).
 
-Workspace of `step_size` floats at ws[wo]: ITERATIONS, RESIDUAL (of the constraints, over |b| |v|), then vector arrays
-of 3 npad floats: V at CHORD, q1 after it, the acceleration at the start over 2 after that; then the solver's own.
+The workspace has `step_size` floats at ws[wo]. First are ITERATIONS and RESIDUAL (of the constraints, over |b| |v|).
+Vector arrays of 3 npad floats follow: V at CHORD, q1 after it, the acceleration at the start over 2 after that. Then
+there is the solver's own.
 """
 
 import math

@@ -2,21 +2,21 @@
 
 A segment is one step: from a node, with velocities on the bonds, to the next point of the grid k * step of absolute
 time. Wherever a state inside it is wanted, at a contact, in a frame, at its end, the step is solved for the time till
-then, so every state is one truncated step (Leyendecker et al. 2012, (13)) from the segment's start. The polynomial that
-contact search reads is the cubic with the start's position, velocity and acceleration that ends where the step ends;
-how far it may be from the truncated steps is judged by how much the acceleration changed (`cubic_error`).
+then. So every state is one truncated step (Leyendecker et al. 2012, (13)) from the segment's start. The polynomial that
+contact search reads is the cubic with the start's position, velocity and acceleration that ends where the step ends.
+How far it may be from the truncated steps is judged by how much the acceleration changed (`cubic_error`).
 
 **The discrete energy.** A truncated step has velocity V; the node that it ends in has the part p of V on the bonds, of
 less energy. EXCESS is that difference. The exact impulse changes p as if V did not exist. Leyendecker et al. 2012's law
-(14)-(16) conserves the energy of V over a contact instead: the impulse is kappa times the exact one, with kappa such
-that the next steps, each molecule's to its own point of the grid, have the energy of the last ones
-(`contact.laws.variational`). Where a contact comes before that point is reached, the step was not taken: what the
-molecule had is then the energy of the step that was planned, so that none is lost or won from contact to contact, and
+(14)-(16) conserves the energy of V over a contact instead. The impulse is kappa times the exact one. With this kappa
+the next steps, each molecule's to its own point of the grid, have the energy of the last ones
+(`contact.laws.variational`). Where a contact comes before that point is reached, the step was not taken. What the
+molecule had is then the energy of the step that was planned. So none is lost or won from contact to contact, and
 momentum and angular momentum stay exact.
 
-The scratch follows that of `graph_molecule`, where the series' workspace would be: solver, accuracy, EXCESS, MARGIN
-(how far the cubic may be from the truncated steps), PLANNED (the energy of V over the whole step), the walk through the
-beads (null-space only), then the workspace of `rattle_and_variational`.
+The scratch follows that of `graph_molecule`, where the series' workspace would be. It has solver, accuracy, EXCESS,
+MARGIN (how far the cubic may be from the truncated steps) and PLANNED (the energy of V over the whole step). Then come
+the walk through the beads (null-space only) and the workspace of `rattle_and_variational`.
 """
 
 import math
@@ -230,8 +230,9 @@ def steps_series(work, offset, tiles, gs, go, h):
 def cubic_error(work, gs, go, square, npad, start, stop, h):
     """Return a bound of how far a cubic is from the truncated steps within h [length].
 
-    WRONG (|c3| h^3 + |c2 + c3 h| h^2 (omega h)^2), the largest of all beads and of the bonds' turning rates omega: what
-    an acceleration that turns with the bonds leaves out of a cubic, and its last term in case it does so faster.
+    It is WRONG (|c3| h^3 + |c2 + c3 h| h^2 (omega h)^2), the largest of all beads and of the bonds' turning rates
+    omega. That is what an acceleration that turns with the bonds leaves out of a cubic, and its last term in case it
+    does so faster.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Rigid bonds of a linear chain: bond vectors, tension equations, projections and kicks.
 
-Everything works on a tiled workspace (`workspace`), in place, a tile's eight lanes at a time (`simd`). With bonds
-b_l = q_{l+1} - q_l and tensions lambda_l the motion is m_i q_i'' = lambda_i b_i - lambda_{i-1} b_{i-1}, and
-T lambda = |b'|^2 with the symmetric positive definite tridiagonal T = G M^-1 G^T (Leyendecker et al. 2012, section 2;
-Hartmann et al. 2009, equation 6).
+Everything works on a tiled workspace (`workspace`), in place, a tile's eight lanes at a time (`simd`). With bonds b_l =
+q_{l+1} - q_l and tensions lambda_l the motion is m_i q_i'' = lambda_i b_i - lambda_{i-1} b_{i-1}. The tensions follow
+from T lambda = |b'|^2 with the symmetric positive definite tridiagonal T = G M^-1 G^T (Leyendecker et al. 2012, section
+2; Hartmann et al. 2009, equation 6).
 """
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
@@ -198,7 +198,7 @@ def chain_prepare(work, offset, tiles):
     """
     chain_bonds(work, offset, tiles, W.COEF, W.HIST)
     chain_factor(work, offset, tiles)
-    if _stretched(work, offset, tiles):
+    if _bonds_change(work, offset, tiles):
         chain_solve(work, offset, tiles)
         _pull(work, offset, tiles, W.COEF)
         chain_bonds(work, offset, tiles, W.COEF, W.HIST)
@@ -207,7 +207,7 @@ def chain_prepare(work, offset, tiles):
 
 
 @kernel
-def _stretched(work, offset, tiles):
+def _bonds_change(work, offset, tiles):
     """Write half of |b|^2 minus the squared bond length to the RHS rows; return whether one is beyond round-off."""
     half = splat(0.5)
     allowed = splat(-BOND_ERROR)
@@ -224,7 +224,7 @@ def _stretched(work, offset, tiles):
 
 @kernel
 def chain_project(work, offset, tiles, rows):
-    """Remove the part of the velocity-like bead rows at `rows` that would stretch bonds."""
+    """Remove the part of the velocity-like bead rows at `rows` that would change the lengths of bonds."""
     zero = splat(0.0)
     carry = zero
     for t in range(tiles):
@@ -273,5 +273,5 @@ def chain_kick(work, offset, tiles, nb, bead, nx, ny, nz):
         store(work, p + W.KICK + 2 * W.LANES, mul(share, splat(nz)))
     if nb > 0:
         chain_project(work, offset, tiles, W.KICK)
-    p = offset + (bead >> W.LANE_SHIFT) * W.TILE + (bead & W.LANE_MASK) + W.KICK
+    p = W.bead_offset(offset, bead) + W.KICK
     return nx * work[p] + ny * work[p + W.LANES] + nz * work[p + 2 * W.LANES]

@@ -167,7 +167,7 @@ def _pulled(work, p, fx, fy, fz, gx, gy, gz):
 
 
 @inlined
-def _stretching(work, p, ax, ay, az, cx, cy, cz, rate):
+def _lengthening(work, p, ax, ay, az, cx, cy, cz, rate):
     """Return what the tensions of tile p are solved from, given its accelerations and those behind them."""
     bx, by, bz = triple(work, p + W.HIST)
     y = fma(bx, sub(ahead_1(ax, cx), ax), rate)
@@ -178,7 +178,7 @@ def _stretching(work, p, ax, ay, az, cx, cy, cz, rate):
 @inlined
 def _known_side(work, p, ax, ay, az, cx, cy, cz, rate, carry):
     """Write the forward half of the tensions' solution of tile p, given its accelerations and those behind them."""
-    y = forward(work, p, _stretching(work, p, ax, ay, az, cx, cy, cz, rate), carry)
+    y = forward(work, p, _lengthening(work, p, ax, ay, az, cx, cy, cz, rate), carry)
     store(work, p + W.RHS, y)
     return last_everywhere(y)
 
@@ -226,7 +226,7 @@ def _tensioned(work, p, tension, fx, fy, fz):
 
 @inlined
 def _store_bond(work, p, at, ax, ay, az, cx, cy, cz, inverse):
-    """Write, and return, the next coefficients of the bonds in tile p, given accelerations as `_stretching`."""
+    """Write, and return, the next coefficients of the bonds in tile p, given accelerations as `_lengthening`."""
     share = mul(load(work, p + W.MASK), inverse)
     x, y, z = sub(ahead_1(ax, cx), ax), sub(ahead_1(ay, cy), ay), sub(ahead_1(az, cz), az)
     x, y, z = mul(x, share), mul(y, share), mul(z, share)
@@ -315,8 +315,8 @@ def _order_in_two_tiles(work, p, k, latest):
         gx, gy, gz, z = _products(work, q, k, z, cx, cy, cz)
         ax, ay, az = _pulled(work, p, fx, fy, fz, zero, zero, zero)
         cx, cy, cz = _pulled(work, q, gx, gy, gz, fx, fy, fz)
-        z = _stretching(work, q, cx, cy, cz, zero, zero, zero, mul(z, scale))
-        y = forward(work, p, _stretching(work, p, ax, ay, az, cx, cy, cz, mul(y, scale)), zero)
+        z = _lengthening(work, q, cx, cy, cz, zero, zero, zero, mul(z, scale))
+        y = forward(work, p, _lengthening(work, p, ax, ay, az, cx, cy, cz, mul(y, scale)), zero)
         z = forward(work, q, z, last_everywhere(y))
     else:
         y = load(work, p + W.RHS)
@@ -345,9 +345,9 @@ def _order_in_two_tiles(work, p, k, latest):
 def chain_series(work, offset, tiles, h, tolerance):
     """Expand the free motion about the present state by the Taylor recursion.
 
-    Positions and velocities are in COEF rows 0 and 1, bond vectors and T's factors are present. Coefficients are
-    added until what they leave out of the velocities at the end of a segment of length `h` is below `tolerance` of
-    the fastest bond's rate, judged by the last four terms, or KMAX is reached; then the segment is shortened.
+    Positions and velocities are in COEF rows 0 and 1, bond vectors and T's factors are present. Coefficients are added
+    until what they leave out of the velocities at the end of a segment of length `h` is below `tolerance` of the
+    fastest bond's rate, judged by the last four terms. Where KMAX is reached before, the segment is shortened.
 
     Returns
     -------
@@ -566,12 +566,10 @@ def shifted(starts, i, series, begin, order, t, work, at):
             work[at + k * W.ROW + c * W.LANES] = series[begin + 3 * (k - W.FIRST_TERM) + c] if known else 0.0
     for low in range(order):
         p = at + order * W.ROW
-        x, y, z = work[p], work[p + W.LANES], work[p + 2 * W.LANES]
+        x, y, z = W.vector(work, p)
         for _ in range(order - low):
             p -= W.ROW
             x = work[p] + t * x
             y = work[p + W.LANES] + t * y
             z = work[p + 2 * W.LANES] + t * z
-            work[p] = x
-            work[p + W.LANES] = y
-            work[p + 2 * W.LANES] = z
+            W.put_vector(work, p, x, y, z)

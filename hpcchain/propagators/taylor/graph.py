@@ -1,19 +1,19 @@
 """Linear algebra and Taylor series of a molecule with any bond graph.
 
-Bonds are b_l = q_high - q_low; row l of G is the gradient of |b_l|^2 / 2; T = G M^-1 G^T is factored as L D L^T over
-the sparsity that `bond_graph.build_structure` found. Arrays are flat with integer offsets and component-major:
-component c of bead i is x[xo + c * npad + i], of bond l it is b[bo + c * stride + l] with stride = gs[go + STRIDE];
-inverse masses are im[io + i] [1 / mass].
+Bonds are b_l = q_high - q_low, and row l of G is the gradient of |b_l|^2 / 2. T = G M^-1 G^T is factored as L D L^T
+over the sparsity that `bond_graph.build_structure` found. Arrays are flat with integer offsets and component-major.
+Component c of bead i is x[xo + c * npad + i], of bond l it is b[bo + c * stride + l] with stride = gs[go + STRIDE].
+Inverse masses are im[io + i] [1 / mass].
 
 The Jacobian of a step's constraints is J = G(b') M^-1 G(b)^T, with b the bonds where the step starts and b' those where
 it ends. It is not symmetric, but as near T as b' is to b, so it is eliminated in T's order without exchanges: L D U,
 with the same fill.
 
 A factorisation takes `factor_size` floats at fac[fo]: inverse pivots and original diagonal (one stride each), then L;
-that of J takes `paired_size`, U behind L. T is both in one: L^T stands for U.
-The series' workspace takes `series_size` floats at ws[wo]: the sizes |c_k| and |c_(k-1)| of the last two coefficients
-(SERIES_LAST, SERIES_PREVIOUS), then the series of the bonds (at SERIES_HEADER, kmax + 1 orders) and, at
-`series_tension`, of the tensions lambda (kmax - 1 orders).
+that of J takes `paired_size`, U behind L. T is both in one: L^T stands for U. The series' workspace takes `series_size`
+floats at ws[wo]. First are the sizes |c_k| and |c_(k-1)| of the last two coefficients (SERIES_LAST, SERIES_PREVIOUS).
+Then come the series of the bonds (at SERIES_HEADER, kmax + 1 orders) and, at `series_tension`, of the tensions lambda
+(kmax - 1 orders).
 """
 
 import math

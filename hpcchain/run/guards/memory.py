@@ -27,7 +27,7 @@ from hpcchain.model.starts.start import in_stretches, physics_with
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import agree
-from hpcchain.run.starts.own_input import config_of_text
+from hpcchain.run.starts.own_input import config_of_text, described
 from hpcchain.sector.setup.shell import default_shell, is_dilute, list_capacity
 
 if TYPE_CHECKING:
@@ -173,6 +173,7 @@ def extent_of(config: Config) -> Extent:
     ----------
     config : Config
     """
+    config = described(config)
     kinds, method = config.molecules, config.initial.method
     beads, whole = config.beads, method != "file"
     if config.initial.file is not None:
@@ -228,7 +229,7 @@ def list_bytes(config: Config) -> float:
         mean = float(np.sum(copies * one.diameter)) / composition.beads
         list_radius = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
         return 4.0 * min(SPARE_SOFT * close * list_radius**3, composition.beads) if farthest else 0.0
-    within = max((each for one in config.potentials for each in one.edges), default=0.0)
+    within = max((one.distances[-1] for one in physics.extended.potentials), default=0.0)
     inside = BYTES_INSIDE * min(LONGEST * close * within**3, composition.beads)
     system = System(build_box(config), composition, State.at_time_zero(*np.zeros((2, 0, 3))), physics)
     if shell is None:
@@ -247,7 +248,7 @@ def range_of(potential: PotentialSection) -> float:
 
 
 def moves_parts(config: Config) -> bool:
-    """Whether an input has long chains that move in stretches; of a start file's own molecules it does not say."""
+    """Whether an input has long chains that move in stretches."""
     return any(in_stretches(kind, config) for kind in config.molecules)
 
 

@@ -9,11 +9,11 @@ from hpcchain.layout.arrays import MOST_DEPTH
 from hpcchain.layout.clock import earlier, since_start
 from hpcchain.layout.segment_bits import event_depth, partner_of, serial_of
 from hpcchain.sector.events.carry_on import carry_on
-from hpcchain.sector.events.crowded import crowded_at
 from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.meet_alone import meet_alone
-from hpcchain.sector.events.refresh import refresh_members, refresh_touched, set_back
+from hpcchain.sector.events.refresh import refresh_members, refresh_rolled_back, set_back
 from hpcchain.sector.events.signs import sign_members
+from hpcchain.sector.events.simultaneous import crowded_at
 from hpcchain.sector.events.together import ALONE, BACK, FULL
 from hpcchain.sector.prefetch import prefetch_listed
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
@@ -63,7 +63,7 @@ def _go_back(s, holder, partner, ticks, remainder, depth, base):
     roll_back(s)
     if tied:
         s.window_molecule[m, L.WINDOW_REOPENED] += 1
-    return refresh_touched(s, base)
+    return refresh_rolled_back(s, base)
 
 
 @inlined
@@ -106,8 +106,8 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
     -------
     int
         REACHED, PAUSED (more to do), LIST_FULL (lists must be rebuilt with more capacity), LOG_FULL (log must be
-        drained), STUCK (too many events at one instant), NOT_A_NUMBER, HISTORY_FULL (more rows for closed segments or
-        events are needed), TABLE_FULL (a bead's table of those inside is).
+        drained), STUCK (too many events at one instant). Or NOT_A_NUMBER, HISTORY_FULL (more rows for closed segments
+        or events are needed), TABLE_FULL (a bead's table of those inside is).
     """
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     until = until_ticks * s.par[L.TICK] + until_remainder
@@ -203,7 +203,7 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
         if status == BACK:
             return set_back(s, base)
         if status == FULL:
-            return TABLE_FULL if refresh_touched(s, base) == 0 else LIST_FULL
+            return TABLE_FULL if refresh_rolled_back(s, base) == 0 else LIST_FULL
         free = status == ALONE
         members = members if free else met
     if free:
@@ -220,4 +220,4 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
             schedule_molecule(s, other, base)
     elif refresh_members(s, members, base):
         return LIST_FULL
-    return refresh_touched(s, base) if s.scalars[L.SCALAR_ROLLED_BACK] != 0 else 0
+    return refresh_rolled_back(s, base) if s.scalars[L.SCALAR_ROLLED_BACK] != 0 else 0

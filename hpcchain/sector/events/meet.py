@@ -9,14 +9,14 @@ import numpy as np
 from hpcchain.contact.coefficients import restitution
 from hpcchain.contact.laws.contact import HARD, Outcome
 from hpcchain.contact.laws.variational import keep_velocities
-from hpcchain.contact.separation import bead_offset, common_speed
+from hpcchain.contact.separation import common_speed
 from hpcchain.contact.sides import direction, meet_sides, met, of_one_chain, whole_side
 from hpcchain.contact.virial import lever
 from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import is_part
+from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.sector.ahead.taking import take
 from hpcchain.sector.events.members import join
 from hpcchain.sector.events.note import graze, note, note_rootless
@@ -112,8 +112,8 @@ def _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, rem
 @inlined
 def _common_speed(s, a, b):
     """Return what `common_speed` does of the beads of a contact."""
-    q = bead_offset(b.offset, b.bead) if b.row >= 0 else np.int64(-1)
-    return common_speed(s.work, bead_offset(a.offset, a.bead), q, s.normals[L.CONTACT_NORMAL])
+    q = W.bead_offset(b.offset, b.bead) if b.row >= 0 else np.int64(-1)
+    return common_speed(s.work, W.bead_offset(a.offset, a.bead), q, s.normals[L.CONTACT_NORMAL])
 
 
 @inlined
@@ -122,7 +122,7 @@ def _bring_two(s, i, partner, ticks, remainder, depth):
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else np.int64(-1)
     if s.stretched is not None:
-        if is_part(s, ma) or (mb >= 0 and is_part(s, mb)):
+        if is_chain_part(s, ma) or (mb >= 0 and is_chain_part(s, mb)):
             return bring_stretches(s, i, partner, ticks, remainder, depth)
     _, members, loss = join(s, s.group, s.offset, np.int64(0), ma, ticks, remainder)
     a = whole_side(s, ma, i, s.offset[0], loss)
@@ -182,8 +182,8 @@ def _note(s, log_rows, i, partner, a, b, members, done, distance, gained, ticks,
                 push_centre(s, b, -x, -y, -z, ticks, remainder)
             note(s, log_rows, i, partner, n, done, lx, ly, lz, gained, ticks, remainder)
             return
-    q = bead_offset(b.offset, b.bead) if b.row >= 0 else -1
-    lx, ly, lz = lever(s, 0, members - 1, bead_offset(a.offset, a.bead), q)
+    q = W.bead_offset(b.offset, b.bead) if b.row >= 0 else -1
+    lx, ly, lz = lever(s, 0, members - 1, W.bead_offset(a.offset, a.bead), q)
     note(s, log_rows, i, partner, n, done, lx, ly, lz, gained, ticks, remainder)
 
 

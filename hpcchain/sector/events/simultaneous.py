@@ -4,15 +4,16 @@ import numpy as np
 
 from hpcchain.contact.falling import inverse_mass
 from hpcchain.contact.pair import NOISE, curve
-from hpcchain.contact.separation import approach, bead_offset, separation
+from hpcchain.contact.separation import approach, separation
 from hpcchain.contact.walls import gap_of, normal_of, place_of_side, time_of_event, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import member_of, radius_of, series_error_of
+from hpcchain.layout.clock import since_start, time_span
+from hpcchain.layout.segment_bits import member_of, partner_of, radius_of, series_error_of, tied_with
 from hpcchain.sector.events.members import index_in, join, last_number, number_of, sort_members
-from hpcchain.sector.queue.event_order import begins_later
+from hpcchain.sector.queue.event_order import begins_later, segment_end
+from hpcchain.sector.queue.tournament import others_before
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
 from hpcchain.sector.search.neighbour_lists import joined
 from hpcchain.sector.segments.new_segment import make_own_series
@@ -119,7 +120,7 @@ def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
     start = s.member[g, L.MOL_FIRST]
     for b in range(s.member[g, L.MOL_BEADS]):
         i = start + b
-        p = bead_offset(offset[g], b)
+        p = W.bead_offset(offset[g], b)
         for e in range(near_to(s, i, False)):
             j = s.found[e]
             m = member_of(s, s.segment[j, L.MOLECULE])
@@ -135,7 +136,7 @@ def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
             if h < 0:
                 return np.int64(-1), core, reached, last_number(s, core, members, m) - 1
             other = j - mol[m, L.MOL_FIRST]
-            q = bead_offset(offset[h], other)
+            q = W.bead_offset(offset[h], other)
             if _direct_bond(s, p, q, i, j):
                 continue
             row = count
@@ -172,7 +173,7 @@ def rewind_touching(s, offset, members, ticks, remainder, depth, lower, higher):
                     continue
                 r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
                 far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
-                if near(s, s.work, bead_offset(offset[g], b), r, far, ticks, remainder):
+                if near(s, s.work, W.bead_offset(offset[g], b), r, far, ticks, remainder):
                     request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
                     requests += 1
     return requests
@@ -256,7 +257,7 @@ def limited_ties(s, offset, g, b, i, scale, count):
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             j = np.int64(s.limited[e])
             if s.limits[e, L.ACTS] != 0.0 and s.bead_id[i] < s.bead_id[j]:
-                p, q = bead_offset(offset, b), bead_offset(offset, b + j - i)
+                p, q = W.bead_offset(offset, b), W.bead_offset(offset, b + j - i)
                 sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
                 count = _pair_tie(s, p, q, g, b, g, b + j - i, i, j, sigma, scale, count)
     return count
@@ -306,7 +307,7 @@ def _shape_ties(s, p, g, b, i, number, scale, count):
         return count
     growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE] + wall_velocity(s, -1 - number)
     c = p + W.COEF
-    x, y, z = s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES]
+    x, y, z = W.vector(s.work, c)
     gap = gap_of(s, number, x, y, z, time_of_event(s)) - radius_of(s.radius, i) * scale
     if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i):
         return count
@@ -374,3 +375,45 @@ def _direct_bond(s, p, q, i, j):
         if size != 0.0 and np.rint((s.work[p + W.COEF + W.LANES * c] - s.work[q + W.COEF + W.LANES * c]) / size) != 0.0:
             return False
     return True
+
+
+@kernel
+def others_due(par, event_time, first, n, ticks, remainder, a, b):
+    """Whether another bead of the range than a and b has an event at this instant."""
+    for i in range(first, first + n):
+        if (
+            i != a
+            and i != b
+            and abs((event_time[i, L.EVENT_TICKS] - ticks) * par[L.TICK] + (event_time[i, L.EVENT_REM] - remainder))
+            < par[L.SIMULTANEOUS]
+        ):
+            return True
+    return False
+
+
+@inlined
+def crowded_at(s, i, partner, m, other, ticks, remainder, base):
+    """Whether anything else is due at this instant, so that contacts may have to be resolved together."""
+    if s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED):
+        return True  # what touches a ghost elsewhere is not in this queue
+    if counts_resting(s):
+        return True
+    latest = (ticks - base) * s.par[L.TICK] + remainder + s.par[L.SIMULTANEOUS]
+    if others_before(s, m, other, latest):
+        return True
+    if tied_with(s.next_event, i) != 0 or (partner >= 0 and tied_with(s.next_event, partner) != 0):
+        return True
+    if partner >= 0 and partner_of(s.next_event, partner) != i:  # an event of its own, found before this one
+        its_ticks, its_remainder = s.event_time[partner, L.EVENT_TICKS], s.event_time[partner, L.EVENT_REM]
+        if abs(time_span(its_ticks, its_remainder, ticks, remainder, s.par[L.TICK])) < s.par[L.SIMULTANEOUS]:
+            return True
+    for k in (m, other):
+        if k >= 0:
+            end_ticks, end_remainder = segment_end(s, k)
+            if abs(time_span(end_ticks, end_remainder, ticks, remainder, s.par[L.TICK])) < s.par[L.SIMULTANEOUS]:
+                return True  # its next segment, in which others may be due, has not been searched
+            if s.mol[k, L.MOL_BEADS] > 1 and others_due(
+                s.par, s.event_time, s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS], ticks, remainder, i, partner
+            ):
+                return True
+    return False

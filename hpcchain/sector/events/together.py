@@ -12,12 +12,12 @@ from hpcchain.contact.laws.joint import Ties, tied_impulses
 from hpcchain.contact.laws.joint_rough import rub_together, tangential_impulse
 from hpcchain.contact.laws.variational import any_takes_law, discrete_share, keep_velocities
 from hpcchain.contact.laws.wet import bridges_fit
-from hpcchain.contact.separation import bead_offset, common_speed
+from hpcchain.contact.separation import common_speed
 from hpcchain.contact.virial import lever
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import is_part, member_of, radius_of
+from hpcchain.layout.segment_bits import is_chain_part, member_of, radius_of
 from hpcchain.sector.events.members import GONE_BEYOND, KNOWN, bring, chains_known, join
 from hpcchain.sector.events.note import graze, note, note_rootless
 from hpcchain.sector.events.simultaneous import (
@@ -56,8 +56,8 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
     Returns
     -------
     status : int
-        MET; BACK where parts of long chains have to go back first; ALONE where the contact is the only one, AGAIN if
-        its stretches are no more in the workspace; FULL where a bead cannot take the bridges that it may get.
+        MET; BACK where parts of long chains have to go back first. ALONE where the contact is the only one, AGAIN if
+        its stretches are no more in the workspace. FULL where a bead cannot take the bridges that it may get.
     members : int
         As of `meet`.
     """
@@ -137,10 +137,10 @@ def _part_together(s, members, found, ticks, remainder):
 @inlined
 def _speed_in_tie(s, k):
     """Return what `common_speed` does of the beads of tied contact k."""
-    p = bead_offset(s.offset[s.contacts[k, L.MEMBER]], s.contacts[k, L.MEMBER_BEAD])
+    p = W.bead_offset(s.offset[s.contacts[k, L.MEMBER]], s.contacts[k, L.MEMBER_BEAD])
     b, q = s.contacts[k, L.OTHER_MEMBER], np.int64(-1)
     if b >= 0:
-        q = bead_offset(s.offset[b], s.contacts[k, L.OTHER_BEAD])
+        q = W.bead_offset(s.offset[b], s.contacts[k, L.OTHER_BEAD])
     return common_speed(s.work, p, q, s.normals[k])
 
 
@@ -165,8 +165,8 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
             continue
         impulses[k] *= kappa if kappa > 0.0 else 1.0
         a, b = contacts[k, L.MEMBER], contacts[k, L.OTHER_MEMBER]
-        p = bead_offset(offset[a], contacts[k, L.MEMBER_BEAD])
-        q = bead_offset(offset[b], contacts[k, L.OTHER_BEAD]) if b >= 0 else -1
+        p = W.bead_offset(offset[a], contacts[k, L.MEMBER_BEAD])
+        q = W.bead_offset(offset[b], contacts[k, L.OTHER_BEAD]) if b >= 0 else -1
         done = along_normal(impulses[k])
         if s.extended is not None and rough:
             x, y, z = tangential_impulse(s, k)
@@ -184,7 +184,7 @@ def _seat_whole(s, k):
     m = s.group[k]
     s.renewed[k, L.FIRST_ROW], s.renewed[k, L.LAST_ROW] = m, m
     if s.stretched is not None:
-        if is_part(s, m):
+        if is_chain_part(s, m):
             s.renewed[k, L.LAST_ROW] = last_row(s, m)
 
 
@@ -193,7 +193,7 @@ def _begin_whole(s, offset, k, ticks, remainder, depth):
     """Start the new segment of member k, or those of all its parts."""
     m = s.group[k]
     if s.stretched is not None:
-        if is_part(s, m):
+        if is_chain_part(s, m):
             begin_all(s, offset, s.member[k, L.MOL_TILES], m, s.renewed[k, L.LAST_ROW], ticks, remainder, depth)
             return
     begin(s, offset, m, ticks, remainder, depth)
@@ -259,7 +259,7 @@ def _about_side(s, main, partner, side, ticks, remainder, depth, lower, higher, 
     first = s.mol[side.low, L.MOL_FIRST]
     for i in range(first, s.mol[side.high, L.MOL_FIRST] + s.mol[side.high, L.MOL_BEADS]):
         b = side.before * W.LANES + i - first
-        p = bead_offset(side.offset, b)
+        p = W.bead_offset(side.offset, b)
         for e in range(near_to(s, i, is_straggler)):
             j = s.found[e]
             far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale

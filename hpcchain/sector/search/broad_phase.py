@@ -1,9 +1,9 @@
 """A first look at a bead's neighbours: sixteen bytes say where each may be during its segment.
 
-They are the place that straight flight would have brought it to in half its segment, in 32-bit fractions of the box,
-whose differences wrap by themselves to the nearest image, and how far the bead's surface may ever be from there; both
-in the frame of lists (`list_place`), which moves with the system.
-A bead that is too far by this test is too far. All others are tested exactly, so this test leaves no trace.
+They are the place that straight flight would have brought it to in half its segment, and how far the bead's surface may
+ever be from there. The place is in 32-bit fractions of the box, whose differences wrap by themselves to the nearest
+image. Both are in the frame of lists (`list_place`), which moves with the system. A bead that is too far by this test
+is too far. All others are tested exactly, so this test leaves no trace.
 
 Single beads fly far and straight: of these, thirty-two bytes say the way, in single precision.
 """

@@ -58,8 +58,8 @@ def candidates_within(s, i, horizon):
     """Write those of single bead i's list with which it may meet a distance within a horizon to `found`.
 
     Returns how many. Those are left out with which it is nearer or farther than each distance of the run's potentials,
-    and farther than contact, by more than rounding can make (`broad_phase.candidates_straight`), from where both
-    segments exist to the horizon [time], which counts from bead i's segment's start.
+    and farther than contact, by more than rounding can make (`broad_phase.candidates_straight`). This must hold from
+    where both segments exist to the horizon [time], which counts from bead i's segment's start.
     """
     xi, yi, zi, ui, vi, wi, high, low = own_flight(s, i)
     rough = 4.0 * s.par[L.ASTRAY]

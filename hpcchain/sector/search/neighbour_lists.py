@@ -30,10 +30,12 @@ from hpcchain.sector.search.cells import (
     cells_ahead,
     clear_cells,
     compact,
+    fraction_lengths,
     near_beads,
+    origin_of,
     place_list_origin,
+    way_between,
 )
-from hpcchain.sector.search.list_place import TURN
 
 ROUNDING = 1e-8
 EARLY = 1.0 - 2.0**-22  # of a time: in single precision it is never later
@@ -52,15 +54,8 @@ def excluded(s, i, j):
 @inlined
 def far_apart(s, i, j):
     """Whether two beads' list origins are too far apart to be listed, radii considered."""
-    dx = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_X]) - s.origin_fractions[j, L.FRACTION_X]) * (
-        s.par[L.PERIOD] / TURN
-    )
-    dy = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Y]) - s.origin_fractions[j, L.FRACTION_Y]) * (
-        s.par[L.PERIOD + L.Y] / TURN
-    )
-    dz = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Z]) - s.origin_fractions[j, L.FRACTION_Z]) * (
-        s.par[L.PERIOD + L.Z] / TURN
-    )
+    x, y, z = origin_of(s, j)
+    dx, dy, dz = way_between(s, i, x, y, z)
     sigma = radius_of(s.radius, i) + radius_of(s.radius, j) if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
     far = sigma + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[L.WIDEST] + farther(s.par, s.extended)
     return dx * dx + dy * dy + dz * dz >= far * far
@@ -82,13 +77,11 @@ def list_radius(s, i):
 def rebuild_list(s, i, x, y, z, t):
     """Make bead i's list about (x, y, z), its place a time t after its segment's start.
 
-    Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
+    Nothing is done to beads that stay; in a window none leaves. Returns 0, FULL or CELL_FULL when
     they do not fit; lists are then incomplete and must be built anew.
     """
     s.origin_time[i] = t * EARLY
-    qx = np.int64(s.origin_fractions[i, L.FRACTION_X])
-    qy = np.int64(s.origin_fractions[i, L.FRACTION_Y])
-    qz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
+    qx, qy, qz = origin_of(s, i)
     placed = s.origin_fractions[i, L.CELL] >= 0
     if place_list_origin(s, i, x, y, z, t):
         return CELL_FULL
@@ -203,12 +196,8 @@ def _amend_list(s, i, number, qx, qy, qz):
 def _newly_near(s, i, number, at, qx, qy, qz):
     """Write the beads near bead i's origin, and not near the former one, to `found`, from `at` on; return the end."""
     # The cells are the first `number` of `found`. Returns -1 where they do not fit.
-    px = np.int64(s.origin_fractions[i, L.FRACTION_X])
-    py = np.int64(s.origin_fractions[i, L.FRACTION_Y])
-    pz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
-    sx = s.par[L.PERIOD] / TURN
-    sy = s.par[L.PERIOD + L.Y] / TURN
-    sz = s.par[L.PERIOD + L.Z] / TURN
+    px, py, pz = origin_of(s, i)
+    sx, sy, sz = fraction_lengths(s)
     radius = list_radius(s, i)
     limit = radius * radius
     for c in range(number):
@@ -488,9 +477,9 @@ def _joined_across(s, m, i, j):
     """Whether bead i of molecule row m is bonded to bead j of the part of the same long chain adjacent to it."""
     # Row j may be of a closed segment, whose molecule row has the chain and place of the part that it was of.
     h = s.segment[j, L.MOLECULE]
-    if s.chain_block[m, L.BLOCK_CHAIN] < 0 or s.chain_block[m, L.BLOCK_CHAIN] != s.chain_block[h, L.BLOCK_CHAIN]:
+    if s.chain_part[m, L.PART_CHAIN] < 0 or s.chain_part[m, L.PART_CHAIN] != s.chain_part[h, L.PART_CHAIN]:
         return False
-    further = s.chain_block[h, L.BLOCK_PLACE] - s.chain_block[m, L.BLOCK_PLACE]
+    further = s.chain_part[h, L.PART_PLACE] - s.chain_part[m, L.PART_PLACE]
     if further == 1:
         return i + 1 == s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS] and j == s.mol[h, L.MOL_FIRST]
     if further == -1:

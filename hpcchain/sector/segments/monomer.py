@@ -90,7 +90,7 @@ def bounce(par, starts, radius, table, at_i, at_j, i, j, e, normal):
 
     In units of mass length / time, 0 for a graze, and length; `normal` receives the unit vector from j to i.
 
-    Beads that touch are always as far apart, so a unit vector between them, its square, or a ratio that is 1 but for
+    Beads that touch are always as far apart. So a unit vector between them, its square, or a ratio that is 1 but for
     that, is always rounded alike, and the energy drifts by up to half a bit a contact. The vector times the speed will
     do as well, and neither its square nor the impulse in its units is near any one number.
     """

@@ -62,7 +62,7 @@ def rebase(s, offset, m):
             s.mol[m, L.MOL_IMAGE + c] += np.int64(whole)
             moved = True
             for b in range(s.mol[m, L.MOL_BEADS]):
-                s.work[offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.LANES * c] -= whole * size
+                s.work[W.bead_offset(offset, b) + W.COEF + W.LANES * c] -= whole * size
     if moved:
         refresh(s.work, offset, s.mol, m, s.graph)
 
@@ -175,7 +175,7 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     if chain:
         fastest = bound_speeds(s.work, offset, s.mol[m, L.MOL_TILES], h)
     for b in range(n):
-        p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        p = W.bead_offset(offset, b) + W.COEF
         i = first + b
         _write_start(s, i, p, ticks, remainder)
         if chain:
@@ -183,7 +183,7 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
             speed = s.work[p - W.COEF + W.BOUND + W.LANES]
         else:
             acceleration = acceleration_bound(s.work, offset, b) if solver != L.BALLISTIC else 0.0
-            speed = _speed(s.work, offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)) + acceleration * h
+            speed = _speed(s.work, W.bead_offset(offset, b)) + acceleration * h
         if s.extended is not None:
             acceleration, speed = bounds_of_fall(s, m, order, acceleration, speed, h)
         s.bounds[i, L.ACCELERATION] = acceleration
@@ -217,7 +217,7 @@ def _speed(work, offset):
 def make_series(s, h):
     """Make the series of the segment in molecule row h, which so far has only its start and bounds.
 
-    The last block of the workspace is used, which no member of an event's group has.
+    The end of the workspace is used, which no member of an event's group has.
     """
     offset = np.int64(len(s.work) // (L.MOST_MEMBERS + 1) * L.MOST_MEMBERS)
     first = s.mol[h, L.MOL_FIRST]
@@ -248,7 +248,7 @@ def _redrawn_before(s, m, ticks, remainder):
     depth = np.int64(0)
     if s.mol[m, L.MOL_BEADS] == 1 and inverse_mass(s, start) == 0.0:
         return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
-    if s.stretched is not None and s.chain_block[m, L.BLOCK_PLACE] > 0:  # the clock is that of the chain's first part
+    if s.stretched is not None and s.chain_part[m, L.PART_PLACE] > 0:  # the clock is that of the chain's first part
         return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
     t, r = next_redraw(s, m)
     if not earlier(t, r, ticks, remainder):
@@ -262,9 +262,9 @@ def _redrawn_before(s, m, ticks, remainder):
 def schedule_molecule(s, m, base):
     """Put the earliest of a molecule's bead events and its segment's end into the queue.
 
-    The end of a ghost that has followed its owner so far is what the history has next; where it ends the ghost waits
-    for its owner, and where an owned molecule takes part (ALONE in `ghost_messages`) for what is done here. Of a
-    contact and a replayed segment with one key the contact is first (`tie_less`): it moves both molecules.
+    The end of a ghost that has followed its owner so far is what the history has next. Where the history ends, the
+    ghost waits for its owner. Where an owned molecule takes part (ALONE in `ghost_messages`), it waits for what is done
+    here. Of a contact and a replayed segment with one key the contact is first (`tie_less`): it moves both molecules.
     """
     start = s.mol[m, L.MOL_FIRST]
     sort = s.mol[m, L.MOL_OWNERSHIP]

@@ -17,22 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.steps.contacts import contact_kernels as kernels
-from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, Responses, labels_of
+from hpcchain.steps.contacts.clusters import Geometry, Pool, Responses, labels_of
 from hpcchain.steps.contacts.coefficients import Coefficients
 from hpcchain.steps.contacts.complementarity import newton, reflected
+from hpcchain.steps.contacts.finding import CLOSE
 from hpcchain.steps.contacts.shared import Sharing
-from hpcchain.steps.potentials.curvature import EXTRA, Metric
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import Box, Physics
-    from hpcchain.steps.contacts.walls import Walls
-    from hpcchain.steps.potentials.constants import Constants
-    from hpcchain.steps.potentials.interactions import Interactions
-    from hpcchain.steps.rigid.molecules import RigidMolecules
+    from hpcchain.model.system import Physics
+    from hpcchain.steps.contacts.finding import ContactFinder
+    from hpcchain.steps.local_beads import LocalBeads
 
-CLOSE = 1e-9
-"""Gap, relative to the contact distance, and rate, relative to the speeds, that count as none."""
 SOLVED = 1e-13
 LEAST = 1e-14
 """What an impulse adds to its contact's rate, relative to free beads, from which on the contact gives way."""
@@ -72,134 +67,79 @@ class Solution:
         return np.concatenate([self.place, self.velocity], axis=1)
 
 
-class Contacts:
-    """Solves the contacts of a step.
+class ContactSolver:
+    """What solvers of contacts have in common.
 
     Parameters
     ----------
-    box : Box
-    constants : Constants
-    comm : Exchange
-    rigid : RigidMolecules
+    finder : ContactFinder
+    beads : LocalBeads
+        Its box, ranks, clock and rigid molecules are used.
     physics : Physics
-    walls : Walls
 
     Attributes
     ----------
-    times : (float, float)
-        Of the present step's begin and end, which the engine sets [time].
+    sharing : Sharing
+        Deals contacts out to ranks.
     """
 
-    def __init__(
-        self,
-        box: Box,
-        constants: Constants,
-        comm: Any,
-        rigid: RigidMolecules,
-        physics: Physics,
-        walls: Walls,
-    ) -> None:
-        self.box, self.composition, self.comm, self.rigid = box, constants.composition, comm, rigid
-        self.sharing = Sharing(constants.composition, comm)
-        self.walls, self.mass = walls, constants.mass
-        settings = physics.steps
-        self.h, self.integrator, self.solver = settings.step, settings.integrator, settings.solver
-        self.rounds = 1 if settings.predictions == 1 else MOST_ROUNDS
+    def __init__(self, finder: ContactFinder, beads: LocalBeads, physics: Physics) -> None:
+        self.box, self.composition, self.rigid, self.clock = beads.box, beads.composition, beads.rigid, beads.clock
+        self.sharing = Sharing(beads.composition, beads.comm)
+        self.walls, self.mass, self.radius = finder.walls, finder.constants.mass, finder.constants.core_radius
+        self.h, self.solver = physics.steps.step, physics.steps.solver
         self.coefficients = Coefficients(self.composition, physics)
+
+    def geometry(self, pool: Pool, pairs: np.ndarray) -> Geometry:
+        """Return the Geometry of contacts (n, 2) of a pool."""
+        return Geometry(pool, pairs, self.box, self.walls, self.radius[self.composition.prototype_of(pool.ids)])
+
+    def clusters(self, pool: Pool, geometry: Geometry, yields: np.ndarray | None = None, linked: bool = False) -> list:
+        """Return lists of contacts that hang together, by potentials too where they are `linked`, in order.
+
+        Those that do not give way, where `yields` (n,) says which do, are in none.
+        """
+        one, other = (np.searchsorted(pool.first, rows, side="right") - 1 for rows in (geometry.one, geometry.other))
+        first, second = one, other
+        if linked:
+            rows = np.searchsorted(pool.molecules, self.composition.molecule_of(pool.links))
+            first, second = np.concatenate([one, rows[:, 0]]), np.concatenate([other, rows[:, 1]])
+        label = labels_of(first, second, len(pool.molecules))[one]
+        sequence = np.argsort(label, kind="stable")
+        cuts = np.flatnonzero(np.diff(label[sequence])) + 1
+        found = np.split(sequence, cuts) if len(sequence) else []
+        if yields is None or yields.all():
+            return found
+        return [some for some in (cluster[yields[cluster]] for cluster in found) if len(some)]
+
+    def flown(self, pool: Pool, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return places and velocities after a step of motion with velocities (m, 3), which keeps bonds."""
+        velocity, place = velocity.copy(), pool.position.copy()
+        classes = self.composition.class_of(pool.molecules)
+        free = np.repeat(~np.isin(classes, list(self.rigid.groups)), np.diff(pool.first))
+        place[free] += self.h * velocity[free]
+        for one, group in self.rigid.groups.items():
+            rows = pool.first[:-1][classes == one]
+            if len(rows):
+                group.move(place, np.arange(len(place)), velocity, self.h, rows)
+        return place, velocity
+
+
+class Inclusions(ContactSolver):
+    """Solves the contacts of a step under `gvi` and `dsi`; see `ContactSolver`.
+
+    Attributes
+    ----------
+    rounds : int
+        Predictions at most.
+    """
+
+    def __init__(self, finder: ContactFinder, beads: LocalBeads, physics: Physics) -> None:
+        super().__init__(finder, beads, physics)
+        settings = physics.steps
+        self.integrator, self.metric = settings.integrator, finder.metric
+        self.rounds = 1 if settings.predictions == 1 else MOST_ROUNDS
         self.restitution, self.moreau = physics.restitution, settings.simultaneous == "moreau"
-        self.metric = Metric(constants.composition, constants, settings) if settings.energy == "H2" else None
-        prototypes = self.composition.prototypes
-        self.radius = np.where(prototypes.soft, 0.0, 0.5 * prototypes.diameter)
-        self.largest = 2.0 * float(self.radius.max(initial=0.0))
-        self.times, self.capacity = (0.0, self.h), 64
-
-    def set_beads(self, ids: np.ndarray, own: np.ndarray, interactions: Interactions) -> None:
-        """Take local beads and the lists of own ones."""
-        rows = self.composition.prototype_of(ids)
-        molecule = self.composition.molecule_of(ids)
-        pass_through = ~self.composition.prototypes.self_contact[self.composition.class_of(molecule)]
-        self.ids, self.own, self.lists = ids, own, interactions
-        self.local_radius = self.radius[rows]
-        self.through = np.where(pass_through, molecule, -1)
-        self.row = np.full(len(ids), -1, dtype=np.int64)
-        self.row[own] = np.arange(len(own))
-        if self.metric:
-            self.metric.set_beads(ids, interactions)
-
-    def curved(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, refresh: Any) -> tuple:
-        """Return what reflections in the metric of H2 need of second derivatives; collective.
-
-        Parameters
-        ----------
-        before : (n, 3) float64 array
-            Places of local beads at the step's beginning [length].
-        velocity : (m, 3) float64 array
-            Of own beads then [length / time].
-        pairs : (k, 2) int64 array
-            Contacts of own beads.
-        refresh : Refresh
-            Sends others what own beads have, and takes in what ghosts have.
-
-        Returns
-        -------
-        (m, e) float64 array, (l, 2) int64 array
-            `Pool.extra` of own beads, and links of own ones.
-        """
-        if self.metric is None:
-            return np.zeros((len(self.own), 0)), NONE
-        if self.comm.maximum(np.array([float(len(pairs))]))[0] == 0.0:
-            return np.zeros((len(self.own), EXTRA)), NONE
-        every = np.zeros_like(before)
-        every[self.own] = velocity
-        refresh(every)
-        flag = self.metric.flags(pairs)
-        refresh(flag)
-        return self.metric.blocks(before, every, flag), self.metric.links(before, flag)
-
-    def find(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Return active contacts (n, 2) of own beads by global numbers, in ascending order.
-
-        None is of fixed beads alone, which walls do not stop either.
-        """
-        lists = self.lists
-        box = (lists.size, lists.inverse)
-        while True:
-            pairs = np.empty((self.capacity, 2), dtype=np.int64)
-            count = kernels.find_pairs(
-                before,
-                after,
-                self.own,
-                self.row,
-                lists.neighbour,
-                lists.count,
-                self.local_radius,
-                self.through,
-                box,
-                CLOSE,
-                pairs,
-            )
-            rest = pairs[min(count, self.capacity) :]
-            walls = 0
-            if self.walls.there:
-                walls = kernels.find_walls(
-                    before, after, self.own, self.local_radius, self.walls.rows, self.times, CLOSE, rest
-                )
-            if count + walls <= self.capacity:
-                break
-            self.capacity = 2 * (count + walls)
-        pairs = pairs[: count + walls]
-        named = np.where(pairs < 0, pairs, self.ids[np.maximum(pairs, 0)])
-        named = named[np.lexsort((named[:, 1], named[:, 0]))]
-        return self._pushable(named) if self.composition.prototypes.fixed.any() else named
-
-    def _pushable(self, pairs: np.ndarray) -> np.ndarray:
-        """Return contacts (n, 2) without those of two fixed beads, or of one and a wall."""
-        one, other = (self._fixed(np.maximum(pairs[:, k], 0)) for k in (0, 1))
-        return pairs[~(one & (other | (pairs[:, 1] < 0)))]
-
-    def _fixed(self, ids: np.ndarray) -> np.ndarray:
-        """Return (n,) bool: whether beads are fixed."""
-        return self.composition.prototypes.fixed[self.composition.prototype_of(ids)]
 
     def solved(self, pool: Pool, pairs: np.ndarray) -> Solution:
         """Return what contacts do to a pool in a step.
@@ -207,16 +147,16 @@ class Contacts:
         Beads of molecules without contacts are where the step without contacts takes them.
         """
         mass = self.mass[self.composition.prototype_of(pool.ids)]
-        geometry = self._geometry(pool, pairs)
-        gap, normal = geometry.at(pool.position, self.times[0])
+        geometry = self.geometry(pool, pairs)
+        gap, normal = geometry.at(pool.position, self.clock.span[0])
         responses = Responses(pool, geometry, normal, mass, self.rigid)
         velocity, impulse = pool.velocity.copy(), np.zeros(len(pairs))
         smooth = np.ones(len(pairs), dtype=bool)
         yields = self._yields(geometry, responses, normal, mass)
-        clusters = self._clusters(pool, geometry, yields)
+        clusters = self.clusters(pool, geometry, yields)
         if self.integrator == "gvi":
             if self.metric:
-                linked = self._clusters(pool, geometry, yields, linked=True)
+                linked = self.clusters(pool, geometry, yields, linked=True)
                 self._reflect_in_metric(pool, geometry, responses, normal, velocity, impulse, linked)
             else:
                 self._reflect(geometry, responses, normal, velocity, impulse, clusters)
@@ -230,9 +170,6 @@ class Contacts:
         place, velocity = self._moved(pool, velocity, mass)
         return Solution(pool, geometry, normal, impulse, velocity, place, smooth)
 
-    def _geometry(self, pool: Pool, pairs: np.ndarray) -> Geometry:
-        return Geometry(pool, pairs, self.box, self.walls, self.radius[self.composition.prototype_of(pool.ids)])
-
     def _yields(
         self, geometry: Geometry, responses: Responses, normal: np.ndarray, mass: np.ndarray
     ) -> np.ndarray | None:
@@ -242,22 +179,6 @@ class Contacts:
             return None
         light = 1.0 / mass[geometry.one] + np.where(geometry.wall, 0.0, 1.0 / mass[geometry.other])
         return responses.own_rates(geometry, normal) > LEAST * light
-
-    def _clusters(self, pool: Pool, geometry: Geometry, yields: np.ndarray | None = None, linked: bool = False) -> list:
-        """Return lists of contacts that hang together, by potentials too where they are `linked`, in order."""
-        # Those that do not give way (`_yields`) are in none.
-        one, other = (np.searchsorted(pool.first, rows, side="right") - 1 for rows in (geometry.one, geometry.other))
-        first, second = one, other
-        if linked:
-            rows = np.searchsorted(pool.molecules, self.composition.molecule_of(pool.links))
-            first, second = np.concatenate([one, rows[:, 0]]), np.concatenate([other, rows[:, 1]])
-        label = labels_of(first, second, len(pool.molecules))[one]
-        sequence = np.argsort(label, kind="stable")
-        cuts = np.flatnonzero(np.diff(label[sequence])) + 1
-        found = np.split(sequence, cuts) if len(sequence) else []
-        if yields is None or yields.all():
-            return found
-        return [some for some in (cluster[yields[cluster]] for cluster in found) if len(some)]
 
     def _reflect(
         self,
@@ -332,7 +253,7 @@ class Contacts:
             return self._moved(pool, changed, mass)[0]
 
         def gaps(x: np.ndarray) -> np.ndarray:
-            return scale * geometry.at(pushed(x), self.times[1])[0][pushing] / self.h
+            return scale * geometry.at(pushed(x), self.clock.span[1])[0][pushing] / self.h
 
         x = newton(gaps, lambda _: scale[:, None] * matrix * scale, np.zeros(len(pushing)), unit * scale.max())
         responses.add(velocity, pushing, x * scale)
@@ -342,27 +263,15 @@ class Contacts:
         """Return places and velocities after a step of half a kick and motion, as the engine makes it."""
         return self.flown(pool, velocity + 0.5 * self.h * (pool.force / mass[:, None]))
 
-    def flown(self, pool: Pool, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return places and velocities after a step of motion with velocities (m, 3), which keeps bonds."""
-        velocity, place = velocity.copy(), pool.position.copy()
-        classes = self.composition.class_of(pool.molecules)
-        free = np.repeat(~np.isin(classes, list(self.rigid.groups)), np.diff(pool.first))
-        place[free] += self.h * velocity[free]
-        for one, group in self.rigid.groups.items():
-            rows = pool.first[:-1][classes == one]
-            if len(rows):
-                group.move(place, np.arange(len(place)), velocity, self.h, rows)
-        return place, velocity
-
     def stilled(self, pool: Pool, pairs: np.ndarray) -> Solution:
         """Return a pool's velocities without the rates of smooth contacts that touch after a step."""
         mass = self.mass[self.composition.prototype_of(pool.ids)]
-        geometry = self._geometry(pool, pairs)
-        gap, normal = geometry.at(pool.position, self.times[1])
+        geometry = self.geometry(pool, pairs)
+        gap, normal = geometry.at(pool.position, self.clock.span[1])
         responses = Responses(pool, geometry, normal, mass, self.rigid)
         velocity, impulse = pool.velocity.copy(), np.zeros(len(pairs))
         touching = gap <= 2.0 * CLOSE * geometry.contact
-        for cluster in self._clusters(pool, geometry):
+        for cluster in self.clusters(pool, geometry):
             cluster = cluster[touching[cluster]]
             if len(cluster):
                 matrix = responses.matrix(geometry, normal, cluster)

@@ -18,18 +18,19 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics.extended import SLOTS, WARM
-from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, dot
-from hpcchain.steps.contacts.inclusions import Contacts
-from hpcchain.steps.engine import SteppedEngine, timed
+from hpcchain.steps.contacts.inclusions import ContactSolver
 from hpcchain.steps.failures import raise_unsolved
-from hpcchain.steps.friction.contact_problem import Law, Problem
+from hpcchain.steps.friction.cluster_solver import Law
+from hpcchain.steps.friction.contact_problem import Problem
+from hpcchain.steps.integrators import WithContacts
+from hpcchain.steps.local_beads import timed
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import Box, Physics, State
-    from hpcchain.steps.contacts.walls import Walls
-    from hpcchain.steps.potentials.constants import Constants
-    from hpcchain.steps.rigid.molecules import RigidMolecules
+    from hpcchain.model.system import Physics
+    from hpcchain.steps.contacts.finding import ContactFinder
+    from hpcchain.steps.friction.pool_contacts import PoolContacts
+    from hpcchain.steps.local_beads import LocalBeads
 
 MOST_ROUNDS, LATE = 50, 10
 """Times at most that a step is solved again, as new contacts are met or bonds turn; how often before impulses are taken
@@ -109,8 +110,8 @@ class After:
         extra[~self.met, L.INSIDE :] = 0.0
 
 
-class FrictionalContacts(Contacts):
-    """Finds contacts as `Contacts` does, and solves them under contact dynamics.
+class FrictionalContacts(ContactSolver):
+    """Solves contacts under contact dynamics; see `ContactSolver`.
 
     Attributes
     ----------
@@ -120,16 +121,9 @@ class FrictionalContacts(Contacts):
         Sweeps over clusters so far, and changes of contacts' impulses in them; for measurements.
     """
 
-    def __init__(
-        self,
-        box: Box,
-        constants: Constants,
-        comm: Any,
-        rigid: RigidMolecules,
-        physics: Physics,
-        walls: Walls,
-    ) -> None:
-        super().__init__(box, constants, comm, rigid, physics, walls)
+    def __init__(self, finder: ContactFinder, beads: LocalBeads, physics: Physics) -> None:
+        super().__init__(finder, beads, physics)
+        self.tolerance, self.largest = physics.tolerance, 2.0 * float(self.radius.max(initial=0.0))
         self.law = Law(self.h, self.coefficients, physics.tolerance, self.solver)
         self.columns = SLOTS * WARM if self.coefficients.strikes else 0
         self.sweeps = self.changes = 0
@@ -137,44 +131,43 @@ class FrictionalContacts(Contacts):
     def outcome(self, pool: Pool, pairs: np.ndarray) -> Outcome:
         """Return what contacts do to a pool; its `extra` are rows of `State.extra`, `struck` and `bend` of `After`."""
         state, struck, bend = np.split(pool.extra, [-3 - self.columns, -3], axis=1)
-        problem = Problem(
-            pool, pairs, self._clusters, self._geometry, self.times[0], self.law, self.composition, self.rigid, bend
-        )
-        begin = np.zeros((len(problem.pairs), 3)) if not self.columns else kept_impulses(struck, problem)
-        kept = kept_impulses(state[:, L.INSIDE : L.INSIDE + SLOTS * WARM], problem)
+        problem = Problem(pool, pairs, self, bend)
+        contacts = problem.contacts
+        begin = np.zeros((len(contacts.pairs), 3)) if not self.columns else kept_impulses(struck, contacts)
+        kept = kept_impulses(state[:, L.INSIDE : L.INSIDE + SLOTS * WARM], contacts)
         found = problem.solve(kept, begin)
-        self.sweeps += int(problem.counts[:, 0].sum())
-        self.changes += int(problem.counts[:, 1].sum())
+        self.sweeps += int(problem.solver.counts[:, 0].sum())
+        self.changes += int(problem.solver.counts[:, 1].sum())
         place, moved = self.flown(pool, found.velocity)
         bent = moved - found.velocity
         turned = float(np.abs(bent - bend).max(initial=0.0))
         return Outcome(
             pool=pool,
-            geometry=problem.geometry,
-            normal=problem.normal,
+            geometry=contacts.geometry,
+            normal=contacts.normal,
             impulse=found.blows + found.impulse,
             place=place,
             velocity=moved,
             spin=found.spin,
             bend=bent,
-            kept=to_keep(problem, found.impulse),
-            struck=to_keep(problem, found.blows)[:, : self.columns],
+            kept=to_keep(contacts, found.impulse),
+            struck=to_keep(contacts, found.blows)[:, : self.columns],
             turned=turned,
             solved=found.solved,
         )
 
 
-def kept_impulses(kept: np.ndarray, problem: Problem) -> np.ndarray:
-    """Return the impulses (n, 3) of a problem's contacts that have been kept, 0 of new ones.
+def kept_impulses(kept: np.ndarray, contacts: PoolContacts) -> np.ndarray:
+    """Return the impulses (n, 3) of contacts that have been kept, 0 of new ones.
 
     Parameters
     ----------
     kept : (m, SLOTS * WARM) float64 array
         As `to_keep` returns it.
-    problem : Problem
+    contacts : PoolContacts
     """
-    table = kept.reshape(len(kept), SLOTS, WARM)[problem.geometry.one]
-    same = table[:, :, 0] == code_of(problem.pairs)[:, None]
+    table = kept.reshape(len(kept), SLOTS, WARM)[contacts.geometry.one]
+    same = table[:, :, 0] == code_of(contacts.pairs)[:, None]
     slot = np.argmax(same, axis=1)
     found = table[np.arange(len(table)), slot, 1:]
     return np.where(same.any(axis=1)[:, None], found, 0.0)
@@ -185,9 +178,9 @@ def code_of(pairs: np.ndarray) -> np.ndarray:
     return np.where(pairs[:, 1] < 0, pairs[:, 1], pairs[:, 1] + 1).astype(np.float64)
 
 
-def to_keep(problem: Problem, impulse: np.ndarray) -> np.ndarray:
+def to_keep(contacts: PoolContacts, impulse: np.ndarray) -> np.ndarray:
     """Return the table (m, SLOTS * WARM) of impulses (n, 3) for the next step; beyond SLOTS of a bead none are kept."""
-    beads, one, pairs = len(problem.pool.ids), problem.geometry.one, problem.pairs
+    beads, one, pairs = len(contacts.pool.ids), contacts.geometry.one, contacts.pairs
     table = np.zeros((beads, SLOTS, WARM))
     rows = np.flatnonzero(np.any(impulse != 0.0, axis=1))
     rows = rows[np.lexsort((pairs[rows, 1], one[rows]))]
@@ -198,93 +191,75 @@ def to_keep(problem: Problem, impulse: np.ndarray) -> np.ndarray:
     return table.reshape(beads, SLOTS * WARM)
 
 
-class ContactEngine(SteppedEngine):
-    """Carries a system forward by contact dynamics; see `SteppedEngine`."""
+class ContactDynamics(WithContacts):
+    """The step of contact dynamics: one of forces, impulses of contacts, and one of motion; see `WithContacts`."""
 
     contacts: FrictionalContacts
 
-    kind_of_contacts = FrictionalContacts
+    def predict(self) -> None:
+        """Move own beads by a whole step of forces and of motion, without contacts."""
+        self.beads.kick(self.clock.h)
+        self.beads.project()
+        self.beads.move()
 
-    def _step(self) -> None:
-        """Make one step.
-
-        1. Half a step of friction of the thermostat.
-        2. A whole step of forces, impulses of contacts, and a whole step of motion.
-        3. The forces where beads are then, for the next step; velocities onto the bonds; half a step of friction.
-        """
-        self._begin_step()
-        done = self._solve_step()
-        for one in done:
+    def move(self) -> None:
+        """Move all beads, contacts solved, and bring lists or ghosts up to date; collective."""
+        for one in self._solve_step():
             along = dot(one.impulse, one.normal)
             across = one.impulse - along[:, None] * one.normal
-            self.tally.count(one.pool, one.geometry, one.normal, along, self.contacts.times[0], across)
-        self._wrap()
-        self._listed_after_contacts(NONE)
-        self.steps += 1
-        self._compute()
-        self._drag()
-        self.rigid.project(self.position, self.local, self.own.velocity)
-        self._end_step()
+            self.tally.count(one.pool, one.geometry, one.normal, along, self.clock.span[0], across)
+        self.beads.wrap()
+        self.beads.list_after_contacts(NONE)
 
-    def _predict(self) -> None:
-        """Move own beads by a whole step of forces and of motion, without contacts."""
-        velocity = self.own.velocity
-        motion.kick(velocity, self.force, self.interactions.mass, self.h)
-        self.rigid.project(self.position, self.local, velocity)
-        motion.drift(self.position, self.local, velocity, self.h, self.free)
-        self.stuck = self.rigid.move(self.position, self.local, velocity, self.h)
+    def finish(self) -> None:
+        """Put velocities onto the bonds."""
+        self.beads.project()
 
     def _solve_step(self) -> list:
         """Move all beads, contacts solved, and return the Outcomes of contacts; collective."""
         done = None
         while done is None:
-            before, velocity = self._begun_in_lists()
-            done = self._solve_in_lists(before, velocity, self.own.extra.copy())
+            before, velocity = self.begin()
+            done = self._solve_in_lists(before, velocity, self.beads.own.extra.copy())
         return done
 
     def _solve_in_lists(self, before: np.ndarray, velocity: np.ndarray, extra: np.ndarray) -> list | None:
         """Do what `_solve_step` does with today's lists; None when they were too short, and are wider now."""
         # `extra` is what own beads have besides at the step's beginning.
         pairs, done, settled = NONE, [], True
-        law, wanted = self.contacts.law, self.physics.tolerance
-        after = After(self.own.extra, self.contacts.columns)
+        law, wanted = self.contacts.law, self.contacts.tolerance
+        after = After(self.beads.own.extra, self.contacts.columns)
         law.tolerance = max(wanted, min(ROUGH * wanted, ROUGHEST))
         for turn in range(MOST_ROUNDS):
             law.near = turn > LATE
-            pairs, more, most, far = self._met(before, pairs)
-            kept, self.own.extra = self.own.extra, extra
-            if self._are_too_short(far, before, velocity):
+            pairs, more, most, far = self.met(before, pairs)
+            kept, self.beads.own.extra = self.beads.own.extra, extra
+            if self.lists_are_too_short(far, before, velocity):
                 return None
-            self.own.extra = kept
+            self.beads.own.extra = kept
             if more == 0.0:
                 if settled and (law.tolerance == wanted or most == 0.0):
-                    after.put(self.own.extra)
+                    after.put(self.beads.own.extra)
                     return done
                 law.tolerance = wanted
             done = self._solve_contacts(before, velocity, pairs, after)
             settled = self._has_settled(done)
-        raise_unsolved(self.time, self.contacts.solver)
+        raise_unsolved(self.clock.time, self.contacts.solver)
 
     @timed("contacts")
     def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, after: Any = None) -> list:
         """Solve contacts of a step, put beads where it takes them, return the Outcomes found here; collective.
 
-        Parameters
-        ----------
-        before, velocity : (n, 3), (m, 3) float64 arrays
-            At the step's beginning: places of local beads, velocities of own ones.
-        pairs : (k, 2) int64 array
-            Contacts of own beads.
-        after : After
-            As the last round has left it; it is brought up to date.
+        `before`, `velocity` and `pairs` are as `ContactFinder.curved` takes them. `after` is as the last round has left
+        it, and brought up to date.
         """
-        own = self.own
+        beads, own = self.beads, self.beads.own
         extra = np.column_stack([own.extra, after.struck, after.bend])
-        pool = Pool(own.molecules, own.ids, self.first, before[self.local], velocity, self.force, extra, NONE)
-        done, rows = self.contacts.sharing.parts(pool, pairs).solved(self.contacts.outcome, Outcome.table)
+        pool = Pool(own.molecules, own.ids, beads.first, before[beads.local], velocity, beads.force, extra, NONE)
+        done, rows = self.contacts.sharing.share(pool, pairs).solved(self.contacts.outcome, Outcome.table)
         for ids, row in rows:
             place, speed, spin, bend, kept, struck = np.split(row, [3, 6, 9, 12, 12 + SLOTS * WARM], axis=1)
-            self._take(ids, place, speed)
+            beads.put(ids, place, speed)
             mine = np.isin(ids, own.ids)
             at = np.searchsorted(own.ids, ids[mine])
             after.bend[at], after.spin[at], after.met[at] = bend[mine], spin[mine], True
@@ -305,11 +280,5 @@ class ContactEngine(SteppedEngine):
         here = np.nan_to_num(np.array([turned, fastest, wrong]))
         turned, fastest, wrong = self.comm.maximum(here, asleep=True)
         if wrong > 0.0:
-            raise_unsolved(self.time, self.contacts.solver)
-        return turned <= self.physics.tolerance * fastest + TURNED * self.contacts.largest / self.h
-
-    def state(self) -> State:
-        """Return the State of the beads `ids`, from which a run continues to the same bits."""
-        state = super().state()
-        state.extra = self.own.extra.copy()
-        return state
+            raise_unsolved(self.clock.time, self.contacts.solver)
+        return turned <= self.contacts.tolerance * fastest + TURNED * self.contacts.largest / self.clock.h

@@ -1,6 +1,6 @@
 """Rigid bodies as contacts see them: a centre that moves and a body that turns about it, whatever beads it has.
 
-The velocity of a body's bead at d from the centre of mass is V + w x d, and an impulse P on it, at its surface or its
+The velocity of a body's bead at d from the centre of mass is V + w x d. An impulse P on it, at its surface or its
 centre, changes V by P / M and w by I^-1 (a x P), a from the centre to where P acts. While contacts are solved V and w
 stand in the rows of velocities and spins of a body's first bead, and other rows of it mean nothing.
 """

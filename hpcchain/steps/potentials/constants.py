@@ -35,6 +35,8 @@ class Constants:
     ----------
     mass : (e,) float64 array
         Of the beads of the prototypes, infinite of those that are fixed [mass].
+    core_radius : (e,) float64 array
+        Of their hard cores, 0 of soft beads [length].
     names : tuple of str
         Types that potentials tell apart.
     bead_type, kind : (e,) int32 arrays
@@ -46,8 +48,9 @@ class Constants:
     bonds : (b, 5) float64 array
         Constants of bonds.
     partner_first, partner_offset, partner_which : (e + 1,), (p,), (p,) int64 arrays
-        Of each bead of the prototypes: where the beads begin that bonds, up to `exclude`, join to it; how much the
-        other bead's number exceeds its own, ascending; rows of `bonds`, -1 for none, -2 - k for the k-th of `modules`.
+        Of each bead of the prototypes. First where the beads begin that bonds, up to `exclude`, join to it; then how
+        much the other bead's number exceeds its own, ascending. Last rows of `bonds`, -1 for none, -2 - k for the k-th
+        of `modules`.
     apart : float
         The greatest distance at which beads that few bonds join are left out of lists, at the bonds' lengths of the
         input [length].
@@ -61,6 +64,7 @@ class Constants:
         self.composition = composition
         prototypes = composition.prototypes
         self.mass = prototypes.inertia
+        self.core_radius = np.where(prototypes.soft, 0.0, 0.5 * prototypes.diameter)
         potentials = settings.potentials
         names, like = types_apart(composition.type_names, potentials)
         self.pairs = pair_table(names, [one for one in potentials if one.name in PAIRS])

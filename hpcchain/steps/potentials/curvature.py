@@ -1,8 +1,9 @@
 """Second derivatives of the potentials: the metric of reflections that keep the second-order numerical Hamiltonian.
 
-The part of that energy that goes with the momentum p is p W p / 2, with W = M^-1 + k M^-1 V'' M^-1; k is h^2 / 6 where
-velocity Verlet is the base and -h^2 / 12 where the midpoint rule is (Kaufman and Pai 2012, with the factors put right).
-Owners compute what sums over all neighbours of a bead; what couples two contacts, all that solve them compute alike.
+The part of that energy that goes with the momentum p is p W p / 2, with W = M^-1 + k M^-1 V'' M^-1. The factor k is h^2
+/ 6 where velocity Verlet is the base and -h^2 / 12 where the midpoint rule is (Kaufman and Pai 2012, with the factors
+put right). Owners compute what sums over all neighbours of a bead; what couples two contacts, all that solve them
+compute alike.
 """
 
 from __future__ import annotations

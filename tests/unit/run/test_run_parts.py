@@ -125,7 +125,7 @@ class Counting:
     def __init__(self, quantum=2.0**-40):
         self.counters = dict.fromkeys((*CONTACTS, *SOLVED, *MOST), 0)
         self.quantum, self.impulse_quantum = quantum, quantum / 4
-        self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * L.TENSOR_PARTS
+        self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * L.TENSOR_COMPONENTS
         self.work, self.heat, self.energy_quantum = 0, 0, quantum
 
     def count(self, contacts, walls, virial, push=0.0):
@@ -252,6 +252,7 @@ def test_observables_by_hand():
     row = observables.measure(sums, 0.5, 6.0, 11, flow=[1.0, 2.0, 3.0])
     assert row["collisional_heat_flux"].tolist() == [1 / 32, 2 / 32, 3 / 32]
     assert row["kinetic_heat_flux"].tolist() == [2.0 * 2.0 / 64.0, 1.0 / 64.0, 0.0]
+    assert row["heat_flux"].tolist() == [1 / 32 + 4.0 / 64.0, 2 / 32 + 1.0 / 64.0, 3 / 32]
     for unknown in (observables.measure(sums, 0.0, 0.0, 0, tensor=[0.0] * 6), observables.measure(sums, 0.5, 6.0, 11)):
         assert np.all(np.isnan(unknown["collisional_pressure"]))
         assert np.array_equal(unknown["kinetic_pressure"], row["kinetic_pressure"])

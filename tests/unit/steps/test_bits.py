@@ -41,7 +41,7 @@ def test_lists_are_made_at_the_same_steps_on_any_ranks():
         found = []
         for k in range(1, 61):
             engine.advance(round(0.005 * k, 3))
-            found.append(engine.rebuilds)
+            found.append(engine.beads.rebuilds)
         return found
 
     alone, (one, other, _) = rebuilds(None), on_ranks(3, rebuilds)

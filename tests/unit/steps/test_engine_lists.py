@@ -8,7 +8,7 @@ import pytest
 from hpcchain.errors import EXIT_CONFIG, StepError
 from hpcchain.model.system import State
 from hpcchain.parallel.thread_ranks import on_ranks
-from hpcchain.run.engines import stepped_engine
+from hpcchain.steps.engine import SteppedEngine
 from tests.support.stepped import liquid, on_lattice, require_equal, run_on, system_of
 
 FAST = {
@@ -66,9 +66,9 @@ def test_beads_that_contacts_throw_beyond_the_lists_meet_others_there(steps):
 
 def test_lists_stay_as_they_are_where_beads_move_less():
     system = fast()
-    engine = stepped_engine(system.physics)(system, skin=3.5)
+    engine = SteppedEngine(system, skin=3.5)
     engine.advance(1.0)
-    assert engine.skin.width == 3.5
+    assert engine.beads.skin.width == 3.5
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -86,9 +86,9 @@ def rebuilds(system, end, ranks=1, **options):
     """Return how often lists are made on ranks until a time, the same on all of them."""
 
     def run(comm):
-        engine = stepped_engine(system.physics)(system, comm, **options)
+        engine = SteppedEngine(system, comm, **options)
         engine.advance(end)
-        return engine.rebuilds
+        return engine.beads.rebuilds
 
     found = [run(None)] if ranks == 1 else on_ranks(ranks, run)
     assert len(set(found)) == 1
@@ -132,7 +132,7 @@ def test_lists_of_dilute_systems_look_as_far_as_beads_are_apart():
 
 
 def test_lists_of_a_crowd_in_a_wide_box_look_as_far_as_suits_the_crowd():
-    engine = stepped_engine(dilute(0.1).physics)(dilute(0.1))
-    assert engine.skin.width < 2.0
+    engine = SteppedEngine(dilute(0.1))
+    assert engine.beads.skin.width < 2.0
     engine.advance(20.0)  # beads have parted by then, and lists follow
-    assert engine.skin.width > 4.0
+    assert engine.beads.skin.width > 4.0

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hpcchain.parallel.thread_ranks import on_ranks
-from hpcchain.run.engines import stepped_engine
 from hpcchain.steps.domain import Refresh
-from hpcchain.steps.engine import PARTS
+from hpcchain.steps.engine import SteppedEngine
+from hpcchain.steps.local_beads import PHASES
 from tests.support.stepped import LJ, dealt, liquid, require_equal, run_on, system_of
 
 
@@ -16,15 +16,17 @@ def counted(system, steps):
     """Return rows (steps, 3): the ghosts' refreshes of a rank, contacts of all ranks, lists made anew, step by step."""
 
     def run(comm):
-        engine = stepped_engine(system.physics)(dealt(system, comm), comm)
+        engine = SteppedEngine(dealt(system, comm), comm)
         rows, h = [], system.physics.steps.step
         for k in range(1, steps + 1):
             before = dict(engine.counters)
-            engine.refresh.calls = 0
+            engine.beads.refresh.calls = 0
             engine.advance(round(k * h, 6))
             after = engine.counters
             met = after["contacts"] + after["wall_contacts"] - before["contacts"] - before["wall_contacts"]
-            rows.append((getattr(engine.refresh, "calls", 0), met, after["list_rebuilds"] - before["list_rebuilds"]))
+            rows.append(
+                (getattr(engine.beads.refresh, "calls", 0), met, after["list_rebuilds"] - before["list_rebuilds"])
+            )
         return rows
 
     parts = np.array(on_ranks(2, run))
@@ -67,7 +69,7 @@ def test_parts_of_steps_add_up_to_their_time(integrator):
     system = system_of(tables)
 
     def run(comm):
-        engine = stepped_engine(system.physics)(dealt(system, comm), comm)
+        engine = SteppedEngine(dealt(system, comm), comm)
         assert not any(engine.seconds.values())
         begin = perf_counter()
         for k in (1, 2, 3):
@@ -75,7 +77,7 @@ def test_parts_of_steps_add_up_to_their_time(integrator):
         return perf_counter() - begin, engine.seconds
 
     for wall, parts in on_ranks(2, run):
-        assert set(parts) == set(PARTS) and min(parts.values()) > 0.0, parts
+        assert set(parts) == set(PHASES) and min(parts.values()) > 0.0, parts
         assert 0.9 * wall < sum(parts.values()) <= wall
 
 
@@ -92,14 +94,14 @@ def test_ghosts_are_where_their_owners_have_them_also_after_these_came_back_into
     system = system_of(drifting(4))
 
     def run(comm):
-        engine, off = stepped_engine(system.physics)(dealt(system, comm), comm, skin=2.0), 0
+        engine, off = SteppedEngine(dealt(system, comm), comm, skin=2.0), 0
         place = np.empty((system.topology.beads, 3))
         for k in range(1, 181):
             engine.advance(round(0.005 * k, 3))
-            for ids, rows in comm.allgather((engine.ids, engine.position[engine.local])):
+            for ids, rows in comm.allgather((engine.ids, engine.beads.position[engine.beads.local])):
                 place[ids] = rows
-            off += not np.array_equal(engine.position, place[engine.contacts.ids])
-        return off, int(np.abs(engine.own.image).max()), engine.rebuilds
+            off += not np.array_equal(engine.beads.position, place[engine.beads.finder.ids])
+        return off, int(np.abs(engine.beads.own.image).max()), engine.beads.rebuilds
 
     assert [(off, image > 0, rebuilds < 90) for off, image, rebuilds in on_ranks(3, run)] == [(0, True, True)] * 3
 
@@ -114,7 +116,7 @@ def test_clusters_across_ranks_are_all_solved():
     system = system_of(tables)
 
     def run(comm):
-        engine = stepped_engine(system.physics)(dealt(system, comm), comm, sectors=(1, 1, 2))
+        engine = SteppedEngine(dealt(system, comm), comm, sectors=(1, 1, 2))
         engine.advance(0.05)
         return len(engine.ids), engine.counters["contacts"]
 

@@ -7,7 +7,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.model.starts.start import beyond_smooth_beads
 
 STEPS = {"name": '"steps"', "types": '["A", "A"]', "distances": "[1.5, 2.0]", "energies": "[-1.0, 0.5]"}
-WET = {"name": '"wet"', "distances": None, "energies": None, "distance": "1.5", "energy": "0.5"}
+BRIDGE = {"types": '["A", "A"]', "bridge_distance": "1.5", "bridge_energy": "0.5"}
 LIMITS = "[{ separation = 2, least = 1.2, most = 1.9 }]"
 CHAIN = 'kind = "chain"\nbeads = 5\ncount = 3'
 
@@ -36,12 +36,6 @@ def written(folder, molecule='kind = "monomer"\ncount = 5', rest="", **potential
         ({"types": '["A", "B"]'}, "potential[0].types: 'B' is no type of beads; types are A"),
         ({"distances": "[1.5, 4.0]"}, "potential[0].distances: 4 is more than a third of the periodic side 9"),
         ({"epsilon": "1.0"}, 'potential[0].epsilon: means nothing for "steps"'),
-        (WET | {"distance": "0.9"}, "potential[0].distance: 0.9 is not beyond the contact distance 1 of A and A"),
-        (WET | {"distance": "4.0"}, "potential[0].distance: 4 is more than a third of the periodic side 9"),
-        (WET | {"distance": None}, 'potential[0].distance: is missing; "wet" needs it'),
-        (WET | {"energy": "-0.1"}, "potential[0].energy: -0.1 is out of range"),
-        (WET | {"distances": "[1.5]"}, 'potential[0].distances: means nothing for "wet"'),
-        ({"energy": "1.0"}, 'potential[0].energy: means nothing for "steps", only for wet'),
         (
             {"name": '"wca"', "distances": None, "energies": None, "epsilon": "1.0", "sigma": "1.0"},
             'potential: means nothing for run.engine "events"',
@@ -121,17 +115,61 @@ def test_two_potentials_of_a_pair_are_refused(tmp_path):
         load_config(path)
 
 
-@pytest.mark.parametrize("name, keys", [("steps", {}), ("wet", WET)])
-def test_the_engine_of_steps_has_neither(tmp_path, name, keys):
-    rest = "[steps]\nstep = 0.01\n"
-    path = written(tmp_path, CHAIN, rest, **keys)
+def in_steps(path):
+    """Ask an input for the engine of steps; return its path."""
     path.write_text(path.read_text().replace("end_time = 1.0", 'end_time = 1.0\nengine = "steps"'))
-    with pytest.raises(ConfigError, match=f'"{name}" is for run.engine "events"'):
+    return path
+
+
+def test_the_engine_of_steps_has_no_wells(tmp_path):
+    with pytest.raises(ConfigError, match='"steps" is for run.engine "events"'):
+        load_config(in_steps(written(tmp_path, CHAIN, "[steps]\nstep = 0.01\n")))
+
+
+def wet(folder, rest="", **pair):
+    """Write an input whose beads form bridges, keys of their pair changed or (None) left out; return its path."""
+    keys = "".join(f"{key} = {value}\n" for key, value in (BRIDGE | pair).items() if value is not None)
+    return written(folder, rest=f"{rest}[[contact.pair]]\n{keys}", name=None)
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ({"bridge_distance": "0.9"}, "[0].bridge_distance: 0.9 is not beyond the contact distance 1 of A and A"),
+        ({"bridge_distance": "4.0"}, "[0].bridge_distance: 4 is more than a third of the periodic side 9"),
+        ({"bridge_distance": None}, "[0].bridge_distance: is missing; a bridge needs it"),
+        ({"bridge_energy": None}, "[0].bridge_energy: is missing; a bridge needs it"),
+        ({"bridge_energy": "-0.1"}, "[0].bridge_energy: -0.1 is out of range"),
+        ({"bridge_energy": "1e60"}, "[0].bridge_energy: 1e+60"),
+        ({"types": '["A", "B"]'}, "[0].types: 'B' is no type of beads; types are A"),
+    ],
+)
+def test_impossible_bridges_are_refused(tmp_path, changes, words):
+    with pytest.raises(ConfigError) as caught:
+        load_config(wet(tmp_path, **changes))
+    assert f"contact.pair{words}" in str(caught.value)
+
+
+def test_walls_and_the_engine_of_steps_have_no_bridges(tmp_path):
+    path = wet(tmp_path, types='["A", "z-"]')
+    path.write_text(path.read_text().replace("[[molecule]]", 'boundary = ["wall", "wall", "wall"]\n[[molecule]]'))
+    with pytest.raises(ConfigError, match="bridge_distance: walls have no bridges"):
+        load_config(path)
+    with pytest.raises(ConfigError, match='bridge_distance: means nothing for run.engine "steps"'):
+        load_config(in_steps(wet(tmp_path, "[steps]\nstep = 0.01\n")))
+
+
+def test_a_pair_has_wells_or_bridges(tmp_path):
+    path = written(tmp_path)
+    path.write_text(
+        path.read_text() + '[[contact.pair]]\ntypes = ["A", "A"]\nbridge_distance = 1.5\nbridge_energy = 1.0\n'
+    )
+    with pytest.raises(ConfigError, match=r"contact.pair\[0\]: pairs of A and A have potential\[0\] already"):
         load_config(path)
 
 
 def test_bridges_load_back(tmp_path):
-    config = load_config(written(tmp_path, types=None, **{key: WET[key] for key in WET}))
+    config = load_config(wet(tmp_path))
     path = tmp_path / "again.toml"
     path.write_text(config.to_toml())
     assert load_config(path) == config

@@ -23,6 +23,11 @@ CASES = {
     "by itself": ({}, [True]),
     "too short by itself": ({"molecule": [CHAIN | {"beads": LONG - 1}]}, [False]),
     "none": ({"propagator": {"stretches": 0}}, [False]),
+    "off": ({"propagator": {"stretches": False}}, [False]),
+    "on": (
+        {"propagator": {"stretches": True}, "molecule": [CHAIN | {"beads": n} for n in (LEAST - 1, LEAST)]},
+        [False, True],
+    ),
     "from a length": (
         {"propagator": {"stretches": 40}, "molecule": [CHAIN | {"beads": n} for n in (39, 40)]},
         [False, True],

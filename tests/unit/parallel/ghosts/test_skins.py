@@ -7,7 +7,6 @@ from hpcchain.layout.arrays import IN_UNTIL, MOL_BEADS, MOL_FIRST
 from hpcchain.parallel.ghosts.ghost_cells import mark_cells
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
-from hpcchain.sector.setup.drift import place_in_frame
 from tests.support.gases import MIXTURE, gas
 from tests.support.identity import parallel, require_same, serial
 from tests.support.shapes import bead, boxed
@@ -17,10 +16,11 @@ WINDOW = 0.05
 
 def distances(ghosts, time):
     """Return how far from its reference position each owned molecule is, by its beads' places in a frame of the run."""
-    ghosted, size = ghosts.ghosted, ghosts.system.box.size
+    ghosted, builder = ghosts.ghosted, ghosts.builder
+    size = builder.system.box.size
     here = np.full((len(ghosted.ids), 3), np.nan)
-    here[ghosted.owned_beads] = place_in_frame(ghosts.system, ghosts.drift, ghosted.frame(*time)[0], time)
-    apart = here - ghosts.balls.position
+    here[ghosted.owned_beads] = builder.in_frame(ghosted.frame(*time)[0], time)
+    apart = here - ghosts.needs.balls.position
     apart -= size * np.rint(apart / size)
     away = np.sqrt(np.sum(apart**2, axis=1))
     mol = ghosted.sector.mol
@@ -39,11 +39,12 @@ def watched(seed):
         ghosts = engine.ghosts
         for k in range(40):
             engine.advance((k + 1) * WINDOW)
-            owned, skin = ghosts.ghosted.owned, ghosts.balls.skin[ghosts.ghosted.owned]
-            looked = np.isfinite(ghosts.violation(engine.now, engine.now)[owned])
-            ghosts.violation(engine.now, engine._later(engine.now, 20.0 * WINDOW))  # has nearly all looked at
+            owned = ghosts.ghosted.owned
+            skin = ghosts.needs.balls.skin[owned]
+            looked = np.isfinite(engine._violation(engine.now)[owned])
+            engine._violation(engine._later(engine.now, 20.0 * WINDOW))  # has nearly all looked at
             ghosts.ghosted.sector.inside[:, IN_UNTIL] = -np.inf
-            violation = ghosts.violation(engine.now, engine.now)[owned]
+            violation = engine._violation(engine.now)[owned]
             rows.append(np.column_stack([distances(ghosts, engine.now), skin, violation, looked]))
         return np.concatenate(rows), ghosts.skin_refreshes
 
@@ -73,8 +74,9 @@ def test_ways_before_a_contact_count():
             engine.advance(time)
             chosen = engine.ghosts
             chosen.ghosted.sector.inside[:, IN_UNTIL] = -np.inf
-            violation = chosen.violation(engine.now, engine.now)
-            rows.append(np.max(distances(chosen, engine.now) - (chosen.balls.skin + violation)[chosen.ghosted.owned]))
+            violation = engine._violation(engine.now)
+            allowed = chosen.needs.balls.skin + violation
+            rows.append(np.max(distances(chosen, engine.now) - allowed[chosen.ghosted.owned]))
         return rows, engine.counters["contacts"], engine.ghosts.rebuilds
 
     [(rows, contacts, rebuilds)] = on_ranks(1, body)
@@ -90,10 +92,10 @@ def in_a_long_box(seed):
 
 def needed(chosen, exchange):
     """Return the molecules of others that could touch owned ones while all stay in their skins, from all pairs."""
-    ghosted, size = chosen.ghosted, chosen.system.box.size
+    ghosted, balls, size = chosen.ghosted, chosen.needs.balls, chosen.builder.system.box.size
     own = ghosted.owned_beads
-    half_width = chosen.balls.radius + np.repeat(chosen.balls.skin, chosen.balls.size)
-    mine = ghosted.ids[own], chosen.balls.position[own], half_width[own]
+    half_width = balls.radius + np.repeat(balls.skin, balls.size)
+    mine = ghosted.ids[own], balls.position[own], half_width[own]
     found = set()
     for rank, (ids, position, far) in enumerate(exchange.allgather(mine)):
         if rank != exchange.rank:
@@ -106,8 +108,8 @@ def needed(chosen, exchange):
 
 def unmarked(chosen):
     """Return how many cells owned molecules may come to that are not marked."""
-    around = chosen.around
-    marks, own = around.extent.nothing(), chosen.balls.some(chosen.ghosted.owned)
+    around = chosen.needs.around
+    marks, own = around.extent.nothing(), chosen.needs.balls.some(chosen.ghosted.owned)
     assert mark_cells(marks, around.extent.low, around.extent.length, around.cells.lattice, own)
     return np.count_nonzero(marks & ~around.marks)
 
@@ -122,11 +124,12 @@ def test_all_that_may_touch_are_ghosts(seed):
         for k in range(20):
             chosen = engine.ghosts
             wrong += unmarked(chosen)
+            around = chosen.needs.around
             mine = {
-                rank: extent.marks(chosen.around.cells.shared(chosen.around.extent, extent, chosen.around.marks))
-                for rank, extent in chosen.around.neighbours.items()
+                rank: extent.marks(around.cells.shared(around.extent, extent, around.marks))
+                for rank, extent in around.neighbours.items()
             }
-            sent = [exchange.allgather(chosen.around.theirs), exchange.allgather(mine)]
+            sent = [exchange.allgather(around.theirs), exchange.allgather(mine)]
             known += [np.array_equal(sent[0][rank][exchange.rank], mine[rank]) for rank in mine]
             ghosts = set(chosen.ghosted.molecule_ids[chosen.ghosted.ghost_rows].tolist())
             wrong += len(needed(chosen, exchange) - ghosts)

@@ -6,9 +6,9 @@ import pytest
 from hpcchain.contact.laws.contact import along_normal
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import PERIODIC, WALL
-from hpcchain.sector.events.crowded import others_due
 from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.note import record
+from hpcchain.sector.events.simultaneous import others_due
 from hpcchain.sector.events.together import MET
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough

@@ -1,6 +1,7 @@
 """Stretches of long chains under laws beyond smooth hard beads, against the same chains moved as wholes.
 
-Their kernels take minutes to compile, and no other test has them: with --long.
+Their kernels take minutes to compile: with --long. `test_stretch_ties` and `test_stretches_in_windows` have the same
+ones, and the same turn.
 """
 
 from dataclasses import replace
@@ -10,10 +11,8 @@ import pytest
 
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
-from hpcchain.model.molecules.long_chains import is_divided, whole_chains
-from hpcchain.model.system import OPEN, PERIODIC, WALL, KindPhysics, Options, State
-from hpcchain.sector.events.meet import meet
-from hpcchain.sector.events.together import MET
+from hpcchain.model.molecules.long_chains import is_divided
+from hpcchain.model.system import OPEN, PERIODIC, WALL, State
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough, wall_table, with_extended
 from tests.support.identity import in_stages, serial
@@ -307,84 +306,6 @@ def test_what_rubs_along_a_flat_chain_is_felt_far_away():
     np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-11)
     np.testing.assert_allclose(plain.topology.mass @ found[1], [0.5, 0.3, -1.0], rtol=0, atol=1e-13)
     assert np.abs(found[1][:n, 0]).max() > 0.01
-
-
-KIND = {"propagator": "taylor", "stages": 4, "step": 0.0, "tolerance": 1e-12, "options": Options()}
-
-
-def hit_by_a_trimer(speed=2.0, **own):
-    """Return a long chain, divided into parts, and a trimer that falls on its middle, moved as `own` says."""
-    system = line(100, [], velocity=[0.2, 0.1, 0.0], bend=0.25, seed=1)
-    place, velocity, mass = system.state.position, system.state.velocity, system.topology.mass
-    step = np.array([[0.9, 0.3, 0.0], [0.3, 0.9, 0.1]])
-    step /= np.linalg.norm(step, axis=1)[:, None]
-    x = place[50] + [0.0, 1.5, 0.2] + np.vstack([np.zeros(3), np.cumsum(step, axis=0)])
-    v = np.array([[0.0, -speed, 0.0], [0.0, -1.1 * speed, 1.5], [0.4, -0.75 * speed, -1.0]])
-    trimer = (chain_bonds(3), x, project(chain_bonds(3), x, v, np.ones(3)), np.ones(3))
-    found = make_system([(chain_bonds(100), place, velocity, mass), trimer], (140.0, 40.0, 40.0), diameter=0.9)
-    kinds = KIND | {"options": Options(stretches=100)}, KIND | own
-    return replace(found, physics=replace(found.physics, kinds=tuple(KindPhysics(**kind) for kind in kinds)))
-
-
-def energy_of(engine, time):
-    """Return the energy of motion and of spins."""
-    topology, spin = engine.system.topology, engine.state().extra
-    velocity = engine.frame(time)[1]
-    order = np.argsort(engine.ids)
-    turning = topology.moment @ np.sum(spin[order, L.SPIN : L.SPIN + 3] ** 2, axis=1) if spin.shape[1] else 0.0
-    return 0.5 * (topology.mass @ np.sum(velocity[order] ** 2, axis=1) + turning)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("e_t", [1.0, -1.0], ids=["smooth", "rough"])
-def test_what_bringing_a_molecule_took_is_given_back(e_t):
-    """Collocation that is put on its bonds for a contact with a chain of parts loses energy, which the impulse has."""
-    system = hit_by_a_trimer(propagator="collocation", step=0.3, stages=2)
-    if e_t != 1.0:
-        system = rough(system, np.ones((system.topology.beads, 3)), e_t)
-    engine = Engine(system)
-    before = energy_of(engine, 0.0)
-    assert engine.advance(0.7) and engine.counters["contacts"] > 0
-    assert energy_of(engine, 0.7) == pytest.approx(before, rel=1e-13)
-
-
-def hit_under_its_law():
-    """Return a long chain, divided into parts, and a trimer on it that has the variational law."""
-    return hit_by_a_trimer(propagator="variational", step=0.1)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("restitution", [1.0, 0.7])
-def test_the_variational_law_is_that_with_whole_chains(restitution):
-    """Its share of the exact impulse follows from the energy of all that move, a stretch as all of its chain."""
-    system = hit_under_its_law()
-    system = replace(system, physics=replace(system.physics, restitution=restitution))
-    exact = tuple(replace(one, options=replace(one.options, collision="exact")) for one in system.physics.kinds)
-    found, impulses = [], []
-    for physics in (system.physics, whole_chains(system.physics), replace(system.physics, kinds=exact)):
-        engine = Engine(replace(system, physics=physics), log_events=True)
-        assert engine.advance(0.7)
-        found.append(frame_of(engine, 0.7)[1])
-        impulses.append(engine.drain_events()["impulse"])
-    assert len(impulses[0]) == len(impulses[1]) > 0
-    np.testing.assert_allclose(impulses[0], impulses[1], rtol=1e-11)
-    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-11)
-    assert abs(impulses[0][0] / impulses[2][0] - 1.0) > 1e-4
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("e_t", [1.0, -1.0], ids=["smooth", "rough"])
-def test_a_graze_gives_back_what_bringing_a_molecule_took(e_t):
-    system = hit_by_a_trimer(-2.0, propagator="collocation", step=0.3, stages=2)
-    if e_t != 1.0:
-        system = rough(system, np.ones((system.topology.beads, 3)), e_t)
-    engine = Engine(system)
-    before = energy_of(engine, 0.0)
-    chain, trimer = np.argsort(engine.ids)[[50, 100]]
-    s = engine.sector
-    assert meet(s, 0, chain, trimer, False, False, 0.0, 0.1, 0) == (MET, 2)
-    assert (s.renewed[:2, L.LAST_ROW] - s.renewed[:2, L.FIRST_ROW] > 0).tolist() == [True, False]
-    assert energy_of(engine, 0.1) == pytest.approx(before, rel=1e-13)
 
 
 @pytest.mark.long

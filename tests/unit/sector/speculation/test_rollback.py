@@ -30,7 +30,7 @@ from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.search.neighbour_lists import rebuild_list
 from hpcchain.sector.segments.searches import search_molecule
 from hpcchain.sector.setup import initialise
-from hpcchain.sector.setup.drift import place_in_frame, velocity_in_frame
+from hpcchain.sector.setup.drift import velocity_in_frame
 from hpcchain.sector.speculation.rollback import request_rollback, roll_back
 from tests.support.gases import MIXTURE, gas
 from tests.support.kernel_tools import chain_bonds, partners_of
@@ -53,7 +53,7 @@ def passed_by(length):
 
     def body(exchange):
         engine = WindowedEngine(system, exchange, window=length, shell=4.0)
-        engine.ghosted.run((0.0, length))
+        engine.ghosted.window.run((0.0, length))
         return engine.ghosted
 
     return on_ranks(1, body)[0]
@@ -114,9 +114,9 @@ def test_a_frame_makes_the_series_that_was_not_needed():
         speeds = ghosted.move_reference(ghosted.owned, engine.now, reference_position)
         beads = ghosted.owned_beads[np.argsort(ghosted.owned_ids)]
         off = s.inside[s.segment[beads, MOLECULE], IN_FAR]
-        ghosts, now = engine.ghosts, engine.now
-        apart = reference_position[beads] - place_in_frame(ghosts.system, ghosts.drift, before[0], now)
-        velocity = velocity_in_frame(ghosts.system, ghosts.drift, before[1])
+        builder, now = engine.ghosts.builder, engine.now
+        apart = reference_position[beads] - builder.in_frame(before[0], now)
+        velocity = velocity_in_frame(builder.system, builder.options.drift, before[1])
         return before, frame_of(engine, 0.5), apart, off, speeds.max(), velocity
 
     before, after, apart, off, fastest, velocity = on_ranks(1, body)[0]

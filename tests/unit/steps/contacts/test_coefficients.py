@@ -8,7 +8,6 @@ import pytest
 from hpcchain.errors import ConfigError
 from hpcchain.steps.contacts.complementarity import reflected
 from hpcchain.steps.engine import SteppedEngine
-from hpcchain.steps.friction.contact_dynamics import ContactEngine
 from tests.support.heaps import G, heap, on_floor
 from tests.support.stepped import config_of, require_equal, run_on, system_of
 from tests.unit.steps.friction.test_contact_dynamics import energy
@@ -125,7 +124,7 @@ def test_impacts_with_own_coefficients_win_no_energy(solver):
         {"types": ["A", "z-"], "restitution": 1.0},
     ]
     system = system_of(tables)
-    engine = ContactEngine(system)
+    engine = SteppedEngine(system)
     found = [energy(engine, system)]
     for k in range(1, 121):
         engine.advance(round(0.01 * k, 2))
@@ -152,7 +151,7 @@ def test_a_blow_that_would_win_energy_takes_the_least_coefficient():
                 {"types": ["B", "C"], "restitution": second},
             ]
             system = system_of(tables)
-            engine = ContactEngine(system)
+            engine = SteppedEngine(system)
             before = energy(engine, system)
             engine.advance(0.01)
             assert energy(engine, system) <= before * (1.0 + 1e-11)
@@ -175,7 +174,7 @@ def test_each_pair_and_wall_has_its_own_friction():
 def test_ranks_and_restarts_leave_no_trace_of_contact_dynamics(solver, count, end):
     tables = heap(2, count, 2.4, ("monomer", "dimer"), hot=9.0, contact=MIXED, steps={"solver": solver})
     system = system_of(tables)
-    engine = ContactEngine(system)
+    engine = SteppedEngine(system)
     engine.advance(end)
     assert engine.counters["contacts"] + engine.counters["wall_contacts"] > 5
     once = run_on(system, end, 1)
@@ -190,7 +189,7 @@ def test_reflections_lose_the_energy_of_their_pairs():
     system = system_of(tables)
     engine = SteppedEngine(system)
     engine.advance(0.4)
-    lost = np.sum(system.state.velocity**2) - np.sum(engine.own.velocity**2)
+    lost = np.sum(system.state.velocity**2) - np.sum(engine.beads.own.velocity**2)
     assert lost == pytest.approx(0.75, abs=1e-12)
 
 

@@ -251,7 +251,7 @@ def test_beads_that_few_bonds_join_have_no_contacts(exclude):
     engine, least = SteppedEngine(system_of(tables)), 9.0
     for k in range(1, 121):
         engine.advance(round(0.005 * k, 3))
-        ends = engine.position[[0, 2]]
+        ends = engine.beads.position[[0, 2]]
         least = min(least, np.linalg.norm(ends[1] - ends[0]))
     assert engine.counters["contacts"] == (1 if exclude == 1 else 0)
     assert least > 0.97 if exclude == 1 else least < 0.5

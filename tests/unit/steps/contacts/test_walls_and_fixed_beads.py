@@ -7,9 +7,9 @@ import pytest
 
 from hpcchain.errors import ConfigError
 from hpcchain.model.starts.overlap import bead_overlap
-from hpcchain.run.engines import stepped_engine
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector.serial import Engine
+from hpcchain.steps.engine import SteppedEngine
 from tests.support.stepped import LJ, config_of, liquid, require_equal, run_on, stepping, system_of, zigzag
 
 STILL = [0.0, 0.0, 0.0]
@@ -36,7 +36,7 @@ def tables(*kinds, step=0.01, **sections):
 def engine_of(given, **options):
     """Return the engine of an input's system."""
     system = system_of(given)
-    return stepped_engine(system.physics)(system, **options)
+    return SteppedEngine(system, **options)
 
 
 def energy_of(engine, system):
@@ -124,14 +124,14 @@ def test_fixed_beads_are_those_of_enormous_mass(steps):
     still = system.topology.fixed
     assert still.sum() == 6 and np.array_equal(fixed[0][still], system.state.position[still])
     assert np.all(fixed[1][still] == 0.0)
-    engine = stepped_engine(system.physics)(system)
+    engine = SteppedEngine(system)
     engine.advance(0.8)
     assert engine.counters["contacts"] > 5 and engine.counters["wall_contacts"] > 2
 
 
 def test_the_energy_of_molecules_on_fixed_beads_is_kept():
     system = system_of(bonds_held(held()))
-    engine, begin = stepped_engine(system.physics)(system), None
+    engine, begin = SteppedEngine(system), None
     for k in range(9):
         engine.advance(0.5 * k)
         begin = energy_of(engine, system) if begin is None else begin
@@ -208,7 +208,7 @@ def test_the_work_of_a_bead_that_is_dragged_through_a_liquid_is_counted():
             kind["velocities"] = np.zeros_like(kind["positions"]).tolist()
         given["molecule"].append(dragged)
         system = system_of(given)
-        engine = stepped_engine(system.physics)(system)
+        engine = SteppedEngine(system)
         begin = energy_of(engine, system)
         engine.advance(0.32)
         off.append(abs(energy_of(engine, system) - begin))
@@ -260,7 +260,7 @@ def test_the_energy_of_a_gas_between_walls_that_move_grows_by_their_work():
     given = piston(2)
     given["molecule"] = given["molecule"][1:]
     system = system_of(given)
-    engine = stepped_engine(system.physics)(system)
+    engine = SteppedEngine(system)
     begin = energy_of(engine, system)
     engine.advance(3.0)
     assert abs(energy_of(engine, system) - begin) < 1e-9 * begin

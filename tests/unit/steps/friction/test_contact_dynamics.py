@@ -12,10 +12,10 @@ from hpcchain.errors import ConfigError, StepError
 from hpcchain.io.tools.compare import compare
 from hpcchain.layout import arrays as L
 from hpcchain.parallel.comm import Single
+from hpcchain.steps.engine import SteppedEngine
 from hpcchain.steps.failures import raise_unsolved
-from hpcchain.steps.friction import contact_problem
+from hpcchain.steps.friction import cluster_solver
 from hpcchain.steps.friction.cone_newton import cone_newton, proximal_points
-from hpcchain.steps.friction.contact_dynamics import ContactEngine
 from tests.support.heaps import G, heap, on_floor, require_no_trace
 from tests.support.stepped import config_of, dealt, system_of, toml
 
@@ -25,7 +25,7 @@ DOWN = np.array([0.0, 0.0, -G])
 
 def watched(system):
     """Return an engine, and the list to which it adds the Outcome of each pool of each round."""
-    engine, seen = ContactEngine(system), []
+    engine, seen = SteppedEngine(system), []
     solve = engine.contacts.outcome
 
     def outcome(pool, pairs):
@@ -37,13 +37,13 @@ def watched(system):
 
 
 def spins(engine):
-    return engine.own.extra[:, L.SPIN : L.SPIN + 3]
+    return engine.beads.own.extra[:, L.SPIN : L.SPIN + 3]
 
 
 def energy(engine, system):
     """Return kinetic, turning and potential energy."""
     mass, moment = system.topology.mass, system.topology.moment
-    moving = mass @ np.sum(engine.own.velocity**2, axis=1) + moment @ np.sum(spins(engine) ** 2, axis=1)
+    moving = mass @ np.sum(engine.beads.own.velocity**2, axis=1) + moment @ np.sum(spins(engine) ** 2, axis=1)
     return 0.5 * moving + engine.energies()[:, 0].sum()
 
 
@@ -56,17 +56,17 @@ def test_a_stack_of_six_carries_six_to_one_weights(solver):
     carried = np.linalg.norm(last.impulse, axis=1) / (G * 0.01)
     assert last.geometry.pairs.tolist() == [[0, -3], [0, 1], [1, 2], [2, 3], [3, 4], [4, 5]]
     assert np.abs(carried - [6, 5, 4, 3, 2, 1]).max() < 1e-11
-    assert np.abs(engine.position - np.array(stack["molecule"][0]["positions"])).max() < 1e-12
+    assert np.abs(engine.beads.position - np.array(stack["molecule"][0]["positions"])).max() < 1e-12
 
 
 def test_sliding_becomes_rolling_at_five_sevenths_of_the_speed():
     ball = on_floor([[20.0, 20.0, 0.5]], [[1.0, 0.0, 0.0]], contact={"friction": 0.2})
-    engine = ContactEngine(system_of(ball))
+    engine = SteppedEngine(system_of(ball))
     engine.advance(0.1)
-    assert engine.own.velocity[0, 0] == pytest.approx(1.0 - 0.2 * G * 0.1, abs=1e-13)
+    assert engine.beads.own.velocity[0, 0] == pytest.approx(1.0 - 0.2 * G * 0.1, abs=1e-13)
     assert spins(engine)[0, 1] == pytest.approx(2.5 * 0.2 * G * 0.1 / 0.5, abs=1e-12)
     engine.advance(1.0)
-    assert engine.own.velocity[0] == pytest.approx([5.0 / 7.0, 0.0, 0.0], abs=1e-12)
+    assert engine.beads.own.velocity[0] == pytest.approx([5.0 / 7.0, 0.0, 0.0], abs=1e-12)
     assert spins(engine)[0] == pytest.approx([0.0, 10.0 / 7.0, 0.0], abs=1e-12)
 
 
@@ -74,9 +74,9 @@ def test_a_belt_makes_a_ball_roll_at_two_sevenths_of_its_speed():
     """That is, in the belt's frame, what becomes of a ball that slides; its momentum times the belt's speed is work."""
     belt = [{"side": "z-", "velocity": [1.0, 0.0, 0.0]}]
     ball = on_floor([[20.0, 20.0, 0.5]], [[0.0, 0.0, 0.0]], contact={"friction": 0.2}) | {"wall": belt}
-    engine = ContactEngine(system_of(ball))
+    engine = SteppedEngine(system_of(ball))
     engine.advance(1.0)
-    assert engine.own.velocity[0] == pytest.approx([2.0 / 7.0, 0.0, 0.0], abs=1e-12)
+    assert engine.beads.own.velocity[0] == pytest.approx([2.0 / 7.0, 0.0, 0.0], abs=1e-12)
     assert spins(engine)[0] == pytest.approx([0.0, -10.0 / 7.0, 0.0], abs=1e-12)
     assert engine.work * engine.energy_quantum == pytest.approx(2.0 / 7.0, abs=1e-9)
 
@@ -84,7 +84,7 @@ def test_a_belt_makes_a_ball_roll_at_two_sevenths_of_its_speed():
 def test_the_log_has_what_friction_does():
     """A ball that slides on a floor, and two that rub in flight: impulses along and across add up to the momentum."""
     ball = on_floor([[20.0, 20.0, 0.5]], [[1.0, 0.0, 0.0]], contact={"friction": 0.2})
-    engine = ContactEngine(system_of(ball), log_events=True)
+    engine = SteppedEngine(system_of(ball), log_events=True)
     engine.advance(0.1)
     logged = engine.drain_events()
     assert np.abs(logged["tangential"].sum(axis=0) - [-0.2 * G * 0.1, 0.0, 0.0]).max() < 1e-12
@@ -94,11 +94,11 @@ def test_the_log_has_what_friction_does():
         gravity=(0, 0, 0),
         contact={"friction": 0.3},
     )
-    engine = ContactEngine(system_of(two), log_events=True)
-    before = engine.own.velocity.copy()
+    engine = SteppedEngine(system_of(two), log_events=True)
+    before = engine.beads.own.velocity.copy()
     engine.advance(0.1)
     (row,) = engine.drain_events()
-    change = engine.own.velocity[0] - before[0]
+    change = engine.beads.own.velocity[0] - before[0]
     assert change[1] == pytest.approx(-1.0 / 14.0, abs=1e-12)  # they stick: 2/7 of what each had of the slip
     assert np.abs(change + row["impulse"] * np.array([1.0, 0.0, 0.0]) - row["tangential"]).max() < 1e-12
 
@@ -111,15 +111,15 @@ def test_an_incline_on_both_sides_of_the_friction_angle(angle, moment, least):
     mu, radians = 0.5, np.deg2rad(angle)
     tilted = G * np.array([np.sin(radians), 0.0, -np.cos(radians)])
     body = on_floor([[10.0, 20.0, 0.5]], gravity=tilted, contact={"friction": mu}, moment=moment)
-    engine = ContactEngine(system_of(body))
+    engine = SteppedEngine(system_of(body))
     engine.advance(0.5)
     rolls = G * np.sin(radians) / (1.0 + 0.25 / moment)
     wanted = 0.0 if moment > 1.0 else 5.0 / 7.0 * G * np.sin(radians)
     if np.tan(radians) > least * mu:
         wanted = G * (np.sin(radians) - mu * np.cos(radians))
-    assert engine.own.velocity[0, 0] == pytest.approx(0.5 * wanted, abs=1e-7 if moment > 1.0 else 1e-12)
-    assert engine.own.velocity[0, 0] <= 0.5 * rolls + G or moment < 1.0
-    assert engine.position[0, 2] == pytest.approx(0.5, abs=1e-12)
+    assert engine.beads.own.velocity[0, 0] == pytest.approx(0.5 * wanted, abs=1e-7 if moment > 1.0 else 1e-12)
+    assert engine.beads.own.velocity[0, 0] <= 0.5 * rolls + G or moment < 1.0
+    assert engine.beads.position[0, 2] == pytest.approx(0.5, abs=1e-12)
 
 
 def on_line(x, v, push=0.0, **contact):
@@ -130,9 +130,9 @@ def on_line(x, v, push=0.0, **contact):
     tables["contact"] |= contact
     if push:
         tables["potential"] = [{"name": "center", "stiffness": push, "center": [20.0, 20.0, 20.0]}]
-    engine = ContactEngine(system_of(tables))
+    engine = SteppedEngine(system_of(tables))
     engine.advance(0.1)
-    return engine.own.velocity[:, 0], engine.position[1, 0] - engine.position[0, 0] - 1.0
+    return engine.beads.own.velocity[:, 0], engine.beads.position[1, 0] - engine.beads.position[0, 0] - 1.0
 
 
 def test_the_four_cases_of_a_contact_on_a_line():
@@ -164,9 +164,9 @@ def test_a_blow_on_a_row_of_three_balls(space, speeds):
     x = 20.0 + (1.0 + space) * np.arange(3)
     tables = on_floor([[a, 20.0, 20.0] for a in x], [[1.0, 0, 0], [0, 0, 0], [0, 0, 0]], gravity=(0, 0, 0))
     tables["contact"] = {"restitution": 1.0}
-    engine = ContactEngine(system_of(tables))
+    engine = SteppedEngine(system_of(tables))
     engine.advance(0.2)
-    assert engine.own.velocity[:, 0] == pytest.approx(speeds, abs=1e-12)
+    assert engine.beads.own.velocity[:, 0] == pytest.approx(speeds, abs=1e-12)
 
 
 def test_a_blow_across_two_touching_balls_keeps_all_momenta():
@@ -174,12 +174,12 @@ def test_a_blow_across_two_touching_balls_keeps_all_momenta():
     tables = on_floor([[20.0, 20.0, 20.0], 20.0 + n], [[1.0, 0.5, 0.2], [-1.0, 0.0, 0.4]], gravity=(0, 0, 0), mass=2.0)
     tables["contact"] = {"restitution": 0.7, "friction": 0.3}
     system = system_of(tables)
-    engine = ContactEngine(system)
+    engine = SteppedEngine(system)
 
     def momenta():
         turning = 0.2 * spins(engine)
-        return 2.0 * engine.own.velocity.sum(axis=0), (
-            2.0 * np.cross(engine.position, engine.own.velocity) + turning
+        return 2.0 * engine.beads.own.velocity.sum(axis=0), (
+            2.0 * np.cross(engine.beads.position, engine.beads.own.velocity) + turning
         ).sum(axis=0)
 
     before = momenta()
@@ -284,7 +284,7 @@ def test_steps_without_friction_are_those_of_a_quadratic_programme(solver, seed)
         rows.reshape(len(gap), 12), -np.maximum(gap, 0.0) / 0.01, (v + 0.01 * DOWN).ravel(), np.repeat(1.0 / mass, 3)
     )
     assert 5 <= len(gap) <= 9
-    assert engine.own.velocity.ravel() == pytest.approx(wanted, abs=1e-11)
+    assert engine.beads.own.velocity.ravel() == pytest.approx(wanted, abs=1e-11)
 
 
 @pytest.mark.parametrize("contacts, unknowns", [(2, 8), (6, 15), (12, 20)])
@@ -334,7 +334,7 @@ def test_newton_comes_to_large_friction_from_little():
 )
 def test_energy_never_grows(contact):
     system = system_of(heap(4, 30, 1.6, ("monomer",), hot=4.0, contact={"friction": 0.0} | contact))
-    engine = ContactEngine(system)
+    engine = SteppedEngine(system)
     found = [energy(engine, system)]
     for k in range(1, 201):
         engine.advance(round(0.01 * k, 2))
@@ -349,7 +349,7 @@ def test_a_bond_that_turns_keeps_the_energy_to_the_square_of_the_step():
     for step in (0.01, 0.005):
         system = system_of(heap(5, 4, 4.7, ("chain", "dimer"), contact={"restitution": 0.0, "friction": 0.0}))
         system = replace(system, physics=replace(system.physics, steps=replace(system.physics.steps, step=step)))
-        engine = ContactEngine(system)
+        engine = SteppedEngine(system)
         found = [energy(engine, system)]
         for k in range(1, 41):
             engine.advance(round(0.02 * k, 2))
@@ -377,12 +377,12 @@ def test_a_heap_across_ranks_is_solved_once_to_the_same_bits():
     tables = on_floor(rows, contact={"friction": 0.5}) | {"initial": {"method": "explicit"}}
     tables["molecule"][0]["diameter"] = 0.9999
     system = system_of(tables)
-    _, once, work = shared(ContactEngine(system))
+    _, once, work = shared(SteppedEngine(system))
     assert work[0] > 0
     for ranks in (2, 4):
         sectors = (ranks, 1, 1)
         parts = on_ranks(
-            ranks, lambda comm, sectors=sectors: shared(ContactEngine(dealt(system, comm), comm, sectors=sectors))
+            ranks, lambda comm, sectors=sectors: shared(SteppedEngine(dealt(system, comm), comm, sectors=sectors))
         )
         assert sum(len(ids) > 0 for ids, _, _ in parts) >= 2
         velocity = np.empty_like(once)
@@ -398,13 +398,13 @@ def shared(engine):
     engine.advance(0.3)
     contacts, tally = engine.contacts, engine.tally
     solved = [contacts.sweeps, contacts.changes, *tally.counts.values(), tally.virial, *tally.wall_impulse]
-    return engine.ids, engine.own.velocity, np.array(solved, dtype=object)
+    return engine.ids, engine.beads.own.velocity, np.array(solved, dtype=object)
 
 
 def pile(rows, friction):
     """Return the engine of a pile of balls in one plane, each upper one on two below it, after 0.2."""
     places = [[20.0 + i + 0.5 * j, 20.0, 0.5 + 0.75**0.5 * j] for j in range(rows) for i in range(rows - j)]
-    engine = ContactEngine(system_of(on_floor(places, contact={"friction": friction}, solver="gauss-seidel")))
+    engine = SteppedEngine(system_of(on_floor(places, contact={"friction": friction}, solver="gauss-seidel")))
     engine.advance(0.2)
     return engine
 
@@ -412,7 +412,7 @@ def pile(rows, friction):
 @pytest.mark.parametrize("friction", [0.26, 0.275])
 def test_three_balls_stand_where_friction_is_more_than_the_tangent_of_15_degrees(friction):
     """The upper one pushes two apart; their friction, on it and on the floor, is the same, and is 0.268 of the push."""
-    still = np.abs(pile(2, friction).own.velocity).max()
+    still = np.abs(pile(2, friction).beads.own.velocity).max()
     assert (still < 1e-11) if friction > np.tan(np.deg2rad(15.0)) else (still > 1e-3)
 
 
@@ -422,7 +422,7 @@ def test_impulses_of_the_last_step_are_where_the_next_begins():
     spent = [engine.contacts.sweeps]
     for k in range(21, 41):
         if k > 30:
-            engine.own.extra[:, L.INSIDE :] = 0.0
+            engine.beads.own.extra[:, L.INSIDE :] = 0.0
         engine.advance(round(0.01 * k, 2))
         spent.append(engine.contacts.sweeps)
     assert spent[10] - spent[0] <= 30
@@ -436,22 +436,22 @@ def test_fixed_beads_carry_others_and_stay():
     tables["molecule"].append(
         {"name": "B", "kind": "monomer", "count": 2, "fixed": [0], "positions": fixed, "velocities": [[0, 0, 0]] * 2}
     )
-    engine = ContactEngine(system_of(tables))
+    engine = SteppedEngine(system_of(tables))
     engine.advance(0.5)
-    assert engine.position[1:].tolist() == fixed
-    assert engine.position[0] == pytest.approx(falls[0], abs=1e-12)
-    assert np.abs(engine.own.velocity).max() < 1e-12
+    assert engine.beads.position[1:].tolist() == fixed
+    assert engine.beads.position[0] == pytest.approx(falls[0], abs=1e-12)
+    assert np.abs(engine.beads.own.velocity).max() < 1e-12
 
 
 def test_a_ball_that_falls_lies_down_and_one_that_bounces_does_so_as_its_restitution_says():
     for e in (0.0, 0.8):
         tables = on_floor([[20.0, 20.0, 1.5]], contact={"restitution": e}, step=0.001)
-        engine = ContactEngine(system_of(tables))
+        engine = SteppedEngine(system_of(tables))
         fall = (2.0 / G) ** 0.5
         engine.advance(round(fall + 0.002, 3))
-        assert engine.own.velocity[0, 2] == pytest.approx(e * (2.0 * G) ** 0.5, abs=0.05)
+        assert engine.beads.own.velocity[0, 2] == pytest.approx(e * (2.0 * G) ** 0.5, abs=0.05)
         if e == 0.0:
-            assert engine.position[0, 2] == pytest.approx(0.5, abs=1e-13)
+            assert engine.beads.position[0, 2] == pytest.approx(0.5, abs=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -525,14 +525,14 @@ def newest_checkpoint(folder):
 
 def test_contacts_that_sweeps_do_not_solve_name_the_solver_that_does(monkeypatch):
     """A stack that has but one sweep to be solved in; a run that takes the advice gets on."""
-    monkeypatch.setattr(contact_problem, "MOST_SWEEPS", 1)
+    monkeypatch.setattr(cluster_solver, "MOST_SWEEPS", 1)
     stacks = [
         on_floor([[20.0, 20.0, 0.5 + k] for k in range(6)], solver=solver, contact={"friction": 0.3})
         for solver in SOLVERS
     ]
     says = 'at t 0 contacts .* have no solution that was found: set steps.solver = "newton", .* make steps.step smaller'
     with pytest.raises(StepError, match=says):
-        ContactEngine(system_of(stacks[1])).advance(0.05)
-    ContactEngine(system_of(stacks[0])).advance(0.05)
+        SteppedEngine(system_of(stacks[1])).advance(0.05)
+    SteppedEngine(system_of(stacks[0])).advance(0.05)
     with pytest.raises(StepError, match="have no solution that was found: make steps.step smaller"):
         raise_unsolved(0.0, "newton")

@@ -5,9 +5,9 @@ import pytest
 
 from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
-from hpcchain.steps.friction import contact_problem, friction_kernels, regions
-from hpcchain.steps.friction.contact_dynamics import ContactEngine
-from hpcchain.steps.friction.contact_problem import Problem
+from hpcchain.steps.engine import SteppedEngine
+from hpcchain.steps.friction import cluster_solver, friction_kernels, regions
+from hpcchain.steps.friction.cluster_solver import ClusterSolver
 from tests.support.heaps import heap
 from tests.support.stepped import require_equal, run_on, system_of
 
@@ -29,9 +29,9 @@ def small(monkeypatch):
         once(*given)
         solved.append(1)
 
-    monkeypatch.setattr(contact_problem, "DENSE", 16)
-    monkeypatch.setattr(contact_problem, "REGIONS_FROM", 0)
-    monkeypatch.setattr(contact_problem, "FIRST_SWEEPS", 10)
+    monkeypatch.setattr(cluster_solver, "DENSE", 16)
+    monkeypatch.setattr(cluster_solver, "REGIONS_FROM", 0)
+    monkeypatch.setattr(cluster_solver, "FIRST_SWEEPS", 10)
     monkeypatch.setattr(regions, "solve_region", counted)
     monkeypatch.setattr(regions, "MOST_CONTACTS", 40)
     return solved
@@ -64,7 +64,7 @@ def test_a_region_is_solved_with_the_rest_held(kinds, small, monkeypatch):
 
     monkeypatch.setattr(regions, "solve_region", watched)
     count, pitch, end = (60, 1.6, 1.8) if kinds == ("monomer",) else (12, 4.7, 3.4)
-    ContactEngine(fallen(kinds, count, pitch, residual=1e-5)).advance(end)
+    SteppedEngine(fallen(kinds, count, pitch, residual=1e-5)).advance(end)
     worst, held = np.array([one[0] for one in met]), [one[1] for one in met]
     assert len(met) >= 10
     assert all(held)
@@ -87,11 +87,11 @@ def test_there_are_no_regions_where_many_contacts_fail(monkeypatch):
 @pytest.mark.parametrize("reaches", [False, True])
 def test_a_heap_whose_sweeps_go_round_is_solved_by_regions(reaches, monkeypatch):
     """Sixty balls, residual 1e-6: 6,240 sweeps of the group end unsolved, with regions of it they do not."""
-    monkeypatch.setattr(contact_problem, "DENSE", 20)
-    monkeypatch.setattr(contact_problem, "NEWTON_TURNS", 3)
-    monkeypatch.setattr(contact_problem, "REGION_TURNS", contact_problem.REGION_TURNS if reaches else 0)
+    monkeypatch.setattr(cluster_solver, "DENSE", 20)
+    monkeypatch.setattr(cluster_solver, "NEWTON_TURNS", 3)
+    monkeypatch.setattr(cluster_solver, "REGION_TURNS", cluster_solver.REGION_TURNS if reaches else 0)
     monkeypatch.setattr(regions, "MOST_CONTACTS", 60)
-    engine = ContactEngine(fallen(seed=3))
+    engine = SteppedEngine(fallen(seed=3))
     if reaches:
         engine.advance(2.8)
         return
@@ -103,7 +103,7 @@ def test_a_heap_whose_sweeps_go_round_is_solved_by_regions(reaches, monkeypatch)
 def test_regions_reach_the_residual_and_win_no_energy(restitution, last, small):
     """Each group is within the residual, which is checked anew from its impulses; energy never grows."""
     system = fallen(restitution=restitution, residual=1e-5)
-    engine, once, worst = ContactEngine(system), Problem._solved, []
+    engine, once, worst = SteppedEngine(system), ClusterSolver.solved, []
 
     def watched(self, velocity, spin, offset, start, left):
         found = once(self, velocity, spin, offset, start, left)
@@ -115,7 +115,7 @@ def test_regions_reach_the_residual_and_win_no_energy(restitution, last, small):
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Problem, "_solved", watched)
+        patch.setattr(ClusterSolver, "solved", watched)
         before = energy_of(engine, system)
         for end in np.arange(0.1, last + 0.05, 0.1).tolist():
             engine.advance(end)
@@ -129,9 +129,9 @@ def test_regions_reach_the_residual_and_win_no_energy(restitution, last, small):
 
 def energy_of(engine, system):
     """Return kinetic, turning and potential energy."""
-    turning = engine.own.extra[:, L.SPIN : L.SPIN + 3]
+    turning = engine.beads.own.extra[:, L.SPIN : L.SPIN + 3]
     mass, moment = system.topology.mass, system.topology.moment
-    moving = mass @ np.sum(engine.own.velocity**2, axis=1) + moment @ np.sum(turning**2, axis=1)
+    moving = mass @ np.sum(engine.beads.own.velocity**2, axis=1) + moment @ np.sum(turning**2, axis=1)
     return 0.5 * moving + engine.energies()[:, 0].sum()
 
 

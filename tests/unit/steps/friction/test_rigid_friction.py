@@ -5,7 +5,7 @@ import pytest
 
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
-from hpcchain.steps.friction.contact_dynamics import ContactEngine
+from hpcchain.steps.engine import SteppedEngine
 from hpcchain.steps.friction.contact_problem import Problem
 from tests.support.bodies import CROSS, TETRAHEDRON, moments, rotation
 from tests.support.heaps import heap, require_no_trace
@@ -58,39 +58,39 @@ BODIES = {"cube": (CUBE, CUBE), "tetrahedron": (on_face(), TETRAHEDRON)}
 @pytest.mark.parametrize("angle", [16.0, 17.5])
 def test_an_incline_on_both_sides_of_the_friction_angle(name, angle, solver):
     """The friction of 0.3 is tan 16.7 degrees: bodies that do not tip stay below it, and slide above it."""
-    engine = ContactEngine(lying(*BODIES[name], gravity=tilted(angle), solver=solver))
-    before = engine.position.copy()
+    engine = SteppedEngine(lying(*BODIES[name], gravity=tilted(angle), solver=solver))
+    before = engine.beads.position.copy()
     engine.advance(0.5)
     wanted = max(0.0, G * (np.sin(np.deg2rad(angle)) - 0.3 * np.cos(np.deg2rad(angle))))
     assert (wanted > 0.0) == (angle > 16.7)
-    assert engine.own.velocity == pytest.approx(np.tile([0.5 * wanted, 0.0, 0.0], (len(before), 1)), abs=1e-9)
+    assert engine.beads.own.velocity == pytest.approx(np.tile([0.5 * wanted, 0.0, 0.0], (len(before), 1)), abs=1e-9)
     moved = sum(0.01 * 0.01 * k * wanted for k in range(1, 51))
-    assert engine.position == pytest.approx(before + [moved, 0.0, 0.0], abs=1e-9)
+    assert engine.beads.position == pytest.approx(before + [moved, 0.0, 0.0], abs=1e-9)
 
 
 @pytest.mark.parametrize("angle", [27.0, 35.0])
 def test_a_cube_that_cannot_slide_tips_about_its_lower_beads(angle):
     """Their contacts are 0.5 ahead and 0.9 below its centre: it begins to tip where tan is 5 / 9, at 29.05 degrees."""
-    engine = ContactEngine(lying(CUBE, CUBE, gravity=tilted(angle), friction=2.0))
+    engine = SteppedEngine(lying(CUBE, CUBE, gravity=tilted(angle), friction=2.0))
     engine.advance(0.01)
     radians = np.deg2rad(angle)
     torque = G * (0.9 * np.sin(radians) - 0.5 * np.cos(radians))
     turn = max(0.0, 0.01 * torque / (0.5 + 0.9**2 + 0.5**2))
     assert (turn > 0.0) == (angle > 29.05)
-    speed = engine.own.velocity.mean(axis=0)
+    speed = engine.beads.own.velocity.mean(axis=0)
     assert speed == pytest.approx([0.9 * turn, 0.0, 0.5 * turn], abs=2e-6)
 
 
 def test_a_body_slides_to_rest():
-    engine = ContactEngine(lying(CUBE, CUBE, lambda rows: np.tile([1.0, 0.5, 0.0], (8, 1))))
-    start = engine.position[:8].copy()
+    engine = SteppedEngine(lying(CUBE, CUBE, lambda rows: np.tile([1.0, 0.5, 0.0], (8, 1))))
+    start = engine.beads.position[:8].copy()
     engine.advance(0.2)
     speed = 1.25**0.5
     left = (speed - 0.3 * G * 0.2) / speed
-    assert engine.own.velocity == pytest.approx(np.tile([left, 0.5 * left, 0.0], (8, 1)), abs=1e-9)
+    assert engine.beads.own.velocity == pytest.approx(np.tile([left, 0.5 * left, 0.0], (8, 1)), abs=1e-9)
     engine.advance(1.0)
-    assert np.abs(engine.own.velocity).max() < 1e-10
-    gone = np.linalg.norm(engine.position - start, axis=1)
+    assert np.abs(engine.beads.own.velocity).max() < 1e-10
+    gone = np.linalg.norm(engine.beads.position - start, axis=1)
     assert gone == pytest.approx(np.full(8, speed**2 / (2.0 * 0.3 * G)), abs=0.5 * speed * 0.01 + 1e-9)
 
 
@@ -98,14 +98,14 @@ def test_a_body_that_spins_on_its_face_comes_to_rest():
     """Four beads at r from the axis, with all the mass at r: w' = -mu g / r."""
     r, w = 0.5**0.5, 3.0
     turning = lambda rows: np.cross([0.0, 0.0, w], rows - rows.mean(axis=0))  # noqa: E731
-    engine = ContactEngine(lying(CUBE, CUBE, turning))
+    engine = SteppedEngine(lying(CUBE, CUBE, turning))
     engine.advance(0.4)
-    away = engine.position - engine.position.mean(axis=0)
-    rate = np.mean(np.cross(away, engine.own.velocity), axis=0) / (r * r)
+    away = engine.beads.position - engine.beads.position.mean(axis=0)
+    rate = np.mean(np.cross(away, engine.beads.own.velocity), axis=0) / (r * r)
     assert rate == pytest.approx([0.0, 0.0, w - 0.3 * G / r * 0.4], abs=2e-3)
     engine.advance(1.0)
-    assert np.abs(engine.own.velocity).max() < 1e-9
-    assert engine.position.mean(axis=0) == pytest.approx([10.0, 10.0, 0.9], abs=1e-6)
+    assert np.abs(engine.beads.own.velocity).max() < 1e-9
+    assert engine.beads.position.mean(axis=0) == pytest.approx([10.0, 10.0, 0.9], abs=1e-6)
 
 
 def momenta(x, v, mass):
@@ -146,15 +146,15 @@ def test_a_blow_across_two_bodies(friction, restitution, seed):
     """Momenta are kept, energy never grows, the rate along the normal is turned round, friction is against the slip."""
     system = blow(friction, restitution, seed)
     mass = system.topology.mass
-    engine = ContactEngine(system, log_events=True)
-    x, v = engine.position.copy(), engine.own.velocity.copy()
+    engine = SteppedEngine(system, log_events=True)
+    x, v = engine.beads.position.copy(), engine.beads.own.velocity.copy()
     engine.advance(0.001)
     done = engine.drain_events()
     assert len(done) == 1
     i, j = done["bead"][0]
     n = (x[i] - x[j]) / np.linalg.norm(x[i] - x[j])
-    after = engine.own.velocity
-    assert momenta(engine.position, after, mass) == pytest.approx(momenta(x, v, mass), abs=1e-11)
+    after = engine.beads.own.velocity
+    assert momenta(engine.beads.position, after, mass) == pytest.approx(momenta(x, v, mass), abs=1e-11)
     energies = [0.5 * mass @ np.sum(one**2, axis=1) for one in (v, after)]
     assert energies[1] <= energies[0] + 1e-9
     if friction in (0.0, 1e6) and restitution == 1.0:
@@ -212,13 +212,14 @@ def test_impulses_are_in_their_cones_and_act_on_bodies_where_surfaces_touch(monk
 
     monkeypatch.setattr(Problem, "solve", watched)
     system = mixed(2, restitution=0.0)
-    engine, loaded, slid = ContactEngine(system), 0, 0
+    engine, loaded, slid = SteppedEngine(system), 0, 0
     for k in range(1, 201):
         seen.clear()
         engine.advance(round(0.01 * k, 2))
         for problem, (velocity, spin, _, impulse, solved) in seen[-1:]:
             assert solved
-            pool, geometry, n = problem.pool, problem.geometry, problem.normal
+            contacts = problem.contacts
+            pool, geometry, n = problem.pool, contacts.geometry, contacts.normal
             spin = spin.copy()
             for m in range(len(pool.molecules)):
                 rows = slice(*pool.first[m : m + 2])
@@ -226,14 +227,14 @@ def test_impulses_are_in_their_cones_and_act_on_bodies_where_surfaces_touch(monk
                     assert np.all(spin[rows] == 0.0)
                     require_blows(problem, velocity, impulse, rows)
                     spin[rows] = spin_of(pool.position[rows], velocity[rows])
-            wall, radius = geometry.wall[:, None], np.where(problem.bodies.radius > 0.4, 0.5, 0.4)[:, None]
+            wall, radius = geometry.wall[:, None], np.where(contacts.bodies.radius > 0.4, 0.5, 0.4)[:, None]
             turning = radius[geometry.one] * spin[geometry.one]
             turning = turning + np.where(wall, 0.0, radius[geometry.other] * spin[geometry.other])
             moving = velocity + problem.bend
             u = moving[geometry.one] - np.where(wall, 0.0, moving[geometry.other]) - np.cross(turning, n)
             p_n, u_n = np.sum(impulse * n, axis=1), np.sum(u * n, axis=1)
             p_t, u_t = impulse - p_n[:, None] * n, u - u_n[:, None] * n
-            slack = u_n + np.where(problem.gap > 1e-9 * geometry.contact, problem.gap, 0.0) / 0.01
+            slack = u_n + np.where(contacts.gap > 1e-9 * geometry.contact, contacts.gap, 0.0) / 0.01
             limit = 1e-10 * (np.abs(velocity).max() + np.abs(pool.velocity).max() + 0.03)
             assert p_n.min() >= -1e-14
             assert slack.min() >= -limit
@@ -249,7 +250,8 @@ def test_impulses_are_in_their_cones_and_act_on_bodies_where_surfaces_touch(monk
 
 def require_blows(problem, velocity, impulse, rows):
     """Require of a body that momenta change by forces and by impulses at the surfaces of its beads."""
-    pool, geometry, n = problem.pool, problem.geometry, problem.normal
+    contacts = problem.contacts
+    pool, geometry, n = problem.pool, contacts.geometry, contacts.normal
     centre = pool.position[rows].mean(axis=0)
     change = velocity[rows] - pool.velocity[rows] - problem.law.h * pool.force[rows]
     wanted = np.zeros((2, 3))
@@ -263,8 +265,8 @@ def require_blows(problem, velocity, impulse, rows):
 
 def energy(engine, system):
     """Return kinetic, turning and potential energy."""
-    spins = engine.own.extra[:, L.SPIN : L.SPIN + 3]
-    moving = system.topology.mass @ np.sum(engine.own.velocity**2, axis=1)
+    spins = engine.beads.own.extra[:, L.SPIN : L.SPIN + 3]
+    moving = system.topology.mass @ np.sum(engine.beads.own.velocity**2, axis=1)
     return 0.5 * (moving + system.topology.moment @ np.sum(spins**2, axis=1)) + engine.energies()[:, 0].sum()
 
 
@@ -275,7 +277,7 @@ def test_energy_of_bodies_grows_by_no_more_than_the_square_of_the_step(friction,
     grown = []
     for step in (0.01, 0.005):
         system = mixed(3, friction, restitution, step=step, tolerance=1e-9)
-        engine = ContactEngine(system)
+        engine = SteppedEngine(system)
         found = [energy(engine, system)]
         for k in range(1, 61):
             engine.advance(round(0.02 * k, 2))
@@ -288,7 +290,7 @@ def test_energy_of_bodies_grows_by_no_more_than_the_square_of_the_step(friction,
 
 def test_rounds_end_where_large_friction_leaves_several_solutions():
     """At 1.15 two of them took turns: sweeps went from where one round had ended to the other."""
-    engine = ContactEngine(mixed(1, 1e3, 0.0, tolerance=1e-8))
+    engine = SteppedEngine(mixed(1, 1e3, 0.0, tolerance=1e-8))
     engine.advance(1.2)
     assert engine.counters["contacts"] > 5
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from hpcchain.steps.contacts.clusters import together
+from hpcchain.steps.engine import SteppedEngine
 from hpcchain.steps.friction import friction_kernels, sweep_kernels
-from hpcchain.steps.friction.contact_dynamics import ContactEngine
-from hpcchain.steps.friction.contact_problem import Problem
+from hpcchain.steps.friction.cluster_solver import ClusterSolver
 from tests.support.heaps import heap
 from tests.support.stepped import system_of
 
@@ -15,13 +15,13 @@ KINDS = [("monomer",), ("chain", "monomer", "ring")]
 
 @pytest.fixture(scope="module", params=KINDS)
 def problems(request):
-    """Return what `Problem._sweep` was given last in a heap: problem, bodies, impulses, offsets, units."""
-    found, once, kinds = [], Problem._sweep, request.param
+    """Return what `ClusterSolver._sweep` was given last in a heap: solver, bodies, impulses, offsets, units."""
+    found, once, kinds = [], ClusterSolver._sweep, request.param
 
     def watched(self, bodies, left, unit, most):
         if left.any() and np.diff(self.starts).max() > 8:
             still = bodies._replace(velocity=bodies.velocity.copy(), spin=bodies.spin.copy())
-            found.append((self, still, self.impulse.copy(), self.offset.copy(), unit.copy()))
+            found.append((self, still, self.contacts.impulse.copy(), self.contacts.offset.copy(), unit.copy()))
         once(self, bodies, left, unit, most)
         assert not left.any()
 
@@ -30,15 +30,15 @@ def problems(request):
     tables = heap(2, count, pitch, kinds, contact=friction, propagator=residual)
     tables["steps"]["solver"], tables["external"]["gravity"] = "gauss-seidel", [0.0, 0.0, -5.0]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Problem, "_sweep", watched)
-        ContactEngine(system_of(tables)).advance(3.2)
+        patch.setattr(ClusterSolver, "_sweep", watched)
+        SteppedEngine(system_of(tables)).advance(3.2)
     assert len(found) > 10
     return found[-10:]
 
 
 def begun(problem, bodies, impulse, offset):
     """Return the bodies of a problem, which is set back to where it was."""
-    problem.impulse[:], problem.offset[:] = impulse, offset
+    problem.contacts.impulse[:], problem.contacts.offset[:] = impulse, offset
     return bodies._replace(velocity=bodies.velocity.copy(), spin=bodies.spin.copy())
 
 
@@ -48,7 +48,7 @@ def test_contacts_that_sweeps_pass_over_would_not_have_been_changed(problems):
     for *given, unit in problems:
         problem, ends = given[0], []
         for forgets in (False, True):
-            bodies, k = begun(*given), len(problem.impulse)
+            bodies, k = begun(*given), len(problem.contacts.impulse)
             seen, moved = np.full(k, -1, dtype=np.int64), np.zeros(len(bodies.velocity), dtype=np.int64)
             clock = 0
             for turn in range(12):
@@ -57,7 +57,7 @@ def test_contacts_that_sweeps_pass_over_would_not_have_been_changed(problems):
                     bodies, problem.contacts, 0, k, turn % 2 == 0, 0.5 * unit.min(), clock, seen, moved
                 )
                 passed += 0 if forgets else int(np.sum(seen >= 0))
-            ends.append((clock, *(one.tobytes() for one in (problem.impulse, bodies.velocity, bodies.spin))))
+            ends.append((clock, *(one.tobytes() for one in (problem.contacts.impulse, bodies.velocity, bodies.spin))))
         assert ends[0] == ends[1]
         changed += ends[0][0]
     assert passed > 100

@@ -82,7 +82,7 @@ def test_forces_are_those_of_a_plain_sum(potentials):
     system = system_of(tables)
     energy, force = twin(tables, system)
     engine = SteppedEngine(system)
-    assert np.abs(engine.force - force).max() < 1e-12 * np.abs(force).max()
+    assert np.abs(engine.beads.force - force).max() < 1e-12 * np.abs(force).max()
     assert engine.energies()[:, 0].sum() == pytest.approx(energy, rel=1e-12)
 
 
@@ -93,10 +93,10 @@ def test_beads_that_few_bonds_join_have_no_pair_potential(exclude):
     system = system_of(tables)
     energy, force = twin(tables, system)
     engine = SteppedEngine(system)
-    assert np.abs(engine.force - force).max() < 1e-12 * np.abs(force).max()
+    assert np.abs(engine.beads.force - force).max() < 1e-12 * np.abs(force).max()
     assert engine.energies()[:, 0].sum() == pytest.approx(energy, rel=1e-12)
     every = SteppedEngine(system_of(liquid(1, beads=60)))
-    assert np.abs(engine.force - every.force).max() > 1e-3 * np.abs(force).max()
+    assert np.abs(engine.beads.force - every.beads.force).max() > 1e-3 * np.abs(force).max()
 
 
 def test_a_box_in_which_beads_meet_those_that_are_left_out_is_named():
@@ -135,7 +135,7 @@ def test_forces_are_the_energys_slope():
                 moved = replace(system, state=replace(system.state, position=position))
                 sides.append(SteppedEngine(moved).energies()[:, 0].sum())
             slope = (sides[1] - sides[0]) / (2.0 * step)
-            assert engine.force[bead, axis] == pytest.approx(-slope, rel=1e-6, abs=1e-5)
+            assert engine.beads.force[bead, axis] == pytest.approx(-slope, rel=1e-6, abs=1e-5)
 
 
 def test_steps_are_of_order_two_and_keep_the_energy():
@@ -189,7 +189,7 @@ def test_infinite_forces_on_what_is_moved_end_a_run_as_others_do():
     ]
     tables["molecule"][1] |= {"positions": [[1.02, 1.0, 1.0]], "velocities": [[0.5, 0.0, 0.0]]}
     engine = SteppedEngine(system_of(tables | {"potential": [LJ | {"epsilon": 1e-3}]}))
-    engine.position[:] = 1.0
-    engine._compute()
+    engine.beads.position[:] = 1.0
+    engine.beads.compute()
     with pytest.raises(StepError, match="the force on bead 0, or its place, is not a number"):
         engine.advance(1.0)

@@ -69,7 +69,7 @@ def test_forces_and_energies_are_those_of_built_in_potentials(own):
         1, beads=120, potential=[own("pair", "pair", cutoff=2.0), own("bond", "bond"), own("center", "center", **at)]
     )
     one, other = (SteppedEngine(system_of(tables)) for tables in (built, mine))
-    assert np.abs(one.force - other.force).max() < 1e-13 * np.abs(one.force).max()
+    assert np.abs(one.beads.force - other.beads.force).max() < 1e-13 * np.abs(one.beads.force).max()
     a, b = one.energies(), other.energies()
     assert np.abs(a - b).max() < 1e-12 * np.abs(a).max()
 
@@ -78,7 +78,7 @@ def test_types_decide_which_beads_a_potential_is_for(own):
     built = [LJ | {"types": ["A", "B"]}, LJ | {"types": ["A", "A"]}, FENE]
     mine = [own("pair", "pair", cutoff=2.0, types=["B", "A"]), LJ | {"types": ["A", "A"]}, FENE]
     one, other = (SteppedEngine(system_of(liquid(2, potential=both))) for both in (built, mine))
-    assert np.abs(one.force - other.force).max() < 1e-13 * np.abs(one.force).max()
+    assert np.abs(one.beads.force - other.beads.force).max() < 1e-13 * np.abs(one.beads.force).max()
 
 
 def test_forces_are_the_energys_slope(own):
@@ -91,7 +91,7 @@ def test_forces_are_the_energys_slope(own):
             position[bead, 1] += sign * step
             moved = replace(system, state=replace(system.state, position=position))
             sides.append(SteppedEngine(moved).energies()[:, 0].sum())
-        assert engine.force[bead, 1] == pytest.approx((sides[0] - sides[1]) / (2.0 * step), rel=1e-6, abs=1e-5)
+        assert engine.beads.force[bead, 1] == pytest.approx((sides[0] - sides[1]) / (2.0 * step), rel=1e-6, abs=1e-5)
 
 
 def test_ranks_and_restarts_leave_no_trace(own):
@@ -189,7 +189,7 @@ def test_lennard_jones_without_a_cutoff():
     r2 = np.sum(apart**2, axis=2) + np.eye(len(x))
     part = np.where(np.eye(len(x)) > 0.0, 0.0, 24.0 * (2.0 / r2**6 - 1.0 / r2**3) / r2)
     force = np.sum(part[:, :, None] * apart, axis=1)
-    assert np.abs(engine.force - force).max() < 1e-12 * np.abs(force).max()
+    assert np.abs(engine.beads.force - force).max() < 1e-12 * np.abs(force).max()
     pairs = r2[np.triu_indices(len(x), 1)]
     assert engine.energies()[:, 0].sum() == pytest.approx(np.sum(4.0 * (1.0 / pairs**6 - 1.0 / pairs**3)), rel=1e-12)
     require_equal(run_on(system, 0.3, 1), run_on(system, 0.3, 3))

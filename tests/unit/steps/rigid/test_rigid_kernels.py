@@ -7,7 +7,6 @@ import pytest
 
 from hpcchain.model.molecules.bodies import body_sites
 from hpcchain.steps.engine import SteppedEngine
-from hpcchain.steps.friction.contact_dynamics import ContactEngine
 from hpcchain.steps.rigid.molecules import Rigid
 from hpcchain.steps.rigid.rigid_kernels import move_bodies
 from tests.support.bodies import CROSS, SORTS, exact, random_body, rotation
@@ -102,13 +101,13 @@ def falling(sites, places, restitution=0.0, **kind):
 @pytest.mark.long
 def test_a_body_that_has_fallen_lies_on_three_beads_which_carry_it():
     system = system_of(falling(CROSS, [[10.0, 10.0, 3.0]], diameter=0.8, mass=1.5))
-    engine = ContactEngine(system)
+    engine = SteppedEngine(system)
     seen = []
     solve = engine.contacts.outcome
     engine.contacts.outcome = lambda pool, pairs: seen.append(solve(pool, pairs)) or seen[-1]
     engine.advance(60.0)
-    assert engine.position[:, 2].min() > 0.4 - 1e-8
-    assert np.abs(engine.own.velocity).max() < 1e-6
+    assert engine.beads.position[:, 2].min() > 0.4 - 1e-8
+    assert np.abs(engine.beads.own.velocity).max() < 1e-6
     carried = np.linalg.norm(seen[-1].impulse, axis=1).sum() / 0.01
     assert carried == pytest.approx(7 * 1.5 * G, rel=1e-6)
 
@@ -183,4 +182,4 @@ def test_beads_of_one_body_have_no_potential_between_them():
     centre = np.average(place, axis=1, weights=[1.0, 2.0, 1.0, 3.0])[:, None]
     tables["molecule"][0]["positions"] = (centre + 0.1 * (place - centre)).reshape(-1, 3).tolist()
     engine = SteppedEngine(system_of(tables))
-    assert np.abs(engine.energies()[:, 0]).max() < 1.0 and np.abs(engine.force).max() < 10.0
+    assert np.abs(engine.energies()[:, 0]).max() < 1.0 and np.abs(engine.beads.force).max() < 10.0

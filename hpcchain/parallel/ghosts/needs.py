@@ -1,0 +1,147 @@
+"""Which molecules ranks need as ghosts, and which they have.
+
+What a rank needs follows from where molecules may come to (`surroundings`), and that from their skins, about reference
+positions that they get now and then. Besides, it has what it has requested, or all there are (`everything`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.layout import arrays as L
+from hpcchain.parallel.ghosts.ghost_cells import FINEST, Balls
+from hpcchain.parallel.ghosts.skins import Skins
+from hpcchain.parallel.ghosts.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Box
+    from hpcchain.parallel.exchange import Exchange
+    from hpcchain.parallel.ghosts.molecules import MoleculeSet
+    from hpcchain.sector.ghosted import GhostedSector
+    from hpcchain.sector.setup.molecule_classes import MoleculeClasses
+
+CROWDED = 11.0  # windows with so many more ghosts than at first as there are beads here cost as much as a new choice
+ROUNDING = 1e-6
+
+
+class GhostNeeds:
+    """Which of the owned molecules other ranks need, and have, as ghosts.
+
+    Parameters
+    ----------
+    box, comm, classes, window :
+        See `GhostManager`.
+    beyond : float
+        How much farther than contact beads act on one another [length].
+
+    Attributes
+    ----------
+    balls : Balls
+        Of all molecules here, by row; positions of owned ones are those of reference, about which skins are.
+    lent, lent_at_all : dict of rank -> (rows,) uint8 array, (rows,) uint8 array
+        Which owned molecules it has, and which any rank has.
+    sources : list of int
+        Ranks that own ghosts here, in ascending order.
+    everything : bool
+        Whether every rank has all molecules.
+    """
+
+    def __init__(self, box: Box, comm: Exchange, classes: MoleculeClasses, beyond: float, window: float) -> None:
+        self.comm, self.beyond = comm, beyond
+        self.composition, self.chain_parts = classes.composition, classes.chain_parts
+        contact = float(self.composition.prototypes.diameter.max()) + beyond
+        self.skins = Skins(self.composition, contact, window)
+        self.around = Surroundings(box, FINEST * contact, comm)
+        self.requested: set[tuple[int, int]] = set()  # molecule, rank
+        self.everything = False
+        self.balls: Balls = None
+
+    def choose(self, own: MoleculeSet, velocity: np.ndarray, everything: bool) -> tuple[np.ndarray, dict]:
+        """Return the skins of owned molecules, and rank -> mask of those that it needs as ghosts; collective.
+
+        Parameters
+        ----------
+        own : MoleculeSet
+        velocity : (n, 3) float64 array
+            Of its beads, in the frame that moves with the system [length / time].
+        everything : bool
+        """
+        self.everything = everything
+        self.skins.look_at(velocity)
+        skin = self.skins.of(own.molecule_ids, velocity)
+        size = self.composition.size_of(own.molecule_ids)
+        like = self.composition.prototype_of(self.composition.beads_of(own.molecule_ids))
+        radius = 0.5 * (self.composition.prototypes.diameter[like] + self.beyond) * (1.0 + ROUNDING)
+        balls = Balls(own.position_now, radius, np.cumsum(size) - size, size, skin)
+        self.around.look_around(balls, {rank for _, rank in self.requested}, everything)
+        return skin, {rank: self._needed(rank, own.molecule_ids, balls) for rank in self.around.neighbours}
+
+    def _needed(self, rank: int, molecule_ids: np.ndarray, balls: Balls) -> np.ndarray:
+        """Return a mask of the owned molecules that may touch a neighbour's, or that it has requested."""
+        if self.everything:
+            return np.ones(len(molecule_ids), dtype=bool)
+        needed = self.around.needed_by(rank, balls) | np.isin(molecule_ids, self.requested_by(rank))
+        return needed if self.chain_parts is None else self.chain_parts.whole_of(molecule_ids, needed)
+
+    def begin(self, ghosted: GhostedSector, balls: Balls, needed: dict, sources: list) -> None:
+        """Take the sector that was built of what was chosen; `needed`: rank -> rows that it has as ghosts."""
+        self.balls, self.sources = balls, sorted(sources)
+        self.lent: dict[int, np.ndarray] = {}
+        self.lent_at_all = np.zeros(len(ghosted.molecule_ids), dtype=np.uint8)
+        self.lend(needed)
+        self.skins.forget_others(ghosted.molecule_ids[ghosted.ownership != L.VACANT])
+        self.ghosts_at_first, self.crowding = ghosted.ghosts, 0
+
+    def lend(self, needed: dict) -> None:
+        """Note that ranks have the molecules in these rows, by rank, as ghosts from now on."""
+        for rank, rows in needed.items():
+            if len(rows):
+                self.lent.setdefault(rank, np.zeros_like(self.lent_at_all))[rows] = 1
+                self.lent_at_all[rows] = 1
+
+    def violation(self, ghosted: GhostedSector, since: tuple, until: tuple) -> np.ndarray:
+        """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
+        return ghosted.skin_violation(self.balls.position, self.balls.skin, since, until)
+
+    def widen(self, molecule_ids: np.ndarray, violation: np.ndarray) -> None:
+        """Give molecules, by row, that got out of their skin more of it from the next choice on."""
+        out = np.flatnonzero(violation > 0.0)
+        self.skins.give_more(molecule_ids[out], 1.5 * (self.balls.skin[out] + violation[out]))
+
+    def renew(self, ghosted: GhostedSector, now: tuple, until: tuple) -> tuple[bool, dict]:
+        """Give new reference positions to molecules that would else be out of their skins by a time; collective.
+
+        Returns whether all stay within the extent, and rank -> rows of owned molecules that it now needs, too.
+        """
+        leaving = np.flatnonzero(self.violation(ghosted, now, until) > 0.0)
+        speeds = ghosted.move_reference(leaving, now, self.balls.position)
+        self.balls.skin[leaving] = self.skins.for_speeds(ghosted.molecule_ids[leaving], speeds)
+        inside = self.around.mark(self.balls.some(leaving))
+        self.around.exchange_marks()
+        return inside, {rank: self.newly_needed(ghosted, rank) for rank in self.around.neighbours}
+
+    def newly_needed(self, ghosted: GhostedSector, rank: int) -> np.ndarray:
+        """Return the rows of owned molecules that a neighbour needs from now on and does not have."""
+        lent = self.lent.get(rank, np.zeros_like(self.lent_at_all))
+        rest = ghosted.owned[lent[ghosted.owned] == 0]
+        needed = np.sort(rest[self.around.needed_by(rank, self.balls.some(rest))])
+        return ghosted.whole_chains(needed)
+
+    def request(self, wanted: list) -> None:
+        """Have these molecules as full ghosts at the next choice; collective, every rank says what it wants."""
+        for rank, molecule_ids in enumerate(self.comm.allgather([int(m) for m in wanted])):
+            self.requested.update((m, rank) for m in molecule_ids)
+
+    def requested_by(self, rank: int) -> list:
+        """Return the molecules that a rank has requested."""
+        return [molecule for molecule, by in self.requested if by == rank]
+
+    def window_done(self, ghosted: GhostedSector) -> None:
+        """Note that a window has ended: ghosts that have come since all were chosen have cost something in it."""
+        self.crowding += max(ghosted.ghosts - self.ghosts_at_first, 0)
+
+    def is_crowded(self, ghosted: GhostedSector) -> bool:
+        """Return whether ghosts that have come since all were chosen have cost as much as a new choice."""
+        return self.crowding > CROWDED * (len(ghosted.owned_beads) + ghosted.ghosts)

@@ -1,0 +1,189 @@
+"""One part of a step under contact dynamics: all clusters of a pool, by sweeps or Newton's method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.steps.contacts.clusters import dot
+from hpcchain.steps.friction import friction_kernels as kernels
+from hpcchain.steps.friction import sweep_kernels
+from hpcchain.steps.friction.cone_newton import cone_newton
+from hpcchain.steps.friction.regions import solve_regions
+
+if TYPE_CHECKING:
+    from hpcchain.steps.contacts.coefficients import Coefficients
+    from hpcchain.steps.friction.friction_kernels import ContactBodies
+    from hpcchain.steps.friction.pool_contacts import PoolContacts
+
+FIRST_SWEEPS, MOST_SWEEPS, NEWTON_TURNS, DENSE = 40, 20_000, 4, 120
+"""Sweeps before Newton's method; sweeps at most without it; how often both take turns, with five times as many sweeps
+each; contacts of a cluster up to which Newton's method is tried on it as a whole."""
+REGIONS_FROM, REGION_TURNS, REGION_SWEEPS = 2, 10, 100
+"""Turn from which on regions of larger clusters are solved; how often at most in a turn, and sweeps after each."""
+
+
+class Law:
+    """Constants of the law of contacts: h [time], coefficients, residual, solver.
+
+    `near`: impulses to begin with are taken to be near the solution, which Newton's method then looks for first.
+    """
+
+    def __init__(self, h: float, coefficients: Coefficients, tolerance: float, solver: str) -> None:
+        self.h, self.coefficients = h, coefficients
+        self.tolerance, self.solver, self.near = tolerance, solver, False
+
+
+class ClusterSolver:
+    """Finds the impulses of a pool's contacts, with given offsets of rates.
+
+    Parameters
+    ----------
+    pool : PoolContacts
+        Impulses found are in its `contacts`.
+    law : Law
+
+    Attributes
+    ----------
+    counts : (q, 2) int64 array
+        Sweeps over each cluster so far, and changes of impulses in them.
+    """
+
+    def __init__(self, pool: PoolContacts, law: Law) -> None:
+        self.pool, self.law, self.bodies = pool, law, pool.bodies
+        self.starts, self.contacts, self.geometry = pool.starts, pool.contacts, pool.geometry
+        self.counts = np.zeros((len(self.starts) - 1, 2), dtype=np.int64)
+
+    def solved(
+        self, velocity: np.ndarray, spin: np.ndarray, offset: np.ndarray, start: np.ndarray, left: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Solve one part of a step; return velocities, spins, and whether all is solved.
+
+        Impulses of other clusters are 0 then.
+
+        Parameters
+        ----------
+        velocity, spin : (m, 3) float64 arrays
+            Without impulses; they stay as they are.
+        offset, start : (n, 3) float64 arrays
+            Of rates; impulses to begin with.
+        left : (q,) bool array
+            Which clusters are to be solved.
+        """
+        newton = self.law.solver == "newton"
+        self.contacts.offset[:] = offset
+        self._begin(start)
+        chosen, left = left, left.copy()
+        unit = self._units(velocity, spin)
+        if newton and self.law.near:
+            for q in np.flatnonzero(left):
+                left[q] = not self._newton(int(q), velocity, spin, unit[q])
+        bodies = self._pushed(velocity, spin)
+        most = FIRST_SWEEPS if newton else MOST_SWEEPS
+        self._sweep(bodies, left, unit, most)
+        for turn in range(NEWTON_TURNS if newton else 0):
+            if not left.any():
+                break
+            for q in np.flatnonzero(left):
+                left[q] = not self._newton(int(q), velocity, spin, unit[q])
+            if turn >= REGIONS_FROM:
+                self._sweep_regions(velocity, spin, left, unit)
+            bodies, most = self._pushed(velocity, spin), FIRST_SWEEPS * 5 ** (turn + 1)
+            self._sweep(bodies, left, unit, most)
+        bodies = self._pushed(velocity, spin)
+        self.bodies.scatter(bodies, velocity, spin, ~chosen[self.pool.cluster])
+        return bodies.velocity, bodies.spin, not left.any()
+
+    def _sweep(self, bodies: ContactBodies, left: np.ndarray, unit: np.ndarray, most: int) -> None:
+        """Sweep over the clusters that are left, as `sweep_kernels.sweep_clusters` says."""
+        sizes = 2 * (len(self.pool.pairs), len(self.pool.pool.ids), len(self.pool.pool.ids))
+        kept = sweep_kernels.Kept(*(np.zeros((n, 3)) for n in sizes))
+        seen, moved = (
+            np.full(len(self.pool.pairs), -1, dtype=np.int64),
+            np.zeros(len(self.pool.pool.ids), dtype=np.int64),
+        )
+        sweep_kernels.sweep_clusters(
+            bodies,
+            self.contacts,
+            self.starts,
+            self.pool.rows,
+            self.pool.row_starts,
+            left,
+            unit,
+            most,
+            self.counts,
+            kept,
+            seen,
+            moved,
+        )
+
+    def _begin(self, start: np.ndarray) -> None:
+        """Set impulses to those (n, 3) to begin with, brought into their cones."""
+        along = dot(start, self.pool.normal)
+        pushes = np.maximum(along, 0.0)
+        self.contacts.impulse[:] = pushes[:, None] * self.pool.normal
+        if self.law.coefficients.rubs:
+            self.contacts.impulse[:] += within(start - along[:, None] * self.pool.normal, self.pool.friction * pushes)
+
+    def _pushed(self, velocity: np.ndarray, spin: np.ndarray) -> ContactBodies:
+        """Return the ContactBodies with these velocities and spins and what impulses add to them."""
+        bodies = self.bodies.gathered(velocity, spin)
+        kernels.apply_all(bodies, self.contacts)
+        return bodies
+
+    def _units(self, velocity: np.ndarray, spin: np.ndarray) -> np.ndarray:
+        """Return the residuals (q,) at which clusters are solved, relative to their greatest speed."""
+        speed = np.sqrt(dot(velocity, velocity)) + np.sqrt(dot(spin, spin)) * self.bodies.radius
+        mates = np.where(
+            self.geometry.wall, np.sqrt(dot(self.pool.leaving, self.pool.leaving)), speed[self.geometry.other]
+        )
+        fastest = np.zeros(len(self.starts) - 1)
+        np.maximum.at(fastest, self.pool.of, speed[self.geometry.one] + mates)
+        return self.law.tolerance * np.maximum(fastest, np.finfo(float).tiny)
+
+    def _sweep_regions(self, velocity: np.ndarray, spin: np.ndarray, left: np.ndarray, unit: np.ndarray) -> None:
+        """Solve larger clusters that are left by Newton's method where they fail, and by sweeps; see `solved`."""
+        geometry = self.geometry
+        sides = np.column_stack([geometry.one, geometry.other])
+        kept = ~self.bodies.fixed[sides] & np.column_stack([np.ones(len(sides), dtype=bool), ~geometry.wall])
+        mates = np.where(kept, self.bodies.first[sides], -1)
+        larger = left & (np.diff(self.starts) > DENSE)
+        still = self.bodies.still()
+        for _ in range(REGION_TURNS):
+            if not larger.any():
+                break
+            bodies = self._pushed(velocity, spin)
+            for q in np.flatnonzero(larger):
+                low, high = int(self.starts[q]), int(self.starts[q + 1])
+                left[q] = larger[q] = not solve_regions(
+                    bodies, still, self.contacts, low, high, mates, self.pool.frames, unit[q]
+                )
+            left &= ~larger
+            self._sweep(self._pushed(velocity, spin), larger, unit, REGION_SWEEPS)
+            left |= larger
+
+    def _newton(self, q: int, velocity: np.ndarray, spin: np.ndarray, unit: float) -> bool:
+        """Solve cluster q by Newton's method, if it is small enough; return whether it is solved; see `solved`."""
+        low, high = self.starts[q : q + 2]
+        k = int(high - low)
+        if k > DENSE:
+            return False
+        matrix = np.empty((3 * k, 3 * k))
+        kernels.fill_matrix(self.bodies.still(), self.contacts, low, self.pool.frames[low:high], matrix)
+        rates = self.pool.rates(velocity, spin)
+        frames = self.pool.frames[low:high]
+        offset = np.einsum("kab,kb->ka", frames, rates[low:high] + self.contacts.offset[low:high])
+        start = np.einsum("kab,kb->ka", frames, self.contacts.impulse[low:high])
+        found, good = cone_newton(matrix, offset, start, self.pool.friction[low:high], 0.5 * unit)
+        found[:, 0] = np.maximum(found[:, 0], 0.0)
+        self.contacts.impulse[low:high] = np.einsum("kab,ka->kb", frames, found)
+        return good
+
+
+def within(across: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Return vectors (n, 3) made no longer than `most` (n,)."""
+    size = np.sqrt(dot(across, across))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(size > most, most / size, 1.0)
+    return across * part[:, None]

@@ -1,0 +1,259 @@
+"""Integrators of the engine of steps: what moves all beads by one step, contacts among them.
+
+A step has a beginning, at which forces are known, and an end, at which the engine computes them anew: `move` takes
+beads there, `finish` then ends the step of their velocities.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.steps.contacts.clusters import NONE, Pool, together
+from hpcchain.steps.contacts.inclusions import Inclusions, Solution
+from hpcchain.steps.failures import raise_unsettled
+from hpcchain.steps.local_beads import timed
+
+if TYPE_CHECKING:
+    from hpcchain.steps.contacts.finding import ContactFinder
+    from hpcchain.steps.contacts.inclusions import ContactSolver
+    from hpcchain.steps.contacts.tally import Tally
+    from hpcchain.steps.local_beads import LocalBeads
+
+SETTLED, NEARLY = 1e-14, 1e-9
+"""Change of velocities, relative to the greatest, at which the midpoint rule is solved; at which it may stand still."""
+MOST_MIDPOINTS, SLOW, LEAST_SHARE, DIVERGED = 200, 0.8, 0.25, 1e4
+"""Iterations at most; ratio of changes from which on forces go less far towards new ones; how far they go at least;
+the ratio to the first change at which they never will fit."""
+
+
+class Verlet:
+    """Velocity Verlet, where no bead has a hard core.
+
+    Parameters
+    ----------
+    beads : LocalBeads
+    """
+
+    def __init__(self, beads: LocalBeads) -> None:
+        self.beads, self.comm, self.clock, self.phases = beads, beads.comm, beads.clock, beads.phases
+
+    def predict(self) -> None:
+        """Move own beads by half a step of forces and a whole one of motion, without contacts."""
+        self.beads.kick(0.5 * self.clock.h)
+        self.beads.move()
+
+    def move(self) -> None:
+        """Move all beads, and bring lists or ghosts up to date; collective."""
+        self.predict()
+        self.beads.wrap()
+        if self.beads.have_moved_far():
+            self.beads.list_where_they_are()
+        elif self.comm.size > 1:
+            self.beads.place_ghosts()
+
+    def finish(self) -> None:
+        """Add the second half of the step of forces, the new ones; collective."""
+        self.beads.kick(0.5 * self.clock.h)
+        self.beads.project()
+
+
+class WithContacts(Verlet):
+    """A step that is predicted, again and again, until it meets no contact that is not known.
+
+    Parameters
+    ----------
+    beads : LocalBeads
+    finder : ContactFinder
+    contacts : ContactSolver
+    tally : Tally
+    """
+
+    def __init__(self, beads: LocalBeads, finder: ContactFinder, contacts: ContactSolver, tally: Tally) -> None:
+        super().__init__(beads)
+        self.finder, self.contacts, self.tally = finder, contacts, tally
+
+    def begin(self) -> tuple[np.ndarray, np.ndarray]:
+        """Predict with lists that go to where beads come; collective.
+
+        Returns places of local beads and velocities of own ones at the step's beginning. Lists that do not go so far
+        are made anew before the step, which begins again then, and look farther if need be.
+        """
+        before, velocity = self._begun()
+        wider = False
+        while self.beads.have_moved_far():
+            self.beads.list_anew(before, velocity, wider)
+            before, velocity = self._begun()
+            wider = True
+        return before, velocity
+
+    def _begun(self) -> tuple[np.ndarray, np.ndarray]:
+        before, velocity = self.beads.position.copy(), self.beads.own.velocity.copy()
+        self.predict()
+        return before, velocity
+
+    def met(self, before: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, float, float, float]:
+        """Return known contacts with those that beads meet now; collective.
+
+        With how many are new and how many there are, on the rank with most of them, and `farthest_way` of any.
+        """
+        self.beads.place_ghosts()
+        found = together(pairs, self.finder.find(before, self.beads.position))
+        counts = np.array([float(len(found) - len(pairs)), float(len(found)), self.beads.farthest_way()])
+        return found, *self.comm.maximum(counts)
+
+    def lists_are_too_short(self, far: float, before: np.ndarray, velocity: np.ndarray) -> bool:
+        """Return whether contacts have thrown a bead of any rank farther than lists look; collective.
+
+        Contacts that it meets there might be missed, so lists are made wider then, for the step to begin again.
+        """
+        if not self.beads.skin.is_left(far):
+            return False
+        self.beads.list_anew(before, velocity, wider=True)
+        return True
+
+
+class Variational(WithContacts):
+    """Velocity Verlet whose contacts are solved by `Inclusions`.
+
+    Attributes
+    ----------
+    resting : (n, 2) int64 array
+        Smooth contacts of the step, of own beads.
+    """
+
+    contacts: Inclusions
+    resting = NONE
+
+    def move(self) -> None:
+        """Move all beads and solve their contacts; collective."""
+        before, velocity = self.begin()
+        pairs, done, rounds = NONE, [], self.contacts.rounds
+        while rounds > 0:
+            pairs, more, _, far = self.met(before, pairs)
+            if self.lists_are_too_short(far, before, velocity):
+                before, velocity = self.begin()
+                pairs, done, rounds = NONE, [], self.contacts.rounds
+                continue
+            if more == 0.0:
+                break
+            done = self._solve_contacts(before, velocity, pairs)
+            rounds -= 1
+        self._end(done)
+
+    def finish(self) -> None:
+        """Add the second half of the step of forces, and take the rates of smooth contacts out; collective."""
+        super().finish()
+        self._still()
+
+    @timed("contacts")
+    def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: Any = None) -> list:
+        """Solve contacts of a step, put beads where it takes them, and return what was found; collective.
+
+        `before`, `velocity` and `pairs` are as `ContactFinder.curved` takes them; `curved`: what that returned.
+        """
+        beads, own, contacts = self.beads, self.beads.own, self.contacts
+        curved = curved or self.finder.curved(before, velocity, pairs, beads.refresh)
+        pool = Pool(own.molecules, own.ids, beads.first, before[beads.local], velocity, beads.force, *curved)
+        done, rows = contacts.sharing.share(pool, pairs).solved(contacts.solved, Solution.table)
+        for ids, row in rows:
+            beads.put(ids, row[:, :3], row[:, 3:])
+        return done
+
+    def _end(self, done: list) -> None:
+        """Count contacts, bring lists or ghosts up to date; collective."""
+        # Contacts at rest are those of own beads, or those that were solved here: all are some rank's.
+        resting = NONE
+        for one in done:
+            self.tally.count(one.pool, one.geometry, one.normal, one.impulse, self.clock.span[0])
+            resting = np.concatenate([resting, one.geometry.pairs[one.smooth]])
+        self.beads.wrap()
+        self.resting = self.beads.list_after_contacts(resting)
+
+    def _still(self) -> None:
+        """Take the rates of smooth contacts out of velocities; collective."""
+        resting, beads, own = self.resting, self.beads, self.beads.own
+        if self.comm.maximum(np.array([float(len(resting))]))[0] == 0.0:
+            return
+        place, speed = beads.position[beads.local], own.velocity.copy()
+        nothing = np.zeros((len(own.ids), 0))
+        pool = Pool(own.molecules, own.ids, beads.first, place, speed, beads.force, nothing, NONE)
+        done, rows = self.contacts.sharing.share(pool, resting).solved(self.contacts.stilled, lambda one: one.velocity)
+        for ids, velocity in rows:
+            beads.put(ids, None, velocity)
+        for one in done:
+            self.tally.add(one.pool, one.geometry, one.normal, one.impulse, one.impulse != 0.0, self.clock.time)
+
+
+class Midpoint(Variational):
+    """The midpoint rule, whose forces are those in the middle of the step; without hard cores or with them."""
+
+    def move(self) -> None:
+        """Move all beads, contacts among them, and add the second half of forces; collective."""
+        # Lists that do not reach where beads come to are made anew before the step, which begins again then.
+        done, wider = None, False
+        while done is None:
+            done = self._solve(wider)
+            wider = True
+        self.beads.kick(0.5 * self.clock.h)
+        self._end(done)
+
+    def finish(self) -> None:
+        """Take the rates of smooth contacts out; collective."""
+        self.beads.project()
+        self._still()
+
+    def _solve(self, wider: bool) -> list | None:
+        """Solve a step of the midpoint rule; return what contacts have done, None when lists were too short for it."""
+        # They are then made anew; wider ones, if these are new already.
+        before, velocity = self.beads.position.copy(), self.beads.own.velocity.copy()
+        pairs, rounds = NONE, self.contacts.rounds if self.contacts else 0
+        done = self._settled(before, velocity, pairs)
+        for _ in range(rounds):
+            if done is None:
+                break
+            known = len(pairs)
+            pairs = together(pairs, self.finder.find(before, self.beads.position))
+            if self.comm.maximum(np.array([float(len(pairs) - known)]))[0] == 0.0:
+                break
+            done = self._settled(before, velocity, pairs)
+        if done is None:
+            self.beads.list_anew(before, velocity, wider)
+        return done
+
+    def _settled(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray) -> list | None:
+        """Iterate a step and the forces in its middle, until they fit each other; see `_solve`; collective.
+
+        Forces go less far towards the new ones where these are not clearly nearer than before. When they fit, all
+        ranks decide by the greatest change of any bead's velocity: nothing but the state has a part.
+        """
+        beads, own, h = self.beads, self.beads.own, self.clock.h
+        curved = self.finder.curved(before, velocity, pairs, beads.refresh) if self.finder else None
+        meets = self.finder and self.comm.maximum(np.array([float(len(pairs))]))[0] > 0.0
+        mass = beads.interactions.mass[:, None]
+        last, first, share = math.inf, 0.0, 1.0
+        for _ in range(MOST_MIDPOINTS):
+            beads.position[:], own.velocity[:] = before, velocity
+            self.predict()
+            done = self._solve_contacts(before, velocity, pairs, curved) if meets else []
+            if beads.have_moved_far():
+                return None
+            beads.place_ghosts()
+            force = beads.force.copy()
+            beads.compute(0.5 * (before + beads.position))
+            change = h * np.abs((beads.force - force) / mass).max(initial=0.0)
+            fastest = np.abs(own.velocity).max(initial=0.0) + h * np.abs(force / mass).max(initial=0.0)
+            change, fastest = self.comm.maximum(np.nan_to_num(np.array([change, fastest]), nan=math.inf))
+            if change <= SETTLED * fastest or last <= change <= NEARLY * fastest:
+                beads.force[:] = force
+                return done
+            if change > SLOW * last:
+                share = max(0.5 * share, LEAST_SHARE)
+            if share < 1.0:
+                beads.force[:] = force + share * (beads.force - force)
+            last, first = change, first or change
+            if change > DIVERGED * first:
+                break
+        raise_unsettled(self.clock.time)

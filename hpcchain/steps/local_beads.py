@@ -1,0 +1,275 @@
+"""The beads of one rank in steps, and ghosts: places, lists of neighbours, forces; all that ranks send each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import wraps
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpcchain.model.system import PERIODIC
+from hpcchain.steps import motion
+from hpcchain.steps.contacts.clusters import together
+from hpcchain.steps.domain import Domain, Refresh
+from hpcchain.steps.failures import raise_worst
+from hpcchain.steps.potentials.interactions import Interactions
+from hpcchain.steps.potentials.laws import passes_of
+from hpcchain.steps.rigid.molecules import RigidMolecules
+from hpcchain.steps.skin import Skin
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import System
+    from hpcchain.steps.contacts.finding import ContactFinder
+    from hpcchain.steps.potentials.constants import Constants
+
+REBUILDS_BETWEEN_OWNERS = 8
+"""How often lists are made anew until molecules go to the ranks whose sectors they are in: ghosts are chosen by where
+own beads are, so what has moved on a little costs a few ghosts more."""
+PHASES = ("motion", "forces", "lists", "contacts", "messages")
+"""Of a step, for `seconds`: motion is all that is in no other phase."""
+
+
+def timed(phase: str) -> Callable:
+    """Return a decorator of a method whose wall seconds count for a phase in its object's `phases`.
+
+    What other timed methods take that it calls is theirs alone.
+    """
+
+    def decorated(method: Callable) -> Callable:
+        @wraps(method)
+        def call(self: Any, *args: Any, **options: Any) -> Any:
+            begin, others = perf_counter(), sum(self.phases.values())
+            try:
+                return method(self, *args, **options)
+            finally:
+                self.phases[phase] += perf_counter() - begin - (sum(self.phases.values()) - others)
+
+        return call
+
+    return decorated
+
+
+class Clock:
+    """Whole steps since time 0.
+
+    Parameters
+    ----------
+    h : float
+        Length of a step [time].
+
+    Attributes
+    ----------
+    step : Fraction
+        The same, exactly as the input has it.
+    steps : int
+    span : (float, float)
+        When the step begins and ends that was begun last [time].
+    """
+
+    def __init__(self, h: float) -> None:
+        self.h, self.step, self.steps, self.span = h, Fraction(repr(h)), 0, (0.0, h)
+
+    @property
+    def time(self) -> float:
+        """The time that is reached [time]."""
+        return float(self.steps * self.step)
+
+    def begin(self) -> None:
+        """Set the span of the step that begins now."""
+        self.span = self.time, float((self.steps + 1) * self.step)
+
+
+class LocalBeads:
+    """Own beads and ghosts; most methods are collective.
+
+    Parameters
+    ----------
+    system, comm, skin, sectors :
+        See `SteppedEngine`.
+    constants : Constants
+    clock : Clock
+    finder : ContactFinder or None
+        Is given local beads and their lists, where there are hard cores.
+
+    Attributes
+    ----------
+    own : Own
+        Their positions are those of when lists were made.
+    position, local : (n, 3) float64, (m,) int64 arrays
+        Of local beads, own ones and ghosts by global number [length]; which of them are own.
+    first, force : (k + 1,) int64, (m, 3) float64 arrays
+        Where own molecules begin among own beads; the forces on these.
+    dragged : int64 array
+        Own beads that are fixed and move.
+    stale : bool
+        Whether beads have moved that other ranks have as ghosts, and do not know of it.
+    torn, stuck : tuple or None
+        A bond that is torn; the first own bead of a molecule that has no next step, and why.
+    phases : dict of str -> float
+        Wall seconds in PHASES.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        constants: Constants,
+        comm: Any,
+        skin: Any,
+        sectors: tuple | list | None,
+        clock: Clock,
+        finder: ContactFinder | None,
+    ) -> None:
+        self.comm, self.clock, self.finder = comm, clock, finder
+        self.box, self.composition = system.box, constants.composition
+        self.phases = dict.fromkeys(PHASES, 0.0)
+        self.rebuilds = 0
+        self.torn: tuple | None = None
+        self.stuck: tuple | None = None
+        self.rigid = RigidMolecules(self.composition)
+        self.skin = Skin(system, constants, comm, skin)
+        self.interactions = Interactions(self.box, constants, passes_of(constants, comm))
+        self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
+        self.domain = Domain(system, self.composition, comm, sectors)
+        self.own = self.domain.own
+
+    @timed("lists")
+    def rebuild(self) -> None:
+        """Choose ghosts and list neighbours anew, and hand molecules over now and then."""
+        if self.rebuilds % REBUILDS_BETWEEN_OWNERS == 0:
+            self.own = self.domain.settled(self.own)
+            size = self.composition.size_of(self.own.molecules)
+            self.skin.fit(self.own.position[np.cumsum(size) - size])
+        self.rebuilds += 1
+        ghosts = self.domain.ghosts(self.own, self.skin.list_radius if self.skin.width > 0.0 else 0.0)
+        ids = np.concatenate([self.own.ids, ghosts.ids])
+        sequence = np.argsort(ids, kind="stable")
+        number = np.empty(len(ids), dtype=np.int64)
+        number[sequence] = np.arange(len(ids))
+        self.local, at = number[: len(self.own.ids)].copy(), number[len(self.own.ids) :].copy()
+        self.position = np.concatenate([self.own.position, ghosts.position])[sequence]
+        self.refresh, self.stale = Refresh(self.comm, ghosts, self.local, at), False
+        self.skin.start(self.own.position, self.own.velocity, self.clock.h)
+        size = self.composition.size_of(self.own.molecules)
+        self.first = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        self.free = self.rigid.set_molecules(self.own.molecules, self.first)
+        fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.own.ids)]
+        self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))
+        self.interactions.set_beads(ids[sequence], self.local, self.position, self.skin.list_radius, self.skin.cells)
+        if self.finder:
+            self.finder.set_beads(ids[sequence], self.local, self.interactions)
+
+    @timed("forces")
+    def compute(self, position: np.ndarray | None = None) -> None:
+        """Compute the forces on own beads where they are, or where local ones would be at other places (n, 3)."""
+        position = self.position if position is None else position
+        self.force, (row, entry) = self.interactions.forces(position, self.own.image)
+        self.torn = None
+        if row >= 0:
+            other = int(np.flatnonzero(self.local == self.interactions.partner[entry])[0])
+            self.torn = tuple(sorted((int(self.own.ids[row]), int(self.own.ids[other]))))
+
+    @timed("messages")
+    def place_ghosts(self) -> None:
+        """Bring the ghosts to where their owners have them."""
+        self.refresh(self.position)
+        self.stale = False
+
+    def kick(self, time: float) -> None:
+        """Give own beads the velocity of so long a time of their forces."""
+        motion.kick(self.own.velocity, self.force, self.interactions.mass, time)
+
+    def project(self, chosen: np.ndarray | None = None) -> None:
+        """Take out of velocities what would change bonds, of all molecules or of those that begin in these rows."""
+        self.rigid.project(self.position, self.local, self.own.velocity, chosen)
+
+    def move(self) -> None:
+        """Move own beads by their velocities for a step; bonds keep their lengths."""
+        motion.drift(self.position, self.local, self.own.velocity, self.clock.h, self.free)
+        self.stuck = self.rigid.move(self.position, self.local, self.own.velocity, self.clock.h)
+
+    def wrap(self) -> None:
+        """Bring molecules back that have left the box."""
+        if motion.wrap(
+            self.position, self.skin.reference, self.own.image, self.local, self.first, self.box.origin, self.wrapped
+        ):
+            self.stale = True
+
+    def put(self, ids: np.ndarray, place: np.ndarray | None, velocity: np.ndarray) -> None:
+        """Set places, where they are given, and velocities of those of some beads that are own."""
+        mine = np.isin(ids, self.own.ids)
+        rows = np.searchsorted(self.own.ids, ids[mine])
+        if place is not None:
+            self.position[self.local[rows]], self.stale = place[mine], True
+        self.own.velocity[rows] = velocity[mine]
+
+    def have_moved_far(self) -> bool:
+        """Return whether a bead of any rank may come near one that is not listed."""
+        # `stale` is then whether any rank has moved beads of which others do not know.
+        moved = self.skin.way(self.position, self.local)
+        wrong = float(self.torn is not None or self.stuck is not None or not np.isfinite(moved))
+        greatest = self.comm.maximum(np.array([moved if np.isfinite(moved) else 0.0, wrong, float(self.stale)]))
+        moved, wrong = greatest[:2]
+        self.stale = bool(greatest[2] > 0.0)
+        if wrong > 0.0:
+            self._fail()
+        return self.skin.is_left(moved)
+
+    def farthest_way(self) -> float:
+        """Return how far an own bead has moved since lists were made, squared [length^2]; 0 if that is no number."""
+        moved = self.skin.way(self.position, self.local)
+        return moved if np.isfinite(moved) else 0.0
+
+    def list_where_they_are(self) -> None:
+        """Make lists anew about the present places."""
+        self.own.position = self.position[self.local]
+        self.rebuild()
+
+    def list_anew(self, before: np.ndarray, velocity: np.ndarray, wider: bool) -> None:
+        """Make lists anew at a step's beginning, to which beads go back.
+
+        `wider`: so wide that beads may move as far as one has moved by now.
+        """
+        if wider:
+            self.skin.widen(self.clock.time, self.clock.h, self._farthest_moved)
+        self.own.position, self.own.velocity = before[self.local], velocity
+        self.rebuild()
+        self.skin.carry_on()
+        self.compute()
+
+    def _farthest_moved(self) -> int:
+        """Return the bead that has moved farthest since lists were made, of all ranks'."""
+        moved = np.sum((self.position[self.local] - self.skin.reference) ** 2, axis=1)
+        bead = (float(moved.max()), -int(self.own.ids[np.argmax(moved)])) if len(moved) else (-1.0, 0)
+        return -max(self.comm.allgather(bead))[1]
+
+    def list_after_contacts(self, resting: np.ndarray) -> np.ndarray:
+        """Bring lists or ghosts up to date; return contacts at rest, dealt out anew with molecules.
+
+        A contact may throw a bead farther than the step without contacts would have taken it. Ghosts are placed anew
+        only where, on some rank, beads have moved since they were.
+        """
+        if not self.have_moved_far():
+            if self.stale:
+                self.place_ghosts()
+            return resting
+        self.list_where_they_are()
+        every = together(*self.comm.allgather(resting))
+        beads = np.where(every < 0, every[:, :1], every)
+        return every[np.isin(self.composition.molecule_of(beads), self.own.molecules).any(axis=1)]
+
+    def require_sound(self) -> None:
+        """Raise on every rank when a bond is torn on one, or a force is not a number."""
+        wrong = self.torn is not None or not np.isfinite(self.force).all()
+        if self.comm.maximum(np.array([float(wrong)]))[0] > 0.0:
+            self._fail()
+
+    def _fail(self) -> None:
+        """Raise what has gone wrong on some rank, on every one."""
+        stuck = None if self.stuck is None else (int(self.own.ids[self.stuck[0]]), self.stuck[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = (self.position[self.local] - self.skin.reference) ** 2
+        bad = self.own.ids[~np.isfinite(self.force + moved).all(axis=1)]
+        raise_worst(self.comm, self.clock.time, self.torn, stuck, bad)
