@@ -81,6 +81,11 @@ SYMBOLS = {
     "potential_energy": r"E_\mathrm{pot}",
     "radius_of_gyration": r"R_\mathrm{g}",
     "end_to_end": r"R_\mathrm{e}",
+    "diffusion": "D",
+    "viscosity": r"\eta",
+    "bulk_viscosity": r"\zeta",
+    "heat_conductivity": r"\lambda",
+    "packing_fraction": r"\phi",
 }
 """What axes have in place of a name, as formulas."""
 SLOPES = {0.5: r"$\sim t^{1/2}$", 1.0: r"$\sim t$"}
