@@ -157,7 +157,6 @@ def given_moment(kind: MoleculeSection, rough: bool) -> float | tuple[float, ...
 
 def per_item(kinds: Sequence[MoleculeSection], values: Sequence[ArrayLike], size: str) -> np.ndarray:
     """Return one float64 value per bead or bond of a molecule of each kind, which has one for all of them or a list."""
-    numbers: list[float] = []
-    for kind, value in zip(kinds, values, strict=True):
-        numbers.extend(value if isinstance(value, (tuple, list, np.ndarray)) else [value] * getattr(kind, size))
-    return np.array(numbers, dtype=np.float64)
+    each = zip(kinds, values, strict=True)
+    numbers = [np.broadcast_to(np.asarray(value, np.float64), getattr(kind, size)) for kind, value in each]
+    return np.concatenate([np.zeros(0), *numbers])

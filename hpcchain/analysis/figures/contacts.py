@@ -90,10 +90,10 @@ class ContactCounts:
 class ContactPlaces:
     """What contacts add to the bins of a profile: how many there are, per time and volume, and their pressure.
 
-    Beads are taken where straight lines from frame to frame lead, and a contact between two where they touch. Its
-    impulse is multiplied by the vector between the centres of mass of the molecules, or from a wall to such a centre.
-    The product is spread evenly over the line between these, as the flow of momentum through planes has it in the mean
-    (Irving and Kirkwood 1950). All sums are of whole numbers, so they are exact.
+    Beads are taken where straight lines from frame to frame lead, and a contact between two where they touch. A line
+    leads from one molecule's centre of mass to the other's, or from a wall to a centre. Its vector times the impulse is
+    spread evenly over it, as the flow of momentum through planes has it in the mean (Irving and Kirkwood 1950). All
+    sums are of whole numbers, so they are exact.
 
     Parameters
     ----------
