@@ -443,7 +443,7 @@ def warm_up(text: str) -> None:
             engine.ghosts.refresh_skins(engine.now, engine.now, engine.window)
         engine.frame(WARMUP_ON_RANKS)
         if not system.physics.steps:
-            engine.ghosted.undo()
+            engine.ghosted.window.undo()
 
     on_ranks(2, on_rank)
 

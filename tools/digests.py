@@ -90,7 +90,8 @@ def of_events(system, end):
     """Return the digests of three runs by the engine of events."""
     stages = [(0.4 * end, 0, {"threads": 2}), (end, 2, {})]
     runs = serial(system, end), parallel(system, end, 3), in_stages(system, stages)
-    sums = [run.sums[: 1 + L.FLOW] + run.sums[1 + L.TENSOR_PARTS :] for run in runs]  # the file knows no flow of energy
+    # the file knows no flow of energy
+    sums = [run.sums[: 1 + L.FLOW] + run.sums[1 + L.TENSOR_COMPONENTS :] for run in runs]
     tables = zip(runs, sums, strict=True)
     return [digest([run.events, *run.frame, *states(run.state), np.array(own, dtype=object)]) for run, own in tables]
 

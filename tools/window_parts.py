@@ -10,17 +10,18 @@ from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.serial import Engine
+from hpcchain.sector.window import Window
 
 LOOP, LATER = "event loop, first pass", "event loop, later passes"
 EXCHANGE = "exchange (calls and waiting)"
 PARTS = {
-    (GhostedSector, "run"): LOOP,
-    (GhostedSector, "pack"): "packing",
-    (GhostedSector, "receive"): "taking in messages",
-    (GhostedSector, "set_right"): "setting right",
-    (GhostedSector, "unsettled"): "unsettled molecules",
+    (Window, "run"): LOOP,
+    (Window, "pack"): "packing",
+    (Window, "receive"): "taking in messages",
+    (Window, "set_right"): "setting right",
+    (Window, "unsettled"): "unsettled molecules",
     (GhostedSector, "skin_violation"): "molecules leaving skins",
-    (GhostedSector, "finish"): "finishing",
+    (Window, "finish"): "finishing",
     (GhostManager, "refresh_skins"): "refreshing skins",
     (GhostManager, "rebuild_ghosts"): "choosing all ghosts anew",
     (WindowedEngine, "_carry"): "the rest of a window",

@@ -34,7 +34,7 @@ SIGNS = re.compile(rb"#|\"\"\"|\'\'\'|\"|\'")
 LONGEST_END = 5  # quotes: two that belong to a string of several lines, and the three that end it
 HEADER = re.compile(rb"^[ \t]*\[[^,=\[\]\n]*\]|^[ \t]*\[\[[^,=\[\]\n]*\]\]", re.MULTILINE)
 DOTTED = re.compile(rb"(?:\.[^.=,\[\]{}\n]*+){%d}" % MOST_PARTS)
-STRETCH = 2**20
+CHUNK = 2**20
 DEEPER = np.zeros(256, dtype=np.int32)
 DEEPER[list(b"[{")], DEEPER[list(b"]}")] = 1, -1
 
@@ -170,8 +170,8 @@ def _escaped(data: bytes, begin: int, at: int) -> bool:
 def too_deep(bare: bytes) -> int | None:
     """Return where brackets are first open within more than MOST_DEPTH, None where they never are."""
     open_before = 0
-    for low in range(0, len(bare), STRETCH):
-        deeper = DEEPER[np.frombuffer(bare[low : low + STRETCH], dtype=np.uint8)]
+    for low in range(0, len(bare), CHUNK):
+        deeper = DEEPER[np.frombuffer(bare[low : low + CHUNK], dtype=np.uint8)]
         depth = open_before + np.cumsum(deeper)
         deep = np.flatnonzero(depth > MOST_DEPTH)
         if len(deep):

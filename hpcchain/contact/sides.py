@@ -40,7 +40,7 @@ def whole_side(s, m, i, offset, loss):
 @inlined
 def of_one_chain(s, a, b):
     """Whether both sides are parts of one chain."""
-    return a.part and b.part and s.chain_block[a.row, L.BLOCK_CHAIN] == s.chain_block[b.row, L.BLOCK_CHAIN]
+    return a.part and b.part and s.chain_part[a.row, L.PART_CHAIN] == s.chain_part[b.row, L.PART_CHAIN]
 
 
 @kernel

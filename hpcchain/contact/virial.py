@@ -3,8 +3,8 @@
 The virial is impulse times the vector between the centres of mass, the flow the energy that one molecule gains of the
 other, by that vector (Alder, Gass and Wainwright 1970, equation 7, of spheres).
 
-The tensor's part is made symmetric: half of J_a l_b + J_b l_a, as turning molecules make it in the mean (Allen and
-Tildesley 2017, section 2.7). Its trace is the virial; the other parts, `TENSOR_PARTS` of them, are yy, zz, xy, xz, yz.
+The tensor is made symmetric: half of J_a l_b + J_b l_a, as turning molecules make it in the mean (Allen and
+Tildesley 2017, section 2.7). Its trace is the virial; the other TENSOR_COMPONENTS are yy, zz, xy, xz, yz.
 """
 
 import numpy as np

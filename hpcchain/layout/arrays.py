@@ -81,7 +81,7 @@ owner_history     flat        owners' entries of ghosts' segments (`ghost_messag
                               ghost and segment
 inside            8 float64   per molecule, columns IN_… below: whether it stays in its skin
                               (`window.skin_violation`)
-touched           int64       molecules that have begun a segment in this window, or received one
+altered           int64       molecules that have begun a segment in this window, or received one
 rolled_back       int64       molecules that a rollback has set back; `rolled_back_to` (2 float64): OPENED_TICKS,
                               OPENED_REM of when
 drifted_pairs     2 int64     pairs listed in this window whose list origins have been far apart (`neighbour_lists`)
@@ -92,13 +92,13 @@ coefficients      4 float64   per pair of types, and of a type and a wall: row o
                               e_t; PAIR_LEFT: what may be left of a contact while this pair's takes energy
                               (`contact.coefficients`); PAIR_FRICTION: Coulomb's, in steps alone. Runs that are not
                               `extended` have one row
-virial_tensor     float64     (TENSOR_PARTS,): parts of the tensor of that contact's virial, and its flow of energy
+virial_tensor     float64     (TENSOR_COMPONENTS,): parts of the tensor of that contact's virial, and its flow of energy
                               (`contact.virial`)
 extra             flat rows   in runs that are `extended`, for each row of `starts`: what else the bead has had from
                               its segment's start on, columns SPIN … INSIDE below (`model.physics.extended`)
 walls            16 float64   sides of the box and walls with shapes: columns WALL_… below
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
-chain_block       4 int32     per molecule, where long chains have segments of stretches: columns BLOCK_… below
+chain_part       4 int32     per molecule, where long chains have segments of stretches: columns PART_… below
 whole_class       int64       per class of parts of such a chain: where in `mol_class` the chain's own is, else -1
 centre            9 float64   per such chain: its centre of mass, like a bead's start, and CENTRE_MASS
 centre_change     8 float64   per molecule row, closed ones too, in windows of such runs: what the event that began its
@@ -119,7 +119,7 @@ slots             44 float64  of the small sector, per slot: columns SLOT_… be
 stepper                       None, or True where molecules are rigid bodies, or moved by a method that solves for
                               its steps
 extended                      None, or True where the run has more than smooth hard beads (`model.physics.extended`)
-stretched                     None, or True where long chains are in parts (`chain_block`)
+stretched                     None, or True where long chains are in parts (`chain_part`)
 ================  ==========  ======================================================================================
 """
 
@@ -187,9 +187,9 @@ PAIR_KIND, WALL_KIND, DRAW_KIND = 0.0, 1.0, 6.0  # values of LOG_KIND; those bet
 # What is summed besides the virial's trace: yy, zz, xy, xz, yz of its tensor, and from FLOW on the flow of energy. Its
 # quantum is FLOW_SCALE times that of the virial, over that of impulses, times that of energy.
 FLOW, FLOW_SCALE = 5, 2.0**6
-TENSOR_PARTS = FLOW + AXES
+TENSOR_COMPONENTS = FLOW + AXES
 KEPT_COLUMNS = LOG_TENSOR  # of rows of the log that are final
-LOG_COLUMNS = LOG_TENSOR + TENSOR_PARTS
+LOG_COLUMNS = LOG_TENSOR + TENSOR_COMPONENTS
 MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
 SIDE = OTHER_MEMBER - MEMBER
 FIRST_BEAD, SECOND_BEAD = range(2)
@@ -226,14 +226,14 @@ MOL_COLUMNS = MOL_GRAPH + 1
 ) = range(7)
 WINDOW_OF_SEGMENT = 7  # what is a segment's, and goes with it when it is closed: the columns before this one
 # What belongs to the molecule: size class, length of its owner's history, number up to which others know its segments,
-# whether they changed since, where a rollback sets it back to, whether it stands in `touched`, and its global number.
+# whether they changed since, where a rollback sets it back to, whether it stands in `altered`, and its global number.
 (
     WINDOW_CLASS,
     WINDOW_HISTORY,
     WINDOW_SENT,
     WINDOW_CHANGED,
     WINDOW_TARGET,
-    WINDOW_TOUCHED,
+    WINDOW_ALTERED,
     WINDOW_ID,
 ) = range(7, 14)
 # A row of 16 columns takes two cache lines, and mostly the first is read: so all rows share half of a cache's sets.
@@ -258,13 +258,13 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
     SCALAR_VIRIAL,
     SCALAR_RESTORED,
     SCALAR_REOPENED,
-    SCALAR_TOUCHED,
+    SCALAR_ALTERED,
     SCALAR_WALL_IMPULSE,
 ) = range(15)  # SCALAR_WALL_IMPULSE: of walls, one for each axis
 # Energy that has come in, in quanta; the seed of all random numbers, 64 bits.
 SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
 SCALAR_TENSOR = SCALAR_SEED + 1  # what `virial_tensor` has, in quanta
-SCALAR_LISTS_END = SCALAR_TENSOR + TENSOR_PARTS  # of `neighbour`: where what no list has had begins
+SCALAR_LISTS_END = SCALAR_TENSOR + TENSOR_COMPONENTS  # of `neighbour`: where what no list has had begins
 SCALARS = 32
 SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
 
@@ -371,9 +371,9 @@ UNBOUNDED = 2**31 - 1  # swept radius of a bead that may be anywhere (`broad_pha
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS
 EVENT_COLUMNS = 3 + MOST_MEMBERS
 
-# Of `chain_block`: of a row that is a part of a long chain, the rows of the parts before and behind it, -1 at the ends,
+# Of `chain_part`: of a row that is a part of a long chain, the rows of the parts before and behind it, -1 at the ends,
 # the row of its chain in `centre`, and which part it is. `centre`: mass of the chain, and its START_COLUMNS.
-BLOCK_BEFORE, BLOCK_BEHIND, BLOCK_CHAIN, BLOCK_PLACE = range(4)
+PART_BEFORE, PART_BEHIND, PART_CHAIN, PART_PLACE = range(4)
 CENTRE_MASS = START_COLUMNS
 CHANGE_SORT, CHANGE, CHANGE_COLUMNS = 0, 1, 8
 UNCHANGED, PUSHED, PLACED = 0.0, 1.0, 2.0
@@ -394,7 +394,7 @@ ENTRY_BEADS = ENTRY_ALONE + 1
 # Of each of its beads, behind position and velocity.
 ENTRY_MARKS, ENTRY_ACCELERATION, ENTRY_SPEED, ENTRY_PER_BEAD = range(2 * AXES, 2 * AXES + 4)
 # Behind the beads of a part of a long chain: what its event does to the chain's centre, its order, its coefficients.
-ENTRY_OF_CENTRE, ENTRY_ORDER, ENTRY_OF_PART = 0, CHANGE_COLUMNS, CHANGE_COLUMNS + 1
+ENTRY_OF_CENTRE, ENTRY_ORDER, ENTRY_OF_CHAIN_PART = 0, CHANGE_COLUMNS, CHANGE_COLUMNS + 1
 
 # Of `ahead` and `slots`. What the loop writes, and what the second thread does, are on lines of the cache of their own.
 SLOTS, NO_TAG = 32, -1
@@ -415,7 +415,7 @@ AHEAD_WORDS = AHEAD_TAGS + SLOTS
     SLOT_WALL_IMPULSE,
 ) = range(11)
 SLOT_TENSOR = SLOT_WALL_IMPULSE + AXES
-SLOT_COUNTS = SLOT_TENSOR + TENSOR_PARTS
+SLOT_COUNTS = SLOT_TENSOR + TENSOR_COMPONENTS
 COUNTS = 23  # of `count`
 SLOT_COLUMNS = SLOT_COUNTS + COUNTS
 
@@ -480,7 +480,7 @@ FIELDS = {
     "owner_history": "f8",
     "owner_history_at": "i8 :",
     "inside": f"f8 {IN_COLUMNS}",
-    "touched": "i8",
+    "altered": "i8",
     "rolled_back": "i8",
     "rolled_back_to": "f8 2",
     "drifted_pairs": "i8 2",
@@ -494,7 +494,7 @@ FIELDS = {
     "limited": "i8",
     "limited_row": "i8",
     "limits": "f8 3",
-    "chain_block": "i4 4",
+    "chain_part": "i4 4",
     "whole_class": "i8",
     "centre": f"f8 {CENTRE_MASS + 1}",
     "centre_change": f"f8 {CHANGE_COLUMNS}",

@@ -23,7 +23,7 @@ PAGE = 1 << 21  # bytes of a large page
 LARGE = PAGE // 4  # bytes from which a large page is worth its space
 
 
-def stretch(size: int) -> np.ndarray:
+def aligned_bytes(size: int) -> np.ndarray:
     """Return (size,) uint8 zeros that begin on a pair of cache lines, on large pages if they are many."""
     if size < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
         memory = np.zeros(size + LINE, dtype=np.uint8)
@@ -40,7 +40,7 @@ def stretch(size: int) -> np.ndarray:
 def aligned_zeros(shape: int | tuple, dtype: np.dtype | type = np.float64) -> np.ndarray:
     """Return zeros that begin on a pair of cache lines, so that rows of sixteen floats lie on one."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    return stretch(size).view(dtype).reshape(shape)
+    return aligned_bytes(size).view(dtype).reshape(shape)
 
 
 def extended(array: np.ndarray, more: int) -> np.ndarray:
@@ -90,7 +90,7 @@ TABLES = (
 
 
 def gathered(arrays: dict) -> dict:
-    """Return arrays with the same contents, all in one stretch of memory; each is let go of when it has been copied.
+    """Return arrays with the same contents, all in one piece of memory; each is let go of when it has been copied.
 
     What holds nothing but zeros so far is not copied: its memory takes no space before something is written there.
 
@@ -108,7 +108,7 @@ def gathered(arrays: dict) -> dict:
     sizes = {name: -(-arrays[name].nbytes // LINE) * LINE for name in arrays if name not in joined}
     for names, columns, _ in TABLES:
         sizes[names] = -(-len(arrays[names[0]]) * columns * 8 // LINE) * LINE
-    memory, at = stretch(sum(sizes.values())), 0
+    memory, at = aligned_bytes(sum(sizes.values())), 0
     for names, columns, columns_of_table in TABLES:
         beads = len(arrays[names[0]])
         table = memory[at : at + beads * columns * 8].view(np.float64).reshape(beads, columns)

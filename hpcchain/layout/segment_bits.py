@@ -132,16 +132,16 @@ def series_error_of(s, m):
 
 
 @inlined
-def is_part(s, m):
-    """Whether molecule row m is a part of a long chain (`chain_block`), in a sector where some are."""
-    return s.chain_block[m, L.BLOCK_PLACE] > 0 or s.chain_block[m, L.BLOCK_BEHIND] >= 0
+def is_chain_part(s, m):
+    """Whether molecule row m is a part of a long chain (`chain_part`), in a sector where some are."""
+    return s.chain_part[m, L.PART_PLACE] > 0 or s.chain_part[m, L.PART_BEHIND] >= 0
 
 
 @inlined
 def member_of(s, m):
     """Return the row that stands for molecule row m in an event: of a part of a long chain that of its first part."""
     if s.stretched is not None:
-        return m - np.int64(s.chain_block[m, L.BLOCK_PLACE])
+        return m - np.int64(s.chain_part[m, L.PART_PLACE])
     return m
 
 

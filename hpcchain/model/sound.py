@@ -407,9 +407,9 @@ def _places(box: Box, topology: Topology, state: State, time: float, ids: np.nda
 
 
 def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) -> str | None:
-    """Look at bonds: of their length, and not about to stretch; rods are straight."""
+    """Look at bonds: of their length, and not about to lengthen; rods are straight."""
     position, kind = state.position, np.repeat(topology.kind, np.diff(topology.first_bond))
-    limits = [(_stretch(one), _rate(one)) for one in physics.every()]
+    limits = [(_length_error(one), _rate(one)) for one in physics.every()]
     limits = np.array(limits if physics.kinds else limits * len(topology.names))[kind].reshape(-1, 2)
     bond, length = bond_vectors(position, topology.bonds), topology.bond_length
     reach = _greater_end(_farthest(position), topology.bonds)
@@ -427,7 +427,7 @@ def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) 
     if bad.any():
         at = int(np.argmax(bad))
         pair = ids[topology.bonds[at]]
-        return f"state/velocity: the bond of beads {pair[0]} and {pair[1]} would stretch at {rate[at]:.6g}"
+        return f"state/velocity: the bond of beads {pair[0]} and {pair[1]} would lengthen at {rate[at]:.6g}"
     for group in groups_of(topology, topology.rod):
         x = position[group.beads]
         off = np.abs(x - rod_positions(group, x)).max(axis=2)
@@ -459,13 +459,13 @@ def _exact(physics: Physics) -> bool:
     return physics.propagator != "collocation" or physics.options.variant == "index2"
 
 
-def _stretch(physics: Physics) -> float:
+def _length_error(physics: Physics) -> float:
     """Return by how much bonds may be off, relative, that a propagator holds."""
     return max(OFF, 10.0 * physics.tolerance) if _exact(physics) else LOOSE
 
 
 def _rate(physics: Physics) -> float:
-    """Return how fast bonds may be about to stretch, relative to their beads' speed; methods in steps hold none."""
+    """Return how fast bonds may be about to lengthen, relative to their beads' speed; methods in steps hold none."""
     return 10.0 * OFF if physics.propagator == "taylor" else 2.0
 
 

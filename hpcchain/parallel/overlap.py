@@ -37,9 +37,9 @@ def overlap_on_ranks(
     tolerance : float
         Overlap that does not count, relative to the contact distance.
     """
-    reach = float(composition.prototypes.diameter.max())
+    distance = float(composition.prototypes.diameter.max())
     ids, place, _, _ = dealt_by_place(
-        comm, box, composition, molecule_ids, position, np.zeros((len(position), 0)), reach
+        comm, box, composition, molecule_ids, position, np.zeros((len(position), 0)), distance
     )
     found = None
     if len(ids):
@@ -56,7 +56,7 @@ def dealt_by_place(
     molecule_ids: np.ndarray,
     position: np.ndarray,
     more: np.ndarray,
-    reach: float,
+    distance: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return beads in a part of the box, and those of the molecules that reach into its surroundings; collective.
 
@@ -67,7 +67,7 @@ def dealt_by_place(
         As `overlap_on_ranks` takes them.
     more : (n, w) float64 array
         What else beads have, the same w on all ranks.
-    reach : float
+    distance : float
         How far the surroundings go [length].
 
     Returns
@@ -76,12 +76,12 @@ def dealt_by_place(
         Global ids, ascending.
     position, more : (m, 3), (m, w) float64 arrays
     home : (m,) bool array
-        Whether a bead is in this rank's part of the box: all within reach of it are here.
+        Whether a bead is in this rank's part of the box: all within that distance of it are here.
     """
-    reach *= 1.0 + ROUNDING
-    points, bead = images(box, position, reach)
+    distance *= 1.0 + ROUNDING
+    points, bead = images(box, position, distance)
     sectors = Bisection(box, points, np.ones(len(points)), comm.size, comm)
-    which, rank = sectors.within(points, reach)
+    which, rank = sectors.within(points, distance)
     molecule = np.repeat(np.arange(len(molecule_ids)), composition.size_of(molecule_ids))[bead[which]]
     table = np.column_stack([position, more])
     received = comm.exchange_unknown(
@@ -96,8 +96,8 @@ def dealt_by_place(
     return ids[:, 0].astype(np.int64), place, more, home
 
 
-def images(box: Box, position: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return points (m, 3) of the box and its surroundings within `reach` where beads are, and which beads (m,)."""
+def images(box: Box, position: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return points (m, 3) of the box and its surroundings within `distance` where beads are, and which beads (m,)."""
     periodic = box.boundary == PERIODIC
     points = np.where(periodic, box.origin + (position - box.origin) % box.size, position)
     bead = np.arange(len(points))
@@ -105,8 +105,8 @@ def images(box: Box, position: np.ndarray, reach: float) -> tuple[np.ndarray, np
         low, size = box.origin[axis], box.size[axis]
         shift = np.zeros(3)
         shift[axis] = size
-        first = points[:, axis] < low + reach
-        last = points[:, axis] > low + size - reach
+        first = points[:, axis] < low + distance
+        last = points[:, axis] > low + size - distance
         points = np.concatenate([points, points[first] + shift, points[last] - shift])
         bead = np.concatenate([bead, bead[first], bead[last]])
     return points, bead

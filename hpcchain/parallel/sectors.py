@@ -220,9 +220,9 @@ def _placed(part: Part, axis: int, cut: float, earlier: list | None, most: float
         even = part.low[axis] + (part.high[axis] - part.low[axis]) * (part.ranks // 2) / part.ranks
         return float(even if np.isnan(cut) else cut), 0, 0
     _, before, a, b = earlier[part.at]
-    reach = most * (part.high[axis] - part.low[axis])
+    far = most * (part.high[axis] - part.low[axis])
     shift = 0.0 if np.isnan(cut) else PART * (cut - before)
-    return float(np.clip(before + shift, before - reach, before + reach)), a, b
+    return float(np.clip(before + shift, before - far, before + far)), a, b
 
 
 def in_units(weights: np.ndarray, comm: Any = Alone) -> np.ndarray:
@@ -287,34 +287,13 @@ def sectors_for(box: Box, counts: Any, points: np.ndarray, weights: np.ndarray, 
     return Bisection(box, points, weights, comm.size, comm) if counts is None else Grid(box, counts)
 
 
-def even_part(molecules: int, comm: Any) -> np.ndarray:
+def even_share(molecules: int, comm: Any) -> np.ndarray:
     """Return the global numbers of this rank's part, (k,) int64, of molecules that are dealt out evenly.
 
     `comm` is an Exchange, or what has its `rank` and `size`.
     """
     low, high = (molecules * (comm.rank + k) // comm.size for k in (0, 1))
     return np.arange(low, high)
-
-
-def reference_points(box: Box, topology: Any, position: np.ndarray, molecules: np.ndarray) -> np.ndarray:
-    """Return (n, 3) centres of mass of molecules, brought into the box along periodic axes [length].
-
-    Parameters
-    ----------
-    box : Box
-    topology : Topology
-    position : (N, 3) float64 array
-        Of all beads; those of other molecules are not looked at [length].
-    molecules : (n,) int64 array
-    """
-    first, last = topology.first_bead[molecules], topology.first_bead[molecules + 1]
-    count = last - first
-    group = np.repeat(np.arange(len(molecules)), count)
-    beads = np.arange(int(count.sum())) + np.repeat(first - (np.cumsum(count) - count), count)
-    mass = topology.mass[beads]
-    total = np.bincount(group, mass, len(molecules))
-    centre = np.column_stack([np.bincount(group, mass * position[beads, c], len(molecules)) for c in range(3)])
-    return brought_in(box, centre / total[:, None])
 
 
 def brought_in(box: Box, points: np.ndarray) -> np.ndarray:

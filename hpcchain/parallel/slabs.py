@@ -34,8 +34,8 @@ def slab(rows: int, comm: Communicator | None) -> tuple[int, int]:
     return int(limits[rank_of(comm)]), int(limits[rank_of(comm) + 1])
 
 
-def stretches(rows: int, comm: Communicator | None, blocks: int | None = None) -> Iterator[tuple[int, int]]:
-    """Yield (low, high) of the stretches of so many blocks that make up this rank's slab; default: one, the whole.
+def pieces(rows: int, comm: Communicator | None, blocks: int | None = None) -> Iterator[tuple[int, int]]:
+    """Yield (low, high) of the pieces of so many blocks that make up this rank's slab; default: one, the whole.
 
     All ranks get the same number of them: where a slab is shorter than others the last ones are empty.
     """

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import EngineError, WindowError
+from hpcchain.errors import WindowError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.system import PERIODIC
@@ -25,12 +25,12 @@ from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.ghosts.migration import in_parts
 from hpcchain.parallel.tuning.balance import Balance, imbalance
 from hpcchain.parallel.tuning.window_length import GROW, WindowLength
-from hpcchain.sector.collapse import stuck
-from hpcchain.sector.core import energies_of, event_row, event_rows
+from hpcchain.sector.collapse import not_a_number, stuck
+from hpcchain.sector.core import energies_of, event_rows
 from hpcchain.sector.events import loop
-from hpcchain.sector.interface import added
+from hpcchain.sector.interface import added, event_row
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
-from hpcchain.sector.setup.blocks import blocks_of
+from hpcchain.sector.setup.chain_parts import chain_parts_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.shell import default_shell
 from hpcchain.sector.speculation.window import WindowBroken
@@ -92,7 +92,7 @@ class WindowedEngine:
         self.window = 2.0**-4 * self.tick if window is None else self.requested
         self.log_events = log_events
         self.quantum, self.impulse_quantum = quanta(system)
-        self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * L.TENSOR_PARTS
+        self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * L.TENSOR_COMPONENTS
         self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
         self.rows = []
         self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
@@ -101,11 +101,11 @@ class WindowedEngine:
         self.setbacks, self.failed_bead = 0, -1
         self.trouble = self.now
         self.crossing = 0.25 * float(np.min(system.box.size[system.box.boundary == PERIODIC], initial=np.inf))
-        blocks = blocks_of(system)
-        if blocks is not None and shell is None:
+        chain_parts = chain_parts_of(system)
+        if chain_parts is not None and shell is None:
             shell = default_shell(system, np.zeros((0, 3)))
-        classes = MoleculeClasses(system) if blocks is None else blocks.classes()
-        system = system if blocks is None else in_parts(system, blocks, comm)
+        classes = MoleculeClasses(system) if chain_parts is None else chain_parts.classes()
+        system = system if chain_parts is None else in_parts(system, chain_parts, comm)
         self.system = replace(system, topology=classes.composition, state=None, held=None)
         self.ghosts = GhostManager(
             system,
@@ -130,25 +130,7 @@ class WindowedEngine:
         return self.ghosts.ghosted
 
     def advance(self, time: float, pause: Callable | None = None) -> bool:
-        """Run all events up to and including a time [time].
-
-        Parameters
-        ----------
-        time : float
-            Where to stop [time].
-        pause : callable, optional
-            Called on every rank in every window; a true result of any stops all after that window.
-
-        Returns
-        -------
-        bool
-            Whether the time was reached; the same on all ranks.
-
-        Raises
-        ------
-        EngineError
-            On every rank.
-        """
+        """See `sector.interface.Engine`."""
         with self.statistics.whole():
             return self._advance(tuple(map(float, split(time, self.tick))), pause)
 
@@ -185,14 +167,14 @@ class WindowedEngine:
         4. All agree whether any ghost anywhere may still be wrong; if so, again from 2.
         """
         wanted, self.failed_bead = set(), -1
-        broken = self._attempt("computing", self.ghosted.run, end)
+        broken = self._attempt("computing", self.ghosted.window.run, end)
         for number in range(MOST_PASSES):
             self.statistics.counts["passes"] += 1
             received = self._exchange()
             if received:
                 broken = self._attempt("setting_right", self._take, received, wanted) or broken
-                broken = broken or self._attempt("computing", self.ghosted.run, end)
-            wrong = 1 if broken else self.ghosted.unsettled(self.ghosts.needs.lent_at_all)
+                broken = broken or self._attempt("computing", self.ghosted.window.run, end)
+            wrong = 1 if broken else self.ghosted.window.unsettled(self.ghosts.needs.lent_at_all)
             flags = self._flags(end, wrong, broken, wanted, pause)
             with self.statistics.spent("waiting"):
                 flags = self.comm.maximum(flags)
@@ -221,8 +203,8 @@ class WindowedEngine:
     def _take(self, received: dict, wanted: set) -> None:
         """Set ghosts right by messages, source rank -> message; add to `wanted` which molecules are needed for it."""
         for source in sorted(received):
-            wanted.update(self.ghosted.receive(received[source]).tolist())
-        self.ghosted.set_right()
+            wanted.update(self.ghosted.window.receive(received[source]).tolist())
+        self.ghosted.window.set_right()
 
     def _flags(self, end: tuple, wrong: int, broken: int, wanted: set, pause: Callable | None) -> np.ndarray:
         """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
@@ -249,7 +231,7 @@ class WindowedEngine:
     def _exchange(self) -> dict:
         """Send what has changed to the ranks that hold it, and return what others sent: source rank -> message."""
         with self.statistics.spent("packing"):
-            outgoing = self.ghosted.pack(self.ghosts.needs.lent, self.ghosts.needs.lent_at_all)
+            outgoing = self.ghosted.window.pack(self.ghosts.needs.lent, self.ghosts.needs.lent_at_all)
         self.statistics.sent(outgoing)
         with self.statistics.spent("waiting"):
             received = self.comm.exchange_known(outgoing, self.ghosts.needs.sources)
@@ -276,7 +258,7 @@ class WindowedEngine:
         self.trouble = max(self.trouble, end)
         if flags[EXCESS] > 0.0 and flags[WRONG] == 0.0:
             self.ghosts.needs.widen(self.ghosted.molecule_ids, self._violation(end))
-        self.ghosted.undo()
+        self.ghosted.window.undo()
         status = int(flags[BROKEN]) - 1
         lost = flags[WRONG] > 0.0 and not flags[BROKEN] and not flags[WANTED]
         if lost or status in (loop.STUCK, loop.NOT_A_NUMBER):
@@ -289,13 +271,13 @@ class WindowedEngine:
     def _finish(self, end: tuple) -> None:
         """Make final what was done up to the end of the window."""
         with self.statistics.spent("finishing"):
-            log, sums = self.ghosted.finish()
+            log, sums = self.ghosted.window.finish()
         walls, rootless, virial, work, heat, others, *more = sums.tolist()
         self.virial += virial
         self.work += work
         self.heat += heat
-        self.virial_tensor = added(self.virial_tensor, more[: L.TENSOR_PARTS])
-        self.wall_impulse = added(self.wall_impulse, more[L.TENSOR_PARTS :])
+        self.virial_tensor = added(self.virial_tensor, more[: L.TENSOR_COMPONENTS])
+        self.wall_impulse = added(self.wall_impulse, more[L.TENSOR_COMPONENTS :])
         self.finished["contacts"] += len(log) - walls - others
         self.finished["wall_contacts"] += walls
         self.finished["no_roots"] += rootless
@@ -408,7 +390,7 @@ def error_of(status: int, physics: Physics, bead: int, time: float) -> Any:
     if status == loop.STUCK:
         return stuck(physics, bead if bead >= 0 else None, time)
     if status == loop.NOT_A_NUMBER:
-        return EngineError("a contact time is not a number; check masses, lengths and velocities for extreme values")
+        return not_a_number(physics, "a contact time")
     return WindowError("the ranks do not come to agree on a window however short; please report this with the input")
 
 

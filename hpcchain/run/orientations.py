@@ -100,7 +100,7 @@ def checked(
     if directors is None or not directors.step.any():
         return directors
     failure = None
-    for low, high in parallel_slabs.stretches(topology.beads, comm, blocks):
+    for low, high in parallel_slabs.pieces(topology.beads, comm, blocks):
         if pause is not None:
             pause()
         try:

@@ -1,4 +1,4 @@
-"""The warm-up: small runs compile, before they are needed, the kernels of all others; older caches are removed.
+"""The warm-up: small runs compile the kernels that others will need. Older caches are removed.
 
 This module imports no kernel, so that a warm cache is seen at once.
 """
@@ -128,9 +128,9 @@ RECENT = 3600.0
 
 
 def kept(every: bool = False) -> int:
-    """Return how many kernels the warm-up left, if it has been done and all are there and sound; else 0.
+    """Return how many kernels the warm-up has left; 0 if it has not been done, or any of them is missing or broken.
 
-    `every`: whether that of everything has.
+    `every`: the warm-up with the kernels that few runs use.
     """
     return STORE.listed(LISTS[every])
 
@@ -141,12 +141,12 @@ def warmup(every: bool = False) -> None:
     Parameters
     ----------
     every : bool
-        Whether those that few runs use, too.
+        Also those that few runs use.
 
     Raises
     ------
     EngineError
-        A run ended otherwise than it should, with what it said.
+        Where a run fails; with its output.
     """
     if kept(every):
         return
@@ -169,7 +169,7 @@ def warmup(every: bool = False) -> None:
 
 
 class Aside:
-    """Does what `hpcchain.api.warm_up` does in a process of its own, since one compiler works at a time in each.
+    """Runs `hpcchain.api.warm_up` in a process of its own: one process compiles one kernel at a time.
 
     It imports this very package, wherever it was found, and nothing from the present folder.
 
@@ -199,9 +199,9 @@ class Aside:
 
 
 def prune() -> list[tuple[Path, int | None]]:
-    """Remove what other states of the sources left next to this one's cache folder; return [(folder, bytes or None)].
+    """Remove the cache folders of other states of the sources; return [(folder, bytes or None)].
 
-    Only folders of one's own go that are called as such are. None for the bytes: it stays, since a process uses it.
+    Only this user's folders with such a name are removed. Bytes are None of one that stays, since a process uses it.
 
     Raises
     ------

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.memory import aligned_zeros, extended, gathered
 from hpcchain.layout.segment_bits import unpacked_starts
@@ -20,7 +19,9 @@ from hpcchain.model.physics.step_potentials import bead_types, potential_energie
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
 from hpcchain.sector.ahead.helper import Helper, can_help, series_capacity
+from hpcchain.sector.collapse import not_a_number
 from hpcchain.sector.events import loop
+from hpcchain.sector.interface import EVENT_ROW
 from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.neighbour_lists import STEP
 from hpcchain.sector.setup import initialise
@@ -78,9 +79,6 @@ class EventBudget:
         return result
 
 
-EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
-ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])
-"""Of runs whose contacts make beads spin."""
 # Of what lists take, the part that is spared for their changes, what is added to it where that was too little, and
 # entries at least; lengths of blocks to begin with.
 SPARE_BLOCKS, MORE_BLOCKS, LEAST_SPARE, LEAST_BLOCKS = 0.25, 0.1, 1024, 32
@@ -177,9 +175,9 @@ class Core:
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
         set_drift(self.sector.par, np.array(options.drift))
-        require_finite(self)
+        require_finite(self, system.physics)
         if self.sector.stretched is not None:
-            sampling.put_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
+            sampling.put_chain_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
         if prepare is not None:
             prepare(self)
             self.gather()
@@ -331,19 +329,16 @@ class Core:
             step=s.running_length[m],
             in_contact=left,
             extra=s.extra[: len(self.ids)][beads].copy() if s.extended is not None else None,
-            parts=sampling.part_state(s, np.arange(len(self.ids))[beads]) if s.stretched is not None else None,
+            parts=sampling.chain_part_state(s, np.arange(len(self.ids))[beads]) if s.stretched is not None else None,
         )
 
 
-def require_finite(core: Core) -> None:
+def require_finite(core: Core, physics: Physics) -> None:
     """Raise EngineError when a bead's state has become infinite or not a number."""
     starts = core.sector.starts[: core.sector.scalars[L.SCALAR_BEADS]]
     if not np.isfinite(starts).all():
         bead = int(core.ids[np.flatnonzero(~np.isfinite(starts).all(axis=1)).min()])
-        raise EngineError(
-            f"bead {bead}: its position or velocity is not a number; check masses, lengths and "
-            "velocities for extreme values"
-        )
+        raise not_a_number(physics, f"bead {bead}: its position or velocity")
     countable_images(core.sector.mol[: core.sector.scalars[L.SCALAR_MOLECULES], L.MOL_IMAGE : L.MOL_IMAGE + L.AXES])
 
 
@@ -370,11 +365,6 @@ def energies_of(system: System, ids: np.ndarray, core: Core, beads: np.ndarray |
     inside = core.sector.extra[: len(core.ids), L.INSIDE :][beads]
     half = potential_energies(inside, type_of(ids), type_of, core.sector.potential)
     return np.column_stack([half, np.zeros(len(half))])
-
-
-def event_row(physics: Physics) -> np.dtype:
-    """Return the type of a contact that runs with these constants log."""
-    return ROUGH_EVENT_ROW if physics.extended.rough else EVENT_ROW
 
 
 def event_rows(log: np.ndarray, row: np.dtype = EVENT_ROW) -> np.ndarray:

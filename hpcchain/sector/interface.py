@@ -8,10 +8,18 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.model.system import State
+from hpcchain.model.system import Physics, State
 
 Frame = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 """Position [length], velocity [length / time] and image counts, (n, 3) each."""
+EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
+ROUGH_EVENT_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])
+"""Of runs whose contacts make beads spin."""
+
+
+def event_row(physics: Physics) -> np.dtype:
+    """Return the type of a contact that runs with these constants log."""
+    return ROUGH_EVENT_ROW if physics.extended.rough else EVENT_ROW
 
 
 @runtime_checkable
@@ -27,7 +35,7 @@ class Engine(Protocol):
         Global ids of the beads of this rank, in the order of `frame` and `state`; others after each `advance`.
     virial : int
         Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
-    virial_tensor : sequence of TENSOR_PARTS int
+    virial_tensor : sequence of TENSOR_COMPONENTS int
         Parts of that sum's tensor besides its trace: yy, zz, xy, xz, yz; then the sums of energy carried from molecule
         to molecule times that vector, x, y, z (`layout.arrays.FLOW_SCALE`); zeros where an engine does not count them.
     wall_impulse : sequence of 3 int
@@ -77,7 +85,20 @@ class Engine(Protocol):
     def seconds(self) -> dict[str, float]: ...
 
     def advance(self, time: float, pause: Callable[[], bool] | None = None) -> bool:
-        """Run to a time [time]; return whether it was reached, and not a true result of `pause` before it."""
+        """Run all up to and including a time; return whether it was reached, the same on all ranks.
+
+        Parameters
+        ----------
+        time : float
+            Where to stop, in the engine of steps a whole number of steps [time].
+        pause : callable, optional
+            Called on every rank now and then; a true result of any stops all. It may also end earlier without one.
+
+        Raises
+        ------
+        EngineError
+            On every rank.
+        """
 
     def frame(self, time: float) -> Frame:
         """Return position, velocity and image counts of the beads `ids` at a time up to which events are done."""

@@ -25,7 +25,7 @@ FIRST_ROW, ROWS = 2, 4  # of the queue, whose places have the first of its PARTS
 PARTS = ROWS * L.MATCH
 STEPS = 6  # `prefetch_state` has the molecule chosen last in each part of the queue, then those of the last steps
 COLD_ROWS = 3  # of the queue, from an entry's leaf on: those before them are in the cache
-SOON = 4  # molecules ahead, in walks over those that a window has touched
+SOON = 4  # molecules ahead, in walks over those that a window has altered
 LONG = 100  # beads, of a molecule that is left out: what lies in a row for so long comes by itself
 
 
@@ -274,16 +274,16 @@ def prefetch_series(s, number):
 
 
 @inlined
-def prefetch_touched(s, k):
-    """Prefetch what a walk over a window's touched molecules reads behind number k: molecules, then closed segments."""
-    if k + 2 * SOON < s.scalars[L.SCALAR_TOUCHED]:
-        m = s.touched[k + 2 * SOON]
+def prefetch_altered(s, k):
+    """Prefetch what a walk over a window's altered molecules reads behind number k: molecules, then closed segments."""
+    if k + 2 * SOON < s.scalars[L.SCALAR_ALTERED]:
+        m = s.altered[k + 2 * SOON]
         prefetch(s.mol_own, m)
         prefetch(s.window_molecule, m)
         prefetch(s.window_timing, m)
         prefetch(s.inside, m)
-    if k + SOON < s.scalars[L.SCALAR_TOUCHED]:
-        h = s.window_molecule[s.touched[k + SOON], L.WINDOW_PREVIOUS]
+    if k + SOON < s.scalars[L.SCALAR_ALTERED]:
+        h = s.window_molecule[s.altered[k + SOON], L.WINDOW_PREVIOUS]
         if h >= 0:
             prefetch(s.mol_own, h)
             prefetch(s.window_molecule, h)

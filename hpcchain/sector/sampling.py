@@ -14,7 +14,7 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import is_part, set_order
+from hpcchain.layout.segment_bits import is_chain_part, set_order
 from hpcchain.sector.search.solved_contact_time import bead_exactly, bring
 from hpcchain.sector.segments.new_segment import make_own_series
 
@@ -50,14 +50,14 @@ def _read_off(s, m, ticks, remainder, position, velocity, image, stepper):
             image[i, c] = s.mol[m, L.MOL_IMAGE + c]
 
 
-def part_state(s: Any, beads: np.ndarray) -> np.ndarray:
+def chain_part_state(s: Any, beads: np.ndarray) -> np.ndarray:
     """Return `State.parts` of a sector's beads in these rows, (n, COLUMNS) (`layout.workspace`)."""
     parts = np.zeros((len(beads), W.PART_COLUMNS))
     _read_parts(s, beads, parts)
     return parts
 
 
-def put_part_state(s: Any, beads: np.ndarray, parts: np.ndarray) -> None:
+def put_chain_part_state(s: Any, beads: np.ndarray, parts: np.ndarray) -> None:
     """Write `State.parts` of the beads in these rows to a sector; those without a segment as yet are left alone."""
     if parts.shape[1]:
         _write_parts(s, beads, parts)
@@ -76,13 +76,13 @@ def _read_parts(s, beads, parts):
     for k in range(len(beads)):
         i = beads[k]
         m = s.segment[i, L.MOLECULE]
-        if not is_part(s, m):
+        if not is_chain_part(s, m):
             continue
         row = parts[k]
         row[W.PART_LENGTH], row[W.PART_ORDER] = s.timing[m, L.LENGTH], s.mol[m, L.MOL_ORDER]
         row[W.PART_ACCELERATION], row[W.PART_SPEED] = s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED]
         for c in range(L.START_COLUMNS):
-            row[W.PART_CENTRE + c] = s.centre[s.chain_block[m, L.BLOCK_CHAIN], c]
+            row[W.PART_CENTRE + c] = s.centre[s.chain_part[m, L.PART_CHAIN], c]
         begin, size = _coefficients(s, m, i)
         for c in range(size):
             row[W.PART_SERIES + c] = s.series[begin + c]
@@ -94,7 +94,7 @@ def _write_parts(s, beads, parts):
     for k in range(len(beads)):
         i = beads[k]
         m = s.segment[i, L.MOLECULE]
-        if not is_part(s, m):
+        if not is_chain_part(s, m):
             continue
         row = parts[k]
         s.mol[m, L.MOL_ORDER] = np.int64(row[W.PART_ORDER])
@@ -103,7 +103,7 @@ def _write_parts(s, beads, parts):
         s.timing[m, L.LENGTH] = row[W.PART_LENGTH]
         s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED] = row[W.PART_ACCELERATION], row[W.PART_SPEED]
         for c in range(L.START_COLUMNS):
-            s.centre[s.chain_block[m, L.BLOCK_CHAIN], c] = row[W.PART_CENTRE + c]
+            s.centre[s.chain_part[m, L.PART_CHAIN], c] = row[W.PART_CENTRE + c]
         begin, size = _coefficients(s, m, i)
         for c in range(size):
             s.series[begin + c] = row[W.PART_SERIES + c]
@@ -113,6 +113,6 @@ def _write_parts(s, beads, parts):
 def unite_images(s: Any, position: np.ndarray, image: np.ndarray) -> None:
     """Move the positions of a sector's first beads, whose parts have images of their own, to those of chains' first."""
     row = s.segment[: len(position), L.MOLECULE]
-    lead = s.mol[row - s.chain_block[row, L.BLOCK_PLACE], L.MOL_IMAGE : L.MOL_IMAGE + L.AXES]
+    lead = s.mol[row - s.chain_part[row, L.PART_PLACE], L.MOL_IMAGE : L.MOL_IMAGE + L.AXES]
     position += (image - lead) * s.par[L.SIZE : L.SIZE + L.AXES]
     image[:] = lead

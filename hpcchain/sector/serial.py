@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.step_potentials import beyond_contact
-from hpcchain.sector.collapse import Standstill, stuck
-from hpcchain.sector.core import Core, Options, energies_of, event_row, event_rows, require_finite
+from hpcchain.sector.collapse import Standstill, not_a_number, stuck
+from hpcchain.sector.core import Core, Options, energies_of, event_rows, require_finite
 from hpcchain.sector.events import loop
-from hpcchain.sector.interface import added
+from hpcchain.sector.interface import added, event_row
 from hpcchain.sector.queue.event_order import next_time_of
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
-from hpcchain.sector.setup.blocks import blocks_of
+from hpcchain.sector.setup.chain_parts import chain_parts_of
 from hpcchain.sector.setup.drift import drift_of, motion_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.molecules_here import space_sequence
@@ -55,16 +54,8 @@ class Engine:
 
     Attributes
     ----------
-    virial : int
-        Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
-    virial_tensor : (TENSOR_PARTS,) list of int
-        Parts of that sum's tensor besides its trace, and the flow of energy.
-    wall_impulse : (3,) list of int
-        Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
-    work, heat : int
-        Energy that has come in so far through walls that move, and as heat, in units of `energy_quantum`.
-    quantum, impulse_quantum, energy_quantum : float
-        Powers of two [mass length^2 / time], [mass length / time], [mass length^2 / time^2].
+    virial, virial_tensor, wall_impulse, work, heat, quantum, impulse_quantum, energy_quantum :
+        See `sector.interface.Engine`.
     """
 
     def __init__(
@@ -80,7 +71,7 @@ class Engine:
         self.log_rows, self._least_time = LOG_ROWS if log_events else 0, -np.inf
         self.quantum, self.impulse_quantum = quanta(system)
         self.virial, self.wall_impulse, self.rows = 0, [0, 0, 0], []
-        self.virial_tensor = [0] * L.TENSOR_PARTS
+        self.virial_tensor = [0] * L.TENSOR_COMPONENTS
         self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
         topology, composition = system.topology, composition_of(system.topology)
         self.fits_shell, self._seen_renewals = shell is None and is_dilute(system), 0
@@ -94,11 +85,11 @@ class Engine:
             threads=threads,
         )
         sequence = space_sequence(system, np.arange(topology.molecules), topology.first_bead[:-1])
-        blocks = blocks_of(system)
+        chain_parts = chain_parts_of(system)
         self.core = Core(
-            MoleculeClasses(system) if blocks is None else blocks.classes(),
-            system if blocks is None else blocks.system,
-            sequence if blocks is None else blocks.sequence(sequence),
+            MoleculeClasses(system) if chain_parts is None else chain_parts.classes(),
+            system if chain_parts is None else chain_parts.system,
+            sequence if chain_parts is None else chain_parts.sequence(sequence),
             list_capacity(
                 topology,
                 options.shell,
@@ -128,26 +119,13 @@ class Engine:
         return self.core.ids
 
     def advance(self, time: float, pause: Callable | None = None) -> bool:
-        """Run all events up to and including a time [time].
-
-        Parameters
-        ----------
-        time : float
-            Where to stop [time].
-        pause : callable, optional
-            Called between kernel calls, about ten times a second; a true result stops early.
-
-        Returns
-        -------
-        bool
-            Whether the time was reached.
-        """
+        """See `sector.interface.Engine`."""
         until, standstill = split(time, self.system.physics.tick), Standstill(self.system.physics)
         while True:
             status = self.core.run(until, self.log_rows)
             self._count_sums()
             if status == loop.REACHED:
-                require_finite(self.core)
+                require_finite(self.core, self.system.physics)
                 return True
             if status == loop.LOG_FULL:
                 self._drain()
@@ -165,7 +143,7 @@ class Engine:
             if bead is not None:
                 raise stuck(self.system.physics, int(self.ids[bead]), self.time)
             if pause is not None and pause():
-                require_finite(self.core)
+                require_finite(self.core, self.system.physics)
                 return False
 
     def _fit_shell(self) -> bool:
@@ -190,7 +168,7 @@ class Engine:
         self.heat += int(scalars[L.SCALAR_HEAT])
         scalars[L.SCALAR_WORK : L.SCALAR_HEAT + 1] = 0
         impulses = scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES]
-        parts = scalars[L.SCALAR_TENSOR : L.SCALAR_TENSOR + L.TENSOR_PARTS]
+        parts = scalars[L.SCALAR_TENSOR : L.SCALAR_TENSOR + L.TENSOR_COMPONENTS]
         self.wall_impulse = added(self.wall_impulse, impulses.tolist())
         self.virial_tensor = added(self.virial_tensor, parts.tolist())
         scalars[L.SCALAR_VIRIAL], impulses[:], parts[:] = 0, 0, 0
@@ -198,11 +176,7 @@ class Engine:
     def _failure(self, status: int) -> Any:
         if status == loop.STUCK:
             return stuck(self.system.physics, self.core.failed_bead(), self.time)
-        stepped = any(each.step for each in self.system.physics.every())
-        steps = "; shorten propagator.step if it is long for how fast bonds turn" if stepped else ""
-        return EngineError(
-            f"a contact time is not a number; check masses, lengths and velocities for extreme values{steps}"
-        )
+        return not_a_number(self.system.physics, "a contact time")
 
     def _drain(self) -> None:
         log = self.core.logged()

@@ -1,30 +1,30 @@
 """Which rank owns which molecules, and the ghosts: places of others' beads that own ones may interact with.
 
 Ghosts are chosen whenever neighbour lists are made, at the same steps on all ranks, and owners some of these times. A
-rank needs the beads in its own beads' cells and in the cells next to them. Each rank sends all others in which layers
-of cells, along each axis, it has beads; those that may have cells in common send each other exactly which. Then one
-message goes to each of them at each step.
+rank needs the beads that are nearer to own ones than lists look (`parallel.ghosts.surroundings`). Then one message goes
+to each of its neighbours at each step.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.model.physics.extended import complete
-from hpcchain.model.system import PERIODIC
-from hpcchain.parallel.sectors import brought_in, even_part, sectors_for
+from hpcchain.model.system import State
+from hpcchain.parallel.ghosts.ghost_cells import Balls
+from hpcchain.parallel.ghosts.migration import Migration, share_of
+from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, unpack
+from hpcchain.parallel.ghosts.surroundings import Surroundings
 from hpcchain.steps import motion
-from hpcchain.steps.potentials.lists import cells_of, codes
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
-    from hpcchain.model.system import Box, System
+    from hpcchain.model.system import System
 
-WIDTH = 10
-"""Numbers of a bead on its way to another rank: global number, position, velocity, image counts; then its `extra`."""
+ROUNDING = 1e-6
 
 
 class Alone:
@@ -78,52 +78,6 @@ class Own:
     image: np.ndarray
     extra: np.ndarray
 
-    def packed(self, rows: np.ndarray) -> np.ndarray:
-        """Return (k, WIDTH + e) float64 rows of some of the beads, for a message."""
-        parts = (self.ids[rows, None], self.position[rows], self.velocity[rows], self.image[rows], self.extra[rows])
-        return np.concatenate(parts, axis=1, dtype=np.float64)
-
-    def changed(self, molecules: np.ndarray, beads: np.ndarray, others: list) -> Own:
-        """Return these molecules and their beads, by masks, and those of other Owns, in ascending order."""
-        every = [self, *others]
-        left = [np.flatnonzero(molecules), np.flatnonzero(beads)]
-        numbers = [np.concatenate([getattr(part, name) for part in every]) for name in ("molecules", "ids")]
-        rows = []
-        for kept, whole, own in zip(left, numbers, (self.molecules, self.ids), strict=True):
-            kept = np.concatenate([kept, np.arange(len(own), len(whole))])
-            rows.append(kept[np.argsort(whole[kept], kind="stable")])
-        tables = ("position", "velocity", "image", "extra")
-        arrays = (np.concatenate([getattr(part, name) for part in every])[rows[1]] for name in tables)
-        return Own(numbers[0][rows[0]], numbers[1][rows[1]], *arrays)
-
-
-def unpacked(composition: Composition, rows: np.ndarray) -> Own:
-    """Return the Own of rows (m, WIDTH + e) of beads of whole molecules, in any order."""
-    rows = rows[np.argsort(rows[:, 0])]
-    ids = rows[:, 0].astype(np.int64)
-    molecules = composition.molecule_of(ids)
-    _, position, velocity, image, extra = np.split(rows, [1, 4, 7, WIDTH], axis=1)
-    return Own(
-        molecules[np.diff(molecules, prepend=-1) != 0],
-        ids,
-        position.copy(),
-        velocity.copy(),
-        image.astype(np.int64),
-        extra.copy(),
-    )
-
-
-def part_of(system: System, composition: Composition, comm: Any) -> Own:
-    """Return the Own of what a rank is given of a system: its part, or an even part of what every rank has."""
-    molecules, state = system.held, system.state
-    extra = complete(state.extra, system.physics, 0)
-    if molecules is None:
-        molecules = even_part(composition.molecules, comm)
-        beads = composition.beads_of(molecules)
-        return Own(molecules, beads, state.position[beads], state.velocity[beads], state.image[beads], extra[beads])
-    beads = composition.beads_of(molecules)
-    return Own(molecules, beads, state.position.copy(), state.velocity.copy(), state.image.copy(), extra.copy())
-
 
 @dataclass
 class Ghosts:
@@ -152,59 +106,57 @@ class Domain:
 
     Parameters
     ----------
-    box : Box
+    system : System
+        The same on every rank, or this rank's part of it.
     composition : Composition
     comm : Exchange
     sectors : sequence of 3 int or None
+
+    Attributes
+    ----------
     own : Own
-        What this rank is given.
+        What this rank is given of the system.
     """
 
-    def __init__(self, box: Box, composition: Composition, comm: Any, sectors: tuple | list | None, own: Own) -> None:
-        self.box, self.composition, self.comm = box, composition, comm
+    def __init__(self, system: System, composition: Composition, comm: Any, sectors: tuple | list | None) -> None:
+        self.box, self.composition, self.comm = system.box, composition, comm
+        held = share_of(system, composition, comm)
+        held.state = replace(held.state, extra=complete(held.state.extra, system.physics, 0))
+        self.width = WIDTH + held.state.extra.shape[1]
+        self.own = self._own(held)
         if comm.size > 1:
-            weights = composition.size_of(own.molecules).astype(np.float64)
-            self.sectors = sectors_for(box, sectors, self._points(own), weights, comm)
+            self.migration = Migration(system.box, composition, comm, sectors, held)
 
-    def _points(self, own: Own) -> np.ndarray:
-        """Return (k, 3) centres of mass of own molecules, in the box."""
-        size = self.composition.size_of(own.molecules)
-        mass = self.composition.prototypes.mass[self.composition.prototype_of(own.ids), None]
-        first = np.cumsum(size) - size
-        return brought_in(self.box, np.add.reduceat(mass * own.position, first) / np.add.reduceat(mass, first))
+    def _own(self, held: MoleculeSet) -> Own:
+        state, ids = held.state, self.composition.beads_of(held.molecule_ids)
+        arrays = (one.copy() for one in (state.position, state.velocity, state.image, state.extra))
+        return Own(held.molecule_ids, ids, *arrays)
 
     def settled(self, own: Own) -> Own:
         """Hand molecules over to the ranks whose sectors they are in, and return what is own then; collective."""
         if self.comm.size == 1:
             return own
-        owner = self.sectors.owner(self._points(own))
-        of_bead = np.repeat(owner, self.composition.size_of(own.molecules))
-        going = np.unique(owner[owner != self.comm.rank])
-        leaving = {int(to): own.packed(np.flatnonzero(of_bead == to)).ravel() for to in going}
-        received = self.comm.exchange_unknown(leaving)
-        if not leaving and not received:
-            return own
-        width = WIDTH + own.extra.shape[1]
-        arrived = [unpacked(self.composition, received[rank].reshape(-1, width)) for rank in sorted(received)]
-        return own.changed(owner == self.comm.rank, of_bead == self.comm.rank, arrived)
+        state = State.at_time_zero(own.position, own.velocity)
+        state.image, state.extra = own.image, own.extra
+        held = MoleculeSet(own.molecules, state, own.position)
+        return self._own(
+            self.migration.settled(held, lambda rows: unpack(self.composition, rows.reshape(-1, self.width)))
+        )
 
-    def ghosts(self, own: Own, cells: np.ndarray | None) -> Ghosts:
-        """Return the Ghosts of own beads where the box is cut into `cells` (3,) along its axes; collective.
+    def ghosts(self, own: Own, list_radius: float) -> Ghosts:
+        """Return the Ghosts that are nearer to own beads than `list_radius` [length]; collective.
 
-        None: there are no forces between beads of different molecules.
+        0: there are no forces between beads of different molecules.
         """
-        if self.comm.size == 1 or cells is None:
+        if self.comm.size == 1 or list_radius <= 0.0:
             return Ghosts()
-        cell = cells_of(self.box, own.position, cells)
-        wanted, layers = self._reached(cell, cells)
-        near = self._near(layers)
-        message = np.packbits(wanted)
-        message = np.concatenate([message, np.zeros(-len(message) % 8, np.uint8)]).view(np.float64)
-        requests = self.comm.exchange_known(dict.fromkeys(near, message), near)
-        code, sent = codes(cell, cells), {}
-        for rank in near:
-            bits = np.unpackbits(requests[rank].view(np.uint8), count=len(wanted))
-            sent[rank] = np.flatnonzero(bits[code])
+        half, beads = 0.5 * list_radius * (1.0 + ROUNDING), len(own.ids)
+        one_each = np.ones(beads, dtype=np.int64)
+        balls = Balls(own.position, np.full(beads, half), np.arange(beads), one_each, np.zeros(beads))
+        around = Surroundings(self.box, half, self.comm)
+        around.look_around(balls, set(), False)
+        near = sorted(around.neighbours)
+        sent = {rank: np.flatnonzero(around.needed_by(rank, balls)) for rank in near}
         rows = {rank: np.column_stack([own.ids[which], own.position[which]]).ravel() for rank, which in sent.items()}
         news = {rank: rows.reshape(-1, 4) for rank, rows in self.comm.exchange_known(rows, near).items()}
         every = np.concatenate([np.zeros((0, 4)), *(news[rank] for rank in near)])
@@ -221,40 +173,6 @@ class Domain:
             {rank: which for rank, which in sent.items() if len(which)},
             {rank: which for rank, which in received.items() if len(which)},
         )
-
-    def _reached(self, cell: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, list]:
-        """Return which cells, numbered through, are those of own beads or next to them; and the same for layers."""
-        reached = np.zeros(cells, dtype=bool)
-        reached[tuple(cell.T)] = True
-        layers = []
-        for axis in range(3):
-            reached = dilated(reached, axis, self.box.boundary[axis] == PERIODIC)
-        for axis in range(3):
-            layers.append(np.any(reached, axis=tuple(other for other in range(3) if other != axis)))
-        return reached.ravel(), layers
-
-    def _near(self, layers: list) -> list:
-        """Return the other ranks that may have beads near own ones, or own ones near theirs; each knows the other."""
-        every = self.comm.allgather([np.packbits(layer) for layer in layers])
-        mine = every[self.comm.rank]
-        return [
-            rank
-            for rank, theirs in enumerate(every)
-            if rank != self.comm.rank and all(np.any(a & b) for a, b in zip(mine, theirs, strict=True))
-        ]
-
-
-def dilated(flags: np.ndarray, axis: int, periodic: bool) -> np.ndarray:
-    """Return flags of cells that are set where one next to it along an axis is."""
-    out = flags.copy()
-    for shift in (-1, 1):
-        moved = np.roll(flags, shift, axis)
-        if not periodic:
-            edge: list[Any] = [slice(None)] * 3
-            edge[axis] = 0 if shift == 1 else -1
-            moved[tuple(edge)] = False
-        out |= moved
-    return out
 
 
 class Refresh:

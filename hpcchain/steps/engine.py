@@ -83,8 +83,8 @@ class SteppedEngine:
         self.beads.rebuild()
         self.beads.compute()
         self.beads.require_sound()
-        self.parts = self.beads.parts
-        self.parts.update(dict.fromkeys(self.parts, 0.0))  # of `advance` alone
+        self.phases = self.beads.phases
+        self.phases.update(dict.fromkeys(self.phases, 0.0))  # of `advance` alone
 
     def _integrator_of(self, finder: ContactFinder | None) -> Verlet:
         """Return what makes a step; runs without friction need not load the kernels that solve it."""
@@ -107,20 +107,7 @@ class SteppedEngine:
 
     @timed("motion")
     def advance(self, time: float, pause: Callable | None = None) -> bool:
-        """Run to a time, a whole number of steps; return whether it was reached, and not a true result of `pause`.
-
-        Parameters
-        ----------
-        time : float
-            [time]
-        pause : callable, optional
-            Called on every rank every few steps; a true result of any stops all.
-
-        Raises
-        ------
-        StepError
-            On every rank, when a bond is torn or a force or position is not a number.
-        """
+        """See `sector.interface.Engine`."""
         target, clock = round(Fraction(repr(float(time))) / self.clock.step), self.clock
         while clock.steps < target:
             self._step()
@@ -197,7 +184,7 @@ class SteppedEngine:
     @property
     def virial_tensor(self) -> list:
         """Zeros: the tensor of what acts between steps is not counted."""
-        return [0] * L.TENSOR_PARTS
+        return [0] * L.TENSOR_COMPONENTS
 
     @property
     def wall_impulse(self) -> list:
@@ -236,8 +223,8 @@ class SteppedEngine:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Wall seconds of this rank in `local_beads.PARTS`, which add up to what `advance` has taken."""
-        return self.parts
+        """Wall seconds of this rank in `local_beads.PHASES`, which add up to what `advance` has taken."""
+        return self.phases
 
     def window_report(self) -> Any:
         """Return what the run log says of the steps: how many there were, and how often lists were made."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SETTLED, NEARLY = 1e-14, 1e-9
 """Change of velocities, relative to the greatest, at which the midpoint rule is solved; at which it may stand still."""
-MOST_MIDPOINTS, SLOW, LEAST_PART, DIVERGED = 200, 0.8, 0.25, 1e4
+MOST_MIDPOINTS, SLOW, LEAST_SHARE, DIVERGED = 200, 0.8, 0.25, 1e4
 """Iterations at most; ratio of changes from which on forces go less far towards new ones; how far they go at least;
 the ratio to the first change at which they never will fit."""
 
@@ -38,7 +38,7 @@ class Verlet:
     """
 
     def __init__(self, beads: LocalBeads) -> None:
-        self.beads, self.comm, self.clock, self.parts = beads, beads.comm, beads.clock, beads.parts
+        self.beads, self.comm, self.clock, self.phases = beads, beads.comm, beads.clock, beads.phases
 
     def predict(self) -> None:
         """Move own beads by half a step of forces and a whole one of motion, without contacts."""
@@ -152,19 +152,12 @@ class Variational(WithContacts):
     def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: Any = None) -> list:
         """Solve contacts of a step, put beads where it takes them, and return what was found; collective.
 
-        Parameters
-        ----------
-        before, velocity : (n, 3), (m, 3) float64 arrays
-            At the step's beginning: places of local beads, velocities of own ones.
-        pairs : (k, 2) int64 array
-            Contacts of own beads.
-        curved : tuple, optional
-            What `ContactFinder.curved` has found already.
+        `before`, `velocity` and `pairs` are as `ContactFinder.curved` takes them; `curved`: what that returned.
         """
         beads, own, contacts = self.beads, self.beads.own, self.contacts
         curved = curved or self.finder.curved(before, velocity, pairs, beads.refresh)
         pool = Pool(own.molecules, own.ids, beads.first, before[beads.local], velocity, beads.force, *curved)
-        done, rows = contacts.sharing.parts(pool, pairs).solved(contacts.solved, Solution.table)
+        done, rows = contacts.sharing.share(pool, pairs).solved(contacts.solved, Solution.table)
         for ids, row in rows:
             beads.put(ids, row[:, :3], row[:, 3:])
         return done
@@ -187,7 +180,7 @@ class Variational(WithContacts):
         place, speed = beads.position[beads.local], own.velocity.copy()
         nothing = np.zeros((len(own.ids), 0))
         pool = Pool(own.molecules, own.ids, beads.first, place, speed, beads.force, nothing, NONE)
-        done, rows = self.contacts.sharing.parts(pool, resting).solved(self.contacts.stilled, lambda one: one.velocity)
+        done, rows = self.contacts.sharing.share(pool, resting).solved(self.contacts.stilled, lambda one: one.velocity)
         for ids, velocity in rows:
             beads.put(ids, None, velocity)
         for one in done:
@@ -257,7 +250,7 @@ class Midpoint(Variational):
                 beads.force[:] = force
                 return done
             if change > SLOW * last:
-                share = max(0.5 * share, LEAST_PART)
+                share = max(0.5 * share, LEAST_SHARE)
             if share < 1.0:
                 beads.force[:] = force + share * (beads.force - force)
             last, first = change, first or change

@@ -13,7 +13,7 @@ import numpy as np
 from hpcchain.model.system import PERIODIC
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import together
-from hpcchain.steps.domain import Domain, Refresh, part_of
+from hpcchain.steps.domain import Domain, Refresh
 from hpcchain.steps.failures import raise_worst
 from hpcchain.steps.potentials.interactions import Interactions
 from hpcchain.steps.potentials.laws import passes_of
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 REBUILDS_BETWEEN_OWNERS = 8
 """How often lists are made anew until molecules go to the ranks whose sectors they are in: ghosts are chosen by where
 own beads are, so what has moved on a little costs a few ghosts more."""
-PARTS = ("motion", "forces", "lists", "contacts", "messages")
-"""Of a step, for `seconds`: motion is all that is in no other part."""
+PHASES = ("motion", "forces", "lists", "contacts", "messages")
+"""Of a step, for `seconds`: motion is all that is in no other phase."""
 
 
-def timed(part: str) -> Callable:
-    """Return a decorator of a method whose wall seconds count for a part in its object's `parts`.
+def timed(phase: str) -> Callable:
+    """Return a decorator of a method whose wall seconds count for a phase in its object's `phases`.
 
     What other timed methods take that it calls is theirs alone.
     """
@@ -41,11 +41,11 @@ def timed(part: str) -> Callable:
     def decorated(method: Callable) -> Callable:
         @wraps(method)
         def call(self: Any, *args: Any, **options: Any) -> Any:
-            begin, others = perf_counter(), sum(self.parts.values())
+            begin, others = perf_counter(), sum(self.phases.values())
             try:
                 return method(self, *args, **options)
             finally:
-                self.parts[part] += perf_counter() - begin - (sum(self.parts.values()) - others)
+                self.phases[phase] += perf_counter() - begin - (sum(self.phases.values()) - others)
 
         return call
 
@@ -87,14 +87,9 @@ class LocalBeads:
 
     Parameters
     ----------
-    system : System
-        The same on every rank, or this rank's part of it.
+    system, comm, skin, sectors :
+        See `SteppedEngine`.
     constants : Constants
-    comm : Exchange
-    skin : float or None
-        How much farther than forces neighbour lists look, at first [length].
-    sectors : sequence of 3 int or None
-        Ranks along each axis.
     clock : Clock
     finder : ContactFinder or None
         Is given local beads and their lists, where there are hard cores.
@@ -103,22 +98,18 @@ class LocalBeads:
     ----------
     own : Own
         Their positions are those of when lists were made.
-    position : (n, 3) float64 array
-        Of local beads, own ones and ghosts, in ascending order of their global numbers [length].
-    local : (m,) int64 array
-        Local numbers of own beads.
-    first : (k + 1,) int64 array
-        Where own molecules begin among own beads.
-    force : (m, 3) float64 array
-        On own beads.
+    position, local : (n, 3) float64, (m,) int64 arrays
+        Of local beads, own ones and ghosts by global number [length]; which of them are own.
+    first, force : (k + 1,) int64, (m, 3) float64 arrays
+        Where own molecules begin among own beads; the forces on these.
     dragged : int64 array
         Own beads that are fixed and move.
     stale : bool
         Whether beads have moved that other ranks have as ghosts, and do not know of it.
     torn, stuck : tuple or None
         A bond that is torn; the first own bead of a molecule that has no next step, and why.
-    parts : dict of str -> float
-        Wall seconds in PARTS.
+    phases : dict of str -> float
+        Wall seconds in PHASES.
     """
 
     def __init__(
@@ -133,7 +124,7 @@ class LocalBeads:
     ) -> None:
         self.comm, self.clock, self.finder = comm, clock, finder
         self.box, self.composition = system.box, constants.composition
-        self.parts = dict.fromkeys(PARTS, 0.0)
+        self.phases = dict.fromkeys(PHASES, 0.0)
         self.rebuilds = 0
         self.torn: tuple | None = None
         self.stuck: tuple | None = None
@@ -141,8 +132,8 @@ class LocalBeads:
         self.skin = Skin(system, constants, comm, skin)
         self.interactions = Interactions(self.box, constants, passes_of(constants, comm))
         self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
-        self.own = part_of(system, self.composition, comm)
-        self.domain = Domain(self.box, self.composition, comm, sectors, self.own)
+        self.domain = Domain(system, self.composition, comm, sectors)
+        self.own = self.domain.own
 
     @timed("lists")
     def rebuild(self) -> None:
@@ -152,7 +143,7 @@ class LocalBeads:
             size = self.composition.size_of(self.own.molecules)
             self.skin.fit(self.own.position[np.cumsum(size) - size])
         self.rebuilds += 1
-        ghosts = self.domain.ghosts(self.own, self.skin.cells if self.skin.width > 0.0 else None)
+        ghosts = self.domain.ghosts(self.own, self.skin.list_radius if self.skin.width > 0.0 else 0.0)
         ids = np.concatenate([self.own.ids, ghosts.ids])
         sequence = np.argsort(ids, kind="stable")
         number = np.empty(len(ids), dtype=np.int64)

@@ -54,8 +54,8 @@ class Thermostat:
         rate = np.repeat(own + friction, np.diff(prototypes.first_bead))
         rate[prototypes.fixed] = 0.0
         self.keeps = np.exp(-0.5 * self.h * rate)
-        part = np.divide(friction, rate, out=np.zeros_like(rate), where=rate > 0.0)
-        self.spread = np.sqrt(part * -np.expm1(-self.h * rate) * self.temperature / prototypes.inertia)
+        random = np.divide(friction, rate, out=np.zeros_like(rate), where=rate > 0.0)
+        self.spread = np.sqrt(random * -np.expm1(-self.h * rate) * self.temperature / prototypes.inertia)
         self.width = np.sqrt(self.temperature / prototypes.inertia)
         self.fixed = prototypes.fixed
         self.damps = bool(np.any(rate > 0.0))

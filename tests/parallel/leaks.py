@@ -19,7 +19,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import VACANT, WINDOW_EVENT, WINDOW_HISTORY, WINDOW_MATCH, WINDOW_NUMBER
 from hpcchain.parallel import windows
 from hpcchain.parallel.ghosts import builder, manager, needs
-from hpcchain.sector import ghosted
+from hpcchain.sector import window
 from hpcchain.sector.events import carry_on, loop, meet, signs, simultaneous, together
 from hpcchain.sector.events.refresh import refresh
 from hpcchain.sector.queue import event_order
@@ -38,7 +38,7 @@ MODULES = (
     neighbour_lists,
     loop,
     ghost_messages,
-    ghosted,
+    window,
     earliest_event,
     event_order,
     signs,
@@ -129,13 +129,14 @@ def anchor(put):
         return old(self, until)
 
     def finish(old, self):
-        for m in np.flatnonzero(self.ownership != VACANT):
-            carry_on._end_segment(self.sector, m, *self.until)
-            refresh(self.sector, m, self.base)
+        s = self.core.sector
+        for m in np.flatnonzero(s.mol[: s.scalars[L.SCALAR_MOLECULES], L.MOL_OWNERSHIP] != VACANT):
+            carry_on._end_segment(s, m, *self.until)
+            refresh(s, m, self.base)
         return old(self)
 
-    put(ghosted.GhostedSector, "run", run)
-    put(ghosted.GhostedSector, "finish", finish)
+    put(window.Window, "run", run)
+    put(window.Window, "finish", finish)
 
 
 @leak("closed segments are not searched", "gas")

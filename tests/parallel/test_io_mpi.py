@@ -67,7 +67,7 @@ def owned(comm, topology, how):
     return ids[::-1].copy() if how == "scattered" else ids
 
 
-def part_of(system, ids):
+def share_of(system, ids):
     state = State(**{name: getattr(system.state, name)[ids] for name in State.ARRAYS})
     return System(system.box, system.topology, state, system.physics)
 
@@ -76,7 +76,7 @@ def part_of(system, ids):
 def test_a_checkpoint_does_not_depend_on_which_rank_wrote_it(comm, folder, block, how):
     system = system_of([1, 3, 5, 2, 7, 4])
     ids = owned(comm, system.topology, how)
-    write_checkpoint(folder / "p.h5", comm, part_of(system, ids), 1.5, {"events": 3}, "x", {"a": (1, 2, 3)}, ids)
+    write_checkpoint(folder / "p.h5", comm, share_of(system, ids), 1.5, {"events": 3}, "x", {"a": (1, 2, 3)}, ids)
     if comm.rank == 0:
         write_checkpoint(folder / "s.h5", None, system, 1.5, {"events": 3}, "x")
         assert compare(folder / "s.h5", folder / "p.h5") is None
@@ -134,7 +134,7 @@ def test_each_rank_reads_a_part_of_the_molecules(comm, folder, block, lengths):
     assert max(map(len, parts)) <= len(lengths) // comm.size + parallel_slabs.BLOCK // lengths[0] + 1
     topology = found.system.topology
     assert same_topology(topology.whole(), system.topology)
-    assert same_state(found.system.state, part_of(system, topology.beads_of(found.system.held)).state)
+    assert same_state(found.system.state, share_of(system, topology.beads_of(found.system.held)).state)
     assert (found.time, found.counters, found.config_toml) == (1.5, {"events": 3}, "x")
     assert found.system.physics == system.physics
 
@@ -178,7 +178,7 @@ def one_kind(lengths):
 def test_a_large_checkpoint_goes_round(comm, folder):
     system = system_of([10] * 2000)
     ids = owned(comm, system.topology, "scattered")
-    write_checkpoint(folder / "p.h5", comm, part_of(system, ids), 0.5, {}, "", ids=ids)
+    write_checkpoint(folder / "p.h5", comm, share_of(system, ids), 0.5, {}, "", ids=ids)
     assert same_state(read_checkpoint(folder / "p.h5", comm).system.state, system.state)
 
 
@@ -253,7 +253,7 @@ def test_beads_held_twice_or_by_no_rank_are_everyones_error(comm, folder, wrong,
     ids = owned(comm, system.topology, "first")
     if comm.rank == 0:
         ids = {"twice": np.r_[ids, 0], "missing": ids[1:], "outside": np.r_[ids[:-1], 12]}[wrong]
-    rows_held = part_of(system, np.minimum(ids, 11))
+    rows_held = share_of(system, np.minimum(ids, 11))
     with pytest.raises((EngineError, DataError), match=message if comm.size > 1 else "each once"):
         write_checkpoint(folder / "c.h5", comm, rows_held, 0.0, {}, "x", ids=ids)
     comm.Barrier()

@@ -143,7 +143,7 @@ def test_one_rank_that_is_stopped_stops_all(comm, place, blocks, looks, more):
     """At once, while sums are taken, while the file is written."""
     config = load_config(place / "explicit.toml")
     large, system = enlarged(config, NUMBERS, place / "no.h5"), build_system(config)
-    after = looks * len(list(slabs.stretches(large.beads, comm.mpi, replicate.BLOCKS))) + more
+    after = looks * len(list(slabs.pieces(large.beads, comm.mpi, replicate.BLOCKS))) + more
     calls = []
 
     def pause():

@@ -13,7 +13,7 @@ from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.ghosts.migration import in_parts as parts_here
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
-from hpcchain.sector.setup.blocks import Blocks, whole_chains
+from hpcchain.sector.setup.chain_parts import ChainParts, whole_chains
 from hpcchain.sector.setup.molecules_here import LEAST_VACANT, Vacancies
 from tests.property.test_random_ranks import options
 from tests.support.extended import with_extended
@@ -77,8 +77,8 @@ def test_what_comes_near_is_let_in_and_what_leaves_is_handed_over():
         admit = ghosted.admit
 
         def counted(self, molecules, rows, now):
-            blocks = engine.ghosts.builder.classes.blocks
-            parts = np.diff(blocks.first_part)[blocks.molecules_of(molecules)]
+            chain_parts = engine.ghosts.builder.classes.chain_parts
+            parts = np.diff(chain_parts.first_part)[chain_parts.molecules_of(molecules)]
             let_in[exchange.rank] += int(np.count_nonzero(parts > 1))
             return admit(self, molecules, rows, now)
 
@@ -159,46 +159,46 @@ def test_rules_for_all_that_hang_together(seed, rule):
 
 def test_parts_of_a_chain_stay_together():
     system = in_parts(crowd(1, (101, 30, 130), singles=3))
-    blocks = Blocks(system)
-    parts = blocks.sequence(np.array([0, 1, 2, 4]))
-    leads = blocks.leads(parts)
+    chain_parts = ChainParts(system)
+    parts = chain_parts.sequence(np.array([0, 1, 2, 4]))
+    leads = chain_parts.leads(parts)
     np.testing.assert_array_equal(np.unique(leads), [0, 6, 7, 15])
     which = np.zeros(len(parts), dtype=bool)
     which[[3, 15]] = True
-    np.testing.assert_array_equal(np.flatnonzero(blocks.whole_of(parts, which)), [0, 1, 2, 3, 4, 5, 15])
-    backwards = parts[blocks.grouped(parts, lambda at: at[::-1])]
-    np.testing.assert_array_equal(blocks.molecules_of(backwards), [4] + 8 * [2] + [1] + 6 * [0])
+    np.testing.assert_array_equal(np.flatnonzero(chain_parts.whole_of(parts, which)), [0, 1, 2, 3, 4, 5, 15])
+    backwards = parts[chain_parts.grouped(parts, lambda at: at[::-1])]
+    np.testing.assert_array_equal(chain_parts.molecules_of(backwards), [4] + 8 * [2] + [1] + 6 * [0])
     np.testing.assert_array_equal(np.diff(backwards[1:9]), 1)
-    chain_block = blocks.arrays(backwards)["chain_block"]
-    np.testing.assert_array_equal(whole_chains(chain_block, np.array([0, 4]), len(backwards)), np.arange(9))
+    chain_part = chain_parts.arrays(backwards)["chain_part"]
+    np.testing.assert_array_equal(whole_chains(chain_part, np.array([0, 4]), len(backwards)), np.arange(9))
 
 
 def test_rows_for_what_comes_in():
-    classes = Blocks(in_parts(crowd(1, (101, 30, 130), singles=17))).classes()
-    blocks, vacancies = classes.blocks, Vacancies(classes)
-    here = blocks.sequence(np.arange(20))
+    classes = ChainParts(in_parts(crowd(1, (101, 30, 130), singles=17))).classes()
+    chain_parts, vacancies = classes.chain_parts, Vacancies(classes)
+    here = chain_parts.sequence(np.arange(20))
     like = vacancies.lay_out(here)
     assert len(like) == LEAST_VACANT * (6 + 1 + 8 + 17)  # each single bead is of a kind of its own
-    taken = vacancies.take(blocks.sequence(np.array([2, 3])))
+    taken = vacancies.take(chain_parts.sequence(np.array([2, 3])))
     assert len(taken) == 9 and np.all(np.diff(taken[:8]) == 1)
-    np.testing.assert_array_equal(blocks.molecules_of(like[taken - len(here)]), 8 * [2] + [3])
-    assert blocks.first_part[2] == like[taken[0] - len(here)]
-    rest = [len(vacancies.take(blocks.sequence(np.array([2])))) for _ in range(LEAST_VACANT)]
+    np.testing.assert_array_equal(chain_parts.molecules_of(like[taken - len(here)]), 8 * [2] + [3])
+    assert chain_parts.first_part[2] == like[taken[0] - len(here)]
+    rest = [len(vacancies.take(chain_parts.sequence(np.array([2])))) for _ in range(LEAST_VACANT)]
     assert rest == (LEAST_VACANT - 1) * [8] + [0]
 
 
-def test_an_even_part_has_whole_chains():
+def test_an_even_share_has_whole_chains():
     system = in_parts(crowd(1, (101, 130), singles=5))
-    blocks = Blocks(system)
+    chain_parts = ChainParts(system)
 
     def body(exchange):
-        return parts_here(system, blocks, exchange).held
+        return parts_here(system, chain_parts, exchange).held
 
     held = on_ranks(3, body)
-    np.testing.assert_array_equal(np.sort(np.concatenate(held)), np.arange(blocks.first_part[-1]))
+    np.testing.assert_array_equal(np.sort(np.concatenate(held)), np.arange(chain_parts.first_part[-1]))
     for part in held:
-        molecules = np.unique(blocks.molecules_of(part))
-        np.testing.assert_array_equal(blocks.sequence(molecules), part)
+        molecules = np.unique(chain_parts.molecules_of(part))
+        np.testing.assert_array_equal(chain_parts.sequence(molecules), part)
 
 
 @pytest.mark.parametrize("seed", range(2))

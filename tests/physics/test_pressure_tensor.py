@@ -119,7 +119,7 @@ def test_the_tensor_of_a_rough_contact(tmp_path, names):
 def test_the_tensor_is_the_same_on_any_ranks(ranks):
     system = gas(MIXTURE * 4, 5, 3.0, boundary=(PERIODIC,) * 3)
     one = serial(system, 3.0)
-    assert all(one.sums[1 : 1 + L.TENSOR_PARTS])
+    assert all(one.sums[1 : 1 + L.TENSOR_COMPONENTS])
     require_same(one, parallel(system, 3.0, ranks, times=(0.7, 2.0)), f"{ranks} ranks")
 
 

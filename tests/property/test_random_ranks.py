@@ -13,9 +13,9 @@ from hpcchain.config import load_config
 from hpcchain.layout import arrays as L
 from hpcchain.parallel.ghosts import manager
 from hpcchain.run.starts.growth import grown_system
+from hpcchain.sector import window as window_module
 from hpcchain.sector.ghosted import GhostedSector
-from hpcchain.sector.speculation import window_capacity
-from hpcchain.sector.speculation.window_capacity import WindowCapacity
+from hpcchain.sector.window import WindowCapacity
 from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
 from tests.support.mixtures import random_input
 from tests.support.run_folders import write_input
@@ -87,8 +87,8 @@ def test_ranks_leave_no_trace(tmp_path, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_for_closed_segments_that_come_as_they_are_needed_leave_no_trace(monkeypatch, tmp_path, seed):
     """None to begin with but a few spare ones; sectors never rest, and an old one is gone when the next is made."""
-    monkeypatch.setattr(window_capacity, "CLOSED", 10**6)
-    monkeypatch.setattr(window_capacity, "CLOSED_BEADS", 0)
+    monkeypatch.setattr(window_module, "CLOSED", 10**6)
+    monkeypatch.setattr(window_module, "CLOSED_BEADS", 0)
     more, made, left = WindowCapacity.more_rows, [], []
 
     def counted(self, core, rows):

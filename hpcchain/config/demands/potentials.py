@@ -114,12 +114,12 @@ OPTIONAL = ("types", "shift", "digest")
 
 EDGES = 3  # of a periodic box, in the greatest distance at which beads act on one another, at least
 NEAREST_IMAGE = 2  # the same, in the length that a bond is to have
-PARTS = {EDGES: "a third", NEAREST_IMAGE: "half"}
+SHARES = {EDGES: "a third", NEAREST_IMAGE: "half"}
 
 NARROWEST = 1e-3
 """Of a distance: how far limits are apart which random starts find."""
 ANGLES = 4001
-"""Of a bond, at which it is looked how near others come."""
+"""Angles at which it is looked how near the ends of four beads come."""
 
 
 def check_step_potentials(config: Config) -> None:
@@ -176,7 +176,7 @@ def require_long_sides(config: Config, key: str, distance: float, edges: int = E
     for axis, (size, boundary) in enumerate(zip(config.box.size, config.box.boundary, strict=True)):
         if boundary == "periodic" and size < edges * distance:
             raise Wrong(
-                f"{key}: {distance:g} is more than {PARTS[edges]} of the periodic side {size:g} along axis {axis}; "
+                f"{key}: {distance:g} is more than {SHARES[edges]} of the periodic side {size:g} along axis {axis}; "
                 "enlarge box.size or shorten the distance"
             )
 
@@ -249,9 +249,9 @@ def four_in_a_row(bond: float, low: float, high: float) -> tuple[float, float]:
     ----------
     bond : float
     low, high : float
-        Between which each end is from the other inner bead.
+        Between which distances each end is from the inner bead that it is not bonded to [length].
     """
-    first, last = (2.0 * np.arcsin(min(0.5 * reach / bond, 1.0)) for reach in (low, high))
+    first, last = (2.0 * np.arcsin(min(0.5 * end / bond, 1.0)) for end in (low, high))
     angle = np.linspace(first, last, ANGLES)
     other = np.stack([bond - bond * np.cos(angle), bond * np.sin(angle)])
     distance, seen = np.hypot(*other), np.arctan2(other[1], other[0])

@@ -29,7 +29,7 @@ from hpcchain.io.checkpoint.layout import (
 )
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5 import slabs as slabs_module
-from hpcchain.io.hdf5.checksummed import check_table, get_slab, get_stretches, put_tables, stored_type
+from hpcchain.io.hdf5.checksummed import check_table, get_pieces, get_slab, put_tables, stored_type
 from hpcchain.io.hdf5.collective import FAILURES, together, translated
 from hpcchain.io.provenance import collect
 from hpcchain.layout import arrays as L
@@ -269,14 +269,14 @@ def _read(path: Path | str, comm: Communicator | None, whole: bool, blocks: int 
     return found
 
 
-Stretches = Iterator[tuple[int, dict[str, np.ndarray]]]
-"""First rows, and the rows by table, of the stretches of this rank's slab of the states."""
+Pieces = Iterator[tuple[int, dict[str, np.ndarray]]]
+"""First rows, and the rows by table, of the pieces of this rank's slab of the states."""
 
 
-def _states_in(file: h5py.File, beads: int, comm: Communicator | None, blocks: int | None) -> Stretches:
+def _states_in(file: h5py.File, beads: int, comm: Communicator | None, blocks: int | None) -> Pieces:
     """Yield the tables of states of this rank's slab of the beads, so many blocks of rows at a time."""
     tables = {
-        name: get_stretches(file, f"state/{name}", kind, columns, beads, comm, blocks)
+        name: get_pieces(file, f"state/{name}", kind, columns, beads, comm, blocks)
         for name, (kind, columns) in [*STATE.items(), *_rules_in(file)]
     }
     for parts in zip(*tables.values(), strict=True):
@@ -284,12 +284,12 @@ def _states_in(file: h5py.File, beads: int, comm: Communicator | None, blocks: i
 
 
 def _rows(
-    tables: Stretches, composition: Composition | None, comm: Communicator | None
+    tables: Pieces, composition: Composition | None, comm: Communicator | None
 ) -> Iterator[tuple[np.ndarray | None, State]]:
     """Yield molecules that follow one another, and the State of their beads.
 
     Without a Composition they are all of them (None), on every rank. On several ranks they are those that begin in this
-    rank's slab, which is one stretch. On one they are those that end in each of the stretches.
+    rank's slab, which is one piece. On one they are those that end in each of the pieces.
     """
     if composition is None:
         for _, rows in tables:
@@ -435,7 +435,7 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
     """
     tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
     runs: list[tuple[np.ndarray, np.ndarray]] = []
-    for low, kind in get_stretches(file, "topology/kind", *TOPOLOGY["kind"], None, comm, blocks):
+    for low, kind in get_pieces(file, "topology/kind", *TOPOLOGY["kind"], None, comm, blocks):
         starts = np.flatnonzero(np.diff(kind, prepend=-1))
         runs.append((low + starts, kind[starts]))
     every = [pair for part in gathered(comm, runs) for pair in part]
@@ -449,7 +449,7 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
     lengths = {name: len(table) for name, table in tables.items()}
     found = composition_from(names, first, kinds, lengths, rows_of, _names(file, comm, "type_names"))
     for name, (kind, columns) in _tables_in(file):
-        for low, part in get_stretches(file, f"topology/{name}", kind, columns, None, comm, blocks):
+        for low, part in get_pieces(file, f"topology/{name}", kind, columns, None, comm, blocks):
             fits = found is not None and len(tables[name]) == found.count(name)
             if found is None or not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
                 found, unlike = None, unlike or f"/{name}"  # and on with reading, which is collective

@@ -12,7 +12,7 @@ import numpy as np
 from hpcchain.config.keys.values import LARGEST
 from hpcchain.io.checkpoint.layout import wrong_contents
 from hpcchain.io.hdf5 import files
-from hpcchain.io.hdf5.checksummed import get_stretches, put_tables
+from hpcchain.io.hdf5.checksummed import get_pieces, put_tables
 from hpcchain.model.directors import Directors, Table
 from hpcchain.parallel.agreement import agree
 
@@ -89,10 +89,9 @@ def get(
 
 
 def _tables(file: h5py.File, beads: int, comm: Communicator | None, blocks: int | None) -> Iterator[Table]:
-    """Yield the Table of each of the stretches of this rank's slab; see `get_stretches`."""
+    """Yield the Table of each of the pieces of this rank's slab; see `get_pieces`."""
     parts = [
-        get_stretches(file, f"{GROUP}/{name}", np.float64, columns, beads, comm, blocks)
-        for name, columns in TABLE.items()
+        get_pieces(file, f"{GROUP}/{name}", np.float64, columns, beads, comm, blocks) for name, columns in TABLE.items()
     ]
     for (low, orientation), (_, velocity) in zip(*parts, strict=True):
         yield Table(low, orientation, velocity)

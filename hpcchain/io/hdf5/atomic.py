@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 SUFFIX = ".partial"
-"""What the name of a file that is still being written ends in."""
+"""Ending of a file's name while it is being written."""
 
 
 def temporary(path: Path | str) -> Path:
@@ -28,7 +28,7 @@ def temporary(path: Path | str) -> Path:
 
 
 def prepare(path: Path | str, comm: Communicator | None = None) -> Path:
-    """Return the temporary name of a file, under which there is an empty file of this run's after that; collective.
+    """Make an empty file under the temporary name of a file, and return that name; collective.
 
     What a killed run left under that name is removed. A link that others have put there is not written through: the
     file is made anew.
@@ -55,7 +55,7 @@ def publish(path: Path | str, comm: Communicator | None = None) -> None:
 
 @contextmanager
 def flushing(path: Path | str, comm: Communicator | None = None) -> Iterator[None]:
-    """Write what a file has on this node to the disk while the body, which may read it, works; collective.
+    """Flush this node's data of a file to the disk while the body runs, which may read the file; collective.
 
     `publish` flushes again: by then there is little left.
 
@@ -72,9 +72,9 @@ def flushing(path: Path | str, comm: Communicator | None = None) -> Iterator[Non
 
 
 def reserve(path: str, more: int) -> None:
-    """Make a file some bytes longer, all of them set aside by the file system where it can do that; not collective.
+    """Make a file some bytes longer, and have the file system reserve them if it can; not collective.
 
-    Unlike os.posix_fallocate, which writes into every block where the file system cannot: other ranks write there.
+    If it cannot, os.posix_fallocate would write into every block, where other ranks write.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def reserve(path: str, more: int) -> None:
 
 
 def require_space(path: str, more: int) -> None:
-    """Raise OSError, as `reserve`, where a file may not become some bytes longer; it stays as long as it is."""
+    """Raise OSError, as `reserve` does, if a file cannot become some bytes longer; its length stays."""
     size = os.stat(path).st_size
     reserve(path, more)
     os.truncate(path, size)

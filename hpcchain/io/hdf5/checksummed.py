@@ -66,7 +66,7 @@ def put_tables(
         name: slabs.create(file, f"checksum/{group}/{name}", (-(-count // parallel_slabs.BLOCK),), np.uint32)
         for name in tables
     }
-    for low, high in parallel_slabs.stretches(count, comm, blocks):
+    for low, high in parallel_slabs.pieces(count, comm, blocks):
         written = []
         for name, part in rows_of(low, high).items():
             stored = np.asarray(part, types[name])
@@ -93,11 +93,11 @@ def get_slab(
     DataError
         On every rank.
     """
-    ((_, part),) = get_stretches(file, name, kind, columns, count, comm)
+    ((_, part),) = get_pieces(file, name, kind, columns, count, comm)
     return part
 
 
-def get_stretches(
+def get_pieces(
     file: h5py.File,
     name: str,
     kind: type,
@@ -106,10 +106,10 @@ def get_stretches(
     comm: Communicator | None,
     blocks: int | None = None,
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the first row and the rows of each of the stretches of this rank's slab of a table; see `get_slab`."""
+    """Yield the first row and the rows of each of the pieces of this rank's slab of a table; see `get_slab`."""
     dataset, sums = files.dataset_of(file, name), files.dataset_of(file, f"checksum/{name}")
     check_table(dataset, kind, columns, count)
-    for low, high in parallel_slabs.stretches(len(dataset), comm, blocks):
+    for low, high in parallel_slabs.pieces(len(dataset), comm, blocks):
         part = slabs.read_at(dataset, (low, *[0] * (dataset.ndim - 1)), (high - low, *dataset.shape[1:]), comm)
         found = slabs.block_sums(part)
         same = np.array_equal(found, slabs.read_at(sums, (low // parallel_slabs.BLOCK,), found.shape, comm))

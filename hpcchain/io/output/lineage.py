@@ -2,7 +2,7 @@
 
 A part names the seal of the part before it, a checkpoint that of the last part that it counts, and an output file all
 those of which it was made, with the rows that it had after each. So files that are whole, but belong to another run or
-another stretch of it, are not joined.
+another time of it, are not joined.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class FileHead:
         for number, entry in enumerate(self.lineage):
             if entry == [link, rows]:
                 return self.lineage[: number + 1]
-        raise DataError(f"{self.path}: is whole, but of another run, or of another stretch of this one")
+        raise DataError(f"{self.path}: is whole, but of another run, or of another time of this one")
 
 
 def file_head(path: Path, kind: str, comm: Communicator | None = None) -> FileHead:

@@ -46,7 +46,7 @@ def remove_from(folder: Path, index: int, comm: Communicator | None = None) -> N
 
 
 class PartWriter:
-    """Collects frames, events and reports of one stretch of a run; every method is collective.
+    """Collects frames, events and reports of a run from one checkpoint to the next; every method is collective.
 
     Parameters
     ----------

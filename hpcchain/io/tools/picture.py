@@ -151,8 +151,8 @@ def drawn(scene: Scene, position: np.ndarray, look: Look) -> np.ndarray:
     axes = view_axes()
     places, edges = (position - shift) @ axes.T, box_edges(scene) @ axes.T
     radius = scene.diameter / 2.0
-    reach = np.concatenate([edges, places - radius[:, None], places + radius[:, None]])
-    low, high = reach.min(axis=0), reach.max(axis=0)
+    edges_of = np.concatenate([edges, places - radius[:, None], places + radius[:, None]])
+    low, high = edges_of.min(axis=0), edges_of.max(axis=0)
     margin = MARGIN * float((high - low)[:2].max())
     span = (high - low)[:2] + 2.0 * margin
     scale = FINER * look.width / span[0]

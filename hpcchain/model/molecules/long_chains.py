@@ -1,6 +1,6 @@
 """Long chains that `propagator.stretches` divides into parts, each with segments of its own: which, and where.
 
-The engine's side of it is `sector.setup.blocks`.
+The engine's side of it is `sector.setup.chain_parts`.
 """
 
 from __future__ import annotations

@@ -103,10 +103,10 @@ def bond_error(group: Group, position: np.ndarray) -> np.ndarray:
     """Return how far |b| is from the bond length, relative; 0 where within the rounding of the coordinates."""
     bond = bond_vectors(position, group.bonds)
     error = np.abs(np.sqrt(np.einsum("cbk,cbk->cb", bond, bond)) / group.length - 1.0)
-    return np.where(error <= 2.0 * EPS * (1.0 + reach(group, position) / group.length), 0.0, error)
+    return np.where(error <= 2.0 * EPS * (1.0 + largest_coordinate(group, position) / group.length), 0.0, error)
 
 
-def reach(group: Group, position: np.ndarray) -> np.ndarray:
+def largest_coordinate(group: Group, position: np.ndarray) -> np.ndarray:
     """Return, per bond, the largest coordinate of its beads, whose last bit limits what can be asked of the bond."""
     size = np.abs(position).max(axis=2)
     return np.maximum(size[:, group.bonds[:, 0]], size[:, group.bonds[:, 1]])
@@ -146,7 +146,7 @@ def project_group_velocities(group: Group, position: np.ndarray, velocity: np.nd
         return body_velocities(group, position, velocity)
     velocity = velocity.copy()
     bond = bond_vectors(position, group.bonds)
-    length = group.length + reach(group, position)
+    length = group.length + largest_coordinate(group, position)
     speed = np.sqrt(np.einsum("cnk,cnk->cn", velocity, velocity)).max(axis=1)
     limit = 2.0 * EPS * speed[:, None] * length
     todo = np.arange(len(velocity))

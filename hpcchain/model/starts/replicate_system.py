@@ -127,10 +127,10 @@ class Copies:
     def rounding(self) -> float:
         """How far off rounding may put a shifted bead, or a corner of the box, at most [length].
 
-        A product and a sum that are no larger than `reach` are each off by half of its last bit along each axis.
+        A product and a sum that are no larger than `largest` are each off by half of its last bit along each axis.
         """
-        reach = np.abs(self._position).max() + np.abs(self.box.size).max()
-        return float(np.sqrt(3.0) * EPS * reach)
+        largest = np.abs(self._position).max() + np.abs(self.box.size).max()
+        return float(np.sqrt(3.0) * EPS * largest)
 
     def _shifted(self, unit: Unit) -> np.ndarray:
         """Return a unit's beads (C, n, 3) where the shift by whole box lengths has them, rounded to the last bit."""

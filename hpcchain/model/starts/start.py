@@ -303,17 +303,17 @@ def check_rates(
 
     `typical` is `squared` there.
     """
-    rate, excess = stretching(topology, position, velocity, typical, tolerance)
+    rate, excess = lengthening(topology, position, velocity, typical, tolerance)
     if np.any(excess > 0.0):
         at = np.argmax(excess)
         i, j = ids[topology.bonds[at]]
         raise ConfigError(
-            f"{source}: molecule.velocities: the bond of beads {i} and {j} would stretch at {rate[at]:.6g}; velocities "
-            f"must not change a bond's length, to {tolerance:g} of their speed"
+            f"{source}: molecule.velocities: the bond of beads {i} and {j} would lengthen at {rate[at]:.6g}; "
+            f"velocities must not change a bond's length, to {tolerance:g} of their speed"
         )
 
 
-def stretching(
+def lengthening(
     topology: Topology, position: np.ndarray, velocity: np.ndarray, typical: float, tolerance: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how fast each bond's length changes, and by how much that is beyond a tolerance of its beads' speed."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hpcchain.model.system import System
     from hpcchain.sector.core import Options
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-    from hpcchain.sector.setup.molecules_here import MoleculesHere
 
 
 @dataclass(frozen=True)
@@ -47,11 +46,10 @@ class SectorBuilder:
 
     Parameters
     ----------
-    system : System
-        Its state is not kept.
-    classes : MoleculeClasses
+    system, classes :
+        See `GhostManager`.
     beyond : float
-        How much farther than contact beads act on one another [length].
+        See `GhostNeeds`.
     options : Options
         Of the first sector.
 
@@ -74,7 +72,7 @@ class SectorBuilder:
     def complete(self, own: MoleculeSet) -> MoleculeSet:
         """Return molecules with as many columns of `State.extra` as all ranks have from now on."""
         extra, parts = complete(own.state.extra, self.system.physics, self.options.inside), own.state.parts
-        if self.classes.blocks is not None:
+        if self.classes.chain_parts is not None:
             parts = with_columns(parts)
         self.part_columns, self.width = parts.shape[1], WIDTH + extra.shape[1] + parts.shape[1]
         return replace(own, state=replace(own.state, extra=extra, parts=parts))
@@ -83,12 +81,12 @@ class SectorBuilder:
         """Return the MoleculeSet of received bead rows."""
         return unpack(self.composition, rows.reshape(-1, self.width), self.part_columns)
 
-    def build(self, here: MoleculesHere, held: MoleculeSet) -> GhostedSector:
-        """Return the sector of molecules; `held` are the same as `here`."""
+    def build(self, held: MoleculeSet, ownership: np.ndarray) -> GhostedSector:
+        """Return the sector of molecules; `ownership`: see `GhostedSector`."""
         capacity = np.concatenate([self._capacities(self.composition.beads_of(held.molecule_ids)), self.capacity])
         closed = None if self.earlier is None else self.earlier.closed
-        system = replace(self.system, state=held.state)
-        ghosted = GhostedSector(self.classes, system, here, capacity, self.options, closed)
+        system = replace(self.system, state=held.state, held=held.molecule_ids)
+        ghosted = GhostedSector(self.classes, system, ownership, capacity, self.options, closed)
         self.earlier = None
         self.past_counts[L.SUMMED] -= ghosted.counts[L.SUMMED]
         return ghosted
@@ -113,10 +111,10 @@ class SectorBuilder:
     def let_go(self, ghosted: GhostedSector) -> None:
         """Keep what the next sector begins with, so that this one may be dropped, and there is memory for that."""
         self.past_counts = self.counts(ghosted)
-        self.past_restored += ghosted.restored
+        self.past_restored += ghosted.window.restored
         beads = ghosted.beads_of(np.flatnonzero(ghosted.ownership != L.VACANT))
         self.earlier = Earlier(
-            ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.window.closed
+            ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.window.capacity.closed
         )
 
     def more_capacity(self) -> None:
@@ -135,7 +133,7 @@ class SectorBuilder:
         """Return counts for reports: segments made and rolled back here so far, beads owned and ghosts' beads."""
         return {
             "segments": int(self.counts(ghosted)[L.C["segments"]]),
-            "restored": self.past_restored + ghosted.restored,
+            "restored": self.past_restored + ghosted.window.restored,
             "owned": len(ghosted.owned_beads),
             "ghosts": ghosted.ghosts,
         }

@@ -20,12 +20,11 @@ from hpcchain.model.physics.extended import UNKNOWN, inside_columns
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.parallel.ghosts.builder import SectorBuilder
 from hpcchain.parallel.ghosts.ghost_cells import Balls
-from hpcchain.parallel.ghosts.migration import Migration, part_of
+from hpcchain.parallel.ghosts.migration import Migration, share_of
 from hpcchain.parallel.ghosts.molecules import MoleculeSet, fitting_shell, merged, pack
 from hpcchain.parallel.ghosts.needs import ROUNDING, GhostNeeds
 from hpcchain.sector.core import Options
 from hpcchain.sector.setup.drift import drift_of, motion_of
-from hpcchain.sector.setup.molecules_here import MoleculesHere
 from hpcchain.sector.setup.shell import default_shell, is_dilute
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class GhostManager:
         self.movable = sectors is None
         self.rebuilds = self.skin_refreshes = 0
         self.ghosted: GhostedSector = None
-        own = part_of(system, self.composition, comm)
+        own = share_of(system, self.composition, comm)
         beads = self.composition.beads_of(own.molecule_ids)
         drift = drift_of(system, comm.allgather(motion_of(self.composition, beads, own.state.velocity)))
         shell = default_shell(system, np.zeros((0, 3))) if shell is None else shell
@@ -91,7 +90,7 @@ class GhostManager:
         self.needs = GhostNeeds(system.box, comm, classes, beyond, window)
         own = self.builder.complete(own)
         own = replace(own, position_now=self.builder.in_frame(own.position_now, now))
-        self.migration = Migration(system.box, self.composition, comm, sectors, own, classes.blocks)
+        self.migration = Migration(system.box, self.composition, comm, sectors, own, classes.chain_parts)
         unknown = inside > 0 and bool(np.any(own.state.extra[:, L.INSIDE] == UNKNOWN))
         self._choose(self._located(self._settled(own), now), False)
         if inside:
@@ -116,8 +115,7 @@ class GhostManager:
         state = own.state
         if not (np.any(state.ticks != now[0]) or np.any(state.remainder != now[1])):
             return own
-        here = MoleculesHere(own.molecule_ids, np.full(len(own.molecule_ids), L.OWNED, dtype=np.int8))
-        ghosted = self.builder.build(here, own)
+        ghosted = self.builder.build(own, np.full(len(own.molecule_ids), L.OWNED, dtype=np.int8))
         located = replace(own, position_now=self.builder.own(ghosted, now).position_now)
         self.builder.let_go(ghosted)
         return located
@@ -180,7 +178,7 @@ class GhostManager:
         ownership = np.full(len(held.molecule_ids), L.FULL_GHOST if self.needs.everything else L.GHOST, dtype=np.int8)
         ownership[np.isin(held.molecule_ids, self.needs.requested_by(self.comm.rank))] = L.FULL_GHOST
         ownership[np.searchsorted(held.molecule_ids, own.molecule_ids)] = L.OWNED
-        self.ghosted = ghosted = self.builder.build(MoleculesHere(held.molecule_ids, ownership), held)
+        self.ghosted = ghosted = self.builder.build(held, ownership)
         spare = np.zeros((self.composition.prototypes.beads, 3))
         position = np.concatenate([held.position_now, spare])[ghosted.core.state_row]
         every = np.zeros(len(ghosted.molecule_ids))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.parallel.ghosts.molecules import MoleculeSet, merged, taken
-from hpcchain.parallel.sectors import even_part, reference_points, sectors_for
+from hpcchain.parallel.sectors import brought_in, even_share, sectors_for
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box, System
     from hpcchain.parallel.exchange import Exchange
-    from hpcchain.sector.setup.blocks import Blocks
+    from hpcchain.sector.setup.chain_parts import ChainParts
 
 SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
 
@@ -32,7 +32,7 @@ class Migration:
         Ranks along each axis; by the molecules' places without it.
     own : MoleculeSet
         This rank's molecules at first, which need not be in its sector.
-    blocks : Blocks or None
+    chain_parts : ChainParts or None
         Which of the molecules are parts of long chains, where some are: a chain's go with the first.
     """
 
@@ -43,21 +43,19 @@ class Migration:
         comm: Exchange,
         sectors: tuple | list | None,
         own: MoleculeSet,
-        blocks: Blocks | None = None,
+        chain_parts: ChainParts | None = None,
     ) -> None:
-        self.box, self.composition, self.comm, self.blocks = box, composition, comm, blocks
+        self.box, self.composition, self.comm, self.chain_parts = box, composition, comm, chain_parts
         self.sectors = sectors_for(box, sectors, self.points(own), self._sizes(own), comm)
 
     def points(self, own: MoleculeSet) -> np.ndarray:
-        """Return the reference points of owned molecules, (n, 3) float64: they decide which sector one is in."""
+        """Return the points of owned molecules that decide which sector one is in: centres of mass, (n, 3) float64."""
+        group = np.repeat(np.arange(len(own.molecule_ids)), self.composition.size_of(own.molecule_ids))
         beads = self.composition.beads_of(own.molecule_ids)
-        points = reference_points(
-            self.box,
-            Loose(self.composition, own.molecule_ids, beads),
-            own.position_now,
-            np.arange(len(own.molecule_ids)),
-        )
-        return points if self.blocks is None else points[self.blocks.leads(own.molecule_ids)]
+        mass = self.composition.prototypes.mass[self.composition.prototype_of(beads)]
+        centre = np.column_stack([np.bincount(group, mass * own.position_now[:, c]) for c in range(3)])
+        points = brought_in(self.box, centre / np.bincount(group, mass)[:, None])
+        return points if self.chain_parts is None else points[self.chain_parts.leads(own.molecule_ids)]
 
     def settled(self, own: MoleculeSet, store: Callable[[np.ndarray], MoleculeSet]) -> MoleculeSet:
         """Hand molecules over to the ranks whose sectors they are in; return this rank's; collective.
@@ -92,28 +90,20 @@ class Migration:
         return self.composition.size_of(own.molecule_ids).astype(float)
 
 
-class Loose:
-    """The beads and masses of some molecules alone, as `reference_points` takes them of a topology."""
-
-    def __init__(self, composition: Composition, molecules: np.ndarray, beads: np.ndarray) -> None:
-        self.first_bead = np.concatenate([[0], np.cumsum(composition.size_of(molecules))]).astype(np.int64)
-        self.mass = composition.prototypes.mass[composition.prototype_of(beads)]
-
-
-def part_of(system: System, composition: Composition, comm: Exchange) -> MoleculeSet:
+def share_of(system: System, composition: Composition, comm: Exchange) -> MoleculeSet:
     """Return this rank's molecules of a system: its part, or an even part of what every rank has the whole of."""
     molecule_ids, state = system.held, system.state
     if molecule_ids is None:
-        molecule_ids = even_part(composition.molecules, comm)
+        molecule_ids = even_share(composition.molecules, comm)
         state = taken(state, composition.beads_of(molecule_ids))
     return MoleculeSet(molecule_ids, state, state.position.copy())
 
 
-def in_parts(system: System, blocks: Blocks, comm: Exchange) -> System:
+def in_parts(system: System, chain_parts: ChainParts, comm: Exchange) -> System:
     """Return the System whose molecules are the parts of those of another, with those that this rank has."""
     if system.held is None:
-        held = even_part(blocks.whole.molecules, comm)
-        state = taken(system.state, blocks.whole.beads_of(held))
+        held = even_share(chain_parts.whole.molecules, comm)
+        state = taken(system.state, chain_parts.whole.beads_of(held))
     else:
         held, state = system.held, system.state
-    return replace(blocks.system, state=state, held=blocks.sequence(held))
+    return replace(chain_parts.system, state=state, held=chain_parts.sequence(held))

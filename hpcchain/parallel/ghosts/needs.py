@@ -31,25 +31,17 @@ class GhostNeeds:
 
     Parameters
     ----------
-    box : Box
-    comm : Exchange
-    classes : MoleculeClasses
+    box, comm, classes, window :
+        See `GhostManager`.
     beyond : float
         How much farther than contact beads act on one another [length].
-    window : float
-        Length of the first windows [time].
 
     Attributes
     ----------
-    skins : Skins
-    around : Surroundings
-        Where molecules here and those of neighbours may come to.
     balls : Balls
         Of all molecules here, by row; positions of owned ones are those of reference, about which skins are.
-    lent : dict of rank -> (rows,) uint8 array
-        Which owned molecules it has.
-    lent_at_all : (rows,) uint8 array
-        Which any rank has.
+    lent, lent_at_all : dict of rank -> (rows,) uint8 array, (rows,) uint8 array
+        Which owned molecules it has, and which any rank has.
     sources : list of int
         Ranks that own ghosts here, in ascending order.
     everything : bool
@@ -57,7 +49,12 @@ class GhostNeeds:
     """
 
     def __init__(self, box: Box, comm: Exchange, classes: MoleculeClasses, beyond: float, window: float) -> None:
-        self.comm, self.composition, self.blocks, self.beyond = comm, classes.composition, classes.blocks, beyond
+        self.comm, self.composition, self.chain_parts, self.beyond = (
+            comm,
+            classes.composition,
+            classes.chain_parts,
+            beyond,
+        )
         contact = float(self.composition.prototypes.diameter.max()) + beyond
         self.skins = Skins(self.composition, contact, window)
         self.around = Surroundings(box, FINEST * contact, comm)
@@ -90,21 +87,10 @@ class GhostNeeds:
         if self.everything:
             return np.ones(len(molecule_ids), dtype=bool)
         needed = self.around.needed_by(rank, balls) | np.isin(molecule_ids, self.requested_by(rank))
-        return needed if self.blocks is None else self.blocks.whole_of(molecule_ids, needed)
+        return needed if self.chain_parts is None else self.chain_parts.whole_of(molecule_ids, needed)
 
     def begin(self, ghosted: GhostedSector, balls: Balls, needed: dict, sources: list) -> None:
-        """Take the sector that was built of what was chosen.
-
-        Parameters
-        ----------
-        ghosted : GhostedSector
-        balls : Balls
-            See `GhostNeeds.balls`.
-        needed : dict of rank -> (n,) int64 array
-            Rows of owned molecules that it has as ghosts.
-        sources : list of int
-            Ranks that own ghosts here.
-        """
+        """Take the sector that was built of what was chosen; `needed`: rank -> rows that it has as ghosts."""
         self.balls, self.sources = balls, sorted(sources)
         self.lent: dict[int, np.ndarray] = {}
         self.lent_at_all = np.zeros(len(ghosted.molecule_ids), dtype=np.uint8)

@@ -19,7 +19,7 @@ from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import complete, widened
 from hpcchain.parallel.ghosts.molecules import WIDTH, pack, taken, unpack
 from hpcchain.parallel.tuning.standby import Standby
-from hpcchain.sector.core import event_row
+from hpcchain.sector.interface import event_row
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 
 if TYPE_CHECKING:
@@ -61,20 +61,7 @@ class ActiveRanksEngine:
         return getattr(self.engine, name)
 
     def advance(self, time: float, pause: Callable | None = None) -> bool:
-        """Run all events up to and including a time; return whether it was reached, the same on all ranks.
-
-        Parameters
-        ----------
-        time : float
-            Where to stop [time].
-        pause : callable, optional
-            Called on every rank now and then; a true result of any stops all. It may also end earlier without one.
-
-        Raises
-        ------
-        EngineError
-            On every rank.
-        """
+        """See `sector.interface.Engine`."""
         begin = clock.perf_counter()
         if not self.asleep:
             return self._standby.carry(lambda: self._work(time, pause))[0]
@@ -135,7 +122,7 @@ class NoMolecules:
         self.energy_quantum = energy_quantum(system)
         self.ids = np.zeros(0, dtype=np.int64)
         self.virial = self.work = self.heat = 0
-        self.virial_tensor, self.wall_impulse = [0] * L.TENSOR_PARTS, [0, 0, 0]
+        self.virial_tensor, self.wall_impulse = [0] * L.TENSOR_COMPONENTS, [0, 0, 0]
         self.counters = dict.fromkeys((*L.COUNTERS, "contacts", "wall_contacts", "no_roots"), 0)
         self.seconds: dict[str, float] = {}
         state = unpack(composition_of(system.topology), np.zeros((0, WIDTH))).state

@@ -25,7 +25,7 @@ FIXED = 900.0  # what a window of several ranks costs a rank besides [microsecon
 AGREEMENT = 20.0  # what it costs for each doubling of their number [microseconds]
 PER_GHOST, PER_OWNED = 0.42, 0.02  # for each molecule, over what a contact of its own takes
 PER_SINGLE = 0.37  # the same, besides, for an owned single bead; assumed to fall with the square of beads
-REACH = 1.8  # how far from a sector ghosts are, besides the molecules' own extent [contact distances]
+GHOST_DISTANCE = 1.8  # how far from a sector ghosts are, besides the molecules' own extent [contact distances]
 LEAST_BEADS = 1000  # of a rank: with half of these it holds more ghosts than beads of its own
 # Of runs whose long chains move in stretches: contacts of a chain in a window, what one costs it, what a ghost costs
 # over what its owner spends on it, and how far from its sector a chain gets, by the root of its beads.
@@ -81,7 +81,7 @@ class Work:
         stretched = 2 * int(np.dot(beads, copies)) > composition.beads
         if stretched:
             size, molecules = float(np.max(beads)), int(np.sum(copies))
-        extent = REACH + (LONG if stretched else 0.5) * math.sqrt(size)
+        extent = GHOST_DISTANCE + (LONG if stretched else 0.5) * math.sqrt(size)
         x, y, z = map(float, box.size)
         diameter = float(composition.prototypes.diameter.max())
         return cls(composition.beads, molecules, diameter * extent, (x, y, z), stretched)

@@ -213,7 +213,7 @@ def stages_solve(work, offset, tiles, gs, go, table, at, k, span):
     _copy(work, constants, table, source + falling_table(int(table[source + STAGES]), k))
     _start(work, offset, tiles, block)
     tables, ws = stage_tables(work, constants)
-    reach = span * tables.node[-1] if tables.variant == PAPER else span
+    last_node = span * tables.node[-1] if tables.variant == PAPER else span
     return collocation_state(
         gs,
         go,
@@ -222,7 +222,7 @@ def stages_solve(work, offset, tiles, gs, go, table, at, k, span):
         W.LANES * tiles,
         work,
         im,
-        reach,
+        last_node,
         work[constants + ACCURACY],
         tables,
         work,

@@ -198,7 +198,7 @@ def chain_prepare(work, offset, tiles):
     """
     chain_bonds(work, offset, tiles, W.COEF, W.HIST)
     chain_factor(work, offset, tiles)
-    if _stretched(work, offset, tiles):
+    if _bonds_change(work, offset, tiles):
         chain_solve(work, offset, tiles)
         _pull(work, offset, tiles, W.COEF)
         chain_bonds(work, offset, tiles, W.COEF, W.HIST)
@@ -207,7 +207,7 @@ def chain_prepare(work, offset, tiles):
 
 
 @kernel
-def _stretched(work, offset, tiles):
+def _bonds_change(work, offset, tiles):
     """Write half of |b|^2 minus the squared bond length to the RHS rows; return whether one is beyond round-off."""
     half = splat(0.5)
     allowed = splat(-BOND_ERROR)
@@ -224,7 +224,7 @@ def _stretched(work, offset, tiles):
 
 @kernel
 def chain_project(work, offset, tiles, rows):
-    """Remove the part of the velocity-like bead rows at `rows` that would stretch bonds."""
+    """Remove the part of the velocity-like bead rows at `rows` that would change the lengths of bonds."""
     zero = splat(0.0)
     carry = zero
     for t in range(tiles):

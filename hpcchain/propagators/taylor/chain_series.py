@@ -167,7 +167,7 @@ def _pulled(work, p, fx, fy, fz, gx, gy, gz):
 
 
 @inlined
-def _stretching(work, p, ax, ay, az, cx, cy, cz, rate):
+def _lengthening(work, p, ax, ay, az, cx, cy, cz, rate):
     """Return what the tensions of tile p are solved from, given its accelerations and those behind them."""
     bx, by, bz = triple(work, p + W.HIST)
     y = fma(bx, sub(ahead_1(ax, cx), ax), rate)
@@ -178,7 +178,7 @@ def _stretching(work, p, ax, ay, az, cx, cy, cz, rate):
 @inlined
 def _known_side(work, p, ax, ay, az, cx, cy, cz, rate, carry):
     """Write the forward half of the tensions' solution of tile p, given its accelerations and those behind them."""
-    y = forward(work, p, _stretching(work, p, ax, ay, az, cx, cy, cz, rate), carry)
+    y = forward(work, p, _lengthening(work, p, ax, ay, az, cx, cy, cz, rate), carry)
     store(work, p + W.RHS, y)
     return last_everywhere(y)
 
@@ -226,7 +226,7 @@ def _tensioned(work, p, tension, fx, fy, fz):
 
 @inlined
 def _store_bond(work, p, at, ax, ay, az, cx, cy, cz, inverse):
-    """Write, and return, the next coefficients of the bonds in tile p, given accelerations as `_stretching`."""
+    """Write, and return, the next coefficients of the bonds in tile p, given accelerations as `_lengthening`."""
     share = mul(load(work, p + W.MASK), inverse)
     x, y, z = sub(ahead_1(ax, cx), ax), sub(ahead_1(ay, cy), ay), sub(ahead_1(az, cz), az)
     x, y, z = mul(x, share), mul(y, share), mul(z, share)
@@ -315,8 +315,8 @@ def _order_in_two_tiles(work, p, k, latest):
         gx, gy, gz, z = _products(work, q, k, z, cx, cy, cz)
         ax, ay, az = _pulled(work, p, fx, fy, fz, zero, zero, zero)
         cx, cy, cz = _pulled(work, q, gx, gy, gz, fx, fy, fz)
-        z = _stretching(work, q, cx, cy, cz, zero, zero, zero, mul(z, scale))
-        y = forward(work, p, _stretching(work, p, ax, ay, az, cx, cy, cz, mul(y, scale)), zero)
+        z = _lengthening(work, q, cx, cy, cz, zero, zero, zero, mul(z, scale))
+        y = forward(work, p, _lengthening(work, p, ax, ay, az, cx, cy, cz, mul(y, scale)), zero)
         z = forward(work, q, z, last_everywhere(y))
     else:
         y = load(work, p + W.RHS)

@@ -115,7 +115,7 @@ def web_prepare(work, offset, tiles, gs, go):
 
 @kernel
 def web_still(work, offset, tiles, gs, go):
-    """Remove from the scratch vector the part that would stretch bonds."""
+    """Remove from the scratch vector the part that would change the lengths of bonds."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
     stride = gs[go + STRIDE]
     npad = W.LANES * tiles

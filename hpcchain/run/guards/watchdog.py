@@ -78,7 +78,7 @@ class Watchdog:
             LOG.warning("goes on after %.0f s without a step", time.monotonic() - moved)
 
     def _report(self, quiet: float) -> bool:
-        """Write this rank's file; on the root, wait for the others' and put them together; whether it was reported."""
+        """Write this rank's file; the root waits for the others', logs all, and returns True."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
             self._write(self.path_of(self.rank), self._state())

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from hpcchain.config.keys.values import LARGEST, shown
 from hpcchain.errors import ConfigError
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
-from hpcchain.model.starts.start import TOLERANCE, check_rates, stretching
+from hpcchain.model.starts.start import TOLERANCE, check_rates, lengthening
 from hpcchain.model.starts.wholeness import beads_named, images_of, made_whole
 from hpcchain.model.topology import build_topology
 from hpcchain.parallel.launcher import launched
@@ -252,7 +252,7 @@ class Beads:
             typical = float(np.einsum("ik,ik->i", velocity, velocity).mean())
             if not self._put:
                 check_rates(self.source, topology, self.position, velocity, np.arange(len(position)), typical, ALIKE)
-            if np.any(stretching(topology, position, velocity, typical, TOLERANCE)[1] > 0.0):
+            if np.any(lengthening(topology, position, velocity, typical, TOLERANCE)[1] > 0.0):
                 given, velocity = velocity, project_velocities(topology, position, velocity)
                 self._caution_of_velocities(topology.mass, given, velocity)
         if position is self.position and velocity is self.velocity:
@@ -274,7 +274,7 @@ class Beads:
             return
         before, after = (float(mass @ np.sum(each**2, axis=1)) for each in (given, velocity))
         share = 1.0 - after / before
-        self.caution(f"velocity: what would stretch bonds is taken out, {100.0 * share:.3g} % of the kinetic energy")
+        self.caution(f"velocity: what would lengthen bonds is taken out, {100.0 * share:.3g} % of the kinetic energy")
 
     def _bounds(self, molecule: ArrayLike | None) -> list[int]:
         """Return where molecules begin, and the end of the last."""

@@ -91,7 +91,7 @@ def write_copies(
     thermal = Thermal(copies, config.initial.temperature, config.initial.seed)
     directors = turning_copies(config, system.directors, copies.composition, comm.mpi, go_on)
     own = Sums()
-    for low, high in slabs.stretches(copies.composition.beads, comm.mpi, BLOCKS):
+    for low, high in slabs.pieces(copies.composition.beads, comm.mpi, BLOCKS):
         go_on()
         own += thermal.sums(low, high)
     total = sum(comm.allgather(own), Sums())

@@ -65,14 +65,14 @@ class System:
         less than 1e-5 relative, as single precision makes them, are one kind with the numbers of its first. Positions
         and velocities are then put on its bonds. The log says where this changes anything beyond 1e-9. With
         `bond_length` or `tolerance` beads go onto the bonds by the least move, weighted by mass, and velocities lose
-        what would stretch bonds.
+        what would lengthen bonds.
 
         Parameters
         ----------
         position : (N, 3) array
             Bonds must be shorter than half a periodic side; nothing may overlap [length].
         velocity : (N, 3) array, optional
-            No bond may stretch, to 1e-5 of the speed; drawn at initial.temperature when left out [length / time].
+            No bond may lengthen, to 1e-5 of the speed; drawn at initial.temperature when left out [length / time].
         bonds : (B, 2) array
             Bead numbers from 0; each bond keeps the length that it has, to 10 digits.
         box : (3,) array

@@ -25,12 +25,12 @@ SCRATCH = (
 SHARED = (
     "event_time next_event origin_time flight neighbour free_lists cells origin_fractions cell_entries next_line slabs "
     "where mark near_owned mol_class window_molecule window_timing holder series table graph bonded bond_row free_rows "
-    "window_event owner_history owner_history_at inside touched rolled_back rolled_back_to drifted_pairs stale_cells "
-    "prefetch_state extra coefficients walls potential limited limited_row limits chain_block whole_class centre "
+    "window_event owner_history owner_history_at inside altered rolled_back rolled_back_to drifted_pairs stale_cells "
+    "prefetch_state extra coefficients walls potential limited limited_row limits chain_part whole_class centre "
     "centre_change arms"
 ).split()
-"""Arrays that outcomes are made of without writing there, or that events of smooth hard beads do not touch. Of `series`
-each thread writes blocks of its own alone."""
+"""Arrays that outcomes are made of without writing there, or that events of smooth hard beads leave as they are. Of
+`series` each thread writes its own rows' alone."""
 
 
 class Helper:

@@ -135,7 +135,7 @@ def _take_counts(s, w, slot, m, log_rows):
     s.scalars[L.SCALAR_VIRIAL] += np.int64(w.slots[slot, L.SLOT_VIRIAL])
     for c in range(L.AXES):
         s.scalars[L.SCALAR_WALL_IMPULSE + c] += np.int64(w.slots[slot, L.SLOT_WALL_IMPULSE + c])
-    for c in range(L.TENSOR_PARTS):
+    for c in range(L.TENSOR_COMPONENTS):
         s.scalars[L.SCALAR_TENSOR + c] += np.int64(w.slots[slot, L.SLOT_TENSOR + c])
     if log_rows > 0 and w.slots[slot, L.SLOT_LOGGED] != 0.0:
         row = s.count[L.N_LOGGED]

@@ -4,7 +4,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import is_part
+from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.ahead.taking import take
 from hpcchain.sector.events.redraw import redraw, redraw_chain
@@ -22,7 +22,7 @@ from hpcchain.sector.speculation.rollback import request_back_adjacent
 def carry_on(s, m, holder, ticks, remainder, base, log_rows):
     """Start the next segment of molecule m, and renew all that it changes; return 0 or an error."""
     if s.stretched is not None:
-        if is_part(s, m):
+        if is_chain_part(s, m):
             return _carry_on_part(s, m, holder, ticks, remainder, base, log_rows)
     if holder == L.BY_HISTORY:
         replay(s, m)

@@ -11,7 +11,7 @@ from hpcchain.layout.segment_bits import event_depth, partner_of, serial_of
 from hpcchain.sector.events.carry_on import carry_on
 from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.meet_alone import meet_alone
-from hpcchain.sector.events.refresh import refresh_members, refresh_touched, set_back
+from hpcchain.sector.events.refresh import refresh_members, refresh_rolled_back, set_back
 from hpcchain.sector.events.signs import sign_members
 from hpcchain.sector.events.simultaneous import crowded_at
 from hpcchain.sector.events.together import ALONE, BACK, FULL
@@ -63,7 +63,7 @@ def _go_back(s, holder, partner, ticks, remainder, depth, base):
     roll_back(s)
     if tied:
         s.window_molecule[m, L.WINDOW_REOPENED] += 1
-    return refresh_touched(s, base)
+    return refresh_rolled_back(s, base)
 
 
 @inlined
@@ -203,7 +203,7 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
         if status == BACK:
             return set_back(s, base)
         if status == FULL:
-            return TABLE_FULL if refresh_touched(s, base) == 0 else LIST_FULL
+            return TABLE_FULL if refresh_rolled_back(s, base) == 0 else LIST_FULL
         free = status == ALONE
         members = members if free else met
     if free:
@@ -220,4 +220,4 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
             schedule_molecule(s, other, base)
     elif refresh_members(s, members, base):
         return LIST_FULL
-    return refresh_touched(s, base) if s.scalars[L.SCALAR_ROLLED_BACK] != 0 else 0
+    return refresh_rolled_back(s, base) if s.scalars[L.SCALAR_ROLLED_BACK] != 0 else 0

@@ -16,7 +16,7 @@ from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import is_part
+from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.sector.ahead.taking import take
 from hpcchain.sector.events.members import join
 from hpcchain.sector.events.note import graze, note, note_rootless
@@ -122,7 +122,7 @@ def _bring_two(s, i, partner, ticks, remainder, depth):
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else np.int64(-1)
     if s.stretched is not None:
-        if is_part(s, ma) or (mb >= 0 and is_part(s, mb)):
+        if is_chain_part(s, ma) or (mb >= 0 and is_chain_part(s, mb)):
             return bring_stretches(s, i, partner, ticks, remainder, depth)
     _, members, loss = join(s, s.group, s.offset, np.int64(0), ma, ticks, remainder)
     a = whole_side(s, ma, i, s.offset[0], loss)

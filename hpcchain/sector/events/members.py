@@ -9,7 +9,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import is_part, struck
+from hpcchain.layout.segment_bits import is_chain_part, struck
 from hpcchain.propagators.interface import iterations, load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
 from hpcchain.sector.segments.new_segment import make_own_series
@@ -26,7 +26,7 @@ def bring(s, offset, m, ticks, remainder):
     A long chain comes with all its parts; m is the row of its first one.
     """
     if s.stretched is not None:
-        if is_part(s, m):
+        if is_chain_part(s, m):
             load_stretch(s, offset, m, last_row(s, m), m, ticks, remainder)
             return 0.0
     first = s.mol[m, L.MOL_FIRST]
@@ -83,11 +83,11 @@ def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
     if s.stretched is not None:
         if s.scalars[L.SCALAR_WINDOWED] != 0:
             for k in range(low, high):
-                if is_part(s, s.group[k]) and any_waits(s, s.group[k], last_row(s, s.group[k]), ticks, remainder):
+                if is_chain_part(s, s.group[k]) and any_waits(s, s.group[k], last_row(s, s.group[k]), ticks, remainder):
                     return WAITING
             for k in range(low, high):
                 m = s.group[k]
-                if is_part(s, m) and not ready(s, m, last_row(s, m), ticks, remainder, depth, lower, higher):
+                if is_chain_part(s, m) and not ready(s, m, last_row(s, m), ticks, remainder, depth, lower, higher):
                     status = GONE_BEYOND
     return status
 
@@ -96,7 +96,7 @@ def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
 def _class_of(s, m):
     """Return where in `mol_class` member m's class is."""
     if s.stretched is not None:
-        if is_part(s, m):
+        if is_chain_part(s, m):
             return s.whole_class[s.mol[m, L.MOL_CLASS]]
     return s.mol[m, L.MOL_CLASS]
 

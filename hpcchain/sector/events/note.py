@@ -104,7 +104,7 @@ def record(s, log_rows, time, i, partner, o, moment, work):
             s.scalars[L.SCALAR_WORK] += np.int64(work)
             s.scalars[L.SCALAR_HEAT] += np.int64(heat)
         if gid_b >= 0:
-            for c in range(L.TENSOR_PARTS):
+            for c in range(L.TENSOR_COMPONENTS):
                 s.scalars[L.SCALAR_TENSOR + c] += np.int64(np.rint(s.virial_tensor[c] / s.par[L.QUANTUM]))
     if log_rows == 0:
         return
@@ -117,7 +117,7 @@ def record(s, log_rows, time, i, partner, o, moment, work):
     row[L.LOG_HIGHER] = max(gid_a, gid_b) if gid_b >= 0 else gid_b
     row[L.LOG_IMPULSE] = o.along
     row[L.LOG_QUANTA] = quanta
-    for c in range(L.TENSOR_PARTS):
+    for c in range(L.TENSOR_COMPONENTS):
         row[L.LOG_TENSOR + c] = np.rint(s.virial_tensor[c] / s.par[L.QUANTUM]) if gid_b >= 0 else 0.0
     row[L.LOG_STATUS] = L.VALID
     row[L.LOG_MOLECULE] = s.segment[partner if 0 <= gid_b < gid_a else i, L.MOLECULE]

@@ -3,7 +3,7 @@
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import is_part
+from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.sector.search.earliest_event import outside_shell
 from hpcchain.sector.segments.list_renewal import note_lists, renew_list, renew_lists
 from hpcchain.sector.segments.new_segment import schedule_molecule
@@ -73,7 +73,7 @@ def refresh_members(s, members, base):
             continue
         long = False
         if s.stretched is not None:
-            long = is_part(s, m)
+            long = is_chain_part(s, m)
             if long and refresh_rows(s, s.renewed[k, L.FIRST_ROW], s.renewed[k, L.LAST_ROW], base):
                 return 1
         if not long and refresh(s, m, base):
@@ -82,7 +82,7 @@ def refresh_members(s, members, base):
 
 
 @outlined
-def refresh_touched(s, base):
+def refresh_rolled_back(s, base):
     """Renew lists, search and queue all molecules that a rollback has set back; return 0 or an error.
 
     Searches look only from where a molecule was set back to: events before that have been found already.
@@ -114,4 +114,4 @@ def refresh_touched(s, base):
 def set_back(s, base):
     """Roll back all that was requested, list and search anew what that changed; return 0 or an error."""
     roll_back(s)
-    return refresh_touched(s, base)
+    return refresh_rolled_back(s, base)

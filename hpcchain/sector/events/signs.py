@@ -4,7 +4,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import is_part
+from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.sector.speculation.ghost_messages import match_with_owner
 from hpcchain.sector.speculation.rollback import sign_event
 
@@ -35,7 +35,7 @@ def sign_members(s, members, lower, higher, logged):
         if m < 0:
             continue
         if s.stretched is not None:
-            if is_part(s, m):
+            if is_chain_part(s, m):
                 sign_rows(s, s.renewed[k, L.FIRST_ROW], s.renewed[k, L.LAST_ROW], event, lower, higher)
                 continue
         match_with_owner(s, m)

@@ -11,7 +11,7 @@ from hpcchain.contact.sides import Side, of_one_chain
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import is_part
+from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.propagators.taylor.chain_series import Tiles, stretch_series
 from hpcchain.sector.events.members import bring
 from hpcchain.sector.segments.close_begin import close_rows
@@ -52,7 +52,7 @@ def _side_of(s, i):
         return Side(np.int64(-1), False, none, none, none, none, none, none, none, 0.0, 0.0)
     m = s.segment[i, L.MOLECULE]
     low, high = m, m
-    part = is_part(s, m)
+    part = is_chain_part(s, m)
     if part:
         low, high = rows_about(s, m, i)
     bead = i - s.mol[m, L.MOL_FIRST]
@@ -81,19 +81,19 @@ def _widened(s, side, ticks, remainder, soon):
 
 
 @kernel
-def _touch(s, a, b):
+def _adjoin(s, a, b):
     """Whether two sides are stretches of one chain with no part between them."""
     return of_one_chain(s, a, b) and (
-        s.chain_block[b.low, L.BLOCK_PLACE] - s.chain_block[a.high, L.BLOCK_PLACE] <= 1
-        and s.chain_block[a.low, L.BLOCK_PLACE] - s.chain_block[b.high, L.BLOCK_PLACE] <= 1
+        s.chain_part[b.low, L.PART_PLACE] - s.chain_part[a.high, L.PART_PLACE] <= 1
+        and s.chain_part[a.low, L.PART_PLACE] - s.chain_part[b.high, L.PART_PLACE] <= 1
     )
 
 
 @kernel
 def _joined(s, a, b):
     """Return side a with all that b has."""
-    low = b.low if s.chain_block[b.low, L.BLOCK_PLACE] < s.chain_block[a.low, L.BLOCK_PLACE] else a.low
-    high = b.high if s.chain_block[b.high, L.BLOCK_PLACE] > s.chain_block[a.high, L.BLOCK_PLACE] else a.high
+    low = b.low if s.chain_part[b.low, L.PART_PLACE] < s.chain_part[a.low, L.PART_PLACE] else a.low
+    high = b.high if s.chain_part[b.high, L.PART_PLACE] > s.chain_part[a.high, L.PART_PLACE] else a.high
     return _of_rows(a, low, high, a.length)
 
 
@@ -140,7 +140,7 @@ def bring_stretches(s, i, partner, ticks, remainder, depth):
     while True:
         a = _widened(s, a, ticks, remainder, SOON_AT_CONTACT)
         b = _widened(s, b, ticks, remainder, SOON_AT_CONTACT)
-        one = _touch(s, a, b)
+        one = _adjoin(s, a, b)
         if one:
             a = _widened(s, _joined(s, a, b), ticks, remainder, SOON_AT_CONTACT)
         if not _is_ready(s, a, ticks, remainder, depth, lower, higher) or not (
@@ -214,7 +214,7 @@ def _handed_on(s, side, low, high):
 @kernel
 def _felt_before(s, side, bead):
     """Return the most that the bead before a stretch would be moved by what moves a struck one of it by 1."""
-    m = np.int64(s.chain_block[side.low, L.BLOCK_BEFORE])
+    m = np.int64(s.chain_part[side.low, L.PART_BEFORE])
     own = s.work[W.bead_offset(side.offset, bead) + W.INVM]
     return _handed_on(s, side, W.LANES, bead - 1) * inverse_mass_in(s, m, s.mol[m, L.MOL_BEADS] - 1) / own
 
@@ -224,7 +224,7 @@ def _felt_behind(s, side, bead):
     """Return the same of the bead behind it."""
     own = s.work[W.bead_offset(side.offset, bead) + W.INVM]
     share = _handed_on(s, side, bead + 1, (side.tiles - 1) * W.LANES - 1)
-    return share * inverse_mass_in(s, np.int64(s.chain_block[side.high, L.BLOCK_BEHIND]), np.int64(0)) / own
+    return share * inverse_mass_in(s, np.int64(s.chain_part[side.high, L.PART_BEHIND]), np.int64(0)) / own
 
 
 @kernel
@@ -261,6 +261,6 @@ def _loosened(s, side):
 
 @kernel
 def _wider(s, side, before, behind):
-    low = np.int64(s.chain_block[side.low, L.BLOCK_BEFORE]) if before else side.low
-    high = np.int64(s.chain_block[side.high, L.BLOCK_BEHIND]) if behind else side.high
+    low = np.int64(s.chain_part[side.low, L.PART_BEFORE]) if before else side.low
+    high = np.int64(s.chain_part[side.high, L.PART_BEHIND]) if behind else side.high
     return _of_rows(side, low, high, side.length)

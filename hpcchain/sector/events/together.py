@@ -17,7 +17,7 @@ from hpcchain.contact.virial import lever
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import is_part, member_of, radius_of
+from hpcchain.layout.segment_bits import is_chain_part, member_of, radius_of
 from hpcchain.sector.events.members import GONE_BEYOND, KNOWN, bring, chains_known, join
 from hpcchain.sector.events.note import graze, note, note_rootless
 from hpcchain.sector.events.simultaneous import (
@@ -184,7 +184,7 @@ def _seat_whole(s, k):
     m = s.group[k]
     s.renewed[k, L.FIRST_ROW], s.renewed[k, L.LAST_ROW] = m, m
     if s.stretched is not None:
-        if is_part(s, m):
+        if is_chain_part(s, m):
             s.renewed[k, L.LAST_ROW] = last_row(s, m)
 
 
@@ -193,7 +193,7 @@ def _begin_whole(s, offset, k, ticks, remainder, depth):
     """Start the new segment of member k, or those of all its parts."""
     m = s.group[k]
     if s.stretched is not None:
-        if is_part(s, m):
+        if is_chain_part(s, m):
             begin_all(s, offset, s.member[k, L.MOL_TILES], m, s.renewed[k, L.LAST_ROW], ticks, remainder, depth)
             return
     begin(s, offset, m, ticks, remainder, depth)

@@ -77,7 +77,7 @@ def list_radius(s, i):
 def rebuild_list(s, i, x, y, z, t):
     """Make bead i's list about (x, y, z), its place a time t after its segment's start.
 
-    Only beads that enter or leave the list are touched; in a window none leaves. Returns 0, FULL or CELL_FULL when
+    Nothing is done to beads that stay; in a window none leaves. Returns 0, FULL or CELL_FULL when
     they do not fit; lists are then incomplete and must be built anew.
     """
     s.origin_time[i] = t * EARLY
@@ -477,9 +477,9 @@ def _joined_across(s, m, i, j):
     """Whether bead i of molecule row m is bonded to bead j of the part of the same long chain adjacent to it."""
     # Row j may be of a closed segment, whose molecule row has the chain and place of the part that it was of.
     h = s.segment[j, L.MOLECULE]
-    if s.chain_block[m, L.BLOCK_CHAIN] < 0 or s.chain_block[m, L.BLOCK_CHAIN] != s.chain_block[h, L.BLOCK_CHAIN]:
+    if s.chain_part[m, L.PART_CHAIN] < 0 or s.chain_part[m, L.PART_CHAIN] != s.chain_part[h, L.PART_CHAIN]:
         return False
-    further = s.chain_block[h, L.BLOCK_PLACE] - s.chain_block[m, L.BLOCK_PLACE]
+    further = s.chain_part[h, L.PART_PLACE] - s.chain_part[m, L.PART_PLACE]
     if further == 1:
         return i + 1 == s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS] and j == s.mol[h, L.MOL_FIRST]
     if further == -1:

@@ -33,7 +33,7 @@ def note_arms(s, row, side, second):
 
     `second` is 0 for the first side of a contact, 1 for the other.
     """
-    s.arms[row, L.ARM_CHAIN + second] = s.chain_block[side.row, L.BLOCK_CHAIN] if side.part else -1.0
+    s.arms[row, L.ARM_CHAIN + second] = s.chain_part[side.row, L.PART_CHAIN] if side.part else -1.0
     p = W.bead_offset(side.offset, side.bead) + W.COEF
     for c in range(3):
         place = s.work[p + W.LANES * c]
@@ -125,7 +125,7 @@ def push_centre(s, side, x, y, z, ticks, remainder):
         change[L.CHANGE_SORT] = L.PUSHED
         change[L.CHANGE + L.X], change[L.CHANGE + L.Y], change[L.CHANGE + L.Z] = x, y, z
         return
-    _push(s, np.int64(s.chain_block[side.row, L.BLOCK_CHAIN]), x, y, z, ticks, remainder)
+    _push(s, np.int64(s.chain_part[side.row, L.PART_CHAIN]), x, y, z, ticks, remainder)
 
 
 @kernel
@@ -148,7 +148,7 @@ def place_centre(s, offset, tiles, first, ticks, remainder):
 
     In a window it is noted with the segment of the chain's first row, unless the window began with that one.
     """
-    chain = np.int64(s.chain_block[first, L.BLOCK_CHAIN])
+    chain = np.int64(s.chain_part[first, L.PART_CHAIN])
     mass = s.centre[chain, L.CENTRE_MASS]
     noted = False
     if s.scalars[L.SCALAR_WINDOWED] != 0:
@@ -177,8 +177,8 @@ def place_centre(s, offset, tiles, first, ticks, remainder):
 def count_changes(s):
     """Return how many segments of this window have noted that they change a chain's centre."""
     number = 0
-    for k in range(s.scalars[L.SCALAR_TOUCHED]):
-        h = s.touched[k]
+    for k in range(s.scalars[L.SCALAR_ALTERED]):
+        h = s.altered[k]
         while s.window_molecule[h, L.WINDOW_NUMBER] > 0:
             number += s.centre_change[h, L.CHANGE_SORT] != L.UNCHANGED
             h = s.window_molecule[h, L.WINDOW_PREVIOUS]
@@ -189,8 +189,8 @@ def count_changes(s):
 def collect_changes(s, rows, keys):
     """Write down the rows of the segments of `count_changes`, and the keys of their events, (KEYS, n) float64."""
     number = 0
-    for k in range(s.scalars[L.SCALAR_TOUCHED]):
-        h = s.touched[k]
+    for k in range(s.scalars[L.SCALAR_ALTERED]):
+        h = s.altered[k]
         while s.window_molecule[h, L.WINDOW_NUMBER] > 0:
             if s.centre_change[h, L.CHANGE_SORT] != L.UNCHANGED:
                 rows[number] = h
@@ -218,7 +218,7 @@ def _settle_virial(s, h):
     x, y, z = s.arms[e, L.ARM_IMPULSE + L.X], s.arms[e, L.ARM_IMPULSE + L.Y], s.arms[e, L.ARM_IMPULSE + L.Z]
     set_tensor(s, x, y, z, lx, ly, lz, s.arms[e, L.ARM_ENERGY])
     s.log[e, L.LOG_QUANTA] = np.rint((x * lx + y * ly + z * lz) / s.par[L.QUANTUM])
-    for c in range(L.TENSOR_PARTS):
+    for c in range(L.TENSOR_COMPONENTS):
         s.log[e, L.LOG_TENSOR + c] = np.rint(s.virial_tensor[c] / s.par[L.QUANTUM])
 
 
@@ -226,7 +226,7 @@ def _settle_virial(s, h):
 def _settle_change(s, h):
     """Do to a chain's centre what the event did that began the segment in row h."""
     change, i = s.centre_change[h], s.mol[h, L.MOL_FIRST]
-    chain = np.int64(s.chain_block[h, L.BLOCK_CHAIN])
+    chain = np.int64(s.chain_part[h, L.PART_CHAIN])
     ticks, remainder = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
     if change[L.CHANGE_SORT] == L.PUSHED:
         _push(s, chain, change[L.CHANGE + L.X], change[L.CHANGE + L.Y], change[L.CHANGE + L.Z], ticks, remainder)

@@ -4,7 +4,7 @@ from hpcchain.contact.tc_model import pass_time
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import begin_writing, is_part, set_struck
+from hpcchain.layout.segment_bits import begin_writing, is_chain_part, set_struck
 from hpcchain.sector.segments.new_segment import new_segment
 from hpcchain.sector.speculation.rollback import save_segment
 
@@ -19,7 +19,7 @@ def _learn_pace(s, m, realised):
     """Move a molecule's running segment length towards PACE_RATIO, or PART_RATIO, times the length that came true."""
     ratio = PACE_RATIO
     if s.stretched is not None:
-        ratio = PART_RATIO if is_part(s, m) else PACE_RATIO
+        ratio = PART_RATIO if is_chain_part(s, m) else PACE_RATIO
     old = s.running_length[m]
     if not old > 0.0:
         old = s.timing[m, L.LENGTH]

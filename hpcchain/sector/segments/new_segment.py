@@ -217,7 +217,7 @@ def _speed(work, offset):
 def make_series(s, h):
     """Make the series of the segment in molecule row h, which so far has only its start and bounds.
 
-    The last block of the workspace is used, which no member of an event's group has.
+    The end of the workspace is used, which no member of an event's group has.
     """
     offset = np.int64(len(s.work) // (L.MOST_MEMBERS + 1) * L.MOST_MEMBERS)
     first = s.mol[h, L.MOL_FIRST]
@@ -248,7 +248,7 @@ def _redrawn_before(s, m, ticks, remainder):
     depth = np.int64(0)
     if s.mol[m, L.MOL_BEADS] == 1 and inverse_mass(s, start) == 0.0:
         return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
-    if s.stretched is not None and s.chain_block[m, L.BLOCK_PLACE] > 0:  # the clock is that of the chain's first part
+    if s.stretched is not None and s.chain_part[m, L.PART_PLACE] > 0:  # the clock is that of the chain's first part
         return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
     t, r = next_redraw(s, m)
     if not earlier(t, r, ticks, remainder):

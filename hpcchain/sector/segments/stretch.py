@@ -38,13 +38,13 @@ def rows_about(s, m, i):
     """Return the first and the last row of the parts that bead i of row m and STRUCK_MARGIN beads about it are in."""
     low = m
     near = i - s.mol[m, L.MOL_FIRST]
-    while near < STRUCK_MARGIN and s.chain_block[low, L.BLOCK_BEFORE] >= 0:
-        low = np.int64(s.chain_block[low, L.BLOCK_BEFORE])
+    while near < STRUCK_MARGIN and s.chain_part[low, L.PART_BEFORE] >= 0:
+        low = np.int64(s.chain_part[low, L.PART_BEFORE])
         near += s.mol[low, L.MOL_BEADS]
     high = m
     near = s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS] - 1 - i
-    while near < STRUCK_MARGIN and s.chain_block[high, L.BLOCK_BEHIND] >= 0:
-        high = np.int64(s.chain_block[high, L.BLOCK_BEHIND])
+    while near < STRUCK_MARGIN and s.chain_part[high, L.PART_BEHIND] >= 0:
+        high = np.int64(s.chain_part[high, L.PART_BEHIND])
         near += s.mol[high, L.MOL_BEADS]
     return low, high
 
@@ -52,8 +52,8 @@ def rows_about(s, m, i):
 @kernel
 def last_row(s, m):
     """Return the last row of the chain that row m is of."""
-    while s.chain_block[m, L.BLOCK_BEHIND] >= 0:
-        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
+    while s.chain_part[m, L.PART_BEHIND] >= 0:
+        m = np.int64(s.chain_part[m, L.PART_BEHIND])
     return m
 
 
@@ -71,7 +71,7 @@ def _mean_requested(s, low, high, ticks, remainder):
     count = 1.0
     m = low
     while m != high:
-        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
+        m = np.int64(s.chain_part[m, L.PART_BEHIND])
         total += requested_length(s, m, ticks, remainder)
         count += 1.0
     return total / count
@@ -85,11 +85,11 @@ def widened(s, low, high, ticks, remainder, soon):
     """
     while True:
         h = _mean_requested(s, low, high, ticks, remainder)
-        before = np.int64(s.chain_block[low, L.BLOCK_BEFORE])
+        before = np.int64(s.chain_part[low, L.PART_BEFORE])
         if before >= 0 and _left(s, before, ticks, remainder) < soon * h:
             low = before
             continue
-        behind = np.int64(s.chain_block[high, L.BLOCK_BEHIND])
+        behind = np.int64(s.chain_part[high, L.PART_BEHIND])
         if behind >= 0 and _left(s, behind, ticks, remainder) < soon * h:
             high = behind
             continue
@@ -194,7 +194,7 @@ def load_stretch(s, offset, low, high, frame, ticks, remainder):
     """
     before, behind = np.int64(0), np.int64(0)
     at = offset
-    row = np.int64(s.chain_block[low, L.BLOCK_BEFORE])
+    row = np.int64(s.chain_part[low, L.PART_BEFORE])
     if row >= 0:
         before = np.int64(1)
         _load_adjacent(s, at, row, W.LANES - 1, ticks, remainder)
@@ -210,8 +210,8 @@ def load_stretch(s, offset, low, high, frame, ticks, remainder):
         at += s.mol[m, L.MOL_TILES] * W.TILE
         if m == high:
             break
-        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
-    row = np.int64(s.chain_block[high, L.BLOCK_BEHIND])
+        m = np.int64(s.chain_part[m, L.PART_BEHIND])
+    row = np.int64(s.chain_part[high, L.PART_BEHIND])
     if row >= 0:
         behind = np.int64(1)
         _load_adjacent(s, at, row, np.int64(0), ticks, remainder)
@@ -232,7 +232,7 @@ def lane_of(s, low, m, i, before):
     r = low
     while r != m:
         tiles += s.mol[r, L.MOL_TILES]
-        r = np.int64(s.chain_block[r, L.BLOCK_BEHIND])
+        r = np.int64(s.chain_part[r, L.PART_BEHIND])
     return tiles * W.LANES + i - s.mol[m, L.MOL_FIRST]
 
 
@@ -264,14 +264,14 @@ def write_rows(s, at, low, high, frame, order, h, ticks, remainder, depth):
                 s.mol[m, L.MOL_IMAGE + c] = origin + whole
             _shift(s, at, m, c, -whole)
         s.scalars[L.SCALAR_SERIAL] += 1
-        length = h * (1.0 - LATER * s.chain_block[m, L.BLOCK_PLACE])
+        length = h * (1.0 - LATER * s.chain_part[m, L.PART_PLACE])
         if s.extended is not None:
             add_fall(s, at, m, order)
         write_segment(s, at, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, order, length)
         at += s.mol[m, L.MOL_TILES] * W.TILE
         if m == high:
             break
-        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
+        m = np.int64(s.chain_part[m, L.PART_BEHIND])
 
 
 @kernel
@@ -287,9 +287,9 @@ def begin_chain(s, first):
         for c in range(3):
             _shift(s, at, m, c, s.mol[m, L.MOL_IMAGE + c] - s.mol[first, L.MOL_IMAGE + c])
         at += s.mol[m, L.MOL_TILES] * W.TILE
-        if s.chain_block[m, L.BLOCK_BEHIND] < 0:
+        if s.chain_part[m, L.PART_BEHIND] < 0:
             break
-        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
+        m = np.int64(s.chain_part[m, L.PART_BEHIND])
     tiles = (at - offset) // W.TILE
     chain_bonds(s.work, offset, tiles, W.COEF, W.HIST)
     chain_factor(s.work, offset, tiles)

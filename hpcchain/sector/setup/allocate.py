@@ -216,7 +216,7 @@ def build_sector(
         graph=classes.graph,
         **options(classes, system),
         **extended_arrays(classes, system, at, like, inside),
-        **block_arrays(classes, sequence),
+        **chain_part_arrays(classes, sequence),
         **bond_arrays(classes, system, like),
         **queue_arrays(m),
         **event_arrays(mol, classes.most_moved(beads), log_rows, is_extended(system.physics)),
@@ -301,7 +301,7 @@ def extended_arrays(classes: MoleculeClasses, system: System, at: np.ndarray, li
     }
 
 
-def block_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
+def chain_part_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
     """Return which rows are parts of which long chains, for molecules in this order, and what the chains' centres need.
 
     Of `arms` and `centre_change` they are as small as can be: windows need more.
@@ -311,9 +311,9 @@ def block_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
         "arms": np.zeros((1, L.ARM_COLUMNS)),
         "whole_class": classes.whole_class,
     }
-    if classes.blocks is None:
-        return common | {"chain_block": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
-    return common | classes.blocks.arrays(sequence)
+    if classes.chain_parts is None:
+        return common | {"chain_part": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
+    return common | classes.chain_parts.arrays(sequence)
 
 
 def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) -> dict:
@@ -362,7 +362,7 @@ def options(classes: MoleculeClasses, system: System) -> dict:
     return {
         "stepper": True if (classes.rows[:, L.MOL_SOLVER] >= L.BODY).any() else None,
         "extended": True if is_extended(system.physics) else None,
-        "stretched": None if classes.blocks is None else True,
+        "stretched": None if classes.chain_parts is None else True,
     }
 
 
@@ -404,7 +404,7 @@ def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict
     return {
         "count": np.zeros(len(L.COUNTERS), dtype=np.int64),
         "log": np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
-        "virial_tensor": np.zeros(L.TENSOR_PARTS),
+        "virial_tensor": np.zeros(L.TENSOR_COMPONENTS),
         "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_WORKSPACE].max(initial=0))),
         "impulse_response": np.zeros(response_size(int(tiles(most)), rough)),
         "group": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
@@ -513,7 +513,7 @@ def window_arrays(beads: int, molecules: int) -> dict:
         "window_timing": np.zeros((molecules, L.WINDOW_TIMING_COLUMNS)),
         "near_owned": np.zeros(beads, dtype=np.int8),
         "inside": unplaced(max(molecules, 1)),
-        "touched": np.zeros(max(molecules, 1), dtype=np.int64),
+        "altered": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back_to": np.zeros((max(molecules, 1), 2)),
         "drifted_pairs": np.zeros((4 * beads + 64, 2), dtype=np.int64),
@@ -545,12 +545,12 @@ def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray, head: int = 0)
     mol[:, L.MOL_CLASS] = classes.composition.class_of(sequence)
     beads = mol[:, L.MOL_BEADS]
     mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
-    block = np.where(beads > 1, beads * W.CURVE, 0)
-    begin = (np.cumsum(block) - block + head) // W.UNIT
+    floats = np.where(beads > 1, beads * W.CURVE, 0)
+    begin = (np.cumsum(floats) - floats + head) // W.UNIT
     if begin.max(initial=0) >= MOST_COUNTED:
         raise EngineError(f"{len(sequence)} molecules have more series than one rank can address: take more ranks")
     mol[:, L.MOL_SERIES] = begin
-    return mol, int(block.sum()) + head or W.UNIT
+    return mol, int(floats.sum()) + head or W.UNIT
 
 
 def countable_images(image: np.ndarray) -> np.ndarray:

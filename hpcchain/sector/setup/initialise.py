@@ -10,7 +10,7 @@ from hpcchain.contact.laws.step import potential_begin, set_level
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import is_part, start_depth
+from hpcchain.layout.segment_bits import is_chain_part, start_depth
 from hpcchain.model.physics.extended import UNKNOWN
 from hpcchain.model.physics.step_potentials import BRIDGE, ENERGIES
 from hpcchain.propagators.interface import load_start, refresh
@@ -59,7 +59,7 @@ def admit(s, rows, ticks, remainder, base):
     s.par[L.NOW] = ticks
     s.par[L.NOW_REM] = remainder
     for k in range(len(rows)):
-        if s.stretched is not None and is_part(s, rows[k]):
+        if s.stretched is not None and is_chain_part(s, rows[k]):
             resume_part(s, rows[k])
         else:
             begin(s, rows[k])
@@ -84,10 +84,10 @@ def start(s):
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.mol[m, L.MOL_OWNERSHIP] == L.VACANT:
             continue
-        if s.stretched is not None and is_part(s, m):
+        if s.stretched is not None and is_chain_part(s, m):
             if s.mol[m, L.MOL_ORDER] != 0:
                 resume_part(s, m)
-            elif s.chain_block[m, L.BLOCK_BEFORE] < 0:
+            elif s.chain_part[m, L.PART_BEFORE] < 0:
                 begin_chain(s, m)
         else:
             begin(s, m)

@@ -24,7 +24,7 @@ from hpcchain.propagators.taylor.graph_molecule import web_workspace
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System, Topology
-    from hpcchain.sector.setup.blocks import Blocks
+    from hpcchain.sector.setup.chain_parts import ChainParts
 
 
 class MoleculeClasses:
@@ -34,7 +34,7 @@ class MoleculeClasses:
     ----------
     system : System
         Its topology and physics are used, not its state.
-    blocks : Blocks, optional
+    chain_parts : ChainParts, optional
         See below.
 
     Attributes
@@ -51,12 +51,12 @@ class MoleculeClasses:
         The numbers of beads that molecules have.
     offsets, partners : int64 arrays
         The beads of each bead of the prototypes that it never collides with (`bonded_pairs`), relative to it.
-    blocks : Blocks or None
-        Which molecules are parts of long chains (`blocks`), where some are.
+    chain_parts : ChainParts or None
+        Which molecules are parts of long chains (`chain_parts`), where some are.
     """
 
-    def __init__(self, system: System, blocks: Blocks | None = None) -> None:
-        self.composition, self.blocks = composition_of(system.topology), blocks
+    def __init__(self, system: System, chain_parts: ChainParts | None = None) -> None:
+        self.composition, self.chain_parts = composition_of(system.topology), chain_parts
         topology = self.composition.prototypes
         self.rows = np.zeros((topology.molecules, L.MOL_COLUMNS), dtype=np.int64)
         types = types_of_contacts(topology.type_names, system.physics)[1][topology.bead_type]
@@ -102,17 +102,19 @@ class MoleculeClasses:
     def most_rows(self) -> np.ndarray:
         """Return how many molecules, and parts of long chains, of each size an event gives new segments to at most."""
         most = np.full(len(self.sizes), L.MOST_MEMBERS)
-        if self.blocks is not None:
-            most[np.searchsorted(self.sizes, self.blocks.sizes_of_parts())] += self.blocks.most_parts()
+        if self.chain_parts is not None:
+            most[np.searchsorted(self.sizes, self.chain_parts.sizes_of_parts())] += self.chain_parts.most_parts()
         return most
 
     def grouped(self, molecules: np.ndarray, first_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return an order of molecules that keeps parts of each long chain together; see `Blocks.grouped`."""
-        return first_of(np.arange(len(molecules))) if self.blocks is None else self.blocks.grouped(molecules, first_of)
+        """Return an order of molecules that keeps parts of each long chain together; see `ChainParts.grouped`."""
+        if self.chain_parts is None:
+            return first_of(np.arange(len(molecules)))
+        return self.chain_parts.grouped(molecules, first_of)
 
     def most_moved(self, beads: np.ndarray) -> int:
         """Return how many beads an event moves together at most: a molecule of these sizes, or a long chain."""
-        return int(beads.max(initial=1 if self.blocks is None else self.blocks.longest))
+        return int(beads.max(initial=1 if self.chain_parts is None else self.chain_parts.longest))
 
 
 def limits(physics: Physics, solver: int, fixed: bool = False) -> np.ndarray:

@@ -1,8 +1,7 @@
-"""Which molecules a rank's sector has, in which order of space, and which rows it keeps free for ghosts."""
+"""The order of a rank's molecules in space, and which rows its sector keeps free for ghosts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,22 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from hpcchain.model.system import System
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-
-
-@dataclass(frozen=True)
-class MoleculesHere:
-    """Which molecules a rank has.
-
-    Attributes
-    ----------
-    molecule_ids : (k,) int64 array
-        Global numbers, in ascending order.
-    ownership : (k,) int8 array
-        OWNED, GHOST or FULL_GHOST.
-    """
-
-    molecule_ids: np.ndarray
-    ownership: np.ndarray
 
 
 def space_sequence(system: System, molecules: np.ndarray, first: np.ndarray) -> np.ndarray:
@@ -60,23 +43,23 @@ class Vacancies:
     """
 
     def __init__(self, classes: MoleculeClasses) -> None:
-        self._blocks = classes.blocks
-        self._whole = classes.composition if classes.blocks is None else classes.blocks.whole
+        self._chain_parts = classes.chain_parts
+        self._whole = classes.composition if classes.chain_parts is None else classes.chain_parts.whole
         self._free: dict[int, list[int]] = {}
 
     def _parts_of(self, molecules: np.ndarray) -> np.ndarray:
         """Return the parts of molecules of the whole system, themselves where none are divided."""
-        return molecules if self._blocks is None else self._blocks.sequence(molecules)
+        return molecules if self._chain_parts is None else self._chain_parts.sequence(molecules)
 
     def _leads(self, molecules: np.ndarray) -> np.ndarray:
         """Return where, among molecules and parts of chains with all of each in a row, each begins."""
-        if self._blocks is None:
+        if self._chain_parts is None:
             return np.arange(len(molecules))
-        return np.flatnonzero(self._blocks.first_part[self._blocks.molecules_of(molecules)] == molecules)
+        return np.flatnonzero(self._chain_parts.first_part[self._chain_parts.molecules_of(molecules)] == molecules)
 
     def _kinds(self, leads: np.ndarray) -> np.ndarray:
         """Return the classes of the whole system that molecules are of, given by their first parts."""
-        return self._whole.class_of(leads if self._blocks is None else self._blocks.molecules_of(leads))
+        return self._whole.class_of(leads if self._chain_parts is None else self._chain_parts.molecules_of(leads))
 
     def lay_out(self, molecules: np.ndarray) -> np.ndarray:
         """Choose free rows behind those of the molecules here, by row; return a molecule like what each is for."""

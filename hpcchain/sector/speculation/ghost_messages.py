@@ -32,19 +32,20 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import (
     in_contact,
-    is_part,
+    is_chain_part,
     series_error_of,
     set_in_contact,
     set_order,
     set_start,
+    set_struck,
     start_depth,
     struck,
 )
-from hpcchain.sector.prefetch import prefetch_touched
+from hpcchain.sector.prefetch import prefetch_altered
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.segments.new_segment import schedule_history
-from hpcchain.sector.speculation.rollback import request_rollback, save_segment, touch
+from hpcchain.sector.speculation.rollback import note_altered, request_rollback, save_segment
 
 FROM_OWNER = -1
 
@@ -61,9 +62,9 @@ def changed(s, lent, rows):
     rows : (M,) int64 array
     """
     count = 0
-    for k in range(s.scalars[L.SCALAR_TOUCHED]):
-        prefetch_touched(s, k)
-        m = s.touched[k]
+    for k in range(s.scalars[L.SCALAR_ALTERED]):
+        prefetch_altered(s, k)
+        m = s.altered[k]
         if lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0:
             rows[count] = m
             count += 1
@@ -86,11 +87,11 @@ def _further_size(s, m):
     """Return the floats of those segments of molecule m that its holders have not been sent."""
     sent = s.window_molecule[m, L.WINDOW_SENT]
     if s.stretched is not None:
-        if is_part(s, m):
+        if is_chain_part(s, m):
             total = np.int64(0)
             h = m
             while s.window_molecule[h, L.WINDOW_NUMBER] > sent:
-                total += _size(s, m, s.extended) + part_size(s, h)
+                total += _size(s, m, s.extended) + chain_part_size(s, h)
                 h = s.window_molecule[h, L.WINDOW_PREVIOUS]
             return total
     return (s.window_molecule[m, L.WINDOW_NUMBER] - sent) * _size(s, m, s.extended)
@@ -103,42 +104,68 @@ def _size(s, m, extended):
 
 
 @inlined
-def _of_molecule(s, h, entry):
-    """Return what an entry of the segment in molecule row h says: the list of those before ENTRY_MEMBER_IDS."""
+def _of_molecule(s, h, entry, puts, value):
+    """Return what an entry of the segment in molecule row h says: the list of those before ENTRY_MEMBER_IDS.
+
+    `puts`: this becomes `value` first, but for the number of members.
+    """
     first = s.mol[h, L.MOL_FIRST]
-    if entry == L.ENTRY_TICKS:
-        return s.starts[first, L.START_TICKS]
-    if entry == L.ENTRY_REM:
-        return s.starts[first, L.START_REM]
+    if puts and entry <= L.ENTRY_DEPTH:
+        for i in range(first, first + s.mol[h, L.MOL_BEADS]):
+            if entry == L.ENTRY_DEPTH:
+                set_start(s.segment, i, np.int64(value), struck(s.segment, i))
+            else:
+                s.starts[i, L.START_TICKS + entry] = value
+    if entry < L.ENTRY_DEPTH:
+        return s.starts[first, L.START_TICKS + entry]
     if entry == L.ENTRY_DEPTH:
         return np.float64(start_depth(s.segment, first))
-    if entry == L.ENTRY_LOWER:
-        return np.float64(s.window_molecule[h, L.WINDOW_LOWER])
-    if entry == L.ENTRY_HIGHER:
-        return np.float64(s.window_molecule[h, L.WINDOW_HIGHER])
+    if entry < L.ENTRY_RUNNING_LENGTH:
+        column = L.WINDOW_LOWER + entry - L.ENTRY_LOWER
+        if puts:
+            s.window_molecule[h, column] = np.int64(value)
+        return np.float64(s.window_molecule[h, column])
     if entry == L.ENTRY_RUNNING_LENGTH:
+        if puts:
+            s.running_length[h] = value
         return s.running_length[h]
     if entry < L.ENTRY_LENGTH:
-        return np.float64(s.mol[h, L.MOL_IMAGE + entry - L.ENTRY_IMAGE])
+        column = L.MOL_IMAGE + entry - L.ENTRY_IMAGE
+        if puts:
+            s.mol[h, column] = np.int64(value)
+        return np.float64(s.mol[h, column])
     if entry == L.ENTRY_LENGTH:
+        if puts:
+            s.timing[h, L.LENGTH] = value
         return s.timing[h, L.LENGTH]
     if entry == L.ENTRY_WRONG:
+        if s.stepper is not None:
+            if puts:
+                s.series_error[h] = value
         return series_error_of(s, h)
     event = s.window_molecule[h, L.WINDOW_EVENT]
     return np.float64(s.window_event[event, L.EVENT_SIZE] if event > 0 else 0)
 
 
 @inlined
-def _of_bead(s, i, entry):
-    """Return what an entry of bead row i says: the list of all of them."""
+def _of_bead(s, i, entry, puts, value):
+    """Return what an entry of bead row i says, `value` from then on if it `puts`: the list of all of them."""
     if entry < L.ENTRY_MARKS:
+        if puts:
+            s.starts[i, entry] = value
         return s.starts[i, entry]
     if entry == L.ENTRY_MARKS:
+        if puts:
+            set_struck(s.segment, i, np.int64(value) & 1)
+            set_in_contact(s.segment, i, np.int64(value) >> 1)
         return np.float64(struck(s.segment, i) + 2 * in_contact(s.segment, i))
-    if entry == L.ENTRY_ACCELERATION:
-        return s.bounds[i, L.ACCELERATION]
-    if entry == L.ENTRY_SPEED:
-        return s.bounds[i, L.SPEED]
+    if entry < L.ENTRY_PER_BEAD:
+        column = L.ACCELERATION if entry == L.ENTRY_ACCELERATION else L.SPEED
+        if puts:
+            s.bounds[i, column] = value
+        return s.bounds[i, column]
+    if puts:
+        s.extra[i, entry - L.ENTRY_PER_BEAD] = value
     return s.extra[i, entry - L.ENTRY_PER_BEAD]
 
 
@@ -168,9 +195,9 @@ def pack(s, rows, lent, out):
         h = m
         while s.window_molecule[h, L.WINDOW_NUMBER] > sent:
             if s.stretched is not None:
-                if is_part(s, h):
-                    end -= part_size(s, h)
-                    write_part(s, h, out, end)
+                if is_chain_part(s, h):
+                    end -= chain_part_size(s, h)
+                    write_chain_part(s, h, out, end)
             end -= size
             _write(s, h, out, end)
             h = s.window_molecule[h, L.WINDOW_PREVIOUS]
@@ -181,7 +208,7 @@ def pack(s, rows, lent, out):
 def _write(s, h, out, at):
     """Write the segment in molecule row h to a message, but for what only parts of chains have."""
     for entry in range(L.ENTRY_MEMBER_IDS):
-        out[at + entry] = _of_molecule(s, h, entry)
+        out[at + entry] = _of_molecule(s, h, entry, False, 0.0)
     event, members = s.window_molecule[h, L.WINDOW_EVENT], np.int64(out[at + L.ENTRY_MEMBERS])
     for k in range(L.MOST_MEMBERS):
         out[at + L.ENTRY_MEMBER_IDS + k] = (
@@ -192,7 +219,7 @@ def _write(s, h, out, at):
     per_bead = _per_bead(s, s.extended)
     for i in range(s.mol[h, L.MOL_FIRST], s.mol[h, L.MOL_FIRST] + s.mol[h, L.MOL_BEADS]):
         for entry in range(per_bead):
-            out[at + entry] = _of_bead(s, i, entry)
+            out[at + entry] = _of_bead(s, i, entry, False, 0.0)
         at += per_bead
 
 
@@ -208,9 +235,9 @@ def sent(s, rows):
 def unsent(s, lent):
     """Return how many of the molecules that are lent have changed since their holders were sent their segments."""
     count = 0
-    for k in range(s.scalars[L.SCALAR_TOUCHED]):
-        prefetch_touched(s, k)
-        m = s.touched[k]
+    for k in range(s.scalars[L.SCALAR_ALTERED]):
+        prefetch_altered(s, k)
+        m = s.altered[k]
         count += lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0
     return count
 
@@ -228,8 +255,8 @@ def longest_history(s, message, row_of):
         at += L.HEAD
         size = more * _size(s, m, s.extended)
         if s.stretched is not None:
-            if is_part(s, m):
-                size = parts_size(s, m, message, at, more, _size(s, m, s.extended))
+            if is_chain_part(s, m):
+                size = chain_parts_size(s, m, message, at, more, _size(s, m, s.extended))
         floats += size
         at += size
     return most, floats
@@ -269,8 +296,8 @@ def receive(s, message, row_of, wanted, base):
             begin = s.scalars[L.SCALAR_HISTORY]
             size = own
             if s.stretched is not None:
-                if is_part(s, m):
-                    size += part_size_of(s, m, message, at + own)
+                if is_chain_part(s, m):
+                    size += chain_part_size_in(s, m, message, at + own)
             for c in range(size):
                 s.owner_history[begin + c] = message[at + c]
             s.owner_history_at[m, k] = begin
@@ -279,7 +306,7 @@ def receive(s, message, row_of, wanted, base):
             s.owner_history[begin + L.ENTRY_ALONE] = _alone(s, begin, row_of)
             count = _want(s, begin, row_of, wanted, count)
         s.window_molecule[m, L.WINDOW_HISTORY] = total
-        touch(s.window_molecule, s.touched, s.scalars, m)
+        note_altered(s.window_molecule, s.altered, s.scalars, m)
         _check(s, m)
         schedule_history(s, m, base)
     return count
@@ -345,7 +372,7 @@ def _check(s, m):
 def same_segment(s, h, begin):
     """Whether the segment in molecule row h starts with the very bits of a segment of its owner's history."""
     for entry in range(L.ENTRY_LENGTH):
-        if _of_molecule(s, h, entry) != s.owner_history[begin + entry]:
+        if _of_molecule(s, h, entry, False, 0.0) != s.owner_history[begin + entry]:
             return False
     at = begin + L.ENTRY_BEADS
     per_bead = _per_bead(s, s.extended)
@@ -353,13 +380,13 @@ def same_segment(s, h, begin):
         for entry in range(per_bead):
             if entry == L.ENTRY_ACCELERATION or entry == L.ENTRY_SPEED:  # follow from the rest
                 continue
-            x, y = _of_bead(s, i, entry), s.owner_history[at + entry]
+            x, y = _of_bead(s, i, entry, False, 0.0), s.owner_history[at + entry]
             if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
                 return False
         at += per_bead
     if s.stretched is not None:
-        if is_part(s, h):
-            return same_part(s, h, begin, at)
+        if is_chain_part(s, h):
+            return same_chain_part(s, h, begin, at)
     return True
 
 
@@ -381,38 +408,22 @@ def replay(s, m):
     save_segment(s, m)
     s.scalars[L.SCALAR_SERIAL] += 1
     s.window_molecule[m, L.WINDOW_EVENT] = FROM_OWNER
-    s.window_molecule[m, L.WINDOW_LOWER] = np.int64(s.owner_history[begin + L.ENTRY_LOWER])
-    s.window_molecule[m, L.WINDOW_HIGHER] = np.int64(s.owner_history[begin + L.ENTRY_HIGHER])
-    s.running_length[m] = s.owner_history[begin + L.ENTRY_RUNNING_LENGTH]
-    for c in range(3):
-        s.mol[m, L.MOL_IMAGE + c] = np.int64(s.owner_history[begin + L.ENTRY_IMAGE + c])
+    for entry in range(L.ENTRY_MEMBERS):
+        _of_molecule(s, m, entry, True, s.owner_history[begin + entry])
     first = s.mol[m, L.MOL_FIRST]
     at = begin + L.ENTRY_BEADS
     per_bead = _per_bead(s, s.extended)
     fastest = 0.0
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         fastest = max(fastest, s.owner_history[at + L.ENTRY_SPEED])
-        for c in range(6):
-            s.starts[i, c] = s.owner_history[at + c]
-        s.starts[i, L.START_TICKS] = s.owner_history[begin + L.ENTRY_TICKS]
-        s.starts[i, L.START_REM] = s.owner_history[begin + L.ENTRY_REM]
-        marks = np.int64(s.owner_history[at + L.ENTRY_MARKS])
-        set_start(s.segment, i, np.int64(s.owner_history[begin + L.ENTRY_DEPTH]), marks & 1)
-        set_in_contact(s.segment, i, marks >> 1)
+        for entry in range(per_bead):
+            _of_bead(s, i, entry, True, s.owner_history[at + entry])
         set_order(s.segment, i, _order_of_replayed(s, m))
-        s.bounds[i, L.ACCELERATION] = s.owner_history[at + L.ENTRY_ACCELERATION]
-        s.bounds[i, L.SPEED] = s.owner_history[at + L.ENTRY_SPEED]
-        if s.extended is not None:
-            for c in range(s.extra.shape[1]):
-                s.extra[i, c] = s.owner_history[at + L.ENTRY_PER_BEAD + c]
         at += per_bead
     if s.stretched is not None:
-        if is_part(s, m):
-            replay_part(s, m, at)
+        if is_chain_part(s, m):
+            replay_chain_part(s, m, at)
     s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
-    s.timing[m, L.LENGTH] = s.owner_history[begin + L.ENTRY_LENGTH]
-    if s.stepper is not None:
-        s.series_error[m] = s.owner_history[begin + L.ENTRY_WRONG]
     note_top_speed(s, m, fastest)
     sweep(s, m)
     s.window_molecule[m, L.WINDOW_MATCH] = 1
@@ -433,9 +444,9 @@ def _order_of_replayed(s, m):
 def count_mismatched(s):
     """Return how many ghosts are not what their owners have sent."""
     count = 0
-    for k in range(s.scalars[L.SCALAR_TOUCHED]):
-        prefetch_touched(s, k)
-        m = s.touched[k]
+    for k in range(s.scalars[L.SCALAR_ALTERED]):
+        prefetch_altered(s, k)
+        m = s.altered[k]
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
             continue
         if (
@@ -447,40 +458,40 @@ def count_mismatched(s):
 
 
 @inlined
-def part_size(s, h):
+def chain_part_size(s, h):
     """Return the floats that stand behind the beads of the segment in row h, a part of a long chain."""
-    return L.ENTRY_OF_PART + s.mol[h, L.MOL_BEADS] * W.curve(s.mol[h, L.MOL_ORDER])
+    return L.ENTRY_OF_CHAIN_PART + s.mol[h, L.MOL_BEADS] * W.curve(s.mol[h, L.MOL_ORDER])
 
 
 @inlined
-def part_size_of(s, m, message, at):
+def chain_part_size_in(s, m, message, at):
     """Return the floats that stand at a place of a message behind the beads of a segment of row m, a part."""
-    return L.ENTRY_OF_PART + s.mol[m, L.MOL_BEADS] * W.curve(np.int64(message[at + L.ENTRY_ORDER]))
+    return L.ENTRY_OF_CHAIN_PART + s.mol[m, L.MOL_BEADS] * W.curve(np.int64(message[at + L.ENTRY_ORDER]))
 
 
 @kernel
-def parts_size(s, m, message, at, segments, own):
+def chain_parts_size(s, m, message, at, segments, own):
     """Return the floats at a place of a message of so many segments of row m, a part, each with `own` for its beads."""
     size = np.int64(0)
     for _ in range(segments):
-        size += own + part_size_of(s, m, message, at + size + own)
+        size += own + chain_part_size_in(s, m, message, at + size + own)
     return size
 
 
 @kernel
-def write_part(s, h, out, at):
+def write_chain_part(s, h, out, at):
     """Write what a message has of the segment in row h behind its beads."""
     for c in range(L.CHANGE_COLUMNS):
         out[at + L.ENTRY_OF_CENTRE + c] = s.centre_change[h, c]
     out[at + L.ENTRY_ORDER] = s.mol[h, L.MOL_ORDER]
     begin = W.UNIT * s.mol[h, L.MOL_SERIES]
-    at += L.ENTRY_OF_PART
+    at += L.ENTRY_OF_CHAIN_PART
     for k in range(s.mol[h, L.MOL_BEADS] * W.curve(s.mol[h, L.MOL_ORDER])):
         out[at + k] = s.series[begin + k]
 
 
 @kernel
-def same_part(s, h, begin, at):
+def same_chain_part(s, h, begin, at):
     """Whether the segment in row h goes on with the bits of its owner's history, which begins there.
 
     Parameters
@@ -495,7 +506,7 @@ def same_part(s, h, begin, at):
     if s.mol[h, L.MOL_ORDER] != s.owner_history[at + L.ENTRY_ORDER]:
         return False
     first = W.UNIT * s.mol[h, L.MOL_SERIES]
-    at += L.ENTRY_OF_PART
+    at += L.ENTRY_OF_CHAIN_PART
     for k in range(s.mol[h, L.MOL_BEADS] * W.curve(s.mol[h, L.MOL_ORDER])):
         x, y = s.series[first + k], s.owner_history[at + k]
         if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
@@ -504,7 +515,7 @@ def same_part(s, h, begin, at):
 
 
 @kernel
-def replay_part(s, m, at):
+def replay_chain_part(s, m, at):
     """Take from its owner's history, at a place, what row m's segment has besides its beads."""
     for c in range(L.CHANGE_COLUMNS):
         s.centre_change[m, c] = s.owner_history[at + L.ENTRY_OF_CENTRE + c]
@@ -512,6 +523,6 @@ def replay_part(s, m, at):
     for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
         set_order(s.segment, i, s.mol[m, L.MOL_ORDER])
     begin = W.UNIT * s.mol[m, L.MOL_SERIES]
-    at += L.ENTRY_OF_PART
+    at += L.ENTRY_OF_CHAIN_PART
     for k in range(s.mol[m, L.MOL_BEADS] * W.curve(s.mol[m, L.MOL_ORDER])):
         s.series[begin + k] = s.owner_history[at + k]

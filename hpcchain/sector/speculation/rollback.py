@@ -19,7 +19,7 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, time_span
-from hpcchain.layout.segment_bits import is_part, series_error_of, series_order, set_order, start_depth
+from hpcchain.layout.segment_bits import is_chain_part, series_error_of, series_order, set_order, start_depth
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.broad_phase import sweep
 
@@ -29,7 +29,7 @@ def save_segment(s, m):
     """Keep molecule m's present segment as a closed one, in a window; the caller writes the next one over it."""
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         further = way(s, m, s.par[L.NOW], s.par[L.NOW_REM])
-        touch(s.window_molecule, s.touched, s.scalars, m)
+        note_altered(s.window_molecule, s.altered, s.scalars, m)
         _save_segment(s, m)
         copy_extra(s, m, s.window_molecule[m, L.WINDOW_PREVIOUS], s.extended)
         s.window_timing[m, L.TRAVELLED] += further
@@ -37,12 +37,12 @@ def save_segment(s, m):
 
 
 @inlined
-def touch(window_molecule, touched, scalars, m):
+def note_altered(window_molecule, altered, scalars, m):
     """Note that molecule m is no more as it was when the window began: only such are looked at when it ends."""
-    if window_molecule[m, L.WINDOW_TOUCHED] == 0:
-        window_molecule[m, L.WINDOW_TOUCHED] = 1
-        touched[scalars[L.SCALAR_TOUCHED]] = m
-        scalars[L.SCALAR_TOUCHED] += 1
+    if window_molecule[m, L.WINDOW_ALTERED] == 0:
+        window_molecule[m, L.WINDOW_ALTERED] = 1
+        altered[scalars[L.SCALAR_ALTERED]] = m
+        scalars[L.SCALAR_ALTERED] += 1
 
 
 @inlined
@@ -126,10 +126,10 @@ def _copy_segment(s, a, b):
     j = first
     order = L.UNMADE if s.mol[a, L.MOL_SOLVER] != L.BALLISTIC else series_order(s.segment, i)
     if s.stretched is not None:
-        for c in range(s.chain_block.shape[1]):
-            s.chain_block[b, c] = s.chain_block[a, c]
+        for c in range(s.chain_part.shape[1]):
+            s.chain_part[b, c] = s.chain_part[a, c]
         s.centre_change[b, L.CHANGE_SORT] = L.UNCHANGED  # the row may have been another molecule's before
-        if is_part(s, a):
+        if is_chain_part(s, a):
             order = series_order(s.segment, i)
             _hand_over_part(s, a, b)
     for _ in range(s.mol[a, L.MOL_BEADS]):
@@ -260,8 +260,8 @@ def request_adjacent(s, m):
     ticks, remainder = s.starts[first, L.START_TICKS], s.starts[first, L.START_REM]
     depth, lower = start_depth(s.segment, first), s.window_molecule[m, L.WINDOW_LOWER]
     higher = s.window_molecule[m, L.WINDOW_HIGHER] - 1  # so that the same event is after it
-    for column in range(L.BLOCK_BEFORE, L.BLOCK_BEHIND + 1):
-        row = np.int64(s.chain_block[m, column])
+    for column in range(L.PART_BEFORE, L.PART_BEHIND + 1):
+        row = np.int64(s.chain_part[m, column])
         if row >= 0:
             _request(s, row, ticks, remainder, depth, lower, higher)
 
@@ -285,11 +285,11 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
     bool
         Whether any has.
     """
-    m, last = np.int64(s.chain_block[low, L.BLOCK_BEFORE]), np.int64(s.chain_block[high, L.BLOCK_BEHIND])
+    m, last = np.int64(s.chain_part[low, L.PART_BEFORE]), np.int64(s.chain_part[high, L.PART_BEHIND])
     m, last = low if m < 0 else m, high if last < 0 else last
     found = _request(s, m, ticks, remainder, depth, lower, higher)
     while m != last:
-        m = np.int64(s.chain_block[m, L.BLOCK_BEHIND])
+        m = np.int64(s.chain_part[m, L.PART_BEHIND])
         found = _request(s, m, ticks, remainder, depth, lower, higher) or found
     return found
 
@@ -331,7 +331,7 @@ def roll_back(s):
                 more = True
                 window_event = s.window_molecule[m, L.WINDOW_EVENT]
                 if s.stretched is not None:
-                    if is_part(s, m):
+                    if is_chain_part(s, m):
                         request_adjacent(s, m)
                 restore_segment(s, m)
                 if window_event > 0:

@@ -8,14 +8,14 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import after, earlier, since_start, time_span
 from hpcchain.layout.segment_bits import series_error_of
-from hpcchain.sector.prefetch import prefetch_touched
+from hpcchain.sector.prefetch import prefetch_altered
 from hpcchain.sector.search.list_place import list_speed, turned
 from hpcchain.sector.speculation.rollback import discard_history, known_from, restore_segment, way
 
 EARLY = 1.0 - 1e-9
 LONGEST = 2.0**20
 WALL_CONTACTS, LOST_ROOTS, VIRIAL, WORK, HEAT, OTHERS, TENSOR = range(7)  # of `settle_log`
-WALL_IMPULSE = TENSOR + L.TENSOR_PARTS
+WALL_IMPULSE = TENSOR + L.TENSOR_COMPONENTS
 SUMS = WALL_IMPULSE + L.AXES
 
 
@@ -38,9 +38,9 @@ class WindowBroken(Exception):
 @kernel
 def commit_window(s):
     """Forget all closed segments, histories and events: the present segments are the next window's first."""
-    for k in range(s.scalars[L.SCALAR_TOUCHED]):
-        prefetch_touched(s, k)
-        m = s.touched[k]
+    for k in range(s.scalars[L.SCALAR_ALTERED]):
+        prefetch_altered(s, k)
+        m = s.altered[k]
         if s.window_molecule[m, L.WINDOW_NUMBER] > 0:
             _note_since(s, m)
             discard_history(s, m)
@@ -48,12 +48,12 @@ def commit_window(s):
         s.window_molecule[m, L.WINDOW_HISTORY] = 0
         s.window_molecule[m, L.WINDOW_REOPENED] = 0
         s.window_molecule[m, L.WINDOW_TARGET] = -1
-        s.window_molecule[m, L.WINDOW_TOUCHED] = 0
+        s.window_molecule[m, L.WINDOW_ALTERED] = 0
     fastest = 0.0
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         fastest = max(fastest, s.window_timing[m, L.TOP_SPEED])
     s.par[L.FASTEST] = fastest
-    s.scalars[L.SCALAR_TOUCHED] = 0
+    s.scalars[L.SCALAR_ALTERED] = 0
     s.scalars[L.SCALAR_EVENT] = 0
     s.scalars[L.SCALAR_HISTORY] = 0
     s.scalars[L.SCALAR_ROLLED_BACK] = 0
@@ -65,9 +65,9 @@ def commit_window(s):
 @kernel
 def abort_window(s):
     """Set every molecule back to the segment that it had when the window began."""
-    for k in range(s.scalars[L.SCALAR_TOUCHED]):
-        while s.window_molecule[s.touched[k], L.WINDOW_NUMBER] > 0:
-            restore_segment(s, s.touched[k])
+    for k in range(s.scalars[L.SCALAR_ALTERED]):
+        while s.window_molecule[s.altered[k], L.WINDOW_NUMBER] > 0:
+            restore_segment(s, s.altered[k])
     commit_window(s)
 
 
@@ -99,7 +99,7 @@ def settle_log(s, sums):
             sums[OTHERS] += 1
         elif s.log[e, L.LOG_KIND] != L.WALL_KIND:
             sums[VIRIAL] += quanta
-            for c in range(L.TENSOR_PARTS):
+            for c in range(L.TENSOR_COMPONENTS):
                 sums[TENSOR + c] += np.int64(s.log[e, L.LOG_TENSOR + c])
         else:
             sums[WALL_CONTACTS] += 1

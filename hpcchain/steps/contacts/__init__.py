@@ -1,4 +1,5 @@
 """Hard cores in steps: which beads touch, what hangs together, and the inclusions that are solved.
 
-`inclusions` is their step; `clusters` and `complementarity` solve it; `coefficients` are of all contacts in steps.
+`finding` finds contacts; `inclusions` is their step; `clusters` and `complementarity` solve it; `coefficients` are of
+all contacts in steps.
 """

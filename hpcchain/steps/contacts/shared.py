@@ -25,7 +25,7 @@ NO_RANK = -1
 
 
 @dataclass
-class Parts:
+class Share:
     """What a rank solves, and which ranks it sends the outcome to or receives it from.
 
     Attributes
@@ -85,8 +85,8 @@ class Sharing:
     def __init__(self, composition: Composition, comm: Any) -> None:
         self.composition, self.comm = composition, comm
 
-    def parts(self, pool: Pool, pairs: np.ndarray) -> Parts:
-        """Return the Parts of a rank; collective.
+    def share(self, pool: Pool, pairs: np.ndarray) -> Share:
+        """Return the Share of a rank; collective.
 
         Parameters
         ----------
@@ -105,11 +105,11 @@ class Sharing:
         found = [(inner, pairs[~crossing])] if len(inner.molecules) else []
         flag = np.array([float(crossing.any())])
         if self.comm.size == 1 or self.comm.maximum(flag)[0] == 0.0:
-            return Parts(self.comm, found)
+            return Share(self.comm, found)
         return self._dealt(pool, found, self.comm.allgather((pairs[crossing], links[across])))
 
-    def _dealt(self, pool: Pool, found: list, named: list) -> Parts:
-        """Return the Parts of a rank that solves `found` alone; ranks have named contacts and links; collective."""
+    def _dealt(self, pool: Pool, found: list, named: list) -> Share:
+        """Return the Share of a rank that solves `found` alone; ranks have named contacts and links; collective."""
         every, joined = (together(*(one[k] for one in named)) for k in (0, 1))
         here, label = self._labelled(every, joined)
         least = np.unique(label)
@@ -118,14 +118,14 @@ class Sharing:
             np.add.at(counts[rank], np.searchsorted(least, self._label(pairs, here, label)), 1)
         solver = np.where(counts.any(axis=0), np.argmax(counts, axis=0), NO_RANK)[np.searchsorted(least, label)]
         mine = np.isin(here, pool.molecules)
-        width, kept, parts = ROW + pool.extra.shape[1], np.zeros((0, 0)), Parts(self.comm, found, True)
+        width, kept, share = ROW + pool.extra.shape[1], np.zeros((0, 0)), Share(self.comm, found, True)
         leaving = {}
         for rank in np.unique(solver[mine & (solver != NO_RANK)]).tolist():
             rows = pool.packed(np.searchsorted(pool.molecules, here[mine & (solver == rank)]))
             if rank == self.comm.rank:
                 kept = rows
             else:
-                leaving[rank], parts.received[rank] = rows.ravel(), rows[:, 0].astype(np.int64)
+                leaving[rank], share.received[rank] = rows.ravel(), rows[:, 0].astype(np.int64)
         come = self.comm.exchange_unknown(leaving)
         come = {rank: come[rank].reshape(-1, width) for rank in sorted(come)}
         chosen, linked = (self._of_rank(one, here, solver) for one in (every, joined))
@@ -133,8 +133,8 @@ class Sharing:
             rows = np.concatenate([kept.reshape(-1, width), *come.values()])
             whole = pool_of(self.composition, rows, joined[linked])
             found.append((whole, every[chosen]))
-            parts.sent = {rank: np.searchsorted(whole.ids, rows[:, 0].astype(np.int64)) for rank, rows in come.items()}
-        return parts
+            share.sent = {rank: np.searchsorted(whole.ids, rows[:, 0].astype(np.int64)) for rank, rows in come.items()}
+        return share
 
     def _of_rank(self, pairs: np.ndarray, here: np.ndarray, solver: np.ndarray) -> np.ndarray:
         """Return which contacts or links (n,) are solved here; `solver`: the ranks that solve the molecules `here`."""

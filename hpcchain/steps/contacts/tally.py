@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.sector.interface import EVENT_ROW, ROUGH_EVENT_ROW
 from hpcchain.steps.contacts.clusters import dot
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.steps.contacts.clusters import Geometry, Pool
-
-EVENT_ROW = np.dtype([("time", "f8"), ("kind", "u1"), ("bead", "i8", (2,)), ("impulse", "f8")])
-SPUN_ROW = np.dtype([*((name, EVENT_ROW[name]) for name in EVENT_ROW.names), ("tangential", "f8", (3,))])
 
 
 class Tally:
@@ -39,7 +37,7 @@ class Tally:
 
     def __init__(self, composition: Composition, quanta: tuple[float, float, float], spins: bool, logs: bool) -> None:
         self.composition, self.quanta, self.logs = composition, quanta, logs
-        self.event_row = SPUN_ROW if spins else EVENT_ROW
+        self.event_row = ROUGH_EVENT_ROW if spins else EVENT_ROW
         self.counts = {"contacts": 0, "wall_contacts": 0}
         self.virial, self.wall_impulse, self.work = 0, [0, 0, 0], 0
         self.log: list[tuple] = []  # time, contacts (n, 2), impulses (n,) along normals, (n, 3) across or 0.0
@@ -110,7 +108,7 @@ class Tally:
         for time, pairs, impulse, across in self.log:
             part = rows[at : at + len(pairs)]
             part["time"], part["kind"], part["bead"], part["impulse"] = time, pairs[:, 1] < 0, pairs, impulse
-            if self.event_row is SPUN_ROW:
+            if self.event_row is ROUGH_EVENT_ROW:
                 part["tangential"] = across
             at += len(pairs)
         self.log.clear()

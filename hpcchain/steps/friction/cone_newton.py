@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 MOST, HALVINGS = 60, 20
-PROXIMAL, FIRST_PART, LESS, MORE, LEAST_PART = 100, 1e-3, 0.3, 10.0, 1e-9
+PROXIMAL, FIRST_SHARE, LESS, MORE, LEAST_SHARE = 100, 1e-3, 0.3, 10.0, 1e-9
 """Proximal points at most; c at first; how c changes where Newton's method has followed and where not; its least."""
 GAIN = 1e-2
 """Part of the residual to which a proximal point is found."""
@@ -98,8 +98,8 @@ def continued(
     top, p, missed, good = float(friction.max()), start, 0, False
     steps = int(np.ceil(np.log(top / LITTLE) / np.log(RATIO)))
     for step in range(steps + 1):
-        part = min(LITTLE / top * RATIO**step, 1.0) if step < steps else 1.0
-        found, good = proximal_points(matrix, offset, p, part * friction, unit)
+        share = min(LITTLE / top * RATIO**step, 1.0) if step < steps else 1.0
+        found, good = proximal_points(matrix, offset, p, share * friction, unit)
         p, missed = (found, 0) if good else (p, missed + 1)
         if missed > MISSED:
             return p, False
@@ -119,7 +119,7 @@ def proximal_points(
         value = cone_function(p, (matrix @ p.ravel()).reshape(k, 3) + offset, scale, friction)[0]
         return float(np.abs(weight * value).max())
 
-    p, part = newton(matrix, offset, start, friction, unit, scale, weight)[0], FIRST_PART
+    p, share = newton(matrix, offset, start, friction, unit, scale, weight)[0], FIRST_SHARE
     best, least = start, left_of(start)
     for _ in range(PROXIMAL):
         left = left_of(p)
@@ -127,11 +127,11 @@ def proximal_points(
             best, least = p, left
         if left <= unit:
             return p, True
-        near = matrix + np.diag(part * weight.ravel())
+        near = matrix + np.diag(share * weight.ravel())
         wanted = max(GAIN * left, 0.3 * unit)
-        found, good = newton(near, offset - part * weight * p, p, friction, wanted, scale, weight)
+        found, good = newton(near, offset - share * weight * p, p, friction, wanted, scale, weight)
         p = found if good else p
-        part = max(part * LESS, LEAST_PART) if good else min(part * MORE, 1.0)
+        share = max(share * LESS, LEAST_SHARE) if good else min(share * MORE, 1.0)
     return best, False
 
 

@@ -250,19 +250,13 @@ class ContactDynamics(WithContacts):
     def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, after: Any = None) -> list:
         """Solve contacts of a step, put beads where it takes them, return the Outcomes found here; collective.
 
-        Parameters
-        ----------
-        before, velocity : (n, 3), (m, 3) float64 arrays
-            At the step's beginning: places of local beads, velocities of own ones.
-        pairs : (k, 2) int64 array
-            Contacts of own beads.
-        after : After
-            As the last round has left it; it is brought up to date.
+        `before`, `velocity` and `pairs` are as `ContactFinder.curved` takes them. `after` is as the last round has left
+        it, and brought up to date.
         """
         beads, own = self.beads, self.beads.own
         extra = np.column_stack([own.extra, after.struck, after.bend])
         pool = Pool(own.molecules, own.ids, beads.first, before[beads.local], velocity, beads.force, extra, NONE)
-        done, rows = self.contacts.sharing.parts(pool, pairs).solved(self.contacts.outcome, Outcome.table)
+        done, rows = self.contacts.sharing.share(pool, pairs).solved(self.contacts.outcome, Outcome.table)
         for ids, row in rows:
             place, speed, spin, bend, kept, struck = np.split(row, [3, 6, 9, 12, 12 + SLOTS * WARM], axis=1)
             beads.put(ids, place, speed)

@@ -48,13 +48,13 @@ class PoolBodies:
         self._set_turning()
         self._set_responses(np.unique(np.concatenate([geometry.one, geometry.other[~geometry.wall]])))
 
-    def _set_responses(self, touched: np.ndarray) -> None:
-        """Make what impulses on touched beads do to molecules with bonds."""
+    def _set_responses(self, met: np.ndarray) -> None:
+        """Make what impulses on beads in contact do to molecules with bonds."""
         self.row_block = np.full(len(self.pool.ids), -1, dtype=np.int64)
-        kind = np.repeat(self.kind, np.diff(self.pool.first))[touched]
+        kind = np.repeat(self.kind, np.diff(self.pool.first))[met]
         responses, at = [], 0
         for one, group in self.rigid.groups.items():
-            beads = touched[kind == one]
+            beads = met[kind == one]
             if len(beads) and not group.is_body:
                 part = _responses_of(self.pool, group, beads, self.first, self.inverse)
                 n = int(self.size[beads[0]])

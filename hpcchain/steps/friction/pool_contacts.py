@@ -29,18 +29,11 @@ class PoolContacts:
 
     Attributes
     ----------
-    pairs : (n, 2) int64 array
-        Contacts in the order of clusters, as all arrays here are.
-    starts : (q + 1,) int64 array
-        Where clusters begin.
-    of : (n,) int64 array
-        Which cluster each contact is of.
+    pairs, starts, of : (n, 2), (q + 1,), (n,) int64 arrays
+        Contacts in the order of clusters, as all arrays here are; where clusters begin; of which each contact is.
     geometry, bodies, contacts : Geometry, PoolBodies, ContactSet
-    gap, normal : (n,), (n, 3) float64 arrays
-        At the step's beginning.
-    leaving : (n, 3) float64 array
-        Velocities of walls.
-    restitution, friction : (n,) float64 arrays
+    gap, normal, leaving : (n,), (n, 3), (n, 3) float64 arrays
+        At the step's beginning; velocities of walls.
     frames : (n, 3, 3) float64 array
         Of each contact: its normal and two vectors across.
     cluster, rows, row_starts : (m,), (m,), (q + 1,) int64 arrays

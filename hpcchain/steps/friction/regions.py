@@ -20,9 +20,9 @@ MOST_CONTACTS, MOST_REGIONS = 120, 16
 """Contacts of a region at most, and regions at most that are solved before sweeps go on. With 15 and with 40 contacts
 those that fail do so again when the rest has answered; with 80 they do not."""
 FEW = 0.25
-"""Part of a group's contacts that may fail: where more do, what is solved of one region is lost in the next."""
-PART = 0.1
-"""Part of the residual to which a region is solved, since sweeps of the rest change it again."""
+"""Share of a group's contacts that may fail: where more do, what is solved of one region is lost in the next."""
+SHARE = 0.1
+"""Share of the residual to which a region is solved, since sweeps of the rest change it again."""
 
 
 class Neighbours:
@@ -93,7 +93,7 @@ def solve_region(
     kernels.fill_matrix(still, part, 0, frame, matrix)
     kernels.rates(bodies, part, rates)
     start, now = (np.einsum("kab,kb->ka", frame, one) for one in (before, rates + part.offset))
-    found, _ = cone_newton(matrix, now - (matrix @ start.ravel()).reshape(k, 3), start, part.friction, PART * unit)
+    found, _ = cone_newton(matrix, now - (matrix @ start.ravel()).reshape(k, 3), start, part.friction, SHARE * unit)
     found[:, 0] = np.maximum(found[:, 0], 0.0)
     after = np.einsum("kab,ka->kb", frame, found)
     contacts.impulse[rows] = after

@@ -23,7 +23,7 @@ from hpcchain.steps.friction.friction_kernels import act, rate, residual
 
 ALTERNATIONS = 4
 """How often a contact whose normal and tangential parts depend on one another solves them in turn in a visit."""
-PART, LEAST_PART = 0.5, 1e-3
+SHARE, LEAST_SHARE = 0.5, 1e-3
 """Part of the residual from which on a contact is changed: at first, and least."""
 CHANGES = 1000
 """Changes of each contact, on average, after which sweeps change all and go on in directions."""
@@ -226,7 +226,7 @@ def mend(bodies, contacts, low, high, unit, most, seen, moved):
     int, int, bool
         Sweeps, changes, and whether they are solved.
     """
-    least, clock, count = PART * unit, 0, 0
+    least, clock, count = SHARE * unit, 0, 0
     while count < most and clock <= CHANGES * (high - low):
         worst, clock = sweep_failing(bodies, contacts, low, high, count % 2 == 0, least, clock, seen, moved)
         count += 1
@@ -235,9 +235,9 @@ def mend(bodies, contacts, low, high, unit, most, seen, moved):
         if residual(bodies, contacts, low, high) <= unit:
             return count, clock, True
         if worst <= least:  # what a contact that is not even fails by is measured in another way there
-            least *= PART
+            least *= SHARE
             seen[low:high] = -1
-            if least < LEAST_PART * unit:
+            if least < LEAST_SHARE * unit:
                 break
     return count, clock, False
 

@@ -160,8 +160,8 @@ def bond_force(r2, bond):
 def bond_energy(r2, bond):
     """Return the energy of a bond that is not torn."""
     if bond[KIND] == HARMONIC:
-        stretch = math.sqrt(r2) - bond[LENGTH]
-        return 0.5 * bond[STIFFNESS] * stretch * stretch
+        longer = math.sqrt(r2) - bond[LENGTH]
+        return 0.5 * bond[STIFFNESS] * longer * longer
     square = bond[LENGTH] * bond[LENGTH]
     u = -0.5 * bond[STIFFNESS] * square * math.log(1.0 - r2 / square)
     if r2 < WCA2 * bond[BOND_SIGMA2]:

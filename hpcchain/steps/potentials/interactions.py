@@ -80,7 +80,7 @@ class Interactions:
     def _list(self, position: np.ndarray, list_radius: float, cells: np.ndarray) -> None:
         """Fill the neighbour lists, with as much space as that takes."""
         n = len(position)
-        code = lists.codes(lists.cells_of(self.box, position, cells), cells)
+        code = lists.cell_numbers(self.box, position, cells)
         first = np.zeros(int(np.prod(cells)) + 1, dtype=np.int64)
         sequence, row = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
         row[self.own] = np.arange(len(self.own))

@@ -58,7 +58,7 @@ def list_work(n: int) -> ListWork:
 
 @kernel
 def put_in_cells(position, origin, size, periodic, cells, found):
-    """Write the cells (n, 3) of positions; see `cells_of`."""
+    """Write the cells (n, 3) of positions; see `cell_numbers`."""
     for i in range(len(position)):
         for c in range(3):
             part = (position[i, c] - origin[c]) / size[c]
@@ -263,25 +263,14 @@ def farthest(position, own, reference):
     return most
 
 
-def codes(cell: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return the numbers (n,) int64 of cells (n, 3)."""
-    return (cell[:, 0] * cells[1] + cell[:, 1]) * cells[2] + cell[:, 2]
+def cell_numbers(box: Box, position: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Return the numbers (n,) int64 of the cells of positions (n, 3), of `cells` (3,) along the axes.
 
-
-def cells_of(box: Box, position: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return the cells (n, 3) int64 of positions (n, 3); beads outside of a box that is not periodic are in its last.
-
-    Parameters
-    ----------
-    box : Box
-    position : (n, 3) float64 array
-        [length].
-    cells : (3,) int64 array
-        How many there are along each axis.
+    Beads outside of a box that is not periodic are in its outermost cells.
     """
     found = np.empty(position.shape, dtype=np.int64)
     put_in_cells(position, box.origin, box.size, box.boundary == 0, cells, found)
-    return found
+    return (found[:, 0] * cells[1] + found[:, 1]) * cells[2] + found[:, 2]
 
 
 def shape_for(box: Box, list_radius: float, beads: int) -> np.ndarray:

@@ -54,7 +54,7 @@ class Bonded:
         )
 
     def project(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, rows: np.ndarray) -> None:
-        """Take from velocities of the molecules with these first rows what would stretch bonds."""
+        """Take from velocities of the molecules with these first rows what would change the lengths of bonds."""
         kernels.project_bonded(position, own, velocity, rows, self.structure, self.npad, self.shape, self.work)
 
 
@@ -134,7 +134,7 @@ class RigidMolecules:
     ) -> None:
         """Put velocities onto the bonds and lines, of all molecules or of those whose first rows are given.
 
-        Others must not be touched: twice is not the same to the bit.
+        Others must stay as they are: twice is not the same to the bit.
         """
         for group in self.groups.values():
             rows = group.rows if chosen is None else np.intersect1d(group.rows, chosen)

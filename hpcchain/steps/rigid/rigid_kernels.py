@@ -89,7 +89,7 @@ def move_bonded(position, own, velocity, rows, gs, npad, shape, step, tolerance,
 
 @kernel
 def project_bonded(position, own, velocity, rows, gs, npad, shape, work):
-    """Take from velocities of molecules of one kind what would stretch bonds; see `move_bonded`."""
+    """Take from velocities of molecules of one kind what would change the lengths of bonds; see `move_bonded`."""
     block, ws, factors = work
     n, stride = gs[BEADS], gs[STRIDE]
     multipliers = 3 * stride

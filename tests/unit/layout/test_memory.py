@@ -8,7 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpcchain.layout.memory import LARGE, LINE, aligned_zeros, bead_lines, event_lines, gathered, queue_lines, stretch
+from hpcchain.layout.memory import (
+    LARGE,
+    LINE,
+    aligned_bytes,
+    aligned_zeros,
+    bead_lines,
+    event_lines,
+    gathered,
+    queue_lines,
+)
 from hpcchain.sector.setup.allocate import cell_arrays
 
 ALIGNED = {"bounds": 64, "segment": 16, "next_event": 16, "winner": 32}  # columns behind the first of their tables
@@ -16,7 +25,7 @@ ALIGNED = {"bounds": 64, "segment": 16, "next_event": 16, "winner": 32}  # colum
 
 @pytest.mark.parametrize("size", [1, LINE, LARGE - 1, LARGE, 5 * LARGE + 3])
 def test_a_stretch_is_zeros_that_can_be_written(size):
-    block = stretch(size)
+    block = aligned_bytes(size)
     assert block.shape == (size,) and block.ctypes.data % LINE == 0 and not block.any()
     block[:] = 7
     assert block.min() == 7

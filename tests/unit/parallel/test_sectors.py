@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import PERIODIC, Box
-from hpcchain.parallel.sectors import Bisection, Grid, balanced_cuts, even_part
+from hpcchain.parallel.sectors import Bisection, Grid, balanced_cuts, even_share
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.tuning.balance import imbalance
 
@@ -133,6 +133,6 @@ def test_a_rank_that_has_nothing_gets_something():
 
 def test_even_parts_are_all_molecules_once():
     for molecules, ranks in ((0, 3), (2, 5), (17, 4)):
-        parts = [even_part(molecules, SimpleNamespace(rank=rank, size=ranks)) for rank in range(ranks)]
+        parts = [even_share(molecules, SimpleNamespace(rank=rank, size=ranks)) for rank in range(ranks)]
         assert np.concatenate(parts).tolist() == list(range(molecules))
         assert max(map(len, parts)) - min(map(len, parts)) <= 1

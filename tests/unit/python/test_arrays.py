@@ -111,7 +111,7 @@ def test_exact_arrays_keep_their_bits_and_say_nothing(caplog):
 
 def test_velocities_that_stretch_bonds_are_refused():
     position, velocity = [[1.0, 1, 1], [2, 1, 1]], [[0.0, 1, 0], [2e-5, 1, 0]]
-    with pytest.raises(ConfigError, match="beads 0 and 1 would stretch at 2e-05.*to 1e-05 of their speed"):
+    with pytest.raises(ConfigError, match="beads 0 and 1 would lengthen at 2e-05.*to 1e-05 of their speed"):
         hpcchain.System.from_arrays(position, velocity, [[0, 1]], BOX)
 
 

@@ -125,7 +125,7 @@ class Counting:
     def __init__(self, quantum=2.0**-40):
         self.counters = dict.fromkeys((*CONTACTS, *SOLVED, *MOST), 0)
         self.quantum, self.impulse_quantum = quantum, quantum / 4
-        self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * L.TENSOR_PARTS
+        self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * L.TENSOR_COMPONENTS
         self.work, self.heat, self.energy_quantum = 0, 0, quantum
 
     def count(self, contacts, walls, virial, push=0.0):

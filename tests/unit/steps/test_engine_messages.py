@@ -8,7 +8,7 @@ import pytest
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.steps.domain import Refresh
 from hpcchain.steps.engine import SteppedEngine
-from hpcchain.steps.local_beads import PARTS
+from hpcchain.steps.local_beads import PHASES
 from tests.support.stepped import LJ, dealt, liquid, require_equal, run_on, system_of
 
 
@@ -77,7 +77,7 @@ def test_parts_of_steps_add_up_to_their_time(integrator):
         return perf_counter() - begin, engine.seconds
 
     for wall, parts in on_ranks(2, run):
-        assert set(parts) == set(PARTS) and min(parts.values()) > 0.0, parts
+        assert set(parts) == set(PHASES) and min(parts.values()) > 0.0, parts
         assert 0.9 * wall < sum(parts.values()) <= wall
 
 

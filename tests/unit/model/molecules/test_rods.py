@@ -150,7 +150,7 @@ def test_explicit_starts_are_put_on_the_rod(tmp_path):
         ({"positions": [[1, 1, 1], [2, 1, 1], [1, 1, 1]]}, "molecule.positions: bead"),
         ({"positions": [[1, 1, 1], [2, 1, 1], [3.1, 1, 1]]}, "beads 1 and 2 are 1.1 apart"),
         ({"positions": ROD, "velocities": [[0, 0, 0], [0, 1, 0], [0, 0, 0]]}, "molecule.velocities: bead 1 is 0.66"),
-        ({"positions": ROD, "velocities": [[0, 0, 0], [0, 0, 0], [1, 0, 0]]}, "would stretch at 1;"),
+        ({"positions": ROD, "velocities": [[0, 0, 0], [0, 0, 0], [1, 0, 0]]}, "would lengthen at 1;"),
         ({"positions": [*ROD, [1, 1.9, 1], [2, 1.9, 1], [3, 1.9, 1]]}, "beads 0 and 3 overlap: their distance 0.9"),
         ({"positions": [[i, 1, 1] for i in range(10)], "beads": 10, "box": "[9.5, 9, 9]"}, "beads 0 and 9 overlap"),
         (

@@ -254,11 +254,11 @@ ALONG = [[0.5 + i, 5, 5] for i in range(10)]
         ({"positions": [[1, 1, 1], [2, 1, 1], [1.4, 1.8, 1]], "extra": "self_contact = false"}, None),
         (
             {"positions": BENT, "velocities": [[0, 0, 0], [1, 0, 0], [1, 0, 0]]},
-            "bond of beads 0 and 1 would stretch at 1;",
+            "bond of beads 0 and 1 would lengthen at 1;",
         ),
         (
             {"positions": BENT, "velocities": [[0, 0, 0], [0, 1, 0], [0, 1 + 1e-8, 0]]},
-            "bond of beads 1 and 2 would stretch at 1e-08;",
+            "bond of beads 1 and 2 would lengthen at 1e-08;",
         ),
         ({"positions": [[x, y, 0.5] for x, y, _ in BENT], "boundary": "wall"}, None),
         (

@@ -133,9 +133,9 @@ class Compared(InTurn):
                 made = small.slots[slot, L.SLOT_COUNTS :]
                 looked = [L.N_CONTACTS, L.N_WALL_CONTACTS, L.N_GRAZES, L.N_ORDERS, L.N_SEGMENTS, L.N_STEPS, L.N_NODES]
                 assert (s.count - counted)[looked].tolist() == made[looked].tolist()
-                parts = range(L.SCALAR_TENSOR, L.SCALAR_TENSOR + L.TENSOR_PARTS)
+                parts = range(L.SCALAR_TENSOR, L.SCALAR_TENSOR + L.TENSOR_COMPONENTS)
                 assert (s.scalars - summed)[parts].tolist() == small.slots[slot][
-                    L.SLOT_TENSOR : L.SLOT_TENSOR + L.TENSOR_PARTS
+                    L.SLOT_TENSOR : L.SLOT_TENSOR + L.TENSOR_COMPONENTS
                 ].tolist()
                 self.compared += 1
         return status

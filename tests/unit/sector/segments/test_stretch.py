@@ -12,7 +12,7 @@ from hpcchain.model.molecules.long_chains import LEAST, part_sizes
 from hpcchain.model.system import PERIODIC, WALL, State
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.setup.allocate import build_sector
-from hpcchain.sector.setup.blocks import Blocks
+from hpcchain.sector.setup.chain_parts import ChainParts
 from tests.support.identity import in_stages, serial
 from tests.support.kernel_tools import chain_bonds, make_system
 from tests.support.long_chains import SIDE, crowd, in_parts, line
@@ -129,30 +129,30 @@ def test_there_is_space_for_a_whole_chain_and_another():
     """Where all parts end at once, all are moved together; a contact of two of its beads has scratch for all."""
     n = 3200
     x = np.column_stack([np.arange(n), np.zeros((n, 2))])
-    blocks = Blocks(in_parts(make_system([(chain_bonds(n), x, np.zeros((n, 3)), np.ones(n))], (2.0 * n,) * 3)))
-    classes = blocks.classes()
-    sequence = blocks.sequence(np.array([0]))
-    s, _ = build_sector(classes, blocks.system, 0.2, 0.0, sequence, np.full(n, 16), 0)
+    chain_parts = ChainParts(in_parts(make_system([(chain_bonds(n), x, np.zeros((n, 3)), np.ones(n))], (2.0 * n,) * 3)))
+    classes = chain_parts.classes()
+    sequence = chain_parts.sequence(np.array([0]))
+    s, _ = build_sector(classes, chain_parts.system, 0.2, 0.0, sequence, np.full(n, 16), 0)
     tiles = n // W.LANES + 2
     assert len(s.work) >= 2 * tiles * W.TILE and len(s.impulse_response) >= tiles * W.ROW
 
 
 def test_rows_of_parts():
     system = in_parts(crowd(5, lengths=(130, 30, 101), singles=3))
-    blocks = Blocks(system)
+    chain_parts = ChainParts(system)
     engine = Engine(system)
     s = engine.sector
-    assert blocks.system.topology.beads == system.topology.beads
+    assert chain_parts.system.topology.beads == system.topology.beads
     assert sorted(engine.ids) == list(range(system.topology.beads))
     for m in range(len(s.mol)):
         ids = engine.ids[s.mol[m, L.MOL_FIRST] :][: s.mol[m, L.MOL_BEADS]]
         assert (np.diff(ids) == 1).all()
-        behind = s.chain_block[m, L.BLOCK_BEHIND]
+        behind = s.chain_part[m, L.PART_BEHIND]
         if behind >= 0:
-            assert s.chain_block[behind, L.BLOCK_BEFORE] == m
+            assert s.chain_part[behind, L.PART_BEFORE] == m
             assert engine.ids[s.mol[behind, L.MOL_FIRST]] == ids[-1] + 1
-            assert s.chain_block[behind, L.BLOCK_CHAIN] == s.chain_block[m, L.BLOCK_CHAIN]
-            assert s.chain_block[behind, L.BLOCK_PLACE] == s.chain_block[m, L.BLOCK_PLACE] + 1
+            assert s.chain_part[behind, L.PART_CHAIN] == s.chain_part[m, L.PART_CHAIN]
+            assert s.chain_part[behind, L.PART_PLACE] == s.chain_part[m, L.PART_PLACE] + 1
     assert sorted(s.centre[:, L.CENTRE_MASS]) == pytest.approx(
         sorted([system.topology.mass[:130].sum(), system.topology.mass[160:261].sum()])
     )

@@ -5,7 +5,7 @@ import pytest
 
 from hpcchain.model.system import PERIODIC
 from hpcchain.sector.serial import Engine
-from hpcchain.sector.setup.blocks import Blocks
+from hpcchain.sector.setup.chain_parts import ChainParts
 from tests.support.extended import with_extended
 from tests.support.kernel_tools import chain_bonds, make_system
 from tests.support.long_chains import in_parts, line
@@ -100,7 +100,7 @@ def test_there_is_space_for_the_parts_of_as_many_chains_as_one_event_may_take(ch
         (chain_bonds(n), x[:n] + [0.0, 2.0 * k, 0.0], np.zeros((n, 3)), np.ones(n)) for k, n in enumerate(lengths)
     ]
     system = make_system(molecules, (200.0, 120.0, 20.0), (PERIODIC,) * 3, diameter=0.9)
-    assert Blocks(in_parts(system)).most_parts() == most
+    assert ChainParts(in_parts(system)).most_parts() == most
 
 
 @pytest.mark.parametrize("bead", [3, 20, 60, 117])

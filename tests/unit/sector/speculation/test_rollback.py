@@ -53,7 +53,7 @@ def passed_by(length):
 
     def body(exchange):
         engine = WindowedEngine(system, exchange, window=length, shell=4.0)
-        engine.ghosted.run((0.0, length))
+        engine.ghosted.window.run((0.0, length))
         return engine.ghosted
 
     return on_ranks(1, body)[0]

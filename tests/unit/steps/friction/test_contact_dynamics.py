@@ -412,7 +412,7 @@ def pile(rows, friction):
 @pytest.mark.parametrize("friction", [0.26, 0.275])
 def test_three_balls_stand_where_friction_is_more_than_the_tangent_of_15_degrees(friction):
     """The upper one pushes two apart; their friction, on it and on the floor, is the same, and is 0.268 of the push."""
-    still = np.abs(pile(2, friction).own.velocity).max()
+    still = np.abs(pile(2, friction).beads.own.velocity).max()
     assert (still < 1e-11) if friction > np.tan(np.deg2rad(15.0)) else (still > 1e-3)
 
 

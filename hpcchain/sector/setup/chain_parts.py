@@ -19,29 +19,29 @@ if TYPE_CHECKING:
     from hpcchain.model.system import System
 
 
-def blocks_of(system: System) -> Blocks | None:
-    """Return the Blocks of a system that has any long chain to be divided, else None."""
-    return Blocks(system) if divides_any(system.topology, system.physics) else None
+def chain_parts_of(system: System) -> ChainParts | None:
+    """Return the ChainParts of a system that has any long chain to be divided, else None."""
+    return ChainParts(system) if divides_any(system.topology, system.physics) else None
 
 
-def whole_chains(chain_block: np.ndarray, rows: np.ndarray, molecules: int) -> np.ndarray:
-    """Return the rows of these molecules and, of those that are parts of long chains, of all parts, in order.
+def whole_chains(chain_part: np.ndarray, rows: np.ndarray, molecules: int) -> np.ndarray:
+    """Return the rows of these molecules, and of all parts of their long chains, in ascending order.
 
     Parameters
     ----------
-    chain_block : (n, 4) int32 array
+    chain_part : (n, 4) int32 array
         A sector's.
     rows : (k,) int64 array
     molecules : int
         Rows of present molecules.
     """
-    first = np.arange(molecules) - chain_block[:molecules, L.BLOCK_PLACE]
+    first = np.arange(molecules) - chain_part[:molecules, L.PART_PLACE]
     wanted = np.zeros(molecules, dtype=bool)
     wanted[first[rows]] = True
     return np.flatnonzero(wanted[first])
 
 
-class Blocks:
+class ChainParts:
     """Which molecules of a system are divided, and into which parts.
 
     Parameters
@@ -95,7 +95,7 @@ class Blocks:
         return classes
 
     def _add_whole_chains(self, classes: MoleculeClasses) -> None:
-        """Add the classes of the chains themselves, as which they take part in what many touch in at one instant."""
+        """Add classes of whole chains: contacts of many beads at one instant are solved with these."""
         divided_ones = np.flatnonzero(self.parts > 1)
         whole = classes.rows[self.first_class[divided_ones]]
         for k, (row, c) in enumerate(zip(whole, divided_ones, strict=True)):
@@ -106,7 +106,7 @@ class Blocks:
         classes.whole_rows = whole
 
     def most_parts(self) -> int:
-        """Return how many parts one event gives new segments to at most: those of MOST_MEMBERS chains, the longest."""
+        """Return how many parts get new segments in one event at most: all those of the MOST_MEMBERS longest chains."""
         cut = self.parts > 1
         chains = np.repeat(self.parts[cut], np.minimum(self.whole.copies[cut], L.MOST_MEMBERS))
         return int(np.sort(chains)[-L.MOST_MEMBERS :].sum())
@@ -121,14 +121,14 @@ class Blocks:
         return np.arange(int(count.sum())) + np.repeat(begin - (np.cumsum(count) - count), count)
 
     def grouped(self, parts: np.ndarray, first_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return an order of parts, all of each molecule, that keeps those of each together.
+        """Return an order of parts in which those of each molecule stand together.
 
         Parameters
         ----------
         parts : (n,) int64 array
-            In order.
+            In order, all of each molecule.
         first_of : callable
-            Takes where the first part of each molecule stands, and returns that in the order wanted.
+            Takes the places of molecules' first parts, and returns them in the order of molecules that is wanted.
         """
         leads = np.flatnonzero(self.leads(parts) == np.arange(len(parts)))
         count = np.diff(np.append(leads, len(parts)))
@@ -137,34 +137,34 @@ class Blocks:
         return np.arange(len(parts)) + np.repeat(sequence - (np.cumsum(count) - count), count)
 
     def molecules_of(self, parts: np.ndarray) -> np.ndarray:
-        """Return the molecules of the whole system that these parts are of."""
+        """Return the molecules of the whole system to which these parts belong."""
         return np.searchsorted(self.first_part, parts, side="right") - 1
 
     def leads(self, parts: np.ndarray) -> np.ndarray:
-        """Return, for parts in order, all of each molecule, where the first one of its molecule stands."""
+        """Return, for each of some parts in order, all of each molecule, the place of its molecule's first part."""
         molecules = self.molecules_of(parts)
         return np.searchsorted(parts, self.first_part[molecules])
 
     def whole_of(self, parts: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Return a mask of parts in order, all of each molecule: those of a molecule of which the mask has any."""
+        """Return a mask of parts in order: all those of each molecule of which the mask `which` has any."""
         leads = self.leads(parts)
         return np.bincount(leads, which, minlength=len(parts))[leads] > 0.0
 
     def arrays(self, sequence: np.ndarray) -> dict:
-        """Return `chain_block` and `centre`, without the places of centres as yet, for parts in this order."""
+        """Return `chain_part` and `centre`, without the places of centres as yet, for parts in this order."""
         chain = self.molecules_of(sequence)
         place = sequence - self.first_part[chain]
         count = np.diff(self.first_part)[chain]
         row = np.arange(len(sequence))
-        chain_block = np.full((len(sequence), 4), -1, dtype=np.int32)
+        chain_part = np.full((len(sequence), 4), -1, dtype=np.int32)
         cut = count > 1
-        chain_block[:, L.BLOCK_BEFORE] = np.where(cut & (place > 0), row - 1, -1)
-        chain_block[:, L.BLOCK_BEHIND] = np.where(cut & (place < count - 1), row + 1, -1)
-        chain_block[cut, L.BLOCK_CHAIN] = np.cumsum(place[cut] == 0) - 1
-        chain_block[:, L.BLOCK_PLACE] = place
+        chain_part[:, L.PART_BEFORE] = np.where(cut & (place > 0), row - 1, -1)
+        chain_part[:, L.PART_BEHIND] = np.where(cut & (place < count - 1), row + 1, -1)
+        chain_part[cut, L.PART_CHAIN] = np.cumsum(place[cut] == 0) - 1
+        chain_part[:, L.PART_PLACE] = place
         chains = chain[cut & (place == 0)]
         centre = np.zeros((len(chains), L.CENTRE_MASS + 1))
         whole = self.whole.prototypes
         mass = np.add.reduceat(whole.mass, whole.first_bead[:-1])
         centre[:, L.CENTRE_MASS] = mass[self.whole.class_of(chains)]
-        return {"chain_block": chain_block, "centre": centre}
+        return {"chain_part": chain_part, "centre": centre}

@@ -1,0 +1,293 @@
+"""What a ghosted sector does in a window, and the space that this takes.
+
+A window is carried through as often as it takes: others are sent what owned molecules did, and ghosts are set right by
+what their owners say. Messages come and go as arrays: nothing here knows of ranks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hpcchain.jit.shared_rows import OWN_COLUMNS
+from hpcchain.layout import arrays as L
+from hpcchain.layout import workspace as W
+from hpcchain.layout.memory import bead_lines, extended
+from hpcchain.sector.events import loop
+from hpcchain.sector.events.refresh import set_back
+from hpcchain.sector.search.neighbour_lists import clean_lists
+from hpcchain.sector.segments.chain_centre import settle_centres
+from hpcchain.sector.setup.allocate import with_space
+from hpcchain.sector.speculation import ghost_messages
+from hpcchain.sector.speculation.window import SUMS, WindowBroken, abort_window, commit_window, settle_log
+
+if TYPE_CHECKING:
+    from hpcchain.sector.core import Core
+    from hpcchain.sector.setup.molecule_classes import MoleculeClasses
+
+BATCH = 20000
+# Contacts of one molecule in a window beyond which it is taken back and shortened: ghosts carried into others may
+# rattle on and on. A sound window has less than one of a molecule on average; beads that stay together have hundreds.
+MOST_EVENTS, EVENTS_PER_BEAD = 512, 16
+WANTED = 1024
+EVENTS = 1024
+# Rows for closed segments to begin with: one for each molecule, of many for a part of them and so many beads, as the
+# windows of large sectors are short (`parallel.tuning.window_length`).
+CLOSED, CLOSED_BEADS = 2, 1 << 15
+
+
+class Window:
+    """Carries a sector's molecules and ghosts through one window after another.
+
+    Parameters
+    ----------
+    classes : MoleculeClasses
+    row_of : (k, 2) int64 array
+        Local rows of molecules by global number (`layout.id_table`).
+    base : float
+        Ticks that queue keys are relative to.
+    closed : (sizes,) int64 array, optional
+        Rows for closed segments to begin with, as `WindowCapacity` takes them.
+    """
+
+    core: Core
+
+    def __init__(self, classes: MoleculeClasses, row_of: np.ndarray, base: float, closed: np.ndarray | None) -> None:
+        self.classes, self.row_of, self.base = classes, row_of, base
+        self.capacity = WindowCapacity(classes, closed)
+
+    def begin(self, core: Core) -> None:
+        """Take the arrays of the sector, and give them space for what windows keep."""
+        self.core, self._rows = core, np.empty(core.sector.scalars[L.SCALAR_MOLECULES], dtype=np.int64)
+        self.capacity.begin(core)
+
+    def run(self, until: tuple) -> None:
+        """Carry out all events up to and including a time (ticks, remainder).
+
+        Raises
+        ------
+        WindowBroken
+        """
+        budget = BATCH * (10 + len(self._rows))  # events of all kinds; far more than any sound window takes
+        while True:
+            budget -= self.core.batch.size
+            try:
+                status = self.core.run(until, self.capacity.log_rows)
+            except ZeroDivisionError:  # in plain Python: two beads in one place
+                status = loop.NOT_A_NUMBER
+            if status == loop.REACHED:
+                return
+            bead = self._rattling()
+            if budget < 0 or bead >= 0:
+                raise WindowBroken(loop.STUCK, bead)
+            if status == loop.LOG_FULL:
+                self.capacity.more_log(self.core)
+            elif status == loop.HISTORY_FULL:
+                self.capacity.more_history(self.core)
+            elif status != loop.PAUSED:
+                raise WindowBroken(status, self.core.failed_bead())
+
+    def _rattling(self) -> int:
+        """Return the id of a bead whose molecule has had more contacts in the window than sound ones have, or -1."""
+        # Such a window takes memory without end; one that is only long is done again in parts.
+        s = self.core.sector
+        events = s.window_event[1 : s.scalars[L.SCALAR_EVENT] + 1]
+        if len(events) <= MOST_EVENTS:
+            return -1
+        members = events[:, L.EVENT_MEMBERS : L.EVENT_MEMBERS + L.MOST_MEMBERS]
+        contacts = np.bincount(members[np.arange(L.MOST_MEMBERS) < events[:, : L.EVENT_MEMBERS]], minlength=len(s.mol))
+        beads = s.mol[: len(contacts), L.MOL_BEADS]
+        if self.classes.chain_parts is not None:  # the first part of a long chain stands for all of it
+            chain_part = s.chain_part[: len(contacts)]
+            leads = (chain_part[:, L.PART_CHAIN] >= 0) & (chain_part[:, L.PART_PLACE] == 0)
+            beads = np.where(leads, self.classes.chain_parts.longest, beads)
+        violation = contacts - MOST_EVENTS - EVENTS_PER_BEAD * beads
+        m = int(np.argmax(violation))
+        return int(self.core.ids[s.mol[m, L.MOL_FIRST]]) if violation[m] > 0 else -1
+
+    def pack(self, lent: dict, lent_at_all: np.ndarray) -> dict:
+        """Return for each rank the message, a float64 array, about its ghosts that have changed since the last.
+
+        Parameters
+        ----------
+        lent : dict of rank -> (M,) uint8 array
+            Which molecules it holds, by row.
+        lent_at_all : (M,) uint8 array
+            Which molecules any rank holds.
+        """
+        s = self.core.sector
+        rows = self._rows[: ghost_messages.changed(s, lent_at_all, self._rows)]
+        messages = dict.fromkeys(lent, np.empty(0))
+        for rank, its in lent.items() if len(rows) else ():
+            size = int(ghost_messages.message_size(s, rows, its))
+            if size:
+                messages[rank] = np.empty(size)
+                ghost_messages.pack(s, rows, its, messages[rank])
+        ghost_messages.sent(s, rows)
+        return messages
+
+    def receive(self, received: np.ndarray) -> np.ndarray:
+        """Put a message from its owner into ghosts' histories; return global molecules that are needed to go on."""
+        s = self.core.sector
+        most, floats = ghost_messages.longest_history(s, received, self.row_of)
+        if most >= s.owner_history_at.shape[1]:
+            more = 2 * most + 2 - s.owner_history_at.shape[1]
+            s = s._replace(owner_history_at=np.pad(s.owner_history_at, ((0, 0), (0, more))))
+        if s.scalars[L.SCALAR_HISTORY] + floats > len(s.owner_history):
+            s = s._replace(owner_history=np.concatenate([s.owner_history, np.zeros(len(s.owner_history) + floats)]))
+        self.core.sector = s
+        wanted = np.zeros(WANTED, dtype=np.int64)
+        return wanted[: ghost_messages.receive(s, received, self.row_of, wanted, self.base)]
+
+    def set_right(self) -> None:
+        """Roll back what the messages received have shown to be wrong.
+
+        Raises
+        ------
+        WindowBroken
+        """
+        try:
+            full = set_back(self.core.sector, self.base)
+        except ZeroDivisionError as reason:
+            raise WindowBroken(loop.NOT_A_NUMBER) from reason
+        if full:
+            raise WindowBroken(loop.LIST_FULL)
+
+    def unsettled(self, lent: np.ndarray) -> int:
+        """Return how many ghosts are not what their owners have said, and molecules of which others do not know all.
+
+        Parameters
+        ----------
+        lent : (M,) uint8 array
+            Which molecules others hold, by row.
+        """
+        return int(ghost_messages.count_mismatched(self.core.sector)) + int(
+            ghost_messages.unsent(self.core.sector, lent)
+        )
+
+    def finish(self) -> tuple[np.ndarray, np.ndarray]:
+        """End the window: log and count its contacts, and make the present segments the next one's first.
+
+        Returns
+        -------
+        (n, LOG_COLUMNS) float64 array
+            The log's rows of contacts whose lower bead is owned (`event_rows`), until the next window is begun.
+        (window.SUMS,) int64 array
+            Their counts and sums (`window.settle_log`).
+        """
+        s, sums = self.core.sector, np.empty(SUMS, dtype=np.int64)
+        if s.stretched is not None:
+            settle_centres(s)
+        log = s.log[: settle_log(s, sums)]
+        commit_window(s)
+        clean_lists(s)
+        return log, sums
+
+    def undo(self) -> None:
+        """Take the window back: every molecule has the segment that it began it with."""
+        abort_window(self.core.sector)
+
+    @property
+    def restored(self) -> int:
+        """How many segments of owned molecules were rolled back so far."""
+        return int(self.core.sector.scalars[L.SCALAR_RESTORED])
+
+
+class WindowCapacity:
+    """Gives a sector's arrays space for what its windows keep.
+
+    Parameters
+    ----------
+    classes : MoleculeClasses
+    least : (sizes,) int64 array, optional
+        Rows for closed segments to begin with, by size of molecule (`MoleculeClasses.sizes`), if that is more than
+        usual.
+
+    Attributes
+    ----------
+    log_rows : int
+        Of the log.
+    closed : (sizes,) int64 array
+        Rows for closed segments, by size of molecule.
+    """
+
+    def __init__(self, classes: MoleculeClasses, least: np.ndarray | None = None) -> None:
+        self.classes, self.least, self.log_rows = classes, least, EVENTS
+        self._class_of_size = np.unique(classes.rows[:, L.MOL_BEADS], return_index=True)[1]  # one of the classes
+        self.closed = np.zeros(len(classes.sizes), dtype=np.int64)
+
+    def begin(self, core: Core) -> None:
+        """Append the rows for closed segments that a sector begins with."""
+        s, most = core.sector, self.classes.most_rows
+        present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))
+        rows = np.minimum(present, present // CLOSED + CLOSED_BEADS // self.classes.sizes) + 2 * most
+        self.more_rows(core, rows if self.least is None else np.maximum(rows, self.least))
+
+    def more_log(self, core: Core) -> None:
+        """Make the log twice as long."""
+        s = core.sector
+        log = np.zeros((2 * len(s.log) + L.MOST_TIES, L.LOG_COLUMNS))
+        log[: len(s.log)] = s.log
+        core.sector = s._replace(log=log)
+        if s.stretched is not None:
+            arms = np.zeros((len(log), L.ARM_COLUMNS))
+            arms[: len(s.arms)] = s.arms
+            core.sector = core.sector._replace(arms=arms)
+        self.log_rows = len(log)
+
+    def more_history(self, core: Core) -> None:
+        """Make space for more events and closed segments, whichever have run out."""
+        s = core.sector
+        if s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event):
+            core.sector = s._replace(window_event=np.concatenate([s.window_event, np.zeros_like(s.window_event)]))
+        if s.scalars[L.SCALAR_OUT_OF_ROWS]:
+            short = s.free_rows[:, L.SPARE_ROWS] < self.classes.most_rows
+            present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))
+            self.more_rows(core, np.where(short, present // 2 + 2 * self.classes.most_rows, 0))
+
+    def more_rows(self, core: Core, more: np.ndarray) -> None:
+        """Append rows for closed segments: `more` of each size of molecule."""
+        s = core.sector
+        self.closed += more
+        sizes = self.classes.sizes
+        kinds = np.repeat(np.arange(len(sizes)), more)
+        beads = sizes[kinds]
+        mol = np.zeros((len(kinds), OWN_COLUMNS), dtype=np.int32)
+        mol[:, L.MOL_CLASS] = self._class_of_size[kinds]
+        mol[:, L.MOL_FIRST] = len(s.starts) + np.cumsum(beads) - beads
+        floats = np.where(beads > 1, beads * W.CURVE, 0)
+        mol[:, L.MOL_SERIES] = (len(s.series) + np.cumsum(floats) - floats) // W.UNIT
+        segment = np.zeros((int(beads.sum()), s.segment.shape[1]), dtype=np.int64)
+        segment[:, L.MOLECULE] = len(s.mol) + np.repeat(np.arange(len(kinds)), beads)
+        in_window = np.zeros((len(kinds), L.WINDOW_COLUMNS), dtype=np.int64)
+        in_window[:, L.WINDOW_CLASS] = kinds
+        in_window[:, L.WINDOW_PREVIOUS] = len(s.mol) + np.arange(len(kinds)) - 1
+        last = np.cumsum(more) - 1
+        in_window[(last - more + 1)[more > 0], L.WINDOW_PREVIOUS] = s.free_rows[more > 0, L.SPARE_HEAD]
+        s.free_rows[more > 0, L.SPARE_HEAD] = len(s.mol) + last[more > 0]
+        s.free_rows[:, L.SPARE_ROWS] += more
+        s.scalars[L.SCALAR_OUT_OF_ROWS] = 0
+        lines = bead_lines(len(s.starts) + len(segment))
+        for columns, former in zip(lines, (s.starts, s.bounds, s.segment), strict=True):
+            columns[: len(former)] = former
+        core.sector = s._replace(
+            mol_own=extended(s.mol_own, len(mol)),
+            window_molecule=extended(s.window_molecule, len(mol)),
+            starts=lines[0],
+            bounds=lines[1],
+            segment=lines[2],
+            timing=extended(s.timing, len(kinds)),
+            radius=s.radius if len(s.radius) == 1 else extended(s.radius, len(segment)),
+            running_length=extended(s.running_length, len(kinds)),
+            window_timing=extended(s.window_timing, len(kinds)),
+            step_energy=s.step_energy if s.stepper is None else extended(s.step_energy, len(kinds)),
+            series_error=s.series_error if s.stepper is None else extended(s.series_error, len(kinds)),
+            extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
+            chain_part=s.chain_part if s.stretched is None else extended(s.chain_part, len(kinds)),
+            centre_change=s.centre_change if s.stretched is None else extended(s.centre_change, len(kinds)),
+            series=with_space(s, int(floats.sum())),
+        )
+        core.sector.mol_own[len(s.mol) :] = mol
+        core.sector.window_molecule[len(s.mol) :] = in_window
+        core.sector.segment[len(s.segment) :] = segment
