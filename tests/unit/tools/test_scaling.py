@@ -74,3 +74,11 @@ def test_the_start_of_ranks_is_the_share_copied(tool, tmp_path):
     large = load_config(path, words[1::2])
     assert math.prod(large.box.size) == pytest.approx(4.0 * math.prod(SIZE)) and large.output.frame_every == 1e6
     assert system_from_file(large).topology.beads == 4 * 30
+
+
+def test_a_system_has_speeds_quotients_and_shares(tool):
+    """Half of the simulated time is timed; all else is what neither pass takes, the exchange among it."""
+    one, several = {"beads": 1000, "seconds": 4.0}, {"beads": 1000, "seconds": 2.5, "seconds apart": 2.0}
+    windows = {"engine": 0.5, "first pass": 0.6, "later passes": 0.1, "work": 0.9, "exchange": 0.1}
+    cells = tool["cells_of"](one, several, windows, 8.0)
+    assert cells == ["1e+03", "1.6e+03", "1.60", "2.00", "120", "20", "60", "200"]
