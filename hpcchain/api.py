@@ -7,12 +7,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpcchain.config import load_config
 from hpcchain.config.enlarge import enlarged
-from hpcchain.config.load import read_table
+from hpcchain.config.load import config_from_table, read_table
 from hpcchain.config.override import apply
 from hpcchain.config.vary import Combination, combinations
 from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, DataError, UsageError
@@ -169,17 +170,22 @@ def run_many(
     runs: list[tuple[Combination, Config]] = []  # on the root alone: inputs may be large
 
     def read() -> Path:
-        runs.extend((one, combined(one, path, overrides, until)) for one in combinations(vary, overrides))
+        wanted = combinations(vary, overrides)
+        table = read_table(path, overrides)  # once, as a pipe gives it
+        runs.extend((one, combined(one, table, str(path), until)) for one in wanted)
         return Path(output if output is not None else runs[0][1].output.directory)
 
     folder = on_root(mpi_of(comm), read)
     return run_all(folder, lambda: runs, comm, limit, silence, trust_code, ranks_per_run)
 
 
-def combined(one: Combination, path: Path | str, overrides: list | tuple, until: float | None) -> Config:
-    """Return the input of one run of several; not collective."""
+def combined(one: Combination, table: dict[str, object], name: str, until: float | None) -> Config:
+    """Return the input of one run of several, of the table of all; not collective."""
+    own = deepcopy(table)
     try:
-        return with_end(load_config(path, [*overrides, *one.overrides]), until)
+        for override in one.overrides:
+            apply(own, override)
+        return with_end(config_from_table(own, name), until)
     except ConfigError as error:
         raise ConfigError(f"{error} (run {one.name})") from None
 

@@ -40,7 +40,7 @@ class EngineError(HpcchainError, RuntimeError):
 
 
 class StepError(EngineError, ConfigError):
-    """The engine of steps cannot go on with this step, these forces or this start; the message says what to change."""
+    """Steps cannot go on, with their length, these forces or this start; the message says what to change."""
 
     exit_code = EXIT_CONFIG
 

@@ -52,6 +52,7 @@ from tests.support import long_chains, mixtures  # noqa: E402
 from tests.support.identity import in_stages, parallel, serial, states  # noqa: E402
 from tests.support.stepped import run_on, system_of  # noqa: E402
 from tests.unit.sector.segments import test_stretch_laws as laws  # noqa: E402
+from tests.unit.sector.segments import test_stretch_steps as in_steps  # noqa: E402
 from tests.unit.sector.segments import test_stretch_ties as ties  # noqa: E402
 
 FILE = environment.ROOT / "tests" / "data" / "digests.csv"
@@ -160,7 +161,7 @@ def cases():
         found[f"steps, {build}"] = Case(lambda made=made: (system_of(made(5, False)), STEPS_END), run=of_steps)
     for seed in (0, 1):
         found[f"bodies {seed}"] = Case(lambda seed=seed: (bodies.system_of(seed)[1], 4.0), dear=True)
-    found["stretches, variational law"] = Case(lambda: (laws.hit_under_its_law(), 0.7), dear=True)
+    found["stretches, variational law"] = Case(lambda: (in_steps.hit_under_its_law(), 0.7), dear=True)
     for name, make in laws.CASES.items():
         found[f"stretches, {name}"] = Case(lambda make=make: (in_parts(make(1)), 0.4), dear=True)
     return found

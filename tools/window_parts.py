@@ -157,7 +157,7 @@ def table(costs, counts, per_contact):
 
 
 def sums(costs, counts, per_contact, beads):
-    """Return what the cost model is fitted to, name -> number: of a window and rank, in processor seconds.
+    """Return what the cost model is fitted to, and two parts of the work: of a window and rank, in processor seconds.
 
     Parameters
     ----------
@@ -168,11 +168,15 @@ def sums(costs, counts, per_contact, beads):
     """
     ranks, windows = len(costs), counts[0]["windows"]
     contacts = sum(one["contacts"] for one in counts) / ranks / windows
-    exchange = sum(one.get(EXCHANGE, 0.0) for one in costs) / ranks / windows
+    exchange, first, later = (
+        sum(one.get(part, 0.0) for one in costs) / ranks / windows for part in (EXCHANGE, LOOP, LATER)
+    )
     return {
         "contacts": contacts,
         "ghosts_per_owned": sum(one["ghosts"] for one in counts) / beads,
         "engine": per_contact * contacts,
         "work": sum(sum(one.values()) for one in costs) / ranks / windows - exchange,
         "exchange": exchange,
+        "first pass": first,
+        "later passes": later,
     }

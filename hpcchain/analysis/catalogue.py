@@ -58,6 +58,7 @@ STILL = 1e-6
 """Parts of the kinetic energy that a closed system at rest changes by, or moves with, at most: round-off is less."""
 
 CHAINS = "only chains and rods have it, and there are none"
+SINGLE = "all molecules are single beads"
 PERIODIC = "the box is not periodic along all axes"
 
 
@@ -76,7 +77,7 @@ def figures_of(
     chains = [kind for kind in kinds if kind.linear]
     angled = [kind for kind in kinds if kind.size > 2 and len(kind.bonds) > 1]
     if name == "sizes":
-        return [Sizes(kind) for kind in kinds]
+        return [Sizes(kind) for kind in kinds if kind.size > 1] or SINGLE
     if name == "bond_angles":
         return [BondAngles(kind) for kind in angled] or "no molecule has two bonds"
     if name == "bond_correlation":
@@ -118,7 +119,7 @@ def motions_of(name: str, kinds: list[Kind]) -> list[Motion] | str:
     if name == "displacement":
         return [Displacement(kind) for kind in kinds]
     if name == ENDS:
-        return [EndRelaxation(kind) for kind in kinds if kind.size > 1] or "all molecules are single beads"
+        return [EndRelaxation(kind) for kind in kinds if kind.size > 1] or SINGLE
     if name == "velocity_correlation":
         return [VelocityCorrelation(kind) for kind in kinds]
     return [RouseModes(kind) for kind in kinds if kind.linear and kind.size > 1] or CHAINS

@@ -84,7 +84,7 @@ SYMBOLS = {
 }
 """What axes have in place of a name, as formulas."""
 SLOPES = {0.5: r"$\sim t^{1/2}$", 1.0: r"$\sim t$"}
-"""Guide lines with displacements."""
+"""Guide lines with displacements; with moments the last."""
 
 
 def drawing(width: float = COLUMN, height: float = HEIGHT) -> Any:
@@ -229,8 +229,8 @@ def draw_panel(panel: Any, own: list, runs: dict[str, str]) -> None:
             line.set_label("_nolegend_")
         elif key:
             colors[key] = line.get_color()
-    if re.fullmatch("g[123]", own[0][1].figure):
-        draw_guides(panel, [curve for _, curve in own])
+    if re.fullmatch("g[123]|.*_moment", own[0][1].figure):
+        draw_guides(panel, [curve for _, curve in own], own[0][1].figure.endswith("_moment"))
     for axis, scale in ((panel.xaxis, panel.get_xscale()), (panel.yaxis, panel.get_yscale())):
         if scale == "log":
             set_ticks(axis)
@@ -255,15 +255,16 @@ def draw_curve(panel: Any, curve: Curve, name: str, formula: str = "", color: An
     return line
 
 
-def draw_guides(panel: Any, curves: list[Curve]) -> None:
-    """Draw lines of the slopes 1/2 and 1 above displacements, each a decade long where there is room."""
+def draw_guides(panel: Any, curves: list[Curve], first: int) -> None:
+    """Draw lines of SLOPES from one on above curves, each a decade long where there is room."""
     x = np.concatenate([curve.x[curve.value > 0.0] for curve in curves])
     y = np.concatenate([curve.value[curve.value > 0.0] for curve in curves])
     if not len(x) or x.max() <= x.min():
         return
     begin, end = np.log10(x.min()), np.log10(x.max())
     length = min(1.0, 0.35 * (end - begin))
-    for (slope, text), middle in zip(SLOPES.items(), (begin + 0.4 * (end - begin), end - 0.6 * length), strict=True):
+    middles = begin + 0.4 * (end - begin), end - 0.6 * length
+    for (slope, text), middle in list(zip(SLOPES.items(), middles, strict=True))[first:]:
         along = middle + 0.5 * length * np.array([-1.0, 1.0])
         inside = np.abs(np.log10(x) - middle) <= 0.5 * length
         if inside.any():

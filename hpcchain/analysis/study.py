@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 
-NO_FIGURES = ("momentum", "angular_momentum", "spin", *(name for pair in catalogue.FLUXES.values() for name in pair))
+PARTS = tuple(name for pair in catalogue.FLUXES.values() for name in pair)
+NO_FIGURES = ("momentum", "angular_momentum", "spin", "heat_flux", *PARTS)
 """Observables whose averages say nothing: they are conserved, drawn at the start, or parts of a figure."""
 
 STEADY = ("temperature", "pressure", "potential_energy", "contacts")

@@ -124,8 +124,10 @@ def estimate(config: Config) -> list:
     """
     from hpcchain.run.guards.disk import frames_between
     from hpcchain.run.guards.memory import extent_of, short_of_memory
+    from hpcchain.run.starts.own_input import described
 
     extent = check_start(config, extent_of(config))
+    config = described(config)
     lack = short_of_memory(extent.need(1))
     if lack is not None:
         LOG.warning(

@@ -80,8 +80,15 @@ def config_from_table(table: Mapping[str, object], name: str) -> Config:
         config = resolve(table, name)
         check(config)
     except Wrong as wrong:
-        raise ConfigError(f"{name}: {wrong}") from None
+        raise ConfigError(f"{name}: {in_key_given(str(wrong), table)}") from None
     return config
+
+
+def in_key_given(message: str, table: Mapping[str, object]) -> str:
+    """Return a message about box.size as one of the key that the size of a TOML table follows from."""
+    box = table.get("box")
+    follows = isinstance(box, dict) and "size" not in box and "packing_fraction" in box
+    return message.replace("box.size:", "box.packing_fraction: makes a cube in which", 1) if follows else message
 
 
 def parse(text: str, name: str, stored: bool = False) -> dict[str, object]:

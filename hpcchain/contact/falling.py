@@ -16,7 +16,12 @@ from hpcchain.layout import workspace as W
 def inverse_mass(s, i):
     """Return the inverse mass of the bead in row i, 0 of one that is fixed [1 / mass]."""
     m = s.segment[i, L.MOLECULE]
-    b = i - s.mol[m, L.MOL_FIRST]
+    return inverse_mass_in(s, m, i - s.mol[m, L.MOL_FIRST])
+
+
+@inlined
+def inverse_mass_in(s, m, b):
+    """Return the inverse mass of bead b of the molecule in row m [1 / mass]."""
     return s.table[s.mol[m, L.MOL_TABLE] + (b >> W.LANE_SHIFT) * W.TABLE + (b & W.LANE_MASK)]
 
 

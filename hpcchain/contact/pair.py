@@ -112,6 +112,21 @@ def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, least, just_hit):
     return (b + math.sqrt(disc)) / -a
 
 
+@inlined
+def relative_state(mol, starts, segment, series, pair, s):
+    """Return the separation of a Pair and its rate (6 floats) at a time s of the common span."""
+    xi, yi, zi, ui, vi, wi = curve(mol, starts, segment, series, pair.i, pair.ti + s)
+    xj, yj, zj, uj, vj, wj = curve(mol, starts, segment, series, pair.j, pair.tj + s)
+    return (xi - xj) + pair.sx, (yi - yj) + pair.sy, (zi - zj) + pair.sz, ui - uj, vi - vj, wi - wj
+
+
+@inlined
+def step_to_root(f, slope, bend):
+    """Return the time in which what is f >= 0 and changes at a rate `slope` can first vanish; f'' >= -bend < 0."""
+    root = math.sqrt(slope * slope + 2.0 * bend * f)
+    return 2.0 * f / (root - slope) if slope < 0.0 else (slope + root) / bend
+
+
 @kernel
 def curved_contact(mol, starts, segment, series, pair, limit):
     """Return when two beads on curved paths touch, by steps that cannot pass a root, or inf.
@@ -120,20 +135,13 @@ def curved_contact(mol, starts, segment, series, pair, limit):
     (docs/theory/contact_times.md, Roots that cannot be passed). M depends on the two whole segments only; `limit`
     [time] merely ends the search early.
     """
-    i, j, ti, tj, sx, sy, sz, d, growth, acceleration, until, just_hit = pair
+    d, growth, acceleration, until, just_hit = pair.distance, pair.growth, pair.acceleration, pair.until, pair.just_hit
     s = 0.0
     big = 0.0
     last = 0.0
     touching = (JUST_HIT if just_hit else TOUCHING) * d * d
     for step in range(MOST_STEPS):
-        xi, yi, zi, ui, vi, wi = curve(mol, starts, segment, series, i, ti + s)
-        xj, yj, zj, uj, vj, wj = curve(mol, starts, segment, series, j, tj + s)
-        rx = (xi - xj) + sx
-        ry = (yi - yj) + sy
-        rz = (zi - zj) + sz
-        ux = ui - uj
-        uy = vi - vj
-        uz = wi - wj
+        rx, ry, rz, ux, uy, uz = relative_state(mol, starts, segment, series, pair, s)
         rr = rx * rx + ry * ry + rz * rz
         width = d + growth * s
         f = rr - width * width
@@ -153,9 +161,12 @@ def curved_contact(mol, starts, segment, series, pair, limit):
         f = max(f, 0.0)
         if big <= 0.0:
             return np.inf
-        root = math.sqrt(slope * slope + 2.0 * big * f)
-        ds = 2.0 * f / (root - slope) if slope < 0.0 else (slope + root) / big
-        s += max(ds, LEAST_STEP * d / (speed + LEAST_STEP)) if f <= touching else max(ds, 1e-16 * (ti + tj + s))
+        ds = step_to_root(f, slope, big)
+        s += (
+            max(ds, LEAST_STEP * d / (speed + LEAST_STEP))
+            if f <= touching
+            else max(ds, 1e-16 * (pair.ti + pair.tj + s))
+        )
         if s > limit:
             return np.inf
     return s

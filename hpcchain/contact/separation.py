@@ -10,12 +10,6 @@ from hpcchain.layout import workspace as W
 
 
 @kernel
-def bead_offset(offset, b):
-    """Return the offset of bead b of the molecule that begins at an offset of the workspace."""
-    return offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
-
-
-@kernel
 def approach(work, p, q, n):
     """Return n . (v_p - v_q) of the beads at offsets p and q; q < 0 is a wall at rest."""
     s = 0.0

@@ -12,7 +12,7 @@ from hpcchain.contact.laws.contact import HARD, ROUGH, Contact, along_normal, pa
 from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.laws.step import distance_met
 from hpcchain.contact.laws.table import law_of, outcome, pushes_across
-from hpcchain.contact.separation import approach, bead_offset, separation
+from hpcchain.contact.separation import approach, separation
 from hpcchain.contact.walls import normal_of, surface_of_wall, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -47,10 +47,10 @@ def of_one_chain(s, a, b):
 def direction(s, i, j, a, b):
     """Write the contact's normal to `normals`; return the rate of the gap and the distance of bead centres."""
     n = s.normals[L.CONTACT_NORMAL]
-    p, q, distance = bead_offset(a.offset, a.bead), -1, 0.0
+    p, q, distance = W.bead_offset(a.offset, a.bead), -1, 0.0
     growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
     if b.row >= 0:
-        q = bead_offset(b.offset, b.bead)
+        q = W.bead_offset(b.offset, b.bead)
         distance = separation(s.par, s.work, p, q, n)
         growth = (radius_of(s.radius, i) + radius_of(s.radius, j)) * s.par[L.GROWTH_RATE]
     else:
@@ -100,7 +100,7 @@ def _kick_inside(s, a, b, x, y, z):
     for t in range(a.tiles):
         for k in range(W.ROW):
             s.work[a.offset + t * W.TILE + W.KICK + k] -= s.impulse_response[t * W.ROW + k]
-    p, q = bead_offset(a.offset, a.bead) + W.KICK, bead_offset(a.offset, b.bead) + W.KICK
+    p, q = W.bead_offset(a.offset, a.bead) + W.KICK, W.bead_offset(a.offset, b.bead) + W.KICK
     mass = x * (s.work[p] - s.work[q])
     mass += y * (s.work[p + W.LANES] - s.work[q + W.LANES])
     return mass + z * (s.work[p + 2 * W.LANES] - s.work[q + 2 * W.LANES])
@@ -128,13 +128,13 @@ def push_sides(s, a, b, one, impulse):
 @kernel
 def _respond_fully(s, a, b, one):
     """Write the rates of the contact's opening to unit impulses along the axes into the first rows of `matrix`."""
-    p = bead_offset(a.offset, a.bead) + W.KICK
+    p = W.bead_offset(a.offset, a.bead) + W.KICK
     for c in range(3):
         kick_both(s, a, b, one, 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
         for d in range(3):
             s.matrix[d, c] = s.work[p + W.LANES * d]
         if b.row >= 0:
-            q = bead_offset(b.offset, b.bead) + W.KICK
+            q = W.bead_offset(b.offset, b.bead) + W.KICK
             for d in range(3):
                 s.matrix[d, c] += -s.work[q + W.LANES * d] if one else s.work[q + W.LANES * d]
 
@@ -144,14 +144,14 @@ def _velocity(s, i, j, a, b, c, rough):
     """Return component c of the first bead's velocity relative to the other, or wall; of surfaces if they are rough."""
     n = s.normals[L.CONTACT_NORMAL]
     at = W.COEF + W.ROW + W.LANES * c
-    u = s.work[bead_offset(a.offset, a.bead) + at]
+    u = s.work[W.bead_offset(a.offset, a.bead) + at]
     if rough:
         u += surface_velocity(s, i, n, c)
     if b.row < 0:
         return u - surface_of_wall(s, j, n, c)
     if rough:
         u += surface_velocity(s, j, n, c)
-    return u - s.work[bead_offset(b.offset, b.bead) + at]
+    return u - s.work[W.bead_offset(b.offset, b.bead) + at]
 
 
 @kernel

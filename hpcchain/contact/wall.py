@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hpcchain.contact.pair import LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve
+from hpcchain.contact.pair import LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve, step_to_root
 from hpcchain.jit.decorators import inlined, kernel
 
 
@@ -69,8 +69,7 @@ def wall_contact(mol, starts, segment, series, pair, swing, axis, limit):
         gap = max(gap, 0.0)
         if acceleration <= 0.0:
             return s - gap / slope if slope < 0.0 and s - gap / slope <= limit else np.inf
-        root = math.sqrt(slope * slope + 2.0 * acceleration * gap)
-        ds = 2.0 * gap / (root - slope) if slope < 0.0 else (slope + root) / acceleration
+        ds = step_to_root(gap, slope, acceleration)
         s += max(ds, LEAST_STEP * math.sqrt(radius / acceleration)) if gap <= touching else max(ds, 1e-16 * (t + s))
         if s > limit:
             return np.inf

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.pair import JUST_HIT, LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve
+from hpcchain.contact.pair import JUST_HIT, LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve, step_to_root
 from hpcchain.contact.wall import Swing, at_rest
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
@@ -173,8 +173,7 @@ def shape_contact(s, i, number, free, rate, swing, acceleration, limit, just_hit
             return root if step and root > last else t
         last = t
         f = max(f, 0.0)
-        root = math.sqrt(slope * slope + 2.0 * big * f)
-        dt = 2.0 * f / (root - slope) if slope < 0.0 else (slope + root) / big
+        dt = step_to_root(f, slope, big)
         t += max(dt, LEAST_STEP * free / (s.bounds[i, L.SPEED] + LEAST_STEP)) if f <= touching else max(dt, 1e-16 * t)
         if t > limit:
             return np.inf

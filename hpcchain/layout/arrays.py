@@ -98,7 +98,7 @@ extra             flat rows   in runs that are `extended`, for each row of `star
                               its segment's start on, columns SPIN … INSIDE below (`model.physics.extended`)
 walls            16 float64   sides of the box and walls with shapes: columns WALL_… below
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
-chain_part       4 int32     per molecule, where long chains have segments of stretches: columns BLOCK_… below
+chain_part       4 int32     per molecule, where long chains have segments of stretches: columns PART_… below
 whole_class       int64       per class of parts of such a chain: where in `mol_class` the chain's own is, else -1
 centre            9 float64   per such chain: its centre of mass, like a bead's start, and CENTRE_MASS
 centre_change     8 float64   per molecule row, closed ones too, in windows of such runs: what the event that began its

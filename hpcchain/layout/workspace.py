@@ -86,3 +86,23 @@ def tiles(beads: Any) -> np.ndarray:
 def curve(order):
     """Return how many floats of `series` a bead's coefficients of that order take."""
     return max(3 * (order + 1 - FIRST_TERM), UNIT)
+
+
+@inlined
+def bead_offset(offset, b):
+    """Return where the lane of bead b is of the molecule whose tiles begin at an offset."""
+    return offset + (b >> LANE_SHIFT) * TILE + (b & LANE_MASK)
+
+
+@inlined
+def vector(work, p):
+    """Return the three components of a bead's vector; p is the place of the first in its lane."""
+    return work[p], work[p + LANES], work[p + 2 * LANES]
+
+
+@inlined
+def put_vector(work, p, x, y, z):
+    """Write the three components of a bead's vector, the first at p."""
+    work[p] = x
+    work[p + LANES] = y
+    work[p + 2 * LANES] = z

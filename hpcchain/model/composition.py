@@ -161,7 +161,9 @@ class Composition:
 
     def whole(self) -> Topology:
         """Return the Topology."""
-        tables = ("kind", "first_bead", "first_bond", "bonds", *PER_BEAD, *PER_BOND, *PER_MOLECULE)
+        tables = {"kind", "first_bead", "first_bond", "bonds", *PER_BEAD, *PER_BOND, *PER_MOLECULE}
+        if not self.prototypes.body.any():
+            tables.remove("site")  # a Topology's own zeros take no memory
         found = {name: self.rows(name, 0, self.count(name)) for name in tables}
         return Topology(self.names, type_names=self.type_names, **found)
 

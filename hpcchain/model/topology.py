@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -48,41 +47,55 @@ def build_topology(config: Config) -> Topology:
     config : Config
         A checked input.
     """
+    return build_composition(config).whole()
+
+
+def build_composition(config: Config) -> Composition:
+    """Return the Composition of an input: `build_topology` in memory that does not grow with the molecules' number.
+
+    Parameters
+    ----------
+    config : Config
+        A checked input.
+    """
     kinds = config.molecules
-    counts = [kind.count for kind in kinds]
-    beads = np.repeat([kind.beads for kind in kinds], counts)
-    bonds = np.repeat([kind.bond_count for kind in kinds], counts)
-    first_bead, first_bond = running_sum(beads), running_sum(bonds)
+    return Composition(
+        prototypes=_one_of_each(kinds, config.is_rough),
+        run=np.arange(len(kinds)),
+        first_molecule=running_sum([kind.count for kind in kinds]),
+        first_bead=running_sum([kind.count * kind.beads for kind in kinds]),
+        first_bond=running_sum([kind.count * kind.bond_count for kind in kinds]),
+    )
+
+
+def _one_of_each(kinds: Sequence[MoleculeSection], rough: bool) -> Topology:
+    """Return the Topology of one molecule of each kind; `rough`: whether contacts turn beads."""
+    first_bead = running_sum([kind.beads for kind in kinds])
+    bonds = [kind.bond_table + first for kind, first in zip(kinds, first_bead, strict=False) if kind.bond_count]
     numbers = {name: k for k, name in enumerate(type_names(kinds))}
     types = [[numbers[name] for name in kind.bead_types] for kind in kinds]
     lengths = [bond_lengths(kind.sites) if kind.sites is not None else kind.bond_length for kind in kinds]
-    pairs, begin = [np.zeros((0, 2), dtype=np.int64)], 0
-    for kind in kinds:
-        if kind.bond_count:
-            start = first_bead[begin : begin + kind.count]
-            pairs.append((kind.bond_table[None] + start[:, None, None]).reshape(-1, 2))
-        begin += kind.count
     mass, diameter = (per_item(kinds, [getattr(kind, name) for kind in kinds], "beads") for name in MEASURES)
-    moment = per_item(kinds, [given_moment(kind, config.is_rough) for kind in kinds], "beads")
+    moment = per_item(kinds, [given_moment(kind, rough) for kind in kinds], "beads")
     return Topology(
         names=tuple(kind.name for kind in kinds),
-        kind=np.repeat(np.arange(len(kinds), dtype=np.int32), counts),
+        kind=np.arange(len(kinds), dtype=np.int32),
         first_bead=first_bead,
-        first_bond=first_bond,
-        bonds=np.concatenate(pairs),
+        first_bond=running_sum([kind.bond_count for kind in kinds]),
+        bonds=np.concatenate([np.zeros((0, 2), dtype=np.int64), *bonds]),
         bond_length=per_item(kinds, lengths, "bond_count"),
         mass=mass,
         diameter=diameter,
-        self_contact=np.repeat([kind.self_contact and not (kind.is_line or kind.is_body) for kind in kinds], counts),
-        rod=np.repeat([kind.is_line for kind in kinds], counts),
-        flexible=np.repeat([not kind.rigid for kind in kinds], counts),
+        self_contact=np.array([kind.self_contact and not (kind.is_line or kind.is_body) for kind in kinds], dtype=bool),
+        rod=np.array([kind.is_line for kind in kinds], dtype=bool),
+        flexible=np.array([not kind.rigid for kind in kinds], dtype=bool),
         soft=per_item(kinds, [kind.hard for kind in kinds], "beads") == 0.0,
         bead_type=per_item(kinds, [own[0] if len(own) == 1 else own for own in types], "beads").astype(np.int32),
         moment=np.where(np.isnan(moment), mass * diameter**2 / 10.0, moment),
-        exclude=np.repeat(np.array([kind.exclude for kind in kinds], dtype=np.int8), counts),
+        exclude=np.array([kind.exclude for kind in kinds], dtype=np.int8),
         type_names=tuple(numbers),
         fixed=per_item(kinds, [kind.pinned if kind.fixed else False for kind in kinds], "beads").astype(bool),
-        body=np.repeat([kind.is_body for kind in kinds], counts),
+        body=np.array([kind.is_body for kind in kinds], dtype=bool),
         site=np.concatenate([sites_of(kind) for kind in kinds]) if any(kind.is_body for kind in kinds) else FOLLOWS,
     )
 
@@ -128,11 +141,10 @@ def sections_of(topology: Topology | Composition, directors: np.ndarray | None =
 
 
 def sites_of(kind: MoleculeSection) -> np.ndarray:
-    """Return (count * beads, 3) places of beads along their bodies' axes, zeros where they are of none [length]."""
+    """Return (beads, 3) places of a molecule's beads along its body's axes, zeros where it is none [length]."""
     if kind.sites is None:
-        return np.broadcast_to(np.zeros(3), (kind.count * kind.beads, 3))
-    mass = np.broadcast_to(np.asarray(kind.mass, dtype=np.float64), kind.beads)
-    return np.tile(body_sites(kind.sites, mass), (kind.count, 1))
+        return np.zeros((kind.beads, 3))
+    return body_sites(kind.sites, np.broadcast_to(np.asarray(kind.mass, dtype=np.float64), kind.beads))
 
 
 def given_moment(kind: MoleculeSection, rough: bool) -> float | tuple[float, ...]:
@@ -143,35 +155,8 @@ def given_moment(kind: MoleculeSection, rough: bool) -> float | tuple[float, ...
     return math.nan if kind.moment is None or (kind.directors and not rough) else kind.moment
 
 
-def build_composition(config: Config) -> Composition:
-    """Return the Composition of an input: `build_topology` in memory that does not grow with the molecules' number.
-
-    Parameters
-    ----------
-    config : Config
-        A checked input.
-    """
-    kinds = config.molecules
-    counts = [kind.count for kind in kinds]
-    return Composition(
-        prototypes=build_topology(replace(config, molecules=[replace(kind, count=1) for kind in kinds])),  # type: ignore[arg-type]
-        run=np.arange(len(kinds)),
-        first_molecule=running_sum(counts),
-        first_bead=running_sum([kind.count * kind.beads for kind in kinds]),
-        first_bond=running_sum([kind.count * kind.bond_count for kind in kinds]),
-    )
-
-
 def per_item(kinds: Sequence[MoleculeSection], values: Sequence[ArrayLike], size: str) -> np.ndarray:
-    """Return one float64 value per bead or bond of all molecules, of what each kind has: one for all or a list."""
-    first, numbers = [0], []
-    for kind, value in zip(kinds, values, strict=True):
-        numbers.extend(value if isinstance(value, (tuple, list, np.ndarray)) else [value] * getattr(kind, size))
-        first.append(len(numbers))
-    found = np.array(numbers, dtype=np.float64)
-    if all(kind.count == 1 for kind in kinds):
-        return found
-    parts = zip(itertools.pairwise(first), (kind.count for kind in kinds), strict=True)
-    return np.concatenate(
-        [found[slice(*at)] if count == 1 else np.tile(found[slice(*at)], count) for at, count in parts]
-    )
+    """Return one float64 value per bead or bond of a molecule of each kind, which has one for all of them or a list."""
+    each = zip(kinds, values, strict=True)
+    numbers = [np.broadcast_to(np.asarray(value, np.float64), getattr(kind, size)) for kind, value in each]
+    return np.concatenate([np.zeros(0), *numbers])

@@ -81,7 +81,7 @@ def contact_times(system: System, count: int, longest: Any) -> Any:
     return np.array(times[:count]), np.array(energies)
 
 
-def thermal_chain(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | tuple:
+def thermal_chain(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return positions, velocities and masses of a thermal chain of unit bonds and beads, kT = m = 1, no overlap."""
     random = np.random.default_rng([n, seed])
     position = [np.zeros(3)]

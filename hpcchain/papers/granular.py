@@ -98,7 +98,7 @@ def energies(engine: Any, system: System, time: float) -> tuple[float, float]:
     return translation, turning
 
 
-def cooled(contacts: Any, e_n: float, e_t: float, ratio: float = 2.5) -> np.ndarray:
+def cooled(contacts: Any, e_n: float, e_t: float) -> np.ndarray:
     """Return (k, 2) temperatures after so many contacts for each sphere, both 1 at first: Haff's law of rough spheres.
 
     Of velocities and spins that stay Gaussian and independent (Huthmann and Zippelius 1997): a contact of two of N
@@ -111,9 +111,8 @@ def cooled(contacts: Any, e_n: float, e_t: float, ratio: float = 2.5) -> np.ndar
     contacts : (k,) array
         Contacts over spheres.
     e_n, e_t : float
-    ratio : float
-        q = m R^2 / I.
     """
+    ratio = 2.5  # q = m R^2 / I of uniform spheres
     a = (1.0 - e_t) / (2.0 * (1.0 + ratio))
     matrix = (2.0 / 3.0) * np.array(
         [

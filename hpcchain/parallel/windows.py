@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import EngineError, WindowError
+from hpcchain.errors import WindowError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.system import PERIODIC
@@ -25,7 +25,7 @@ from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.ghosts.migration import in_parts
 from hpcchain.parallel.tuning.balance import Balance, imbalance
 from hpcchain.parallel.tuning.window_length import GROW, WindowLength
-from hpcchain.sector.collapse import stuck
+from hpcchain.sector.collapse import not_a_number, stuck
 from hpcchain.sector.core import energies_of, event_rows
 from hpcchain.sector.events import loop
 from hpcchain.sector.interface import added, event_row
@@ -390,7 +390,7 @@ def error_of(status: int, physics: Physics, bead: int, time: float) -> Any:
     if status == loop.STUCK:
         return stuck(physics, bead if bead >= 0 else None, time)
     if status == loop.NOT_A_NUMBER:
-        return EngineError("a contact time is not a number; check masses, lengths and velocities for extreme values")
+        return not_a_number(physics, "a contact time")
     return WindowError("the ranks do not come to agree on a window however short; please report this with the input")
 
 

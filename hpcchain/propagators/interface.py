@@ -84,7 +84,7 @@ def _load_curves(work, offset, mol, m, series, starts, dt):
     order = mol[m, L.MOL_ORDER]
     size = W.curve(order)
     for b in range(0, W.LANES * mol[m, L.MOL_TILES], 4):
-        at = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        at = W.bead_offset(offset, b) + W.COEF
         if b < n:
             four_states(starts, first + b, series, begin + b * size, size, order, dt, n - b, work, at, W.ROW)
         else:
@@ -129,7 +129,7 @@ def _load_line(work, offset, mol, m, starts):
     _clear(work, offset, mol[m, L.MOL_TILES])
     first = mol[m, L.MOL_FIRST]
     for b in range(mol[m, L.MOL_BEADS]):
-        p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        p = W.bead_offset(offset, b) + W.COEF
         for c in range(3):
             work[p + W.LANES * c] = starts[first + b, c]
             work[p + W.ROW + W.LANES * c] = starts[first + b, L.VX + c]
@@ -288,7 +288,7 @@ def store(work, offset, mol, m, series, order):
     n = mol[m, L.MOL_BEADS]
     size = W.curve(order)
     for b in range(0, n, 4):
-        source = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.FIRST_TERM * W.ROW
+        source = W.bead_offset(offset, b) + W.COEF + W.FIRST_TERM * W.ROW
         begin = W.UNIT * mol[m, L.MOL_SERIES] + b * size
         for begins in range(0, 3 * (order + 1 - W.FIRST_TERM), W.UNIT):
             k = min(begins, size - W.UNIT)  # the last ones end where the next bead's begin
@@ -308,7 +308,7 @@ def store(work, offset, mol, m, series, order):
 @kernel
 def acceleration_bound(work, offset, b):
     """Return the bound of bead b's acceleration over the segment in the workspace [length / time^2]."""
-    p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.BOUND
+    p = W.bead_offset(offset, b) + W.BOUND
     return math.sqrt(work[p] ** 2 + work[p + W.LANES] ** 2 + work[p + 2 * W.LANES] ** 2)
 
 
@@ -332,7 +332,7 @@ def _amplitude(work, offset, mol, m, graph, order, h):
     largest = 0.0
     interval = stages_interval(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
     for b in range(mol[m, L.MOL_BEADS]):
-        p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.ROW * order
+        p = W.bead_offset(offset, b) + W.COEF + W.ROW * order
         largest = max(largest, work[p] ** 2 + work[p + W.LANES] ** 2 + work[p + 2 * W.LANES] ** 2)
     bound = order * math.sqrt(largest) * interval**order
     s = order - 1

@@ -20,7 +20,7 @@ from hpcchain.parallel.tuning.ranks_at_work import Work
 from hpcchain.run import folder as folders
 from hpcchain.run.engines import ranks_of_work
 from hpcchain.run.starts.growth_file import input_of
-from hpcchain.run.starts.own_input import config_of_text
+from hpcchain.run.starts.own_input import config_of_text, described
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -59,18 +59,12 @@ def ranks_that_pay(config: Config) -> int | None:
 
 def works_of(config: Config) -> list[Work]:
     """Return what decides how many ranks pay for an input, as its start grows and as it runs; empty where unknown."""
-    described = _with_molecules(config)
-    if described is None or max(kind.beads for kind in described.molecules) > LONGEST:
+    config = described(config)
+    if not config.molecules or max(kind.beads for kind in config.molecules) > LONGEST:
         return []
-    composition, box = build_composition(described), build_box(described)
-    divided = divided_classes(composition, physics_with(config, 1.0)) if described is config else ()
+    composition, box = build_composition(config), build_box(config)
+    divided = divided_classes(composition, physics_with(config, 1.0))
     return [Work.of(composition, box, parts) for parts in ((), divided)[: 1 + bool(any(divided))]]
-
-
-def _with_molecules(config: Config) -> Config | None:
-    """Return the input that says which molecules there are: of a start file the one in it, None where none does."""
-    found = config if config.initial.file is None else stored_input(Path(config.initial.file))
-    return found if found is not None and found.molecules and found.initial.file is None else None
 
 
 def given_input(path: Path | str, overrides: Sequence[str]) -> Config | None:

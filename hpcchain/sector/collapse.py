@@ -1,4 +1,4 @@
-"""Beads that meet without end: when that is noticed, and what to say of those that collapse or are wedged."""
+"""What is said of runs that cannot go on: beads that collapse, are wedged, or whose motion has become no number."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import ConfigError
+from hpcchain.errors import ConfigError, EngineError, StepError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import MOST_DEPTH
 from hpcchain.model.physics.external import loses_energy
 from hpcchain.model.starts.start import RESTING
+from hpcchain.propagators.catalogue import PROPAGATORS
 from hpcchain.sector.queue.event_order import next_time_of
 
 if TYPE_CHECKING:
@@ -101,3 +102,13 @@ def stuck(physics: Physics, bead: int | None = None, time: float | None = None) 
         "room to move; start from positions with gaps, or make box.size larger"
         + (f"; or {RESTING}" if falls(physics) else "")
     )
+
+
+def not_a_number(physics: Physics, what: str) -> EngineError:
+    """Return the error for what is not a number: where propagators make steps these are too long."""
+    if any(PROPAGATORS[each.propagator].stepped for each in physics.every()):
+        return StepError(
+            f"{what} is not a number: make propagator.step smaller, as it is too long for how fast beads move and "
+            "bonds turn"
+        )
+    return EngineError(f"{what} is not a number; check masses, lengths and velocities for extreme values")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.memory import aligned_zeros, extended, gathered
 from hpcchain.layout.segment_bits import unpacked_starts
@@ -20,6 +19,7 @@ from hpcchain.model.physics.step_potentials import bead_types, potential_energie
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
 from hpcchain.sector.ahead.helper import Helper, can_help, series_capacity
+from hpcchain.sector.collapse import not_a_number
 from hpcchain.sector.events import loop
 from hpcchain.sector.interface import EVENT_ROW
 from hpcchain.sector.search.cells import CELL_FULL
@@ -39,7 +39,7 @@ from hpcchain.sector.setup.drift import set_drift
 from hpcchain.sector.setup.shell import lay_out_lists
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import System
+    from hpcchain.model.system import Physics, System
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 
@@ -175,7 +175,7 @@ class Core:
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
         set_drift(self.sector.par, np.array(options.drift))
-        require_finite(self)
+        require_finite(self, system.physics)
         if self.sector.stretched is not None:
             sampling.put_chain_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
         if prepare is not None:
@@ -333,15 +333,12 @@ class Core:
         )
 
 
-def require_finite(core: Core) -> None:
+def require_finite(core: Core, physics: Physics) -> None:
     """Raise EngineError when a bead's state has become infinite or not a number."""
     starts = core.sector.starts[: core.sector.scalars[L.SCALAR_BEADS]]
     if not np.isfinite(starts).all():
         bead = int(core.ids[np.flatnonzero(~np.isfinite(starts).all(axis=1)).min()])
-        raise EngineError(
-            f"bead {bead}: its position or velocity is not a number; check masses, lengths and "
-            "velocities for extreme values"
-        )
+        raise not_a_number(physics, f"bead {bead}: its position or velocity")
     countable_images(core.sector.mol[: core.sector.scalars[L.SCALAR_MOLECULES], L.MOL_IMAGE : L.MOL_IMAGE + L.AXES])
 
 

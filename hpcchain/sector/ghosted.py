@@ -227,9 +227,10 @@ class GhostedSector:
         skin_violation(self.sector, reference_position, skin, *since, *until, violation)
         return violation
 
-    def frame(self, ticks: float, remainder: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | tuple:
+    def frame(self, ticks: float, remainder: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts of owned beads at a time, in the order of `owned_ids`."""
-        return tuple(a[self.owned_beads] for a in self.core.frame(ticks, remainder))
+        own, (position, velocity, image) = self.owned_beads, self.core.frame(ticks, remainder)
+        return position[own], velocity[own], image[own]
 
     @property
     def ghosts(self) -> int:

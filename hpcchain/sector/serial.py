@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import EngineError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.step_potentials import beyond_contact
-from hpcchain.sector.collapse import Standstill, stuck
+from hpcchain.sector.collapse import Standstill, not_a_number, stuck
 from hpcchain.sector.core import Core, Options, energies_of, event_rows, require_finite
 from hpcchain.sector.events import loop
 from hpcchain.sector.interface import added, event_row
@@ -126,7 +125,7 @@ class Engine:
             status = self.core.run(until, self.log_rows)
             self._count_sums()
             if status == loop.REACHED:
-                require_finite(self.core)
+                require_finite(self.core, self.system.physics)
                 return True
             if status == loop.LOG_FULL:
                 self._drain()
@@ -144,7 +143,7 @@ class Engine:
             if bead is not None:
                 raise stuck(self.system.physics, int(self.ids[bead]), self.time)
             if pause is not None and pause():
-                require_finite(self.core)
+                require_finite(self.core, self.system.physics)
                 return False
 
     def _fit_shell(self) -> bool:
@@ -177,11 +176,7 @@ class Engine:
     def _failure(self, status: int) -> Any:
         if status == loop.STUCK:
             return stuck(self.system.physics, self.core.failed_bead(), self.time)
-        stepped = any(each.step for each in self.system.physics.every())
-        steps = "; shorten propagator.step if it is long for how fast bonds turn" if stepped else ""
-        return EngineError(
-            f"a contact time is not a number; check masses, lengths and velocities for extreme values{steps}"
-        )
+        return not_a_number(self.system.physics, "a contact time")
 
     def _drain(self) -> None:
         log = self.core.logged()

@@ -40,7 +40,7 @@ from hpcchain.layout.segment_bits import (
     series_order,
     set_order,
 )
-from hpcchain.layout.workspace import COEF, CURVE, FIRST_TERM, HIST, KICK, RHS, ROW, TILE, UNIT
+from hpcchain.layout.workspace import COEF, CURVE, FIRST_TERM, HIST, KICK, RHS, ROW, TILE, UNIT, bead_offset
 from hpcchain.model.molecules.bodies import body_sites
 from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
 from hpcchain.propagators import interface as molecule_kernels
@@ -219,8 +219,8 @@ class Bench:
         s = self.s._replace(work=self.work)
         s.normals[CONTACT_NORMAL] = n
         i, j = self._row(a), self._row(b)
-        p = separation.bead_offset(one.offset, one.bead)
-        q = separation.bead_offset(two.offset, two.bead) if b is not None else -1
+        p = bead_offset(one.offset, one.bead)
+        q = bead_offset(two.offset, two.bead) if b is not None else -1
         rate = separation.approach(self.work, p, q, s.normals[CONTACT_NORMAL]) - growth
         inside = b is not None and a[0] == b[0]
         return sides.meet_sides(s, i, j, one, two, inside, HARD, rate, restitution, 1.0).along

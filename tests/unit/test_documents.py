@@ -4,6 +4,8 @@ import math
 import re
 from pathlib import Path
 
+import pytest
+
 from hpcchain import __version__
 from hpcchain.cli.main import COMMANDS
 from hpcchain.config import load_config
@@ -78,8 +80,13 @@ def test_install_page_lists_every_template():
     assert listed == {path.stem for path in (ROOT / "hpcchain" / "config" / "templates").glob("*.toml")}
 
 
-def test_readme_is_short():
-    assert len(text("README.md").splitlines()) <= 120
+@pytest.mark.parametrize("page", ["README.md", "docs/performance/index.md"])
+def test_pages_that_are_read_first_are_short(page):
+    assert len(text(page).splitlines()) <= 120
+
+
+def test_what_is_new_fits_a_screen_or_two():
+    assert len(text("CHANGELOG.md").split("\n## ")[1].splitlines()) <= 80
 
 
 def test_papers_page_lists_every_experiment():

@@ -39,7 +39,7 @@ def test_what_is_forgotten_is_named():
 def test_no_turn_takes_long_and_each_test_is_in_one():
     entries = long_tests.read()
     taken = [sum(one.seconds or 0.0 for one in entries.values() if one.turn == turn) for turn in range(TURNS)]
-    assert {entry.turn for entry in entries.values()} == set(range(TURNS)) and max(taken) < 3.0 * MOST_SECONDS
+    assert {entry.turn for entry in entries.values()} == set(range(TURNS)) and max(taken) < 1.5 * MOST_SECONDS
     for test in entries:
         assert sum(long_tests.is_due(test, turn, entries) for turn in range(TURNS)) == 1
         assert long_tests.turn_of(test, entries) == entries[test].turn

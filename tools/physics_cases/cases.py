@@ -76,10 +76,10 @@ CHAINS_LOG = Gas(8, 200, 0.2, 150.0, 30.0, 1.0, 75, events=True)
 TRANSPORT = {
     "transport-0.1": Gas(1, 500, 0.1, 6000.0, 20.0, 500.0, 91, report=0.2),
     "transport-0.3": Gas(1, 500, 0.3, 1500.0, 10.0, 100.0, 92, report=0.05),
-    "transport-0.45": Gas(1, 500, 0.45, 2500.0, 10.0, 2.0, 93, report=0.05),
+    "transport-0.45": Gas(1, 500, 0.45, 1500.0, 10.0, 2.0, 93, report=0.05),
 }
 WIDE = Gas(1, 4000, 0.45, 80.0, 10.0, 2.0, 95)
-MELT_FLOW = Gas(10, 50, 0.4, 5000.0, 100.0, 4.0, 94, report=0.1)
+MELT_FLOW = Gas(10, 50, 0.4, 3500.0, 100.0, 4.0, 94, report=0.1)
 RODS_ISOTROPIC = Gas(10, 300, 0.08, 60.0, 20.0, 1.0, 81, kind="rod")
 
 

@@ -91,9 +91,9 @@ class ContactPlaces:
     """What contacts add to the bins of a profile: how many there are, per time and volume, and their pressure.
 
     Beads are taken where straight lines from frame to frame lead, and a contact between two where they touch. Its
-    impulse times the vector between the centres of mass of the molecules, or from a wall to such a centre, is spread
-    evenly over the line between these, as the flow of momentum through planes has it in the mean (Irving and Kirkwood
-    1950). All sums are of whole numbers, so they are exact.
+    impulse is multiplied by the vector between the centres of mass of the molecules, or from a wall to such a centre.
+    The product is spread evenly over the line between these, as the flow of momentum through planes has it in the mean
+    (Irving and Kirkwood 1950). All sums are of whole numbers, so they are exact.
 
     Parameters
     ----------
@@ -169,14 +169,18 @@ class ContactPlaces:
         centre, passed = self._centres(before), self._centres(moved)
         arm, far = (centre[bead] + share * passed[bead] for bead in (first, second))
         line = arm - place - (far - other) + normal * np.where(at_contact, reach, length)[:, None]
-        line[flat] = (arm - place + normal * radius[:, None])[flat]
+        rows, axis = np.flatnonzero(flat), side[flat] % 3
+        face = (fixed.origin + np.outer(side >= 3, fixed.edges))[rows, axis]
+        gap = np.abs(place[rows, axis] - face) - radius[flat]
+        gap[np.abs(gap) > MOST_MISSED * reach[flat]] = 0.0  # the wall has moved
+        line[flat] = (arm - place)[flat] + normal[flat] * (radius[flat] + gap)[:, None]
         same = (wall >= 0) & (fixed.molecule[first] == fixed.molecule[second])
         line[same] = image[same]
-        impulse = table["impulse"][:, None] * normal + (
-            table["tangential"] if "tangential" in table.dtype.names else 0.0
-        )
-        some = (wall >= 0) | flat
-        self._spread(block, arm[some], line[some], impulse[some], center)
+        impulse = table["impulse"][:, None] * normal
+        if "tangential" in (table.dtype.names or ()):
+            impulse += table["tangential"]
+        known = (wall >= 0) | flat
+        self._spread(block, arm[known], line[known], impulse[known], center)
 
     def _centres(self, table: np.ndarray) -> np.ndarray:
         """Return (N, 3) the mean of each bead's molecule, weighted by mass, of a table of all beads."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +19,7 @@ SQUARE, ENDS, EIGEN, INVARIANT, FOURTH, TENSOR = 0, 1, slice(2, 5), 5, 6, slice(
 
 
 class Sizes:
-    """Radius of gyration, gyration tensor and shape of one kind; of chains the end-to-end distance.
+    """Radius of gyration, gyration tensor and shape of one kind of several beads; of chains the end-to-end distance.
 
     The gyration tensor is the mean of (r - R)(r - R) over a molecule's mass (Theodorou and Suter 1985).
     """
@@ -49,19 +47,18 @@ class Sizes:
 
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return root mean squares, eigenvalues and shape, and the tensor in the box's axes."""
-        name = self.kind.name
-        found: dict[str, tuple[Callable, str]] = {"radius_of_gyration": (lambda x: np.sqrt(x[SQUARE]), LENGTH)}
-        if self.kind.linear:
-            found["end_to_end"] = (lambda x: np.sqrt(x[ENDS]), LENGTH)
-        if self.kind.size > 1:
-            eigen = {f"gyration_eigenvalue_{k + 1}": EIGEN.start + k for k in range(3)}
-            tensor = {f"gyration_tensor_{axes}": TENSOR.start + k for k, (axes, _, _) in enumerate(PAIRS)}
-            found |= {figure: (itemgetter(column), AREA) for figure, column in (eigen | tensor).items()}
-            found["asphericity"] = (lambda x: x[EIGEN][0] - 0.5 * (x[EIGEN][1] + x[EIGEN][2]), AREA)
-            found["acylindricity"] = (lambda x: x[EIGEN][1] - x[EIGEN][2], AREA)
-            found["shape_anisotropy"] = (lambda x: 1.0 - 3.0 * x[INVARIANT] / x[FOURTH], "")
-        values: list[Value | Curve] = []
-        for figure, (function, unit) in found.items():
-            value, error = sums.estimate(function)
-            values.append(Value(figure, name, float(value[0]), float(error[0]), unit))
-        return values
+        found = {"radius_of_gyration": LENGTH} | ({"end_to_end": LENGTH} if self.kind.linear else {})
+        found |= dict.fromkeys((f"gyration_eigenvalue_{k + 1}" for k in range(3)), AREA)
+        found |= dict.fromkeys((f"gyration_tensor_{axes}" for axes, _, _ in PAIRS), AREA)
+        found |= {"asphericity": AREA, "acylindricity": AREA, "shape_anisotropy": ""}
+        linear = slice(SQUARE, ENDS + 1 if self.kind.linear else SQUARE + 1)
+
+        def figures(x: np.ndarray) -> np.ndarray:
+            large, middle, small = eigen = x[EIGEN]
+            shape = large - 0.5 * (middle + small), middle - small, 1.0 - 3.0 * x[INVARIANT] / x[FOURTH]
+            return np.concatenate([np.sqrt(x[linear]), eigen, x[TENSOR], shape])
+
+        return [
+            Value(figure, self.kind.name, float(value), float(error), unit)
+            for (figure, unit), value, error in zip(found.items(), *sums.estimate(figures), strict=True)
+        ]

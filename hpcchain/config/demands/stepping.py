@@ -209,6 +209,33 @@ def check_stable(config: Config) -> None:
             f"{'are not found by the midpoint rule' if implicit else 'are unstable'}; make it smaller, a tenth of that "
             f"or less, or lower potential[{index}].{'stiffness' if one.stiffness else 'epsilon'}"
         )
+    check_near(config)
+
+
+def check_near(config: Config) -> None:
+    """Check that no centre is so far from the box that beads on their way to it move too far in a step for lists.
+
+    These look no farther than half a periodic side.
+    """
+    sides = [
+        size for size, boundary in zip(config.box.size, config.box.boundary, strict=True) if boundary == "periodic"
+    ]
+    listed = any(one.name in PAIRS for one in config.potentials) or not all(
+        np.all(kind.soft) for kind in config.molecules
+    )
+    for index, one in enumerate(config.potentials if config.steps and sides and listed else ()):
+        if one.name == "center":
+            center, low = np.array(required(one.center)), np.array(config.box.origin)
+            away = float(np.linalg.norm(np.maximum(np.maximum(low - center, center - low - config.box.size), 0.0)))
+            frequency = max(math.sqrt(stiffness * slowness) for stiffness, slowness in oscillators(config, one))
+            step = required(config.steps).step
+            moved = away * frequency * step * min(1.0, frequency * config.run.end_time)
+            if 4.0 * moved > min(sides):
+                raise Wrong(
+                    f"potential[{index}].center: is {away:.3g} from the box, so that beads move {moved:.3g} in a step "
+                    f"of steps.step = {step:g}. That is too far for the periodic side {min(sides):g} of the box: place "
+                    f"it nearer, lower potential[{index}].stiffness, or make steps.step smaller"
+                )
 
 
 def unstable(config: Config, heat: float = 0.0) -> Iterator[tuple[int, PotentialSection, float, float]]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hpcchain.contact.pushes import solve_pushes
-from hpcchain.contact.separation import approach, bead_offset
+from hpcchain.contact.separation import approach
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -77,9 +77,9 @@ def tied_impulses(work, member, graph, ties, e, impulse_response, matrix, impuls
         stride = max(stride, member[g, L.MOL_TILES] * W.ROW)
     _responses(work, member, graph, ties, stride, impulse_response, stepper)
     for k in range(count):
-        p = bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
+        p = W.bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
         q = (
-            bead_offset(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
+            W.bead_offset(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
             if contacts[k, L.OTHER_MEMBER] >= 0
             else -1
         )
@@ -171,7 +171,7 @@ def _fastest(work, offset, contacts, growths, count):
         for side in range(2):
             g = contacts[k, L.MEMBER + L.SIDE * side]
             if g >= 0:
-                p = bead_offset(offset[g], contacts[k, L.MEMBER_BEAD + L.SIDE * side]) + W.COEF + W.ROW
+                p = W.bead_offset(offset[g], contacts[k, L.MEMBER_BEAD + L.SIDE * side]) + W.COEF + W.ROW
                 speed += abs(work[p]) + abs(work[p + W.LANES]) + abs(work[p + 2 * W.LANES])
         fastest = max(fastest, speed)
     return fastest
@@ -184,9 +184,9 @@ def _mean_restitution(work, offset, contacts, normals, growths, count, e, impuls
     lost = 0.0
     equal = True
     for k in range(count):
-        a = bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
+        a = W.bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
         other = contacts[k, L.OTHER_MEMBER]
-        b = bead_offset(offset[other], contacts[k, L.OTHER_BEAD]) if other >= 0 else -1
+        b = W.bead_offset(offset[other], contacts[k, L.OTHER_BEAD]) if other >= 0 else -1
         closing = impulses[k] * (approach(work, a, b, normals[k]) - growths[k])
         lost += closing
         kept += e[k] * closing
@@ -200,9 +200,9 @@ def _give_back(work, offset, contacts, normals, growths, count, e, impulses, pro
     # With Q = u (N Y)^-1 u of the closing rates u, p = -k (N Y)^-1 u changes the energy by (k^2 / 2 - k) Q.
     q = 0.0
     for k in range(count):
-        a = bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
+        a = W.bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
         b = (
-            bead_offset(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
+            W.bead_offset(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
             if contacts[k, L.OTHER_MEMBER] >= 0
             else -1
         )

@@ -15,7 +15,7 @@ round, it and those of its molecules have no t.
 from hpcchain.contact.coefficients import tied_tangential
 from hpcchain.contact.draws import tangents
 from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
-from hpcchain.contact.separation import approach, bead_offset
+from hpcchain.contact.separation import approach
 from hpcchain.contact.walls import sliding_of
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
@@ -71,10 +71,10 @@ def _list_equations(s, found):
 def _rate(s, k, d):
     """Return how fast the surfaces at contact k move past each other along its d-th direction; 0: how it opens."""
     i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
-    p = bead_offset(s.offset[s.contacts[k, L.MEMBER]], s.contacts[k, L.MEMBER_BEAD])
+    p = W.bead_offset(s.offset[s.contacts[k, L.MEMBER]], s.contacts[k, L.MEMBER_BEAD])
     q = -1
     if s.contacts[k, L.OTHER_MEMBER] >= 0:
-        q = bead_offset(s.offset[s.contacts[k, L.OTHER_MEMBER]], s.contacts[k, L.OTHER_BEAD])
+        q = W.bead_offset(s.offset[s.contacts[k, L.OTHER_MEMBER]], s.contacts[k, L.OTHER_BEAD])
     if d == 0:
         return approach(s.work, p, q, s.normals[k]) - s.growths[k]
     n = s.normals[k]
@@ -105,7 +105,7 @@ def _kicked(s, g, row):
     total = 0.0
     for side in range(2):
         if s.contacts[k, L.MEMBER + L.SIDE * side] == g:
-            p = bead_offset(s.offset[g], s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]) + W.KICK
+            p = W.bead_offset(s.offset[g], s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]) + W.KICK
             rate = x * s.work[p] + y * s.work[p + W.LANES] + z * s.work[p + 2 * W.LANES]
             total += rate if side == 0 else -rate
     return total

@@ -27,8 +27,9 @@ from hpcchain.contact.pair import (
     REST,
     TOUCHING,
     Pair,
-    curve,
     curved_contact,
+    relative_state,
+    step_to_root,
     straight_contact,
 )
 from hpcchain.contact.span import LACKING, SLACK, common_span, just_hit, least_square, separation_falling
@@ -240,20 +241,13 @@ def curved_exit(mol, starts, segment, series, pair, limit):
     See `contact.pair.curved_contact`; f(s) = d^2 - |r(s)|^2 bends by at most 2 (v^2 + d a), with v and a bounds of the
     relative speed and acceleration.
     """
-    i, j, ti, tj, sx, sy, sz, d, growth, acceleration, until, same = pair
+    d, acceleration, until, same = pair.distance, pair.acceleration, pair.until, pair.just_hit
     s = 0.0
     big = 0.0
     speed = 0.0
     touching = (JUST_HIT if same else TOUCHING) * d * d
     for step in range(MOST_STEPS):
-        xi, yi, zi, ui, vi, wi = curve(mol, starts, segment, series, i, ti + s)
-        xj, yj, zj, uj, vj, wj = curve(mol, starts, segment, series, j, tj + s)
-        rx = (xi - xj) + sx
-        ry = (yi - yj) + sy
-        rz = (zi - zj) + sz
-        ux = ui - uj
-        uy = vi - vj
-        uz = wi - wj
+        rx, ry, rz, ux, uy, uz = relative_state(mol, starts, segment, series, pair, s)
         f = d * d - (rx * rx + ry * ry + rz * rz)
         slope = -2.0 * (rx * ux + ry * uy + rz * uz)
         if step == 0:
@@ -267,9 +261,12 @@ def curved_exit(mol, starts, segment, series, pair, limit):
         f = max(f, 0.0)
         if big <= 0.0:
             return np.inf
-        root = math.sqrt(slope * slope + 2.0 * big * f)
-        ds = 2.0 * f / (root - slope) if slope < 0.0 else (slope + root) / big
-        s += max(ds, LEAST_STEP * d / (speed + LEAST_STEP)) if f <= touching else max(ds, 1e-16 * (ti + tj + s))
+        ds = step_to_root(f, slope, big)
+        s += (
+            max(ds, LEAST_STEP * d / (speed + LEAST_STEP))
+            if f <= touching
+            else max(ds, 1e-16 * (pair.ti + pair.tj + s))
+        )
         if s > limit:
             return np.inf
     return s

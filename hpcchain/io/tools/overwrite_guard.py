@@ -48,8 +48,8 @@ def _problem(path: Path, sort: str) -> str | None:
         return "names no file"
     try:
         found = path.lstat()
-    except FileNotFoundError:
-        return None
+    except (FileNotFoundError, NotADirectoryError):
+        return None if path.parent.is_dir() else f"there is no folder {path.parent}"
     if not stat.S_ISREG(found.st_mode):
         return "is there already and no plain file"
     if found.st_size == 0 or _SORTS[sort](path):

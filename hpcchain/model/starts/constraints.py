@@ -23,6 +23,8 @@ EPS = np.finfo(np.float64).eps
 DENSE = 160
 # Eigenvalues below this, relative to the largest, belong to bonds that follow from others.
 SINGULAR = 1e-11
+MOST_STEPS, MOST_REPETITIONS = 30, 4
+"""Newton steps of positions, and repetitions for velocities, each of which removes the round-off of the one before."""
 
 
 class NotConverged(Exception):
@@ -47,7 +49,7 @@ def bond_vectors(position: np.ndarray, bonds: np.ndarray) -> np.ndarray:
     return position.take(second, axis=-2) - position.take(first, axis=-2)
 
 
-def project_positions(topology: Topology, position: np.ndarray, sweeps: int = 30) -> np.ndarray:
+def project_positions(topology: Topology, position: np.ndarray) -> np.ndarray:
     """Return positions on the bonds to round-off, moved as little as possible in the mass-weighted sense.
 
     Molecules that satisfy their bonds to the last bit already keep every bit.
@@ -58,8 +60,6 @@ def project_positions(topology: Topology, position: np.ndarray, sweeps: int = 30
         Bonds and masses.
     position : (N, 3) float64 array
         Unwrapped positions near the bonds [length].
-    sweeps : int
-        Most Newton steps.
 
     Raises
     ------
@@ -68,11 +68,11 @@ def project_positions(topology: Topology, position: np.ndarray, sweeps: int = 30
     """
     out = np.array(position, dtype=np.float64)
     for group in bonded_groups(topology):
-        out[group.beads] = project_group(group, out[group.beads], sweeps)
+        out[group.beads] = project_group(group, out[group.beads])
     return out
 
 
-def project_group(group: Group, position: np.ndarray, sweeps: int = 30) -> np.ndarray:
+def project_group(group: Group, position: np.ndarray) -> np.ndarray:
     """Project the positions of a group, (C, n, 3); see `project_positions`."""
     if group.rod:
         return rod_positions(group, position)
@@ -81,7 +81,7 @@ def project_group(group: Group, position: np.ndarray, sweeps: int = 30) -> np.nd
     position = position.copy()
     error = bond_error(group, position)
     todo = np.arange(len(position))
-    for _ in range(sweeps):
+    for _ in range(MOST_STEPS):
         todo = todo[error[todo].max(axis=1) > 0.0]
         if len(todo) == 0:
             return position
@@ -120,7 +120,7 @@ def newton_step(group: Group, position: np.ndarray) -> np.ndarray:
     return position - shift / group.mass[..., None]
 
 
-def project_velocities(topology: Topology, position: np.ndarray, velocity: np.ndarray, sweeps: int = 4) -> np.ndarray:
+def project_velocities(topology: Topology, position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
     """Return velocities without a component along any bond, to round-off; each molecule's momentum is kept.
 
     Molecules whose velocities fit to the last bit already keep every bit.
@@ -131,16 +131,14 @@ def project_velocities(topology: Topology, position: np.ndarray, velocity: np.nd
         Bonds and masses.
     position, velocity : (N, 3) float64 arrays
         [length], [length / time].
-    sweeps : int
-        Most repetitions; each removes the round-off of the one before.
     """
     out = np.array(velocity, dtype=np.float64)
     for group in bonded_groups(topology):
-        out[group.beads] = project_group_velocities(group, position[group.beads], out[group.beads], sweeps)
+        out[group.beads] = project_group_velocities(group, position[group.beads], out[group.beads])
     return out
 
 
-def project_group_velocities(group: Group, position: np.ndarray, velocity: np.ndarray, sweeps: int = 4) -> np.ndarray:
+def project_group_velocities(group: Group, position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
     """Project the velocities of a group, (C, n, 3); see `project_velocities`."""
     if group.rod:
         return rod_velocities(group, position, velocity)
@@ -152,7 +150,7 @@ def project_group_velocities(group: Group, position: np.ndarray, velocity: np.nd
     speed = np.sqrt(np.einsum("cnk,cnk->cn", velocity, velocity)).max(axis=1)
     limit = 2.0 * EPS * speed[:, None] * length
     todo = np.arange(len(velocity))
-    for _ in range(sweeps):
+    for _ in range(MOST_REPETITIONS):
         rate = along(group, bond[todo], velocity[todo])
         rough = (np.abs(rate) > limit[todo]).any(axis=1)
         todo, rate = todo[rough], rate[rough]

@@ -35,6 +35,4 @@ def run(quick: Any) -> Any:
     return Result(data, [table], ["To t = 5 only."] if quick else [])
 
 
-def draw(result: Any, figure: Any) -> None:
-    """Draw the energies."""
-    inclusion_runs.draw(result, figure)
+draw = inclusion_runs.draw

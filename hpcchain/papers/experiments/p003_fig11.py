@@ -50,6 +50,4 @@ def verdict(track: Any) -> str:
     return f"{'bounded' if bounded else 'WALKS'}: mean off by {moved:.1e}, band {band:.1e}{end}"
 
 
-def draw(result: Any, figure: Any) -> None:
-    """Draw the energies."""
-    inclusion_runs.draw(result, figure)
+draw = inclusion_runs.draw

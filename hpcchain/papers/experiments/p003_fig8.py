@@ -61,6 +61,4 @@ def run(quick: Any) -> Any:
     return Result(data, [table], ["A tenth of the steps."] if quick else [])
 
 
-def draw(result: Any, figure: Any) -> None:
-    """Draw energies and angular momenta."""
-    inclusion_runs.draw(result, figure)
+draw = inclusion_runs.draw

@@ -64,6 +64,4 @@ def said(track: Any) -> str:
     return f"{least:+.2%} to {most:+.2%}" + (f", no step beyond t = {track.end:.4g}" if track.failed else "")
 
 
-def draw(result: Any, figure: Any) -> None:
-    """Draw the energies."""
-    inclusion_runs.draw(result, figure)
+draw = inclusion_runs.draw

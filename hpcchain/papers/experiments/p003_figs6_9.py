@@ -71,6 +71,4 @@ def stays(table: Table, steps: int) -> dict:
     return inclusion_runs.columns(track)
 
 
-def draw(result: Any, figure: Any) -> None:
-    """Draw energies and angular momenta."""
-    inclusion_runs.draw(result, figure)
+draw = inclusion_runs.draw

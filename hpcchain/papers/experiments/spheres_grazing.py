@@ -34,6 +34,4 @@ def run(quick: Any) -> Any:
     return result
 
 
-def draw(result: Any, figure: Any) -> None:
-    """Draw energies and gap."""
-    spheres.draw(result, figure)
+draw = spheres.draw

@@ -14,6 +14,4 @@ def run(quick: Any) -> Any:
     return spheres.result("head-on", printed)[0]
 
 
-def draw(result: Any, figure: Any) -> None:
-    """Draw energies and gap."""
-    spheres.draw(result, figure)
+draw = spheres.draw

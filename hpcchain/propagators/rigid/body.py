@@ -23,7 +23,6 @@ import math
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import workspace as W
-from hpcchain.propagators.rigid.rod import bead_at
 from hpcchain.propagators.rigid.rotor import turning_time
 
 SITE = W.FORWARD
@@ -48,7 +47,7 @@ def cross(ax, ay, az, bx, by, bz):
 @inlined
 def placed(work, p, axes):
     """Return where the bead whose lane is at p is from the body's centre, with these axes (9)."""
-    a, b, c = work[p + SITE], work[p + SITE + W.LANES], work[p + SITE + 2 * W.LANES]
+    a, b, c = W.vector(work, p + SITE)
     return (
         a * axes[0] + b * axes[3] + c * axes[6],
         a * axes[1] + b * axes[4] + c * axes[7],
@@ -82,7 +81,7 @@ def body_moments(work, offset, n):
     mass = 0.0
     first = second = third = 0.0
     for b in range(n):
-        p = bead_at(offset, b)
+        p = W.bead_offset(offset, b)
         m = 1.0 / work[p + W.INVM]
         mass += m
         first += m * work[p + SITE] * work[p + SITE]
@@ -94,11 +93,11 @@ def body_moments(work, offset, n):
 @kernel
 def _axes_of(work, offset, n):
     """Return the axes (9) that positions say: the means of them weighted by s_1 and s_2, at right angles."""
-    x0, y0, z0 = work[offset + W.COEF], work[offset + W.COEF + W.LANES], work[offset + W.COEF + 2 * W.LANES]
+    x0, y0, z0 = W.vector(work, offset + W.COEF)
     ax = ay = az = 0.0
     bx = by = bz = 0.0
     for b in range(n):
-        p = bead_at(offset, b)
+        p = W.bead_offset(offset, b)
         m = 1.0 / work[p + W.INVM]
         x = work[p + W.COEF] - x0
         y = work[p + W.COEF + W.LANES] - y0
@@ -137,7 +136,7 @@ def body_frame(work, offset, n, mass, moments):
     mx = my = mz = 0.0
     lx = ly = lz = 0.0
     for b in range(n):
-        p = bead_at(offset, b)
+        p = W.bead_offset(offset, b)
         m = 1.0 / work[p + W.INVM]
         dx, dy, dz = placed(work, p, axes)
         x = m * (work[p + W.COEF] - cx - dx)
@@ -172,14 +171,14 @@ def body_frame(work, offset, n, mass, moments):
 def body_turning(work, offset, n, mass, moments, axes):
     """Return the centre's velocity (3) and the angular velocity along the axes (3) that velocities in the tiles say."""
     q = offset + W.COEF + W.ROW
-    vx, vy, vz = work[q], work[q + W.LANES], work[q + 2 * W.LANES]
+    vx, vy, vz = W.vector(work, q)
     u = v = w = 0.0
     for _ in range(2):
         wx, wy, wz = in_space(axes, u, v, w)
         mx = my = mz = 0.0
         lx = ly = lz = 0.0
         for b in range(n):
-            p = bead_at(offset, b)
+            p = W.bead_offset(offset, b)
             q = p + W.COEF + W.ROW
             m = 1.0 / work[p + W.INVM]
             dx, dy, dz = placed(work, p, axes)
@@ -212,15 +211,11 @@ def body_prepare(work, offset, n):
     speed, turn = body_turning(work, offset, n, mass, moments, axes)
     wx, wy, wz = in_space(axes, turn[0], turn[1], turn[2])
     for b in range(n):
-        p = bead_at(offset, b)
+        p = W.bead_offset(offset, b)
         dx, dy, dz = placed(work, p, axes)
-        work[p + W.COEF] = centre[0] + dx
-        work[p + W.COEF + W.LANES] = centre[1] + dy
-        work[p + W.COEF + 2 * W.LANES] = centre[2] + dz
+        W.put_vector(work, p + W.COEF, centre[0] + dx, centre[1] + dy, centre[2] + dz)
         ux, uy, uz = cross(wx, wy, wz, dx, dy, dz)
-        work[p + W.COEF + W.ROW] = speed[0] + ux
-        work[p + W.COEF + W.ROW + W.LANES] = speed[1] + uy
-        work[p + W.COEF + W.ROW + 2 * W.LANES] = speed[2] + uz
+        W.put_vector(work, p + W.COEF + W.ROW, speed[0] + ux, speed[1] + uy, speed[2] + uz)
 
 
 @kernel
@@ -231,18 +226,16 @@ def body_kick(work, offset, n, bead, nx, ny, nz):
     """
     mass, moments = body_moments(work, offset, n)
     _, axes = body_frame(work, offset, n, mass, moments)
-    p = bead_at(offset, bead)
+    p = W.bead_offset(offset, bead)
     dx, dy, dz = placed(work, p, axes)
     lx, ly, lz = cross(dx, dy, dz, nx, ny, nz)
     u, v, w = by_moments(moments, axes, lx, ly, lz)
     wx, wy, wz = in_space(axes, u, v, w)
     for b in range(n):
-        q = bead_at(offset, b)
+        q = W.bead_offset(offset, b)
         dx, dy, dz = placed(work, q, axes)
         tx, ty, tz = cross(wx, wy, wz, dx, dy, dz)
-        work[q + W.KICK] = nx / mass + tx
-        work[q + W.KICK + W.LANES] = ny / mass + ty
-        work[q + W.KICK + 2 * W.LANES] = nz / mass + tz
+        W.put_vector(work, q + W.KICK, nx / mass + tx, ny / mass + ty, nz / mass + tz)
     return nx * work[p + W.KICK] + ny * work[p + W.KICK + W.LANES] + nz * work[p + W.KICK + 2 * W.LANES]
 
 
@@ -320,8 +313,8 @@ def body_series(work, offset, n, h, tolerance):
     h = turning_time(turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2], h)
     order, h = _expand_turning(work, at, factors, h, tolerance)
     for b in range(n):
-        p = bead_at(offset, b)
-        r, s, t = work[p + SITE], work[p + SITE + W.LANES], work[p + SITE + 2 * W.LANES]
+        p = W.bead_offset(offset, b)
+        r, s, t = W.vector(work, p + SITE)
         bx = by = bz = 0.0
         power = 1.0
         for k in range(2, order + 1):
@@ -330,15 +323,11 @@ def body_series(work, offset, n, h, tolerance):
             y = r * work[q + 1] + s * work[q + 4] + t * work[q + 7]
             z = r * work[q + 2] + s * work[q + 5] + t * work[q + 8]
             row = p + W.COEF + W.ROW * k
-            work[row] = x
-            work[row + W.LANES] = y
-            work[row + 2 * W.LANES] = z
+            W.put_vector(work, row, x, y, z)
             weight = k * (k - 1) * power
             bx += weight * abs(x)
             by += weight * abs(y)
             bz += weight * abs(z)
             power *= h
-        work[p + W.BOUND] = bx
-        work[p + W.BOUND + W.LANES] = by
-        work[p + W.BOUND + 2 * W.LANES] = bz
+        W.put_vector(work, p + W.BOUND, bx, by, bz)
     return order, h

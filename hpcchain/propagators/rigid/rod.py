@@ -12,17 +12,11 @@ In the tiles a rod's SITE lanes, those of the squared bond lengths in a chain, h
 
 import math
 
-from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.decorators import kernel
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.rigid.rotor import last_turn, turning_time
 
 SITE = W.LEN2
-
-
-@inlined
-def bead_at(offset, b):
-    """Return where bead b's lane is of the rod whose tiles begin at offset."""
-    return offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)
 
 
 @kernel
@@ -40,11 +34,9 @@ def rod_line(work, offset, n, at):
     centre, slope : six floats
         Components of the row at the centre of mass and per unit of s.
     """
-    p = bead_at(offset, n - 1)
+    p = W.bead_offset(offset, n - 1)
     s0 = work[offset + SITE]
-    x0 = work[offset + at]
-    y0 = work[offset + at + W.LANES]
-    z0 = work[offset + at + 2 * W.LANES]
+    x0, y0, z0 = W.vector(work, offset + at)
     apart = work[p + SITE] - s0
     dx = (work[p + at] - x0) / apart
     dy = (work[p + at + W.LANES] - y0) / apart
@@ -55,7 +47,7 @@ def rod_line(work, offset, n, at):
     mx = my = mz = 0.0
     sx = sy = sz = 0.0
     for b in range(n):
-        p = bead_at(offset, b)
+        p = W.bead_offset(offset, b)
         m = 1.0 / work[p + W.INVM]
         s = work[p + SITE]
         x = work[p + at] - x0 - (s - s0) * dx
@@ -99,14 +91,10 @@ def rod_prepare(work, offset, n):
     wy -= along * uy
     wz -= along * uz
     for b in range(n):
-        p = bead_at(offset, b)
+        p = W.bead_offset(offset, b)
         s = work[p + SITE]
-        work[p + W.COEF] = cx + s * ux
-        work[p + W.COEF + W.LANES] = cy + s * uy
-        work[p + W.COEF + 2 * W.LANES] = cz + s * uz
-        work[p + W.COEF + W.ROW] = vx + s * wx
-        work[p + W.COEF + W.ROW + W.LANES] = vy + s * wy
-        work[p + W.COEF + W.ROW + 2 * W.LANES] = vz + s * wz
+        W.put_vector(work, p + W.COEF, cx + s * ux, cy + s * uy, cz + s * uz)
+        W.put_vector(work, p + W.COEF + W.ROW, vx + s * wx, vy + s * wy, vz + s * wz)
     return (ux, uy, uz), (wx, wy, wz)
 
 
@@ -117,18 +105,16 @@ def rod_kick(work, offset, n, bead, nx, ny, nz):
     It is n / M + s_j (s / I) (n - (u . n) u) for bead j, s being the struck bead's coordinate.
     """
     mass, inertia, _, _, _, ux, uy, uz = rod_line(work, offset, n, W.COEF)
-    p = bead_at(offset, bead)
+    p = W.bead_offset(offset, bead)
     lever = work[p + SITE] / inertia
     along = (ux * nx + uy * ny + uz * nz) / (ux * ux + uy * uy + uz * uz)
     wx = lever * (nx - along * ux)
     wy = lever * (ny - along * uy)
     wz = lever * (nz - along * uz)
     for b in range(n):
-        q = bead_at(offset, b)
+        q = W.bead_offset(offset, b)
         s = work[q + SITE]
-        work[q + W.KICK] = nx / mass + s * wx
-        work[q + W.KICK + W.LANES] = ny / mass + s * wy
-        work[q + W.KICK + 2 * W.LANES] = nz / mass + s * wz
+        W.put_vector(work, q + W.KICK, nx / mass + s * wx, ny / mass + s * wy, nz / mass + s * wz)
     return nx * work[p + W.KICK] + ny * work[p + W.KICK + W.LANES] + nz * work[p + W.KICK + 2 * W.LANES]
 
 
@@ -159,17 +145,13 @@ def rod_series(work, offset, n, h, tolerance):
             odd *= -omega2 / (k * (k - 1))
             x, y, z = odd * wx, odd * wy, odd * wz
         for b in range(n):
-            p = bead_at(offset, b)
+            p = W.bead_offset(offset, b)
             s = work[p + SITE]
-            work[p + W.COEF + W.ROW * k] = s * x
-            work[p + W.COEF + W.ROW * k + W.LANES] = s * y
-            work[p + W.COEF + W.ROW * k + 2 * W.LANES] = s * z
+            W.put_vector(work, p + W.COEF + W.ROW * k, s * x, s * y, s * z)
         order = k
         if k % 2 == 1 and last_turn(k, even, odd, h, phase, tolerance):
             break
     for b in range(n):
-        p = bead_at(offset, b)
-        work[p + W.BOUND] = omega2 * abs(work[p + SITE])
-        work[p + W.BOUND + W.LANES] = 0.0
-        work[p + W.BOUND + 2 * W.LANES] = 0.0
+        p = W.bead_offset(offset, b)
+        W.put_vector(work, p + W.BOUND, omega2 * abs(work[p + SITE]), 0.0, 0.0)
     return order, h

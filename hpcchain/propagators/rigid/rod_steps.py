@@ -19,7 +19,7 @@ import math
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import workspace as W
-from hpcchain.propagators.rigid.rod import SITE, bead_at, rod_line
+from hpcchain.propagators.rigid.rod import SITE, rod_line
 
 WIDEST = 0.8  # sine of the widest turn in a step
 MOST_HALVINGS = 1100  # down to the smallest number
@@ -42,7 +42,7 @@ def rod_step(work, offset, n, tau):
     cosine = math.sqrt(1.0 - back * tau)
     short = -back * tau / (1.0 + cosine)  # cosine - 1, without a difference
     for b in range(n):
-        p = bead_at(offset, b)
+        p = W.bead_offset(offset, b)
         q = p + W.ROW
         s = work[p + SITE]
         work[p + W.COEF] += tau * work[q + W.COEF] + s * short * ux
@@ -83,26 +83,20 @@ def rod_steps_series(work, offset, n, h, tolerance):
     for k in range(2, W.KMAX, 2):
         term *= omega2 * (k - 3) / k
         for b in range(n):
-            p = bead_at(offset, b)
+            p = W.bead_offset(offset, b)
             s = work[p + SITE] * term
             row = p + W.COEF + W.ROW * k
-            work[row] = s * ux
-            work[row + W.LANES] = s * uy
-            work[row + 2 * W.LANES] = s * uz
+            W.put_vector(work, row, s * ux, s * uy, s * uz)
             if k > 2:
-                work[row - W.ROW] = 0.0
-                work[row - W.ROW + W.LANES] = 0.0
-                work[row - W.ROW + 2 * W.LANES] = 0.0
+                W.put_vector(work, row - W.ROW, 0.0, 0.0, 0.0)
         order = k
         if _left_out(k, term, omega2, h) <= tolerance:
             break
     cosine2 = 1.0 - omega2 * h * h
     acceleration = omega2 / (cosine2 * math.sqrt(cosine2))
     for b in range(n):
-        p = bead_at(offset, b)
-        work[p + W.BOUND] = acceleration * abs(work[p + SITE])
-        work[p + W.BOUND + W.LANES] = 0.0
-        work[p + W.BOUND + 2 * W.LANES] = 0.0
+        p = W.bead_offset(offset, b)
+        W.put_vector(work, p + W.BOUND, acceleration * abs(work[p + SITE]), 0.0, 0.0)
     return order, h
 
 
@@ -113,5 +107,5 @@ def rod_steps_error(work, offset, n, order, h):
     term = 1.0
     for k in range(2, order + 1, 2):
         term *= omega2 * (k - 3) / k
-    farthest = max(abs(work[offset + SITE]), abs(work[bead_at(offset, n - 1) + SITE]))
+    farthest = max(abs(work[offset + SITE]), abs(work[W.bead_offset(offset, n - 1) + SITE]))
     return farthest * _left_out(order, term, omega2, h)

@@ -273,5 +273,5 @@ def chain_kick(work, offset, tiles, nb, bead, nx, ny, nz):
         store(work, p + W.KICK + 2 * W.LANES, mul(share, splat(nz)))
     if nb > 0:
         chain_project(work, offset, tiles, W.KICK)
-    p = offset + (bead >> W.LANE_SHIFT) * W.TILE + (bead & W.LANE_MASK) + W.KICK
+    p = W.bead_offset(offset, bead) + W.KICK
     return nx * work[p] + ny * work[p + W.LANES] + nz * work[p + 2 * W.LANES]

@@ -566,12 +566,10 @@ def shifted(starts, i, series, begin, order, t, work, at):
             work[at + k * W.ROW + c * W.LANES] = series[begin + 3 * (k - W.FIRST_TERM) + c] if known else 0.0
     for low in range(order):
         p = at + order * W.ROW
-        x, y, z = work[p], work[p + W.LANES], work[p + 2 * W.LANES]
+        x, y, z = W.vector(work, p)
         for _ in range(order - low):
             p -= W.ROW
             x = work[p] + t * x
             y = work[p + W.LANES] + t * y
             z = work[p + 2 * W.LANES] + t * z
-            work[p] = x
-            work[p + W.LANES] = y
-            work[p + 2 * W.LANES] = z
+            W.put_vector(work, p, x, y, z)

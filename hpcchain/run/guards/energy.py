@@ -29,6 +29,7 @@ from hpcchain.errors import EngineError, StepError
 from hpcchain.model.physics.external import loses_energy
 from hpcchain.observe.runlog import relative_error
 from hpcchain.propagators.catalogue import PROPAGATORS
+from hpcchain.sector.collapse import not_a_number
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System, Topology
@@ -107,7 +108,7 @@ class EnergyWatch:
             When it is not a number, or exact flights and elastic contacts have changed it by more than REFUSED.
         """
         if not math.isfinite(energy):
-            raise EngineError(f"at t {time:.6g} the kinetic energy is not a number: {advice()}")
+            raise not_a_number(self._physics, f"at t {time:.6g} the kinetic energy")
         error = relative_error(energy, reference, scale)
         if reference is None or not self._elastic or error == 0.0:
             return None

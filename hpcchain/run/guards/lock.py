@@ -66,6 +66,8 @@ class FolderLock:
 
     def _take(self) -> None:
         self._made = not self.folder.exists()
+        if not (self._made or self.folder.is_dir()):
+            raise UsageError(f"{self.folder}: is there already and no folder; choose another --output")
         self.folder.mkdir(parents=True, exist_ok=True)
         while self._file is None:
             file, new = opened(self.path)

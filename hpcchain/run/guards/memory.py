@@ -27,7 +27,7 @@ from hpcchain.model.starts.start import in_stretches, physics_with
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import agree
-from hpcchain.run.starts.own_input import config_of_text
+from hpcchain.run.starts.own_input import config_of_text, described
 from hpcchain.sector.setup.shell import default_shell, is_dilute, list_capacity
 
 if TYPE_CHECKING:
@@ -173,6 +173,7 @@ def extent_of(config: Config) -> Extent:
     ----------
     config : Config
     """
+    config = described(config)
     kinds, method = config.molecules, config.initial.method
     beads, whole = config.beads, method != "file"
     if config.initial.file is not None:
@@ -247,7 +248,7 @@ def range_of(potential: PotentialSection) -> float:
 
 
 def moves_parts(config: Config) -> bool:
-    """Whether an input has long chains that move in stretches; of a start file's own molecules it does not say."""
+    """Whether an input has long chains that move in stretches."""
     return any(in_stretches(kind, config) for kind in config.molecules)
 
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from hpcchain.config import load_config
 from hpcchain.errors import DataError, HpcchainError
-from hpcchain.io.checkpoint.checkpoint import read_outline
+from hpcchain.io.checkpoint.checkpoint import read_input, read_outline
 from hpcchain.io.checkpoint.layout import wrong_contents
+from hpcchain.io.hdf5.collective import FAILURES
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.physics.extended import is_extended
@@ -69,6 +70,17 @@ def config_of_text(stored: str, path: Path | str) -> Config:
             return replace(load_config(text, stored=True), source=str(path))
         except HpcchainError as error:
             raise DataError(f"{path}: the input in it cannot be used: {error}") from error
+
+
+def described(config: Config) -> Config:
+    """Return an input with the molecules of its start file where it has none of its own, as far as they can be read."""
+    if config.molecules or config.initial.file is None:
+        return config
+    try:
+        stored = config_of_text(read_input(config.initial.file), config.initial.file)
+    except (HpcchainError, *FAILURES):
+        return config
+    return replace(config, molecules=tuple(replace(kind, propagator=None) for kind in stored.molecules))
 
 
 def require_own_input(checkpoint: Checkpoint, path: Path | str, mpi: Communicator | None = None) -> Config:

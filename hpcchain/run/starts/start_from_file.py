@@ -222,7 +222,10 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
         As `system_from_file`, which also looks at the beads' places.
     """
     path = str(config.initial.file)
-    found = read_part(path, mpi)
+    try:
+        found = read_part(path, mpi)
+    except DataError as error:
+        raise DataError(f"{config.source}: initial.file: {error}") from error
     require_own_input(found, path, mpi)
     require_same_box(config, path, found.system.box)
     if config.steps is None:

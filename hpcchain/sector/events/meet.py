@@ -9,7 +9,7 @@ import numpy as np
 from hpcchain.contact.coefficients import restitution
 from hpcchain.contact.laws.contact import HARD, Outcome
 from hpcchain.contact.laws.variational import keep_velocities
-from hpcchain.contact.separation import bead_offset, common_speed
+from hpcchain.contact.separation import common_speed
 from hpcchain.contact.sides import direction, meet_sides, met, of_one_chain, whole_side
 from hpcchain.contact.virial import lever
 from hpcchain.contact.walls import is_thermal
@@ -112,8 +112,8 @@ def _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, rem
 @inlined
 def _common_speed(s, a, b):
     """Return what `common_speed` does of the beads of a contact."""
-    q = bead_offset(b.offset, b.bead) if b.row >= 0 else np.int64(-1)
-    return common_speed(s.work, bead_offset(a.offset, a.bead), q, s.normals[L.CONTACT_NORMAL])
+    q = W.bead_offset(b.offset, b.bead) if b.row >= 0 else np.int64(-1)
+    return common_speed(s.work, W.bead_offset(a.offset, a.bead), q, s.normals[L.CONTACT_NORMAL])
 
 
 @inlined
@@ -182,8 +182,8 @@ def _note(s, log_rows, i, partner, a, b, members, done, distance, gained, ticks,
                 push_centre(s, b, -x, -y, -z, ticks, remainder)
             note(s, log_rows, i, partner, n, done, lx, ly, lz, gained, ticks, remainder)
             return
-    q = bead_offset(b.offset, b.bead) if b.row >= 0 else -1
-    lx, ly, lz = lever(s, 0, members - 1, bead_offset(a.offset, a.bead), q)
+    q = W.bead_offset(b.offset, b.bead) if b.row >= 0 else -1
+    lx, ly, lz = lever(s, 0, members - 1, W.bead_offset(a.offset, a.bead), q)
     note(s, log_rows, i, partner, n, done, lx, ly, lz, gained, ticks, remainder)
 
 

@@ -58,10 +58,8 @@ def _draw_velocities(s, offset, first, beads):
         mobility = inverse_mass(s, first + b)
         if mobility > 0.0:
             u, v, w = maxwell(s, first + b, mobility)
-            p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.ROW
-            s.work[p] = u
-            s.work[p + W.LANES] = v
-            s.work[p + 2 * W.LANES] = w
+            p = W.bead_offset(offset, b) + W.COEF + W.ROW
+            W.put_vector(s.work, p, u, v, w)
 
 
 @kernel

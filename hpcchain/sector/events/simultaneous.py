@@ -4,7 +4,7 @@ import numpy as np
 
 from hpcchain.contact.falling import inverse_mass
 from hpcchain.contact.pair import NOISE, curve
-from hpcchain.contact.separation import approach, bead_offset, separation
+from hpcchain.contact.separation import approach, separation
 from hpcchain.contact.walls import gap_of, normal_of, place_of_side, time_of_event, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -120,7 +120,7 @@ def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
     start = s.member[g, L.MOL_FIRST]
     for b in range(s.member[g, L.MOL_BEADS]):
         i = start + b
-        p = bead_offset(offset[g], b)
+        p = W.bead_offset(offset[g], b)
         for e in range(near_to(s, i, False)):
             j = s.found[e]
             m = member_of(s, s.segment[j, L.MOLECULE])
@@ -136,7 +136,7 @@ def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
             if h < 0:
                 return np.int64(-1), core, reached, last_number(s, core, members, m) - 1
             other = j - mol[m, L.MOL_FIRST]
-            q = bead_offset(offset[h], other)
+            q = W.bead_offset(offset[h], other)
             if _direct_bond(s, p, q, i, j):
                 continue
             row = count
@@ -173,7 +173,7 @@ def rewind_touching(s, offset, members, ticks, remainder, depth, lower, higher):
                     continue
                 r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
                 far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
-                if near(s, s.work, bead_offset(offset[g], b), r, far, ticks, remainder):
+                if near(s, s.work, W.bead_offset(offset[g], b), r, far, ticks, remainder):
                     request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
                     requests += 1
     return requests
@@ -257,7 +257,7 @@ def limited_ties(s, offset, g, b, i, scale, count):
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             j = np.int64(s.limited[e])
             if s.limits[e, L.ACTS] != 0.0 and s.bead_id[i] < s.bead_id[j]:
-                p, q = bead_offset(offset, b), bead_offset(offset, b + j - i)
+                p, q = W.bead_offset(offset, b), W.bead_offset(offset, b + j - i)
                 sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
                 count = _pair_tie(s, p, q, g, b, g, b + j - i, i, j, sigma, scale, count)
     return count
@@ -307,7 +307,7 @@ def _shape_ties(s, p, g, b, i, number, scale, count):
         return count
     growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE] + wall_velocity(s, -1 - number)
     c = p + W.COEF
-    x, y, z = s.work[c], s.work[c + W.LANES], s.work[c + 2 * W.LANES]
+    x, y, z = W.vector(s.work, c)
     gap = gap_of(s, number, x, y, z, time_of_event(s)) - radius_of(s.radius, i) * scale
     if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i):
         return count
@@ -404,18 +404,8 @@ def crowded_at(s, i, partner, m, other, ticks, remainder, base):
     if tied_with(s.next_event, i) != 0 or (partner >= 0 and tied_with(s.next_event, partner) != 0):
         return True
     if partner >= 0 and partner_of(s.next_event, partner) != i:  # an event of its own, found before this one
-        if (
-            abs(
-                time_span(
-                    s.event_time[partner, L.EVENT_TICKS],
-                    s.event_time[partner, L.EVENT_REM],
-                    ticks,
-                    remainder,
-                    s.par[L.TICK],
-                )
-            )
-            < s.par[L.SIMULTANEOUS]
-        ):
+        its_ticks, its_remainder = s.event_time[partner, L.EVENT_TICKS], s.event_time[partner, L.EVENT_REM]
+        if abs(time_span(its_ticks, its_remainder, ticks, remainder, s.par[L.TICK])) < s.par[L.SIMULTANEOUS]:
             return True
     for k in (m, other):
         if k >= 0:

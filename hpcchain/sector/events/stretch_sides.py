@@ -6,7 +6,7 @@ an end beyond which the impulse would be felt. A pull is felt along a chain by t
 
 import numpy as np
 
-from hpcchain.contact.separation import bead_offset
+from hpcchain.contact.falling import inverse_mass_in
 from hpcchain.contact.sides import Side, of_one_chain
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -194,16 +194,10 @@ def end_stretch(s, m, ticks, remainder):
     return side.low, side.high
 
 
-@kernel
-def _inverse_mass(s, m, bead):
-    """Return the inverse mass of a bead of row m."""
-    return s.table[s.mol[m, L.MOL_TABLE] + (bead >> W.LANE_SHIFT) * W.TABLE + (bead & W.LANE_MASK)]
-
-
 @inlined
 def _square(s, p):
     """Return the square of the bond at p of the workspace."""
-    x, y, z = s.work[p + W.HIST], s.work[p + W.HIST + W.LANES], s.work[p + W.HIST + 2 * W.LANES]
+    x, y, z = W.vector(s.work, p + W.HIST)
     return x * x + y * y + z * z
 
 
@@ -213,7 +207,7 @@ def _handed_on(s, side, low, high):
     # Of T's factors it is the product of the multipliers: of whatever acts there, contacts as well as what spins pull.
     share = 1.0
     for bond in range(low, high + 1):
-        share *= max(abs(s.work[bead_offset(side.offset, bond) + W.FORWARD]), LEAST_SHARE)
+        share *= max(abs(s.work[W.bead_offset(side.offset, bond) + W.FORWARD]), LEAST_SHARE)
     return share
 
 
@@ -221,16 +215,16 @@ def _handed_on(s, side, low, high):
 def _felt_before(s, side, bead):
     """Return the most that the bead before a stretch would be moved by what moves a struck one of it by 1."""
     m = np.int64(s.chain_part[side.low, L.PART_BEFORE])
-    own = s.work[bead_offset(side.offset, bead) + W.INVM]
-    return _handed_on(s, side, W.LANES, bead - 1) * _inverse_mass(s, m, s.mol[m, L.MOL_BEADS] - 1) / own
+    own = s.work[W.bead_offset(side.offset, bead) + W.INVM]
+    return _handed_on(s, side, W.LANES, bead - 1) * inverse_mass_in(s, m, s.mol[m, L.MOL_BEADS] - 1) / own
 
 
 @kernel
 def _felt_behind(s, side, bead):
     """Return the same of the bead behind it."""
-    own = s.work[bead_offset(side.offset, bead) + W.INVM]
+    own = s.work[W.bead_offset(side.offset, bead) + W.INVM]
     share = _handed_on(s, side, bead + 1, (side.tiles - 1) * W.LANES - 1)
-    return share * _inverse_mass(s, np.int64(s.chain_part[side.high, L.PART_BEHIND]), np.int64(0)) / own
+    return share * inverse_mass_in(s, np.int64(s.chain_part[side.high, L.PART_BEHIND]), np.int64(0)) / own
 
 
 @kernel

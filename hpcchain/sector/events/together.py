@@ -12,7 +12,7 @@ from hpcchain.contact.laws.joint import Ties, tied_impulses
 from hpcchain.contact.laws.joint_rough import rub_together, tangential_impulse
 from hpcchain.contact.laws.variational import any_takes_law, discrete_share, keep_velocities
 from hpcchain.contact.laws.wet import bridges_fit
-from hpcchain.contact.separation import bead_offset, common_speed
+from hpcchain.contact.separation import common_speed
 from hpcchain.contact.virial import lever
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -137,10 +137,10 @@ def _part_together(s, members, found, ticks, remainder):
 @inlined
 def _speed_in_tie(s, k):
     """Return what `common_speed` does of the beads of tied contact k."""
-    p = bead_offset(s.offset[s.contacts[k, L.MEMBER]], s.contacts[k, L.MEMBER_BEAD])
+    p = W.bead_offset(s.offset[s.contacts[k, L.MEMBER]], s.contacts[k, L.MEMBER_BEAD])
     b, q = s.contacts[k, L.OTHER_MEMBER], np.int64(-1)
     if b >= 0:
-        q = bead_offset(s.offset[b], s.contacts[k, L.OTHER_BEAD])
+        q = W.bead_offset(s.offset[b], s.contacts[k, L.OTHER_BEAD])
     return common_speed(s.work, p, q, s.normals[k])
 
 
@@ -165,8 +165,8 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
             continue
         impulses[k] *= kappa if kappa > 0.0 else 1.0
         a, b = contacts[k, L.MEMBER], contacts[k, L.OTHER_MEMBER]
-        p = bead_offset(offset[a], contacts[k, L.MEMBER_BEAD])
-        q = bead_offset(offset[b], contacts[k, L.OTHER_BEAD]) if b >= 0 else -1
+        p = W.bead_offset(offset[a], contacts[k, L.MEMBER_BEAD])
+        q = W.bead_offset(offset[b], contacts[k, L.OTHER_BEAD]) if b >= 0 else -1
         done = along_normal(impulses[k])
         if s.extended is not None and rough:
             x, y, z = tangential_impulse(s, k)
@@ -259,7 +259,7 @@ def _about_side(s, main, partner, side, ticks, remainder, depth, lower, higher, 
     first = s.mol[side.low, L.MOL_FIRST]
     for i in range(first, s.mol[side.high, L.MOL_FIRST] + s.mol[side.high, L.MOL_BEADS]):
         b = side.before * W.LANES + i - first
-        p = bead_offset(side.offset, b)
+        p = W.bead_offset(side.offset, b)
         for e in range(near_to(s, i, is_straggler)):
             j = s.found[e]
             far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale

@@ -169,25 +169,45 @@ def adjacent(c, shift, number):
     return c + number if c < 0 else (c - number if c >= number else c)
 
 
+@inlined
+def _cell_of(s, i):
+    """Return the cell that bead i is in: its number along each axis."""
+    own = np.int64(s.origin_fractions[i, L.CELL])
+    ny, nz = s.cells[L.CELLS_Y], s.cells[L.CELLS_Z]
+    return own // (nz * ny), (own // nz) % ny, own % nz
+
+
+@inlined
+def origin_of(s, i):
+    """Return bead i's list origin in fractions of the box."""
+    at = s.origin_fractions
+    return np.int64(at[i, L.FRACTION_X]), np.int64(at[i, L.FRACTION_Y]), np.int64(at[i, L.FRACTION_Z])
+
+
+@inlined
+def fraction_lengths(s):
+    """Return the length of the least fraction along each axis [length]."""
+    return s.par[L.PERIOD] / TURN, s.par[L.PERIOD + L.Y] / TURN, s.par[L.PERIOD + L.Z] / TURN
+
+
+@inlined
+def way_between(s, i, qx, qy, qz):
+    """Return the shortest way from a place in fractions of the box to bead i's list origin [length]."""
+    px, py, pz = origin_of(s, i)
+    sx, sy, sz = fraction_lengths(s)
+    return np.int32(px - qx) * sx, np.int32(py - qy) * sy, np.int32(pz - qz) * sz
+
+
 @kernel
 def near_beads(s, list_radius, i):
     """Write to `found` beads whose list origins are within `list_radius` of bead i's, itself too; how many, or -1.
 
     It is -1 where `found` cannot take them.
     """
-    nx = s.cells[L.CELLS_X]
-    ny = s.cells[L.CELLS_Y]
-    nz = s.cells[L.CELLS_Z]
-    own = np.int64(s.origin_fractions[i, L.CELL])
-    cz = own % nz
-    cy = (own // nz) % ny
-    cx = own // (nz * ny)
-    px = np.int64(s.origin_fractions[i, L.FRACTION_X])
-    py = np.int64(s.origin_fractions[i, L.FRACTION_Y])
-    pz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
-    sx = s.par[L.PERIOD] / TURN
-    sy = s.par[L.PERIOD + L.Y] / TURN
-    sz = s.par[L.PERIOD + L.Z] / TURN
+    nx, ny, nz = s.cells[L.CELLS_X], s.cells[L.CELLS_Y], s.cells[L.CELLS_Z]
+    cx, cy, cz = _cell_of(s, i)
+    px, py, pz = origin_of(s, i)
+    sx, sy, sz = fraction_lengths(s)
     limit = list_radius * list_radius
     count = 0
     for ax in range(-1 if nx > 2 else 0, min(nx, 2)):
@@ -256,9 +276,7 @@ def cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius):
     int
         How many; -1 if the bead has moved too far to say, and all cells about it must be looked at.
     """
-    dx = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_X]) - qx) * (s.par[L.PERIOD] / TURN)
-    dy = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Y]) - qy) * (s.par[L.PERIOD + L.Y] / TURN)
-    dz = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Z]) - qz) * (s.par[L.PERIOD + L.Z] / TURN)
+    dx, dy, dz = way_between(s, i, qx, qy, qz)
     half = 0.5 * min(min(s.par[L.PERIOD], s.par[L.PERIOD + L.Y]), s.par[L.PERIOD + L.Z])
     slack = MARGIN * list_radius + PLACES * max(max(s.par[L.PERIOD], s.par[L.PERIOD + L.Y]), s.par[L.PERIOD + L.Z])
     list_radius += slack
@@ -269,13 +287,8 @@ def cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius):
     _measure_slabs(s, 2, list_fraction(s, i, 2, z, t), dz, list_radius)
     limit = list_radius * list_radius
     behind = -0.5 * (dx * dx + dy * dy + dz * dz) - slack * (abs(dx) + abs(dy) + abs(dz))
-    nx = s.cells[L.CELLS_X]
-    ny = s.cells[L.CELLS_Y]
-    nz = s.cells[L.CELLS_Z]
-    own = np.int64(s.origin_fractions[i, L.CELL])
-    cz = own % nz
-    cy = (own // nz) % ny
-    cx = own // (nz * ny)
+    nx, ny, nz = s.cells[L.CELLS_X], s.cells[L.CELLS_Y], s.cells[L.CELLS_Z]
+    cx, cy, cz = _cell_of(s, i)
     count = 0
     for ax in range(3):
         bx = adjacent(cx, ax - 1, nx)

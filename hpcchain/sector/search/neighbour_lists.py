@@ -30,10 +30,12 @@ from hpcchain.sector.search.cells import (
     cells_ahead,
     clear_cells,
     compact,
+    fraction_lengths,
     near_beads,
+    origin_of,
     place_list_origin,
+    way_between,
 )
-from hpcchain.sector.search.list_place import TURN
 
 ROUNDING = 1e-8
 EARLY = 1.0 - 2.0**-22  # of a time: in single precision it is never later
@@ -52,15 +54,8 @@ def excluded(s, i, j):
 @inlined
 def far_apart(s, i, j):
     """Whether two beads' list origins are too far apart to be listed, radii considered."""
-    dx = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_X]) - s.origin_fractions[j, L.FRACTION_X]) * (
-        s.par[L.PERIOD] / TURN
-    )
-    dy = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Y]) - s.origin_fractions[j, L.FRACTION_Y]) * (
-        s.par[L.PERIOD + L.Y] / TURN
-    )
-    dz = np.int32(np.int64(s.origin_fractions[i, L.FRACTION_Z]) - s.origin_fractions[j, L.FRACTION_Z]) * (
-        s.par[L.PERIOD + L.Z] / TURN
-    )
+    x, y, z = origin_of(s, j)
+    dx, dy, dz = way_between(s, i, x, y, z)
     sigma = radius_of(s.radius, i) + radius_of(s.radius, j) if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
     far = sigma + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[L.WIDEST] + farther(s.par, s.extended)
     return dx * dx + dy * dy + dz * dz >= far * far
@@ -86,9 +81,7 @@ def rebuild_list(s, i, x, y, z, t):
     they do not fit; lists are then incomplete and must be built anew.
     """
     s.origin_time[i] = t * EARLY
-    qx = np.int64(s.origin_fractions[i, L.FRACTION_X])
-    qy = np.int64(s.origin_fractions[i, L.FRACTION_Y])
-    qz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
+    qx, qy, qz = origin_of(s, i)
     placed = s.origin_fractions[i, L.CELL] >= 0
     if place_list_origin(s, i, x, y, z, t):
         return CELL_FULL
@@ -203,12 +196,8 @@ def _amend_list(s, i, number, qx, qy, qz):
 def _newly_near(s, i, number, at, qx, qy, qz):
     """Write the beads near bead i's origin, and not near the former one, to `found`, from `at` on; return the end."""
     # The cells are the first `number` of `found`. Returns -1 where they do not fit.
-    px = np.int64(s.origin_fractions[i, L.FRACTION_X])
-    py = np.int64(s.origin_fractions[i, L.FRACTION_Y])
-    pz = np.int64(s.origin_fractions[i, L.FRACTION_Z])
-    sx = s.par[L.PERIOD] / TURN
-    sy = s.par[L.PERIOD + L.Y] / TURN
-    sz = s.par[L.PERIOD + L.Z] / TURN
+    px, py, pz = origin_of(s, i)
+    sx, sy, sz = fraction_lengths(s)
     radius = list_radius(s, i)
     limit = radius * radius
     for c in range(number):

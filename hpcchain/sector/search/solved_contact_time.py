@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.pair import Pair, curve, curved_contact
+from hpcchain.contact.pair import Pair, curve, curved_contact, relative_state
 from hpcchain.contact.wall import at_rest, wall_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -58,9 +58,11 @@ def bead_exactly(s, i, t, offset):
         return curve(s.mol, s.starts, s.segment, s.series, i, t)
     b = i - s.mol[m, L.MOL_FIRST]
     work = s.work
-    p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+    p = W.bead_offset(offset, b) + W.COEF
     q = p + W.ROW
-    return work[p], work[p + W.LANES], work[p + 2 * W.LANES], work[q], work[q + W.LANES], work[q + 2 * W.LANES]
+    x, y, z = W.vector(work, p)
+    u, v, w = W.vector(work, q)
+    return x, y, z, u, v, w
 
 
 @inlined
@@ -87,15 +89,11 @@ def _gap(s, pair, t):
 @kernel
 def _nearing(s, pair, t):
     """Whether the polynomials' gap falls at a time, as `curved_contact` and `wall_contact` see it."""
-    one = curve(s.mol, s.starts, s.segment, s.series, pair.i, pair.ti + t)
     if pair.j < 0:
-        gap, rate = _wall_gap(pair, one, t)
+        gap, rate = _wall_gap(pair, curve(s.mol, s.starts, s.segment, s.series, pair.i, pair.ti + t), t)
         return rate < 0.0
-    x, y, z, u, v, w = one
-    xj, yj, zj, uj, vj, wj = curve(s.mol, s.starts, s.segment, s.series, pair.j, pair.tj + t)
-    x, y, z = (x - xj) + pair.sx, (y - yj) + pair.sy, (z - zj) + pair.sz
-    width = pair.distance + pair.growth * t
-    return x * (u - uj) + y * (v - vj) + z * (w - wj) - width * pair.growth < 0.0
+    x, y, z, u, v, w = relative_state(s.mol, s.starts, s.segment, s.series, pair, t)
+    return x * u + y * v + z * w - (pair.distance + pair.growth * t) * pair.growth < 0.0
 
 
 @kernel
@@ -173,7 +171,7 @@ def _minimum_gap(s, pair, low, high):
 def _bisected(s, pair, series_error, t):
     """Return the contact near t by bisection, or inf, and when the gap begins to rise again."""
     until = pair.until
-    turn = _end_of_approach(s, _at_distance(pair, pair.distance + series_error), t)
+    turn = _end_of_approach(s, _from(pair, 0.0, pair.distance + series_error, pair.just_hit), t)
     gap, rate = _gap(s, pair, turn)
     low = turn
     if gap > 0.0:
@@ -197,25 +195,6 @@ def _bisected(s, pair, series_error, t):
         else:
             high = middle
     return low, turn
-
-
-@inlined
-def _at_distance(pair, distance):
-    """Return a Pair like this one but for the contact distance at its start."""
-    return Pair(
-        pair.i,
-        pair.j,
-        pair.ti,
-        pair.tj,
-        pair.sx,
-        pair.sy,
-        pair.sz,
-        distance,
-        pair.growth,
-        pair.acceleration,
-        pair.until,
-        pair.just_hit,
-    )
 
 
 @inlined

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.contact.separation import bead_offset
 from hpcchain.contact.sides import of_one_chain
 from hpcchain.contact.virial import centre_of_mass, image_shift, set_tensor
 from hpcchain.jit.decorators import inlined, kernel
@@ -35,7 +34,7 @@ def note_arms(s, row, side, second):
     `second` is 0 for the first side of a contact, 1 for the other.
     """
     s.arms[row, L.ARM_CHAIN + second] = s.chain_part[side.row, L.PART_CHAIN] if side.part else -1.0
-    p = bead_offset(side.offset, side.bead) + W.COEF
+    p = W.bead_offset(side.offset, side.bead) + W.COEF
     for c in range(3):
         place = s.work[p + W.LANES * c]
         if side.part:
@@ -86,7 +85,7 @@ def lever_of_arms(s, row, ticks, remainder):
 @kernel
 def _shift_inside(s, a, b, c):
     """Return component c of the way between the images of one chain that touch, 0 where they are the same [length]."""
-    p, q = bead_offset(a.offset, a.bead), bead_offset(b.offset, b.bead)
+    p, q = W.bead_offset(a.offset, a.bead), W.bead_offset(b.offset, b.bead)
     shift = image_shift(s, p, q, c)
     if a.offset != b.offset:
         shift -= (s.mol[a.row, L.MOL_IMAGE + c] - s.mol[b.row, L.MOL_IMAGE + c]) * s.par[L.SIZE + c]

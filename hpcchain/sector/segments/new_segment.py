@@ -62,7 +62,7 @@ def rebase(s, offset, m):
             s.mol[m, L.MOL_IMAGE + c] += np.int64(whole)
             moved = True
             for b in range(s.mol[m, L.MOL_BEADS]):
-                s.work[offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.LANES * c] -= whole * size
+                s.work[W.bead_offset(offset, b) + W.COEF + W.LANES * c] -= whole * size
     if moved:
         refresh(s.work, offset, s.mol, m, s.graph)
 
@@ -175,7 +175,7 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     if chain:
         fastest = bound_speeds(s.work, offset, s.mol[m, L.MOL_TILES], h)
     for b in range(n):
-        p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF
+        p = W.bead_offset(offset, b) + W.COEF
         i = first + b
         _write_start(s, i, p, ticks, remainder)
         if chain:
@@ -183,7 +183,7 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
             speed = s.work[p - W.COEF + W.BOUND + W.LANES]
         else:
             acceleration = acceleration_bound(s.work, offset, b) if solver != L.BALLISTIC else 0.0
-            speed = _speed(s.work, offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK)) + acceleration * h
+            speed = _speed(s.work, W.bead_offset(offset, b)) + acceleration * h
         if s.extended is not None:
             acceleration, speed = bounds_of_fall(s, m, order, acceleration, speed, h)
         s.bounds[i, L.ACCELERATION] = acceleration

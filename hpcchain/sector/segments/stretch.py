@@ -139,7 +139,7 @@ def _shift(s, offset, m, c, whole):
     """Shift row m's beads in the workspace by whole box lengths along an axis."""
     if whole != 0:
         for b in range(s.mol[m, L.MOL_BEADS]):
-            p = offset + (b >> W.LANE_SHIFT) * W.TILE + (b & W.LANE_MASK) + W.COEF + W.LANES * c
+            p = W.bead_offset(offset, b) + W.COEF + W.LANES * c
             s.work[p] += whole * s.par[L.SIZE + c]
 
 

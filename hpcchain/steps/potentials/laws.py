@@ -37,6 +37,8 @@ TRIED = 16
 """Distances at which a function is tried."""
 SLOPE, STEP = 1e-4, 1e-6
 """By how much a derivative may be off the differences of the energy, relative; these differences' relative step."""
+AGAIN = 0.5
+"""After how long an interrupt of a user's code is raised once more, if that still runs [s]."""
 
 
 def source_of(one: PotentialConstants, comm: Any = None) -> bytes:
@@ -70,6 +72,8 @@ def source_of(one: PotentialConstants, comm: Any = None) -> bytes:
 class Blame:
     """Turns whatever a user's code raises inside into a CodeError; an interrupt by a signal stays one.
 
+    An interrupt that is lost, as in a `__del__` or a callback of the garbage collector, is raised again.
+
     Parameters
     ----------
     where : str
@@ -81,18 +85,25 @@ class Blame:
         self.where, self.mend = where, mend
 
     def __enter__(self) -> None:
-        self._interrupted, self._handler = False, None
+        self._inside, self._interrupted = True, False
+        self._before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
             if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                self._handler = signal.signal(signal.SIGINT, self._interrupt)
+                for number in (signal.SIGINT, signal.SIGALRM):
+                    self._before[number] = signal.signal(number, self._interrupt)
 
     def _interrupt(self, *given: Any) -> None:
         self._interrupted = True
-        signal.default_int_handler(*given)
+        if self._inside:
+            signal.setitimer(signal.ITIMER_REAL, AGAIN)
+            signal.default_int_handler(*given)
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if self._handler is not None:
-            signal.signal(signal.SIGINT, self._handler)
+        self._inside = False
+        if self._before:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
         if self._interrupted:
             raise KeyboardInterrupt from None
         if error is not None:

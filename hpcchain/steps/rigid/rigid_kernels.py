@@ -27,7 +27,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.model.molecules.bond_graph import BEADS, BONDS, STRIDE
 from hpcchain.propagators.rigid.body import SITE, body_frame, body_moments, body_prepare, body_turning, in_space, placed
 from hpcchain.propagators.rigid.rod import SITE as PLACE
-from hpcchain.propagators.rigid.rod import bead_at, rod_prepare
+from hpcchain.propagators.rigid.rod import rod_prepare
 from hpcchain.propagators.steps.rattle_and_variational import SOLVED, TRIDIAGONAL, step_offsets, step_solve
 from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
 
@@ -115,7 +115,7 @@ def project_bonded(position, own, velocity, rows, gs, npad, shape, work):
 def _bring(position, own, velocity, first, n, work):
     """Copy the beads of a molecule from rows own[first] ... of positions and first ... of velocities to its tiles."""
     for b in range(n):
-        p = bead_at(0, b) + W.COEF
+        p = W.bead_offset(0, b) + W.COEF
         for c in range(3):
             work[p + c * W.LANES] = position[own[first + b], c]
             work[p + W.ROW + c * W.LANES] = velocity[first + b, c]
@@ -135,7 +135,7 @@ def move_rods(position, own, velocity, rows, n, step, work):
             return m
         short = -sine2 / (1.0 + math.sqrt(1.0 - sine2))  # the turn's cosine - 1, without a difference
         for k in range(n):
-            p = bead_at(0, k)
+            p = W.bead_offset(0, k)
             r = rows[m] + k
             for c in range(3):
                 q = p + W.COEF + c * W.LANES
@@ -204,8 +204,8 @@ def move_bodies(position, own, velocity, rows, n, step, work):
             return m
         w = math.sqrt(1.0 - (x * x + y * y + z * z))
         for k in range(n):
-            p = bead_at(0, k)
-            dx, dy, dz = work[p + SITE], work[p + SITE + W.LANES], work[p + SITE + 2 * W.LANES]
+            p = W.bead_offset(0, k)
+            dx, dy, dz = W.vector(work, p + SITE)
             tx, ty, tz = 2.0 * (y * dz - z * dy), 2.0 * (z * dx - x * dz), 2.0 * (x * dy - y * dx)
             sx, sy, sz = w * tx + y * tz - z * ty, w * ty + z * tx - x * tz, w * tz + x * ty - y * tx
             ux, uy, uz = in_space(axes, sx, sy, sz)
@@ -231,6 +231,6 @@ def project_rigid(position, own, velocity, rows, n, is_body, work):
         else:
             rod_prepare(work, 0, n)
         for k in range(n):
-            p = bead_at(0, k) + W.COEF + W.ROW
+            p = W.bead_offset(0, k) + W.COEF + W.ROW
             for c in range(3):
                 velocity[rows[m] + k, c] = work[p + c * W.LANES]

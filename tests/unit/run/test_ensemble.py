@@ -2,6 +2,7 @@
 
 import csv
 import logging
+import os
 from dataclasses import replace
 
 import pytest
@@ -292,3 +293,13 @@ def test_an_unknown_ensemble_is_no_run(tmp_path):
         api.run_many(write(tmp_path / "in.toml"), ["initial.seed"])
     with pytest.raises(UsageError):
         ensemble.planned(tmp_path, [], 2, 3)
+
+
+def test_a_pipe_is_read_once_for_all_runs(tmp_path):
+    """What is wrong is said of the second run, whose input was read with the first one's."""
+    reader, writer = os.pipe()
+    os.write(writer, write(tmp_path / "in.toml").read_bytes())
+    os.close(writer)
+    with pytest.raises(ConfigError, match=r"run.end_time: -1 is out of range.*\(run end_time--1\)"):
+        api.run_many(f"/dev/fd/{reader}", ["run.end_time=0.1,-1"], output=tmp_path / "many")
+    os.close(reader)

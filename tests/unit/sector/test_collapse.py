@@ -7,8 +7,10 @@ import pytest
 from hpcchain.errors import ConfigError
 from hpcchain.model.physics.constants import ExtendedPhysics, WallConstants
 from hpcchain.model.system import Physics
+from hpcchain.parallel.windows import error_of
 from hpcchain.run.guards.collapse import CollapseWatch, spelled
-from hpcchain.sector.collapse import stuck
+from hpcchain.sector.collapse import not_a_number, stuck
+from hpcchain.sector.events import loop
 
 TICK = 2.0**-6
 
@@ -143,3 +145,12 @@ def test_wall_times_are_spelled(seconds, text):
 def test_what_came_before_the_first_look_does_not_count():
     """A run that goes on from a checkpoint begins at a time and with a count of its own."""
     assert looked(0.5, (0.0, engine(1e-9, 10**9)), (2.0, engine(1.0, 10**9 + 10))) == [None, None]
+
+
+def test_steps_that_are_too_long_are_the_inputs_fault():
+    """On one rank and on several alike."""
+    found = not_a_number(Physics(tick=TICK, propagator="variational", step=10.0), "a contact time")
+    assert found.exit_code == 78 and "a contact time is not a number: make propagator.step smaller" in str(found)
+    exact = not_a_number(Physics(tick=TICK, step=10.0), "a contact time")
+    assert exact.exit_code == 70 and "extreme values" in str(exact)
+    assert str(error_of(loop.NOT_A_NUMBER, Physics(tick=TICK, propagator="rattle"), -1, 0.0)) == str(found)

@@ -43,6 +43,10 @@ end_time = 2.0
 step = 0.005
 """
 LJ = '{name = "lennard-jones", epsilon = 1.0, sigma = 1.0'
+OF_CENTER = (
+    "potential = [" + LJ.replace("{", "{{") + ", cutoff = 2.5}}, {{name = 'fene', stiffness = 30.0, length = 1.5, "
+    "epsilon = 1.0, sigma = 1.0}}, {{name = 'center', stiffness = 1.0, center = [6.0, 6.0, {}]}}]"
+)
 MISTAKES = [
     ('run.engine = "events"', 'steps: means nothing for run.engine "events"'),
     ("steps.step = 0.0", "steps.step: 0 is out of range"),
@@ -103,6 +107,7 @@ MISTAKES = [
     ),
     ("molecule.0.damping = -1.0", "molecule[0].damping: -1 is out of range"),
     ('molecule.0.kind = "rod"', "molecule[0].rigid: a rod is rigid"),
+    (OF_CENTER.format(1e9), "potential[2].center: is 1e+09 from the box, so that beads move 5e+06 in a step"),
 ]
 
 
@@ -135,6 +140,10 @@ def test_each_mistake_gives_one_message_with_its_key(path, setting, message):
         load_config(path, [setting])
     text = str(caught.value)
     assert message in text and "\n" not in text and text.startswith(str(path))
+
+
+def test_a_centre_may_be_outside_the_box(path):
+    assert load_config(path, [OF_CENTER.format(100.0)]).potentials[2].center == (6.0, 6.0, 100.0)
 
 
 def test_until_is_a_whole_number_of_steps(path):

@@ -80,6 +80,7 @@ MISTAKES = [
     ("barostat.pressure = 1.0", "barostat: unknown key; nothing like it is in this program"),
     ("quux.plugh = 3", "quux: unknown key; nothing like it is in this program; the input has title, box, molecule, "),
     ("box.packing_fraction = 1.2", "box.packing_fraction: 1.2 is out of range; needs a number > 0, <= 1"),
+    ("box.packing_fraction = 0.9", "box.packing_fraction: makes a cube in which the beads do not fit: packing"),
     ("title = 3", "title: 3 is not a text"),
     ("box.size = [1, 2]", "box.size: has 2 entries; needs 3"),
     ("box.size = [30, 30, true]", "box.size: entry 2: True is not a number"),

@@ -376,6 +376,9 @@ def test_starts_replace_nothing_but_starts(tmp_path, system):
     start = checkpoint(tmp_path / "start.h5", system)
     require_replaceable(start, "start")
     require_replaceable(tmp_path / "new.h5", "start")
+    for nowhere in (tmp_path / "none" / "new.h5", start / "new.h5"):
+        with pytest.raises(UsageError, match=f"there is no folder {nowhere.parent}; choose another -o"):
+            require_replaceable(nowhere, "start")
     for out in (own, folder / "events.h5"):
         with pytest.raises(UsageError, match="not as a start file"):
             require_replaceable(out, "start")

@@ -132,8 +132,9 @@ def test_exact_flights_are_held_to_what_they_keep(tmp_path, name):
 @pytest.mark.parametrize("energy", [np.nan, np.inf])
 def test_no_number_ends_any_run(tmp_path, energy):
     for more in ("", "[contact]\nrestitution = 0.5\n", "[propagator]\nname = 'rattle'\nstep = 0.1\n"):
-        with pytest.raises(EngineError, match="not a number"):
+        with pytest.raises(EngineError, match="at t 2 the kinetic energy is not a number") as found:
             watch(tmp_path, CHAINS + more)[0].heed(2.0, energy, 1.0, 10)
+        assert found.value.exit_code == (78 if "rattle" in more else 70)
 
 
 STEPS = SteppedPhysics(0.1, "gvi", "verlet", "H", 1, "newton", (), (0.0, 0.0, 0.0), None, 1, ())

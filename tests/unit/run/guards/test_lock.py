@@ -99,6 +99,14 @@ def test_what_is_no_plain_file_is_not_opened(tmp_path, monkeypatch, how, locked)
     assert (tmp_path / "precious").read_text() == "kept" and not (tmp_path / "new").exists()
 
 
+def test_a_file_is_no_folder_to_write_to(tmp_path):
+    (tmp_path / "out").write_text("of mine")
+    with pytest.raises(UsageError, match="out: is there already and no folder; choose another --output"):
+        with FolderLock(tmp_path / "out", None):
+            pass
+    assert (tmp_path / "out").read_text() == "of mine"
+
+
 def test_other_files_of_a_run_are_not_written_through_links(tmp_path):
     """The log, what the watchdog writes, and temporary names."""
     (tmp_path / "precious").write_text("kept")

@@ -2,7 +2,6 @@
 
 import ctypes
 import resource
-import types
 from dataclasses import replace
 from pathlib import Path
 
@@ -439,10 +438,29 @@ def test_runs_that_fit_begin_go_on_and_are_refused_a_smaller_job(run_hpcchain, t
 def test_a_start_file_says_how_many_beads_it_has(run_hpcchain, tmp_path):
     (tmp_path / "in.toml").write_text(INPUT.format(size=30.0, beads=8, count=100))
     assert run_hpcchain(["build", "in.toml", "-o", "start.h5"]).returncode == 0
-    initial = types.SimpleNamespace(method="file", file=str(tmp_path / "start.h5"))
-    extent = memory.extent_of(types.SimpleNamespace(molecules=(), beads=0, initial=initial))
-    assert (extent.beads, extent.whole) == (800, False)
+    extent = memory.extent_of(load_config(started_from(tmp_path)))
+    assert (extent.beads, extent.whole, extent.largest, extent.parts) == (800, False, 8, False)
+    (tmp_path / "start.h5").write_bytes(b"nothing")
+    assert memory.extent_of(load_config(tmp_path / "from.toml")).beads == 0
     assert read_extent(tmp_path / "in.toml") == read_extent(tmp_path / "none.h5") == (0, 0.0)
+
+
+def test_a_start_file_says_which_chains_move_in_stretches(run_hpcchain, tmp_path):
+    """In the estimate of memory and in what `check` prints."""
+    (tmp_path / "in.toml").write_text(INPUT.format(size=40.0, beads=30, count=1))
+    assert run_hpcchain(["build", "in.toml", "-o", "start.h5"]).returncode == 0
+    path = started_from(tmp_path, "[propagator]\nstretches = 30\n")
+    extent = memory.extent_of(load_config(path))
+    assert extent.parts and extent.alone and extent.largest == 30
+    assert "a contact moves what it reaches of chains of 30 beads" in run_hpcchain(["check", "from.toml"]).stdout
+
+
+def started_from(folder, more=""):
+    """Write an input that has its molecules from start.h5; return its path."""
+    size = load_config(folder / "in.toml").box.size
+    initial = '[initial]\nmethod = "file"\nfile = "start.h5"\n'
+    (folder / "from.toml").write_text(f"[box]\nsize = {list(size)}\n{initial}{more}[run]\nend_time = 0.01\n")
+    return folder / "from.toml"
 
 
 def test_rings_need_the_square_of_their_beads_to_be_grown(tmp_path):

@@ -1,6 +1,7 @@
 """Stretches of long chains under laws beyond smooth hard beads, against the same chains moved as wholes.
 
-Their kernels take minutes to compile, and no other test has them: with --long.
+Their kernels take minutes to compile: with --long. `test_stretch_ties` and `test_stretches_in_windows` have the same
+ones, and the same turn.
 """
 
 from dataclasses import replace
