@@ -49,12 +49,8 @@ class GhostNeeds:
     """
 
     def __init__(self, box: Box, comm: Exchange, classes: MoleculeClasses, beyond: float, window: float) -> None:
-        self.comm, self.composition, self.chain_parts, self.beyond = (
-            comm,
-            classes.composition,
-            classes.chain_parts,
-            beyond,
-        )
+        self.comm, self.beyond = comm, beyond
+        self.composition, self.chain_parts = classes.composition, classes.chain_parts
         contact = float(self.composition.prototypes.diameter.max()) + beyond
         self.skins = Skins(self.composition, contact, window)
         self.around = Surroundings(box, FINEST * contact, comm)
