@@ -203,7 +203,8 @@ class SteppedEngine:
         state.image[:] = image
         state.ticks[:], state.remainder[:] = split(self.time, self.physics.tick)
         state.depth[:] = 0 if self.clock.steps else -1
-        state.extra = self.beads.own.extra.copy()
+        if self.physics.steps.integrator == "contact":  # nothing else changes such rows
+            state.extra = self.beads.own.extra.copy()
         return state
 
     def energies(self) -> np.ndarray:
