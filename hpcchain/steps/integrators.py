@@ -150,10 +150,7 @@ class Variational(WithContacts):
 
     @timed("contacts")
     def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: Any = None) -> list:
-        """Solve contacts of a step, put beads where it takes them, and return what was found; collective.
-
-        `before`, `velocity` and `pairs` are as `ContactFinder.curved` takes them; `curved`: what that returned.
-        """
+        """Solve contacts (`ContactFinder.curved`), put beads where it takes them; return what was found; collective."""
         beads, own, contacts = self.beads, self.beads.own, self.contacts
         curved = curved or self.finder.curved(before, velocity, pairs, beads.refresh)
         pool = Pool(own.molecules, own.ids, beads.first, before[beads.local], velocity, beads.force, *curved)

@@ -105,10 +105,7 @@ def _size(s, m, extended):
 
 @inlined
 def _of_molecule(s, h, entry, puts, value):
-    """Return what an entry of the segment in molecule row h says: the list of those before ENTRY_MEMBER_IDS.
-
-    `puts`: this becomes `value` first, but for the number of members.
-    """
+    """Return what an entry of row h's segment says, now `value` if it `puts`: the list before ENTRY_MEMBER_IDS."""
     first = s.mol[h, L.MOL_FIRST]
     if puts and entry <= L.ENTRY_DEPTH:
         for i in range(first, first + s.mol[h, L.MOL_BEADS]):

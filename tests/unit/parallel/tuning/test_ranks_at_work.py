@@ -4,22 +4,21 @@ import numpy as np
 import pytest
 
 from hpcchain.model.composition import composition_of
-from hpcchain.parallel.tuning import ranks_at_work
-from hpcchain.parallel.tuning.ranks_at_work import Work
+from hpcchain.parallel.tuning.ranks_at_work import GHOST_DISTANCE, LONG, Work
 from tests.support.gases import MIXTURE, gas
 
 
 def cube(beads, size=10, fraction=0.3):
     """Return the Work of equal chains in a cube."""
     edge = (beads * 0.5236 / fraction) ** (1.0 / 3.0)
-    return Work(beads, beads // size, ranks_at_work.REACH + 0.5 * size**0.5, (edge, edge, edge))
+    return Work(beads, beads // size, GHOST_DISTANCE + 0.5 * size**0.5, (edge, edge, edge))
 
 
 def test_the_work_of_a_system():
     system = gas(MIXTURE)
     work = Work.of(composition_of(system.topology), system.box)
     assert (work.beads, work.molecules) == (system.topology.beads, 8)
-    assert work.extent == pytest.approx(0.8 * (ranks_at_work.REACH + 0.5 * (work.beads / 8) ** 0.5))
+    assert work.extent == pytest.approx(0.8 * (GHOST_DISTANCE + 0.5 * (work.beads / 8) ** 0.5))
 
 
 def test_small_systems_have_one_rank_and_large_ones_all():
@@ -43,7 +42,7 @@ def test_two_ranks_are_not_worth_it_for_single_beads():
 def stretched(beads, size, fraction=0.3):
     """Return the Work of equal long chains in a cube, which move in stretches."""
     edge = (beads * 0.5236 / fraction) ** (1.0 / 3.0)
-    return Work(beads, beads // size, ranks_at_work.REACH + ranks_at_work.LONG * size**0.5, (edge, edge, edge), True)
+    return Work(beads, beads // size, GHOST_DISTANCE + LONG * size**0.5, (edge, edge, edge), True)
 
 
 def test_long_chains_in_stretches_ask_for_wide_sectors():
@@ -66,7 +65,7 @@ def test_long_chains_count_where_they_have_most_of_the_beads():
         assert work.stretched == (share[divided].sum() > 0.5)
         if work.stretched:
             assert work.molecules == composition.copies[divided].sum()
-            assert work.extent == pytest.approx(0.8 * (ranks_at_work.REACH + ranks_at_work.LONG * sizes.max() ** 0.5))
+            assert work.extent == pytest.approx(0.8 * (GHOST_DISTANCE + LONG * sizes.max() ** 0.5))
         else:
             assert work == Work.of(composition, system.box)
     assert Work.of(composition, system.box, (sizes > 1).tolist()).stretched
