@@ -54,9 +54,10 @@ launcher() {
     if [ "${HPCCHAIN_LAUNCHER:-srun}" = mpirun ]; then
         ranks=("${MPIRUN:-mpirun}" -n "$1")
         require_program "${ranks[0]}" "load the site's MPI (HPCCHAIN_MODULES), or set MPIRUN to its launcher"
+        if [ -n "${SLURM_CPUS_PER_TASK:-}" ]; then ranks+=(--map-by "slot:PE=$SLURM_CPUS_PER_TASK"); fi
     else
         # shellcheck disable=SC2206  # a list of words
-        ranks=(srun --ntasks="$1" ${HPCCHAIN_SRUN:-})
+        ranks=(srun --ntasks="$1" ${SLURM_CPUS_PER_TASK:+--cpus-per-task="$SLURM_CPUS_PER_TASK"} ${HPCCHAIN_SRUN:-})
     fi
 }
 

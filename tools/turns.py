@@ -13,8 +13,8 @@ medians, and the best of bead tau per CPU-second.
 
 Kernels of OLD are compiled when they are not in the cache (some minutes: `hpcchain warmup` in OLD does it beforehand).
 With --parts chains of 24 beads and more move in stretches here, and as wholes in OLD, which may be this tree. With
---threads K this tree has a second thread, on processor K, and times are wall time. With --folder starts are kept there,
-and found.
+--threads K this tree may have a second thread, on processor K (`run.threads = "auto"`), and times are wall time. With
+--folder starts are kept there, and found.
 """
 
 import argparse
@@ -36,7 +36,7 @@ import json, os, sys, time
 cpus = json.loads(sys.argv[2])
 os.sched_setaffinity(0, cpus)
 clock = getattr(time, sys.argv[3])
-more = {"threads": 2} if len(cpus) > 1 else {}
+more = {"threads": "auto"} if len(cpus) > 1 else {}
 from hpcchain.config import load_config
 try:
     from hpcchain.run.starts.start_from_file import system_from_file
@@ -62,7 +62,7 @@ class Tree:
     start : path
         Input file.
     cpus : list of int
-        Processors that it may run on; with two it has a second thread.
+        Processors that it may run on; with two it may have a second thread.
     clock : str
         The function of `time` that measures a turn.
     """
@@ -154,7 +154,7 @@ def main():
     parser.add_argument("--launches", type=int, default=3, help="starts of each tree")
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the core to run on")
     parser.add_argument("--parts", action="store_true", help="chains move in stretches in this tree, as wholes in OLD")
-    parser.add_argument("--threads", type=int, metavar="K", help="the core of a second thread in this tree")
+    parser.add_argument("--threads", type=int, metavar="K", help="the core that this tree may have a second thread on")
     parser.add_argument("--folder", type=Path, help="where starts are kept")
     args = parser.parse_args()
     old = args.old.resolve()

@@ -156,7 +156,7 @@ def packing_lines(box: BoxSection, volume: float) -> list:
 
 
 def rank_lines(config: Config) -> list:
-    """Return the line on how many ranks to ask for; none where nothing says which molecules there are."""
+    """Return lines on how many ranks and cores to ask for; none where nothing says which molecules there are."""
     from hpcchain.run.alone import ranks_that_pay
 
     ranks = ranks_that_pay(config)
@@ -165,7 +165,11 @@ def rank_lines(config: Config) -> list:
     most = (
         "one; with more it would be no faster" if ranks == 1 else f"up to {ranks}, as long as there are cores for them"
     )
-    return [f"ranks: {most} (sbatch --ntasks={ranks}, mpirun -n {ranks})"]
+    lines = [f"ranks: {most} (sbatch --ntasks={ranks}, mpirun -n {ranks})"]
+    bonded = any(kind.kind != "monomer" for kind in config.molecules)
+    if ranks == 1 and bonded and config.run.engine == "events" and config.run.threads != 1:
+        lines.append("cores: two, for a second thread (sbatch --cpus-per-task=2, mpirun --map-by slot:PE=2)")
+    return lines
 
 
 def long_chain_lines(config: Config) -> list:

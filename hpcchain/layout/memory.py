@@ -26,7 +26,7 @@ LARGE = PAGE // 4  # bytes from which a large page is worth its space
 def aligned_bytes(size: int) -> np.ndarray:
     """Return (size,) uint8 zeros that begin on a pair of cache lines, on large pages if they are many."""
     if size < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
-        memory = np.zeros(size + LINE, dtype=np.uint8)
+        memory = np.zeros(-(-size // LINE) * LINE + LINE, dtype=np.uint8)  # no other array is on the last line
         start = -memory.ctypes.data % LINE
     else:
         block = mmap.mmap(-1, (size // PAGE + 2) * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

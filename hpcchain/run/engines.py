@@ -84,7 +84,7 @@ def engine_on(
         return SteppedEngine(system, exchange, chosen(run.list_shell), sectors, log_events)
     shell, cell, growing = chosen(run.list_shell), chosen(run.cell_size), growth or (1.0, 0.0)
     if exchange is None:
-        threads = min(run.threads, cores_allowed())
+        threads = run.threads if cores_allowed() > 1 else 1
         return Engine(system, log_events=log_events, shell=shell, cell=cell, growth=growing, threads=threads)
     from hpcchain.parallel.windows import WindowedEngine  # the same
 
@@ -184,15 +184,17 @@ def report_ranks(system: System, config: Config, comm: Single | World, engine: i
 
 
 def report_threads(config: Config, comm: Single | World, engine: interface.Engine) -> None:
-    """Say once in the log why an input's second thread has nothing to do."""
-    if comm.rank > 0 or config.run.threads == 1 or getattr(engine, "threads", 1) > 1:
+    """Say once in the log why a run whose input allows for a second thread has none."""
+    asked = config.run.threads
+    if comm.rank > 0 or asked == 1 or getattr(engine, "threads", 1) > 1:
         return
     if comm.size == 1 and cores_allowed() == 1:
-        LOG.warning(
-            "run.threads = 2: this process may use one core alone, so there is no second thread; start it with two "
-            "(mpirun --map-by slot:PE=2, srun --cpus-per-task=2)"
+        LOG.log(
+            logging.WARNING if asked == 2 else logging.INFO,
+            "this process may use one core alone, so it has no second thread (run.threads); start it with two (mpirun "
+            "--map-by slot:PE=2, srun --cpus-per-task=2)",
         )
-    else:
+    elif asked == 2:
         LOG.info("run.threads = 2 helps one rank with smooth hard beads in whole molecules: there is no second thread")
 
 

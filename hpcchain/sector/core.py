@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from hpcchain.model.physics.step_potentials import bead_types, potential_energie
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
 from hpcchain.sector.ahead.helper import Helper, can_help, series_capacity
+from hpcchain.sector.ahead.worth import Worth
 from hpcchain.sector.collapse import not_a_number
 from hpcchain.sector.events import loop
 from hpcchain.sector.interface import EVENT_ROW
@@ -104,8 +105,9 @@ class Options:
         Entries at least of each bead's table of beads inside a step of a potential (`model.physics.extended`).
     drift : (3,) float64 array or tuple
         How many periods a tick the lists' frame moves along each axis (`setup.drift`); no effect on results.
-    threads : int
-        2: a second thread makes outcomes ahead of time (`ahead`), where it can; no effect on results.
+    threads : int or "auto"
+        2: a second thread makes outcomes ahead of time (`ahead`), where it can; "auto": while that is faster; no effect
+        on results.
     """
 
     shell: float
@@ -116,7 +118,7 @@ class Options:
     cell_capacity_factor: float = 1.0
     inside: int = 0
     drift: Any = (0.0, 0.0, 0.0)
-    threads: int = 1
+    threads: int | Literal["auto"] = 1
 
 
 class Core:
@@ -188,9 +190,10 @@ class Core:
             self.sector = self.sector._replace(free_lists=np.full(LEAST_BLOCKS, -1, dtype=np.int64))
         self.enlist()
         self.helper = None
-        if options.threads > 1 and can_help(self.sector):
+        if options.threads != 1 and can_help(self.sector):
             series = extended(self.sector.series, series_capacity(self.sector))
-            self.helper, self.sector = Helper(), self.sector._replace(series=series)
+            self.helper = Helper(Worth() if options.threads == "auto" else None)
+            self.sector = self.sector._replace(series=series)
 
     def gather(self, without: tuple = ()) -> None:
         """Move all arrays together, but for those of these names, which may be replaced."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -44,8 +44,9 @@ class Engine:
         Half width of the neighbour lists' shell and least cell width [length]; no effect on results.
     growth : (float, float)
         Contact distances as a fraction of the full ones at time 0, and the rate of that fraction [1 / time].
-    threads : int
-        2: a second thread makes outcomes ahead of time, where it can (`sector.ahead`); no effect on results.
+    threads : int or "auto"
+        2: a second thread makes outcomes ahead of time, where it can (`sector.ahead`); "auto": while that is faster; no
+        effect on results.
 
     Raises
     ------
@@ -65,7 +66,7 @@ class Engine:
         shell: float | None = None,
         cell: float | None = None,
         growth: tuple = (1.0, 0.0),
-        threads: int = 1,
+        threads: int | Literal["auto"] = 1,
     ) -> None:
         self.system, self.growth = system, growth
         self.log_rows, self._least_time = LOG_ROWS if log_events else 0, -np.inf

@@ -586,8 +586,10 @@ class RunSection(Section):
         OrWord(POSITIVE, AUTO),
         "shell of the neighbour lists; auto: follows diameters and mean distance; no effect on results [length]",
     )
-    threads: int = key(
-        1, Integer(1, 2), "2: of one rank, a second thread makes outcomes ahead of time; no effect on results"
+    threads: int | Literal["auto"] = key(
+        1,
+        OrWord(Integer(1, 2), AUTO),
+        "2: a second thread of one rank makes outcomes ahead of time; auto: while that is faster; no effect on results",
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread
+from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.memory import aligned_zeros, bead_lines, queue_lines
 from hpcchain.sector.ahead.look import FIRST, stay_ahead
+from hpcchain.sector.ahead.worth import Worth
 
 MOST_BEADS = 1024
 """Of a molecule that fits into slots; the outcomes of larger ones are not made ahead of time."""
@@ -36,50 +39,78 @@ SHARED = (
 class Helper:
     """Makes outcomes of events to come while the loop runs.
 
+    Parameters
+    ----------
+    worth : Worth, optional
+        Says when it is to help; without it it always does.
+
     Attributes
     ----------
     small : Sector or None
         The small sector, of two molecules for each slot.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, worth: Worth | None = None) -> None:
+        self.worth = worth
         self.small: Any = None
         self._own: dict = {}
         self._helped: Any = None
+        self._thread: Thread | None = None
 
     @contextmanager
     def helping(self, s: Any, base: float) -> Iterator[None]:
-        """Help the loop over a sector meanwhile; `base`: ticks that queue keys are relative to."""
-        small = self._fitted(s)
-        small.par[:] = s.par
-        s.ahead[L.AHEAD_SECTOR] = small.address
-        try:
-            with self.working(s, small, base):
-                yield
-        finally:
-            s.ahead[L.AHEAD_SECTOR] = 0
+        """Help the loop over a sector meanwhile, where that pays; `base`: ticks that queue keys are relative to."""
+        begin, processor, segments = perf_counter(), thread_time(), int(s.count[L.N_SEGMENTS])
+        if (self.worth is None or self.worth.helps) and self._fits(s):
+            self.small.par[:] = s.par
+            s.ahead[L.AHEAD_SECTOR] = self.small.address
+            try:
+                with self.working(s, self.small, base):
+                    yield
+            finally:
+                s.ahead[L.AHEAD_SECTOR] = 0
+        else:
+            yield
+        if self.worth is not None:
+            spent = perf_counter() - begin, thread_time() - processor
+            self.worth.note(*spent, int(s.count[L.N_SEGMENTS]) - segments)
 
     @contextmanager
     def working(self, s: Any, small: Any, base: float) -> Iterator[None]:
-        """Have the second thread at work meanwhile."""
+        """Have the second thread at work meanwhile. Nothing waits for it, since it may have to wait for a processor."""
         small.ahead[L.AHEAD_STOP] = 0
-        thread = Thread(target=stay_ahead, args=(s, small, base), daemon=True)
-        thread.start()
+        if not self._at_work():
+            self._thread = Thread(target=_help, args=(s, small, base), daemon=True)
+            self._thread.start()
         try:
             yield
         finally:
             small.ahead[L.AHEAD_STOP] = 1
-            thread.join()
 
-    def _fitted(self, s: Any) -> Any:
-        """Return the small sector for a sector, whose arrays may have been replaced by longer ones."""
+    def _at_work(self) -> bool:
+        """Whether the second thread is there: between two calls of the loop it rests, and soon ends."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def _fits(self, s: Any) -> bool:
+        """Have the small sector be that of a sector, whose arrays may have been replaced; return whether it is."""
         if s is not self._helped:
-            if self._helped is None:
-                self._own = own_arrays(s)
+            if self._at_work():  # with the former arrays
+                return False
+            new = self._helped is None
+            self._own = own_arrays(s) if new else self._own
             self.small, self._helped = s._replace(**self._own), s
-            self.small.ahead[L.AHEAD_STOP] = 1
-            stay_ahead(s, self.small, 0.0)  # compiled before a thread runs it
-        return self.small
+            self.small.ahead[L.AHEAD_TAGS :] = L.NO_TAG  # the series of the last outcomes may be in the former arrays
+            if new:
+                self.small.ahead[L.AHEAD_STOP] = 1
+                stay_ahead(s, self.small, 0.0)  # compiled before a thread runs it
+        return True
+
+
+def _help(s: Any, small: Any, base: float) -> None:
+    """Stay ahead of the loop where nothing else wants a processor; systems without such threads have `Worth` alone."""
+    with suppress(AttributeError, OSError):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    stay_ahead(s, small, base)
 
 
 def own_arrays(s: Any) -> dict:
@@ -109,15 +140,15 @@ def own_arrays(s: Any) -> dict:
         "par": s.par.copy(),
         "radius": s.radius if len(s.radius) == 1 else np.zeros(rows),
         "bead_id": np.zeros(rows, dtype=np.int64),
-        "swept": np.zeros((rows, 4), dtype=np.int32),
+        "swept": aligned_zeros((rows, 4), np.int32),
         "lists": np.zeros((rows, 4), dtype=np.int32),
-        "timing": np.zeros((MOLECULES, L.TIMING_COLUMNS)),
-        "running_length": np.zeros(MOLECULES),
+        "timing": aligned_zeros((MOLECULES, L.TIMING_COLUMNS)),
+        "running_length": aligned_zeros(MOLECULES),
         "series_error": np.zeros(steps),
         "step_energy": np.zeros(steps),
-        "log": np.zeros((L.SLOTS, L.LOG_COLUMNS)),
+        "log": aligned_zeros((L.SLOTS, L.LOG_COLUMNS)),
         "slots": aligned_zeros((L.SLOTS, L.SLOT_COLUMNS)),
-        **{name: np.zeros_like(getattr(s, name)) for name in SCRATCH},
+        **{name: aligned_zeros(getattr(s, name).shape, getattr(s, name).dtype) for name in SCRATCH},
         "work": aligned_zeros(len(s.work)),
     }
 

@@ -16,13 +16,19 @@ from hpcchain.sector.queue.tournament import BEFORE_LEAVES, COLUMN, ROW_BITS
 
 FIRST = 8
 """Entries of the queue that are looked at."""
+AT_ONCE = 3
+"""Outcomes that are made before the queue is looked at again."""
+PATIENCE = 50000
+"""Pauses, some milliseconds, that the second thread rests for before it returns."""
 WHICH, WHERE, MEMBER, OTHER = range(4)
 """Columns of the small sector's `winner`, of which a row is an entry: molecule, place, and the two that take part."""
 
 
 @concurrent
 def stay_ahead(s, w, base):
-    """Make outcomes of events to come until AHEAD_STOP is set in `w.ahead`: what the second thread does.
+    """Make outcomes of events to come, but while AHEAD_STOP is set in `w.ahead`: what the second thread does.
+
+    It returns when it has rested for some time, which between two calls of the loop it does not.
 
     Parameters
     ----------
@@ -31,27 +37,36 @@ def stay_ahead(s, w, base):
     base : float
         Ticks that queue keys are relative to.
     """
-    last = -np.inf
-    while load_acquire(w.ahead, L.AHEAD_STOP, 0) == 0:
+    last, rested = -np.inf, np.int64(0)
+    while rested < PATIENCE:
+        if load_acquire(w.ahead, L.AHEAD_STOP, 0) != 0:
+            rested += 1
+            pause()
+            continue
+        rested = np.int64(0)
         now = load_acquire(s.key, L.TOP, L.ROOT)
         if now == last:
             pause()
-        elif not _look(s, w, base, now):
+        elif _look(s, w, base, AT_ONCE) == 0:
             last = now
 
 
 @concurrent
 def look(s, w, base, most):
     """Make the outcomes of at most so many of the first events of the queue; return how many were made."""
-    made = 0
-    while made < most and _look(s, w, base, load_acquire(s.key, L.TOP, L.ROOT)):
-        made += 1
+    made = np.int64(0)
+    while made < most:
+        more = _look(s, w, base, min(most - made, AT_ONCE))
+        if more == 0:
+            break
+        made += more
     return made
 
 
 @kernel
-def _look(s, w, base, now):
-    """Make the outcome of the first event that lacks one, but for the event at hand; return whether one was made."""
+def _look(s, w, base, most):
+    """Make outcomes of the first events that lack one, but for the event at hand; return how many were made."""
+    made = np.int64(0)
     for e in range(_first_entries(s, w)):
         w.winner[e, MEMBER] = w.winner[e, OTHER] = -1
         i, partner, ticks, remainder, depth = _event_of(s, np.int64(w.winner[e, WHICH]))
@@ -63,18 +78,23 @@ def _look(s, w, base, now):
         other = s.segment[partner, L.MOLECULE] if partner >= 0 else m
         free = not _changes_before(w, e, m, other)
         w.winner[e, MEMBER], w.winner[e, OTHER] = m, other
-        if e == 0 or not free or not _fits(s, w, m) or not _fits(s, w, other):
+        now = load_acquire(s.key, L.TOP, L.ROOT)
+        if w.key[e, 0] <= now or not free or not _fits(s, w, m) or not _fits(s, w, other):
             continue
         serial, other_serial = s.timing[m, L.SERIAL], s.timing[other, L.SERIAL]
-        if slot_of(w, tag_of(i, m, partner), i, partner, ticks, remainder, depth, serial, other_serial) >= 0:
+        tag = tag_of(i, m, partner)
+        if slot_of(w, 0, tag, i, partner, ticks, remainder, depth, serial, other_serial) >= 0:
             continue
         slot = _free_slot(w, now)
         if slot < 0:
-            return False
+            break
         w.slots[slot, L.SLOT_KEY] = w.key[e, 0]
         if foresee(s, w, slot, i, partner, ticks, remainder, depth):
-            return True
-    return False
+            made += 1
+            w.ahead[L.AHEAD_NEXT] = (slot + 1) % L.SLOTS
+        if made == most:
+            break
+    return made
 
 
 @inlined
@@ -95,8 +115,9 @@ def _changes_before(w, e, m, other):
 
 @kernel
 def _free_slot(w, now):
-    """Return a slot whose event is over, or that has none, -1 if there is none."""
-    for k in range(L.SLOTS):
+    """Return a slot whose event is over, or that has none, -1 if there is none; they are used in turn."""
+    for step in range(L.SLOTS):
+        k = (w.ahead[L.AHEAD_NEXT] + step) % L.SLOTS
         if w.ahead[L.AHEAD_TAGS + k] == L.NO_TAG or w.slots[k, L.SLOT_KEY] < now:
             return k
     return -1

@@ -13,6 +13,7 @@ from hpcchain.jit.threads import fence_acquire, fence_release
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import begin_writing, write_serial
+from hpcchain.sector.prefetch import prefetch_slots
 from hpcchain.sector.search.list_place import note_top_speed
 
 
@@ -37,9 +38,13 @@ def _is_of(w, slot, i, partner, ticks, remainder, depth, serial, other_serial):
 
 
 @kernel
-def slot_of(w, tag, i, partner, ticks, remainder, depth, serial, other_serial):
-    """Return the slot that has an event, -1 if none does; of those that have its tag others may be out of date."""
-    for k in range(L.SLOTS):
+def slot_of(w, likely, tag, i, partner, ticks, remainder, depth, serial, other_serial):
+    """Return the slot that has an event, -1 if none does, looked for from a likely one on.
+
+    Of the slots that have the event's tag others may be out of date.
+    """
+    for step in range(L.SLOTS):
+        k = (likely + step) % L.SLOTS
         if w.ahead[L.AHEAD_TAGS + k] == tag:
             fence_acquire()
             if _is_of(w, k, i, partner, ticks, remainder, depth, serial, other_serial):
@@ -70,11 +75,14 @@ def take(s, log_rows, i, partner, ticks, remainder, depth):
     m = s.segment[i, L.MOLECULE]
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else m
     serial, other_serial = s.timing[m, L.SERIAL], s.timing[other, L.SERIAL]
-    slot = slot_of(w, tag_of(i, m, partner), i, partner, ticks, remainder, depth, serial, other_serial)
+    likely, tag = s.ahead[L.AHEAD_LIKELY], tag_of(i, m, partner)
+    slot = slot_of(w, likely, tag, i, partner, ticks, remainder, depth, serial, other_serial)
     if slot < 0:
         s.ahead[L.AHEAD_MISSED] += 1
         return np.int64(0)
     s.ahead[L.AHEAD_TAKEN] += 1
+    s.ahead[L.AHEAD_LIKELY] = (slot + 1) % L.SLOTS
+    prefetch_slots(w, slot)
     members = np.int64(1 if other == m else 2)
     s.scalars[L.SCALAR_SERIAL] += members
     last = s.scalars[L.SCALAR_SERIAL]

@@ -23,7 +23,7 @@ class Settings:
     sectors: Any = "auto"
     cell_size: Any = "auto"
     list_shell: Any = "auto"
-    threads: int = 1
+    threads: Any = 1
 
 
 @dataclass
@@ -56,14 +56,17 @@ def test_one_rank_has_the_serial_engine():
     assert options == {"log_events": True, "shell": 0.3, "cell": None, "growth": (1.0, 0.0), "threads": 1}
 
 
-@pytest.mark.parametrize(("asked", "cores", "had"), [(1, 2, 1), (2, 2, 2), (2, 1, 1), (2, 64, 2)])
+@pytest.mark.parametrize(
+    ("asked", "cores", "had"), [(1, 2, 1), (2, 2, 2), (2, 1, 1), (2, 64, 2), ("auto", 1, 1), ("auto", 2, "auto")]
+)
 def test_a_second_thread_needs_a_second_core(monkeypatch, caplog, asked, cores, had):
     caplog.set_level(logging.INFO, logger="hpcchain.run")
     monkeypatch.setattr(engines, "cores_allowed", lambda: cores)
     _, _, options = engine_for(SYSTEM, config(threads=asked), Single())
     assert options["threads"] == had
-    engines.report_threads(config(threads=asked), Single(), SimpleNamespace(threads=had))
-    assert [record.levelno for record in caplog.records] == [logging.WARNING] * (asked > had)
+    engines.report_threads(config(threads=asked), Single(), SimpleNamespace(threads=1 if had == 1 else 2))
+    level = logging.WARNING if asked == 2 else logging.INFO
+    assert [record.levelno for record in caplog.records] == [level] * (asked != had)
     assert not caplog.records or "--map-by slot:PE=2" in caplog.records[0].getMessage()
 
 

@@ -108,3 +108,26 @@ def test_a_job_that_is_stopped_while_its_nodes_are_warmed_starts_no_ranks():
         SLURM_JOB_END_TIME="1",
     )
     assert done.stdout.split() == ["75"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("launcher", "cores", "words"),
+    [
+        ("srun", "", "srun --ntasks=3"),
+        ("srun", "2", "srun --ntasks=3 --cpus-per-task=2"),
+        ("mpirun", "", "true -n 3"),
+        ("mpirun", "2", "true -n 3 --map-by slot:PE=2"),
+    ],
+)
+def test_ranks_have_the_cores_that_a_job_has_for_each(launcher, cores, words):
+    """An srun within a job does not take their number over by itself."""
+    done = shell(
+        f'source {ROOT}/jobs/common.sh; launcher 3; echo "${{ranks[@]}}"',
+        HPCCHAIN_LAUNCHER=launcher,
+        HPCCHAIN_HOME=str(ROOT),
+        HPCCHAIN_VENV=sys.prefix,
+        MPIRUN="true",
+        SLURM_JOB_END_TIME="1",
+        SLURM_CPUS_PER_TASK=cores,
+    )
+    assert done.stdout.strip() == words, done.stderr

@@ -1,5 +1,9 @@
 """The same bits whether the loop takes outcomes made ahead of time or not: in a fixed order, and by a second thread."""
 
+import os
+from threading import get_native_id
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numba import config
@@ -16,6 +20,7 @@ from tests.support.identity import outcome_of, require_same, serial
 
 END = 9.0
 SMALL = ["chain3", "dimer", "dimer"]
+THREADS = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="plain Python has one thread")
 
 
 def crowd(**settings):
@@ -53,7 +58,7 @@ def test_single_beads_among_molecules():
     assert taken(engine)[0] > 100
 
 
-@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="plain Python has one thread")
+@THREADS
 @pytest.mark.parametrize("restitution", [1.0, 0.7])
 def test_a_second_thread_leaves_no_trace(restitution):
     system = crowd(restitution=restitution)
@@ -63,6 +68,50 @@ def test_a_second_thread_leaves_no_trace(restitution):
         engine.advance(time)
     require_same(one, outcome_of(engine, END), "two threads")
     assert engine.sector.ahead[L.AHEAD_SECTOR] == 0 and sum(taken(engine)) > 100
+
+
+@THREADS
+def test_the_second_thread_takes_no_time_from_others(monkeypatch):
+    found = {}
+
+    def stay_ahead(*_):
+        found[get_native_id()] = os.sched_getscheduler(0)
+
+    monkeypatch.setattr(helper_module, "stay_ahead", stay_ahead)
+    engine = Engine(crowd(), threads=2)
+    engine.advance(0.1)
+    engine.core.helper._thread.join()
+    assert found.pop(get_native_id()) == os.sched_getscheduler(0) != os.SCHED_IDLE  # compiled here, and nothing else
+    assert found and set(found.values()) == {os.SCHED_IDLE}
+
+
+@THREADS
+def test_nothing_waits_for_a_second_thread_that_has_no_processor():
+    """It is at work with the former arrays for as long; then it is given the new ones."""
+    system, end = crowd(), 3.0
+    engine = Engine(system, log_events=True, threads=2)
+    engine.advance(1.0)
+    helper = engine.core.helper
+    helper._thread.join()
+    finished, helper._thread = helper._thread, SimpleNamespace(is_alive=lambda: True)
+    engine.core.grow_lists()
+    before = taken(engine)
+    engine.advance(2.0)
+    assert taken(engine) == before and engine.sector is not helper._helped
+    helper.small.ahead[L.AHEAD_TAGS :] = 0  # outcomes whose series are in the former arrays
+    helper._thread = finished
+    assert helper._fits(engine.sector) and (helper.small.ahead[L.AHEAD_TAGS :] == L.NO_TAG).all()
+    engine.advance(end)
+    require_same(serial(system, end), outcome_of(engine, end), "a thread that comes late")
+    assert engine.sector is helper._helped
+
+
+@THREADS
+def test_a_second_thread_that_does_not_help_rests():
+    engine = Engine(crowd(), threads="auto")
+    engine.core.helper.worth.helps = engine.core.helper.worth._best = False
+    engine.advance(1.0)
+    assert engine.core.helper._thread is None and taken(engine) == (0, 0) and engine.counters["contacts"] >= 5
 
 
 @pytest.mark.long

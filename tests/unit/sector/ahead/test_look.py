@@ -38,8 +38,9 @@ def end(s, m, serial):
 def sectors():
     """Return a sector of molecules in motion, its small one, and the ticks that keys are relative to."""
     engine = Engine(gas(NAMES * 4, 1, 2.6), threads=2)
+    engine.core.helper = InTurn()
     engine.advance(0.3)
-    small = engine.core.helper._fitted(engine.sector)
+    small = engine.core.helper.small
     small.ahead[L.AHEAD_TAGS :] = L.NO_TAG
     return engine.sector, small, engine.core.options.base
 
@@ -60,8 +61,9 @@ def test_the_first_entries_are_those_of_the_queue_in_order(sectors):
 
 def test_the_entries_of_a_small_queue_are_all_found():
     engine = Engine(gas(NAMES[:3], 1, 2.6), threads=2)
-    small = engine.core.helper._fitted(engine.sector)
-    assert first_entries(engine.sector, small) == 3
+    engine.core.helper = InTurn()
+    engine.advance(0.0)
+    assert first_entries(engine.sector, engine.core.helper.small) == 3
 
 
 def test_each_event_has_one_slot(sectors):
