@@ -34,8 +34,8 @@ def place(tmp_path_factory):
     tables = mixed_input(run={"end_time": 1e4})
     command(["build", write_input(folder / "grow.toml", tables), "-o", folder / "start.h5"], folder)
     tables["initial"] = {"method": "file", "file": "start.h5"}
-    for name, output in (("often", OFTEN), ("seldom", SELDOM)):
-        write_input(folder / f"{name}.toml", tables | {"output": output})
+    for name, output, end in (("often", OFTEN, 1e3), ("seldom", SELDOM, 1e4)):  # the disk need not be large
+        write_input(folder / f"{name}.toml", tables | {"output": output, "run": {"end_time": end}})
     return folder
 
 

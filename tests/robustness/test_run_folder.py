@@ -285,7 +285,7 @@ def test_a_start_file_that_is_none(tmp_path):
 
 def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DataError, match="in the way|file"):
+    with pytest.raises(UsageError, match="file: is there already and no folder"):
         run(tmp_path / "file")
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "checkpoints").write_text("in the way")
