@@ -25,14 +25,16 @@ def clean_environment(**extra):
     """Return this process's environment without any launcher's traces, with Open MPI's settings for small machines.
 
     A process that has imported MPI, or was started by mpirun, hands variables down with which another mpirun exits
-    with 1 and no word, and a program alone believes to be one of several ranks.
+    with 1 and no word, and a program alone believes to be one of several ranks. Where a shell asks for unbuffered output,
+    a line of one rank may stand inside a line of another.
 
     Parameters
     ----------
     extra : str
         Further variables; a PYTHONPATH goes before the project's folder.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHER_PREFIXES)}
+    left_out = (*LAUNCHER_PREFIXES, "PYTHONUNBUFFERED")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     path = os.pathsep.join(filter(None, [extra.get("PYTHONPATH"), str(ROOT), kept.get("PYTHONPATH")]))
     return kept | OPEN_MPI | extra | {"PYTHONPATH": path}
 

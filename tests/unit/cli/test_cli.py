@@ -171,8 +171,7 @@ def action(comm):
 sys.exit(console.run(action))
 """
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    buffered = clean_environment() | {"PYTHONUNBUFFERED": ""}
-    with subprocess.Popen([sys.executable, "-c", program], env=buffered, **pipes) as process:
+    with subprocess.Popen([sys.executable, "-c", program], env=clean_environment(), **pipes) as process:
         process.stdout.close()
         process.stdin.write(b"go\n")
         process.stdin.flush()
