@@ -54,7 +54,7 @@ window_timing     2 float64   per molecule, in windows, both in the lists' frame
                               TRAVELLED: how far beads may have gone in this window's segments before it [length]
 step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
 free_lists        int64       first of the free blocks of `neighbour` of so many steps, -1 if there is none
-                              (`list_pool`); without entries where each list has a block of its own for good
+                              (`neighbour_lists`)
 holder            int32       per molecule: the bead that holds its earliest event, or AT_END, BY_HISTORY,
                               BY_THERMOSTAT; what that event is follows from it (`event_order.next_event_of`)
 key               4 float64   per match of the queue (`tournament`): keys, times relative to a base; next to it
@@ -256,18 +256,24 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
     SCALAR_HISTORY,
     SCALAR_DRIFTED_PAIRS,
     SCALAR_STALE,
-    SCALAR_VIRIAL,
     SCALAR_RESTORED,
     SCALAR_REOPENED,
     SCALAR_ALTERED,
-    SCALAR_WALL_IMPULSE,
-) = range(15)  # SCALAR_WALL_IMPULSE: of walls, one for each axis
-# Energy that has come in, in quanta; the seed of all random numbers, 64 bits.
-SCALAR_WORK, SCALAR_HEAT, SCALAR_SEED = range(SCALAR_WALL_IMPULSE + AXES, SCALAR_WALL_IMPULSE + AXES + 3)
-SCALAR_TENSOR = SCALAR_SEED + 1  # what `virial_tensor` has, in quanta
-SCALAR_LISTS_END = SCALAR_TENSOR + TENSOR_COMPONENTS  # of `neighbour`: where what no list has had begins
+    SCALAR_SEED,
+    SCALAR_LISTS_END,
+    SCALAR_FREE_LINE,
+    SCALAR_SUMS,
+) = range(17)
+# SCALAR_SEED: of all random numbers, 64 bits; SCALAR_LISTS_END: where what no list has had begins in `neighbour`;
+# SCALAR_FREE_LINE: the first of `cell_entries` that no cell has, -1: none. From SCALAR_SUMS on sums over contacts, in
+# quanta: virial, what `virial_tensor` has, impulses on walls of each axis, energy that has come in.
+SUM_VIRIAL, SUM_TENSOR = range(2)
+SUM_WALL_IMPULSE = SUM_TENSOR + TENSOR_COMPONENTS
+SUM_WORK, SUM_HEAT, SUMS = range(SUM_WALL_IMPULSE + AXES, SUM_WALL_IMPULSE + AXES + 3)
+SCALAR_VIRIAL, SCALAR_TENSOR = SCALAR_SUMS + SUM_VIRIAL, SCALAR_SUMS + SUM_TENSOR
+SCALAR_WALL_IMPULSE = SCALAR_SUMS + SUM_WALL_IMPULSE
+SCALAR_WORK, SCALAR_HEAT = SCALAR_SUMS + SUM_WORK, SCALAR_SUMS + SUM_HEAT
 SCALARS = 32
-SCALAR_FREE_LINE = SCALARS - 1  # of `cell_entries`: the first that no cell has, -1: none
 
 (
     TICK,
@@ -412,13 +418,11 @@ AHEAD_WORDS = AHEAD_TAGS + SLOTS
     SLOT_OTHER_SERIAL,
     SLOT_LOGGED,
     SLOT_KEY,
-    SLOT_VIRIAL,
-    SLOT_WALL_IMPULSE,
-) = range(11)
-SLOT_TENSOR = SLOT_WALL_IMPULSE + AXES
-SLOT_COUNTS = SLOT_TENSOR + TENSOR_COMPONENTS
+    SLOT_SUMS,
+) = range(10)
+SLOT_COUNTS = SLOT_SUMS + SUMS
 COUNTS = 23  # of `count`
-SLOT_COLUMNS = SLOT_COUNTS + COUNTS + 4  # whole cache lines
+SLOT_COLUMNS = SLOT_COUNTS + COUNTS + 2  # whole cache lines
 
 FIELDS = {
     "par": "f8",

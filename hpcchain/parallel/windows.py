@@ -26,10 +26,8 @@ from hpcchain.parallel.ghosts.migration import in_parts
 from hpcchain.parallel.tuning.balance import Balance, imbalance
 from hpcchain.parallel.tuning.window_length import GROW, WindowLength
 from hpcchain.sector.collapse import not_a_number, stuck
-from hpcchain.sector.core import energies_of, event_rows
+from hpcchain.sector.core import Recorded, energies_of
 from hpcchain.sector.events import loop
-from hpcchain.sector.interface import added, event_row
-from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.sector.setup.chain_parts import chain_parts_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.shell import default_shell
@@ -49,7 +47,7 @@ DESPERATE = 6  # windows taken back in a row before every rank gets all molecule
 WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD, SPEED, PACE = range(10)
 
 
-class WindowedEngine:
+class WindowedEngine(Recorded):
     """Carries a system forward event by event on all ranks of a communicator; every method is collective.
 
     Parameters
@@ -84,6 +82,7 @@ class WindowedEngine:
         sectors: tuple | list | None = None,
         cost: Callable[..., float] | None = None,
     ) -> None:
+        super().__init__(system)
         self.comm = comm
         self.physics, self.tick = system.physics, system.physics.tick
         self.now = latest(system.state, comm)
@@ -91,10 +90,6 @@ class WindowedEngine:
         self.requested = None if window is None else min(float(window), MOST_WINDOW * self.tick)
         self.window = 2.0**-4 * self.tick if window is None else self.requested
         self.log_events = log_events
-        self.quantum, self.impulse_quantum = quanta(system)
-        self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * L.TENSOR_COMPONENTS
-        self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
-        self.rows = []
         self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
         self.last_contacts, self.last_length = 0.0, 0.0  # length 0: none, or taken back
         self.last_cut = True
@@ -266,24 +261,20 @@ class WindowedEngine:
             if self.window < LEAST_WINDOW * self.tick:
                 raise error_of(status, self.physics, int(flags[BEAD]) - 1, self.time)
         full = status in (loop.LIST_FULL, loop.TABLE_FULL)
-        self._rebuild_ghosts(everything=self.setbacks > DESPERATE, more_capacity=full)
+        self._rebuild_ghosts(everything=self.setbacks > DESPERATE, more_space=full)
 
     def _finish(self, end: tuple) -> None:
         """Make final what was done up to the end of the window."""
         with self.statistics.spent("finishing"):
             log, sums = self.ghosted.window.finish()
-        walls, rootless, virial, work, heat, others, *more = sums.tolist()
-        self.virial += virial
-        self.work += work
-        self.heat += heat
-        self.virial_tensor = added(self.virial_tensor, more[: L.TENSOR_COMPONENTS])
-        self.wall_impulse = added(self.wall_impulse, more[L.TENSOR_COMPONENTS :])
+        self.count(sums[: L.SUMS])
+        walls, rootless, others = sums[L.SUMS :].tolist()
         self.finished["contacts"] += len(log) - walls - others
         self.finished["wall_contacts"] += walls
         self.finished["no_roots"] += rootless
         self.last_contacts = 2.0 * len(log) / max(self.ghosted.owned_molecules, 1)
-        if self.log_events and len(log):
-            self.rows.append(event_rows(log, event_row(self.system.physics)))
+        if self.log_events:
+            self.keep(log)
         self.now = end
         self.begun = True
         self.ghosts.needs.window_done(self.ghosted)
@@ -340,12 +331,6 @@ class WindowedEngine:
     def state(self) -> State:
         """Return the State of the beads `ids`, in their order, from which a run continues to the same bits."""
         return self.ghosted.state()
-
-    def drain_events(self) -> np.ndarray:
-        """Return and forget this rank's contacts: (n,) structured array of time, kind, bead (2,), impulse."""
-        rows = np.concatenate(self.rows) if self.rows else np.empty(0, dtype=event_row(self.system.physics))
-        self.rows = []
-        return rows
 
     @property
     def time(self) -> float:

@@ -22,22 +22,24 @@ from hpcchain.sector.ahead.helper import Helper, can_help, series_capacity
 from hpcchain.sector.ahead.worth import Worth
 from hpcchain.sector.collapse import not_a_number
 from hpcchain.sector.events import loop
-from hpcchain.sector.interface import EVENT_ROW
+from hpcchain.sector.interface import event_row
 from hpcchain.sector.search.cells import CELL_FULL
 from hpcchain.sector.search.neighbour_lists import STEP
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import (
     LEAST_FOUND,
+    LONGEST,
     build_sector,
     cell_arrays,
     countable_images,
+    energy_quantum,
     folded,
     most_cells,
+    quanta,
     set_shell,
     spare_entries,
 )
 from hpcchain.sector.setup.drift import set_drift
-from hpcchain.sector.setup.shell import lay_out_lists
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System
@@ -80,9 +82,9 @@ class EventBudget:
         return result
 
 
-# Of what lists take, the part that is spared for their changes, what is added to it where that was too little, and
-# entries at least; lengths of blocks to begin with.
-SPARE_BLOCKS, MORE_BLOCKS, LEAST_SPARE, LEAST_BLOCKS = 0.25, 0.1, 1024, 32
+# Of what lists take, the part that is spared for their changes to begin with, and entries at least: of a dilute system
+# no list may have any when they are made.
+SPARE_BLOCKS, LEAST_SPARE = 0.25, 1024
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,8 @@ class Options:
         Ticks that queue keys are relative to.
     log_rows : int
         Rows of the contact log to begin with; 0: contacts are not logged.
-    cell_capacity_factor : float
-        Entries of cells relative to what a sector begins with.
+    space : float
+        That cells and lists have for changes, relative to what sectors begin with.
     inside : int
         Entries at least of each bead's table of beads inside a step of a potential (`model.physics.extended`).
     drift : (3,) float64 array or tuple
@@ -115,7 +117,7 @@ class Options:
     growth: tuple = (1.0, 0.0)
     base: float = 0.0
     log_rows: int = 0
-    cell_capacity_factor: float = 1.0
+    space: float = 1.0
     inside: int = 0
     drift: Any = (0.0, 0.0, 0.0)
     threads: int | Literal["auto"] = 1
@@ -131,8 +133,6 @@ class Core:
         Its state is that of the molecules here; it is not kept.
     sequence : (k,) int64 array
         Molecules in the order that they have in the arrays (`build_sector`).
-    capacity : (n,) int64 array
-        Capacities of neighbour lists, for the state's rows.
     options : Options
     at : (N,) int64 array, optional
         The state's row of each local bead; without it the beads' global ids.
@@ -146,12 +146,11 @@ class Core:
     ids : (N,) int64 array
         Global ids of the local beads.
     batch : EventBudget
-    spare_blocks : float
-        Space for changes of lists, as a part of what they take when they are made.
-    least_spare : int
-        Entries of it at least: of a dilute system no list may have any when they are made.
-    entries : float
-        Entries that cells may hold of a bead before they are given more space.
+    space : float
+        As in Options; doubled each time that something is full.
+    entries, spare : float
+        Entries that cells may hold of a bead, and the part of what lists take that is for their changes, where `space`
+        is 1.
     helper : Helper or None
         The second thread.
     """
@@ -161,19 +160,16 @@ class Core:
         classes: MoleculeClasses,
         system: System,
         sequence: np.ndarray,
-        capacity: np.ndarray,
         options: Options,
         at: np.ndarray | None = None,
         prepare: Callable | None = None,
     ) -> None:
-        self.options, self.capacity = options, capacity
-        self.cell_capacity_factor = options.cell_capacity_factor
+        self.options, self.space = options, options.space
         self.sector, self.ids = build_sector(
-            classes, system, options.shell, options.cell, sequence, capacity, options.log_rows, at, options.inside
+            classes, system, options.shell, options.cell, sequence, options.log_rows, at, options.inside
         )
         self.state_row = self.ids if at is None else at
-        self.entries = spare_entries(len(self.ids))
-        self.spare_blocks, self.least_spare = SPARE_BLOCKS, LEAST_SPARE
+        self.entries, self.spare = spare_entries(len(self.ids)), SPARE_BLOCKS
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
         set_drift(self.sector.par, np.array(options.drift))
@@ -182,12 +178,11 @@ class Core:
             sampling.put_chain_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
         if prepare is not None:
             prepare(self)
-            self.gather()
+            self.gather(without=("neighbour",))
             initialise.start(self.sector)
         else:
             initialise.start(self.sector)
             self.gather(without=("series", "neighbour"))
-            self.sector = self.sector._replace(free_lists=np.full(LEAST_BLOCKS, -1, dtype=np.int64))
         self.enlist()
         self.helper = None
         if options.threads != 1 and can_help(self.sector):
@@ -203,19 +198,13 @@ class Core:
 
     def enlist(self) -> None:
         """List all neighbours and search all events anew, with as much capacity as that takes."""
-        self.fit_found()
+        self.make_blocks()
         while status := initialise.enlist(self.sector):
             if status == CELL_FULL:
-                self.grow_cells()
-                continue
-            if len(self.sector.free_lists):
+                self.more_space()
+            else:
                 self.make_blocks()
-                continue
-            need = self.sector.lists[:, L.LIST_LENGTH].astype(np.int64)
-            np.maximum.at(self.capacity, self.state_row, need + need // 2 + 8)  # vacant rows share theirs
-            self.resize_lists()
-        if len(self.sector.free_lists):
-            self.fit_blocks()
+        self.fit_blocks()
         while initialise.find_inside(self.sector, self.sector.extended):
             self.grow_inside()
         initialise.search_all(self.sector, self.options.base)
@@ -225,34 +214,34 @@ class Core:
         self.options = replace(self.options, shell=shell)
         cells = set_shell(self.sector.par, system, shell, self.options.cell)
         cells = folded(cells, system.box, None, most_cells(len(self.ids)))
-        entries = self.entries * self.cell_capacity_factor
-        self.sector = self.sector._replace(**cell_arrays(cells, len(self.ids), entries))
+        self.sector = self.sector._replace(**cell_arrays(cells, len(self.ids), self.entries * self.space))
         self.enlist()
 
-    def grow_cells(self) -> None:
-        """Give cells, and what is found in them, twice the capacity; they are empty then."""
-        self.cell_capacity_factor *= 2.0
-        entries = self.entries * self.cell_capacity_factor
-        self.sector = self.sector._replace(**cell_arrays(self.sector.cells, len(self.ids), entries))
-        self.fit_found()
-
-    def fit_found(self) -> None:
-        """Give `found` capacity for the longest list."""
-        longest = int(self.sector.lists[:, L.LIST_CAPACITY].max(initial=0)) + LEAST_FOUND
-        if longest > len(self.sector.found):
-            self.sector = self.sector._replace(found=np.zeros(2 * longest, dtype=np.int64))
+    def more_space(self) -> None:
+        """Give cells and lists twice the space for changes, cells at once, lists when they are made; cells are empty."""
+        self.space *= 2.0
+        self.sector = self.sector._replace(
+            **cell_arrays(self.sector.cells, len(self.ids), self.entries * self.space)
+        )
+        self.make_blocks()
 
     def make_blocks(self) -> None:
-        """Make as much space for lists as the present numbers of their entries need, the longest ones doubled."""
+        """Make as much space for lists as the present numbers of their entries need, and `found` for the longest."""
         steps = self.sector.lists[:, L.LIST_LENGTH].astype(np.int64) // STEP + 1
-        free = np.full(max(2 * int(steps.max()), len(self.sector.free_lists)) + 1, -1, dtype=np.int64)
-        neighbour = aligned_zeros(STEP * int(steps.sum()), np.int32)
-        self.sector = self.sector._replace(neighbour=neighbour, free_lists=free)
+        longest = max(2 * int(steps.max(initial=0)), int(LONGEST * self.space), len(self.sector.free_lists))
+        free = np.full(longest, -1, dtype=np.int64)
+        neighbour, found = self.sector.neighbour, self.sector.found
+        if STEP * int(steps.sum()) > len(neighbour):
+            neighbour = aligned_zeros(STEP * int(steps.sum()), np.int32)
+        if STEP * longest + LEAST_FOUND > len(found):
+            found = np.zeros(STEP * longest + LEAST_FOUND, dtype=np.int64)
+        self.sector = self.sector._replace(neighbour=neighbour, free_lists=free, found=found)
 
     def fit_blocks(self) -> None:
         """Give lists that have just been made the space behind theirs that is spared for changes, and no more."""
         used = int(self.sector.scalars[L.SCALAR_LISTS_END])
-        neighbour = aligned_zeros(used + max(int(self.spare_blocks * used), self.least_spare), np.int32)
+        spare = int(self.space * max(self.spare * used, LEAST_SPARE))
+        neighbour = aligned_zeros(used + spare, np.int32)
         neighbour[:used] = self.sector.neighbour[:used]
         self.sector = self.sector._replace(neighbour=neighbour)
 
@@ -266,24 +255,9 @@ class Core:
         extra = self.sector.extra
         self.sector = self.sector._replace(extra=widened(extra, extra.shape[1] + INSIDE_COLUMNS))
 
-    def resize_lists(self) -> None:
-        """Give each bead's neighbour list the space that `capacity` says; the lists are empty then."""
-        entries = lay_out_lists(self.sector.lists, self.capacity[self.state_row])
-        self.sector = self.sector._replace(neighbour=aligned_zeros(entries, np.int32))
-        self.fit_found()
-
     def grow_lists(self) -> None:
-        """Give all lists more capacity and make them anew; cells too, if they have none left."""
-        if self.sector.scalars[L.SCALAR_FREE_LINE] < 0:
-            self.grow_cells()
-        if len(self.sector.free_lists):
-            self.spare_blocks, self.least_spare = self.spare_blocks + MORE_BLOCKS, 2 * self.least_spare
-            longest = min(2 * len(self.sector.free_lists), len(self.ids) // STEP + LEAST_BLOCKS)
-            self.sector = self.sector._replace(free_lists=np.full(longest, -1, dtype=np.int64))
-            self.enlist()
-            return
-        self.capacity = self.capacity + self.capacity // 4 + 4
-        self.resize_lists()
+        """Give cells and lists more space, and make them anew."""
+        self.more_space()
         self.enlist()
 
     def run(self, until: tuple, log_rows: int) -> int:
@@ -370,14 +344,67 @@ def energies_of(system: System, ids: np.ndarray, core: Core, beads: np.ndarray |
     return np.column_stack([half, np.zeros(len(half))])
 
 
-def event_rows(log: np.ndarray, row: np.dtype = EVENT_ROW) -> np.ndarray:
-    """Return rows of the contact log as a structured array of time, kind, bead (2,), impulse, and maybe tangential."""
-    rows = np.empty(len(log), dtype=row)
-    if "tangential" in row.names:
-        rows["tangential"] = log[:, L.LOG_TANGENTIAL : L.LOG_TANGENTIAL + L.AXES]
-    rows["time"], rows["kind"], rows["impulse"] = log[:, L.LOG_TIME], log[:, L.LOG_KIND], log[:, L.LOG_IMPULSE]
-    rows["bead"] = log[:, L.LOG_LOWER : L.LOG_IMPULSE]
-    return rows
+class Recorded:
+    """What an engine has counted and logged of contacts so far, this rank's share (`sector.interface.Engine`).
+
+    Sums are in quanta: whole numbers of any size, whose order of summation does not matter.
+
+    Parameters
+    ----------
+    system : System
+    """
+
+    def __init__(self, system: System) -> None:
+        self.quantum, self.impulse_quantum = quanta(system)
+        self.energy_quantum = energy_quantum(system)
+        self._sums: list[int] = [0] * L.SUMS
+        self._row = event_row(system.physics)
+        self._rows: list[np.ndarray] = []
+
+    @property
+    def virial(self) -> int:
+        """Sum of impulse times centre-of-mass vector."""
+        return self._sums[L.SUM_VIRIAL]
+
+    @property
+    def virial_tensor(self) -> list[int]:
+        """Parts of that sum's tensor, and the flow of energy."""
+        return self._sums[L.SUM_TENSOR : L.SUM_TENSOR + L.TENSOR_COMPONENTS]
+
+    @property
+    def wall_impulse(self) -> list[int]:
+        """Sum of impulses on the walls of each axis."""
+        return self._sums[L.SUM_WALL_IMPULSE : L.SUM_WALL_IMPULSE + L.AXES]
+
+    @property
+    def work(self) -> int:
+        """Energy that has come in through what moves."""
+        return self._sums[L.SUM_WORK]
+
+    @property
+    def heat(self) -> int:
+        """Energy that has come in as heat."""
+        return self._sums[L.SUM_HEAT]
+
+    def count(self, sums: np.ndarray) -> None:
+        """Add to the sums those of further contacts, (SUMS,) int64."""
+        self._sums = [old + more for old, more in zip(self._sums, sums.tolist(), strict=True)]
+
+    def keep(self, log: np.ndarray) -> None:
+        """Keep these rows of the contact log until they are drained."""
+        if not len(log):
+            return
+        rows = np.empty(len(log), dtype=self._row)
+        if "tangential" in self._row.names:
+            rows["tangential"] = log[:, L.LOG_TANGENTIAL : L.LOG_TANGENTIAL + L.AXES]
+        rows["time"], rows["kind"], rows["impulse"] = log[:, L.LOG_TIME], log[:, L.LOG_KIND], log[:, L.LOG_IMPULSE]
+        rows["bead"] = log[:, L.LOG_LOWER : L.LOG_IMPULSE]
+        self._rows.append(rows)
+
+    def drain_events(self) -> np.ndarray:
+        """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse."""
+        rows, self._rows = np.concatenate([np.empty(0, dtype=self._row), *self._rows]), []
+        return rows
 
 
 def with_vacant(state: State, more: int) -> State:

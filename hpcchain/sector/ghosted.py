@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from hpcchain.sector.core import Options
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
-ENTRIES = 4
+ENTRIES = 4  # of a bead in cells
+SPARE = 1.0  # of what lists take when they are made: in a window they only get longer
 
 
 class GhostedSector:
@@ -42,8 +43,6 @@ class GhostedSector:
         Its state is that of the beads of the molecules `held` alone, in their order, and is not kept.
     ownership : (k,) int8 array
         Of those molecules: OWNED, GHOST or FULL_GHOST.
-    capacity : (n,) int64 array
-        Capacities of neighbour lists, for the state's rows, and behind them for the beads of a molecule of each class.
     options : Options
         See `Core`; the contact log begins with `EVENTS` rows whatever they say.
     closed : (sizes,) int64 array, optional
@@ -69,7 +68,6 @@ class GhostedSector:
         classes: MoleculeClasses,
         system: System,
         ownership: np.ndarray,
-        capacity: np.ndarray,
         options: Options,
         closed: np.ndarray | None = None,
     ) -> None:
@@ -94,7 +92,6 @@ class GhostedSector:
             classes,
             replace(system, state=with_vacant(system.state, composition.prototypes.beads)),
             self.molecule_ids,
-            capacity,
             replace(options, log_rows=EVENTS),
             at,
             self._prepare,
@@ -144,10 +141,10 @@ class GhostedSector:
 
     def _prepare(self, core: Core) -> None:
         """Let the kernels know which molecules are ghosts; make the arrays of cells and windows."""
-        s, core.entries = core.sector, ENTRIES
+        s, core.entries, core.spare = core.sector, ENTRIES, SPARE
         beads = s.mol[:, L.MOL_BEADS]
         s = s._replace(
-            **cell_arrays(s.cells, len(core.ids), ENTRIES * core.cell_capacity_factor),
+            **cell_arrays(s.cells, len(core.ids), ENTRIES * core.space),
             **window_arrays(len(core.ids), len(self.molecule_ids)),
             window_event=np.zeros((EVENTS, L.EVENT_COLUMNS), dtype=np.int64),
             owner_history=np.zeros(4096),

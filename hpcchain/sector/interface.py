@@ -111,8 +111,3 @@ class Engine(Protocol):
 
     def window_report(self) -> dict[str, float]:
         """Return what the run log says of the ranks' working together: name -> number."""
-
-
-def added(one: list[int], other: list[int]) -> list[int]:
-    """Return the sums of two lists of the same length, number by number."""
-    return [old + more for old, more in zip(one, other, strict=True)]

@@ -10,18 +10,15 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
-from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.sector.collapse import Standstill, not_a_number, stuck
-from hpcchain.sector.core import Core, Options, energies_of, event_rows, require_finite
+from hpcchain.sector.core import Core, Options, Recorded, energies_of, require_finite
 from hpcchain.sector.events import loop
-from hpcchain.sector.interface import added, event_row
 from hpcchain.sector.queue.event_order import next_time_of
-from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.sector.setup.chain_parts import chain_parts_of
 from hpcchain.sector.setup.drift import drift_of, motion_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.molecules_here import space_sequence
-from hpcchain.sector.setup.shell import default_shell, is_dilute, list_capacity
+from hpcchain.sector.setup.shell import default_shell, is_dilute
 
 if TYPE_CHECKING:
     from hpcchain.model.system import State
@@ -31,7 +28,7 @@ RENEWALS = 16  # of a bead's list, on the average, after which it is seen whethe
 ANOTHER = 1.25  # times as wide, or narrow, is another shell
 
 
-class Engine:
+class Engine(Recorded):
     """Carries a system forward event by event.
 
     Parameters
@@ -52,11 +49,6 @@ class Engine:
     ------
     EngineError
         Where long chains are to be divided, and a run has more than smooth hard beads.
-
-    Attributes
-    ----------
-    virial, virial_tensor, wall_impulse, work, heat, quantum, impulse_quantum, energy_quantum :
-        See `sector.interface.Engine`.
     """
 
     def __init__(
@@ -68,12 +60,9 @@ class Engine:
         growth: tuple = (1.0, 0.0),
         threads: int | Literal["auto"] = 1,
     ) -> None:
+        super().__init__(system)
         self.system, self.growth = system, growth
         self.log_rows, self._least_time = LOG_ROWS if log_events else 0, -np.inf
-        self.quantum, self.impulse_quantum = quanta(system)
-        self.virial, self.wall_impulse, self.rows = 0, [0, 0, 0], []
-        self.virial_tensor = [0] * L.TENSOR_COMPONENTS
-        self.work, self.heat, self.energy_quantum = 0, 0, energy_quantum(system)
         topology, composition = system.topology, composition_of(system.topology)
         self.fits_shell, self._seen_renewals = shell is None and is_dilute(system), 0
         options = Options(
@@ -91,12 +80,6 @@ class Engine:
             MoleculeClasses(system) if chain_parts is None else chain_parts.classes(),
             system if chain_parts is None else chain_parts.system,
             sequence if chain_parts is None else chain_parts.sequence(sequence),
-            list_capacity(
-                topology,
-                options.shell,
-                beyond_contact(composition.prototypes, system.physics),
-                composition.beads / system.box.volume,
-            ),
             options,
         )
 
@@ -163,16 +146,9 @@ class Engine:
 
     def _count_sums(self) -> None:
         """Move the kernel's sums to Python's integers, which do not overflow."""
-        scalars = self.sector.scalars
-        self.virial += int(scalars[L.SCALAR_VIRIAL])
-        self.work += int(scalars[L.SCALAR_WORK])
-        self.heat += int(scalars[L.SCALAR_HEAT])
-        scalars[L.SCALAR_WORK : L.SCALAR_HEAT + 1] = 0
-        impulses = scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES]
-        parts = scalars[L.SCALAR_TENSOR : L.SCALAR_TENSOR + L.TENSOR_COMPONENTS]
-        self.wall_impulse = added(self.wall_impulse, impulses.tolist())
-        self.virial_tensor = added(self.virial_tensor, parts.tolist())
-        scalars[L.SCALAR_VIRIAL], impulses[:], parts[:] = 0, 0, 0
+        sums = self.sector.scalars[L.SCALAR_SUMS : L.SCALAR_SUMS + L.SUMS]
+        self.count(sums)
+        sums[:] = 0
 
     def _failure(self, status: int) -> Any:
         if status == loop.STUCK:
@@ -180,17 +156,13 @@ class Engine:
         return not_a_number(self.system.physics, "a contact time")
 
     def _drain(self) -> None:
-        log = self.core.logged()
-        if len(log):
-            self.rows.append(event_rows(log, event_row(self.system.physics)))
-            self.sector.count[L.C["logged"]] = 0
+        self.keep(self.core.logged())
+        self.sector.count[L.C["logged"]] = 0
 
     def drain_events(self) -> np.ndarray:
         """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse."""
         self._drain()
-        rows = np.concatenate(self.rows) if self.rows else np.empty(0, dtype=event_row(self.system.physics))
-        self.rows = []
-        return rows
+        return super().drain_events()
 
     def frame(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts, (n, 3) each, of the beads `ids`, in that order, at a time."""

@@ -20,7 +20,7 @@ from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.segments.chain_centre import settle_centres
 from hpcchain.sector.setup.allocate import with_space
 from hpcchain.sector.speculation import ghost_messages
-from hpcchain.sector.speculation.window import SUMS, WindowBroken, abort_window, commit_window, settle_log
+from hpcchain.sector.speculation.window import SETTLED, WindowBroken, abort_window, commit_window, settle_log
 
 if TYPE_CHECKING:
     from hpcchain.sector.core import Core
@@ -172,11 +172,11 @@ class Window:
         Returns
         -------
         (n, LOG_COLUMNS) float64 array
-            The log's rows of contacts whose lower bead is owned (`event_rows`), until the next window is begun.
-        (window.SUMS,) int64 array
-            Their counts and sums (`window.settle_log`).
+            The log's rows of contacts whose lower bead is owned (`core.Recorded`), until the next window is begun.
+        (window.SETTLED,) int64 array
+            Their sums and counts (`window.settle_log`).
         """
-        s, sums = self.core.sector, np.empty(SUMS, dtype=np.int64)
+        s, sums = self.core.sector, np.empty(SETTLED, dtype=np.int64)
         if s.stretched is not None:
             settle_centres(s)
         log = s.log[: settle_log(s, sums)]

@@ -111,13 +111,15 @@ def make_system(
     return System(box, topology, State.at_time_zero(position, velocity), Physics(**{"tick": TICK, **physics}))
 
 
-def plain_sector(system, shell=0.2, cell=0.0, capacity=256):
-    """Return the sector of a system in global bead order, and the list capacities it was given."""
-    entries = np.broadcast_to(np.int64(capacity), system.topology.beads).copy()
-    sector = build_sector(
-        MoleculeClasses(system), system, shell, cell, np.arange(system.topology.molecules), entries, 64
-    )[0]
-    return sector._replace(**cell_arrays(sector.cells, system.topology.beads, 16))
+def plain_sector(system, shell=0.2, cell=0.0):
+    """Return the sector of a system in global bead order, with space for lists that each have all other beads."""
+    beads = system.topology.beads
+    sector = build_sector(MoleculeClasses(system), system, shell, cell, np.arange(system.topology.molecules), 64)[0]
+    most = min(beads, 400) + 2
+    sector = sector._replace(
+        neighbour=np.zeros(4 * beads * most, dtype=np.int32), free_lists=np.full(most, -1, dtype=np.int64)
+    )
+    return sector._replace(**cell_arrays(sector.cells, beads, 16))
 
 
 class Bench:

@@ -5,7 +5,7 @@ What lists and tables have grown to in one sector the next one begins with, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,29 +16,11 @@ from hpcchain.model.physics.extended import complete
 from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, unpack
 from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.setup.drift import place_in_frame, velocity_in_frame
-from hpcchain.sector.setup.shell import list_capacity, low_density
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
     from hpcchain.sector.core import Options
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """What a sector had whose place another takes.
-
-    Attributes
-    ----------
-    ids, capacity : (n,) int64 arrays
-        Global ids of its beads, and the capacities of their neighbour lists.
-    closed : (sizes,) int64 array
-        Its rows for closed segments, by size of molecule.
-    """
-
-    ids: np.ndarray
-    capacity: np.ndarray
-    closed: np.ndarray
 
 
 class SectorBuilder:
@@ -48,8 +30,6 @@ class SectorBuilder:
     ----------
     system, classes :
         See `GhostManager`.
-    beyond : float
-        See `GhostNeeds`.
     options : Options
         Of the first sector.
 
@@ -57,15 +37,12 @@ class SectorBuilder:
     ----------
     options : Options
         Of the next sector.
-    capacity : (n,) int64 array
-        Of the neighbour lists that a molecule of each class begins with.
     """
 
-    def __init__(self, system: System, classes: MoleculeClasses, beyond: float, options: Options) -> None:
+    def __init__(self, system: System, classes: MoleculeClasses, options: Options) -> None:
         self.classes, self.composition, self.options = classes, classes.composition, options
         self.system = replace(system, topology=self.composition, state=None, held=None)
-        self.capacity = list_capacity(self.composition.prototypes, options.shell, beyond, low_density(system))
-        self.earlier: Earlier | None = None
+        self._closed: np.ndarray | None = None  # rows for closed segments that the last sector had
         self.past_restored = 0
         self.past_counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
 
@@ -83,22 +60,10 @@ class SectorBuilder:
 
     def build(self, held: MoleculeSet, ownership: np.ndarray) -> GhostedSector:
         """Return the sector of molecules; `ownership`: see `GhostedSector`."""
-        capacity = np.concatenate([self._capacities(self.composition.beads_of(held.molecule_ids)), self.capacity])
-        closed = None if self.earlier is None else self.earlier.closed
         system = replace(self.system, state=held.state, held=held.molecule_ids)
-        ghosted = GhostedSector(self.classes, system, ownership, capacity, self.options, closed)
-        self.earlier = None
+        ghosted = GhostedSector(self.classes, system, ownership, self.options, self._closed)
         self.past_counts[L.SUMMED] -= ghosted.counts[L.SUMMED]
         return ghosted
-
-    def _capacities(self, ids: np.ndarray) -> np.ndarray:
-        """Return list capacities of beads: what they had here before, if that was more than what they begin with."""
-        capacity = self.capacity[self.composition.prototype_of(ids)]
-        if self.earlier is not None and len(ids):
-            at = np.minimum(np.searchsorted(ids, self.earlier.ids), len(ids) - 1)
-            stays = ids[at] == self.earlier.ids
-            capacity[at[stays]] = np.maximum(capacity[at[stays]], self.earlier.capacity[stays])
-        return capacity
 
     def own(self, ghosted: GhostedSector, now: tuple) -> MoleculeSet:
         """Return the owned molecules of a sector, at a time."""
@@ -112,18 +77,13 @@ class SectorBuilder:
         """Keep what the next sector begins with, so that this one may be dropped, and there is memory for that."""
         self.past_counts = self.counts(ghosted)
         self.past_restored += ghosted.window.restored
-        beads = ghosted.beads_of(np.flatnonzero(ghosted.ownership != L.VACANT))
-        self.earlier = Earlier(
-            ghosted.ids[beads], ghosted.core.capacity[ghosted.core.state_row[beads]], ghosted.window.capacity.closed
-        )
+        self._closed = ghosted.window.capacity.closed
+        self.options = replace(self.options, space=ghosted.core.space)
 
-    def more_capacity(self) -> None:
-        """Make lists longer from the next sector on, and cells and tables of beads inside."""
-        self.capacity = longer(self.capacity)
-        if self.earlier is not None:
-            self.earlier = replace(self.earlier, capacity=longer(self.earlier.capacity))
-        inside, factor = self.options.inside, self.options.cell_capacity_factor
-        self.options = replace(self.options, inside=inside + inside // 2, cell_capacity_factor=2.0 * factor)
+    def more_space(self) -> None:
+        """Give lists and cells more space from the next sector on, and tables of beads inside."""
+        inside = self.options.inside
+        self.options = replace(self.options, inside=inside + inside // 2, space=2.0 * self.options.space)
 
     def counts(self, ghosted: GhostedSector) -> np.ndarray:
         """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building took."""
@@ -145,8 +105,3 @@ class SectorBuilder:
     def velocity_of(self, molecules: MoleculeSet) -> np.ndarray:
         """Return the velocities of molecules' beads in the frame that moves with the system."""
         return velocity_in_frame(self.system, self.options.drift, molecules.state.velocity)
-
-
-def longer(capacity: np.ndarray) -> np.ndarray:
-    """Return capacities of lists that have been too short."""
-    return capacity + capacity // 2 + 8

@@ -86,7 +86,7 @@ class GhostManager:
         shell = default_shell(system, np.zeros((0, 3))) if shell is None else shell
         beyond, inside = beyond_contact(self.composition.prototypes, system.physics), inside_columns(system.physics)
         options = Options(shell, cell, growth, float(now[0]), inside=inside, drift=drift)
-        self.builder = SectorBuilder(system, classes, beyond, options)
+        self.builder = SectorBuilder(system, classes, options)
         self.needs = GhostNeeds(system.box, comm, classes, beyond, window)
         own = self.builder.complete(own)
         own = replace(own, position_now=self.builder.in_frame(own.position_now, now))
@@ -125,7 +125,7 @@ class GhostManager:
         now: tuple,
         window: float,
         everything: bool = False,
-        more_capacity: bool = False,
+        more_space: bool = False,
         cost: float | None = None,
     ) -> None:
         """Hand molecules over to the ranks whose sectors they are in, and choose all ghosts anew; collective.
@@ -138,8 +138,8 @@ class GhostManager:
             Length of the next windows [time].
         everything : bool
             Every rank gets all molecules as full ghosts: what cannot fail.
-        more_capacity : bool
-            Make neighbour lists longer.
+        more_space : bool
+            Give neighbour lists, and what else may be full, more space.
         cost : float, optional
             What this rank's molecules have cost lately, in any unit, for sectors to follow; on all ranks or on none.
         """
@@ -148,8 +148,8 @@ class GhostManager:
         own = self.builder.complete(self.builder.own(self.ghosted, now))
         self.builder.let_go(self.ghosted)
         self.ghosted = self.needs.balls = None
-        if more_capacity:
-            self.builder.more_capacity()
+        if more_space:
+            self.builder.more_space()
             own = self.builder.complete(own)
         if cost is not None:
             self.migration.balance(own, cost)

@@ -19,8 +19,7 @@ from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import complete, widened
 from hpcchain.parallel.ghosts.molecules import WIDTH, pack, taken, unpack
 from hpcchain.parallel.tuning.standby import Standby
-from hpcchain.sector.interface import event_row
-from hpcchain.sector.setup.allocate import energy_quantum, quanta
+from hpcchain.sector.core import Recorded
 
 if TYPE_CHECKING:
     from hpcchain.model.system import State, System
@@ -108,7 +107,7 @@ class ActiveRanksEngine:
         return engine | {name: engine.get(name, 0.0) + spent for name, spent in own.items()}
 
 
-class NoMolecules:
+class NoMolecules(Recorded):
     """The engine of a rank that sleeps; see `sector.interface.Engine`.
 
     Parameters
@@ -117,12 +116,9 @@ class NoMolecules:
     """
 
     def __init__(self, system: System) -> None:
+        super().__init__(system)
         self.physics, self.time = system.physics, 0.0
-        self.quantum, self.impulse_quantum = quanta(system)
-        self.energy_quantum = energy_quantum(system)
         self.ids = np.zeros(0, dtype=np.int64)
-        self.virial = self.work = self.heat = 0
-        self.virial_tensor, self.wall_impulse = [0] * L.TENSOR_COMPONENTS, [0, 0, 0]
         self.counters = dict.fromkeys((*L.COUNTERS, "contacts", "wall_contacts", "no_roots"), 0)
         self.seconds: dict[str, float] = {}
         state = unpack(composition_of(system.topology), np.zeros((0, WIDTH))).state
@@ -139,10 +135,6 @@ class NoMolecules:
     def energies(self) -> np.ndarray | None:
         """Return (0, 2) energies; None where beads have none."""
         return np.zeros((0, 2)) if self.physics.steps or self.physics.extended.potentials else None
-
-    def drain_events(self) -> np.ndarray:
-        """Return no contacts."""
-        return np.empty(0, dtype=event_row(self.physics))
 
     def window_report(self) -> dict:
         """Return nothing."""

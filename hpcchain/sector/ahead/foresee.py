@@ -58,9 +58,7 @@ def foresee(s, w, slot, i, partner, ticks, remainder, depth):
     if not _lasts(w, r, ticks, remainder) or (other != m and not _lasts(w, r + 1, ticks, remainder)):
         return False
     w.count[:] = 0
-    w.scalars[L.SCALAR_VIRIAL] = 0
-    w.scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES] = 0
-    w.scalars[L.SCALAR_TENSOR : L.SCALAR_TENSOR + L.TENSOR_COMPONENTS] = 0
+    w.scalars[L.SCALAR_SUMS : L.SCALAR_SUMS + L.SUMS] = 0
     w.count[L.N_LOGGED] = slot
     if partner == L.SEGMENT_END:
         end_segment(w, r, ticks, remainder)
@@ -123,8 +121,5 @@ def _write_down(w, slot):
     w.slots[slot, L.SLOT_LOGGED] = logged
     for k in range(L.COUNTS):
         w.slots[slot, L.SLOT_COUNTS + k] = w.count[k]
-    w.slots[slot, L.SLOT_VIRIAL] = w.scalars[L.SCALAR_VIRIAL]
-    for c in range(L.AXES):
-        w.slots[slot, L.SLOT_WALL_IMPULSE + c] = w.scalars[L.SCALAR_WALL_IMPULSE + c]
-    for c in range(L.TENSOR_COMPONENTS):
-        w.slots[slot, L.SLOT_TENSOR + c] = w.scalars[L.SCALAR_TENSOR + c]
+    for k in range(L.SUMS):
+        w.slots[slot, L.SLOT_SUMS + k] = w.scalars[L.SCALAR_SUMS + k]

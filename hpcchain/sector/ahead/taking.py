@@ -140,11 +140,8 @@ def _take_counts(s, w, slot, m, log_rows):
             s.count[k] = max(s.count[k], counted)
         else:
             s.count[k] += counted
-    s.scalars[L.SCALAR_VIRIAL] += np.int64(w.slots[slot, L.SLOT_VIRIAL])
-    for c in range(L.AXES):
-        s.scalars[L.SCALAR_WALL_IMPULSE + c] += np.int64(w.slots[slot, L.SLOT_WALL_IMPULSE + c])
-    for c in range(L.TENSOR_COMPONENTS):
-        s.scalars[L.SCALAR_TENSOR + c] += np.int64(w.slots[slot, L.SLOT_TENSOR + c])
+    for k in range(L.SUMS):
+        s.scalars[L.SCALAR_SUMS + k] += np.int64(w.slots[slot, L.SLOT_SUMS + k])
     if log_rows > 0 and w.slots[slot, L.SLOT_LOGGED] != 0.0:
         row = s.count[L.N_LOGGED]
         for c in range(L.LOG_COLUMNS):

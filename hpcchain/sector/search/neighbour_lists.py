@@ -417,28 +417,26 @@ def steps_for(entries):
 
 @kernel
 def clear_blocks(s):
-    """Let go of all blocks, where lists share them; the lists are empty then."""
-    if len(s.free_lists) > 0:
-        s.free_lists[:] = -1
-        s.scalars[L.SCALAR_LISTS_END] = 0
-        for i in range(len(s.lists)):
-            s.lists[i, L.LIST_LENGTH] = 0
-            s.lists[i, L.LIST_CAPACITY] = 0
+    """Let go of all blocks; the lists are empty then."""
+    s.free_lists[:] = -1
+    s.scalars[L.SCALAR_LISTS_END] = 0
+    for i in range(len(s.lists)):
+        s.lists[i, L.LIST_LENGTH] = 0
+        s.lists[i, L.LIST_CAPACITY] = 0
 
 
 @inlined
 def make_space(s, i, entries):
     """Give bead i's list space for so many entries, if it has less; return whether it has."""
-    return entries <= s.lists[i, L.LIST_CAPACITY] or (len(s.free_lists) > 0 and _move(s, i, steps_for(entries)))
+    return entries <= s.lists[i, L.LIST_CAPACITY] or _move(s, i, steps_for(entries))
 
 
 @inlined
 def trim_space(s, i):
     """Give bead i's list less space if it has far more than it needs."""
-    if len(s.free_lists) > 0:
-        steps = steps_for(np.int64(s.lists[i, L.LIST_LENGTH]))
-        if s.lists[i, L.LIST_CAPACITY] > STEP * steps + SLACK:
-            _move(s, i, steps)
+    steps = steps_for(np.int64(s.lists[i, L.LIST_LENGTH]))
+    if s.lists[i, L.LIST_CAPACITY] > STEP * steps + SLACK:
+        _move(s, i, steps)
 
 
 @outlined

@@ -34,7 +34,7 @@ from hpcchain.sector.prefetch import PARTS, STEPS
 from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.search.list_place import TURN
 from hpcchain.sector.setup.molecule_classes import has_law
-from hpcchain.sector.setup.shell import filled, list_arrays
+from hpcchain.sector.setup.shell import filled
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics, State, System, Topology
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 LEAST_FOUND = 32  # cells about a bead, and rests of fours
 FOUND = 4096  # beads that `found` can take, where there are so many, before it is given more
+LISTED = 64  # entries of all beads' lists when they are made at first: what nothing is written to takes no memory
+LONGEST = 32  # lengths of blocks of lists, in steps, to begin with
 # What lines can take that are not the first of their cells, to begin with: of every bead, and at least.
 SPARE_ENTRIES, LEAST_ENTRIES = 0.12, 256
 INSTANT_RULES = {"joint": L.JOINT, "generalised": L.GENERALISED, "moreau": L.MOREAU}
@@ -161,7 +163,6 @@ def build_sector(
     shell: float,
     cell: float,
     sequence: np.ndarray,
-    capacity: np.ndarray,
     log_rows: int,
     at: np.ndarray | None = None,
     inside: int = 0,
@@ -177,8 +178,6 @@ def build_sector(
         Half width of the neighbour lists' shell, and least cell width [length].
     sequence : (M,) int64 array
         Global molecule numbers in local order.
-    capacity : int64 array
-        Neighbour list capacities, one for each row of the system's state.
     log_rows : int
         Rows of the contact log, 0 for none.
     at : (n,) int64 array, optional
@@ -209,7 +208,7 @@ def build_sector(
         **timing_arrays(state.step[starting], options(classes, system)["stepper"]),
         **bead_arrays(state, at, ids, radii(composition.prototypes, like), mol),
         **first_look_arrays(mol, n, is_extended(system.physics)),
-        **list_arrays(capacity[at]),
+        **list_arrays(n),
         **cell_arrays(cells, n, spare_entries(n)),
         series=series_array(size, gravity_of(system.physics)),
         table=classes.table,
@@ -494,6 +493,15 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
         "next_line": np.zeros(lines, dtype=np.int32),
         "slabs": np.zeros((L.SLABS, 2)),
         "found": np.zeros(int(max(entries, 1.0) * min(beads, FOUND)) + LEAST_FOUND, dtype=np.int64),
+    }
+
+
+def list_arrays(beads: int) -> dict:
+    """Return the arrays of neighbour lists, empty."""
+    return {
+        "lists": np.zeros((beads, 4), dtype=np.int32),
+        "neighbour": aligned_zeros(LISTED * beads, np.int32),
+        "free_lists": np.full(LONGEST, -1, dtype=np.int64),
     }
 
 

@@ -1,4 +1,4 @@
-"""How neighbour lists begin: how wide their shell is, how much capacity each has; and how many cells there are.
+"""How wide the shell of neighbour lists is, and how many cells there are.
 
 An input may leave shell and cells to the program. Where beads are near one another both go by their diameters. Where
 they are far apart, lists that reach a diameter or two would be made anew many times between two contacts, and hold
@@ -18,10 +18,6 @@ from hpcchain.model.physics.step_potentials import beyond_contact
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box, System
-from hpcchain.layout import arrays as L
-
-if TYPE_CHECKING:
-    from hpcchain.model.system import Topology
 
 LEAST_FRACTION = 0.03  # packing fraction, below which the shell grows with the mean distance
 DILUTE = (np.pi / 6.0 / LEAST_FRACTION) ** (1.0 / 3.0)  # that distance there, in diameters
@@ -30,8 +26,6 @@ OF_BOND = 0.3  # of the mean bond: the shell at most where they are more
 COARSE = 1.5  # mean distances of an edge of the parts of the box in which beads are counted
 CROWDED = 2.0  # times as near as in the whole box, from which on it is how near they are that counts
 MOST_LOOKS = 8
-UNEVEN = 1.5  # how many more neighbours than the mean a list can take
-TWO_LINES = 32  # entries of a list on two cache lines
 
 
 def default_shell(system: System, places: np.ndarray) -> float:
@@ -75,11 +69,6 @@ def is_dilute(system: System) -> bool:
     copies = np.repeat(composition.copies, np.diff(composition.prototypes.first_bead))
     mean = float(np.sum(copies * composition.prototypes.diameter)) / max(composition.beads, 1)
     return filled(system.box.size, system.box.volume / max(composition.beads, 1)) > DILUTE * mean
-
-
-def low_density(system: System) -> float:
-    """Return beads by volume [length^-3], infinite where they are not far apart: lists may have as many as fit in."""
-    return system.topology.beads / system.box.volume if is_dilute(system) else np.inf
 
 
 def _in_diameters(fraction: float, single: float) -> float:
@@ -126,39 +115,3 @@ def filled(sides: np.ndarray, volume: float) -> float:
         volume /= side
     return float(np.max(sides))
 
-
-def list_capacity(topology: Topology, shell: float, beyond: float = 0.0, density: float = np.inf) -> np.ndarray:
-    """Return (N,) int64 first guesses of the neighbour lists' capacities; for equal beads they are equal.
-
-    Parameters
-    ----------
-    topology : Topology
-    shell, beyond : float
-        Half width of the lists' shell, and how much farther than contact beads act on one another [length].
-    density : float
-        Beads by volume, where that may give fewer neighbours than close packing [length^-3].
-    """
-    contact = topology.diameter.max() + 2.0 * beyond
-    far = 0.5 * (topology.diameter + contact) + 2.0 * shell
-    packed = 3.0 * (far / max(float(topology.diameter.min()), 1e-300)) ** 3
-    expected = UNEVEN * density * (4.0 * np.pi / 3.0) * far**3
-    return np.clip(8 + np.ceil(np.minimum(packed, expected)), 16, 4096).astype(np.int64)
-
-
-def list_arrays(capacity: np.ndarray) -> dict:
-    """Return the arrays of neighbour lists with these capacities, empty."""
-    lists = np.zeros((len(capacity), 4), dtype=np.int32)
-    neighbour, free_lists = np.zeros(lay_out_lists(lists, capacity), dtype=np.int32), np.zeros(0, dtype=np.int64)
-    return {"lists": lists, "neighbour": neighbour, "free_lists": free_lists}
-
-
-def lay_out_lists(lists: np.ndarray, capacity: np.ndarray) -> int:
-    """Write where lists of these capacities begin, one after the other, and how much space they have; return the end.
-
-    None is an even number of cache lines long. If all were, as with chains at φ = 0.1, their first lines, which are
-    those that are read, would share half of each cache's sets: windows took 1.25 times as long (Zen 5, November 2026).
-    """
-    space_of_list = capacity + (capacity % TWO_LINES == 0)
-    first = np.concatenate([[0], np.cumsum(space_of_list)])
-    lists[:, L.LIST_FIRST], lists[:, L.LIST_CAPACITY] = first[:-1], space_of_list
-    return int(first[-1])

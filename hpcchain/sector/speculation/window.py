@@ -14,9 +14,7 @@ from hpcchain.sector.speculation.rollback import discard_history, known_from, re
 
 EARLY = 1.0 - 1e-9
 LONGEST = 2.0**20
-WALL_CONTACTS, LOST_ROOTS, VIRIAL, WORK, HEAT, OTHERS, TENSOR = range(7)  # of `settle_log`
-WALL_IMPULSE = TENSOR + L.TENSOR_COMPONENTS
-SUMS = WALL_IMPULSE + L.AXES
+WALL_CONTACTS, LOST_ROOTS, OTHERS, SETTLED = range(L.SUMS, L.SUMS + 4)  # of `settle_log`, behind the sums
 
 
 class WindowBroken(Exception):
@@ -78,10 +76,9 @@ def settle_log(s, sums):
     Parameters
     ----------
     s : Sector
-    sums : (SUMS,) int64 array
-        Receives contacts with walls, contacts with the exact impulse for want of a root, the sums of the virials, of
-        work and heat, and what is no contact. Then the sums of the parts of the virials' tensors and, for each axis, of
-        the impulses on walls. All sums are in quanta.
+    sums : (SETTLED,) int64 array
+        Receives the SUMS over contacts (`layout.arrays`), and how many contacts are with walls, how many have the exact
+        impulse for want of a root, and what is no contact.
     """
     rows = 0
     sums[:] = 0
@@ -98,15 +95,15 @@ def settle_log(s, sums):
         if s.log[e, L.LOG_KIND] == L.DRAW_KIND:
             sums[OTHERS] += 1
         elif s.log[e, L.LOG_KIND] != L.WALL_KIND:
-            sums[VIRIAL] += quanta
+            sums[L.SUM_VIRIAL] += quanta
             for c in range(L.TENSOR_COMPONENTS):
-                sums[TENSOR + c] += np.int64(s.log[e, L.LOG_TENSOR + c])
+                sums[L.SUM_TENSOR + c] += np.int64(s.log[e, L.LOG_TENSOR + c])
         else:
             sums[WALL_CONTACTS] += 1
             if s.log[e, L.LOG_HIGHER] >= -L.SIDES:
-                sums[WALL_IMPULSE + (-1 - np.int64(s.log[e, L.LOG_HIGHER])) % L.AXES] += quanta
-        sums[WORK] += np.int64(s.log[e, L.LOG_WORK])
-        sums[HEAT] += np.int64(s.log[e, L.LOG_HEAT])
+                sums[L.SUM_WALL_IMPULSE + (-1 - np.int64(s.log[e, L.LOG_HIGHER])) % L.AXES] += quanta
+        sums[L.SUM_WORK] += np.int64(s.log[e, L.LOG_WORK])
+        sums[L.SUM_HEAT] += np.int64(s.log[e, L.LOG_HEAT])
     return rows
 
 

@@ -11,6 +11,7 @@ from hpcchain.sector import core as core_module
 from hpcchain.sector import serial as engine_module
 from hpcchain.sector.queue.event_order import next_time_of
 from hpcchain.sector.serial import Engine
+from hpcchain.sector.setup import allocate
 from hpcchain.sector.setup.shell import default_shell
 from tests.support import twins
 from tests.support.gases import MIXTURE, gas, monomer
@@ -129,15 +130,15 @@ def test_interruptions_leave_no_trace(original):
 def test_short_lists_leave_no_trace(original, monkeypatch):
     """Lists that do not fit at the start, and again on the way, are made anew with more, and nothing else changes."""
     system, engine, events = original
-    monkeypatch.setattr(engine_module, "list_capacity", lambda topology, *_: np.ones(topology.beads, dtype=np.int64))
-    for name, value in (("SPARE_BLOCKS", 0.0), ("MORE_BLOCKS", 1e-3), ("LEAST_SPARE", 0)):
+    monkeypatch.setattr(allocate, "LISTED", 1)
+    for name, value in (("SPARE_BLOCKS", 0.0), ("LEAST_SPARE", 0.1)):
         monkeypatch.setattr(core_module, name, value)
     other = Engine(system, log_events=True)
-    assert other.core.spare_blocks == 0.0
+    assert other.core.space == 1.0
     for time in np.linspace(0, END, 13):
         other.core.enlist()
         other.advance(time)
-    assert other.core.spare_blocks > 0.0
+    assert other.core.space > 1.0
     np.testing.assert_array_equal(other.drain_events(), events)
     assert_same_state(other, engine)
 
@@ -145,7 +146,7 @@ def test_short_lists_leave_no_trace(original, monkeypatch):
 def test_time_does_not_go_back_when_lists_are_made_anew(original, monkeypatch):
     """Their beads may have left them by then, so that they are renewed at times that are over."""
     system, engine, _ = original
-    for name, value in (("SPARE_BLOCKS", 0.0), ("MORE_BLOCKS", 1e-3), ("LEAST_SPARE", 0)):
+    for name, value in (("SPARE_BLOCKS", 0.0), ("LEAST_SPARE", 0.1)):
         monkeypatch.setattr(core_module, name, value)
     other, mass, before, back = Engine(system), system.topology.mass[:, None], 0.0, 0
     energy = np.sum(mass * system.state.velocity**2)
@@ -156,7 +157,7 @@ def test_time_does_not_go_back_when_lists_are_made_anew(original, monkeypatch):
         assert np.sum(mass * frame_of(other, before)[1] ** 2) == pytest.approx(energy, rel=1e-11)
         ticks, remainder = next_time_of(other.sector, int(other.sector.winner[L.TOP, L.ROOT]))
         back += ticks * system.physics.tick + remainder < before
-    assert other.core.spare_blocks > 0.0 and back > 0
+    assert other.core.space > 1.0 and back > 0
     assert_same_state(other, engine)
 
 

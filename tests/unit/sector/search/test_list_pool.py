@@ -42,15 +42,14 @@ def test_blocks_are_of_one_list_each(kinds, monkeypatch):
     """With hardly any space to spare lists are made anew, on and on; the trajectory has the same bits."""
     system = gas(GASES[kinds], 3, 1.6 if kinds == "single" else 3.6)
     states, grown = [], []
-    for spare, least in ((0.0, 0), (0.02, 8), (4.0, 1024)):
+    for spare, least in ((0.0, 0.1), (0.02, 8), (4.0, 1024)):
         monkeypatch.setattr(core, "SPARE_BLOCKS", spare)
         monkeypatch.setattr(core, "LEAST_SPARE", least)
-        monkeypatch.setattr(core, "MORE_BLOCKS", 0.01)
         engine = Engine(system)
         for k in range(1, 7):
             engine.advance(0.5 * k)
             assert_sound(engine.sector)
-        grown.append(round((engine.core.spare_blocks - spare) / 0.01))
+        grown.append(engine.core.space)
         assert engine.counters["relists"] > 100
         states.append((engine.ids.copy(), engine.state()))
     for ids, state in states[1:]:
@@ -59,4 +58,4 @@ def test_blocks_are_of_one_list_each(kinds, monkeypatch):
             np.array_equal(getattr(state, name), getattr(states[0][1], name))
             for name in ("position", "velocity", "ticks", "remainder", "step")
         )
-    assert grown[0] > 2 and grown[-1] == 0, grown
+    assert grown[0] > 2.0 and grown[-1] == 1.0, grown

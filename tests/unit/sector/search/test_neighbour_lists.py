@@ -36,7 +36,7 @@ def gas(count, size, boundary, seed, trimers=0):
     beads = count + 3 * trimers
     diameter = rng.uniform(0.6, 1.0, beads)
     system = make_system(molecules, size, boundary, diameter=diameter)
-    return plain_sector(system, SHELL, capacity=beads * 2), system
+    return plain_sector(system, SHELL), system
 
 
 def expected(system, points, period=None, widest=False):
@@ -208,7 +208,7 @@ def equal_gas(count, size, seed, boundary=(PERIODIC, OPEN, PERIODIC)):
     molecules = [(chain_bonds(3), p + step, np.zeros((3, 3)), np.ones(3)) for p in place[: count // 4]]
     molecules += [(NO_BONDS, p[None], np.zeros((1, 3)), np.ones(1)) for p in place[count // 4 :]]
     system = make_system(molecules, size, boundary)
-    return plain_sector(system, SHELL, capacity=400), system
+    return plain_sector(system, SHELL), system
 
 
 @pytest.mark.parametrize("seed", range(4))

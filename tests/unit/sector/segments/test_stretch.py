@@ -132,7 +132,7 @@ def test_there_is_space_for_a_whole_chain_and_another():
     chain_parts = ChainParts(in_parts(make_system([(chain_bonds(n), x, np.zeros((n, 3)), np.ones(n))], (2.0 * n,) * 3)))
     classes = chain_parts.classes()
     sequence = chain_parts.sequence(np.array([0]))
-    s, _ = build_sector(classes, chain_parts.system, 0.2, 0.0, sequence, np.full(n, 16), 0)
+    s, _ = build_sector(classes, chain_parts.system, 0.2, 0.0, sequence, 0)
     tiles = n // W.LANES + 2
     assert len(s.work) >= 2 * tiles * W.TILE and len(s.impulse_response) >= tiles * W.ROW
 

@@ -14,18 +14,8 @@ from hpcchain.model.system import PERIODIC, Box
 from hpcchain.sector.setup.allocate import build_sector, energy_quantum, folded, quanta
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.molecules_here import space_sequence
-from hpcchain.sector.setup.shell import lay_out_lists
 from tests.support.extended import wall_table, with_extended
 from tests.support.kernel_tools import make_system, partners_of, random_chain
-
-
-def test_lists_follow_one_another_and_none_is_an_even_number_of_cache_lines_long():
-    capacity = np.array([16, 31, 32, 33, 64, 96, 32])
-    lists = np.zeros((len(capacity), 4), dtype=np.int32)
-    end = lay_out_lists(lists, capacity)
-    given = lists[:, L.LIST_CAPACITY]
-    assert np.array_equal(np.append(lists[:, L.LIST_FIRST], end), np.append(0, np.cumsum(given)))
-    assert np.all(given >= capacity) and np.all(given <= capacity + 1) and np.all(4 * given % 128 != 0)
 
 
 def test_every_array_of_beads_has_the_states_row():
@@ -36,7 +26,7 @@ def test_every_array_of_beads_has_the_states_row():
     state.ticks[:], state.remainder[:] = rng.integers(9, size=beads), rng.uniform(size=beads) * 1e-3
     state.depth[:], state.struck[:] = rng.integers(-1, 5, size=beads), rng.integers(2, size=beads)
     order = np.array([2, 0, 1])
-    s, ids = build_sector(MoleculeClasses(system), system, 0.2, 0.0, order, np.full(beads, 8), 0)
+    s, ids = build_sector(MoleculeClasses(system), system, 0.2, 0.0, order, 0)
     assert ids.tolist() == [4, 5, 6, 7, 8, 0, 1, 2, 3]
     assert np.array_equal(s.starts[:, L.X : L.VX], state.position[ids])
     assert np.array_equal(s.starts[:, L.VX : L.START_TICKS], state.velocity[ids])
@@ -94,7 +84,7 @@ def test_image_counts_that_no_row_can_hold_are_refused(image):
     system = make_system([random_chain(2, 0), random_chain(1, 1)], (9.0, 9.0, 9.0))
     for count, refused in ((2**30 - 1, False), (image, True)):
         system.state.image[2] = 0, count, 0
-        build = partial(build_sector, MoleculeClasses(system), system, 0.2, 0.0, np.arange(2), np.full(3, 8), 0)
+        build = partial(build_sector, MoleculeClasses(system), system, 0.2, 0.0, np.arange(2), 0)
         if refused:
             with pytest.raises(EngineError, match="1073741824 box lengths or more from image 0"):
                 build()
