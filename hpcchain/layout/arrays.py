@@ -50,8 +50,9 @@ timing            2 float64   per molecule: LENGTH of its segment [time], whose 
 running_length    float64     per molecule: running mean of its segments' lengths [time]
 series_error      float64     per molecule where there are steps: how far the series may be from the motion at most
                               [length]
-window_timing     2 float64   per molecule, in windows, both in the lists' frame: TOP_SPEED: its fastest bead's bound;
-                              TRAVELLED: how far beads may have gone in this window's segments before it [length]
+window_timing     4 float64   per molecule, in windows: TOP_SPEED: its fastest bead's bound, in the lists' frame;
+                              STAYS_UNTIL, STAYS_UNTIL_REM: a time up to which its segment surely keeps it in its skin,
+                              -inf where that is not known (`window.skin_violation`)
 step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
 free_lists        int64       first of the free blocks of `neighbour` of so many steps, -1 if there is none
                               (`neighbour_lists`)
@@ -79,8 +80,6 @@ tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (row
                               `drifted_pairs` has
 owner_history     flat        owners' entries of ghosts' segments (`ghost_messages`); `owner_history_at`: where, by
                               ghost and segment
-inside            8 float64   per molecule, columns IN_… below: whether it stays in its skin
-                              (`window.skin_violation`)
 altered           int64       molecules that have begun a segment in this window, or received one
 rolled_back       int64       molecules that a rollback has set back; `rolled_back_to` (2 float64): OPENED_TICKS,
                               OPENED_REM of when
@@ -163,8 +162,8 @@ SLAB_SQUARE, SLAB_AHEAD = range(2)
 SLABS = 3 * AXES
 LENGTH, SERIAL = range(2)
 TIMING_COLUMNS = 2
-TOP_SPEED, TRAVELLED = range(2)
-WINDOW_TIMING_COLUMNS = 2
+TOP_SPEED, STAYS_UNTIL, STAYS_UNTIL_REM = range(3)
+WINDOW_TIMING_COLUMNS = 4
 SPARE_HEAD, SPARE_ROWS, SPARE_LEAST = range(3)
 EVENT_SIZE = 0
 (
@@ -343,11 +342,6 @@ DRIFTS = 72  # whether it moves
 PARAMETERS = 73
 LISTED = -2.0  # in `origin_time`
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
-# A molecule's segment surely keeps it in its skin until a time, -inf where that is not known; how far its beads may be
-# from their reference positions at most when the segment began that was open at the window's start, or at IN_SINCE if
-# that is later, and when its present one did [length].
-IN_UNTIL, IN_UNTIL_REM, IN_SINCE, IN_SINCE_REM, IN_FAR, IN_NOW = range(6)
-IN_COLUMNS = 8
 # Of `walls`: whether there is one (a side, a sphere, a cylinder) and its axis; place of a side, or centre and radius of
 # the surface, at time 0; velocity towards the inside; temperature, 0: it reflects; velocity along itself; of one that
 # oscillates amplitudes along itself and towards the inside, and the period, 0 of others.
@@ -484,7 +478,6 @@ FIELDS = {
     "window_event": f"i8 {EVENT_COLUMNS}",
     "owner_history": "f8",
     "owner_history_at": "i8 :",
-    "inside": f"f8 {IN_COLUMNS}",
     "altered": "i8",
     "rolled_back": "i8",
     "rolled_back_to": "f8 2",

@@ -282,7 +282,6 @@ def prefetch_altered(s, k):
         prefetch(s.mol_own, m)
         prefetch(s.window_molecule, m)
         prefetch(s.window_timing, m)
-        prefetch(s.inside, m)
     if k + SOON < s.scalars[L.SCALAR_ALTERED]:
         h = s.window_molecule[s.altered[k + SOON], L.WINDOW_PREVIOUS]
         if h >= 0:

@@ -516,24 +516,18 @@ def window_arrays(beads: int, molecules: int) -> dict:
     rows[:, L.WINDOW_PREVIOUS] = rows[:, L.WINDOW_TARGET] = -1
     rows[:, L.WINDOW_HIGHER] = L.SEGMENT_END
     rows[:, L.WINDOW_MATCH] = 1
+    timing = aligned_zeros((molecules, L.WINDOW_TIMING_COLUMNS))
+    timing[:, L.STAYS_UNTIL] = -np.inf
     return {
         "window_molecule": rows,
-        "window_timing": np.zeros((molecules, L.WINDOW_TIMING_COLUMNS)),
+        "window_timing": timing,
         "near_owned": np.zeros(beads, dtype=np.int8),
-        "inside": unplaced(max(molecules, 1)),
         "altered": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back_to": np.zeros((max(molecules, 1), 2)),
         "drifted_pairs": np.zeros((4 * beads + 64, 2), dtype=np.int64),
         "stale_cells": np.zeros(max(beads, 1), dtype=np.int64),
     }
-
-
-def unplaced(molecules: int) -> np.ndarray:
-    """Return `inside` of molecules of which nothing is known."""
-    inside = aligned_zeros((molecules, L.IN_COLUMNS))
-    inside[:, L.IN_UNTIL], inside[:, L.IN_FAR] = -np.inf, np.inf
-    return inside
 
 
 def with_space(s: Any, more: int) -> np.ndarray:

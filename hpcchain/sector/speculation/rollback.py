@@ -18,8 +18,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import earlier, time_span
-from hpcchain.layout.segment_bits import is_chain_part, series_error_of, series_order, set_order, start_depth
+from hpcchain.layout.segment_bits import is_chain_part, series_order, set_order, start_depth
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.broad_phase import sweep
 
@@ -28,12 +27,10 @@ from hpcchain.sector.search.broad_phase import sweep
 def save_segment(s, m):
     """Keep molecule m's present segment as a closed one, in a window; the caller writes the next one over it."""
     if s.scalars[L.SCALAR_WINDOWED] != 0:
-        further = way(s, m, s.par[L.NOW], s.par[L.NOW_REM])
         note_altered(s.window_molecule, s.altered, s.scalars, m)
         _save_segment(s, m)
         copy_extra(s, m, s.window_molecule[m, L.WINDOW_PREVIOUS], s.extended)
-        s.window_timing[m, L.TRAVELLED] += further
-        s.inside[m, L.IN_UNTIL] = -np.inf
+        s.window_timing[m, L.STAYS_UNTIL] = -np.inf
 
 
 @inlined
@@ -43,30 +40,6 @@ def note_altered(window_molecule, altered, scalars, m):
         window_molecule[m, L.WINDOW_ALTERED] = 1
         altered[scalars[L.SCALAR_ALTERED]] = m
         scalars[L.SCALAR_ALTERED] += 1
-
-
-@inlined
-def known_from(s, m):
-    """Return the ticks and remainder from which on molecule m's way in its present segment counts.
-
-    They are the segment's start, or IN_SINCE if that is later and the segment was open at the window's start.
-    """
-    ticks = s.starts[s.mol[m, L.MOL_FIRST], L.START_TICKS]
-    remainder = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
-    if s.window_molecule[m, L.WINDOW_NUMBER] == 0 and earlier(
-        ticks, remainder, s.inside[m, L.IN_SINCE], s.inside[m, L.IN_SINCE_REM]
-    ):
-        return s.inside[m, L.IN_SINCE], s.inside[m, L.IN_SINCE_REM]
-    return ticks, remainder
-
-
-@inlined
-def way(s, m, ticks, remainder):
-    """Return how far the beads of molecule m may go at most in its present segment up to a time [length]."""
-    from_ticks, from_remainder = known_from(s, m)
-    return series_error_of(s, m) + s.window_timing[m, L.TOP_SPEED] * max(
-        time_span(ticks, remainder, from_ticks, from_remainder, s.par[L.TICK]), 0.0
-    )
 
 
 @kernel
@@ -180,7 +153,6 @@ def restore_segment(s, m):
     h = s.window_molecule[m, L.WINDOW_PREVIOUS]
     s.rolled_back_to[m, L.OPENED_TICKS] = s.starts[s.mol[m, L.MOL_FIRST], L.START_TICKS]
     s.rolled_back_to[m, L.OPENED_REM] = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
-    s.inside[m, L.IN_UNTIL] = -np.inf
     _copy_segment(s, h, m)
     copy_extra(s, h, m, s.extended)
     sweep(s, m)

@@ -10,7 +10,7 @@ from hpcchain.layout.clock import after, earlier, since_start, time_span
 from hpcchain.layout.segment_bits import series_error_of
 from hpcchain.sector.prefetch import prefetch_altered
 from hpcchain.sector.search.list_place import list_speed, turned
-from hpcchain.sector.speculation.rollback import discard_history, known_from, restore_segment, way
+from hpcchain.sector.speculation.rollback import discard_history, restore_segment
 
 EARLY = 1.0 - 1e-9
 LONGEST = 2.0**20
@@ -40,7 +40,6 @@ def commit_window(s):
         prefetch_altered(s, k)
         m = s.altered[k]
         if s.window_molecule[m, L.WINDOW_NUMBER] > 0:
-            _note_since(s, m)
             discard_history(s, m)
         s.window_molecule[m, L.WINDOW_MATCH] = 1
         s.window_molecule[m, L.WINDOW_HISTORY] = 0
@@ -111,9 +110,6 @@ def settle_log(s, sums):
 def skin_violation(s, reference_position, skin, from_ticks, from_remainder, until_ticks, until_remainder, violation):
     """Find how far the beads of molecules that are owned may leave their skin between two times.
 
-    What is known of a molecule from before (`inside`), and how fast its fastest bead is, decide of most that they stay;
-    the beads of the others are looked at one by one.
-
     Parameters
     ----------
     s : Sector
@@ -125,34 +121,29 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
         The times: the window's start, and up to when present segments count.
     violation : (M,) float64 array
         Receives how far beyond its skin each molecule gets at most, not a number if a place is not; negative inside it,
-        and -inf of ghosts and where that is known from before [length].
+        and -inf of ghosts and where that is known from before (STAYS_UNTIL) [length].
     """
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         violation[m] = -np.inf
-        soon = not earlier(until_ticks, until_remainder, s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM])
+        timing = s.window_timing[m]
+        soon = not earlier(until_ticks, until_remainder, timing[L.STAYS_UNTIL], timing[L.STAYS_UNTIL_REM])
         if soon and s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
-            violation[m] = _at_most(s, m, until_ticks, until_remainder) - skin[m]
-            if not violation[m] <= 0.0:
-                violation[m] = (
-                    _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder)
-                    - skin[m]
-                )
+            far, now, lag = _farthest(
+                s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder
+            )
+            violation[m] = far - skin[m]
             if violation[m] <= 0.0:  # its closed segments, too: they are no more looked at
-                _keep_inside(s, m, skin[m])
-
-
-@inlined
-def _at_most(s, m, until_ticks, until_remainder):
-    """Return a bound of how far molecule m is from its reference position up to a time, by its fastest bead's speed."""
-    s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR] + s.window_timing[m, L.TRAVELLED]
-    return s.inside[m, L.IN_NOW] + way(s, m, until_ticks, until_remainder)
+                _note_stay(s, m, skin[m] - now, lag)
 
 
 @kernel
-def _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder):
-    """Return how far molecule m may be from its reference position between two times, NaN if a place is no number."""
-    # What is found of its beads at the present segment's start, or at the earlier time if that is later, is kept.
-    far = 0.0
+def _farthest(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder):
+    """Return how far molecule m may be from its reference position between two times, NaN if a place is no number.
+
+    Then how far where its present segment begins, or at the earlier time if that is later, and how long after its start
+    that is.
+    """
+    far, now, since = 0.0, np.inf, 0.0
     end_ticks = until_ticks
     end_remainder = until_remainder
     h = m
@@ -162,57 +153,40 @@ def _bead_by_bead(s, m, reference_position, from_ticks, from_remainder, until_ti
         remainder = s.starts[first, L.START_REM]
         lag = max(time_span(from_ticks, from_remainder, ticks, remainder, s.par[L.TICK]), 0.0)
         dt = time_span(end_ticks, end_remainder, ticks, remainder, s.par[L.TICK]) - lag
-        now = 0.0
         if dt >= 0.0:
+            most = 0.0
             for b in range(s.mol[m, L.MOL_BEADS]):
                 here = _distance(s, first + b, lag, reference_position, s.mol[m, L.MOL_FIRST] + b) + series_error_of(
                     s, h
                 )
-                now = max(now, here)
+                most = max(most, here)
                 here += list_speed(s, first + b) * dt
                 if not here <= far:  # so that what is not a number stays
                     far = here
             if h == m:
-                _note_now(s, m, now, lag, from_ticks, from_remainder)
+                now, since = most, lag
             end_ticks = ticks
             end_remainder = remainder
         h = s.window_molecule[h, L.WINDOW_PREVIOUS]
-    return far
+    return far, now, since
 
 
 @inlined
-def _note_now(s, m, now, lag, ticks, remainder):
-    """Keep how far molecule m is from its reference position at the start of its segment, or at a later time."""
-    # Of a segment that has been there since before the window, this holds of the window's start, too.
-    s.inside[m, L.IN_NOW] = now
-    if s.window_molecule[m, L.WINDOW_NUMBER] == 0:
-        s.inside[m, L.IN_FAR] = now
-        s.inside[m, L.IN_SINCE] = ticks if lag > 0.0 else -np.inf
-        s.inside[m, L.IN_SINCE_REM] = remainder
-
-
-@inlined
-def _keep_inside(s, m, skin):
-    """Note until when a molecule stays in its skin if nothing begins another segment of it."""
-    ticks, remainder = known_from(s, m)
-    left = skin - s.inside[m, L.IN_NOW] - series_error_of(s, m)
+def _note_stay(s, m, left, lag):
+    """Note until when a molecule stays in its skin, which may go so far from a time `lag` after its segment's start."""
+    left -= series_error_of(s, m)
     safe = EARLY * left / s.window_timing[m, L.TOP_SPEED] if left > 0.0 else 0.0
-    s.inside[m, L.IN_UNTIL], s.inside[m, L.IN_UNTIL_REM] = after(ticks, remainder, min(safe, LONGEST), s.par[L.TICK])
-
-
-@inlined
-def _note_since(s, m):
-    """At a window's end: what is known of a new segment's start is what is known of the next window's."""
-    s.inside[m, L.IN_FAR] = s.inside[m, L.IN_NOW]
-    s.window_timing[m, L.TRAVELLED] = 0.0
-    s.inside[m, L.IN_SINCE] = -np.inf
+    i = s.mol[m, L.MOL_FIRST]
+    s.window_timing[m, L.STAYS_UNTIL], s.window_timing[m, L.STAYS_UNTIL_REM] = after(
+        s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], lag + min(safe, LONGEST), s.par[L.TICK]
+    )
 
 
 @kernel
 def move_reference(s, rows, ticks, remainder, reference_position, speed):
     """Give molecules new reference positions: near where they are at a time between windows.
 
-    These are on straight flight, which takes no series: how far the beads may be from there counts as way done.
+    These are on straight flight, which takes no series.
 
     Parameters
     ----------
@@ -228,7 +202,6 @@ def move_reference(s, rows, ticks, remainder, reference_position, speed):
     """
     for k in range(len(rows)):
         m = rows[k]
-        off = 0.0
         square = 0.0
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
             dt = since_start(s, i, ticks, remainder)
@@ -241,13 +214,8 @@ def move_reference(s, rows, ticks, remainder, reference_position, speed):
                 if s.extended is not None:
                     reference_position[i, c] += 0.5 * s.par[L.GRAVITY + c] * dt * dt
                 reference_position[i, c] -= _moved(s, i, c, dt)
-            off = max(off, 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt)
         speed[k] = math.sqrt(square)
-        s.inside[m, L.IN_UNTIL] = -np.inf
-        s.inside[m, L.IN_SINCE] = ticks
-        s.inside[m, L.IN_SINCE_REM] = remainder
-        s.inside[m, L.IN_FAR] = off + series_error_of(s, m)
-        s.inside[m, L.IN_NOW] = s.inside[m, L.IN_FAR]
+        s.window_timing[m, L.STAYS_UNTIL] = -np.inf
 
 
 @inlined

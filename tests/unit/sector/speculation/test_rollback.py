@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hpcchain.layout.arrays import (
-    IN_FAR,
+    ACCELERATION,
     MOL_BEADS,
     MOL_FIRST,
     MOL_OWNERSHIP,
@@ -17,6 +17,8 @@ from hpcchain.layout.arrays import (
     OWNED,
     PARTNER_SERIAL,
     SERIAL,
+    START_REM,
+    START_TICKS,
     TICK,
     UNMADE,
     VACANT,
@@ -113,7 +115,8 @@ def test_a_frame_makes_the_series_that_was_not_needed():
         reference_position = np.zeros((len(s.starts), 3))
         speeds = ghosted.move_reference(ghosted.owned, engine.now, reference_position)
         beads = ghosted.owned_beads[np.argsort(ghosted.owned_ids)]
-        off = s.inside[s.segment[beads, MOLECULE], IN_FAR]
+        since = (engine.now[0] - s.starts[beads, START_TICKS]) * s.par[TICK] + engine.now[1] - s.starts[beads, START_REM]
+        off = 0.5 * s.bounds[beads, ACCELERATION] * since**2
         builder, now = engine.ghosts.builder, engine.now
         apart = reference_position[beads] - builder.in_frame(before[0], now)
         velocity = velocity_in_frame(builder.system, builder.options.drift, before[1])
