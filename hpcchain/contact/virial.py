@@ -49,7 +49,7 @@ def centre_of_mass(work, offset, tiles, c):
 @inlined
 def _centre(s, g, c):
     """Return component c of the centre of mass of an event's member g."""
-    return centre_of_mass(s.work, s.offset[g], s.member[g, L.MOL_TILES], c)
+    return centre_of_mass(s.work, s.member[g, L.MEMBER_OFFSET], s.member[g, L.MEMBER_TILES], c)
 
 
 @kernel

@@ -73,9 +73,10 @@ log               21 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6
                               LOG_TENSOR on, of pairs, what `virial_tensor` has, in quanta
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
-member            16 int64    like `mol`, of an event's members (`members`), with `member_own`: long chains are whole
-member_tiles      int64       tiles of its own beads, a stretch's if one takes part, at its `offset` in the workspace
-renewed           2 int64     per member of an event: FIRST_ROW and LAST_ROW of those that get new segments
+member            6 int64     per member of an event (`members`): MEMBER_ROW in `mol`, of a long chain that of its first
+                              part, -1 where it took no part; FIRST_ROW and LAST_ROW of those that get new segments;
+                              MEMBER_SIZE: its beads; MEMBER_OFFSET, MEMBER_TILES: where in the workspace it is, or the
+                              stretch of it that takes part
 tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code), as
                               `drifted_pairs` has
 owner_history     flat        owners' entries of ghosts' segments (`ghost_messages`); `owner_history_at`: where, by
@@ -98,7 +99,6 @@ extra             flat rows   in runs that are `extended`, for each row of `star
 walls            16 float64   sides of the box and walls with shapes: columns WALL_… below
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
 chain_part       4 int32     per molecule, where long chains have segments of stretches: columns PART_… below
-whole_class       int64       per class of parts of such a chain: where in `mol_class` the chain's own is, else -1
 centre            9 float64   per such chain: its centre of mass, like a bead's start, and CENTRE_MASS
 centre_change     8 float64   per molecule row, closed ones too, in windows of such runs: what the event that began its
                               segment is to do to its chain's centre: CHANGE_SORT (UNCHANGED, PUSHED, PLACED), and
@@ -193,7 +193,7 @@ LOG_COLUMNS = LOG_TENSOR + TENSOR_COMPONENTS
 MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
 SIDE = OTHER_MEMBER - MEMBER
 FIRST_BEAD, SECOND_BEAD = range(2)
-FIRST_ROW, LAST_ROW = range(2)  # of `renewed`
+MEMBER_ROW, FIRST_ROW, LAST_ROW, MEMBER_SIZE, MEMBER_OFFSET, MEMBER_TILES, MEMBER_COLUMNS = range(7)
 LEAST, MOST, ACTS = range(3)
 OPENED_TICKS, OPENED_REM = range(2)
 TOP, ROOT = 0, 3  # row and column of `key` and `winner` that have the earliest of all (`tournament`)
@@ -462,11 +462,7 @@ FIELDS = {
     "impulse_response": "f8",
     "count": "i8",
     "log": f"f8 {LOG_COLUMNS}",
-    "group": "i8",
-    "member_tiles": "i8",
-    "renewed": "i8 2",
-    "member_own": f"i4 {OWN_COLUMNS}",
-    "offset": "i8",
+    "member": f"i8 {MEMBER_COLUMNS}",
     "contacts": "i8 4",
     "tied": "i8 2",
     "normals": "f8 3",
@@ -493,14 +489,13 @@ FIELDS = {
     "limited_row": "i8",
     "limits": "f8 3",
     "chain_part": "i4 4",
-    "whole_class": "i8",
     "centre": f"f8 {CENTRE_MASS + 1}",
     "centre_change": f"f8 {CHANGE_COLUMNS}",
     "arms": f"f8 {ARM_COLUMNS}",
     "ahead": "i8",
     "slots": f"f8 {SLOT_COLUMNS}",
 }
-JOINED = {"mol": ("mol_own", "mol_class"), "member": ("member_own", "mol_class")}
+JOINED = {"mol": ("mol_own", "mol_class")}
 Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended", "stretched"), JOINED)
 
 (

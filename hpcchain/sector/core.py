@@ -218,11 +218,9 @@ class Core:
         self.enlist()
 
     def more_space(self) -> None:
-        """Give cells and lists twice the space for changes, cells at once, lists when they are made; cells are empty."""
+        """Give cells, which are empty then, and lists, when they are made, twice the space for changes."""
         self.space *= 2.0
-        self.sector = self.sector._replace(
-            **cell_arrays(self.sector.cells, len(self.ids), self.entries * self.space)
-        )
+        self.sector = self.sector._replace(**cell_arrays(self.sector.cells, len(self.ids), self.entries * self.space))
         self.make_blocks()
 
     def make_blocks(self) -> None:

@@ -13,11 +13,17 @@ from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout.arrays import (
     CONTACT_NORMAL,
     EVENT_BITS,
+    FIRST_ROW,
     GROWTH,
     GROWTH_RATE,
+    LAST_ROW,
     LENGTH,
     LIST_FIRST,
     LIST_LENGTH,
+    MEMBER_OFFSET,
+    MEMBER_ROW,
+    MEMBER_SIZE,
+    MEMBER_TILES,
     MOL_BEADS,
     MOL_BONDS,
     MOL_FIRST,
@@ -26,9 +32,8 @@ from hpcchain.layout.arrays import (
     MOL_TILES,
     MOL_WORKSPACE,
     MOLECULE,
-    MOST_MEMBERS,
     MOST_TIES,
-    PUSH_ROWS,
+    RESTITUTION_ROW,
     SEGMENT_COLUMNS,
 )
 from hpcchain.layout.segment_bits import (
@@ -239,32 +244,20 @@ class Bench:
 
     def tied(self, contacts, normals, growths=None, restitution=1.0, projection_loss=0.0):
         """Apply several contacts ((molecule, bead), (molecule, bead) or None) at once; return status and sizes."""
-        rolled_back = sorted({side[0] for pair in contacts for side in pair if side is not None})
-        offset = np.zeros(MOST_MEMBERS, dtype=np.int64)
-        offset[: len(rolled_back)] = self.offset[rolled_back]
-        member = SharedRows(self.s.mol_own[rolled_back].copy(), self.s.mol_class)
-        table = np.full((MOST_TIES, 4), -1, dtype=np.int64)
+        molecules = sorted({side[0] for pair in contacts for side in pair if side is not None})
+        s = self.s._replace(work=self.work)
+        for g, m in enumerate(molecules):
+            s.member[g, [MEMBER_ROW, FIRST_ROW, LAST_ROW]] = m
+            s.member[g, [MEMBER_SIZE, MEMBER_TILES]] = s.mol[m, MOL_BEADS], s.mol[m, MOL_TILES]
+            s.member[g, MEMBER_OFFSET] = self.offset[m]
         for k, (a, b) in enumerate(contacts):
-            table[k, :2] = rolled_back.index(a[0]), a[1]
-            table[k, 2:] = (-1, 0) if b is None else (rolled_back.index(b[0]), b[1])
-        n, g = np.zeros((MOST_TIES, 3)), np.zeros(MOST_TIES)
-        n[: len(normals)] = normals
-        g[: len(normals)] = 0.0 if growths is None else growths
-        sizes = np.zeros(MOST_TIES)
-        ties = joint.Ties(offset, len(rolled_back), table, n, g, len(contacts))
-        status = joint.tied_impulses(
-            self.work,
-            member,
-            self.s.graph,
-            ties,
-            np.resize(np.asarray(restitution, dtype=float), MOST_TIES),
-            self.s.impulse_response,
-            np.zeros((PUSH_ROWS, MOST_TIES)),
-            sizes,
-            projection_loss,
-            self.s.stepper,
-        )
-        return status, sizes[: len(contacts)]
+            s.contacts[k, :2] = molecules.index(a[0]), a[1]
+            s.contacts[k, 2:] = (-1, 0) if b is None else (molecules.index(b[0]), b[1])
+        s.normals[: len(normals)] = normals
+        s.growths[: len(normals)] = 0.0 if growths is None else growths
+        s.matrix[RESTITUTION_ROW] = np.resize(np.asarray(restitution, dtype=float), MOST_TIES)
+        status = joint.tied_impulses(s, np.int64(len(molecules)), np.int64(len(contacts)), float(projection_loss))
+        return status, s.impulses[: len(contacts)].copy()
 
 
 class Paths:

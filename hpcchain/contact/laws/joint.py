@@ -7,7 +7,6 @@ Contacts may each have their own e: the energy changes by the sum of p (1 - e) (
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,38 +15,40 @@ from hpcchain.contact.separation import approach
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
+from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.propagators.interface import kick
+from hpcchain.propagators.taylor.chain import chain_kick
 
 BLURRED = 1e-10  # of the beads' speed, to which rates are known: what touches within TIE_GAP has normals as uncertain
 
 
-class Ties(NamedTuple):
-    """Contacts at one instant that are resolved together.
+@kernel
+def kick_member(s, g, bead, x, y, z):
+    """Fill KICK of member g of an event, which is whole in the workspace, for a unit impulse on one of its beads."""
+    m, offset = s.member[g, L.MEMBER_ROW], s.member[g, L.MEMBER_OFFSET]
+    if s.stretched is not None:
+        if is_chain_part(s, m):
+            chain_kick(s.work, offset, s.member[g, L.MEMBER_TILES], np.int64(1), bead, x, y, z)
+            return
+    kick(s.work, offset, s.mol, m, s.graph, bead, x, y, z, s.stepper)
 
-    Attributes
-    ----------
-    offset : (MOST_MEMBERS,) int64 array
-        Where each molecule that takes part is in the workspace.
-    members, count : int
-        Numbers of molecules and of contacts.
-    contacts : (MOST_TIES, 4) int64 array
-        Member and bead of either side; a second member below 0 is a wall.
-    normals : (MOST_TIES, 3) float64 array
-        Unit normals, from the second bead to the first.
-    growths : (MOST_TIES,) float64 array
-        Rates of the contact distances [length / time].
-    """
 
-    offset: np.ndarray
-    members: int
-    contacts: np.ndarray
-    normals: np.ndarray
-    growths: np.ndarray
-    count: int  # type: ignore[assignment]
+@inlined
+def offset_in_tie(s, k, side):
+    """Return where the bead on a side (0, 1) of tied contact k is in the workspace, -1 of a wall."""
+    g = s.contacts[k, L.MEMBER + L.SIDE * side]
+    p = W.bead_offset(s.member[max(g, 0), L.MEMBER_OFFSET], s.contacts[k, L.MEMBER_BEAD + L.SIDE * side])
+    return p if g >= 0 else np.int64(-1)
+
+
+@kernel
+def _rate(s, k):
+    """Return the rate of the gap of tied contact k [length / time]."""
+    return approach(s.work, offset_in_tie(s, k, 0), offset_in_tie(s, k, 1), s.normals[k]) - s.growths[k]
 
 
 @outlined
-def tied_impulses(work, member, graph, ties, e, impulse_response, matrix, impulses, projection_loss, stepper):
+def tied_impulses(s, members, count, projection_loss):
     """Apply the impulses of several contacts at one instant, one multiplier each; they are left in `impulses`.
 
     All approach, or rest on one another; rates of those that rest count as 0. One whose beads the others part anyway
@@ -55,13 +56,11 @@ def tied_impulses(work, member, graph, ties, e, impulse_response, matrix, impuls
 
     Parameters
     ----------
-    member : rows as of `mol`
-        Of the molecules that take part.
-    ties : Ties
-    e : (MOST_TIES,) float64 array
-        Coefficient of restitution of each contact.
-    impulse_response, matrix : float64 arrays
-        Scratch for Y and, (PUSH_ROWS, MOST_TIES), for N Y.
+    s : Sector
+        With the `member`s that take part, `contacts`, `normals`, from the second bead to the first, `growths` of the
+        contact distances, and each contact's e_n (RESTITUTION_ROW of `matrix`).
+    members, count : int
+        Numbers of molecules and of contacts.
     projection_loss : float
         Energy that putting the molecules on their bonds took; the impulses, all by one factor, give it back.
 
@@ -71,32 +70,25 @@ def tied_impulses(work, member, graph, ties, e, impulse_response, matrix, impuls
         0, or 1 when nothing parts all of them, as where growing beads are wedged between walls: then the velocities
         are as before, and the contacts have to be taken one by one.
     """
-    offset, members, contacts, normals, growths, count = ties
+    e, impulses = s.matrix[L.RESTITUTION_ROW], s.impulses
     stride = 0
     for g in range(members):
-        stride = max(stride, member[g, L.MOL_TILES] * W.ROW)
-    _responses(work, member, graph, ties, stride, impulse_response, stepper)
+        stride = max(stride, s.member[g, L.MEMBER_TILES] * W.ROW)
+    _responses(s, count, stride)
     for k in range(count):
-        p = W.bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
-        q = (
-            W.bead_offset(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
-            if contacts[k, L.OTHER_MEMBER] >= 0
-            else -1
-        )
-        impulses[k] = max(-(1.0 + e[k]) * (approach(work, p, q, normals[k]) - growths[k]), 0.0)
-        _row_of_equations(ties, stride, impulse_response, k, matrix)
-    if solve_pushes(matrix, impulses, count, BLURRED * _fastest(work, offset, contacts, growths, count)):
+        impulses[k] = max(-(1.0 + e[k]) * _rate(s, k), 0.0)
+        _row_of_equations(s, count, stride, k)
+    if solve_pushes(s.matrix, impulses, count, BLURRED * _fastest(s, count)):
         return 1
     if projection_loss != 0.0:
-        mean = _mean_restitution(work, offset, contacts, normals, growths, count, e, impulses)
-        _give_back(work, offset, contacts, normals, growths, count, mean, impulses, projection_loss)
+        _give_back(s, count, _mean_restitution(s, count, e), projection_loss)
     for k in range(count):
         for g in range(members):
-            at = _response_of(contacts, stride, k, g)
-            for t in range(member[g, L.MOL_TILES]):
+            at = _response_of(s.contacts, stride, k, g)
+            for t in range(s.member[g, L.MEMBER_TILES]):
                 for x in range(W.ROW):
-                    response = impulse_response[at + t * W.ROW + x] if at >= 0 else 0.0
-                    work[offset[g] + t * W.TILE + W.COEF + W.ROW + x] += impulses[k] * response
+                    response = s.impulse_response[at + t * W.ROW + x] if at >= 0 else 0.0
+                    s.work[s.member[g, L.MEMBER_OFFSET] + t * W.TILE + W.COEF + W.ROW + x] += impulses[k] * response
     return 0
 
 
@@ -109,85 +101,67 @@ def _response_of(contacts, stride, k, g):
 
 
 @kernel
-def _responses(work, member, graph, ties, stride, impulse_response, stepper):
+def _responses(s, count, stride):
     """Write the velocities that a unit impulse at each contact gives to its one or two members, in rows of `stride`."""
-    offset, members, contacts, normals, growths, count = ties
     for k in range(count):
         for x in range(2 * stride):
-            impulse_response[2 * k * stride + x] = 0.0
+            s.impulse_response[2 * k * stride + x] = 0.0
+        n = s.normals[k]
         for side in range(2):
-            g = contacts[k, L.MEMBER + L.SIDE * side]
+            g = s.contacts[k, L.MEMBER + L.SIDE * side]
             if g < 0:
                 continue
-            at = _response_of(contacts, stride, k, g)
+            at = _response_of(s.contacts, stride, k, g)
             sign = 1.0 if side == 0 else -1.0
-            kick(
-                work,
-                offset[g],
-                member,
-                g,
-                graph,
-                contacts[k, L.MEMBER_BEAD + L.SIDE * side],
-                normals[k, 0],
-                normals[k, 1],
-                normals[k, 2],
-                stepper,
-            )
-            for t in range(member[g, L.MOL_TILES]):
+            kick_member(s, g, s.contacts[k, L.MEMBER_BEAD + L.SIDE * side], n[0], n[1], n[2])
+            for t in range(s.member[g, L.MEMBER_TILES]):
                 for x in range(W.ROW):
-                    impulse_response[at + t * W.ROW + x] += sign * work[offset[g] + t * W.TILE + W.KICK + x]
+                    kicked = s.work[s.member[g, L.MEMBER_OFFSET] + t * W.TILE + W.KICK + x]
+                    s.impulse_response[at + t * W.ROW + x] += sign * kicked
 
 
 @kernel
-def _row_of_equations(ties, stride, impulse_response, k, matrix):
+def _row_of_equations(s, count, stride, k):
     """Write row k of `matrix`: the rates at which a unit impulse at each contact opens contact k."""
-    offset, members, contacts, normals, growths, count = ties
+    n, response = s.normals[k], s.impulse_response
     for other in range(count):
         total = 0.0
         for side in range(2):
-            g = contacts[k, L.MEMBER + L.SIDE * side]
+            g = s.contacts[k, L.MEMBER + L.SIDE * side]
             if g < 0:
                 continue
-            b = contacts[k, L.MEMBER_BEAD + L.SIDE * side]
-            at = _response_of(contacts, stride, other, g)
+            b = s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]
+            at = _response_of(s.contacts, stride, other, g)
             if at < 0:
                 continue
             at += (b >> W.LANE_SHIFT) * W.ROW + (b & W.LANE_MASK)
-            dot = (
-                normals[k, 0] * impulse_response[at]
-                + normals[k, 1] * impulse_response[at + W.LANES]
-                + normals[k, 2] * impulse_response[at + 2 * W.LANES]
-            )
+            dot = n[0] * response[at] + n[1] * response[at + W.LANES] + n[2] * response[at + 2 * W.LANES]
             total += dot if side == 0 else -dot
-        matrix[k, other] = total
+        s.matrix[k, other] = total
 
 
 @kernel
-def _fastest(work, offset, contacts, growths, count):
+def _fastest(s, count):
     """Return a bound of the speeds of the beads in contact and of the growth of their distances [length / time]."""
     fastest = 0.0
     for k in range(count):
-        speed = abs(growths[k])
+        speed = abs(s.growths[k])
         for side in range(2):
-            g = contacts[k, L.MEMBER + L.SIDE * side]
-            if g >= 0:
-                p = W.bead_offset(offset[g], contacts[k, L.MEMBER_BEAD + L.SIDE * side]) + W.COEF + W.ROW
-                speed += abs(work[p]) + abs(work[p + W.LANES]) + abs(work[p + 2 * W.LANES])
+            if s.contacts[k, L.MEMBER + L.SIDE * side] >= 0:
+                x, y, z = W.vector(s.work, offset_in_tie(s, k, side) + W.COEF + W.ROW)
+                speed += abs(x) + abs(y) + abs(z)
         fastest = max(fastest, speed)
     return fastest
 
 
 @kernel
-def _mean_restitution(work, offset, contacts, normals, growths, count, e, impulses):
+def _mean_restitution(s, count, e):
     """Return the one e_n with which contacts with these `impulses` would change the energy as they do with theirs."""
     kept = 0.0
     lost = 0.0
     equal = True
     for k in range(count):
-        a = W.bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
-        other = contacts[k, L.OTHER_MEMBER]
-        b = W.bead_offset(offset[other], contacts[k, L.OTHER_BEAD]) if other >= 0 else -1
-        closing = impulses[k] * (approach(work, a, b, normals[k]) - growths[k])
+        closing = s.impulses[k] * _rate(s, k)
         lost += closing
         kept += e[k] * closing
         equal = equal and e[k] == e[0]
@@ -195,18 +169,12 @@ def _mean_restitution(work, offset, contacts, normals, growths, count, e, impuls
 
 
 @kernel
-def _give_back(work, offset, contacts, normals, growths, count, e, impulses, projection_loss):
+def _give_back(s, count, e, projection_loss):
     """Scale the impulses p of several contacts so that the energy after them is higher by `projection_loss`."""
     # With Q = u (N Y)^-1 u of the closing rates u, p = -k (N Y)^-1 u changes the energy by (k^2 / 2 - k) Q.
     q = 0.0
     for k in range(count):
-        a = W.bead_offset(offset[contacts[k, L.MEMBER]], contacts[k, L.MEMBER_BEAD])
-        b = (
-            W.bead_offset(offset[contacts[k, L.OTHER_MEMBER]], contacts[k, L.OTHER_BEAD])
-            if contacts[k, L.OTHER_MEMBER] >= 0
-            else -1
-        )
-        q -= impulses[k] * (approach(work, a, b, normals[k]) - growths[k]) / (1.0 + e)
+        q -= s.impulses[k] * _rate(s, k) / (1.0 + e)
     factor = (1.0 + math.sqrt(max(e * e + 2.0 * projection_loss / q, 0.0))) / (1.0 + e)
     for k in range(count):
-        impulses[k] *= factor
+        s.impulses[k] *= factor

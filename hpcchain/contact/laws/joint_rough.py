@@ -14,13 +14,14 @@ round, it and those of its molecules have no t.
 
 from hpcchain.contact.coefficients import tied_tangential
 from hpcchain.contact.draws import tangents
+from hpcchain.contact.laws.joint import kick_member, offset_in_tie
 from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.separation import approach
 from hpcchain.contact.walls import sliding_of
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.propagators.interface import kick, push
+from hpcchain.propagators.interface import push
 
 DEPENDS = 1e-10  # of a diagonal entry: what is left of it where a row depends on those before
 # Scratch in `impulse_response`: equations of three directions a contact, and rows of numbers behind them.
@@ -71,10 +72,10 @@ def _list_equations(s, found):
 def _rate(s, k, d):
     """Return how fast the surfaces at contact k move past each other along its d-th direction; 0: how it opens."""
     i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
-    p = W.bead_offset(s.offset[s.contacts[k, L.MEMBER]], s.contacts[k, L.MEMBER_BEAD])
+    p = offset_in_tie(s, k, 0)
     q = -1
     if s.contacts[k, L.OTHER_MEMBER] >= 0:
-        q = W.bead_offset(s.offset[s.contacts[k, L.OTHER_MEMBER]], s.contacts[k, L.OTHER_BEAD])
+        q = offset_in_tie(s, k, 1)
     if d == 0:
         return approach(s.work, p, q, s.normals[k]) - s.growths[k]
     n = s.normals[k]
@@ -93,8 +94,7 @@ def _rate(s, k, d):
 def _kick_side(s, k, side, x, y, z):
     """Write what a unit impulse along (x, y, z) on one side of contact k does to its molecule (KICK rows)."""
     g = s.contacts[k, L.MEMBER + L.SIDE * side]
-    bead = s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]
-    kick(s.work, s.offset[g], s.member, g, s.graph, bead, x, y, z, s.stepper)
+    kick_member(s, g, s.contacts[k, L.MEMBER_BEAD + L.SIDE * side], x, y, z)
 
 
 @kernel
@@ -105,7 +105,7 @@ def _kicked(s, g, row):
     total = 0.0
     for side in range(2):
         if s.contacts[k, L.MEMBER + L.SIDE * side] == g:
-            p = W.bead_offset(s.offset[g], s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]) + W.KICK
+            p = offset_in_tie(s, k, side) + W.KICK
             rate = x * s.work[p] + y * s.work[p + W.LANES] + z * s.work[p + 2 * W.LANES]
             total += rate if side == 0 else -rate
     return total
@@ -307,7 +307,8 @@ def _apply(s, row, factor):
         g = s.contacts[k, L.MEMBER + L.SIDE * side]
         if g >= 0:
             _kick_side(s, k, side, x, y, z)
-            push(s.work, s.offset[g], s.member[g, L.MOL_TILES], impulse if side == 0 else -impulse)
+            offset, tiles = s.member[g, L.MEMBER_OFFSET], s.member[g, L.MEMBER_TILES]
+            push(s.work, offset, tiles, impulse if side == 0 else -impulse)
     if d == 0:
         s.impulses[k] += impulse
         return

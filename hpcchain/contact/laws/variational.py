@@ -43,10 +43,11 @@ def takes_law(table, mol, m):
 
 
 @kernel
-def any_takes_law(table, mol, group, members):
-    """Whether one of the molecules that take part does (below 0: takes no part)."""
+def any_takes_law(s, members):
+    """Whether one of the molecules that take part in an event does."""
     for g in range(members):
-        if group[g] >= 0 and takes_law(table, mol, group[g]):
+        m = s.member[g, L.MEMBER_ROW]
+        if m >= 0 and takes_law(s.table, s.mol, m):
             return True
     return False
 
@@ -76,36 +77,37 @@ def discrete_share(s, members, ticks, remainder):
     Parameters
     ----------
     s : Sector
-        With the `members` of an event in `group` (below 0: takes no part), whose velocities before are in KEPT. Of a
-        long chain it may be a stretch: the velocities of the others are the same before and after.
+        With the `members` of an event, whose velocities before are in KEPT. Of a long chain it may be a stretch: the
+        velocities of the others are the same before and after.
     members : int
     ticks, remainder : float
         Time of the contact: each molecule steps on to the next point of its own grid.
     """
-    work, group, offset, tiles = s.work, s.group, s.offset, s.member_tiles
+    work = s.work
     wanted = 0.0
     for g in range(members):
-        if group[g] >= 0:
-            energy, slope = _straight_energy(work, offset[g], tiles[g], 1.0)
+        m, offset, tiles = s.member[g, L.MEMBER_ROW], s.member[g, L.MEMBER_OFFSET], s.member[g, L.MEMBER_TILES]
+        if m >= 0:
+            energy, slope = _straight_energy(work, offset, tiles, 1.0)
             wanted += energy
-            if takes_law(s.table, s.mol, group[g]):
-                wanted += work[steps_excess(offset[g], tiles[g], s.graph, s.mol[group[g], L.MOL_GRAPH])]
+            if takes_law(s.table, s.mol, m):
+                wanted += work[steps_excess(offset, tiles, s.graph, s.mol[m, L.MOL_GRAPH])]
     kappa = 1.0
     last = 1.0
     for iteration in range(MOST_NEWTON):
         excess = -wanted
         slope = 0.0
         for g in range(members):
-            m = group[g]
+            m, offset, tiles = s.member[g, L.MEMBER_ROW], s.member[g, L.MEMBER_OFFSET], s.member[g, L.MEMBER_TILES]
             if m >= 0 and takes_law(s.table, s.mol, m):
                 tau = to_grid(ticks, remainder, s.par[L.TICK], s.table[s.mol[m, L.MOL_TABLE] + L.STEP_AT])
-                status, e, d = steps_energy(work, offset[g], tiles[g], s.graph, s.mol[m, L.MOL_GRAPH], tau, kappa)
+                status, e, d = steps_energy(work, offset, tiles, s.graph, s.mol[m, L.MOL_GRAPH], tau, kappa)
                 if status != 0:
                     return 0.0
                 excess += e
                 slope += d
             elif m >= 0:
-                e, d = _straight_energy(work, offset[g], tiles[g], kappa)
+                e, d = _straight_energy(work, offset, tiles, kappa)
                 excess += e
                 slope += d
         if not slope > 0.0:
@@ -118,8 +120,8 @@ def discrete_share(s, members, ticks, remainder):
         if kappa < LEAST or iteration == MOST_NEWTON - 1:
             return 0.0
     for g in range(members):
-        if group[g] >= 0:
-            _share(work, offset[g], tiles[g], kappa)
+        if s.member[g, L.MEMBER_ROW] >= 0:
+            _share(work, s.member[g, L.MEMBER_OFFSET], s.member[g, L.MEMBER_TILES], kappa)
     return kappa
 
 

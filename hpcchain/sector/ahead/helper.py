@@ -22,14 +22,13 @@ MOST_BEADS = 1024
 """Of a molecule that fits into slots; the outcomes of larger ones are not made ahead of time."""
 MOLECULES = 2 * L.SLOTS
 SCRATCH = (
-    "work impulse_response group renewed member_own member_tiles offset contacts tied normals growths impulses matrix "
-    "virial_tensor count found"
+    "work impulse_response member contacts tied normals growths impulses matrix virial_tensor count found"
 ).split()
 SHARED = (
     "event_time next_event origin_time flight neighbour free_lists cells origin_fractions cell_entries next_line slabs "
     "where mark near_owned mol_class window_molecule window_timing holder series table graph bonded bond_row free_rows "
     "window_event owner_history owner_history_at altered rolled_back rolled_back_to drifted_pairs stale_cells "
-    "prefetch_state extra coefficients walls potential limited limited_row limits chain_part whole_class centre "
+    "prefetch_state extra coefficients walls potential limited limited_row limits chain_part centre "
     "centre_change arms"
 ).split()
 """Arrays that outcomes are made of without writing there, or that events of smooth hard beads leave as they are. Of

@@ -69,7 +69,7 @@ def take(s, log_rows, i, partner, ticks, remainder, depth):
     Returns
     -------
     int
-        How many molecules have new segments: the first entries of `group`; 0 where no slot has the event.
+        How many molecules have new segments: the first rows of `member`; 0 where no slot has the event.
     """
     w = another(s, s.ahead[L.AHEAD_SECTOR])
     m = s.segment[i, L.MOLECULE]
@@ -87,10 +87,10 @@ def take(s, log_rows, i, partner, ticks, remainder, depth):
     s.scalars[L.SCALAR_SERIAL] += members
     last = s.scalars[L.SCALAR_SERIAL]
     _take_molecule(s, w, 2 * slot, m, last + 1 - members)
-    s.group[0] = m
+    s.member[0, L.MEMBER_ROW] = m
     if members == 2:
         _take_molecule(s, w, 2 * slot + 1, other, last)
-        s.group[1] = other
+        s.member[1, L.MEMBER_ROW] = other
     _take_counts(s, w, slot, m, log_rows)
     fence_release()  # what has been read here is read before the queue shows that this event is over
     return members

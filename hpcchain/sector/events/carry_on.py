@@ -38,7 +38,7 @@ def _next_segment(s, m, holder, ticks, remainder, log_rows):
         logged = s.count[L.N_LOGGED]
         redraw(s, m, ticks, remainder, log_rows)
         if s.scalars[L.SCALAR_WINDOWED] != 0:
-            sign_draw(s, m, logged)
+            sign_draw(s, m, m, logged)
         return
     s.count[L.N_SEGMENT_ENDS] += 1
     _end_segment(s, m, ticks, remainder)
@@ -92,8 +92,7 @@ def _carry_on_part(s, m, holder, ticks, remainder, base, log_rows):
         return set_back(s, base)
     if drawn:
         if windowed:
-            s.renewed[0, L.FIRST_ROW], s.renewed[0, L.LAST_ROW] = m, high
-            sign_draw(s, m, logged)
+            sign_draw(s, m, high, logged)
     else:
         s.count[L.N_SEGMENT_ENDS] += 1
         if windowed:

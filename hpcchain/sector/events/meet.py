@@ -52,7 +52,7 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
         inside is full; ALONE where single beads are by themselves, and nothing was done: one code, `meet_alone`,
         does them all.
     members : int
-        How many entries of `group` took part, but for those below 0; `renewed` has the rows with new segments.
+        How many rows of `member` took part, but for those whose MEMBER_ROW is below 0.
     """
     if partner >= 0 and s.bead_id[partner] < s.bead_id[i]:
         i, partner = partner, i
@@ -93,7 +93,7 @@ def _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, rem
         close_rows(s, b.low, b.high, ticks, remainder)
     if s.par[L.LAW] != 0.0:
         for k in range(members):
-            keep_velocities(s.work, s.offset[k], s.member_tiles[k])
+            keep_velocities(s.work, s.member[k, L.MEMBER_OFFSET], s.member[k, L.MEMBER_TILES])
     before = _common_speed(s, a, b)
     done = meet_sides(s, i, partner, a, b, one, border, rate, e, et)
     if done.along == 0.0:
@@ -124,12 +124,12 @@ def _bring_two(s, i, partner, ticks, remainder, depth):
     if s.stretched is not None:
         if is_chain_part(s, ma) or (mb >= 0 and is_chain_part(s, mb)):
             return bring_stretches(s, i, partner, ticks, remainder, depth)
-    _, members, loss = join(s, s.group, s.offset, np.int64(0), ma, ticks, remainder)
-    a = whole_side(s, ma, i, s.offset[0], loss)
+    _, members, loss = join(s, np.int64(0), ma, ticks, remainder)
+    a = whole_side(s, ma, i, s.member[0, L.MEMBER_OFFSET], loss)
     loss = 0.0
     if mb >= 0:
-        _, members, loss = join(s, s.group, s.offset, members, mb, ticks, remainder)
-    return True, a, whole_side(s, mb, partner, s.offset[members - 1], loss), ma == mb
+        _, members, loss = join(s, members, mb, ticks, remainder)
+    return True, a, whole_side(s, mb, partner, s.member[members - 1, L.MEMBER_OFFSET], loss), ma == mb
 
 
 @inlined
@@ -148,25 +148,21 @@ def _is_single(s, side):
 
 @inlined
 def _seat(s, a, b, one):
-    """Write the molecules that meet to `group` and the rows that they move to `renewed`; return how many meet."""
+    """Return how many molecules meet; write down those that are stretches as `join` does whole ones."""
     if s.stretched is not None:
         if a.part or b.part:
-            _place(s, 0, a)
-            _place(s, 1, b)
-    s.group[0] = a.row
-    s.renewed[0, L.FIRST_ROW], s.renewed[0, L.LAST_ROW] = a.low, a.high
-    if b.row < 0 or b.row == a.row:
-        return np.int64(1)
-    s.group[1] = b.row
-    s.renewed[1, L.FIRST_ROW], s.renewed[1, L.LAST_ROW] = b.low, b.low - 1 if one else b.high
-    return np.int64(2)
+            _place(s, 0, a, a.high)
+            _place(s, 1, b, b.low - 1 if one else b.high)
+    return np.int64(1 if b.row < 0 or b.row == a.row else 2)
 
 
 @inlined
-def _place(s, k, side):
-    """Write where the own beads of a side are in the workspace, as `join` does for whole molecules."""
-    s.offset[k] = side.offset + side.before * W.TILE
-    s.member_tiles[k] = side.tiles - side.before - side.behind
+def _place(s, k, side, last):
+    """Write down member k, which is a side of a contact, and the last row that gets a new segment with it."""
+    row = s.member[k]
+    row[L.MEMBER_ROW], row[L.FIRST_ROW], row[L.LAST_ROW] = side.row, side.low, last
+    row[L.MEMBER_OFFSET] = side.offset + side.before * W.TILE
+    row[L.MEMBER_TILES] = side.tiles - side.before - side.behind
 
 
 @kernel

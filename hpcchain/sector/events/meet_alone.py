@@ -25,7 +25,7 @@ def meet_alone(s, i, j, ticks, remainder, depth, log_rows):
     """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
     mi = s.segment[i, L.MOLECULE]
     mj = s.segment[j, L.MOLECULE] if j >= 0 else np.int64(-1)
-    s.group[0], s.group[1] = mi, mj
+    s.member[0, L.MEMBER_ROW], s.member[1, L.MEMBER_ROW] = mi, mj
     e, e_t = restitution(s, i, j, ticks, remainder)
     move_on(s, i, mi, since_start(s, i, ticks, remainder), ticks, remainder, depth, 1)
     if j >= 0:

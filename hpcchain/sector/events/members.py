@@ -1,7 +1,7 @@
 """The members of an event: molecules that are brought to its time in the workspace, long chains with all their parts.
 
 A member goes by its row in `mol`, a long chain by that of its first part (`member_of`). What it is as a whole stands in
-`member`, in the order of `group`.
+`member`.
 """
 
 from hpcchain.contact.laws.variational import takes_law
@@ -69,7 +69,7 @@ def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
     Parameters
     ----------
     low, high : int
-        In `group`; the second is not among them.
+        Rows of `member`; the second is not among them.
     ticks, remainder, depth, lower, higher :
         Key of the event.
 
@@ -83,48 +83,41 @@ def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
     if s.stretched is not None:
         if s.scalars[L.SCALAR_WINDOWED] != 0:
             for k in range(low, high):
-                if is_chain_part(s, s.group[k]) and any_waits(s, s.group[k], last_row(s, s.group[k]), ticks, remainder):
+                m = s.member[k, L.MEMBER_ROW]
+                if is_chain_part(s, m) and any_waits(s, m, last_row(s, m), ticks, remainder):
                     return WAITING
             for k in range(low, high):
-                m = s.group[k]
+                m = s.member[k, L.MEMBER_ROW]
                 if is_chain_part(s, m) and not ready(s, m, last_row(s, m), ticks, remainder, depth, lower, higher):
                     status = GONE_BEYOND
     return status
 
 
-@inlined
-def _class_of(s, m):
-    """Return where in `mol_class` member m's class is."""
-    if s.stretched is not None:
-        if is_chain_part(s, m):
-            return s.whole_class[s.mol[m, L.MOL_CLASS]]
-    return s.mol[m, L.MOL_CLASS]
-
-
 @kernel
-def join(s, group, offset, members, m, ticks, remainder):
-    """Bring m (`member_of`) into the group of an event; return its member number, how many there are, and `bring`'s."""
-    for g in range(members):
-        if group[g] == m:
-            return g, members, 0.0
+def join(s, members, m, ticks, remainder):
+    """Bring m (`member_of`) to an event; return its member number, how many there are, and what `bring` does."""
+    g = index_in(s, members, m)
+    if g >= 0:
+        return g, members, 0.0
     if members == L.MOST_MEMBERS:
         return -1, members, 0.0
-    if members:
-        offset[members] = offset[members - 1] + s.member[members - 1, L.MOL_WORKSPACE]
-    else:
-        offset[0] = 0
-    group[members] = m
-    s.member[members, L.MOL_FIRST] = s.mol[m, L.MOL_FIRST]
-    s.member[members, L.MOL_CLASS] = _class_of(s, m)
-    s.member_tiles[members] = s.member[members, L.MOL_TILES]
-    return members, members + 1, bring(s, offset[members], m, ticks, remainder)
+    last = m
+    if s.stretched is not None:
+        if is_chain_part(s, m):
+            last = last_row(s, m)
+    size = s.mol[last, L.MOL_FIRST] + s.mol[last, L.MOL_BEADS] - s.mol[m, L.MOL_FIRST]
+    row = s.member[members]
+    row[L.MEMBER_ROW], row[L.FIRST_ROW], row[L.LAST_ROW], row[L.MEMBER_SIZE] = m, m, last, size
+    row[L.MEMBER_OFFSET] = members * (len(s.work) // (L.MOST_MEMBERS + 1))
+    row[L.MEMBER_TILES] = (size + W.LANES - 1) >> W.LANE_SHIFT
+    return members, members + 1, bring(s, row[L.MEMBER_OFFSET], m, ticks, remainder)
 
 
 @kernel
-def index_in(group, members, m):
-    """Return which of the first members of a group m is, -1 if none."""
+def index_in(s, members, m):
+    """Return which of the first members of an event m is, -1 if none."""
     for g in range(members):
-        if group[g] == m:
+        if s.member[g, L.MEMBER_ROW] == m:
             return g
     return -1
 
@@ -140,21 +133,18 @@ def last_number(s, core, members, m):
     """Return the highest number of the members that are not the event's own, and of m."""
     number = number_of(s, m)
     for g in range(core, members):
-        number = max(number, number_of(s, s.group[g]))
+        number = max(number, number_of(s, s.member[g, L.MEMBER_ROW]))
     return number
 
 
 @kernel
 def sort_members(s, core, members, count):
     """Order the members that are not the event's own by their numbers, so that sums do not depend on list order."""
-    group, offset, tiles, contacts = s.group, s.offset, s.member_tiles, s.contacts
+    contacts = s.contacts
     for k in range(core + 1, members):
         at = k
-        while at > core and number_of(s, group[at]) < number_of(s, group[at - 1]):
-            group[at], group[at - 1] = group[at - 1], group[at]
-            offset[at], offset[at - 1] = offset[at - 1], offset[at]
-            tiles[at], tiles[at - 1] = tiles[at - 1], tiles[at]
-            for c in range(L.MOL_FIRST, L.MOL_CLASS + 1):
+        while at > core and number_of(s, s.member[at, L.MEMBER_ROW]) < number_of(s, s.member[at - 1, L.MEMBER_ROW]):
+            for c in range(L.MEMBER_COLUMNS):
                 s.member[at, c], s.member[at - 1, c] = s.member[at - 1, c], s.member[at, c]
             for c in range(count):
                 for side in range(0, 4, 2):

@@ -63,18 +63,19 @@ def _refresh_two(s, m, k, base):
 
 @kernel
 def refresh_members(s, members, base):
-    """Do what `refresh` does for the first members of the event's group that took part."""
+    """Do what `refresh` does for the first members of the event that took part."""
     if s.stretched is None and s.extended is None and members == 2:
-        if _has_some(s, s.group[0]) and _has_some(s, s.group[1]):
-            return _refresh_two(s, s.group[0], s.group[1], base)
+        one, two = s.member[0, L.MEMBER_ROW], s.member[1, L.MEMBER_ROW]
+        if _has_some(s, one) and _has_some(s, two):
+            return _refresh_two(s, one, two, base)
     for k in range(members):
-        m = s.group[k]
+        m = s.member[k, L.MEMBER_ROW]
         if m < 0:
             continue
         long = False
         if s.stretched is not None:
             long = is_chain_part(s, m)
-            if long and refresh_rows(s, s.renewed[k, L.FIRST_ROW], s.renewed[k, L.LAST_ROW], base):
+            if long and refresh_rows(s, s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW], base):
                 return 1
         if not long and refresh(s, m, base):
             return 1

@@ -6,7 +6,6 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.sector.speculation.ghost_messages import match_with_owner
-from hpcchain.sector.speculation.rollback import sign_event
 
 
 @kernel
@@ -24,25 +23,32 @@ def sign_rows(s, low, high, event, lower, higher):
 
 @kernel
 def sign_members(s, members, lower, higher, logged):
-    """Sign an event of the first members of the group, those below 0 left out; `logged`: contacts before it.
+    """Write down an event of the first members that took part and what it logged, behind the first `logged` rows.
 
-    What else of a long chain has new segments, `renewed` says, is undone with adjacent ones (`speculation.rollback`).
+    All of their new segments are signed. Of a long chain some are undone with adjacent ones (`speculation.rollback`).
     """
     event = s.scalars[L.SCALAR_EVENT] = s.scalars[L.SCALAR_EVENT] + 1
-    sign_event(s.window_event, s.window_molecule, s.group, s.count, event, members, lower, higher, logged)
+    row = s.window_event[event]
+    number = 0
     for k in range(members):
-        m = s.group[k]
+        m = s.member[k, L.MEMBER_ROW]
         if m < 0:
             continue
+        row[L.EVENT_MEMBERS + number] = m
+        number += 1
+        low, high = m, m
         if s.stretched is not None:
             if is_chain_part(s, m):
-                sign_rows(s, s.renewed[k, L.FIRST_ROW], s.renewed[k, L.LAST_ROW], event, lower, higher)
-                continue
-        match_with_owner(s, m)
+                low, high = s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW]
+        sign_rows(s, low, high, event, lower, higher)
+    row[L.EVENT_SIZE] = number
+    row[L.EVENT_LOG] = logged
+    row[L.EVENT_LOGS] = s.count[L.N_LOGGED] - logged
 
 
 @kernel
-def sign_draw(s, m, logged):
-    """Sign a draw of the velocities of molecule m, or of all the chain that begins with row m (`renewed`)."""
-    s.group[0] = m
+def sign_draw(s, m, last, logged):
+    """Sign a draw of the velocities of molecule m, or of all the chain from row m to `last`."""
+    row = s.member[0]
+    row[L.MEMBER_ROW], row[L.FIRST_ROW], row[L.LAST_ROW] = m, m, last
     sign_members(s, np.int64(1), s.bead_id[s.mol[m, L.MOL_FIRST]], np.int64(L.REDRAW), logged)

@@ -115,28 +115,28 @@ def _touching(s, core, highest, ticks, remainder):
 def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
     """List the contacts of member g but those with members that are done; return what the loop goes on with."""
     reached = np.int64(0)
-    mol, group, offset = s.mol, s.group, s.offset
+    offset = s.member[g, L.MEMBER_OFFSET]
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
-    start = s.member[g, L.MOL_FIRST]
-    for b in range(s.member[g, L.MOL_BEADS]):
+    start = s.mol[s.member[g, L.MEMBER_ROW], L.MOL_FIRST]
+    for b in range(s.member[g, L.MEMBER_SIZE]):
         i = start + b
-        p = W.bead_offset(offset[g], b)
+        p = W.bead_offset(offset, b)
         for e in range(near_to(s, i, False)):
             j = s.found[e]
             m = member_of(s, s.segment[j, L.MOLECULE])
             sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
-            h = index_in(group, members, m)
+            h = index_in(s, members, m)
             if h == g and s.bead_id[j] < s.bead_id[i]:
                 continue
             if h >= 0 and h != g and (done >> h) & 1:
                 continue
             if h < 0 and (number_of(s, m) > highest or not near(s, s.work, p, j, sigma * scale, ticks, remainder)):
                 continue
-            h, members, _ = join(s, group, offset, members, m, ticks, remainder)
+            h, members, _ = join(s, members, m, ticks, remainder)
             if h < 0:
                 return np.int64(-1), core, reached, last_number(s, core, members, m) - 1
-            other = j - mol[m, L.MOL_FIRST]
-            q = W.bead_offset(offset[h], other)
+            other = j - s.mol[m, L.MOL_FIRST]
+            q = W.bead_offset(s.member[h, L.MEMBER_OFFSET], other)
             if _direct_bond(s, p, q, i, j):
                 continue
             row = count
@@ -144,14 +144,14 @@ def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
             count = _pair_tie(s, p, q, g, b, h, other, i, j, sigma, scale, count)
             if s.tied[row, L.FIRST_BEAD] >= 0:
                 reached |= np.int64(1) << h
-        count = limited_ties(s, offset[g], g, b, i, scale, count)
+        count = limited_ties(s, offset, g, b, i, scale, count)
         if s.par[L.WALLS] != 0.0:
             count = wall_ties(s, p, g, b, i, scale, count)
     return count, members, reached, highest
 
 
 @kernel
-def rewind_touching(s, offset, members, ticks, remainder, depth, lower, higher):
+def rewind_touching(s, members, ticks, remainder, depth, lower, higher):
     """Request a rollback of those that touch the event's molecules now but have been carried on since.
 
     The event's key is (ticks, remainder, depth, lower, higher). Events of one instant, too, may have been carried out
@@ -160,8 +160,8 @@ def rewind_touching(s, offset, members, ticks, remainder, depth, lower, higher):
     requests = 0
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
     for g in range(members):
-        start = s.member[g, L.MOL_FIRST]
-        for b in range(s.member[g, L.MOL_BEADS]):
+        start, offset = s.mol[s.member[g, L.MEMBER_ROW], L.MOL_FIRST], s.member[g, L.MEMBER_OFFSET]
+        for b in range(s.member[g, L.MEMBER_SIZE]):
             i = start + b
             for e in range(near_to(s, i, True)):
                 j = s.found[e]
@@ -173,7 +173,7 @@ def rewind_touching(s, offset, members, ticks, remainder, depth, lower, higher):
                     continue
                 r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
                 far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
-                if near(s, s.work, W.bead_offset(offset[g], b), r, far, ticks, remainder):
+                if near(s, s.work, W.bead_offset(offset, b), r, far, ticks, remainder):
                     request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
                     requests += 1
     return requests

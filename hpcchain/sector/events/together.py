@@ -8,7 +8,7 @@ import numpy as np
 
 from hpcchain.contact.coefficients import any_rough, restitutions
 from hpcchain.contact.laws.contact import Outcome, along_normal
-from hpcchain.contact.laws.joint import Ties, tied_impulses
+from hpcchain.contact.laws.joint import offset_in_tie, tied_impulses
 from hpcchain.contact.laws.joint_rough import rub_together, tangential_impulse
 from hpcchain.contact.laws.variational import any_takes_law, discrete_share, keep_velocities
 from hpcchain.contact.laws.wet import bridges_fit
@@ -33,7 +33,7 @@ from hpcchain.sector.events.stretch_sides import ids_of
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.neighbour_lists import joined
 from hpcchain.sector.segments.close_begin import begin, close_rows
-from hpcchain.sector.segments.stretch import begin_all, last_row
+from hpcchain.sector.segments.stretch import begin_all
 from hpcchain.sector.speculation.rollback import request_rollback, roll_back
 
 ALONE, AGAIN, MET, BACK, FULL = range(5)
@@ -86,37 +86,37 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
         return FULL, none
     if s.par[L.LAW] != 0.0:
         for k in range(members):
-            keep_velocities(s.work, s.offset[k], s.member_tiles[k])
+            keep_velocities(s.work, s.member[k, L.MEMBER_OFFSET], s.member[k, L.MEMBER_TILES])
     if found > 1 and others and known == KNOWN and _part_together(s, members, found, ticks, remainder):
         _finish_together(s, log_rows, members, found, ticks, remainder)
         for k in range(members):
-            if s.group[k] >= 0:
-                _begin_whole(s, s.offset[k], k, ticks, remainder, depth)
+            if s.member[k, L.MEMBER_ROW] >= 0:
+                _begin_whole(s, k, ticks, remainder, depth)
         return MET, members
     return status, none
 
 
 @kernel
 def _join_whole(s, a, b, ticks, remainder, depth, lower, higher):
-    """Bring all of the long chains and molecules that meet into the group; return AGAIN, or why not, and how many."""
-    s.group[0] = member_of(s, a.row)
+    """Bring all of the long chains and molecules that meet; return AGAIN, or why not, and how many they are."""
+    first = second = member_of(s, a.row)
     last = np.int64(1)
     if b.row >= 0:
-        s.group[1] = member_of(s, b.row)
+        second = member_of(s, b.row)
         last = np.int64(2)
+    s.member[0, L.MEMBER_ROW], s.member[1, L.MEMBER_ROW] = first, second
     known = chains_known(s, 0, last, ticks, remainder, depth, lower, higher)
     if known != KNOWN:
         return BACK if known == GONE_BEYOND else ALONE, last  # ALONE: a ghost's part waits for what its owner sends
-    second = s.group[last - 1]
-    _, members, _ = join(s, s.group, s.offset, np.int64(0), s.group[0], ticks, remainder)
-    _, members, _ = join(s, s.group, s.offset, members, second, ticks, remainder)
+    _, members, _ = join(s, np.int64(0), first, ticks, remainder)
+    _, members, _ = join(s, members, second, ticks, remainder)
     return AGAIN, members
 
 
 @kernel
 def _set_touching_back(s, members, ticks, remainder, depth, lower, higher):
-    """Set back those that touch the first members of the group but have been carried past this event; how many."""
-    count = rewind_touching(s, s.offset, members, ticks, remainder, depth, lower, higher)
+    """Set back those that touch the first members of the event but have been carried past it; how many."""
+    count = rewind_touching(s, members, ticks, remainder, depth, lower, higher)
     roll_back(s)
     return count
 
@@ -124,83 +124,63 @@ def _set_touching_back(s, members, ticks, remainder, depth, lower, higher):
 @inlined
 def _part_together(s, members, found, ticks, remainder):
     """Apply the impulses of several contacts at one instant; return whether there are any that part all of them."""
-    ties = Ties(s.offset, members, s.contacts, s.normals, s.growths, found)
     restitutions(s, found, ticks, remainder)
-    e = s.matrix[L.RESTITUTION_ROW]
-    lost = _lost_in_ties(s, s.group, s.offset, s.contacts, found, ticks, remainder)
+    lost = _lost_in_ties(s, found, ticks, remainder)
     for k in range(found):
         s.matrix[L.BEFORE_ROW, k] = _speed_in_tie(s, k)
-    scratch, matrix, impulses = s.impulse_response, s.matrix, s.impulses
-    return tied_impulses(s.work, s.member, s.graph, ties, e, scratch, matrix, impulses, lost, s.stepper) == 0
+    return tied_impulses(s, members, found, lost) == 0
 
 
 @inlined
 def _speed_in_tie(s, k):
     """Return what `common_speed` does of the beads of tied contact k."""
-    p = W.bead_offset(s.offset[s.contacts[k, L.MEMBER]], s.contacts[k, L.MEMBER_BEAD])
-    b, q = s.contacts[k, L.OTHER_MEMBER], np.int64(-1)
-    if b >= 0:
-        q = W.bead_offset(s.offset[b], s.contacts[k, L.OTHER_BEAD])
-    return common_speed(s.work, p, q, s.normals[k])
+    return common_speed(s.work, offset_in_tie(s, k, 0), offset_in_tie(s, k, 1), s.normals[k])
 
 
 @inlined
 def _finish_together(s, log_rows, members, found, ticks, remainder):
     """Close the segments of those that several contacts involve, and count and log each contact."""
-    group, offset, contacts, beads, impulses = s.group, s.offset, s.contacts, s.tied, s.impulses
+    impulses = s.impulses
     s.count[L.N_TIES] += 1
-    _keep_used(group, members, contacts, found)
+    _keep_used(s, members, found)
     rough = any_rough(s, found, ticks, remainder)
     for k in range(members):
-        if group[k] >= 0:
-            _seat_whole(s, k)
-            close_rows(s, s.renewed[k, L.FIRST_ROW], s.renewed[k, L.LAST_ROW], ticks, remainder)
+        if s.member[k, L.MEMBER_ROW] >= 0:
+            close_rows(s, s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW], ticks, remainder)
     if s.extended is not None and rough:
         rub_together(s, found)
     kappa = share_of_law(s, members, ticks, remainder)
     for k in range(found):
-        i, j = beads[k, L.FIRST_BEAD], beads[k, L.SECOND_BEAD]
+        i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
         if impulses[k] == 0.0:  # others at the same instant part the two
             graze(s, i, j)
             continue
         impulses[k] *= kappa if kappa > 0.0 else 1.0
-        a, b = contacts[k, L.MEMBER], contacts[k, L.OTHER_MEMBER]
-        p = W.bead_offset(offset[a], contacts[k, L.MEMBER_BEAD])
-        q = W.bead_offset(offset[b], contacts[k, L.OTHER_BEAD]) if b >= 0 else -1
+        a, b = s.contacts[k, L.MEMBER], s.contacts[k, L.OTHER_MEMBER]
         done = along_normal(impulses[k])
         if s.extended is not None and rough:
             x, y, z = tangential_impulse(s, k)
             done = Outcome(impulses[k], x, y, z, 0.0, 0.0, True)
-        lx, ly, lz = lever(s, a, b, p, q)
+        lx, ly, lz = lever(s, a, b, offset_in_tie(s, k, 0), offset_in_tie(s, k, 1))
         gained = 0.25 * impulses[k] * (s.matrix[L.BEFORE_ROW, k] + _speed_in_tie(s, k))
         note(s, log_rows, i, j, s.normals[k], done, lx, ly, lz, gained, ticks, remainder)
         if kappa == 0.0:
             note_rootless(s, log_rows)
 
 
-@inlined
-def _seat_whole(s, k):
-    """Write the rows of member k, all parts of a long chain, to `renewed`."""
-    m = s.group[k]
-    s.renewed[k, L.FIRST_ROW], s.renewed[k, L.LAST_ROW] = m, m
-    if s.stretched is not None:
-        if is_chain_part(s, m):
-            s.renewed[k, L.LAST_ROW] = last_row(s, m)
-
-
 @kernel
-def _begin_whole(s, offset, k, ticks, remainder, depth):
+def _begin_whole(s, k, ticks, remainder, depth):
     """Start the new segment of member k, or those of all its parts."""
-    m = s.group[k]
+    m, offset = s.member[k, L.MEMBER_ROW], s.member[k, L.MEMBER_OFFSET]
     if s.stretched is not None:
         if is_chain_part(s, m):
-            begin_all(s, offset, s.member[k, L.MOL_TILES], m, s.renewed[k, L.LAST_ROW], ticks, remainder, depth)
+            begin_all(s, offset, s.member[k, L.MEMBER_TILES], m, s.member[k, L.LAST_ROW], ticks, remainder, depth)
             return
     begin(s, offset, m, ticks, remainder, depth)
 
 
 @kernel
-def _lost_in_ties(s, group, offset, contacts, found, ticks, remainder):
+def _lost_in_ties(s, found, ticks, remainder):
     """Return the energy that putting the molecules of tied contacts on their bonds took, summed in the contacts' order.
 
     Members without a contact do not count, nor does the order in which lists name them. Those moved by collocation, the
@@ -209,31 +189,32 @@ def _lost_in_ties(s, group, offset, contacts, found, ticks, remainder):
     projection_loss = 0.0
     if s.stepper is not None:
         for k in range(2 * found):
-            g = contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]
-            seen = g < 0 or s.mol[group[g], L.MOL_SOLVER] != L.COLLOCATION
+            g = s.contacts[k >> 1, L.MEMBER + L.SIDE * (k & 1)]
+            seen = g < 0 or s.mol[s.member[g, L.MEMBER_ROW], L.MOL_SOLVER] != L.COLLOCATION
             for e in range(k):
-                seen = seen or contacts[e >> 1, L.MEMBER + L.SIDE * (e & 1)] == g
+                seen = seen or s.contacts[e >> 1, L.MEMBER + L.SIDE * (e & 1)] == g
             if not seen:
-                projection_loss += bring(s, offset[g], group[g], ticks, remainder)
+                m, offset = s.member[g, L.MEMBER_ROW], s.member[g, L.MEMBER_OFFSET]
+                projection_loss += bring(s, offset, m, ticks, remainder)
     return projection_loss
 
 
 @kernel
-def _keep_used(group, members, contacts, found):
-    """Set to -1 those members of a group that no contact involves."""
+def _keep_used(s, members, found):
+    """Set the row of those members to -1 that no contact involves."""
     for g in range(members):
         used = False
         for k in range(found):
-            used = used or contacts[k, L.MEMBER] == g or contacts[k, L.OTHER_MEMBER] == g
+            used = used or s.contacts[k, L.MEMBER] == g or s.contacts[k, L.OTHER_MEMBER] == g
         if not used:
-            group[g] = -1
+            s.member[g, L.MEMBER_ROW] = -1
 
 
 @kernel
 def share_of_law(s, members, ticks, remainder):
     """Return the factor of the exact impulse by the molecules' law; 0: it has no root (`contact.laws.variational`)."""
     if s.stepper is not None:
-        if s.par[L.LAW] != 0.0 and any_takes_law(s.table, s.mol, s.group, members):
+        if s.par[L.LAW] != 0.0 and any_takes_law(s, members):
             return discrete_share(s, members, ticks, remainder)
     return 1.0
 

@@ -308,7 +308,6 @@ def chain_part_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
     common = {
         "centre_change": np.zeros((0, L.CHANGE_COLUMNS)),
         "arms": np.zeros((1, L.ARM_COLUMNS)),
-        "whole_class": classes.whole_class,
     }
     if classes.chain_parts is None:
         return common | {"chain_part": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
@@ -406,11 +405,7 @@ def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict
         "virial_tensor": np.zeros(L.TENSOR_COMPONENTS),
         "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_WORKSPACE].max(initial=0))),
         "impulse_response": np.zeros(response_size(int(tiles(most)), rough)),
-        "group": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
-        "renewed": np.zeros((L.MOST_MEMBERS, 2), dtype=np.int64),
-        "member_own": np.zeros((L.MOST_MEMBERS, OWN_COLUMNS), dtype=np.int32),
-        "offset": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
-        "member_tiles": np.zeros(L.MOST_MEMBERS, dtype=np.int64),
+        "member": np.zeros((L.MOST_MEMBERS, L.MEMBER_COLUMNS), dtype=np.int64),
         "contacts": np.zeros((contacts, 4), dtype=np.int64),
         "tied": np.zeros((contacts, 2), dtype=np.int64),
         "normals": np.zeros((contacts, 3)),
@@ -543,7 +538,7 @@ MOST_COUNTED = 1 << 30  # half of what a column can hold, so that counts may gro
 def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray, head: int = 0) -> tuple[SharedRows, int]:
     """Return the `mol` table of these molecules, and the length of `series`, which begins with `head` floats."""
     own = aligned_zeros((len(sequence), OWN_COLUMNS), np.int32)
-    mol = SharedRows(own, np.ascontiguousarray(np.vstack([classes.rows, classes.whole_rows])[:, OWN_COLUMNS:]))
+    mol = SharedRows(own, np.ascontiguousarray(classes.rows[:, OWN_COLUMNS:]))
     mol[:, L.MOL_CLASS] = classes.composition.class_of(sequence)
     beads = mol[:, L.MOL_BEADS]
     mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads

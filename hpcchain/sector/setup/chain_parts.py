@@ -91,19 +91,7 @@ class ChainParts:
                 classes.table[last + W.TABLE_LEN2 + W.LANES - 1] = whole.bond_length[bond + n - 1] ** 2
         needed = (tiles(self.longest) + 2) * W.TILE
         classes.rows[:, L.MOL_WORKSPACE] = np.maximum(classes.rows[:, L.MOL_WORKSPACE], needed)
-        self._add_whole_chains(classes)
         return classes
-
-    def _add_whole_chains(self, classes: MoleculeClasses) -> None:
-        """Add classes of whole chains: contacts of many beads at one instant are solved with these."""
-        divided_ones = np.flatnonzero(self.parts > 1)
-        whole = classes.rows[self.first_class[divided_ones]]
-        for k, (row, c) in enumerate(zip(whole, divided_ones, strict=True)):
-            n = int(np.sum(self.sizes[c]))
-            row[L.MOL_BEADS], row[L.MOL_TILES], row[L.MOL_BONDS] = n, tiles(n), n - 1
-            row[L.MOL_WORKSPACE] = tiles(n) * W.TILE
-            classes.whole_class[slice(*self.first_class[c : c + 2])] = len(classes.rows) + k
-        classes.whole_rows = whole
 
     def most_parts(self) -> int:
         """Return how many parts get new segments in one event at most: all those of the MOST_MEMBERS longest chains."""

@@ -43,8 +43,6 @@ class MoleculeClasses:
         Molecules of one of its classes share beads, bonds, masses and lengths.
     rows : (classes, MOL_COLUMNS) int64 array
         What `mol` has in common for a class.
-    whole_rows, whole_class : int64 arrays
-        The same of whole long chains, behind those; which of all is the chain's that a class of parts is of, else -1.
     table, graph : arrays
         Static tables and bond graphs.
     sizes : (k,) int64 array
@@ -93,7 +91,6 @@ class MoleculeClasses:
             tables += [own, limits(physics, row[L.MOL_SOLVER], has_fixed(topology, m)), table]
             table_end = row[L.MOL_TABLE] + len(table)
         self.rows[:, L.MOL_WORKSPACE] = -(-self.rows[:, L.MOL_WORKSPACE] // W.LANES) * W.LANES
-        self.whole_rows, self.whole_class = self.rows[:0], np.full(len(self.rows), -1)
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
         self.offsets, partners = bonded_pairs(topology)
         self.partners = partners - np.repeat(np.arange(topology.beads), np.diff(self.offsets))

@@ -114,4 +114,3 @@ def filled(sides: np.ndarray, volume: float) -> float:
             return edge
         volume /= side
     return float(np.max(sides))
-

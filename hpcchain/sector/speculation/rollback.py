@@ -166,37 +166,6 @@ def restore_segment(s, m):
 
 
 @kernel
-def sign_event(event_table, window_molecule, group, count, window_event, members, lower, higher, log):
-    """Write down an event's molecules and the contacts that it logged, and mark the new segments with it.
-
-    Parameters
-    ----------
-    window_event : int
-        The event's number in the window.
-    members : int
-        Entries of `group`; those below 0 took no part.
-    lower, higher : int
-        The event's ids.
-    log : int
-        First of its rows in the log; they end where the log now ends.
-    """
-    row = event_table[window_event]
-    number = 0
-    for k in range(members):
-        m = group[k]
-        if m < 0:
-            continue
-        row[L.EVENT_MEMBERS + number] = m
-        number += 1
-        window_molecule[m, L.WINDOW_EVENT] = window_event
-        window_molecule[m, L.WINDOW_LOWER] = lower
-        window_molecule[m, L.WINDOW_HIGHER] = higher
-    row[L.EVENT_SIZE] = number
-    row[L.EVENT_LOG] = log
-    row[L.EVENT_LOGS] = count[L.N_LOGGED] - log
-
-
-@kernel
 def request_rollback(s, m, number):
     """Request that molecule m be set back to its segment of that number in the window."""
     if s.window_molecule[m, L.WINDOW_TARGET] < 0:

@@ -95,5 +95,5 @@ def test_a_graze_gives_back_what_bringing_a_molecule_took(e_t):
     chain, trimer = np.argsort(engine.ids)[[50, 100]]
     s = engine.sector
     assert meet(s, 0, chain, trimer, False, False, 0.0, 0.1, 0) == (MET, 2)
-    assert (s.renewed[:2, L.LAST_ROW] - s.renewed[:2, L.FIRST_ROW] > 0).tolist() == [True, False]
+    assert (s.member[:2, L.LAST_ROW] - s.member[:2, L.FIRST_ROW] > 0).tolist() == [True, False]
     assert energy_of(engine, 0.1) == pytest.approx(before, rel=1e-13)

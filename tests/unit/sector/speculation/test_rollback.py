@@ -12,7 +12,6 @@ from hpcchain.layout.arrays import (
     MOL_BEADS,
     MOL_FIRST,
     MOL_OWNERSHIP,
-    MOLECULE,
     NOW,
     OWNED,
     PARTNER_SERIAL,
@@ -115,7 +114,8 @@ def test_a_frame_makes_the_series_that_was_not_needed():
         reference_position = np.zeros((len(s.starts), 3))
         speeds = ghosted.move_reference(ghosted.owned, engine.now, reference_position)
         beads = ghosted.owned_beads[np.argsort(ghosted.owned_ids)]
-        since = (engine.now[0] - s.starts[beads, START_TICKS]) * s.par[TICK] + engine.now[1] - s.starts[beads, START_REM]
+        since = (engine.now[0] - s.starts[beads, START_TICKS]) * s.par[TICK]
+        since += engine.now[1] - s.starts[beads, START_REM]
         off = 0.5 * s.bounds[beads, ACCELERATION] * since**2
         builder, now = engine.ghosts.builder, engine.now
         apart = reference_position[beads] - builder.in_frame(before[0], now)
