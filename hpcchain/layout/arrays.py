@@ -255,14 +255,13 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
     SCALAR_HISTORY,
     SCALAR_DRIFTED_PAIRS,
     SCALAR_STALE,
-    SCALAR_RESTORED,
     SCALAR_REOPENED,
     SCALAR_ALTERED,
     SCALAR_SEED,
     SCALAR_LISTS_END,
     SCALAR_FREE_LINE,
     SCALAR_SUMS,
-) = range(17)
+) = range(16)
 # SCALAR_SEED: of all random numbers, 64 bits; SCALAR_LISTS_END: where what no list has had begins in `neighbour`;
 # SCALAR_FREE_LINE: the first of `cell_entries` that no cell has, -1: none. From SCALAR_SUMS on sums over contacts, in
 # quanta: virial, what `virial_tensor` has, impulses on walls of each axis, energy that has come in.

@@ -1,8 +1,8 @@
-"""Which local row a molecule is in, by its global number, in a table of what is here; blocks that were let go of."""
+"""Which local row a molecule is in, by its global number, in a table of what is here."""
 
 import numpy as np
 
-from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.decorators import kernel
 
 NOT_HERE = -1
 
@@ -44,29 +44,3 @@ def lookup_all(table, molecule_ids, rows):
     """Write the rows of the molecules `molecule_ids`."""
     for k in range(len(molecule_ids)):
         rows[k] = lookup(table, molecule_ids[k])
-
-
-@inlined
-def let_go(array, free, begin, length):
-    """Put the block that begins there on the chain of free ones of its length."""
-    array[begin] = free[length]
-    free[length] = begin
-
-
-@inlined
-def first_free(array, free, length):
-    """Take the first block off the chain of free ones of a length; return where it begins."""
-    begin = free[length]
-    free[length] = np.int64(array[begin])
-    return begin
-
-
-@kernel
-def part_of_longer(array, free, unit, length):
-    """Return where a block of that length begins that is cut from the shortest longer one; -1 if there is none."""
-    for longer in range(length + 1, len(free)):
-        if free[longer] >= 0:
-            begin = first_free(array, free, longer)
-            let_go(array, free, begin + unit * length, longer - length)
-            return begin
-    return np.int64(-1)

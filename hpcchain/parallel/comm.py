@@ -98,6 +98,27 @@ class Single:
         raise SystemExit(code)
 
 
+class Alone(Single):
+    """One of several ranks when it works by itself: its last resort ends all.
+
+    Parameters
+    ----------
+    world : Single
+    started : int
+        How many ranks there are, with those that sleep.
+    activity : Activity, optional
+        Default: one of its own.
+    """
+
+    def __init__(self, world: Single, started: int = 1, activity: Activity | None = None) -> None:
+        self.activity = activity or Activity()
+        self.started, self._world = started, world
+
+    def abort(self, code: int) -> None:
+        """End every rank at once, those that sleep too."""
+        self._world.abort(code)
+
+
 class World(Single):
     """The ranks of an MPI communicator.
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hpcchain.parallel.activity import nap
-from hpcchain.parallel.comm import Single, World
+from hpcchain.parallel.comm import Alone, Single, World
 
 if TYPE_CHECKING:
     from hpcchain.parallel.exchange import Exchange
@@ -32,18 +32,6 @@ class Heeds(Protocol):
 
     def pass_on(self, stop: bool, saves: int) -> None:
         """Heed another rank's signals."""
-
-
-class OneOfMany(Single):
-    """A group of one rank, whose last resort ends all groups."""
-
-    def __init__(self, world: Single) -> None:
-        super().__init__()
-        self._world = world
-
-    def abort(self, code: int) -> None:
-        """End every rank of every group at once."""
-        self._world.abort(code)
 
 
 class Groups:
@@ -76,7 +64,7 @@ class Groups:
         self._over: set[int] = set()
         self._lost = False
         self._news: Callable[[Any], None] = lambda _: None
-        self.comm: Single | World = OneOfMany(world)
+        self.comm: Single | World = Alone(world)
         if world.size > 1:
             from hpcchain.parallel.exchange import Exchange  # needs MPI
 

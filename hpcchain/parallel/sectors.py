@@ -21,22 +21,6 @@ BINS, ROUNDS = 16, 8  # of the histograms that a cut is found by: to 2^-32 of th
 UNITS = 2.0**24  # that the heaviest point is counted in; 10^11 of them can be added up
 
 
-class Alone:
-    """The exchange of one rank with itself."""
-
-    rank, size = 0, 1
-
-    @staticmethod
-    def maximum(values: np.ndarray) -> np.ndarray:
-        """Return the greatest over ranks."""
-        return values
-
-    @staticmethod
-    def total(values: np.ndarray) -> np.ndarray:
-        """Return the sum over ranks."""
-        return values
-
-
 class Grid:
     """Equal boxes in nx by ny by nz.
 
@@ -103,8 +87,7 @@ class Bisection:
     weights : (n,) float64 array
     ranks : int
         Number of sectors.
-    comm : Exchange, optional
-        Default: there are no other points.
+    comm : Exchange
 
     Attributes
     ----------
@@ -113,11 +96,11 @@ class Bisection:
         the axis is -1, and in place of the numbers stands its rank.
     """
 
-    def __init__(self, box: Box, points: np.ndarray, weights: np.ndarray, ranks: int, comm: Any = Alone) -> None:
+    def __init__(self, box: Box, points: np.ndarray, weights: np.ndarray, ranks: int, comm: Any) -> None:
         self.box, self.ranks = box, ranks
         self.cuts = self._divided(points, weights, None, 0.0, comm)
 
-    def moved(self, points: np.ndarray, weights: np.ndarray, most: float, comm: Any = Alone) -> Bisection:
+    def moved(self, points: np.ndarray, weights: np.ndarray, most: float, comm: Any) -> Bisection:
         """Return the same boxes with their sides moved towards equal weights; collective.
 
         Parameters
@@ -225,7 +208,7 @@ def _placed(part: Part, axis: int, cut: float, earlier: list | None, most: float
     return float(np.clip(before + shift, before - far, before + far)), a, b
 
 
-def in_units(weights: np.ndarray, comm: Any = Alone) -> np.ndarray:
+def in_units(weights: np.ndarray, comm: Any) -> np.ndarray:
     """Return weights (n,) float64 as whole numbers, the heaviest of any rank as UNITS; collective."""
     most = comm.maximum(np.array([weights.max(initial=0.0)]))[0]
     return np.rint(weights * (UNITS / most)) if most > 0.0 else np.zeros(len(weights))
@@ -238,7 +221,7 @@ def balanced_cuts(
     low: np.ndarray,
     high: np.ndarray,
     share: np.ndarray,
-    comm: Any = Alone,
+    comm: Any,
 ) -> np.ndarray:
     """Return where to cut lines so that shares of the weights lie below; collective.
 

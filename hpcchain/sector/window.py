@@ -188,11 +188,6 @@ class Window:
         """Take the window back: every molecule has the segment that it began it with."""
         abort_window(self.core.sector)
 
-    @property
-    def restored(self) -> int:
-        """How many segments of owned molecules were rolled back so far."""
-        return int(self.core.sector.scalars[L.SCALAR_RESTORED])
-
 
 class WindowCapacity:
     """Gives a sector's arrays space for what its windows keep.

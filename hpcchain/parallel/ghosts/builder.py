@@ -43,7 +43,6 @@ class SectorBuilder:
         self.classes, self.composition, self.options = classes, classes.composition, options
         self.system = replace(system, topology=self.composition, state=None, held=None)
         self._closed: np.ndarray | None = None  # rows for closed segments that the last sector had
-        self.past_restored = 0
         self.past_counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
 
     def complete(self, own: MoleculeSet) -> MoleculeSet:
@@ -76,7 +75,6 @@ class SectorBuilder:
     def let_go(self, ghosted: GhostedSector) -> None:
         """Keep what the next sector begins with, so that this one may be dropped, and there is memory for that."""
         self.past_counts = self.counts(ghosted)
-        self.past_restored += ghosted.window.restored
         self._closed = ghosted.window.capacity.closed
         self.options = replace(self.options, space=ghosted.core.space)
 
@@ -91,9 +89,10 @@ class SectorBuilder:
 
     def sizes(self, ghosted: GhostedSector) -> dict:
         """Return counts for reports: segments made and rolled back here so far, beads owned and ghosts' beads."""
+        counts = self.counts(ghosted)
         return {
-            "segments": int(self.counts(ghosted)[L.C["segments"]]),
-            "restored": self.past_restored + ghosted.window.restored,
+            "segments": int(counts[L.N_SEGMENTS]),
+            "restored": int(counts[L.N_RESTORED]),
             "owned": len(ghosted.owned_beads),
             "ghosts": ghosted.ghosts,
         }

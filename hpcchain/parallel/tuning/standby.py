@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hpcchain.parallel.activity import BEAT, nap
 from hpcchain.parallel.agreement import sendable
-from hpcchain.parallel.comm import Single
+from hpcchain.parallel.comm import Alone
 
 if TYPE_CHECKING:
-    from hpcchain.parallel.comm import World
+    from hpcchain.parallel.comm import Single, World
     from hpcchain.parallel.exchange import Exchange
 
 
@@ -125,23 +125,6 @@ class Heeds(Protocol):
         """Heed another rank's signals."""
 
 
-class Alone(Single):
-    """The root of some ranks when it works by itself.
-
-    Attributes
-    ----------
-    started : int
-        How many ranks there are, with those that sleep.
-    """
-
-    def __init__(self, world: World) -> None:
-        self.activity, self.started, self._world = world.activity, world.size, world
-
-    def abort(self, code: int) -> None:
-        """End every rank at once, those that sleep too."""
-        self._world.abort(code)
-
-
 def shared_or_alone(
     world: World, alone: Callable[[], bool], action: Callable[[Single], Any], signals: Heeds, load: Callable[[], None]
 ) -> Any:
@@ -177,7 +160,7 @@ def shared_or_alone(
         return action(world)
     signals.listen = listening(standby)
     try:
-        return standby.carry(lambda: action(Alone(world)))
+        return standby.carry(lambda: action(Alone(world, world.size, world.activity)))
     finally:
         signals.listen = None
 

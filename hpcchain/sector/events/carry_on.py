@@ -7,7 +7,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.propagators.interface import load, prepare
 from hpcchain.sector.ahead.taking import take
-from hpcchain.sector.events.redraw import redraw, redraw_chain
+from hpcchain.sector.events.redraw import redraw
 from hpcchain.sector.events.refresh import refresh, refresh_rows, set_back
 from hpcchain.sector.events.signs import sign_draw, sign_rows
 from hpcchain.sector.events.stretch_sides import end_stretch
@@ -85,7 +85,7 @@ def _carry_on_part(s, m, holder, ticks, remainder, base, log_rows):
     if s.extended is not None:
         drawn = holder == L.BY_THERMOSTAT
         if drawn:
-            high = redraw_chain(s, m, ticks, remainder, log_rows)
+            high = redraw(s, m, ticks, remainder, log_rows)
     if not drawn:
         low, high = end_stretch(s, m, ticks, remainder)
     if high < 0:

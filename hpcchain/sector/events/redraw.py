@@ -13,12 +13,12 @@ from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import start_depth
+from hpcchain.layout.segment_bits import is_chain_part, start_depth
 from hpcchain.propagators.interface import load, prepare, project
 from hpcchain.propagators.taylor.chain import chain_prepare
 from hpcchain.sector.events.members import kinetic_energy
 from hpcchain.sector.events.note import note_draw
-from hpcchain.sector.segments.close_begin import begin, close_after, close_rows
+from hpcchain.sector.segments.close_begin import begin, close_rows
 from hpcchain.sector.segments.monomer import move_on, set_off
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.segments.stretch import begin_all, last_row, load_stretch
@@ -27,15 +27,24 @@ from hpcchain.sector.speculation.rollback import ready
 
 @outlined
 def redraw(s, m, ticks, remainder, log_rows):
-    """Draw molecule m's velocities anew at a time, and start its next segment."""
-    first = s.mol[m, L.MOL_FIRST]
+    """Draw the velocities of molecule m anew at a time, or of the long chain from row m on; start new segments.
+
+    Returns the last row that has one, -1 where parts have to go back first (`speculation.rollback`).
+    """
+    first, last = s.mol[m, L.MOL_FIRST], m
     dt = since_start(s, first, ticks, remainder)
     depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
+    if s.stretched is not None:
+        if is_chain_part(s, m):
+            last = last_row(s, m)
+            if not ready(s, m, last, ticks, remainder, depth, s.bead_id[first], np.int64(L.REDRAW)):
+                return np.int64(-1)
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
         heat = _single(s, first, m, dt, ticks, remainder, depth)
     else:
-        heat = _molecule(s, first, m, dt, ticks, remainder, depth)
+        heat = _several(s, m, last, dt, ticks, remainder, depth)
     note_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
+    return last
 
 
 @kernel
@@ -52,58 +61,43 @@ def _single(s, i, m, dt, ticks, remainder, depth):
 
 
 @kernel
-def _draw_velocities(s, offset, first, beads):
-    """Draw the velocities of beads in the workspace from a row on, but of those that are fixed."""
+def _draw_velocities(s, offset, m, last):
+    """Draw the velocities of the beads of rows m to `last` in the workspace but of those that are fixed; how many."""
+    first = s.mol[m, L.MOL_FIRST]
+    beads = s.mol[last, L.MOL_FIRST] + s.mol[last, L.MOL_BEADS] - first
     for b in range(beads):
         mobility = inverse_mass(s, first + b)
         if mobility > 0.0:
             u, v, w = maxwell(s, first + b, mobility)
-            p = W.bead_offset(offset, b) + W.COEF + W.ROW
-            W.put_vector(s.work, p, u, v, w)
+            W.put_vector(s.work, W.bead_offset(offset, b) + W.COEF + W.ROW, u, v, w)
+    return beads
 
 
 @kernel
-def _molecule(s, first, m, dt, ticks, remainder, depth):
+def _several(s, m, last, dt, ticks, remainder, depth):
     """Draw the velocities of a molecule with bonds; return the energy that comes in."""
-    offset = np.int64(0)
-    make_own_series(s, m)
-    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
-    prepare(s.work, offset, s.mol, m, s.graph, s.stepper)
-    close_after(s, m, dt)
-    beads, tiles = s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_TILES]
+    offset, tiles = np.int64(0), s.mol[m, L.MOL_TILES]
+    part = False
+    if s.stretched is not None:
+        part = is_chain_part(s, m)
+        if part:
+            tiles, _, _ = load_stretch(s, offset, m, last, m, ticks, remainder)
+    if not part:
+        make_own_series(s, m)
+        load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
+        prepare(s.work, offset, s.mol, m, s.graph, s.stepper)
     before = kinetic_energy(s.work, offset, tiles)
-    _draw_velocities(s, offset, first, beads)
-    set_next_redraw(s, first, beads, ticks, remainder)
-    project(s.work, offset, s.mol, m, s.graph, s.stepper)
+    close_rows(s, m, last, ticks, remainder)
+    beads = _draw_velocities(s, offset, m, last)
+    set_next_redraw(s, s.mol[m, L.MOL_FIRST], beads, ticks, remainder)
+    if part:
+        chain_prepare(s.work, offset, tiles)
+    else:
+        project(s.work, offset, s.mol, m, s.graph, s.stepper)
     heat = kinetic_energy(s.work, offset, tiles) - before
+    if s.stretched is not None:
+        if part:
+            begin_all(s, offset, tiles, m, last, ticks, remainder, depth)
+            return heat
     begin(s, offset, m, ticks, remainder, depth)
     return heat
-
-
-@outlined
-def redraw_chain(s, m, ticks, remainder, log_rows):
-    """Draw the velocities of the chain anew that begins with row m, and start new segments.
-
-    Returns its last row, -1 where parts have to go back first (`speculation.rollback`).
-    """
-    first, beads = s.mol[m, L.MOL_FIRST], np.int64(0)
-    dt = since_start(s, first, ticks, remainder)
-    depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
-    last = last_row(s, m)
-    if not ready(s, m, last, ticks, remainder, depth, s.bead_id[first], np.int64(L.REDRAW)):
-        return np.int64(-1)
-    offset = np.int64(0)
-    tiles, _, _ = load_stretch(s, offset, m, last, m, ticks, remainder)
-    before = kinetic_energy(s.work, offset, tiles)
-    at = offset
-    close_rows(s, m, last, ticks, remainder)
-    for r in range(m, last + 1):
-        _draw_velocities(s, at, s.mol[r, L.MOL_FIRST], s.mol[r, L.MOL_BEADS])
-        at += s.mol[r, L.MOL_TILES] * W.TILE
-        beads += s.mol[r, L.MOL_BEADS]
-    set_next_redraw(s, first, beads, ticks, remainder)
-    chain_prepare(s.work, offset, tiles)
-    heat = kinetic_energy(s.work, offset, tiles) - before
-    begin_all(s, offset, tiles, m, last, ticks, remainder, depth)
-    note_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
-    return last

@@ -18,7 +18,6 @@ import numpy as np
 from hpcchain.contact.laws.step import limit_of_pair
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.id_table import first_free, let_go, part_of_longer
 from hpcchain.layout.segment_bits import radius_of
 from hpcchain.sector.prefetch import prefetch_cells, prefetch_lists
 from hpcchain.sector.search.broad_phase import farther
@@ -468,6 +467,32 @@ def _take(s, steps):
         s.scalars[L.SCALAR_LISTS_END] = end + STEP * steps
         return end
     return part_of_longer(s.neighbour, s.free_lists, STEP, steps)
+
+
+@inlined
+def let_go(array, free, begin, length):
+    """Put the block that begins there on the chain of free ones of its length."""
+    array[begin] = free[length]
+    free[length] = begin
+
+
+@inlined
+def first_free(array, free, length):
+    """Take the first block off the chain of free ones of a length; return where it begins."""
+    begin = free[length]
+    free[length] = np.int64(array[begin])
+    return begin
+
+
+@kernel
+def part_of_longer(array, free, unit, length):
+    """Return where a block of that length begins that is cut from the shortest longer one; -1 if there is none."""
+    for longer in range(length + 1, len(free)):
+        if free[longer] >= 0:
+            begin = first_free(array, free, longer)
+            let_go(array, free, begin + unit * length, longer - length)
+            return begin
+    return np.int64(-1)
 
 
 @kernel

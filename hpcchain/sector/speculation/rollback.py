@@ -162,7 +162,7 @@ def restore_segment(s, m):
         s.window_molecule[m, L.WINDOW_SENT], s.window_molecule[m, L.WINDOW_NUMBER]
     )
     s.window_molecule[m, L.WINDOW_CHANGED] = 1
-    s.scalars[L.SCALAR_RESTORED] += 1 if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED else 0
+    s.count[L.N_RESTORED] += 1 if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED else 0
 
 
 @kernel

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.layout.id_table import first_free, let_go, part_of_longer
+from hpcchain.sector.search.neighbour_lists import first_free, let_go, part_of_longer
 
 UNITS = 12
 
