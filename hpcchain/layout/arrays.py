@@ -58,7 +58,7 @@ free_lists        int64       first of the free blocks of `neighbour` of so many
                               (`neighbour_lists`)
 holder            int32       per molecule: the bead that holds its earliest event, or AT_END, BY_HISTORY,
                               BY_THERMOSTAT; what that event is follows from it (`event_order.next_event_of`)
-key               4 float64   per match of the queue (`tournament`): keys, times relative to a base; next to it
+key               4 float64   per match of the queue (`tournament`): keys, times relative to BASE; next to it
                               `winner` (4 int32): the molecules that have them, -1: none
 scalars           32 int64    whole numbers of the sector that kernels change: SCALAR_… below
 free_rows         3 int64     per size of molecule: SPARE_HEAD of the chain of free rows for closed segments,
@@ -338,7 +338,8 @@ SAFE_SHELL = 62  # half width of the shell without what list origins are rounded
 SWEPT_SCALE = 63  # of each axis: SWEPT_UNITs in a unit of the fractions in `swept`
 DRIFT, DRIFT_TURNS = 66, 69  # of each axis: velocity of the lists' frame (`list_place`), and its periods in a tick
 DRIFTS = 72  # whether it moves
-PARAMETERS = 73
+BASE = 73  # ticks that the queue's keys are relative to
+PARAMETERS = 74
 LISTED = -2.0  # in `origin_time`
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # Of `walls`: whether there is one (a side, a sphere, a cylinder) and its axis; place of a side, or centre and radius of

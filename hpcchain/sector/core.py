@@ -172,6 +172,7 @@ class Core:
         self.entries, self.spare = spare_entries(len(self.ids)), SPARE_BLOCKS
         self.batch = EventBudget()
         self.sector.par[L.GROWTH], self.sector.par[L.GROWTH_RATE] = options.growth
+        self.sector.par[L.BASE] = options.base
         set_drift(self.sector.par, np.array(options.drift))
         require_finite(self, system.physics)
         if self.sector.stretched is not None:
@@ -207,7 +208,7 @@ class Core:
         self.fit_blocks()
         while initialise.find_inside(self.sector, self.sector.extended):
             self.grow_inside()
-        initialise.search_all(self.sector, self.options.base)
+        initialise.search_all(self.sector)
 
     def change_shell(self, system: System, shell: float) -> None:
         """Make lists of another width of shell, and cells for them; of the system the state is not looked at."""
@@ -260,11 +261,9 @@ class Core:
 
     def run(self, until: tuple, log_rows: int) -> int:
         """Carry out a tenth of a second's events, up to a time (ticks, remainder); return `loop`'s status."""
-        s, base, ticks, remainder = self.sector, self.options.base, float(until[0]), float(until[1])
-        with nullcontext() if self.helper is None else self.helper.helping(s, base):
-            return self.batch.run_timed(
-                lambda most: loop.advance(s, ticks, remainder, base, most, log_rows), loop.PAUSED
-            )
+        s, ticks, remainder = self.sector, float(until[0]), float(until[1])
+        with nullcontext() if self.helper is None else self.helper.helping(s):
+            return self.batch.run_timed(lambda most: loop.advance(s, ticks, remainder, most, log_rows), loop.PAUSED)
 
     def failed_bead(self) -> Any:
         """Return the global id of the bead that the loop has stopped at."""

@@ -72,7 +72,6 @@ class GhostedSector:
         closed: np.ndarray | None = None,
     ) -> None:
         self.system, self.classes = replace(system, state=None, held=None), classes
-        self.base = options.base
         composition = classes.composition
         self.beyond = beyond_contact(composition.prototypes, system.physics)
         self.vacancies = Vacancies(classes)
@@ -86,7 +85,7 @@ class GhostedSector:
         self.ownership = np.concatenate([ownership[sequence], np.full(len(free_rows), L.VACANT)]).astype(np.int64)
         self.row_of = id_table(len(self.molecule_ids))
         insert(self.row_of, ids, np.arange(len(ids)))
-        self.window = Window(classes, self.row_of, options.base, closed)
+        self.window = Window(classes, self.row_of, closed)
         at = self._rows_of(sequence, free_rows, first, size)
         self.core = Core(
             classes,
@@ -200,7 +199,7 @@ class GhostedSector:
         insert(self.row_of, molecules, m)
         s.lists[i, L.OWNERSHIP] = L.GHOST
         self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
-        return initialise.admit(s, m, *now, self.base) == 0
+        return initialise.admit(s, m, *now) == 0
 
     def whole_chains(self, rows: np.ndarray) -> np.ndarray:
         """Return the rows of these molecules and, of those that are parts of long chains, of all parts, in order."""

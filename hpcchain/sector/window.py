@@ -45,16 +45,14 @@ class Window:
     classes : MoleculeClasses
     row_of : (k, 2) int64 array
         Local rows of molecules by global number (`layout.id_table`).
-    base : float
-        Ticks that queue keys are relative to.
     closed : (sizes,) int64 array, optional
         Rows for closed segments to begin with, as `WindowCapacity` takes them.
     """
 
     core: Core
 
-    def __init__(self, classes: MoleculeClasses, row_of: np.ndarray, base: float, closed: np.ndarray | None) -> None:
-        self.classes, self.row_of, self.base = classes, row_of, base
+    def __init__(self, classes: MoleculeClasses, row_of: np.ndarray, closed: np.ndarray | None) -> None:
+        self.classes, self.row_of = classes, row_of
         self.capacity = WindowCapacity(classes, closed)
 
     def begin(self, core: Core) -> None:
@@ -138,7 +136,7 @@ class Window:
             s = s._replace(owner_history=np.concatenate([s.owner_history, np.zeros(len(s.owner_history) + floats)]))
         self.core.sector = s
         wanted = np.zeros(WANTED, dtype=np.int64)
-        return wanted[: ghost_messages.receive(s, received, self.row_of, wanted, self.base)]
+        return wanted[: ghost_messages.receive(s, received, self.row_of, wanted)]
 
     def set_right(self) -> None:
         """Roll back what the messages received have shown to be wrong.
@@ -148,7 +146,7 @@ class Window:
         WindowBroken
         """
         try:
-            full = set_back(self.core.sector, self.base)
+            full = set_back(self.core.sector)
         except ZeroDivisionError as reason:
             raise WindowBroken(loop.NOT_A_NUMBER) from reason
         if full:

@@ -132,7 +132,7 @@ def anchor(put):
         s = self.core.sector
         for m in np.flatnonzero(s.mol[: s.scalars[L.SCALAR_MOLECULES], L.MOL_OWNERSHIP] != VACANT):
             carry_on._end_segment(s, m, *self.until)
-            refresh(s, m, self.base)
+            refresh(s, m)
         return old(self)
 
     put(window.Window, "run", run)

@@ -25,9 +25,9 @@ class InTurn(Helper):
         self.size, self.most = events, most
 
     @contextmanager
-    def working(self, s, small, base):
+    def working(self, s, small):
         """Look once."""
-        look(s, small, base, self.most)
+        look(s, small, self.most)
         yield
 
     def run_timed(self, call, used_up):

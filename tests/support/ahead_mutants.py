@@ -27,15 +27,14 @@ NAMES, END = ["chain3", "dimer", "chain3", "dimer", "dimer", "chain3", "chain3",
 class Interleaved(InTurn):
     """Looks ahead in the midst of events, too."""
 
-    def working(self, s, small, base):
+    def working(self, s, small):
         """Look once, and note what is to be looked at."""
-        self.base = base
-        return super().working(s, small, base)
+        return super().working(s, small)
 
     def glance(self, s):
         """Look while an event is carried out in sector s, but not in that of an outcome."""
         if s is self._helped:
-            look.look(s, self.small, self.base, 1)
+            look.look(s, self.small, 1)
 
 
 def watch(helper, old):

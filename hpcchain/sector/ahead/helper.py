@@ -57,14 +57,14 @@ class Helper:
         self._thread: Thread | None = None
 
     @contextmanager
-    def helping(self, s: Any, base: float) -> Iterator[None]:
-        """Help the loop over a sector meanwhile, where that pays; `base`: ticks that queue keys are relative to."""
+    def helping(self, s: Any) -> Iterator[None]:
+        """Help the loop over a sector meanwhile, where that pays."""
         begin, processor, segments = perf_counter(), thread_time(), int(s.count[L.N_SEGMENTS])
         if (self.worth is None or self.worth.helps) and self._fits(s):
             self.small.par[:] = s.par
             s.ahead[L.AHEAD_SECTOR] = self.small.address
             try:
-                with self.working(s, self.small, base):
+                with self.working(s, self.small):
                     yield
             finally:
                 s.ahead[L.AHEAD_SECTOR] = 0
@@ -75,11 +75,11 @@ class Helper:
             self.worth.note(*spent, int(s.count[L.N_SEGMENTS]) - segments)
 
     @contextmanager
-    def working(self, s: Any, small: Any, base: float) -> Iterator[None]:
+    def working(self, s: Any, small: Any) -> Iterator[None]:
         """Have the second thread at work meanwhile. Nothing waits for it, since it may have to wait for a processor."""
         small.ahead[L.AHEAD_STOP] = 0
         if not self._at_work():
-            self._thread = Thread(target=_help, args=(s, small, base), daemon=True)
+            self._thread = Thread(target=_help, args=(s, small), daemon=True)
             self._thread.start()
         try:
             yield
@@ -101,15 +101,15 @@ class Helper:
             self.small.ahead[L.AHEAD_TAGS :] = L.NO_TAG  # the series of the last outcomes may be in the former arrays
             if new:
                 self.small.ahead[L.AHEAD_STOP] = 1
-                stay_ahead(s, self.small, 0.0)  # compiled before a thread runs it
+                stay_ahead(s, self.small)  # compiled before a thread runs it
         return True
 
 
-def _help(s: Any, small: Any, base: float) -> None:
+def _help(s: Any, small: Any) -> None:
     """Stay ahead of the loop where nothing else wants a processor; systems without such threads have `Worth` alone."""
     with suppress(AttributeError, OSError):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    stay_ahead(s, small, base)
+    stay_ahead(s, small)
 
 
 def own_arrays(s: Any) -> dict:

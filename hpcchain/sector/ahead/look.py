@@ -25,7 +25,7 @@ WHICH, WHERE, MEMBER, OTHER = range(4)
 
 
 @concurrent
-def stay_ahead(s, w, base):
+def stay_ahead(s, w):
     """Make outcomes of events to come, but while AHEAD_STOP is set in `w.ahead`: what the second thread does.
 
     It returns when it has rested for some time, which between two calls of the loop it does not.
@@ -34,8 +34,6 @@ def stay_ahead(s, w, base):
     ----------
     s, w : Sector
         The loop's, and the small one.
-    base : float
-        Ticks that queue keys are relative to.
     """
     last, rested = -np.inf, np.int64(0)
     while rested < PATIENCE:
@@ -47,16 +45,16 @@ def stay_ahead(s, w, base):
         now = load_acquire(s.key, L.TOP, L.ROOT)
         if now == last:
             pause()
-        elif _look(s, w, base, AT_ONCE) == 0:
+        elif _look(s, w, AT_ONCE) == 0:
             last = now
 
 
 @concurrent
-def look(s, w, base, most):
+def look(s, w, most):
     """Make the outcomes of at most so many of the first events of the queue; return how many were made."""
     made = np.int64(0)
     while made < most:
-        more = _look(s, w, base, min(most - made, AT_ONCE))
+        more = _look(s, w, min(most - made, AT_ONCE))
         if more == 0:
             break
         made += more
@@ -64,7 +62,7 @@ def look(s, w, base, most):
 
 
 @kernel
-def _look(s, w, base, most):
+def _look(s, w, most):
     """Make outcomes of the first events that lack one, but for the event at hand; return how many were made."""
     made = np.int64(0)
     for e in range(_first_entries(s, w)):
@@ -72,7 +70,7 @@ def _look(s, w, base, most):
         i, partner, ticks, remainder, depth = _event_of(s, np.int64(w.winner[e, WHICH]))
         if partner < -L.SIDES and partner != L.SEGMENT_END:
             continue
-        if (ticks - base) * s.par[L.TICK] + remainder != w.key[e, 0]:
+        if (ticks - s.par[L.BASE]) * s.par[L.TICK] + remainder != w.key[e, 0]:
             continue
         m = s.segment[i, L.MOLECULE]
         other = s.segment[partner, L.MOLECULE] if partner >= 0 else m

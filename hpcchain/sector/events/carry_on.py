@@ -19,16 +19,16 @@ from hpcchain.sector.speculation.rollback import request_back_adjacent
 
 
 @inlined
-def carry_on(s, m, holder, ticks, remainder, base, log_rows):
+def carry_on(s, m, holder, ticks, remainder, log_rows):
     """Start the next segment of molecule m, and renew all that it changes; return 0 or an error."""
     if s.stretched is not None:
         if is_chain_part(s, m):
-            return _carry_on_part(s, m, holder, ticks, remainder, base, log_rows)
+            return _carry_on_part(s, m, holder, ticks, remainder, log_rows)
     if holder == L.BY_HISTORY:
         replay(s, m)
     else:
         _next_segment(s, m, holder, ticks, remainder, log_rows)
-    return refresh(s, m, base)
+    return refresh(s, m)
 
 
 @inlined
@@ -71,14 +71,14 @@ def end_segment(s, m, ticks, remainder):
 
 
 @kernel
-def _carry_on_part(s, m, holder, ticks, remainder, base, log_rows):
+def _carry_on_part(s, m, holder, ticks, remainder, log_rows):
     """Do what `carry_on` does for a part of a long chain, with those parts that get new segments with it."""
     if holder == L.BY_HISTORY:
         replay(s, m)
         request_back_adjacent(s, m)
-        if s.scalars[L.SCALAR_ROLLED_BACK] != 0 and set_back(s, base):
+        if s.scalars[L.SCALAR_ROLLED_BACK] != 0 and set_back(s):
             return 1
-        return refresh_rows(s, m, m, base)
+        return refresh_rows(s, m, m)
     logged, low, high = s.count[L.N_LOGGED], m, np.int64(-1)
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     drawn = False
@@ -89,7 +89,7 @@ def _carry_on_part(s, m, holder, ticks, remainder, base, log_rows):
     if not drawn:
         low, high = end_stretch(s, m, ticks, remainder)
     if high < 0:
-        return set_back(s, base)
+        return set_back(s)
     if drawn:
         if windowed:
             sign_draw(s, m, high, logged)
@@ -97,4 +97,4 @@ def _carry_on_part(s, m, holder, ticks, remainder, base, log_rows):
         s.count[L.N_SEGMENT_ENDS] += 1
         if windowed:
             sign_rows(s, low, high, np.int64(0), s.bead_id[s.mol[m, L.MOL_FIRST]], np.int64(L.SEGMENT_END))
-    return refresh_rows(s, low, high, base)
+    return refresh_rows(s, low, high)

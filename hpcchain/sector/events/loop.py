@@ -33,7 +33,7 @@ def _renew_list(s, i, ticks, remainder):
 
 
 @outlined
-def _go_back(s, holder, partner, ticks, remainder, depth, base):
+def _go_back(s, holder, partner, ticks, remainder, depth):
     """Reopen the closed segment that an event is with, and undo what came after it; -1 if the event does not happen."""
     m = s.segment[partner, L.MOLECULE]
     serial = s.next_event[holder, L.PARTNER_SERIAL]
@@ -63,7 +63,7 @@ def _go_back(s, holder, partner, ticks, remainder, depth, base):
     roll_back(s)
     if tied:
         s.window_molecule[m, L.WINDOW_REOPENED] += 1
-    return refresh_rolled_back(s, base)
+    return refresh_rolled_back(s)
 
 
 @inlined
@@ -77,7 +77,7 @@ def _looks_further_back(s, i, j):
 
 
 @concurrent
-def advance(s, until_ticks, until_remainder, base, most, log_rows):
+def advance(s, until_ticks, until_remainder, most, log_rows):
     """Run events in order until a time, at most `most` of them.
 
     1. Take the least key of the queue; stop when it is beyond the given time.
@@ -95,8 +95,6 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
     until_ticks, until_remainder : float
         The time up to which (inclusive) events are carried out: all that have that time in the log, where it is one
         rounded number, so that events at one such instant stay together.
-    base : float
-        Ticks that queue keys are relative to.
     most : int
         Events after which to return, so that Python can look at signals.
     log_rows : int
@@ -128,7 +126,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             if s.extended is not None:
                 if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
                     return LOG_FULL
-            if carry_on(s, m, holder, ticks, remainder, base, log_rows):
+            if carry_on(s, m, holder, ticks, remainder, log_rows):
                 return LIST_FULL
             continue
         partner = partner_of(s.next_event, holder)
@@ -136,7 +134,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
             if _renew_list(s, holder, ticks, remainder):
                 return LIST_FULL
             search_one(s, holder)
-            schedule_molecule(s, m, base)
+            schedule_molecule(s, m)
             continue
         depth = event_depth(s.next_event, holder)
         if windowed and partner >= 0 and _looks_further_back(s, partner, holder):
@@ -145,12 +143,12 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
         reopens = depth == L.REOPENS
         if partner >= 0 and (reopens or serial_of(s, partner) != s.next_event[holder, L.PARTNER_SERIAL]):
             s.count[L.N_RESCANS] += 1
-            status = _go_back(s, holder, partner, ticks, remainder, depth, base) if windowed else -1
+            status = _go_back(s, holder, partner, ticks, remainder, depth) if windowed else -1
             if status > 0:
                 return LIST_FULL
             if status < 0 or reopens:
                 search_one(s, holder)
-                schedule_molecule(s, m, base)
+                schedule_molecule(s, m)
             continue
         if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
             return LOG_FULL
@@ -160,7 +158,7 @@ def advance(s, until_ticks, until_remainder, base, most, log_rows):
         if depth > MOST_DEPTH:
             s.count[L.N_FAILED_BEAD] = holder
             return STUCK
-        status = _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, windowed, is_straggler)
+        status = _meet(s, m, holder, partner, ticks, remainder, depth, log_rows, windowed, is_straggler)
         if status != 0:
             return TABLE_FULL if status == TABLE_FULL else LIST_FULL
     return PAUSED
@@ -184,14 +182,14 @@ def _halt(s, m, until_ticks, until_remainder, until, windowed):
 
 
 @inlined
-def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, windowed, is_straggler):
+def _meet(s, m, holder, partner, ticks, remainder, depth, log_rows, windowed, is_straggler):
     """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
     logged = s.count[L.N_LOGGED]
     lower = higher = np.int64(0)
     if windowed:
         _, lower, higher = next_event_of(s, m)
-    crowded = crowded_at(s, holder, partner, m, other, ticks, remainder, base)
+    crowded = crowded_at(s, holder, partner, m, other, ticks, remainder)
     free = s.mol[m, L.MOL_SOLVER] == L.BALLISTIC and (other < 0 or s.mol[other, L.MOL_SOLVER] == L.BALLISTIC)
     if free:
         prefetch_listed(s, s.flight, holder)
@@ -201,9 +199,9 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
     if crowded or not free:
         status, met = meet(s, log_rows, holder, partner, crowded, is_straggler, ticks, remainder, depth)
         if status == BACK:
-            return set_back(s, base)
+            return set_back(s)
         if status == FULL:
-            return TABLE_FULL if refresh_rolled_back(s, base) == 0 else LIST_FULL
+            return TABLE_FULL if refresh_rolled_back(s) == 0 else LIST_FULL
         free = status == ALONE
         members = members if free else met
     if free:
@@ -213,11 +211,11 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, base, log_rows, window
     if free:
         s.origin_time[holder] = -1.0
         search_one(s, holder)
-        schedule_molecule(s, m, base)
+        schedule_molecule(s, m)
         if other >= 0:
             s.origin_time[partner] = -1.0
             search_one(s, partner)
-            schedule_molecule(s, other, base)
-    elif refresh_members(s, members, base):
+            schedule_molecule(s, other)
+    elif refresh_members(s, members):
         return LIST_FULL
-    return refresh_rolled_back(s, base) if s.scalars[L.SCALAR_ROLLED_BACK] != 0 else 0
+    return refresh_rolled_back(s) if s.scalars[L.SCALAR_ROLLED_BACK] != 0 else 0

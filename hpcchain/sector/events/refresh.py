@@ -14,7 +14,7 @@ SHORT = 32  # beads
 
 
 @inlined
-def refresh(s, m, base):
+def refresh(s, m):
     """Renew lists, search and queue a molecule that has a new segment; return 0 or an error."""
     status = 0
     if s.extended is not None or s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
@@ -23,12 +23,12 @@ def refresh(s, m, base):
         s.origin_time[s.mol[m, L.MOL_FIRST]] = -1.0
     if status == 0:
         search_molecule(s, m)
-        schedule_molecule(s, m, base)
+        schedule_molecule(s, m)
     return status
 
 
 @kernel
-def refresh_rows(s, low, high, base):
+def refresh_rows(s, low, high):
     """Do what `refresh` does for the rows from `low` to `high`, parts of a long chain; of none if `high` is lower."""
     if high < low:
         return 0
@@ -38,7 +38,7 @@ def refresh_rows(s, low, high, base):
     first = s.mol[low, L.MOL_FIRST]
     search_beads(s, first, s.mol[high, L.MOL_FIRST] + s.mol[high, L.MOL_BEADS] - first)
     for m in range(low, high + 1):
-        schedule_molecule(s, m, base)
+        schedule_molecule(s, m)
     return 0
 
 
@@ -49,25 +49,25 @@ def _has_some(s, m):
 
 
 @inlined
-def _refresh_two(s, m, k, base):
+def _refresh_two(s, m, k):
     """Do what `refresh` does for two molecules together, so that what one waits for comes while the other is done."""
     due_of_m = note_lists(s, m)
     due_of_k = note_lists(s, k)
     if renew_lists(s, m, due_of_m) or renew_lists(s, k, due_of_k):
         return 1
     search_both(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS], s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS])
-    schedule_molecule(s, m, base)
-    schedule_molecule(s, k, base)
+    schedule_molecule(s, m)
+    schedule_molecule(s, k)
     return 0
 
 
 @kernel
-def refresh_members(s, members, base):
+def refresh_members(s, members):
     """Do what `refresh` does for the first members of the event that took part."""
     if s.stretched is None and s.extended is None and members == 2:
         one, two = s.member[0, L.MEMBER_ROW], s.member[1, L.MEMBER_ROW]
         if _has_some(s, one) and _has_some(s, two):
-            return _refresh_two(s, one, two, base)
+            return _refresh_two(s, one, two)
     for k in range(members):
         m = s.member[k, L.MEMBER_ROW]
         if m < 0:
@@ -75,15 +75,15 @@ def refresh_members(s, members, base):
         long = False
         if s.stretched is not None:
             long = is_chain_part(s, m)
-            if long and refresh_rows(s, s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW], base):
+            if long and refresh_rows(s, s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW]):
                 return 1
-        if not long and refresh(s, m, base):
+        if not long and refresh(s, m):
             return 1
     return 0
 
 
 @outlined
-def refresh_rolled_back(s, base):
+def refresh_rolled_back(s):
     """Renew lists, search and queue all molecules that a rollback has set back; return 0 or an error.
 
     Searches look only from where a molecule was set back to: events before that have been found already.
@@ -105,14 +105,14 @@ def refresh_rolled_back(s, base):
                 status = renew_list(s, i, dt)
         if status == 0:
             search_molecule(s, m)
-            schedule_molecule(s, m, base)
+            schedule_molecule(s, m)
     s.scalars[L.SCALAR_ROLLED_BACK] = 0
     s.par[L.NOW], s.par[L.NOW_REM] = now, now_rem  # the event at hand may need more searches
     return status
 
 
 @kernel
-def set_back(s, base):
+def set_back(s):
     """Roll back all that was requested, list and search anew what that changed; return 0 or an error."""
     roll_back(s)
-    return refresh_rolled_back(s, base)
+    return refresh_rolled_back(s)

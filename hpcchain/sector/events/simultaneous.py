@@ -392,13 +392,13 @@ def others_due(par, event_time, first, n, ticks, remainder, a, b):
 
 
 @inlined
-def crowded_at(s, i, partner, m, other, ticks, remainder, base):
+def crowded_at(s, i, partner, m, other, ticks, remainder):
     """Whether anything else is due at this instant, so that contacts may have to be resolved together."""
     if s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED):
         return True  # what touches a ghost elsewhere is not in this queue
     if counts_resting(s):
         return True
-    latest = (ticks - base) * s.par[L.TICK] + remainder + s.par[L.SIMULTANEOUS]
+    latest = (ticks - s.par[L.BASE]) * s.par[L.TICK] + remainder + s.par[L.SIMULTANEOUS]
     if others_before(s, m, other, latest):
         return True
     if tied_with(s.next_event, i) != 0 or (partner >= 0 and tied_with(s.next_event, partner) != 0):

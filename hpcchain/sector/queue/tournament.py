@@ -4,7 +4,7 @@ A row of `key` and `winner`, which lie in one cache line, is a match: four keys,
 are numbered row by row. The least key of row r is that at place r + 2, `parent`; the last place of row 0 has the least
 of all and the entry that holds it. Leaves are the places behind those of rows, in the order of the entries. Entries are
 ordered in full, so which plays which makes no difference.
-Keys are float64 times relative to a base, which round but never reorder; equal keys are settled by the caller's
+Keys are float64 times relative to BASE, which round but never reorder; equal keys are settled by the caller's
 exact comparison of (ticks, remainder, depth, lower id, higher id). At one key a bead's event comes before a replayed
 segment. Molecules that have no event, as ghosts that wait for their owners, are in no order.
 """
@@ -160,8 +160,8 @@ def others_before(s, m, other, latest):
 
 
 @kernel
-def queue_build(s, base):
-    """Fill the whole tree from the molecules' exact times, relative to `base` ticks."""
+def queue_build(s):
+    """Fill the whole tree from the molecules' exact times."""
     key = s.key
     winner = s.winner
     entries = s.scalars[L.SCALAR_MOLECULES]
@@ -170,7 +170,7 @@ def queue_build(s, base):
     for m in range(entries):
         ticks, remainder = next_time_of(s, m)
         place = leaf_of(s, m)
-        key[place >> ROW_BITS, place & COLUMN] = (ticks - base) * s.par[L.TICK] + remainder
+        key[place >> ROW_BITS, place & COLUMN] = (ticks - s.par[L.BASE]) * s.par[L.TICK] + remainder
         winner[place >> ROW_BITS, place & COLUMN] = m
     for row in range(len(key) - 1, 0, -1):
         best = _least_of_tied(s, row)

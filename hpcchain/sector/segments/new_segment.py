@@ -259,7 +259,7 @@ def _redrawn_before(s, m, ticks, remainder):
 
 
 @kernel
-def schedule_molecule(s, m, base):
+def schedule_molecule(s, m):
     """Put the earliest of a molecule's bead events and its segment's end into the queue.
 
     The end of a ghost that has followed its owner so far is what the history has next. Where the history ends, the
@@ -311,7 +311,7 @@ def schedule_molecule(s, m, base):
         remainder = s.event_time[i, L.EVENT_REM]
         depth = d
         holder = np.int64(i)
-    _enqueue(s, m, ticks, remainder, holder, base)
+    _enqueue(s, m, ticks, remainder, holder)
 
 
 @inlined
@@ -326,7 +326,7 @@ def _ids_of(s, i):
 
 
 @kernel
-def schedule_history(s, m, base):
+def schedule_history(s, m):
     """Put ghost m into the queue, of which its owner has sent more segments; see `schedule_molecule`.
 
     Where the next of them is sooner than all that was due, no bead is looked at.
@@ -341,13 +341,13 @@ def schedule_history(s, m, base):
         due_ticks, due_remainder = next_time_of(s, m)
         sooner = earlier(ticks, remainder, due_ticks, due_remainder)
         if sooner and s.owner_history[begin + L.ENTRY_ALONE] != 0.0:
-            _enqueue(s, m, ticks, remainder, np.int64(L.BY_HISTORY), base)
+            _enqueue(s, m, ticks, remainder, np.int64(L.BY_HISTORY))
             return
-    schedule_molecule(s, m, base)
+    schedule_molecule(s, m)
 
 
 @inlined
-def _enqueue(s, m, ticks, remainder, holder, base):
+def _enqueue(s, m, ticks, remainder, holder):
     """Write down which bead has molecule m's earliest event, as `next_event_of` says, and renew its queue entry."""
     s.holder[m] = holder
-    queue_update(s, m, (ticks - base) * s.par[L.TICK] + remainder)
+    queue_update(s, m, (ticks - s.par[L.BASE]) * s.par[L.TICK] + remainder)

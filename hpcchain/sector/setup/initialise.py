@@ -43,7 +43,7 @@ def begin(s, m):
 
 
 @kernel
-def admit(s, rows, ticks, remainder, base):
+def admit(s, rows, ticks, remainder):
     """Make the segments of ghosts whose start states are in vacant rows, list and search them; 0 or an error.
 
     Parameters
@@ -53,8 +53,6 @@ def admit(s, rows, ticks, remainder, base):
         Of molecules.
     ticks, remainder : float
         The present time, between windows.
-    base : float
-        Ticks that queue keys are relative to.
     """
     s.par[L.NOW] = ticks
     s.par[L.NOW_REM] = remainder
@@ -71,7 +69,7 @@ def admit(s, rows, ticks, remainder, base):
                 return status
     for k in range(len(rows)):
         search_molecule(s, rows[k])
-        schedule_molecule(s, rows[k], base)
+        schedule_molecule(s, rows[k])
     return 0
 
 
@@ -101,14 +99,14 @@ def enlist(s):
 
 
 @kernel
-def search_all(s, base):
+def search_all(s):
     """Search every bead and build the queue."""
     s.par[L.NOW] = -np.inf
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.mol[m, L.MOL_OWNERSHIP] != L.VACANT:
             search_molecule(s, m)
-        schedule_molecule(s, m, base)
-    queue_build(s, base)
+        schedule_molecule(s, m)
+    queue_build(s)
 
 
 @kernel

@@ -260,7 +260,7 @@ def longest_history(s, message, row_of):
 
 
 @kernel
-def receive(s, message, row_of, wanted, base):
+def receive(s, message, row_of, wanted):
     """Put a message's segments into the ghosts' owner histories; set back those that have gone another way.
 
     Parameters
@@ -273,8 +273,6 @@ def receive(s, message, row_of, wanted, base):
     wanted : (k,) int64 array
         Receives global numbers of molecules that must be here, and be searched like owned ones, because an event that
         an owned molecule, or one searched like these, took part in depends on them.
-    base : float
-        Ticks that queue keys are relative to.
 
     Returns
     -------
@@ -305,7 +303,7 @@ def receive(s, message, row_of, wanted, base):
         s.window_molecule[m, L.WINDOW_HISTORY] = total
         note_altered(s.window_molecule, s.altered, s.scalars, m)
         _check(s, m)
-        schedule_history(s, m, base)
+        schedule_history(s, m)
     return count
 
 

@@ -42,7 +42,7 @@ def sectors():
     engine.advance(0.3)
     small = engine.core.helper.small
     small.ahead[L.AHEAD_TAGS :] = L.NO_TAG
-    return engine.sector, small, engine.core.options.base
+    return engine.sector, small
 
 
 def tags(small):
@@ -51,7 +51,7 @@ def tags(small):
 
 
 def test_the_first_entries_are_those_of_the_queue_in_order(sectors):
-    s, small, _ = sectors
+    s, small = sectors
     leaves = s.key.ravel()[len(s.key) + 2 :][: s.scalars[L.SCALAR_MOLECULES]]
     assert first_entries(s, small) == FIRST
     assert small.key[:FIRST, 0].tolist() == np.sort(leaves)[:FIRST].tolist()
@@ -67,29 +67,29 @@ def test_the_entries_of_a_small_queue_are_all_found():
 
 
 def test_each_event_has_one_slot(sectors):
-    s, small, base = sectors
-    made = look(s, small, base, 100)
+    s, small = sectors
+    made = look(s, small, 100)
     assert 3 <= made == len(tags(small)) < FIRST
-    assert look(s, small, base, 100) == 0
+    assert look(s, small, 100) == 0
     assert (small.slots[tags(small), L.SLOT_KEY] > s.key[L.TOP, L.ROOT]).all()
 
 
 def test_a_molecule_that_changes_has_no_outcome(sectors):
-    s, small, base = sectors
-    look(s, small, base, 100)
+    s, small = sectors
+    look(s, small, 100)
     tag = int(small.ahead[L.AHEAD_TAGS + tags(small)[0]])
     m = s.segment[tag, L.MOLECULE] if tag >= 0 else -2 - tag
     number = len(tags(small))
     small.ahead[L.AHEAD_TAGS :] = L.NO_TAG
     serial = s.timing[m, L.SERIAL]
     begin(s, m)
-    assert look(s, small, base, 100) == number - 1
+    assert look(s, small, 100) == number - 1
     end(s, m, serial)
-    assert look(s, small, base, 100) == 1
+    assert look(s, small, 100) == 1
 
 
 def test_a_segment_that_is_closed_is_marked(sectors):
-    s, _, _ = sectors
+    s, _ = sectors
     serials = s.timing[:, L.SERIAL].copy()
     close(s, 3, *s.par[[L.NOW, L.NOW_REM]])
     assert s.timing[3, L.SERIAL] < 0.0
@@ -98,14 +98,14 @@ def test_a_segment_that_is_closed_is_marked(sectors):
 
 
 def test_a_slot_is_not_used_again_before_its_event_is_over(sectors):
-    s, small, base = sectors
-    look(s, small, base, 100)
+    s, small = sectors
+    look(s, small, 100)
     kept = tags(small)
     small.ahead[L.AHEAD_TAGS :] = 10**9  # all have some event
     small.slots[:, L.SLOT_KEY] = s.key[L.TOP, L.ROOT]
-    assert look(s, small, base, 100) == 0
+    assert look(s, small, 100) == 0
     small.slots[kept[0], L.SLOT_KEY] = np.nextafter(s.key[L.TOP, L.ROOT], -np.inf)
-    assert look(s, small, base, 1) == 1
+    assert look(s, small, 1) == 1
     assert np.flatnonzero(small.ahead[L.AHEAD_TAGS :] != 10**9).tolist() == [kept[0]]
 
 

@@ -27,7 +27,8 @@ class Reference:
             self.draw(m)
         assert len(self.key) == queue_size(entries) and 0 <= 3 * len(self.key) - 2 - entries <= 3
         self.key[:], self.winner[:] = np.nan, -5
-        queue_build(self.s, base)
+        self.s.par[L.BASE] = base
+        queue_build(self.s)
 
     def draw(self, m):
         """Give an entry a new event; with ties, of few times and with equal rounded keys."""
@@ -90,7 +91,7 @@ def test_a_built_queue_and_an_updated_one_agree():
     for m in range(37):
         queue.update(m)
     key, winner = queue.key.copy(), queue.winner.copy()
-    queue_build(queue.s, queue.base)
+    queue_build(queue.s)
     np.testing.assert_array_equal(key, queue.key)
     assert queue.rank(int(winner[L.TOP, L.ROOT])) == queue.rank(int(queue.winner[L.TOP, L.ROOT]))
 
