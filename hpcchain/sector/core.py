@@ -259,11 +259,11 @@ class Core:
         self.more_space()
         self.enlist()
 
-    def run(self, until: tuple, log_rows: int) -> int:
+    def run(self, until: tuple) -> int:
         """Carry out a tenth of a second's events, up to a time (ticks, remainder); return `loop`'s status."""
         s, ticks, remainder = self.sector, float(until[0]), float(until[1])
         with nullcontext() if self.helper is None else self.helper.helping(s):
-            return self.batch.run_timed(lambda most: loop.advance(s, ticks, remainder, most, log_rows), loop.PAUSED)
+            return self.batch.run_timed(lambda most: loop.advance(s, ticks, remainder, most), loop.PAUSED)
 
     def failed_bead(self) -> Any:
         """Return the global id of the bead that the loop has stopped at."""

@@ -62,7 +62,7 @@ class Engine(Recorded):
     ) -> None:
         super().__init__(system)
         self.system, self.growth = system, growth
-        self.log_rows, self._least_time = LOG_ROWS if log_events else 0, -np.inf
+        self._least_time = -np.inf
         topology, composition = system.topology, composition_of(system.topology)
         self.fits_shell, self._seen_renewals = shell is None and is_dilute(system), 0
         options = Options(
@@ -70,7 +70,7 @@ class Engine(Recorded):
             0.0 if cell is None else cell,
             growth,
             float(system.state.ticks.max(initial=0.0)),
-            self.log_rows,
+            LOG_ROWS if log_events else 0,
             drift=drift_of(system, [motion_of(composition, np.arange(composition.beads), system.state.velocity)]),
             threads=threads,
         )
@@ -106,7 +106,7 @@ class Engine(Recorded):
         """See `sector.interface.Engine`."""
         until, standstill = split(time, self.system.physics.tick), Standstill(self.system.physics)
         while True:
-            status = self.core.run(until, self.log_rows)
+            status = self.core.run(until)
             self._count_sums()
             if status == loop.REACHED:
                 require_finite(self.core, self.system.physics)

@@ -71,7 +71,7 @@ class Window:
         while True:
             budget -= self.core.batch.size
             try:
-                status = self.core.run(until, self.capacity.log_rows)
+                status = self.core.run(until)
             except ZeroDivisionError:  # in plain Python: two beads in one place
                 status = loop.NOT_A_NUMBER
             if status == loop.REACHED:
@@ -199,14 +199,12 @@ class WindowCapacity:
 
     Attributes
     ----------
-    log_rows : int
-        Of the log.
     closed : (sizes,) int64 array
         Rows for closed segments, by size of molecule.
     """
 
     def __init__(self, classes: MoleculeClasses, least: np.ndarray | None = None) -> None:
-        self.classes, self.least, self.log_rows = classes, least, EVENTS
+        self.classes, self.least = classes, least
         self._class_of_size = np.unique(classes.rows[:, L.MOL_BEADS], return_index=True)[1]  # one of the classes
         self.closed = np.zeros(len(classes.sizes), dtype=np.int64)
 
@@ -227,7 +225,6 @@ class WindowCapacity:
             arms = np.zeros((len(log), L.ARM_COLUMNS))
             arms[: len(s.arms)] = s.arms
             core.sector = core.sector._replace(arms=arms)
-        self.log_rows = len(log)
 
     def more_history(self, core: Core) -> None:
         """Make space for more events and closed segments, whichever have run out."""

@@ -67,7 +67,7 @@ def foresee(s, w, slot, i, partner, ticks, remainder, depth):
         b = np.int64(partner)
         if partner >= 0:
             b = w.mol[r if other == m else r + 1, L.MOL_FIRST] + partner - s.mol[other, L.MOL_FIRST]
-        status, _ = meet(w, L.SLOTS, a, b, False, False, ticks, remainder, depth)
+        status, _ = meet(w, a, b, False, False, ticks, remainder, depth)
         if status != MET:
             return False
     _write_down(w, slot)

@@ -53,14 +53,12 @@ def slot_of(w, likely, tag, i, partner, ticks, remainder, depth, serial, other_s
 
 
 @outlined
-def take(s, log_rows, i, partner, ticks, remainder, depth):
+def take(s, i, partner, ticks, remainder, depth):
     """Carry out an event as a slot has it, if one does.
 
     Parameters
     ----------
     s : Sector
-    log_rows : int
-        Rows of the contact log, 0 for none.
     i, partner : int
         Bead, of two that of the lower id, and other bead, wall or SEGMENT_END.
     ticks, remainder, depth : float, float, int
@@ -91,7 +89,7 @@ def take(s, log_rows, i, partner, ticks, remainder, depth):
     if members == 2:
         _take_molecule(s, w, 2 * slot + 1, other, last)
         s.member[1, L.MEMBER_ROW] = other
-    _take_counts(s, w, slot, m, log_rows)
+    _take_counts(s, w, slot, m)
     fence_release()  # what has been read here is read before the queue shows that this event is over
     return members
 
@@ -132,7 +130,7 @@ def _take_molecule(s, w, r, m, serial):
 
 
 @kernel
-def _take_counts(s, w, slot, m, log_rows):
+def _take_counts(s, w, slot, m):
     """Count and log what an event does, as its slot has it."""
     for k in range(L.COUNTS):
         counted = np.int64(w.slots[slot, L.SLOT_COUNTS + k])
@@ -142,7 +140,7 @@ def _take_counts(s, w, slot, m, log_rows):
             s.count[k] += counted
     for k in range(L.SUMS):
         s.scalars[L.SCALAR_SUMS + k] += np.int64(w.slots[slot, L.SLOT_SUMS + k])
-    if log_rows > 0 and w.slots[slot, L.SLOT_LOGGED] != 0.0:
+    if len(s.log) > 0 and w.slots[slot, L.SLOT_LOGGED] != 0.0:
         row = s.count[L.N_LOGGED]
         for c in range(L.LOG_COLUMNS):
             s.log[row, c] = w.log[slot, c]

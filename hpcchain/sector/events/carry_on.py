@@ -19,24 +19,24 @@ from hpcchain.sector.speculation.rollback import request_back_adjacent
 
 
 @inlined
-def carry_on(s, m, holder, ticks, remainder, log_rows):
+def carry_on(s, m, holder, ticks, remainder):
     """Start the next segment of molecule m, and renew all that it changes; return 0 or an error."""
     if s.stretched is not None:
         if is_chain_part(s, m):
-            return _carry_on_part(s, m, holder, ticks, remainder, log_rows)
+            return _carry_on_part(s, m, holder, ticks, remainder)
     if holder == L.BY_HISTORY:
         replay(s, m)
     else:
-        _next_segment(s, m, holder, ticks, remainder, log_rows)
+        _next_segment(s, m, holder, ticks, remainder)
     return refresh(s, m)
 
 
 @inlined
-def _next_segment(s, m, holder, ticks, remainder, log_rows):
+def _next_segment(s, m, holder, ticks, remainder):
     """Start the next segment of a molecule's free motion, or the one with drawn velocities."""
     if s.extended is not None and holder == L.BY_THERMOSTAT:
         logged = s.count[L.N_LOGGED]
-        redraw(s, m, ticks, remainder, log_rows)
+        redraw(s, m, ticks, remainder)
         if s.scalars[L.SCALAR_WINDOWED] != 0:
             sign_draw(s, m, m, logged)
         return
@@ -55,7 +55,7 @@ def _end_segment(s, m, ticks, remainder):
         move_on(s, first, m, length, ticks, remainder, 0, 0)
         set_off(s, first, m)
         return
-    if s.ahead[L.AHEAD_SECTOR] == 0 or take(s, 0, first, L.SEGMENT_END, ticks, remainder, 0) == 0:
+    if s.ahead[L.AHEAD_SECTOR] == 0 or take(s, first, L.SEGMENT_END, ticks, remainder, 0) == 0:
         end_segment(s, m, ticks, remainder)
 
 
@@ -71,7 +71,7 @@ def end_segment(s, m, ticks, remainder):
 
 
 @kernel
-def _carry_on_part(s, m, holder, ticks, remainder, log_rows):
+def _carry_on_part(s, m, holder, ticks, remainder):
     """Do what `carry_on` does for a part of a long chain, with those parts that get new segments with it."""
     if holder == L.BY_HISTORY:
         replay(s, m)
@@ -85,7 +85,7 @@ def _carry_on_part(s, m, holder, ticks, remainder, log_rows):
     if s.extended is not None:
         drawn = holder == L.BY_THERMOSTAT
         if drawn:
-            high = redraw(s, m, ticks, remainder, log_rows)
+            high = redraw(s, m, ticks, remainder)
     if not drawn:
         low, high = end_stretch(s, m, ticks, remainder)
     if high < 0:

@@ -77,7 +77,7 @@ def _looks_further_back(s, i, j):
 
 
 @concurrent
-def advance(s, until_ticks, until_remainder, most, log_rows):
+def advance(s, until_ticks, until_remainder, most):
     """Run events in order until a time, at most `most` of them.
 
     1. Take the least key of the queue; stop when it is beyond the given time.
@@ -97,8 +97,6 @@ def advance(s, until_ticks, until_remainder, most, log_rows):
         rounded number, so that events at one such instant stay together.
     most : int
         Events after which to return, so that Python can look at signals.
-    log_rows : int
-        Capacity of the contact log, 0 for no log.
 
     Returns
     -------
@@ -124,9 +122,9 @@ def advance(s, until_ticks, until_remainder, most, log_rows):
         holder = np.int64(s.holder[m])
         if holder < 0:
             if s.extended is not None:
-                if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
+                if _is_log_full(s):
                     return LOG_FULL
-            if carry_on(s, m, holder, ticks, remainder, log_rows):
+            if carry_on(s, m, holder, ticks, remainder):
                 return LIST_FULL
             continue
         partner = partner_of(s.next_event, holder)
@@ -150,7 +148,7 @@ def advance(s, until_ticks, until_remainder, most, log_rows):
                 search_one(s, holder)
                 schedule_molecule(s, m)
             continue
-        if log_rows > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > log_rows:
+        if _is_log_full(s):
             return LOG_FULL
         if is_full(s, holder, partner, s.extended):
             s.count[L.N_FAILED_BEAD] = holder
@@ -158,10 +156,16 @@ def advance(s, until_ticks, until_remainder, most, log_rows):
         if depth > MOST_DEPTH:
             s.count[L.N_FAILED_BEAD] = holder
             return STUCK
-        status = _meet(s, m, holder, partner, ticks, remainder, depth, log_rows, windowed, is_straggler)
+        status = _meet(s, m, holder, partner, ticks, remainder, depth, windowed, is_straggler)
         if status != 0:
             return TABLE_FULL if status == TABLE_FULL else LIST_FULL
     return PAUSED
+
+
+@inlined
+def _is_log_full(s):
+    """Whether the contacts of one event may not fit into the log, where there is one."""
+    return len(s.log) > 0 and s.count[L.N_LOGGED] + L.MOST_TIES > len(s.log)
 
 
 @inlined
@@ -182,7 +186,7 @@ def _halt(s, m, until_ticks, until_remainder, until, windowed):
 
 
 @inlined
-def _meet(s, m, holder, partner, ticks, remainder, depth, log_rows, windowed, is_straggler):
+def _meet(s, m, holder, partner, ticks, remainder, depth, windowed, is_straggler):
     """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
     logged = s.count[L.N_LOGGED]
@@ -197,7 +201,7 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, log_rows, windowed, is
             prefetch_listed(s, s.flight, partner)
     members = np.int64(1 if other < 0 else 2)
     if crowded or not free:
-        status, met = meet(s, log_rows, holder, partner, crowded, is_straggler, ticks, remainder, depth)
+        status, met = meet(s, holder, partner, crowded, is_straggler, ticks, remainder, depth)
         if status == BACK:
             return set_back(s)
         if status == FULL:
@@ -205,7 +209,7 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, log_rows, windowed, is
         free = status == ALONE
         members = members if free else met
     if free:
-        meet_alone(s, holder, partner, ticks, remainder, depth, log_rows)
+        meet_alone(s, holder, partner, ticks, remainder, depth)
     if windowed:
         sign_members(s, members, lower, higher, logged)
     if free:

@@ -28,14 +28,12 @@ from hpcchain.sector.segments.new_segment import two_segments
 
 
 @outlined
-def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth):
+def meet(s, i, partner, crowded, is_straggler, ticks, remainder, depth):
     """Bring the sides of a contact to its time, apply what its law says and start new segments of what it moves.
 
     Parameters
     ----------
     s : Sector
-    log_rows : int
-        Rows of the contact log, 0 for none.
     i, partner : int
         Bead, and other bead or wall code.
     crowded : bool
@@ -58,7 +56,7 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
         i, partner = partner, i
     none = np.int64(0)
     if s.ahead[L.AHEAD_SECTOR] != 0 and not crowded:
-        members = take(s, log_rows, i, partner, ticks, remainder, depth)
+        members = take(s, i, partner, ticks, remainder, depth)
         if members > 0:
             return MET, members
     known, a, b, one = _bring_two(s, i, partner, ticks, remainder, depth)
@@ -67,7 +65,7 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
     rate, distance = direction(s, i, partner, a, b)
     border = met(s, i, partner, distance)
     if crowded and border == HARD and not _meets_alone(s, partner, s.extended):
-        status, members = company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, depth)
+        status, members = company(s, i, partner, a, b, one, is_straggler, ticks, remainder, depth)
         if status == MET or status == BACK or status == FULL:
             return status, members
         if s.stretched is not None:
@@ -78,13 +76,13 @@ def meet(s, log_rows, i, partner, crowded, is_straggler, ticks, remainder, depth
         rate, distance = direction(s, i, partner, a, b)
     if _is_single(s, a) and (b.row < 0 or _is_single(s, b)):
         return ALONE, none
-    members = _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, remainder)
+    members = _part(s, i, partner, a, b, one, border, rate, distance, ticks, remainder)
     _begin(s, a, b, one, ticks, remainder, depth)
     return MET, members
 
 
 @inlined
-def _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, remainder):
+def _part(s, i, partner, a, b, one, border, rate, distance, ticks, remainder):
     """End the segments of both sides of a contact, apply and note what its law says; return how many meet."""
     members = _seat(s, a, b, one)
     e, et = restitution(s, i, partner, ticks, remainder)
@@ -103,9 +101,9 @@ def _part(s, log_rows, i, partner, a, b, one, border, rate, distance, ticks, rem
         if kappa != 0.0:
             done = Outcome(done.along * kappa, done.x, done.y, done.z, done.kind, done.heat, done.turns)
         gained = 0.25 * done.along * (before + _common_speed(s, a, b))
-        _note(s, log_rows, i, partner, a, b, members, done, distance, gained, ticks, remainder)
+        _note(s, i, partner, a, b, members, done, distance, gained, ticks, remainder)
         if kappa == 0.0:
-            note_rootless(s, log_rows)
+            note_rootless(s)
     return members
 
 
@@ -166,7 +164,7 @@ def _place(s, k, side, last):
 
 
 @kernel
-def _note(s, log_rows, i, partner, a, b, members, done, distance, gained, ticks, remainder):
+def _note(s, i, partner, a, b, members, done, distance, gained, ticks, remainder):
     """Note an impulse that has been applied: with long chains' centres of mass, and as `note` does."""
     n = s.normals[L.CONTACT_NORMAL]
     if s.stretched is not None:
@@ -176,11 +174,11 @@ def _note(s, log_rows, i, partner, a, b, members, done, distance, gained, ticks,
             if b.row < 0 or not of_one_chain(s, a, b):
                 push_centre(s, a, x, y, z, ticks, remainder)
                 push_centre(s, b, -x, -y, -z, ticks, remainder)
-            note(s, log_rows, i, partner, n, done, lx, ly, lz, gained, ticks, remainder)
+            note(s, i, partner, n, done, lx, ly, lz, gained, ticks, remainder)
             return
     q = W.bead_offset(b.offset, b.bead) if b.row >= 0 else -1
     lx, ly, lz = lever(s, 0, members - 1, W.bead_offset(a.offset, a.bead), q)
-    note(s, log_rows, i, partner, n, done, lx, ly, lz, gained, ticks, remainder)
+    note(s, i, partner, n, done, lx, ly, lz, gained, ticks, remainder)
 
 
 @inlined

@@ -21,7 +21,7 @@ from hpcchain.sector.segments.monomer import bounce, move_on, rebound, set_off
 
 
 @inlined
-def meet_alone(s, i, j, ticks, remainder, depth, log_rows):
+def meet_alone(s, i, j, ticks, remainder, depth):
     """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
     mi = s.segment[i, L.MOLECULE]
     mj = s.segment[j, L.MOLECULE] if j >= 0 else np.int64(-1)
@@ -39,7 +39,7 @@ def meet_alone(s, i, j, ticks, remainder, depth, log_rows):
         return
     n = s.normals[L.CONTACT_NORMAL]
     lx, ly, lz = distance * n[0], distance * n[1], distance * n[2]
-    note(s, log_rows, i, j, n, done, lx, ly, lz, _gained(s, i, j, done.along), ticks, remainder)
+    note(s, i, j, n, done, lx, ly, lz, _gained(s, i, j, done.along), ticks, remainder)
 
 
 @inlined

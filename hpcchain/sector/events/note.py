@@ -33,13 +33,11 @@ def graze(s, i, j):
 
 
 @kernel
-def note(s, log_rows, i, j, n, o, lx, ly, lz, energy, ticks, remainder):
+def note(s, i, j, n, o, lx, ly, lz, energy, ticks, remainder):
     """Mark the beads of a contact whose impulse has been applied; count and log it.
 
     Parameters
     ----------
-    log_rows : int
-        Rows of the contact log, 0 for none.
     i, j : int
         Bead, and other bead or wall code.
     n : (3,) float64 array
@@ -65,7 +63,7 @@ def note(s, log_rows, i, j, n, o, lx, ly, lz, energy, ticks, remainder):
         x, y, z = o.along * n[0] + o.x, o.along * n[1] + o.y, o.along * n[2] + o.z
         set_tensor(s, x, y, z, lx, ly, lz, energy)
         moment = x * lx + y * ly + z * lz
-    record(s, log_rows, ticks * s.par[L.TICK] + remainder, i, j, o, moment, _work(s, i, j, n, o, s.extended))
+    record(s, ticks * s.par[L.TICK] + remainder, i, j, o, moment, _work(s, i, j, n, o, s.extended))
 
 
 @kernel
@@ -80,7 +78,7 @@ def _work(s, i, j, n, o, extended):
 
 
 @kernel
-def record(s, log_rows, time, i, partner, o, moment, work):
+def record(s, time, i, partner, o, moment, work):
     """Count a contact of bead i and its virial `moment` with its tensor, and log it: time, kind, ids, impulse.
 
     `partner` is another bead's row or a wall's code, which is its id. Of walls the impulse is counted, for each axis,
@@ -106,7 +104,7 @@ def record(s, log_rows, time, i, partner, o, moment, work):
         if gid_b >= 0:
             for c in range(L.TENSOR_COMPONENTS):
                 s.scalars[L.SCALAR_TENSOR + c] += np.int64(np.rint(s.virial_tensor[c] / s.par[L.QUANTUM]))
-    if log_rows == 0:
+    if len(s.log) == 0:
         return
     row = s.log[s.count[L.N_LOGGED]]
     row[L.LOG_WORK] = work
@@ -130,21 +128,21 @@ def record(s, log_rows, time, i, partner, o, moment, work):
 
 
 @kernel
-def note_rootless(s, log_rows):
+def note_rootless(s):
     """Count the contact just logged as one without a root; in a window, mark it for when that is final."""
     if s.scalars[L.SCALAR_WINDOWED] == 0:
         s.count[L.N_NO_ROOTS] += 1
-    if log_rows > 0:
+    if len(s.log) > 0:
         s.log[s.count[L.N_LOGGED] - 1, L.LOG_STATUS] = L.EXACT_FALLBACK
 
 
 @kernel
-def note_draw(s, first, time, heat, log_rows):
+def note_draw(s, first, time, heat):
     """Count the energy that came in with drawn velocities; log the draw: its time, the first bead's id twice."""
     quanta = np.rint(heat / s.par[L.ENERGY_QUANTUM])
     if s.scalars[L.SCALAR_WINDOWED] == 0:
         s.scalars[L.SCALAR_HEAT] += np.int64(quanta)
-    if log_rows == 0:
+    if len(s.log) == 0:
         return
     row = s.log[s.count[L.N_LOGGED]]
     row[:] = 0.0

@@ -26,7 +26,7 @@ from hpcchain.sector.speculation.rollback import ready
 
 
 @outlined
-def redraw(s, m, ticks, remainder, log_rows):
+def redraw(s, m, ticks, remainder):
     """Draw the velocities of molecule m anew at a time, or of the long chain from row m on; start new segments.
 
     Returns the last row that has one, -1 where parts have to go back first (`speculation.rollback`).
@@ -43,7 +43,7 @@ def redraw(s, m, ticks, remainder, log_rows):
         heat = _single(s, first, m, dt, ticks, remainder, depth)
     else:
         heat = _several(s, m, last, dt, ticks, remainder, depth)
-    note_draw(s, first, ticks * s.par[L.TICK] + remainder, heat, log_rows)
+    note_draw(s, first, ticks * s.par[L.TICK] + remainder, heat)
     return last
 
 

@@ -41,12 +41,12 @@ TIES_ROW = 2  # of the rows for contacts: those before it have the normal of the
 
 
 @outlined
-def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, depth):
+def company(s, i, partner, a, b, one, is_straggler, ticks, remainder, depth):
     """Resolve a contact together with all others at its instant, if there are any.
 
     Parameters
     ----------
-    log_rows, i, partner, is_straggler, ticks, remainder, depth :
+    i, partner, is_straggler, ticks, remainder, depth :
         As of `meet`.
     a, b : Side
         In the workspace. Those that are molecules are the first members of the event (`join`).
@@ -88,7 +88,7 @@ def company(s, log_rows, i, partner, a, b, one, is_straggler, ticks, remainder, 
         for k in range(members):
             keep_velocities(s.work, s.member[k, L.MEMBER_OFFSET], s.member[k, L.MEMBER_TILES])
     if found > 1 and others and known == KNOWN and _part_together(s, members, found, ticks, remainder):
-        _finish_together(s, log_rows, members, found, ticks, remainder)
+        _finish_together(s, members, found, ticks, remainder)
         for k in range(members):
             if s.member[k, L.MEMBER_ROW] >= 0:
                 _begin_whole(s, k, ticks, remainder, depth)
@@ -138,7 +138,7 @@ def _speed_in_tie(s, k):
 
 
 @inlined
-def _finish_together(s, log_rows, members, found, ticks, remainder):
+def _finish_together(s, members, found, ticks, remainder):
     """Close the segments of those that several contacts involve, and count and log each contact."""
     impulses = s.impulses
     s.count[L.N_TIES] += 1
@@ -163,9 +163,9 @@ def _finish_together(s, log_rows, members, found, ticks, remainder):
             done = Outcome(impulses[k], x, y, z, 0.0, 0.0, True)
         lx, ly, lz = lever(s, a, b, offset_in_tie(s, k, 0), offset_in_tie(s, k, 1))
         gained = 0.25 * impulses[k] * (s.matrix[L.BEFORE_ROW, k] + _speed_in_tie(s, k))
-        note(s, log_rows, i, j, s.normals[k], done, lx, ly, lz, gained, ticks, remainder)
+        note(s, i, j, s.normals[k], done, lx, ly, lz, gained, ticks, remainder)
         if kappa == 0.0:
-            note_rootless(s, log_rows)
+            note_rootless(s)
 
 
 @kernel

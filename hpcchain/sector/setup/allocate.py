@@ -401,7 +401,7 @@ def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict
     contacts = L.MOST_TIES + 1
     return {
         "count": np.zeros(len(L.COUNTERS), dtype=np.int64),
-        "log": np.zeros((max(log_rows, 1), L.LOG_COLUMNS)),
+        "log": np.zeros((log_rows, L.LOG_COLUMNS)),
         "virial_tensor": np.zeros(L.TENSOR_COMPONENTS),
         "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_WORKSPACE].max(initial=0))),
         "impulse_response": np.zeros(response_size(int(tiles(most)), rough)),

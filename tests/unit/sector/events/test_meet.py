@@ -28,7 +28,7 @@ def sector():
 @pytest.mark.parametrize(("i", "partner"), [(1, 3), (3, 1)])
 def test_a_contact_is_one_count_and_one_row(sector, i, partner):
     moment = 1000.4 * sector.par[L.QUANTUM]
-    record(sector, 64, TIME, i, partner, along_normal(SIZE), moment, 0.0)
+    record(sector, TIME, i, partner, along_normal(SIZE), moment, 0.0)
     assert sector.count[L.N_CONTACTS] == sector.count[L.N_LOGGED] == 1 and sector.count[L.N_WALL_CONTACTS] == 0
     assert sector.scalars[L.SCALAR_VIRIAL] == 1000
     row = sector.log[0]
@@ -40,7 +40,7 @@ def test_a_contact_is_one_count_and_one_row(sector, i, partner):
 @pytest.mark.parametrize(("code", "axis"), [(-1, 0), (-2, 1), (-3, 2), (-4, 0), (-5, 1), (-6, 2)])
 def test_walls_count_their_impulse_along_their_axis(sector, code, axis):
     size = 7.0 * sector.par[L.IMPULSE_QUANTUM]
-    record(sector, 64, TIME, 3, code, along_normal(size), 0.0, 0.0)
+    record(sector, TIME, 3, code, along_normal(size), 0.0, 0.0)
     assert sector.count[L.N_WALL_CONTACTS] == 1 and sector.count[L.N_CONTACTS] == 0
     walls = sector.scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES]
     assert walls.tolist() == [7 * (k == axis) for k in range(3)]
@@ -49,12 +49,12 @@ def test_walls_count_their_impulse_along_their_axis(sector, code, axis):
 
 def test_in_a_window_a_contact_is_logged_and_not_yet_counted(sector):
     sector.scalars[L.SCALAR_WINDOWED] = 1
-    record(sector, 64, TIME, 1, 3, along_normal(SIZE), 5.0, 0.0)
+    record(sector, TIME, 1, 3, along_normal(SIZE), 5.0, 0.0)
     assert sector.count[L.N_LOGGED] == 1 and sector.count[L.N_CONTACTS] == 0 == sector.scalars[L.SCALAR_VIRIAL]
 
 
 def test_without_a_log_contacts_are_counted_alone(sector):
-    record(sector, 0, TIME, 1, 3, along_normal(SIZE), 5.0, 0.0)
+    record(sector._replace(log=np.zeros((0, L.LOG_COLUMNS))), TIME, 1, 3, along_normal(SIZE), 5.0, 0.0)
     assert sector.count[L.N_CONTACTS] == 1 and sector.count[L.N_LOGGED] == 0 and not sector.log.any()
 
 
@@ -74,7 +74,7 @@ def test_a_graze_keeps_the_energy_of_molecules_moved_by_collocation(e_t):
         system = rough(system, np.full((6, 3), 0.2), e_t)
     engine = Engine(system)
     s, i, j = engine.sector, *np.argsort(engine.ids)[2:4]
-    assert meet(s, 0, i, j, False, False, 0.0, 0.1, 0) == (MET, 2)
+    assert meet(s, i, j, False, False, 0.0, 0.1, 0) == (MET, 2)
     state, top = state_of(engine), system.topology
     before, after = (0.5 * top.mass @ np.sum(one.velocity**2, axis=1) for one in (system.state, state))
     if e_t != 1.0:

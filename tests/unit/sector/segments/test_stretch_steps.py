@@ -94,6 +94,6 @@ def test_a_graze_gives_back_what_bringing_a_molecule_took(e_t):
     before = energy_of(engine, 0.0)
     chain, trimer = np.argsort(engine.ids)[[50, 100]]
     s = engine.sector
-    assert meet(s, 0, chain, trimer, False, False, 0.0, 0.1, 0) == (MET, 2)
+    assert meet(s, chain, trimer, False, False, 0.0, 0.1, 0) == (MET, 2)
     assert (s.member[:2, L.LAST_ROW] - s.member[:2, L.FIRST_ROW] > 0).tolist() == [True, False]
     assert energy_of(engine, 0.1) == pytest.approx(before, rel=1e-13)
