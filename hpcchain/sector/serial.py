@@ -115,6 +115,11 @@ class Engine:
         return 1 if self.core.helper is None else 2
 
     @property
+    def can_have_help(self) -> bool:
+        """Whether a second thread can make outcomes ahead of time."""
+        return can_help(self.sector)
+
+    @property
     def ids(self) -> np.ndarray:
         """Global ids of the beads, (n,) int64, in the order of `frame` and `state`."""
         return self.core.ids
