@@ -11,6 +11,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.step_potentials import beyond_contact
+from hpcchain.sector.ahead.helper import can_help
 from hpcchain.sector.collapse import Standstill, not_a_number, stuck
 from hpcchain.sector.core import Core, Options, energies_of, event_rows, require_finite
 from hpcchain.sector.events import loop

@@ -18,8 +18,9 @@ class Worth:
     """Compares the two ways, and says which is to be taken.
 
     In every WAIT stretches one is a trial of the way that is not taken, and is compared with the stretch before it.
-    The loop begins without help, and the first trials follow one another. The gain of a trial is the lesser of those of wall time and of the loop's
-    processor time. Other programs make the first uncertain; the second does not see how long a thread is kept waiting.
+    The loop begins without help, and the first trials follow one another. The gain of a trial is the lesser of those
+    of wall time and of the loop's processor time. Other programs make the first uncertain; the second does not see how
+    long a thread is kept waiting.
 
     Attributes
     ----------

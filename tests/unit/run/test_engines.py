@@ -33,7 +33,7 @@ class Part:
 
 
 SMALL = gas(MIXTURE[:6])
-FOUR = SimpleNamespace(size=4, started=4, rank=0)
+FOUR = SimpleNamespace(size=4, started=4, rank=0, sharing=1)
 FOUR.exchange = FOUR  # what engines talk through
 SYSTEM = SMALL
 
