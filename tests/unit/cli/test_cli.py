@@ -121,6 +121,12 @@ def test_other_exceptions_are_one_line_and_70(capsys):
     assert ended(capsys, raising(MemoryError()))[0] == 70
 
 
+def test_a_library_that_is_not_found_is_no_error_of_the_program(capsys):
+    code, _, text = ended(capsys, raising(ImportError("libhdf5.so.103: cannot open shared object file")))
+    assert code == 2 and text.startswith("hpcchain: the installation is not whole: libhdf5.so.103: cannot open")
+    assert "load the modules" in text and "internal" not in text and text.count("\n") == 1
+
+
 def test_debug_shows_the_traceback_and_the_message_last(capsys):
     code, _, text = ended(capsys, raising(ConfigError("a.toml: box.size")), debug=True)
     assert code == 78
