@@ -344,7 +344,9 @@ def triple_beside(speed):
     velocities = [[1.0, 0.5, 0.0], [-1.0, 0.7, 0.3], [0.1, -2.0, 0.2], [0.0] * 3, [0.0] * 3]
     tables = {
         "box": {"size": [2000.0] * 3},
-        "molecule": [{"kind": "monomer", "count": 5, "positions": places, "velocities": velocities, "diameter": 0.9955}],
+        "molecule": [
+            {"kind": "monomer", "count": 5, "positions": places, "velocities": velocities, "diameter": 0.9955}
+        ],
         "initial": {"method": "explicit"},
         "run": {"engine": "steps", "end_time": 1.0},
         "steps": {"step": 0.005, "integrator": "dsi"},
