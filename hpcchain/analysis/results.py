@@ -215,12 +215,16 @@ class Results:
 
     @cached_property
     def events(self) -> NDArray[np.void]:
-        """(n,) structured array of the contacts: time, kind, bead (2,), impulse; needs output.events = true."""
+        """(n,) structured array of the contacts: time, kind, bead (2,), impulse; of rough beads tangential (3,), too.
+
+        It needs output.events = true.
+        """
         logged = (self.folder / "events.h5").is_file() or bool(list_parts(self.folder / "parts"))
         output = run_output(self.folder, kinds=("events",)) if logged else None
         if output is None or not output.logs_events:
             raise DataError(f"{self.folder}: no contacts were logged; run again with output.events = true")
-        table = np.concatenate([np.empty(0, dtype=EVENT), *event_tables(output)])
+        tables = list(event_tables(output))  # all of one type
+        table = np.concatenate(tables) if tables else np.empty(0, dtype=EVENT)
         return table[sorted_rows(table)] if output.parts else table
 
     def analysis(

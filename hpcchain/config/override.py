@@ -54,8 +54,10 @@ def apply(table: dict[str, object], override: str) -> None:
 def enter(outer: Table, part: str, following: str, override: str) -> Table:
     """Return the table or list under one part of the path, made where a section is missing."""
     if isinstance(outer, list):
-        if not (part.isascii() and part.isdigit() and int(part[:9]) < len(outer)):
-            raise ConfigError(f"--set {shown(override)}: there is no entry {part}; the input has {len(outer)}, from 0")
+        if part not in map(str, range(len(outer))):
+            raise ConfigError(
+                f"--set {shown(override)}: there is no entry {part:.20}; the input has {len(outer)}, from 0"
+            )
         inner: object = outer[int(part)]
     elif part not in outer and following.isdigit():
         raise ConfigError(f"--set {shown(override)}: the input has no [[{part}]] to change")

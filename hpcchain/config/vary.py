@@ -14,6 +14,8 @@ from hpcchain.errors import ConfigError
 
 RANGE = re.compile(r"(\d+):(\d+)")
 MOST_RUNS = 10_000
+MOST_DIGITS = 18
+MOST = 10**MOST_DIGITS
 MOST_LETTERS = 200
 """Of a run's name, which is a folder's: file systems take 255."""
 FOLDER = "output.directory"
@@ -84,11 +86,11 @@ def varied(word: str) -> Varied:
         raise ConfigError(f"--vary {key}: all runs have folders in one; give it with --output")
     ends = RANGE.fullmatch(text)
     if ends:
-        first, last = (int(end[:18]) for end in ends.groups())
-        if not first <= last < first + MOST_RUNS:
+        first, last = (int(end) if len(end) <= MOST_DIGITS else MOST for end in ends.groups())
+        if not first <= last < min(first + MOST_RUNS, MOST):
             raise ConfigError(
-                f"--vary {shown(word)}: counts from {first} to {last}; give a range that rises, of at most "
-                f"{MOST_RUNS} whole numbers"
+                f"--vary {shown(word)}: counts from {ends[1]:.20} to {ends[2]:.20}; give a range that rises, of at "
+                f"most {MOST_RUNS} whole numbers"
             )
         return Varied(key, tuple(map(str, range(first, last + 1))))
     values = tuple(pieces(text))

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.pair import JUST_HIT, LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve, step_to_root
-from hpcchain.contact.wall import Swing, at_rest
+from hpcchain.contact.wall import Swing, at_rest, time_clear
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import length_of
@@ -140,7 +140,7 @@ def shape_contact(s, i, number, free, rate, swing, acceleration, limit, just_hit
     swing : Swing
         Of the shape, from the segment's start on.
     acceleration : float
-        Bound of the bead's and of the swing's, together [length / time^2].
+        Bound of the bead's [length / time^2].
     limit : float
         Length of the search [time].
     just_hit : bool
@@ -149,17 +149,23 @@ def shape_contact(s, i, number, free, rate, swing, acceleration, limit, just_hit
     far = abs(s.walls[number, L.WALL_CENTRE]) + abs(s.walls[number, L.WALL_CENTRE + L.Y])
     far += abs(s.walls[number, L.WALL_CENTRE + L.Z])
     touching = TOUCHING * free * (free + 0.1 * far)
-    if acceleration == 0.0:
+    if acceleration == 0.0 and swing.amplitude == 0.0:
         return _straight_shape(s, i, number, free, rate, touching, limit, just_hit)
+    swinging = abs(swing.amplitude) * swing.angular**2
     widest = free + max(rate, 0.0) * length_of(s, i) + abs(swing.amplitude)  # not `limit`, which is of the search alone
-    big = 2.0 * (s.bounds[i, L.SPEED] ** 2 + widest * acceleration)
+    least = 2.0 * (s.bounds[i, L.SPEED] ** 2 + widest * acceleration)
+    big = least + 2.0 * widest * swinging
     t = 0.0
     last = 0.0
     for step in range(MOST_STEPS):
         x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, t)
         rx, ry, rz = inward(s, number, x, y, z)
         radius, pace = free + rate * t, rate
+        clear = 0.0
         if swing.amplitude != 0.0:
+            inner = max(radius - abs(swing.amplitude), 0.0)
+            square = rx * rx + ry * ry + rz * rz
+            clear = time_clear(inner * inner - square, 2.0 * (inner * pace + (rx * u + ry * v + rz * w)), least)
             radius -= swing.amplitude * math.sin(swing.angle + swing.angular * t)
             pace -= swing.amplitude * swing.angular * math.cos(swing.angle + swing.angular * t)
         f = radius * radius - (rx * rx + ry * ry + rz * rz)
@@ -173,7 +179,7 @@ def shape_contact(s, i, number, free, rate, swing, acceleration, limit, just_hit
             return root if step and root > last else t
         last = t
         f = max(f, 0.0)
-        dt = step_to_root(f, slope, big)
+        dt = max(step_to_root(f, slope, big), clear)
         t += max(dt, LEAST_STEP * free / (s.bounds[i, L.SPEED] + LEAST_STEP)) if f <= touching else max(dt, 1e-16 * t)
         if t > limit:
             return np.inf

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from hpcchain.machine import processors_allowed
 from hpcchain.parallel.activity import nap
 from hpcchain.parallel.comm import Alone, Single, World
 
@@ -32,6 +33,15 @@ class Heeds(Protocol):
 
     def pass_on(self, stop: bool, saves: int) -> None:
         """Heed another rank's signals."""
+
+
+class OneOfMany(Alone):
+    """A group of one rank, whose last resort ends all groups. Making it is collective."""
+
+    def __init__(self, world: Single) -> None:
+        super().__init__(world)
+        here = processors_allowed()
+        self.sharing = sum(not here.isdisjoint(theirs) for theirs in world.on_node(here))
 
 
 class Groups:
@@ -64,7 +74,7 @@ class Groups:
         self._over: set[int] = set()
         self._lost = False
         self._news: Callable[[Any], None] = lambda _: None
-        self.comm: Single | World = Alone(world)
+        self.comm: Single | World = OneOfMany(world)
         if world.size > 1:
             from hpcchain.parallel.exchange import Exchange  # needs MPI
 

@@ -10,6 +10,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
+from hpcchain.sector.ahead.helper import can_help
 from hpcchain.sector.collapse import Standstill, not_a_number, stuck
 from hpcchain.sector.core import Core, Options, Recorded, energies_of, require_finite
 from hpcchain.sector.events import loop
@@ -96,6 +97,11 @@ class Engine(Recorded):
     def threads(self) -> int:
         """How many threads carry out events."""
         return 1 if self.core.helper is None else 2
+
+    @property
+    def can_have_help(self) -> bool:
+        """Whether a second thread can make outcomes ahead of time."""
+        return can_help(self.sector)
 
     @property
     def ids(self) -> np.ndarray:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SETTLED, NEARLY = 1e-14, 1e-9
 """Change of velocities, relative to the greatest, at which the midpoint rule is solved; at which it may stand still."""
+HUGE = 1e307
+"""In place of a change, velocity or force that is too large for a number; two of them are not."""
 MOST_MIDPOINTS, SLOW, LEAST_SHARE, DIVERGED = 200, 0.8, 0.25, 1e4
 """Iterations at most; ratio of changes from which on forces go less far towards new ones; how far they go at least;
 the ratio to the first change at which they never will fit."""
@@ -240,9 +242,10 @@ class Midpoint(Variational):
             beads.place_ghosts()
             force = beads.force.copy()
             beads.compute(0.5 * (before + beads.position))
-            change = h * np.abs((beads.force - force) / mass).max(initial=0.0)
-            fastest = np.abs(own.velocity).max(initial=0.0) + h * np.abs(force / mass).max(initial=0.0)
-            change, fastest = self.comm.maximum(np.nan_to_num(np.array([change, fastest]), nan=math.inf))
+            change, pushed = (h * np.abs(one / mass).max(initial=0.0) for one in (beads.force - force, force))
+            here = np.array([change, np.abs(own.velocity).max(initial=0.0), pushed])
+            change, fastest, pushed = self.comm.maximum(np.nan_to_num(here, nan=math.inf, posinf=HUGE))
+            fastest += pushed  # each of them the greatest of all ranks'
             if change <= SETTLED * fastest or last <= change <= NEARLY * fastest:
                 beads.force[:] = force
                 return done

@@ -125,6 +125,20 @@ def test_a_ball_meets_an_oscillating_wall_at_the_first_time_that_it_can(amplitud
     assert kept == pytest.approx(work, abs=1e-10)
 
 
+@pytest.mark.parametrize("pull", [0.0, 0.1])
+@pytest.mark.parametrize("period", [1e-3, 1e-6, 1e-9])
+def test_however_fast_a_wall_swings_it_is_met_where_it_is(period, pull):
+    """Far from it a search needs no look at each swing: that took more steps than it has, and ended in mid-air."""
+    swing = {"oscillation": {"amplitude": period, "period": period}}
+    gravity = {"external": {"gravity": [0.0, 0.0, -pull]}}
+    fall = 4.5 if pull == 0.0 else (np.sqrt(1.0 + 2.0 * pull * 4.5) - 1.0) / pull
+    _, events = run(6.0, molecule=[ball([5.0, 5.0, 5.0], [0.0, 0.0, -1.0])], wall=[{"side": "z-"} | swing], **gravity)
+    assert events["bead"][0, 1] == -3 and events["time"][0] == pytest.approx(fall, abs=2.0 * period)
+    shell = {"shape": "sphere", "center": [0.0] * 3, "radius": 5.0} | swing
+    _, events = run(6.0, box=OPEN, molecule=[ball([0.0] * 3, [0.0, 0.0, -1.0])], wall=[shell], **gravity)
+    assert events["bead"][0, 1] == -7 and events["time"][0] == pytest.approx(fall, abs=2.0 * period)
+
+
 def test_a_wall_that_recedes_as_it_oscillates_meets_a_slow_ball():
     """The wall goes away on the whole, faster than the ball follows, but its swing reaches the ball before."""
     wall = {"side": "z-", "velocity": -1.0, "oscillation": {"amplitude": 0.25, "period": 1.0}}

@@ -17,8 +17,9 @@ END = 0.2
 
 
 def flexible(seed, hot):
-    """Return a liquid of monomers and flexible chains."""
-    return liquid(seed, beads=90, chains=3, initial={"temperature": 8.0 if hot else 1.0})
+    """Return a liquid of monomers and flexible chains, on either base."""
+    base = {"base": ("verlet", "midpoint")[seed % 2]}
+    return liquid(seed, beads=90, chains=3, initial={"temperature": 8.0 if hot else 1.0}, steps=base)
 
 
 def stiff(seed, hot):
@@ -100,6 +101,15 @@ def dense(seed, hot):
     law, fall = {"friction": 0.4, "restitution": 0.3 * (seed % 2)}, {"gravity": [0.0, 0.0, -30.0]}
     tables = heap(seed, 64, 1.06, ("monomer",), hot=9.0 if hot else 1.0, contact=law, external=fall)
     return tables | {"propagator": {"tolerance": 1e-7}}
+
+
+@pytest.mark.parametrize("seed", [3, 21])
+def test_the_midpoint_rule_iterates_as_often_on_all_ranks(seed):
+    """The fastest bead and the greatest force, to which it is solved, may be on different ranks."""
+    system = system_of(liquid(seed, beads=90, chains=3, steps={"base": "midpoint"}))
+    once = run_on(system, END, 1)
+    for ranks in (2, 3):
+        require_equal(once, run_on(system, END, ranks))
 
 
 DRAWN = {

@@ -39,7 +39,7 @@ def wall_time(s, i, axis, side, limit, stepper):
     code, just_hit = -1 - axis - 3 * side, struck(s.segment, i) == 1
     acceleration = s.bounds[i, L.ACCELERATION]
     if s.extended is not None:
-        acceleration += abs(s.par[L.GRAVITY + axis]) + abs(swing.amplitude) * swing.angular**2
+        acceleration += abs(s.par[L.GRAVITY + axis])
     pair = Pair(i, code, 0.0, 0.0, wall, sign, 0.0, radius, growth, acceleration, limit, just_hit)
     if stepper is not None:
         if swing.amplitude == 0.0:  # all that meets one with a swing flies exactly
@@ -63,5 +63,5 @@ def shape_time(s, i, number, limit):
     gap = gap_of(s, number, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], time) - radius
     if gap > (s.bounds[i, L.SPEED] - rate + swinging) * limit * SLACK:
         return np.inf
-    acceleration = s.bounds[i, L.ACCELERATION] + s.par[L.FALL] + swinging * swing.angular
+    acceleration = s.bounds[i, L.ACCELERATION] + s.par[L.FALL]
     return shape_contact(s, i, number, free, rate, swing, acceleration, limit * SLACK, struck(s.segment, i) == 1)

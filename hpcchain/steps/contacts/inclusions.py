@@ -245,7 +245,8 @@ class Inclusions(ContactSolver):
         """Return the impulses of smooth contacts of a cluster, with which no gap is negative; velocities have them."""
         matrix = responses.matrix(geometry, normal, pushing)
         scale = 1.0 / np.sqrt(np.diag(matrix))
-        unit = SOLVED * (np.abs(velocity).max() + float(geometry.contact[pushing].max()) / self.h)
+        struck = np.concatenate([geometry.one[pushing], geometry.other[pushing]])  # others are of no other rank's pool
+        unit = SOLVED * (np.abs(velocity[struck]).max() + float(geometry.contact[pushing].max()) / self.h)
 
         def pushed(x: np.ndarray) -> np.ndarray:
             changed = velocity.copy()

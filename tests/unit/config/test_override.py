@@ -62,3 +62,9 @@ def test_what_could_mean_several_things_is_refused(path, setting, message):
     path.write_text(TEXT.replace("[run]", '[[molecule]]\nkind = "monomer"\n[run]'), encoding="utf-8")
     with pytest.raises(ConfigError, match=message):
         load_config(path, [setting])
+
+
+@pytest.mark.parametrize("number", ["1", "0000000001", "00", "9" * 5000, "²", "٠"])
+def test_only_numbers_of_entries_that_are_there_name_one(path, number):
+    with pytest.raises(ConfigError, match="there is no entry"):
+        load_config(path, [f"molecule.{number}.count=3"])

@@ -37,6 +37,8 @@ def test_numbers_below_zero_are_told_apart():
         (["initial.seed="], "needs the form"),
         (["initial.seed=3:1"], "counts from 3 to 1; give a range that rises"),
         (["initial.seed=1:999999999999999999999999"], "of at most 10000 whole numbers"),
+        (["initial.seed=0000000000000000000001:3"], "counts from 00000000000000000000 to 3"),
+        (["initial.seed=1" + "0" * 24 + ":1" + "0" * 23 + "1"], "of at most 10000 whole numbers"),
         (["box.packing_fraction=.1:.3"], "ranges first:last are of whole numbers"),
         (["initial.seed=1,,2"], "a value is missing between two commas"),
         (["initial.seed=1,1"], "has the value 1 twice"),

@@ -103,6 +103,12 @@ def test_results_of_a_run_that_goes_on(tmp_path, joined):
             found.universe()
 
 
+@pytest.mark.parametrize("joined", [0, 1, PARTS])
+def test_events_of_rough_beads_have_the_rest_of_the_impulse(tmp_path, joined):
+    found = hpcchain.read(run_folder(tmp_path, joined, rough=True)).events
+    assert found["tangential"].tolist() == [[float(k)] * 3 for k in range(FRAMES * PARTS)]
+
+
 def test_a_universe_has_bonds_masses_and_molecules(place):
     pytest.importorskip("MDAnalysis")
     found = hpcchain.read(place / "out")
