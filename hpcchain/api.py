@@ -424,7 +424,7 @@ def replicate(
 
 
 def warm_up(text: str) -> None:
-    """Compile what the run of an input needs, on one rank and on several."""
+    """Compile what the run of an input needs, on one rank with and without a second core, and on several."""
     from hpcchain.parallel.thread_ranks import on_ranks
 
     with tempfile.TemporaryDirectory() as folder:
@@ -445,6 +445,7 @@ def warm_up(text: str) -> None:
         if not system.physics.steps:
             engine.ghosted.window.undo()
 
+    engine_on(system, config, None, None, cores=2).advance(WARMUP_ON_RANKS)
     on_ranks(2, on_rank)
 
 

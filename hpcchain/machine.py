@@ -90,6 +90,11 @@ def return_freed() -> None:
         trim(0)
 
 
+def processors_allowed() -> frozenset[int]:
+    """Return the processors that this process may run on."""
+    return frozenset(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
+
+
 def cores_allowed(root: Path | str = "/", allowed: Collection[int] | None = None) -> int:
     """Return how many cores this process may run on; processors that share one, as hyperthreads do, count as one.
 
@@ -100,8 +105,7 @@ def cores_allowed(root: Path | str = "/", allowed: Collection[int] | None = None
     allowed : collection of int, optional
         Stands in for the processors that the system allows.
     """
-    if allowed is None:
-        allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    allowed = processors_allowed() if allowed is None else allowed
     place = Path(root) / "sys/devices/system/cpu"
     return len({text_of(place / f"cpu{k}/topology/thread_siblings_list").strip() or str(k) for k in allowed})
 

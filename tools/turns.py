@@ -2,7 +2,7 @@
 """Compare the speed of two source trees in turns, on one core: a process of each goes on by as much, again and again.
 
     tools/turns.py OLD [--case NAME ...] [--contacts N] [--repeat R] [--launches L] [--cpu K] [--parts] [--threads K]
-                       [--folder DIR]
+                       [--ranks N] [--folder DIR]
 
 OLD is another checkout of this project. A case (those of `tools/bench`) starts in both from one input. Each tree makes
 its own start of it, since trees read no files of other formats. A turn is N contacts of one tree and the same N of the
@@ -13,7 +13,8 @@ medians, and the best of bead tau per CPU-second.
 
 Kernels of OLD are compiled when they are not in the cache (some minutes: `hpcchain warmup` in OLD does it beforehand).
 With --parts chains of 24 beads and more move in stretches here, and as wholes in OLD, which may be this tree. With
---threads K this tree may have a second thread, on processor K (`run.threads = "auto"`), and times are wall time. With
+--threads K this tree may have a second thread, on processor K (`run.threads = "auto"`). With --ranks N both trees have
+windows on N ranks, on as many processors from that of --cpu downwards. With either times are wall time. With
 --folder starts are kept there, and found.
 """
 
@@ -34,6 +35,10 @@ LEAST = 24  # beads of the shortest chain that can move in stretches
 WORKER = """
 import json, os, sys, time
 cpus = json.loads(sys.argv[2])
+ranks = int(sys.argv[4])
+if ranks > 1:
+    from mpi4py import MPI
+    cpus = [cpus[0] - MPI.COMM_WORLD.rank]
 os.sched_setaffinity(0, cpus)
 clock = getattr(time, sys.argv[3])
 more = {"threads": "auto"} if len(cpus) > 1 else {}
@@ -42,13 +47,37 @@ try:
     from hpcchain.run.starts.start_from_file import system_from_file
 except ImportError:  # trees before starts had a folder
     from hpcchain.run.start_from_file import system_from_file
-from hpcchain.sector.serial import Engine
-engine = Engine(system_from_file(load_config(sys.argv[1])), **more)
-print(len(engine.ids), flush=True)
-for line in sys.stdin:
+system = system_from_file(load_config(sys.argv[1]))
+first, beads = True, len(system.state.position)
+if ranks > 1:
+    from hpcchain.parallel.comm import world
+    from hpcchain.parallel.windows import WindowedEngine
+    comm = world()
+    engine, first = WindowedEngine(system, comm.exchange), comm.rank == 0
+else:
+    from hpcchain.sector.serial import Engine
+    engine = Engine(system, **more)
+
+def heard():
+    # the next time, 0 at the end; ranks sleep while they wait, since the other tree is at work
+    time_now = float(sys.stdin.readline() or 0) if first else 0.0
+    if ranks > 1:
+        words = bytearray(repr(time_now).encode().ljust(32))
+        request = MPI.COMM_WORLD.Ibcast(words)
+        while not request.Test():
+            time.sleep(1e-3)
+        time_now = float(words.decode())
+    return time_now
+
+if first:
+    print(beads, flush=True)
+while until := heard():
     before, began = engine.counters["contacts"], clock()
-    engine.advance(float(line))
-    print(json.dumps([engine.counters["contacts"] - before, clock() - began]), flush=True)
+    engine.advance(until)
+    if ranks > 1:
+        MPI.COMM_WORLD.Barrier()
+    if first:
+        print(json.dumps([engine.counters["contacts"] - before, clock() - began]), flush=True)
 """
 
 
@@ -65,10 +94,12 @@ class Tree:
         Processors that it may run on; with two it may have a second thread.
     clock : str
         The function of `time` that measures a turn.
+    ranks : int
     """
 
-    def __init__(self, root, start, cpus, clock):
-        command = [sys.executable, "-c", WORKER, str(start), json.dumps(cpus), clock]
+    def __init__(self, root, start, cpus, clock, ranks):
+        launcher = ["mpirun", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
+        command = [*launcher, sys.executable, "-c", WORKER, str(start), json.dumps(cpus), clock, str(ranks)]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root, env=environment_of(root))
         self.beads = int(self._answer())
@@ -112,9 +143,11 @@ def start_of(name, root, folder, more=""):
 
 def turns(old, inputs, name, args):
     """Start both trees; return beads times time of a turn, and of each turn contacts and seconds of either tree."""
-    clock = "process_time" if args.threads is None else "perf_counter"
+    clock = "process_time" if args.threads is None and args.ranks == 1 else "perf_counter"
     more = [[args.cpu], [args.cpu] if args.threads is None else [args.cpu, args.threads]]
-    trees = [Tree(root, start, cpus, clock) for root, start, cpus in zip((old, HERE), inputs, more, strict=True)]
+    trees = [
+        Tree(root, start, cpus, clock, args.ranks) for root, start, cpus in zip((old, HERE), inputs, more, strict=True)
+    ]
     duration = duration_of(name, args.contacts, trees[0].beads)
     rows = []
     for k in range(args.repeat + 1):
@@ -155,6 +188,7 @@ def main():
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the core to run on")
     parser.add_argument("--parts", action="store_true", help="chains move in stretches in this tree, as wholes in OLD")
     parser.add_argument("--threads", type=int, metavar="K", help="the core that this tree may have a second thread on")
+    parser.add_argument("--ranks", type=int, default=1, metavar="N", help="both trees run on so many ranks")
     parser.add_argument("--folder", type=Path, help="where starts are kept")
     args = parser.parse_args()
     old = args.old.resolve()

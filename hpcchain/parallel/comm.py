@@ -40,11 +40,14 @@ class Single:
         Says which rank this one waits for.
     started : int
         How many ranks there are: more than `size` where others sleep while this one works (`tuning.standby`).
+    sharing : int
+        How many ranks compute at the same time on the processors that this one may run on, where it is alone.
     """
 
     rank = 0
     size = 1
     started = 1
+    sharing = 1
     exchange: Any = None
     mpi: Any = None
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from hpcchain.machine import processors_allowed
 from hpcchain.parallel.activity import nap
 from hpcchain.parallel.comm import Single, World
 
@@ -35,11 +36,13 @@ class Heeds(Protocol):
 
 
 class OneOfMany(Single):
-    """A group of one rank, whose last resort ends all groups."""
+    """A group of one rank, whose last resort ends all groups. Making it is collective."""
 
     def __init__(self, world: Single) -> None:
         super().__init__()
         self._world = world
+        here = processors_allowed()
+        self.sharing = sum(not here.isdisjoint(theirs) for theirs in world.on_node(here))
 
     def abort(self, code: int) -> None:
         """End every rank of every group at once."""

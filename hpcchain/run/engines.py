@@ -58,7 +58,7 @@ def engine_for(
     """
 
     def make(given: System, exchange: Exchange | None) -> interface.Engine:
-        return engine_on(given, config, exchange, growth)
+        return engine_on(given, config, exchange, growth, cores_for(comm))
 
     if growth is not None and asks_for_stretches(system.physics):  # a start is grown of chains that move as wholes
         system = replace(system, physics=whole_chains(system.physics))
@@ -73,9 +73,13 @@ def engine_for(
 
 
 def engine_on(
-    system: System, config: Config, exchange: Exchange | None, growth: tuple[float, float] | None
+    system: System,
+    config: Config,
+    exchange: Exchange | None,
+    growth: tuple[float, float] | None,
+    cores: int = 1,
 ) -> interface.Engine:
-    """Return the engine of the ranks of an exchange, or of one without any; see `engine_for`."""
+    """Return the engine of the ranks of an exchange, or of one without any, which has some cores; see `engine_for`."""
     run, log_events = config.run, config.output.events and growth is None
     sectors = fitting(run.sectors, 1 if exchange is None else exchange.size)
     if system.physics.steps and growth is None:
@@ -84,7 +88,7 @@ def engine_on(
         return SteppedEngine(system, exchange, chosen(run.list_shell), sectors, log_events)
     shell, cell, growing = chosen(run.list_shell), chosen(run.cell_size), growth or (1.0, 0.0)
     if exchange is None:
-        threads = run.threads if cores_allowed() > 1 else 1
+        threads = run.threads if cores > 1 else 1
         return Engine(system, log_events=log_events, shell=shell, cell=cell, growth=growing, threads=threads)
     from hpcchain.parallel.windows import WindowedEngine  # the same
 
@@ -184,18 +188,23 @@ def report_ranks(system: System, config: Config, comm: Single | World, engine: i
 
 
 def report_threads(config: Config, comm: Single | World, engine: interface.Engine) -> None:
-    """Say once in the log why a run whose input allows for a second thread has none."""
+    """Say once in the log why a run that a second thread may help has none."""
     asked = config.run.threads
     if comm.rank > 0 or asked == 1 or getattr(engine, "threads", 1) > 1:
         return
-    if comm.size == 1 and cores_allowed() == 1:
+    if getattr(engine, "can_have_help", False):
         LOG.log(
             logging.WARNING if asked == 2 else logging.INFO,
-            "this process may use one core alone, so it has no second thread (run.threads); start it with two (mpirun "
+            "this rank has one core for itself, so it has no second thread (run.threads); start it with two (mpirun "
             "--map-by slot:PE=2, srun --cpus-per-task=2)",
         )
     elif asked == 2:
         LOG.info("run.threads = 2 helps one rank with smooth hard beads in whole molecules: there is no second thread")
+
+
+def cores_for(comm: Single | World) -> int:
+    """Return how many cores a rank alone has for itself."""
+    return cores_allowed() // comm.sharing
 
 
 def in_words(ranks: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from hpcchain.errors import EXIT_INTERNAL, HpcchainError
+from hpcchain.errors import EXIT_INTERNAL, EXIT_USAGE, HpcchainError
 
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
@@ -33,6 +33,9 @@ def describe(error: BaseException, rank: int, size: int) -> tuple[int, str | Non
         return EXIT_INTERNAL, f"out of memory{where}: {text}; use more ranks or nodes, or fewer beads"
     if isinstance(error, OSError) and error.strerror:
         return EXIT_INTERNAL, f"the system refused{where}: {text}; {HINT}"
+    if isinstance(error, ImportError):
+        cure = "load the modules that it was installed with, or install hpcchain anew"
+        return EXIT_USAGE, f"the installation is not whole{where}: {text}; {cure}; {HINT}"
     return EXIT_INTERNAL, f"internal error{where}: {type(error).__name__}: {text}; {HINT}"
 
 

@@ -43,6 +43,7 @@ kind = "monomer"
 count = 40
 [run]
 end_time = 0.2
+threads = 2
 [output]
 events = true
 """

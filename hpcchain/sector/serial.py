@@ -11,6 +11,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.step_potentials import beyond_contact
+from hpcchain.sector.ahead.helper import can_help
 from hpcchain.sector.collapse import Standstill, not_a_number, stuck
 from hpcchain.sector.core import Core, Options, energies_of, event_rows, require_finite
 from hpcchain.sector.events import loop
@@ -113,6 +114,11 @@ class Engine:
     def threads(self) -> int:
         """How many threads carry out events."""
         return 1 if self.core.helper is None else 2
+
+    @property
+    def can_have_help(self) -> bool:
+        """Whether a second thread can make outcomes ahead of time."""
+        return can_help(self.sector)
 
     @property
     def ids(self) -> np.ndarray:

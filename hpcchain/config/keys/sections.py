@@ -587,7 +587,7 @@ class RunSection(Section):
         "shell of the neighbour lists; auto: follows diameters and mean distance; no effect on results [length]",
     )
     threads: int | Literal["auto"] = key(
-        1,
+        "auto",
         OrWord(Integer(1, 2), AUTO),
         "2: a second thread of one rank makes outcomes ahead of time; auto: while that is faster; no effect on results",
     )

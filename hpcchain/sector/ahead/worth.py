@@ -8,7 +8,8 @@ from statistics import median
 import numpy as np
 
 STRETCH = 0.1  # seconds of the loop that are timed at once
-WAIT = 40  # stretches from one trial of the other way to the next
+FIRST = 5  # stretches before the first trial: a run that ends sooner need not load the second thread's kernels
+WAIT = 40  # from one trial of the other way to the next
 TRIALS = 5  # the last ones, whose median counts
 LEAST_GAIN = 1.05  # below it a processor is worth more to others
 
@@ -17,8 +18,9 @@ class Worth:
     """Compares the two ways, and says which is to be taken.
 
     In every WAIT stretches one is a trial of the way that is not taken, and is compared with the stretch before it.
-    To begin with, trials follow one another. The gain of a trial is the lesser of those of wall time and of the loop's
-    processor time. Other programs make the first uncertain; the second does not see how long a thread is kept waiting.
+    The loop begins without help, and the first trials follow one another. The gain of a trial is the lesser of those
+    of wall time and of the loop's processor time. Other programs make the first uncertain; the second does not see how
+    long a thread is kept waiting.
 
     Attributes
     ----------
@@ -27,9 +29,9 @@ class Worth:
     """
 
     def __init__(self) -> None:
-        self.helps = self._best = True
+        self.helps = self._best = False
         self._gains: deque[float] = deque(maxlen=TRIALS)
-        self._spent, self._segments, self._stretches = np.zeros(2), 0, 0
+        self._spent, self._segments, self._stretches = np.zeros(2), 0, -FIRST
         self._before = np.zeros(2)
 
     def note(self, wall: float, processor: float, segments: int) -> None:

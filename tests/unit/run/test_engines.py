@@ -33,7 +33,7 @@ class Part:
 
 
 SMALL = gas(MIXTURE[:6])
-FOUR = SimpleNamespace(size=4, started=4, rank=0)
+FOUR = SimpleNamespace(size=4, started=4, rank=0, sharing=1)
 FOUR.exchange = FOUR  # what engines talk through
 SYSTEM = SMALL
 
@@ -59,12 +59,17 @@ def test_one_rank_has_the_serial_engine():
 @pytest.mark.parametrize(
     ("asked", "cores", "had"), [(1, 2, 1), (2, 2, 2), (2, 1, 1), (2, 64, 2), ("auto", 1, 1), ("auto", 2, "auto")]
 )
-def test_a_second_thread_needs_a_second_core(monkeypatch, caplog, asked, cores, had):
+@pytest.mark.parametrize("sharing", [1, 3])
+def test_a_second_thread_needs_a_second_core(monkeypatch, caplog, asked, cores, had, sharing):
+    """Of those that a rank may use as many others compute on as share them."""
+    alone = Single()
+    alone.sharing = sharing
     caplog.set_level(logging.INFO, logger="hpcchain.run")
-    monkeypatch.setattr(engines, "cores_allowed", lambda: cores)
-    _, _, options = engine_for(SYSTEM, config(threads=asked), Single())
+    monkeypatch.setattr(engines, "cores_allowed", lambda: cores * sharing + sharing - 1)
+    _, _, options = engine_for(SYSTEM, config(threads=asked), alone)
     assert options["threads"] == had
-    engines.report_threads(config(threads=asked), Single(), SimpleNamespace(threads=1 if had == 1 else 2))
+    engine = SimpleNamespace(threads=1 if had == 1 else 2, can_have_help=True)
+    engines.report_threads(config(threads=asked), alone, engine)
     level = logging.WARNING if asked == 2 else logging.INFO
     assert [record.levelno for record in caplog.records] == [level] * (asked != had)
     assert not caplog.records or "--map-by slot:PE=2" in caplog.records[0].getMessage()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hpcchain.sector.ahead.worth import STRETCH, TRIALS, WAIT, Worth
+from hpcchain.sector.ahead.worth import FIRST, STRETCH, TRIALS, WAIT, Worth
 
 SEGMENTS = 1000
 
@@ -53,7 +53,12 @@ def test_calls_in_which_nothing_happens_decide_nothing():
     worth = Worth()
     for _ in range(100):
         worth.note(1.0, 1.0, 0)
-    assert worth.helps
+    assert not worth.helps
+
+
+def test_a_short_run_has_no_help():
+    helped = carried(Worth(), lambda k: 1.4, FIRST + 2)
+    assert helped == [False] * (FIRST + 1) + [True]
 
 
 @pytest.mark.parametrize("clock", [0, 1])
