@@ -17,6 +17,8 @@ from hpcchain.model.system import Topology
 
 PER_BEAD, PER_BOND = ("mass", "diameter", "soft", "bead_type", "moment", "fixed", "site"), ("bond_length",)
 PER_MOLECULE = ("self_contact", "rod", "body", "flexible", "exclude")
+TABLES = ("kind", "first_bead", "first_bond", "bonds", *PER_BOND, *PER_BEAD, *PER_MOLECULE)
+"""Of a Topology."""
 FLAGS = ("soft", "fixed", "self_contact", "rod", "body", "flexible")
 """Files have bytes in their place."""
 KEPT = "_composition"
@@ -161,10 +163,8 @@ class Composition:
 
     def whole(self) -> Topology:
         """Return the Topology."""
-        tables = {"kind", "first_bead", "first_bond", "bonds", *PER_BEAD, *PER_BOND, *PER_MOLECULE}
-        if not self.prototypes.body.any():
-            tables.remove("site")  # a Topology's own zeros take no memory
-        found = {name: self.rows(name, 0, self.count(name)) for name in tables}
+        left_out = () if self.prototypes.body.any() else ("site",)  # a Topology's own zeros take no memory
+        found = {name: self.rows(name, 0, self.count(name)) for name in TABLES if name not in left_out}
         return Topology(self.names, type_names=self.type_names, **found)
 
     def _bond_rows(self, low: int, high: int) -> np.ndarray:
@@ -352,46 +352,27 @@ def _joined(first: np.ndarray, molecules: np.ndarray) -> np.ndarray:
 
 def _require_alike(topology: Topology, found: Composition) -> None:
     """Raise EngineError unless every molecule is like the example of its kind."""
-    tables = ("first_bead", "first_bond", "bonds", *PER_BEAD, *PER_BOND, *PER_MOLECULE)
-    if len(found.run) == 0 or all(_equal_rows(topology, found, name) for name in tables):
-        return
-    prototypes, sizes = found.prototypes, np.diff(topology.first_bead)
-    for run, one in enumerate(found.run):
-        m, end = found.first_molecule[run : run + 2]
-        bead, bond = (slice(*first[run : run + 2]) for first in (found.first_bead, found.first_bond))
-        own_bead, own_bond = (slice(*first[one : one + 2]) for first in (prototypes.first_bead, prototypes.first_bond))
-        size, count = own_bead.stop - own_bead.start, own_bond.stop - own_bond.start
-        if not np.all(sizes[m:end] == size) or bond.stop - bond.start != (end - m) * count:
-            _require(topology, m, end, ["first_bead, first_bond"])
-        bonds = topology.bonds[bond].reshape(end - m, -1, 2) - topology.first_bead[m:end, None, None]
-        own_bonds = np.broadcast_to(prototypes.bonds[own_bond] - own_bead.start, bonds.shape)
-        alike = {"bonds": np.array_equal(bonds, own_bonds)}
-        for names, here, own in (
-            (PER_BEAD, bead, own_bead),
-            (PER_BOND, bond, own_bond),
-            (PER_MOLECULE, slice(m, end), [one]),
-        ):
-            alike |= {name: _repeats(getattr(topology, name)[here], getattr(prototypes, name)[own]) for name in names}
-        _require(topology, m, end, [name for name, same in alike.items() if not same])
+    for name in TABLES if len(found.run) else ():
+        count = found.count(name)
+        if topology.count(name) < count:
+            raise EngineError(f"{name}: has {topology.count(name)} rows; needs {count}")
+        for low in range(0, count, COMPARED):
+            part = low, min(low + COMPARED, count)
+            ours, theirs = topology.rows(name, *part), found.rows(name, *part)
+            if not np.array_equal(ours, theirs):
+                row = low + int(np.argwhere(ours != theirs)[0, 0])
+                run = int(np.searchsorted(found.first_molecule, _owner(topology, name, row), side="right")) - 1
+                m, end = found.first_molecule[run : run + 2]
+                raise EngineError(
+                    f"{name}: molecules {m} to {end - 1} are of one kind, {topology.names[topology.kind[m]]!r}, "
+                    "but are not all like its first one"
+                )
 
 
-def _equal_rows(topology: Topology, found: Composition, name: str) -> bool:
-    """Return whether a table of a Topology is that of a Composition."""
-    count = found.count(name)
-    parts = ((low, min(low + COMPARED, count)) for low in range(0, count, COMPARED))
-    return topology.count(name) == count and all(
-        np.array_equal(topology.rows(name, *part), found.rows(name, *part)) for part in parts
-    )
-
-
-def _require(topology: Topology, m: int, end: int, unlike: list[str]) -> None:
-    """Raise EngineError where molecules m ... end - 1, of one kind, differ in some tables."""
-    if unlike:
-        raise EngineError(
-            f"{unlike[0]}: molecules {m} to {end - 1} are of one kind, "
-            f"{topology.names[topology.kind[m]]!r}, but are not all like its first one"
-        )
-
-
-def _repeats(values: np.ndarray, one: np.ndarray) -> bool:
-    return len(one) == 0 or bool(np.all(values.reshape(-1, *np.shape(one)) == one))
+def _owner(topology: Topology, name: str, row: int) -> int:
+    """Return the molecule that a row of a table is of; of the firsts' that which ends there."""
+    if name in PER_BEAD:
+        return int(topology.molecule_of(np.array(row)))
+    if name in ("bonds", *PER_BOND):
+        return int(np.searchsorted(topology.first_bond, row, side="right")) - 1
+    return row - (name in ("first_bead", "first_bond"))

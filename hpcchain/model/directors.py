@@ -72,7 +72,7 @@ class Directors:
 
     def moments(self, topology: Composition | Topology, low: int, high: int) -> np.ndarray:
         """Return the moments of inertia of beads low ... high - 1, 0 of those without directors [mass length^2]."""
-        return self.moment[kinds_of(topology, low, high)]
+        return self.moment[kind_of_beads(topology, np.arange(low, high))]
 
     def start(self, topology: Composition | Topology, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return orientation (n, 4) and angular velocity (n, 3) [1 / time] of beads low ... high - 1 at time 0.
@@ -117,7 +117,7 @@ class Turning:
         self.moment = directors.moments(topology, low, high)
         start, self.velocity = directors.start(topology, low, high)
         self._own = np.flatnonzero(self.moment > 0.0)
-        step = directors.step[kinds_of(topology, low, high)][self._own]
+        step = directors.step[kind_of_beads(topology, np.arange(low, high))][self._own]
         _require_slow(low + self._own, self.velocity[self._own], step)
         self._rotation = Rotation(start[self._own], self.velocity[self._own], step)
 
@@ -138,10 +138,10 @@ class Turning:
         return np.array([each[start : start + block].sum(axis=0) for start in starts]).reshape(-1, 4)
 
 
-def kinds_of(topology: Composition | Topology, low: int, high: int) -> np.ndarray:
-    """Return the number of the kind that each of beads low ... high - 1 belongs to."""
+def kind_of_beads(topology: Composition | Topology, ids: np.ndarray) -> np.ndarray:
+    """Return the number of the kind that each of some beads belongs to."""
     prototypes = topology.prototypes
-    return prototypes.kind[prototypes.molecule_of(topology.prototype_of(np.arange(low, high)))]
+    return prototypes.kind[prototypes.molecule_of(topology.prototype_of(ids))]
 
 
 def at_rest(beads: int) -> tuple[np.ndarray, np.ndarray]:

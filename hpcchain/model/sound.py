@@ -23,16 +23,15 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.model.clock import split
-from hpcchain.model.molecules.bodies import body_length, body_positions, is_thin
+from hpcchain.model.molecules.bodies import body_length, is_thin
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.long_chains import at_time, divides_any
-from hpcchain.model.molecules.rods import rod_positions
 from hpcchain.model.physics.extended import LEVELS, SLOTS, WARM, is_extended, tables_of
 from hpcchain.model.physics.external import gravity_of
 from hpcchain.model.physics.spins import spinning, with_orientation
 from hpcchain.model.physics.step_potentials import inside_is_sound, limits_problem, potentials_problem
 from hpcchain.model.random import Stream, uniform
-from hpcchain.model.starts.constraints import bond_vectors
+from hpcchain.model.starts.constraints import bond_vectors, project_group
 from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.system import BEAD_STATE, OPEN, PERIODIC, WALL
 
@@ -428,18 +427,14 @@ def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) 
         at = int(np.argmax(bad))
         pair = ids[topology.bonds[at]]
         return f"state/velocity: the bond of beads {pair[0]} and {pair[1]} would lengthen at {rate[at]:.6g}"
-    for group in groups_of(topology, topology.rod):
+    for group in groups_of(topology, topology.rod | topology.body):
         x = position[group.beads]
-        off = np.abs(x - rod_positions(group, x)).max(axis=2)
-        bad = ~(off <= OFF * group.length.sum() + 16.0 * EPS * np.abs(x).max())
+        off = np.abs(x - project_group(group, x)).max(axis=2)
+        size = group.length.sum() if group.rod else body_length(group.site)
+        bad = ~(off <= OFF * size + 16.0 * EPS * np.abs(x).max())
         if bad.any():
-            return f"state/position: bead {ids[group.beads[bad][0]]} is off the straight line of its rod"
-    for group in groups_of(topology, topology.body):
-        x = position[group.beads]
-        off = np.abs(x - body_positions(group, x)).max(axis=2)
-        bad = ~(off <= OFF * body_length(group.site) + 16.0 * EPS * np.abs(x).max())
-        if bad.any():
-            return f"state/position: bead {ids[group.beads[bad][0]]} is off the place that its rigid body gives it"
+            where = "the straight line of its rod" if group.rod else "the place that its rigid body gives it"
+            return f"state/position: bead {ids[group.beads[bad][0]]} is off {where}"
     return None
 
 

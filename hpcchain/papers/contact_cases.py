@@ -9,7 +9,7 @@ import numpy as np
 
 from hpcchain.model.physics.constants import ExtendedPhysics, PotentialConstants, Roughness, SteppedPhysics
 from hpcchain.model.system import OPEN, WALL, Box, System
-from hpcchain.papers.granular import spheres
+from hpcchain.papers.engine import system_of
 
 G = 9.8
 EDGE, MIDDLE = 400.0, 200.0
@@ -60,7 +60,7 @@ def hard(
     extended = ExtendedPhysics(impulses=True, rough=Roughness(1.0, 1, 1.0) if friction > 0.0 else None)
     place = np.asarray(position, dtype=float) + [MIDDLE, MIDDLE, 0.0]
     moving = np.asarray(velocity, dtype=float)
-    system = spheres(place, moving + (0.0 if moving.any() else 1.0), restitution=e, steps=steps, extended=extended)
+    system = system_of(place, moving + (0.0 if moving.any() else 1.0), restitution=e, steps=steps, extended=extended)
     system.state.velocity[:] = moving
     kinds = np.array([OPEN, OPEN, WALL], dtype=np.int8)
     topology = system.topology.whole()

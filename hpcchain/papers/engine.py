@@ -1,88 +1,122 @@
-"""The experiments' small systems in the event-driven engine: a chain alone, in free space or between walls."""
+"""The experiments' small systems in the engine of events: spheres and chains, and what is kept of their runs."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
-from hpcchain.model.system import OPEN, WALL, Box, Physics, State, System, Topology
+from hpcchain.model.physics.extended import first_rows
+from hpcchain.model.system import OPEN, PERIODIC, Box, Physics, State, System, Topology
 
-FAR = 1e3
+FAR = 1e6
+"""Size of free space [length]. It cuts no segment: bounds of motion may be far above it over a long printed step."""
 
 
-def chain_system(
-    position: np.ndarray,
-    velocity: np.ndarray,
-    mass: np.ndarray,
-    diameter: float | np.ndarray = 1.0,
-    box: Box | None = None,
+def system_of(
+    position: Any,
+    velocity: Any,
+    beads: int = 1,
+    size: float | None = None,
+    collide: bool = True,
+    spins: Any = None,
     **physics: Any,
-) -> Any:
-    """Return the System of one chain.
+) -> System:
+    """Return the System of equal chains of beads of diameter and mass 1, in a periodic cube or in free space.
 
     Parameters
     ----------
-    position, velocity : (n, 3) arrays
-        On the bonds, which join the beads in their order [length], [length / time].
-    mass : (n,) array
-    diameter : float
-    box : (3,) array or None
-        Edge lengths of a box of walls centred at 0; without, free space.
+    position, velocity, spins : (n, 3) arrays
+        On the bonds [length], [length / time], [1 / time]; moments of inertia are those of uniform spheres.
+    beads : int
+        Of a chain, whose bonds join them in their order.
+    size : float or None
+        Edge of the cube; without, free space.
+    collide : bool
+        Whether the beads of one chain collide.
     physics : settings of Physics.
     """
+    position, velocity = np.asarray(position, dtype=float), np.asarray(velocity, dtype=float)
     n = len(position)
-    size = np.full(3, FAR) if box is None else np.asarray(box, dtype=float)
-    bonds = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    first = np.flatnonzero(np.arange(1, n) % beads)
     topology = Topology(
         names=("A",),
-        kind=np.zeros(1, dtype=np.int32),
-        first_bead=np.array([0, n]),
-        first_bond=np.array([0, n - 1]),
-        bonds=bonds,
-        bond_length=np.linalg.norm(np.diff(position, axis=0), axis=1),
-        mass=np.asarray(mass, dtype=float),
-        diameter=np.full(n, float(diameter)),
-        self_contact=np.ones(1, dtype=bool),
+        kind=np.zeros(n // beads, dtype=np.int32),
+        first_bead=np.arange(n // beads + 1) * beads,
+        first_bond=np.arange(n // beads + 1) * (beads - 1),
+        bonds=first[:, None] + np.arange(2),
+        bond_length=np.linalg.norm(position[first + 1] - position[first], axis=1),
+        mass=np.ones(n),
+        diameter=np.ones(n),
+        self_contact=np.full(n // beads, collide),
     )
-    boundary = np.full(3, OPEN if box is None else WALL, dtype=np.int8)
-    speed = float(np.sqrt(np.mean(np.sum(np.asarray(velocity) ** 2, axis=1))))
+    edge = FAR if size is None else size
+    box = Box(np.full(3, edge), np.full(3, -0.5 * edge), np.full(3, OPEN if size is None else PERIODIC, dtype=np.int8))
     state = State.at_time_zero(position, velocity)
-    constants = Physics(tick=tick_for(float(diameter) / speed), **physics)
-    return System(Box(size, -0.5 * size, boundary), topology, state, constants)
+    if spins is not None:
+        state.extra = first_rows(n)
+        state.extra[:, L.SPIN : L.SPIN + 3] = spins
+    speed = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1))))
+    return System(box, topology, state, Physics(tick=tick_for(1.0 / speed), **physics))
 
 
-def contact_times(system: System, count: int, longest: Any) -> Any:
-    """Return the times of the first `count` contacts, those at one instant once, and energies on the way.
+@dataclass
+class Track:
+    """What was kept of a run of beads of mass 1.
 
-    Parameters
+    Attributes
     ----------
-    system : System
-    count : int
-    longest : float
-        Time after which to stop looking [time].
-
-    Returns
-    -------
-    (k,) float64 array, (n,) float64 array
-        Times, and kinetic energies (of the velocities on the bonds) at evenly spaced times.
+    time : (k,) array
+    position, velocity : (k, n, 3) arrays
+        At these times [length], [length / time].
+    contact, pairs : (c,), (c, 2) arrays
+        Times of the contacts until the last of them, and the beads.
+    bonds : (b, 2) int array
     """
+
+    time: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    contact: np.ndarray
+    pairs: np.ndarray
+    bonds: np.ndarray
+
+    @property
+    def double_energy(self) -> Any:
+        """2 E [mass length^2 / time^2], which Hartmann et al. 2009 calls the energy."""
+        return np.sum(self.velocity**2, axis=(1, 2))
+
+    @property
+    def angular(self) -> Any:
+        """Angular momentum (k, 3)."""
+        return np.sum(np.cross(self.position, self.velocity), axis=1)
+
+    @property
+    def stretch(self) -> Any:
+        """|b|^2 - 1 of every bond (k, bonds)."""
+        bond = self.position[:, self.bonds[:, 1]] - self.position[:, self.bonds[:, 0]]
+        return np.sum(bond**2, axis=2) - 1.0
+
+
+def followed(system: System, times: Any) -> Track:
+    """Return the Track of a run, with the states at some times, which ascend [time]."""
     from hpcchain.sector.serial import Engine
 
-    engine = Engine(system, log_events=True)
-    mass = system.topology.whole().mass[:, None]
-    times, energies, time = [], [], 0.0
-    while len(times) < count and time < longest:
-        time += longest / 2048
+    engine, states = Engine(system, log_events=True), []
+    for time in np.asarray(times, dtype=float).tolist():
         engine.advance(time)
-        for found in engine.drain_events()["time"]:
-            if not times or found - times[-1] > 1e-9:
-                times.append(float(found))
-        energies.append(float(0.5 * np.sum(mass * engine.frame(time)[1] ** 2)))
-    return np.array(times[:count]), np.array(energies)
+        sequence = np.argsort(engine.ids)
+        states.append([rows[sequence] for rows in engine.frame(time)[:2]])
+    position, velocity = np.array(states).swapaxes(0, 1)
+    events = engine.drain_events()
+    return Track(np.asarray(times), position, velocity, events["time"], events["bead"], system.topology.whole().bonds)
 
 
-def thermal_chain(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return positions, velocities and masses of a thermal chain of unit bonds and beads, kT = m = 1, no overlap."""
+def thermal_chain(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions and velocities of a thermal chain of unit bonds and beads, kT = m = 1, no overlap."""
     random = np.random.default_rng([n, seed])
     position = [np.zeros(3)]
     while len(position) < n:
@@ -99,4 +133,4 @@ def thermal_chain(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     velocity = random.normal(size=(n, 3))
     velocity -= velocity.mean(axis=0)
     change = gradient.T @ np.linalg.solve(gradient @ gradient.T, gradient @ velocity.ravel())
-    return position, velocity - change.reshape(n, 3), np.ones(n)
+    return position, velocity - change.reshape(n, 3)

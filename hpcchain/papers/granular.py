@@ -7,49 +7,9 @@ from typing import Any
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.clock import tick_for
 from hpcchain.model.physics.constants import ExtendedPhysics, Roughness
-from hpcchain.model.physics.extended import first_rows
-from hpcchain.model.system import OPEN, PERIODIC, Box, Physics, State, System, Topology
-
-FAR = 1e3
-
-
-def spheres(
-    position: Any, velocity: Any, mass: float = 1.0, size: float | None = None, spins: Any = None, **physics: Any
-) -> System:
-    """Return the System of equal spheres of diameter 1, in a periodic cube or in free space.
-
-    Parameters
-    ----------
-    position, velocity, spins : (n, 3) arrays
-        [length], [length / time], [1 / time]; moments of inertia are those of uniform spheres.
-    mass : float
-    size : float or None
-        Edge of the cube; without, free space.
-    physics : settings of Physics.
-    """
-    position, velocity = np.asarray(position, dtype=float), np.asarray(velocity, dtype=float)
-    n = len(position)
-    topology = Topology(
-        names=("A",),
-        kind=np.zeros(n, dtype=np.int32),
-        first_bead=np.arange(n + 1),
-        first_bond=np.zeros(n + 1, dtype=np.int64),
-        bonds=np.zeros((0, 2), dtype=np.int64),
-        bond_length=np.zeros(0),
-        mass=np.full(n, float(mass)),
-        diameter=np.ones(n),
-        self_contact=np.ones(n, dtype=bool),
-    )
-    edge = FAR if size is None else size
-    box = Box(np.full(3, edge), np.full(3, -0.5 * edge), np.full(3, OPEN if size is None else PERIODIC, dtype=np.int8))
-    state = State.at_time_zero(position, velocity)
-    if spins is not None:
-        state.extra = first_rows(n)
-        state.extra[:, L.SPIN : L.SPIN + 3] = spins
-    speed = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1))))
-    return System(box, topology, state, Physics(tick=tick_for(1.0 / speed), **physics))
+from hpcchain.model.system import System
+from hpcchain.papers.engine import system_of
 
 
 def rough(e_t: float) -> ExtendedPhysics:
@@ -79,23 +39,20 @@ def gas(cells: int, fraction: float, seed: int, spins: bool = False, **physics: 
     velocity = random.normal(size=(n, 3))
     velocity -= velocity.mean(axis=0)
     velocity *= np.sqrt(3.0 * n / np.sum(velocity**2))
-    mixing = Engine(spheres(position, velocity, size=edge))
+    mixing = Engine(system_of(position, velocity, size=edge))
     time = 0.0
     while mixing.counters["contacts"] < 5 * n:
         time += 0.2
         mixing.advance(time)
     position, velocity, _ = mixing.frame(time)
     turning = random.normal(size=(n, 3)) * np.sqrt(10.0) if spins else None
-    return spheres(position, velocity, size=edge, spins=turning, **physics)
+    return system_of(position, velocity, size=edge, spins=turning, **physics)
 
 
-def energies(engine: Any, system: System, time: float) -> tuple[float, float]:
-    """Return the temperatures of translation and of spins at a time [mass length^2 / time^2]."""
-    n = system.topology.beads
-    translation = float(np.sum(engine.frame(time)[1] ** 2)) / (3.0 * n)
-    extra = engine.state().extra
-    turning = 0.1 * float(np.sum(extra[:, L.SPIN : L.SPIN + 3] ** 2)) / (3.0 * n) if extra.shape[1] else 0.0
-    return translation, turning
+def temperatures(velocity: np.ndarray, extra: np.ndarray) -> tuple[float, float]:
+    """Return the temperatures of translation and of spins (`State.extra`) [mass length^2 / time^2]."""
+    turning = 0.1 * float(np.sum(extra[:, L.SPIN : L.SPIN + 3] ** 2)) if extra.shape[1] else 0.0
+    return float(np.sum(velocity**2)) / (3.0 * len(velocity)), turning / (3.0 * len(velocity))
 
 
 def cooled(contacts: Any, e_n: float, e_t: float) -> np.ndarray:
@@ -130,19 +87,13 @@ def run_cooling(system: System, contacts: float, steps: int) -> tuple[np.ndarray
     from hpcchain.sector.serial import Engine
 
     engine, n = Engine(system), system.topology.beads
-    time, interval, found = 0.0, 0.05, [(0.0, 0.0, *energies_at_start(system))]
+    time, interval, found = 0.0, 0.05, [(0.0, 0.0, *temperatures(system.state.velocity, system.state.extra))]
     while found[-1][1] < contacts:
         time += interval
         engine.advance(time)
-        found.append((time, engine.counters["contacts"] / n, *energies(engine, system, time)))
+        now = temperatures(engine.frame(time)[1], engine.state().extra)
+        found.append((time, engine.counters["contacts"] / n, *now))
         gained = found[-1][1] - found[-2][1]
         interval *= min(max(contacts / steps / max(gained, 1e-3), 0.5), 2.0)
     table = np.array(found)
     return table[:, 0], table[:, 1], table[:, 2:]
-
-
-def energies_at_start(system: System) -> tuple[float, float]:
-    """Return the two temperatures of a system's start."""
-    n, extra = system.topology.beads, system.state.extra
-    turning = 0.1 * float(np.sum(extra[:, L.SPIN : L.SPIN + 3] ** 2)) / (3.0 * n) if extra.shape[1] else 0.0
-    return float(np.sum(system.state.velocity**2)) / (3.0 * n), turning

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from hpcchain.errors import HpcchainError
 
 
@@ -61,6 +63,11 @@ class Result:
     data: dict = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+
+def columns(names: str, rows: Any) -> dict[str, np.ndarray]:
+    """Return columns under the words of `names`, of rows with a value for each."""
+    return {name: np.array(column) for name, column in zip(names.split(), zip(*rows, strict=True), strict=True)}
 
 
 def number(value: Any, digits: int = 3) -> Any:

@@ -18,7 +18,6 @@ from hpcchain.parallel.ghosts.ghost_cells import Balls
 from hpcchain.parallel.ghosts.migration import Migration, share_of
 from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, unpack
 from hpcchain.parallel.ghosts.surroundings import Surroundings
-from hpcchain.steps import motion
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -189,14 +188,12 @@ class Refresh:
     def __init__(self, comm: Any, ghosts: Ghosts, own: np.ndarray, at: np.ndarray) -> None:
         self.comm = comm
         self._sent = {rank: own[which] for rank, which in ghosts.sent.items()}
-        self._rows = {rank: np.empty((len(which), 3)) for rank, which in ghosts.sent.items()}
         self._received = {rank: at[which] for rank, which in ghosts.received.items()}
         self._sources = sorted(self._received)
 
     def __call__(self, position: np.ndarray) -> None:
         """Bring the ghosts' positions up to date."""
-        for rank, which in self._sent.items():
-            motion.take_out(position, which, self._rows[rank])
-        news = self.comm.exchange_known({rank: rows.ravel() for rank, rows in self._rows.items()}, self._sources)
+        leaving = {rank: position[which].ravel() for rank, which in self._sent.items()}
+        news = self.comm.exchange_known(leaving, self._sources)
         for rank in self._sources:
-            motion.put_in(position, self._received[rank], news[rank].reshape(-1, 3))
+            position[self._received[rank]] = news[rank].reshape(-1, 3)

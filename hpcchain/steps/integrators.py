@@ -166,7 +166,7 @@ class Variational(WithContacts):
         # Contacts at rest are those of own beads, or those that were solved here: all are some rank's.
         resting = NONE
         for one in done:
-            self.tally.count(one.pool, one.geometry, one.normal, one.impulse, self.clock.span[0])
+            self.tally.count(one, one.impulse, self.clock.span[0])
             resting = np.concatenate([resting, one.geometry.pairs[one.smooth]])
         self.beads.wrap()
         self.resting = self.beads.list_after_contacts(resting)
@@ -183,7 +183,7 @@ class Variational(WithContacts):
         for ids, velocity in rows:
             beads.put(ids, None, velocity)
         for one in done:
-            self.tally.add(one.pool, one.geometry, one.normal, one.impulse, one.impulse != 0.0, self.clock.time)
+            self.tally.add(one, one.impulse, one.impulse != 0.0, self.clock.time)
 
 
 class Midpoint(Variational):

@@ -57,19 +57,3 @@ def wrap(position, reference, image, own, first, origin, size):
                 reference[r, c] -= turns * size[c]
                 image[r, c] += int(turns)
     return brought
-
-
-@kernel
-def take_out(position, which, rows):
-    """Copy the positions of some local beads to rows (k, 3), for a message."""
-    for k in range(len(which)):
-        for c in range(3):
-            rows[k, c] = position[which[k], c]
-
-
-@kernel
-def put_in(position, which, rows):
-    """Copy rows (k, 3) of a message to the positions of some local beads."""
-    for k in range(len(which)):
-        for c in range(3):
-            position[which[k], c] = rows[k, c]

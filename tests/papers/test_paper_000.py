@@ -96,8 +96,7 @@ def jumps(course):
 
 def test_contacts_within_one_step_and_contacts_without_a_root():
     """Several contacts of a thermal chain in a step keep the energy; the exact impulse, where (16) has no root, not."""
-    position, velocity, mass = thermal_chain(6, 1)
-    course = Integrator(Chain(position, velocity, mass=mass), 0.1).run(contacts=60)
+    course = Integrator(Chain(*thermal_chain(6, 1)), 0.1).run(contacts=60)
     assert np.sum(np.diff(course.contact_time) < 0.1) >= 3
     assert course.no_root == 1
     assert np.sum(jumps(course) > 1e-10) == 1

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
-from hpcchain.model.molecules.exclusion import adjacency, pairs_within
+from hpcchain.model.molecules.exclusion import adjacency, component_of, pairs_within
 from hpcchain.model.molecules.independence import follow_always
 
 if TYPE_CHECKING:
@@ -65,35 +65,6 @@ def check_independence(kind: MoleculeSection | SimpleNamespace, where: str, pair
             f"{where}.bonds: they are not independent: that of beads {i} and {j} follows from others, which "
             'hold these beads in place already; leave it out, or make it of kind = "rigid"'
         )
-
-
-def component_of(beads: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for every bead, the lowest bead that it is connected to.
-
-    Parameters
-    ----------
-    beads : int
-        Number of beads.
-    pairs : (n, 2) int64 array
-        The bonds.
-
-    Returns
-    -------
-    (beads,) int64 array
-        Labels.
-    """
-    label = np.arange(beads)
-    while True:
-        low = np.minimum(label[pairs[:, 0]], label[pairs[:, 1]])
-        after = label.copy()
-        # hook the labels' own roots as well, so that long paths halve in every round
-        for end in (0, 1):
-            np.minimum.at(after, pairs[:, end], low)
-            np.minimum.at(after, label[pairs[:, end]], low)
-        after = after[after]
-        if np.array_equal(after, label):
-            return label
-        label = after
 
 
 ROUNDING = 1e-12

@@ -1,4 +1,4 @@
-"""Which beads of a molecule never collide with each other: those that few bonds join."""
+"""What bonds join: beads that few of them are between never collide with each other."""
 
 from __future__ import annotations
 
@@ -48,6 +48,22 @@ def adjacency(pairs: np.ndarray, beads: int) -> tuple[np.ndarray, np.ndarray]:
     offsets = np.zeros(beads + 1, dtype=np.int64)
     np.cumsum(np.bincount(a, minlength=beads), out=offsets[1:])
     return offsets, np.ascontiguousarray(b[sequence], dtype=np.int64)
+
+
+def component_of(beads: int, pairs: np.ndarray) -> np.ndarray:
+    """Return for every bead the lowest bead, (beads,) int64, that pairs (n, 2) connect it to."""
+    label = np.arange(beads)
+    while True:
+        low = np.minimum(label[pairs[:, 0]], label[pairs[:, 1]])
+        after = label.copy()
+        # hook the labels' own roots as well, so that long paths halve in every round
+        for end in (0, 1):
+            np.minimum.at(after, pairs[:, end], low)
+            np.minimum.at(after, label[pairs[:, end]], low)
+        after = after[after]
+        if np.array_equal(after, label):
+            return label
+        label = after
 
 
 def excluded_pairs(topology: Topology) -> np.ndarray:

@@ -8,12 +8,11 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
-from hpcchain.model.directors import STILL, normals
+from hpcchain.model.directors import STILL, kind_of_beads, normals
 from hpcchain.model.random import Stream
 from hpcchain.model.rotation import Rotation, unit
 
 if TYPE_CHECKING:
-    from hpcchain.model.composition import Composition
     from hpcchain.model.system import System, Topology
 
 
@@ -36,12 +35,6 @@ def with_orientation(system: System, ids: np.ndarray) -> np.ndarray:
     topology = system.topology
     flags = np.array(system.physics.extended.orientations or [False] * len(topology.prototypes.names))
     return flags[kind_of_beads(topology, ids)]
-
-
-def kind_of_beads(topology: Composition | Topology, ids: np.ndarray) -> np.ndarray:
-    """Return the number of the kind that each of some beads belongs to."""
-    prototypes = topology.prototypes
-    return prototypes.kind[prototypes.molecule_of(topology.prototype_of(ids))]
 
 
 def orientations_at(system: System, extra: np.ndarray, ids: np.ndarray, time: float) -> np.ndarray:

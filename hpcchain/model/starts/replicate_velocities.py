@@ -41,15 +41,8 @@ class Sums:
 
     def __add__(self, other: Sums) -> Sums:
         """Return what two parts add up to."""
-        return Sums(
-            self.mass + other.mass,
-            self.x + other.x,
-            self.y + other.y,
-            self.z + other.z,
-            self.energy + other.energy,
-            self.squared + other.squared,
-            max(self.projected, other.projected),
-        )
+        added = {name: one + getattr(other, name) for name, one in vars(self).items() if name != "projected"}
+        return Sums(**added, projected=max(self.projected, other.projected))
 
 
 class Thermal:

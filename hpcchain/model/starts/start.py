@@ -14,12 +14,11 @@ from hpcchain.config.sizes import table_number
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
-from hpcchain.model.molecules.bodies import body_length, body_positions, body_velocities
+from hpcchain.model.molecules.bodies import body_length
 from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.independence import require_independent
 from hpcchain.model.molecules.long_chains import LEAST, LONG
-from hpcchain.model.molecules.rods import rod_positions, rod_velocities
 from hpcchain.model.physics.constants import (
     AndersenThermostat,
     DistanceLimit,
@@ -33,7 +32,14 @@ from hpcchain.model.physics.constants import (
 )
 from hpcchain.model.physics.extended import type_pairs
 from hpcchain.model.physics.walls import at_rest, outside
-from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
+from hpcchain.model.starts.constraints import (
+    NotConverged,
+    bond_vectors,
+    project_group,
+    project_group_velocities,
+    project_positions,
+    project_velocities,
+)
 from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.starts.spins import build_directors
@@ -223,8 +229,7 @@ def check_molecules(
     require_tried(source, topology, position, squared)
     _check_bonds(source, topology, position, ids)
     check_rates(source, topology, position, velocity, ids, squared)
-    _check_rods(source, topology, position, velocity, ids, squared)
-    _check_bodies(source, topology, position, velocity, ids, squared)
+    _check_rigid(source, topology, position, velocity, ids, squared)
     require_independent(source, topology, position, ids)
     wall = wall_overlap(box, topology, position, TOLERANCE) if len(position) else None
     if wall is not None:
@@ -324,43 +329,29 @@ def lengthening(
     return rate, np.where(topology.rigid, rate - tolerance * speed, 0.0)
 
 
-def _check_rods(
+def _check_rigid(
     source: str, topology: Topology, position: np.ndarray, velocity: np.ndarray, ids: np.ndarray, typical: float
 ) -> None:
-    for group in groups_of(topology, topology.rod):
+    """Look at rods and rigid bodies: their beads are where these have them, and so are velocities."""
+    for group in groups_of(topology, topology.rod | topology.body):
         x, v = position[group.beads], velocity[group.beads]
-        length = group.length.sum()
+        if group.rod:
+            length, has, gives = group.length.sum(), "the straight line of its rod", "a rigid rod would"
+            lie, keep = "beads of a rod must lie there", "velocities must keep a rod straight"
+        else:
+            length, has, gives = body_length(group.site), "its rigid body", "its rigid body would"
+            lie, keep = "beads must lie as sites say, not mirrored", "velocities must be rigid"
         _require_near(
             f"{source}: molecule.positions",
-            "where the straight line of its rod has it",
-            f"beads of a rod must lie there to {TOLERANCE:g} of its length {length:.12g}",
-            *(group, ids, x - rod_positions(group, x), length),
+            f"where {has} has it",
+            f"{lie}{'' if group.rod else ','} to {TOLERANCE:g} of its length {length:.12g}",
+            *(group, ids, x - project_group(group, x), length),
         )
         _require_near(
             f"{source}: molecule.velocities",
-            "the velocity that a rigid rod would give it",
-            f"velocities must keep a rod straight, to {TOLERANCE:g} of their speed",
-            *(group, ids, v - rod_velocities(group, x, v), _speeds(v, typical)),
-        )
-
-
-def _check_bodies(
-    source: str, topology: Topology, position: np.ndarray, velocity: np.ndarray, ids: np.ndarray, typical: float
-) -> None:
-    for group in groups_of(topology, topology.body):
-        x, v = position[group.beads], velocity[group.beads]
-        length = body_length(group.site)
-        _require_near(
-            f"{source}: molecule.positions",
-            "where its rigid body has it",
-            f"beads must lie as sites say, not mirrored, to {TOLERANCE:g} of its length {length:.12g}",
-            *(group, ids, x - body_positions(group, x), length),
-        )
-        _require_near(
-            f"{source}: molecule.velocities",
-            "the velocity that its rigid body would give it",
-            f"velocities must be rigid, to {TOLERANCE:g} of their speed",
-            *(group, ids, v - body_velocities(group, x, v), _speeds(v, typical)),
+            f"the velocity that {gives} give it",
+            f"{keep}, to {TOLERANCE:g} of their speed",
+            *(group, ids, v - project_group_velocities(group, x, v), _speeds(v, typical)),
         )
 
 

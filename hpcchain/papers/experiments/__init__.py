@@ -10,6 +10,5 @@ A module defines
   matplotlib: the module itself must import without it).
 
 What several experiments share stands one folder up, in `hpcchain.papers`. Modules are imported for the list of names,
-so they keep heavy work and compiling inside ``run``. Their compiled code is cached by file (see `cache`): a
-kernel here may call kernels of its own file and of the engine, but none of another file of the papers'.
+so they keep heavy work and compiling inside ``run``.
 """

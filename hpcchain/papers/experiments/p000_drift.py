@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.papers.result import Result, Table
+from hpcchain.model.system import Options
+from hpcchain.papers.result import Result, Table, columns
 
 NAME = "000-drift"
 TITLE = "energy of colliding chains of 10 after 1000 collisions, and contacts whose law has no root"
@@ -50,7 +51,7 @@ def run(quick: Any) -> Any:
                     "no root near the reflected velocity from which the beads part (kappa > 1/2): a "
                     "little wider than no real root or nu < 0",
                 )
-    data = {"": dict(zip(("law", "step", "rms", "doubled", "rootless"), zip(*rows, strict=True), strict=True))}
+    data = {"": columns("law step rms doubled rootless", rows)}
     notes = [
         'The paper has no such table: it says "no drift", which holds where motion is integrable. The values '
         'under "printed" are those of an independent calculation with one chain.',
@@ -70,23 +71,23 @@ WHY = {
 }
 
 
-def walk(name: str, options: dict, step: Any, chains: Any, contacts: int) -> Any:
+def walk(name: str, options: dict[str, Any], step: Any, chains: Any, contacts: int) -> Any:
     """Return relative energy errors of the chains after the contacts, contacts without root, and all contacts.
 
     The error is infinite for a chain whose energy has doubled, which is not followed further.
     """
-    from hpcchain.papers.engine import chain_system, thermal_chain
+    from hpcchain.papers.engine import system_of, thermal_chain
     from hpcchain.sector.serial import Engine
 
     errors, lacking, number = [], 0, 0
     for seed in range(chains):
-        position, velocity, mass = thermal_chain(10, seed)
-        engine = Engine(chain_system(position, velocity, mass, propagator=name, step=step, options=options))
-        time, ratio, energy = 0.0, 1.0, np.sum(mass[:, None] * velocity**2)
+        position, velocity = thermal_chain(10, seed)
+        engine = Engine(system_of(position, velocity, 10, propagator=name, step=step, options=Options(**options)))
+        time, ratio, energy = 0.0, 1.0, np.sum(velocity**2)
         while engine.counters["contacts"] < contacts and ratio < 2.0:
             time += 0.5
             engine.advance(time)
-            ratio = np.sum(mass[:, None] * engine.frame(time)[1] ** 2) / energy
+            ratio = np.sum(engine.frame(time)[1] ** 2) / energy
         errors.append(ratio - 1.0 if ratio < 2.0 else np.inf)
         lacking += engine.counters["no_roots"]
         number += engine.counters["contacts"]

@@ -1,18 +1,14 @@
 """Leyendecker et al. 2012, Fig 8: the trimer's gap and first body, against an accurate solution."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hpcchain.papers.collisions import Integrator
+from hpcchain.papers.engine import followed
 from hpcchain.papers.result import Result, Table
 from hpcchain.papers.single_chain import trimer
-from hpcchain.papers.trimers import EXACT_FIRST, EXACT_PERIOD
-
-if TYPE_CHECKING:
-    from hpcchain.papers.single_chain import Chain
+from hpcchain.papers.trimers import EXACT_FIRST, EXACT_PERIOD, colliding
 
 NAME = "000-trimer-phase"
 TITLE = "the trimer's gap and first body against the accurate motion: the phase shift (Fig 8)"
@@ -24,7 +20,8 @@ def run(quick: Any) -> Any:
     chain = trimer()
     course = Integrator(chain, 0.5).run(until=END)
     nodes = np.array(course.node_position)
-    time, exact = accurate(chain)
+    accurate = followed(colliding(), np.linspace(0.0, END, 481))
+    exact = accurate.position
     table = Table("Period of the contacts")
     contacts = 20 if quick else 200
     errors = {}
@@ -48,27 +45,13 @@ def run(quick: Any) -> Any:
             "y": nodes[:, 0, 1],
         },
         "accurate": {
-            "time": time,
+            "time": accurate.time,
             "gap": [chain.gap(q, ("p", 0, 2)) for q in exact],
             "x": exact[:, 0, 0],
             "y": exact[:, 0, 1],
         },
     }
     return Result(data, [table], ["Accurate: Taylor segments to round-off, contacts to the last digits."])
-
-
-def accurate(chain: Chain) -> Any:
-    """Return times and positions of the motion by Taylor series."""
-    from hpcchain.papers.engine import chain_system
-    from hpcchain.sector.serial import Engine
-
-    engine = Engine(chain_system(chain.position, chain.velocity, chain.mass))
-    time = np.linspace(0.0, END, 481)
-    rows = []
-    for t in time:
-        engine.advance(t)
-        rows.append(engine.frame(t)[0])
-    return time, np.array(rows)
 
 
 def draw(result: Any, figure: Any) -> None:

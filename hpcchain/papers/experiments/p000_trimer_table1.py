@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from hpcchain.papers.collisions import Integrator
+from hpcchain.papers.engine import followed
 from hpcchain.papers.result import Result, Table, number, within
 from hpcchain.papers.single_chain import trimer
-from hpcchain.papers.trimers import EXACT_FIRST, EXACT_PERIOD
+from hpcchain.papers.trimers import EXACT_FIRST, EXACT_PERIOD, colliding, contact_times
 
 NAME = "000-trimer-table1"
 TITLE = "the intracolliding trimer: unknowns, condition, energy, contact times (Table 1)"
@@ -64,9 +65,6 @@ def run(quick: Any) -> Any:
 
 def engines(contacts: int) -> Any:
     """Return the table of the engine's propagators, which find contacts by a root and take the exact impulse."""
-    from hpcchain.papers.engine import chain_system, contact_times
-
-    chain = trimer()
     table = Table(f"The engine's propagators, {contacts} contacts")
     for title, printed, physics in (
         (
@@ -78,14 +76,13 @@ def engines(contacts: int) -> Any:
         ("RATTLE, h = .5: last contact's error", "not possible", {"propagator": "rattle", "step": 0.5}),
         ("variational, h = .5: last contact's error", None, {"propagator": "variational", "step": 0.5}),
     ):
-        system = chain_system(chain.position, chain.velocity, chain.mass, **physics)  # type: ignore[arg-type]
-        times, energies = contact_times(system, contacts, 4.0 * contacts)
-        exact = EXACT_FIRST + EXACT_PERIOD * (len(times) - 1)
-        table.add(title, printed, abs(times[-1] - exact), WHY[physics["propagator"], physics["step"]])  # type: ignore[index]
+        track = followed(colliding(**physics), np.linspace(0.0, EXACT_FIRST + EXACT_PERIOD * contacts, 2048))
+        off = abs(track.contact[contacts - 1] - contact_times(contacts)[-1])
+        table.add(title, printed, off, WHY[physics["propagator"], physics["step"]])  # type: ignore[index]
         table.add(
             title.replace("last contact's error", "energy, largest - least"),
             PRINTED_ENERGY.get((physics["propagator"], physics["step"])),  # type: ignore[arg-type]
-            number(np.ptp(energies)),
+            number(0.5 * np.ptp(track.double_energy)),
             "of the velocities on the bonds",
         )
     return table

@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.papers.result import Result, Table
+from hpcchain.papers.engine import followed
+from hpcchain.papers.result import Result, Table, columns
+from hpcchain.papers.trimers import at_nodes, collocation, crossing, interpolate, lengths, verlet
 
 NAME = "001-figs1-2"
 TITLE = "Figs 1-2: a self-intersecting trimer at s = 10, τ = 0.5, its path and its energy"
@@ -12,31 +14,20 @@ TITLE = "Figs 1-2: a self-intersecting trimer at s = 10, τ = 0.5, its path and 
 
 def run(quick: Any) -> Any:
     """Return path and energy error by the printed variant and by the sound one, with the Verlet path."""
-    from hpcchain.papers.trimers import crossing, exact, interpolate
-
     duration = 20.0 if quick else 500.0
-    verlet = crossing().rattle(5e-4, duration + 1.0)
-    true = exact(crossing, duration + 1.0, 0.02)
+    times = np.arange(0.0, duration + 1.0, 0.02)
+    reference, true = followed(crossing(**verlet(5e-4)), times), followed(crossing(), times)
     data, largest, paths = {}, {}, {}
     for variant in ("paper", "index2"):
-        track = crossing().collocate(0.5, 10, duration, variant)
-        early = track.time <= duration
-        here = track.time[early]
-        off = track.position[early] - interpolate(verlet, here)
-        energy = track.double_energy[early] - 1.0
-        ends = track.position[early][:, [0, 2]].reshape(-1, 6)
-        data[variant] = dict(
-            zip(
-                ("time", "x1", "y1", "z1", "x3", "y3", "z3", "off_verlet", "d2E"),
-                (here, *ends.T, distance(off), energy),
-                strict=True,
-            )
-        )
+        track = at_nodes(crossing, collocation(0.5, 10, variant), duration)
+        off = track.position - interpolate(reference, track.time)
+        energy = track.double_energy - 1.0
+        ends = track.position[:, [0, 2]].reshape(-1, 6)
+        rows = np.column_stack([track.time, ends, lengths(off), energy])
+        data[variant] = columns("time x1 y1 z1 x3 y3 z3 off_verlet d2E", rows)
         largest[variant] = np.max(np.abs(energy))
-        paths[variant] = farthest(track.position[early] - interpolate(true, here))
-    reference = farthest(verlet.position - interpolate(true, verlet.time))
-    thin = slice(None, None, 200)
-    data["verlet"] = {"time": verlet.time[thin]} | {f"{c}3": verlet.position[thin, 2, k] for k, c in enumerate("xyz")}
+        paths[variant] = lengths(track.position - interpolate(true, track.time)).max()
+    data["verlet"] = {"time": times[::5]} | {f"{c}3": reference.position[::5, 2, k] for k, c in enumerate("xyz")}
     table = Table("Energy and path")
     table.add(
         "Fig 2: |Δ2E|, as printed", "within 1e-8", largest["paper"], "their own Table I has 4.8e-7 for the same s and τ"
@@ -46,18 +37,9 @@ def run(quick: Any) -> Any:
         "Fig 1: farthest from the exact path, as printed", "on the lines", paths["paper"], "not visible in a figure"
     )
     table.add("farthest from the exact path, index2", None, paths["index2"], "of order 20 instead of 10")
-    table.add("farthest from the exact path, Verlet h = 5e-4", None, reference, "their reference")
+    path = lengths(reference.position - true.position).max()
+    table.add("farthest from the exact path, Verlet h = 5e-4", None, path, "their reference")
     return Result(data, [table], [f"T = {duration:g}."])
-
-
-def distance(off: Any) -> Any:
-    """Return the lengths of differences in the space of all coordinates."""
-    return np.linalg.norm(off.reshape(len(off), -1), axis=1)
-
-
-def farthest(off: Any) -> Any:
-    """Return the largest of them."""
-    return float(np.max(distance(off)))
 
 
 def draw(result: Any, figure: Any) -> None:

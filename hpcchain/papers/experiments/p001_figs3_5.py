@@ -1,15 +1,11 @@
 """Hartmann et al. 2009, Figs 3 to 5: energy, angular momentum and bonds of two colliding trimers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hpcchain.papers.result import Result, Table, within
-
-if TYPE_CHECKING:
-    pass
+from hpcchain.papers.trimers import at_nodes, collocation, two
 
 NAME = "001-figs3-5"
 TITLE = "Figs 3-5: two colliding trimers: energy, angular momentum and bonds at τ = 0.2, 0.4, 0.5"
@@ -20,18 +16,15 @@ WAYS = {"printed": ("paper", True), "sound": ("index2", False)}
 
 def run(quick: Any) -> Any:
     """Return the errors over time: as printed with nested intervals, and index2 with the contact's root."""
-    from hpcchain.papers.kernel_collocation import NESTED, ROOT
-    from hpcchain.papers.trimers import two
-
     duration = 50.0 if quick else 1000.0
     data, table = {}, Table("Largest errors, s = 10")
     printed = {"energy": "about 1e-7", "angular": "about 1e-8", "bond": "below 1e-12"}
     for tau in STEPS:
         for way, (variant, nested) in WAYS.items():
-            track = two().collocate(tau, 10, duration, variant, contacts=NESTED if nested else ROOT)
+            track = at_nodes(two, collocation(tau, 10, variant, nested=nested), duration)
             columns = {
                 "time": track.time,
-                "contact": track.contact.astype(int),
+                "contacts": np.searchsorted(track.contact, track.time, side="right"),
                 "d2E": track.double_energy - track.double_energy[0],
                 "dL3": track.angular[:, 2] - track.angular[0, 2],
                 "bond": track.stretch[:, 1],
@@ -40,7 +33,7 @@ def run(quick: Any) -> Any:
             found = {name: np.max(np.abs(columns[key])) for name, key in (("energy", "d2E"), ("angular", "dL3"))} | {
                 "bond": np.max(np.abs(track.stretch))
             }
-            count, between = int(track.contact.sum()), between_trimers(track)
+            count, between = len(track.contact), np.count_nonzero(np.diff(track.pairs // 3))
             words = "as printed" if nested else "index2, root"
             for name, symbol in (("energy", "|Δ2E|"), ("angular", "|ΔL3|"), ("bond", "||b|² - 1|")):
                 theirs = printed[name] if nested and (tau == 0.5 or name == "bond") else None
@@ -77,12 +70,6 @@ def why(name: str, nested: Any, tau: float, quick: Any, theirs: Any, ours: np.nd
         return "in the figure too small to read off"
     size = float(theirs.removeprefix("about "))
     return within(ours, size / 4, 4 * size, "agree in size; ours is a steady drift")
-
-
-def between_trimers(track: Any) -> Any:
-    """Return how many contacts were between the trimers: a bead of each at the contact distance."""
-    first, second = track.position[track.contact][:, :3, None], track.position[track.contact][:, None, 3:]
-    return int(np.sum(np.min(np.linalg.norm(first - second, axis=3), axis=(1, 2)) < 1.0 + 1e-3))
 
 
 def draw(result: Any, figure: Any) -> None:

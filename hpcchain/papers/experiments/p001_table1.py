@@ -1,16 +1,13 @@
 """Hartmann et al. 2009, Table I: errors of the printed collocation for a trimer, over step and stages."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from hpcchain.papers.result import Result, Table
-
-if TYPE_CHECKING:
-    pass
+from hpcchain.papers.engine import followed
+from hpcchain.papers.result import Result, Table, columns
+from hpcchain.papers.trimers import at_nodes, collocation, crossing, interpolate, lengths, verlet
 
 NAME = "001-table1"
 TITLE = "Table I: trajectory and energy error of the printed collocation, over step and stages"
@@ -44,63 +41,35 @@ PRINTED = {  # tau: (|dx|, |dE|, CPU time in arbitrary units) by stages
 
 def run(quick: Any) -> Any:
     """Return the grid of errors against the Verlet reference and against the exact motion, and the sound variant's."""
-    from hpcchain.papers.trimers import crossing, exact, interpolate
-
     duration = QUICK if quick else DURATION
     steps = (0.1, 0.5, 1.0) if quick else tuple(PRINTED)
-    crossing().collocate(0.5, 4, 1.0, "paper", "newton")  # compiles
-    reference = crossing().rattle(VERLET, duration + 1.0)
-    true = exact(crossing, duration + 1.0, 0.02)
+    at_nodes(crossing, collocation(0.5, 4, "paper", "newton"), 1.0)  # compiles
+    times = np.arange(0.0, duration + 0.02, 0.02)
+    reference, true = followed(crossing(**verlet(VERLET)), times), followed(crossing(), times)
 
     def distance(track: Any, other: Any) -> Any:
         """Return the largest distance in the space of all coordinates at the nodes."""
-        early = track.time <= duration
-        off = interpolate(other, track.time[early]) - track.position[early]
-        return float(np.max(np.linalg.norm(off.reshape(len(off), -1), axis=1)))
+        return float(lengths(interpolate(other, track.time) - track.position).max())
 
-    floor = distance(reference, true)
-    names = (
-        "tau",
-        "stages",
-        "printed_dx",
-        "dx",
-        "dx_exact",
-        "printed_dE",
-        "dE",
-        "printed_cpu",
-        "cpu",
-        "index2_dx_exact",
-        "index2_dE",
-    )
+    grown = lengths(reference.position - true.position)
+    floor, half = float(grown.max()), float(grown[times <= duration / 2].max())
     rows = []
     for tau in steps:
         for s, (dx, de, cpu) in zip(STAGES, PRINTED[tau], strict=True):
             begin = time.process_time()
-            track = crossing().collocate(tau, s, duration, "paper", "newton")
+            track = at_nodes(crossing, collocation(tau, s, "paper", "newton"), duration)
             seconds = time.process_time() - begin
-            sound = crossing().collocate(tau, s, duration, "index2", "newton")
-            errors = (distance(track, reference), distance(track, true), energy_error(track))
-            rows.append(
-                (
-                    tau,
-                    s,
-                    nan(dx),
-                    *errors[:2],
-                    nan(de),
-                    errors[2],
-                    nan(cpu),
-                    seconds,
-                    distance(sound, true),
-                    energy_error(sound),
-                )
-            )
-    data = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
-    return Result({"": data}, [table(data, floor, quick)], notes(reference, true, floor, data, duration, distance))
+            sound = at_nodes(crossing, collocation(tau, s, "index2", "newton"), duration)
+            ours = distance(track, reference), distance(track, true), nan(de), energy_error(track)
+            rows.append((tau, s, nan(dx), *ours, nan(cpu), seconds, distance(sound, true), energy_error(sound)))
+    names = "tau stages printed_dx dx dx_exact printed_dE dE printed_cpu cpu index2_dx_exact index2_dE"
+    data = columns(names, rows)
+    return Result({"": data}, [table(data, floor, quick)], notes(floor, half, data, duration))
 
 
 def energy_error(track: Any) -> Any:
     """Return the largest deviation of 2 E from its start."""
-    return float(np.max(np.abs(track.double_energy - track.double_energy[0]))) if not track.failed else np.nan
+    return float(np.max(np.abs(track.double_energy - track.double_energy[0])))
 
 
 def nan(value: Any) -> Any:
@@ -141,12 +110,11 @@ def reason(name: str, stages: Any, printed: Any, ours: np.ndarray, floor: Any, q
     return "not explained; the errors of neighbouring entries agree"
 
 
-def notes(reference: Any, true: Any, floor: Any, data: Any, duration: float, distance: Any) -> Any:
-    """Return the remarks."""
+def notes(floor: float, half: float, data: Any, duration: float) -> Any:
+    """Return the remarks; `floor` and `half`: errors of the reference until the end, and until half of it."""
     plain = ~np.isin(data["stages"], (6, 8)) & np.isfinite(data["printed_dx"])
     ratio = data["dx"][plain] / data["printed_dx"][plain]
     sound = np.nanmax(data["index2_dE"])
-    half = distance_until(reference, true, duration / 2, distance)
     return [
         f"Ours has T = {duration:g}. The paper's T = 1e5 cannot be: its least |Δx|, 4.2e-6, is the error of its own "
         f"Verlet reference (h = 5e-4), which is {floor:.3g} at T = {duration:g} and {half:.3g} at half of it; it grows "
@@ -158,14 +126,6 @@ def notes(reference: Any, true: Any, floor: Any, data: Any, duration: float, dis
         "its |Δx| against the exact motion is in the last columns of the CSV.",
         "CPU seconds in the CSV are those of the exact Newton solver, compiled; theirs are MATLAB's, units arbitrary.",
     ]
-
-
-def distance_until(reference: Any, true: Any, end: Any, distance: Any) -> Any:
-    """Return the reference's error up to a time."""
-    part = object.__new__(type(reference))
-    early = reference.time <= end
-    part.time, part.position = reference.time[early], reference.position[early]
-    return distance(part, true)
 
 
 def draw(result: Any, figure: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.papers.result import Result, Table, within
+from hpcchain.papers.result import Result, Table, columns, within
 
 NAME = "004-contact"
 TITLE = (
@@ -159,16 +159,15 @@ def contact_times() -> tuple[Table, dict]:
     table = Table(
         f"Fig 5: three points above a floor, gaps of 0.2, e = 0.4, event by event until t = 1.5 (at most {MOST})"
     )
-    found: dict = {"contact_time": [], "contacts": [], "reached": []}
+    found = []
     for contact_time in (0.0, 1e-5, 1e-4, 1e-3, 1e-2):
         count, energy, reached = column_with_contact_time(0.2 * np.arange(1, 4), 0.4, contact_time, 1.5, MOST)
-        for name, value in zip(found, (contact_time, count, reached), strict=True):
-            found[name].append(value)
+        found.append((contact_time, count, reached))
         more = "collapse" if contact_time == 0.0 else "contacts within t_contact keep their energy"
         why = f"only at t = {reached:.3f} then: {more}" if count == MOST else f"m v^2 / 2 = {energy:.1e} in the end"
         table.add(f"t_contact = {contact_time:g}: contacts", None, str(count), why)
     table.add("contact dynamics, any dt", None, "at rest", "a step takes all contacts at once: there is no collapse")
-    return table, found
+    return table, columns("contact_time contacts reached", found)
 
 
 def draw(result: Any, figure: Any) -> None:

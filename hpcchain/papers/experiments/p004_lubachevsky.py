@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.papers.result import Result, Table, within
+from hpcchain.papers.result import Result, Table, columns, within
 
 NAME = "004-lubachevsky"
 TITLE = "Lubachevsky's method: cost of an event over the number of spheres"
@@ -14,13 +14,8 @@ TITLE = "Lubachevsky's method: cost of an event over the number of spheres"
 def run(quick: Any) -> Any:
     """Return CPU time and work of an event at growing numbers of spheres; smaller ones when quick."""
     sizes = (4, 6, 8) if quick else (5, 8, 12, 18, 27)
-    names = ("spheres", "pairs_us", "one_with_all_us", "engine_us", "searches", "levels")
-    data: dict = {name: [] for name in names}
-    for cells in sizes:
-        row = measured(cells, 2000 if quick else 20000)
-        for name, value in zip(names, row, strict=True):
-            data[name].append(value)
-    n = np.array(data["spheres"], dtype=float)
+    rows = [measured(cells, 2000 if quick else 20000) for cells in sizes]
+    data = columns("spheres pairs_us one_with_all_us engine_us searches levels", rows)
     table = Table("CPU time of an event over N spheres at packing fraction 0.3: power of N by least squares")
     printed = {"pairs_us": "O(N^2)", "one_with_all_us": "O(N)", "engine_us": "O(log N)"}
     says = {
@@ -29,7 +24,7 @@ def run(quick: Any) -> Any:
         "engine_us": "cells, lists and the queue; what grows is the share of memory that is in no cache",
     }
     for name, what in printed.items():
-        power = float(np.polyfit(np.log(n), np.log(data[name]), 1)[0])
+        power = float(np.polyfit(np.log(data["spheres"]), np.log(data[name]), 1)[0])
         bounds = {"pairs_us": (0.8, 2.3), "one_with_all_us": (0.0, 1.3), "engine_us": (-0.4, 0.5)}[name]
         table.add(
             f"{name.removesuffix('_us').replace('_', ' ')}", what, f"N^{power:.2f}", within(power, *bounds, says[name])

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.papers.result import Result, Table, within
+from hpcchain.papers.result import Result, Table, columns, within
 
 NAME = "004-rough"
 TITLE = "(16)-(33): rough spheres collide; slips of sign, and which coefficients keep the energy"
@@ -15,12 +15,8 @@ def run(quick: Any) -> Any:
     """Return errors of the printed rule and of the engine over random contacts for several e_t; fewer when quick."""
     count = 20 if quick else 200
     rng = np.random.default_rng(4)
-    data = {name: [] for name in ("e_t", "printed_energy", "printed_momentum", "ours_energy", "ours_momentum", "u_t")}
-    for e_t in (1.0, 0.5, 0.0, -0.5, -1.0):
-        rows = np.array([one(rng, e_t) for _ in range(count)])
-        data["e_t"].append(e_t)
-        for name, column in zip(list(data)[1:], rows.max(axis=0), strict=True):
-            data[name].append(float(column))
+    rows = [(e_t, *np.max([one(rng, e_t) for _ in range(count)], axis=0)) for e_t in (1.0, 0.5, 0.0, -0.5, -1.0)]
+    data = columns("e_t printed_energy printed_momentum ours_energy ours_momentum u_t", rows)
     table = Table(f"{count} contacts for each e_t, e_n = 1: greatest error of energy change, angular momentum and slip")
     for k, e_t in enumerate(data["e_t"]):
         table.add(
@@ -47,7 +43,8 @@ def run(quick: Any) -> Any:
 
 def one(rng: np.random.Generator, e_t: float) -> list:
     """Return errors of one contact: printed and ours, of energy change and angular momentum, and |u_t' - e_t u_t|."""
-    from hpcchain.papers.granular import rough, spheres
+    from hpcchain.papers.engine import system_of
+    from hpcchain.papers.granular import rough
     from hpcchain.sector.serial import Engine
 
     n = rng.normal(size=3)
@@ -55,7 +52,7 @@ def one(rng: np.random.Generator, e_t: float) -> list:
     x = np.array([0.5 * n, -0.5 * n]) * (1.0 + 1e-13)
     v, w = rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
     v[0] -= (1.0 + abs((v[0] - v[1]) @ n)) * n
-    engine = Engine(spheres(x, v, spins=w, extended=rough(e_t)))
+    engine = Engine(system_of(x, v, spins=w, extended=rough(e_t)))
     engine.advance(1e-12)
     sequence = np.argsort(engine.ids)
     state = engine.state()

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.papers.result import Result, Table, within
+from hpcchain.papers.result import Result, Table, columns, within
 
 NAME = "004-zeno"
 TITLE = "(34), Fig 2, (35): a bouncing ball's total time, collapse of three balls, the TC model"
@@ -42,18 +42,15 @@ def run(quick: Any) -> Any:
         "ball": {"bounce": np.arange(30), "t": times[:30], "height": heights[:30]},
         "three": {"e_n": span, "contacts": contacts},
     }
-    rows = {"contact_time": [], "contacts": [], "energy": []}
-    for contact_time in (1e-1, 1e-2, 1e-3, 1e-4):
-        number, energy = with_contact_time(contact_time)
-        for name, value in zip(rows, (contact_time, number, energy), strict=True):
-            rows[name].append(value)
+    rows = [(contact_time, *with_contact_time(contact_time)) for contact_time in (1e-1, 1e-2, 1e-3, 1e-4)]
+    for contact_time, number, _ in rows:
         table.add(
             f"e_n = 0.05, t_contact = {contact_time:g}: contacts until they part",
             "finite",
             number,
             within(number, 2, 60, '(35) needs "and": a contact takes energy where neither ball has just had another'),
         )
-    data["tc"] = rows
+    data["tc"] = columns("contact_time contacts energy", rows)
     return Result(data, [table], ["Quick changes nothing."] if quick else [])
 
 
@@ -92,12 +89,12 @@ def collisions(e: float) -> int:
 
 def with_contact_time(contact_time: float) -> tuple[int, float]:
     """Return contacts and energy of three spheres that collapse at e_n = 0.05, in the engine with this contact time."""
-    from hpcchain.papers.granular import spheres
+    from hpcchain.papers.engine import system_of
     from hpcchain.sector.serial import Engine
 
     x = np.array([[-2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
     v = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.999, 0.0, 0.0]])
-    engine = Engine(spheres(x, v, restitution=0.05, contact_time=contact_time))
+    engine = Engine(system_of(x, v, restitution=0.05, contact_time=contact_time))
     engine.advance(50.0)
     return engine.counters["contacts"], 0.5 * float(np.sum(engine.frame(50.0)[1] ** 2))
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hpcchain.papers import directors, spheres
-from hpcchain.papers.result import Table
+from hpcchain.papers.result import Table, columns
 
 NAME = "000-spheres-grazing"
 TITLE = "section 4.2, third row of Fig 2: spinning spheres touch in passing"
@@ -13,14 +13,13 @@ def run(quick: Any) -> Any:
     """Return the run and how the iterations depend on Newton's tolerance; `quick` changes nothing."""
     printed = {"energy": "1e-11", "momentum": "1e-14", "iterations": "64"}
     result, found = spheres.result("grazing", printed)
-    table, data = Table("Iterations of (16) at the graze"), {"tolerance": [], "iterations": [], "sideways": []}
+    table, rows = Table("Iterations of (16) at the graze"), []
     for tolerance in (1e-6, 1e-8, 1e-10, 1e-11):
         bodies = directors.Bodies(tolerance=tolerance)
         other = directors.run(bodies, *directors.setup("grazing"), 0.01, 120)  # type: ignore[call-arg]
         count = other.collisions[0]["after"]
         sideways = abs(float((other.centre[-1] - other.centre[-2])[0, 2])) / 0.01
-        for key, value in (("tolerance", tolerance), ("iterations", count), ("sideways", sideways)):
-            data[key].append(value)
+        rows.append((tolerance, count, sideways))
         table.add(
             f"tolerance {tolerance:g}",
             "64" if tolerance == 1e-10 else None,
@@ -30,7 +29,7 @@ def run(quick: Any) -> Any:
         )
     table.add("jump of energy", "1e-11", abs(spheres.jump(found)), "what the tolerance leaves at a double root")
     result.tables.append(table)
-    result.data["tolerances"] = data
+    result.data["tolerances"] = columns("tolerance iterations sideways", rows)
     return result
 
 

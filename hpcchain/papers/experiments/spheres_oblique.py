@@ -3,7 +3,7 @@
 from typing import Any
 
 from hpcchain.papers import directors, spheres
-from hpcchain.papers.result import Table
+from hpcchain.papers.result import Table, columns
 
 NAME = "000-spheres-oblique"
 TITLE = "section 4.2, second row of Fig 2: spinning spheres meet between nodes; the jump of energy"
@@ -16,13 +16,12 @@ def run(quick: Any) -> Any:
     result, _ = spheres.result("oblique", printed)
     steps = [h for h in PRINTED if not (quick and h < 0.01)]
     table = Table("Jump of energy at the collision")
-    data = {"h": [], "alpha": [], "tau": [], "jump": [], "exact": []}
+    rows = []
     for h in steps:
         bodies, found = spheres.track("oblique", h)
         hit, jump = found.collisions[0], spheres.jump(found)
         before, after = (directors.rotation_energy(bodies, directors.SPIN, hit[part]) for part in ("alpha", "tau"))
-        for key, value in zip(data, (h, hit["alpha"], hit["tau"], jump, before - after), strict=True):
-            data[key].append(value)
+        rows.append((h, hit["alpha"], hit["tau"], jump, before - after))
         table.add(
             f"|jump|, h = {h:g}",
             PRINTED[h],
@@ -31,7 +30,7 @@ def run(quick: Any) -> Any:
             "printed figures are of its size",
         )
     result.tables.append(table)
-    result.data["jumps"] = data
+    result.data["jumps"] = columns("h alpha tau jump exact", rows)
     if quick:
         result.notes.append("Without h = 0.001.")
     return result

@@ -1,21 +1,15 @@
 """Work over precision of all propagators: chains of 3, 10 and 50 beads, flying freely and hitting themselves."""
 
-from __future__ import annotations
-
-import json
-import tempfile
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hpcchain.errors import EngineError
-from hpcchain.papers.result import Result, Table
+from hpcchain.model.system import Options
+from hpcchain.papers.engine import system_of
+from hpcchain.papers.result import Result, Table, columns
 from hpcchain.propagators.catalogue import PROPAGATORS, VARIANTS
-
-if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import PropagatorSection
 
 NAME = "work-precision"
 TITLE = "error at a fixed time and energy error against CPU time per bead, for every propagator"
@@ -30,56 +24,33 @@ STAGED = [(2, 0.05), (2, 0.0125), (3, 0.05), (4, 0.2), (4, 0.1), (4, 0.05), (6, 
 STEPS = (0.1, 0.05, 0.025, 0.0125, 0.00625)
 
 
-def settings() -> Any:
-    """Return {label: list of [propagator] tables} of every propagator that this version has."""
-    found = {"taylor": [{"name": "taylor", "tolerance": 10.0**-k} for k in (4, 6, 8, 10, 12, 14)]}
+def settings() -> dict[str, list[dict]]:
+    """Return {label: list of settings of Physics} of every propagator that this version has."""
+    found: dict = {"taylor": [{"tolerance": 10.0**-k} for k in (4, 6, 8, 10, 12, 14)]}
     for variant in VARIANTS:
-        found[f"collocation {variant}"] = [
-            {"name": "collocation", "variant": variant, "stages": s, "step": step} for s, step in STAGED
-        ]
+        one = {"propagator": "collocation", "options": Options(variant=variant)}
+        found[f"collocation {variant}"] = [one | {"stages": s, "step": step} for s, step in STAGED]
     for name in PROPAGATORS:
         if name not in ("taylor", "collocation"):
-            found[name] = [{"name": name, "step": step} for step in STEPS]
+            found[name] = [{"propagator": name, "step": step} for step in STEPS]
     return found
 
 
 def run(quick: Any) -> Any:
     """Return cost, error and energy error of every setting, and the cheapest ones to a given error."""
-    names = (
-        "case",
-        "beads",
-        "propagator",
-        "stages",
-        "step",
-        "tolerance",
-        "cpu_us_per_bead_time",
-        "error",
-        "energy_error",
-    )
     rows, lost = [], []
     for case, (collide, end) in CASES.items():
         for n in SIZES[: 2 if quick else None]:
             position, velocity = thermal_chain(n)
-            reference, _, _ = measure(position, velocity, collide, end, {"name": "taylor", "tolerance": 1e-14}, quick)
+            reference, _, _ = measure(position, velocity, collide, end, {"tolerance": 1e-14}, quick)
             for label, tables in settings().items():
                 for table in tables[:: 3 if quick else 1]:
                     found, energy, cost = measured(position, velocity, collide, end, table, quick)
                     error = np.sqrt(np.mean(np.sum((found - reference) ** 2, axis=1)))
                     lost += [] if np.isfinite(energy) else [f"{label} at {table['step']}"]
-                    rows.append(
-                        (
-                            case,
-                            n,
-                            label,
-                            table.get("stages", 0),
-                            table.get("step", 0.0),
-                            table.get("tolerance", 1e-12),
-                            cost,
-                            error,
-                            energy,
-                        )
-                    )
-    data = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
+                    own = table.get("stages", 0), table.get("step", 0.0), table.get("tolerance", 1e-12)
+                    rows.append((case, n, label, *own, cost, error, energy))
+    data = columns("case beads propagator stages step tolerance cpu_us_per_bead_time error energy_error", rows)
     return Result(
         {"": data},
         [cheapest(data)],
@@ -95,22 +66,20 @@ def run(quick: Any) -> Any:
     )
 
 
-def measured(
-    position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any, propagator: PropagatorSection, quick: Any
-) -> Any:
+def measured(position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any, physics: dict, quick: Any) -> Any:
     """Return positions, energy error and cost of `measure`: inf, inf and nan where the motion blows up."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            return measure(position, velocity, collide, end, propagator, quick)
+            return measure(position, velocity, collide, end, physics, quick)
     except EngineError:
         return np.full_like(position, np.inf), np.inf, np.nan
 
 
-def measure(position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any, propagator: Any, quick: Any) -> Any:
+def measure(position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any, physics: dict, quick: Any) -> Any:
     """Return positions at the end time, the relative energy error later, and CPU µs per bead and unit time."""
     from hpcchain.sector.serial import Engine
 
-    engine = Engine(start(position, velocity, collide, propagator))
+    engine = Engine(system_of(position, velocity, len(position), collide=collide, **physics))
     engine.advance(end)
     found = engine.frame(end)[0].copy()
     late = end + (1.0 if quick else ENERGY_TIME)
@@ -128,37 +97,7 @@ def measure(position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any, 
     return found, max(energy, 2.0**-53), 1e6 * spent / (late - end) / len(position)
 
 
-def start(position: np.ndarray, velocity: np.ndarray, collide: Any, propagator: PropagatorSection) -> Any:
-    """Return the System of one chain in open space."""
-    from hpcchain.config import load_config
-    from hpcchain.model.starts.start import build_system
-
-    n = len(position)
-    tables = {
-        "[box]": {"size": [4.0 * n] * 3, "origin": [-2.0 * n] * 3, "boundary": ["open"] * 3},
-        "[[molecule]]": {
-            "kind": "chain",
-            "beads": n,
-            "self_contact": collide,
-            "positions": position.tolist(),
-            "velocities": velocity.tolist(),
-        },
-        "[initial]": {"method": "explicit"},
-        "[propagator]": propagator,
-        "[run]": {"end_time": 1.0},
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "chain.toml"
-        path.write_text("\n".join(section(name, keys) for name, keys in tables.items()), encoding="utf-8")
-        return build_system(load_config(path))
-
-
-def section(name: str, keys: Any) -> Any:
-    """Return a section of an input as TOML."""
-    return "\n".join([name, *(f"{key} = {json.dumps(value)}" for key, value in keys.items()), ""])
-
-
-def thermal_chain(n: int, seed: int = 5) -> Any:
+def thermal_chain(n: int, seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
     """Return positions and velocities of a self-avoiding chain of unit bonds at temperature 1, centred and at rest."""
     random = np.random.default_rng([seed, n])
     beads = [np.zeros(3)]

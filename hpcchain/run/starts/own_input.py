@@ -14,7 +14,7 @@ from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_input, read_outline
 from hpcchain.io.checkpoint.layout import wrong_contents
 from hpcchain.io.hdf5.collective import FAILURES
-from hpcchain.model.composition import composition_of
+from hpcchain.model.composition import TABLES, composition_of
 from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.physics.extended import is_extended
 from hpcchain.model.starts.spins import build_directors
@@ -35,25 +35,6 @@ DRIFT = 1e-3
 """By how much the energy may be off, relative: that of exact motion is off by round-off."""
 
 BOX_KEYS = ("size", "origin", "boundary")
-TABLES = (
-    "kind",
-    "first_bead",
-    "first_bond",
-    "bonds",
-    "bond_length",
-    "mass",
-    "diameter",
-    "self_contact",
-    "rod",
-    "flexible",
-    "soft",
-    "bead_type",
-    "exclude",
-    "moment",
-    "fixed",
-    "body",
-    "site",
-)
 
 
 def config_of(checkpoint: Checkpoint, path: Path | str) -> Config:

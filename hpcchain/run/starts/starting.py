@@ -181,28 +181,17 @@ def start_system(
     Where it is grown, a GrowthFile `keep` keeps it when a signal or the wall limit stops it. Beads of an explicit start
     grow where there are `places` (N, 3) that they grow from [length].
     """
-    return with_spins(_start_system(config, signals, comm, limit, keep, places), config)
-
-
-def _start_system(
-    config: Config,
-    signals: Signals,
-    comm: Single | World | None,
-    limit: WallLimit | None,
-    keep: GrowthFile | None,
-    places: NDArray[np.float64] | None,
-) -> System:
-    """Return the System that `start_system` gives spins to, made by the input's method."""
     method = config.initial.method
     if method == "explicit" and places is None:
-        return build_system(config)
+        return with_spins(build_system(config), config)
     if method == "file":
-        return system_from_file(config, comm)
+        return with_spins(system_from_file(config, comm), config)
     LOG.info("growing the initial configuration")
     progress = Progress("growing the start: size", None, 1.0, 0 if comm is None else comm.rank)
     try:
-        return grown_system(
+        grown = grown_system(
             config, progress.look, lambda: signals.stop or (limit is not None and limit.near()), comm, keep, places
         )
     finally:
         progress.close()
+    return with_spins(grown, config)

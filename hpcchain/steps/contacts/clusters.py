@@ -91,20 +91,6 @@ def pool_of(composition: Composition, rows: np.ndarray, links: np.ndarray) -> Po
     return Pool(molecules, ids, first, position, velocity, force, extra, links)
 
 
-def labels_of(one: np.ndarray, other: np.ndarray, count: int) -> np.ndarray:
-    """Return for each of `count` molecules the least that it hangs together with; contacts join `one` and `other`."""
-    label = np.arange(count)
-    while True:
-        least = np.minimum(label[one], label[other])
-        fresh = label.copy()
-        np.minimum.at(fresh, one, least)
-        np.minimum.at(fresh, other, least)
-        fresh = fresh[fresh]
-        if np.array_equal(fresh, label):
-            return label
-        label = fresh
-
-
 def together(*some: np.ndarray) -> np.ndarray:
     """Return the pairs (n, 2) of some arrays in ascending order, each once."""
     pairs = np.concatenate(some)
@@ -197,6 +183,7 @@ class Responses:
     pool : Pool
     geometry : Geometry
     normal : (n, 3) float64 array
+        Of the contacts, along which they are.
     mass : (m,) float64 array
         Infinite of fixed beads.
     rigid : RigidMolecules
@@ -212,6 +199,7 @@ class Responses:
     def __init__(
         self, pool: Pool, geometry: Geometry, normal: np.ndarray, mass: np.ndarray, rigid: RigidMolecules
     ) -> None:
+        self.geometry, self.normal = geometry, normal
         n = len(geometry.one)
         wall = geometry.wall
         contact = np.concatenate([np.arange(n), np.flatnonzero(~wall)])
@@ -236,20 +224,20 @@ class Responses:
             rows = slice(*self.starts[k : k + 2])
             velocity[self.bead[rows]] += impulse * self.change[rows]
 
-    def own_rates(self, geometry: Geometry, normal: np.ndarray) -> np.ndarray:
-        """Return what a unit impulse at each contact adds to its own rate (n,), and the rows of `change` it has."""
-        size = np.diff(self.starts)
+    def own_rates(self) -> np.ndarray:
+        """Return what a unit impulse at each contact adds to its own rate (n,)."""
+        size, geometry = np.diff(self.starts), self.geometry
         field = np.zeros((len(size), 3))
         one, other = np.repeat(geometry.one, size), np.repeat(geometry.other, size)
         wall = np.repeat(geometry.wall, size)
         sign = (self.bead == one).astype(float) - ((self.bead == other) & ~wall)
         for c in range(3):
             field[:, c] = np.bincount(self.contact, sign * self.change[:, c], len(size))
-        return dot(normal, field)
+        return dot(self.normal, field)
 
-    def matrix(self, geometry: Geometry, normal: np.ndarray, which: np.ndarray) -> np.ndarray:
+    def matrix(self, which: np.ndarray) -> np.ndarray:
         """Return what an impulse at each of some contacts adds to the rates of each other, (k, k)."""
-        found = np.empty((len(which), len(which)))
+        found, geometry = np.empty((len(which), len(which))), self.geometry
         for column, k in enumerate(which):
             rows = slice(*self.starts[k : k + 2])
             bead, change = self.bead[rows], self.change[rows]
@@ -257,7 +245,7 @@ class Responses:
                 total = change[bead == geometry.one[other]].sum(axis=0)
                 if not geometry.wall[other]:
                     total = total - change[bead == geometry.other[other]].sum(axis=0)
-                found[line, column] = dot(normal[other : other + 1], total[None])[0]
+                found[line, column] = dot(self.normal[other : other + 1], total[None])[0]
         return found
 
 

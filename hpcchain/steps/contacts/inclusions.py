@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.steps.contacts.clusters import Geometry, Pool, Responses, labels_of
+from hpcchain.model.molecules.exclusion import component_of
+from hpcchain.steps.contacts.clusters import Geometry, Pool, Responses
 from hpcchain.steps.contacts.coefficients import Coefficients
 from hpcchain.steps.contacts.complementarity import newton, reflected
 from hpcchain.steps.contacts.finding import CLOSE
@@ -37,30 +38,46 @@ MOST_ROUNDS = 20
 
 @dataclass
 class Solution:
-    """What contacts do to the molecules of a pool.
+    """Contacts of the molecules of a pool, and what they have done to these so far.
 
     Attributes
     ----------
     pool : Pool
     geometry : Geometry
-    normal : (n, 3) float64 array
+    gap, normal : (n,), (n, 3) float64 arrays
+        When the contacts are looked at [length].
+    mass : (m,) float64 array
+        Of the beads, infinite of fixed ones.
+    responses : Responses
+    velocity : (m, 3) float64 array
+        With all impulses so far.
     impulse : (n,) float64 array
         Along normals [mass length / time].
-    velocity : (m, 3) float64 array
-        Afterwards.
     place : (m, 3) float64 array, optional
-        The same, where beads are moved.
+        After the step, where beads are moved.
     smooth : (n,) bool array, optional
         Which contacts are smooth.
     """
 
     pool: Pool
     geometry: Geometry
+    gap: np.ndarray
     normal: np.ndarray
-    impulse: np.ndarray
+    mass: np.ndarray
+    responses: Responses
     velocity: np.ndarray
+    impulse: np.ndarray
     place: np.ndarray = None
     smooth: np.ndarray = None
+
+    def rates(self) -> np.ndarray:
+        """Return (n,) at which gaps grow [length / time]."""
+        return self.geometry.rates(self.velocity, self.normal)
+
+    def push(self, which: np.ndarray, impulses: np.ndarray) -> None:
+        """Let impulses act at some contacts."""
+        self.impulse[which] += impulses
+        self.responses.add(self.velocity, which, impulses)
 
     def table(self) -> np.ndarray:
         """Return rows (m, 6) of places and velocities."""
@@ -104,7 +121,7 @@ class ContactSolver:
         if linked:
             rows = np.searchsorted(pool.molecules, self.composition.molecule_of(pool.links))
             first, second = np.concatenate([one, rows[:, 0]]), np.concatenate([other, rows[:, 1]])
-        label = labels_of(first, second, len(pool.molecules))[one]
+        label = component_of(len(pool.molecules), np.column_stack([first, second]))[one]
         sequence = np.argsort(label, kind="stable")
         cuts = np.flatnonzero(np.diff(label[sequence])) + 1
         found = np.split(sequence, cuts) if len(sequence) else []
@@ -146,67 +163,71 @@ class Inclusions(ContactSolver):
 
         Beads of molecules without contacts are where the step without contacts takes them.
         """
-        mass = self.mass[self.composition.prototype_of(pool.ids)]
-        geometry = self.geometry(pool, pairs)
-        gap, normal = geometry.at(pool.position, self.clock.span[0])
-        responses = Responses(pool, geometry, normal, mass, self.rigid)
-        velocity, impulse = pool.velocity.copy(), np.zeros(len(pairs))
-        smooth = np.ones(len(pairs), dtype=bool)
-        yields = self._yields(geometry, responses, normal, mass)
+        one = self._contacts(pool, pairs, self.clock.span[0])
+        geometry, mass = one.geometry, one.mass
+        one.smooth = np.ones(len(pairs), dtype=bool)
+        yields = self._yields(one)
         clusters = self.clusters(pool, geometry, yields)
         if self.integrator == "gvi":
             if self.metric:
-                linked = self.clusters(pool, geometry, yields, linked=True)
-                self._reflect_in_metric(pool, geometry, responses, normal, velocity, impulse, linked)
+                self._reflect_in_metric(one, self.clusters(pool, geometry, yields, linked=True))
             else:
-                self._reflect(geometry, responses, normal, velocity, impulse, clusters)
-            speed = np.abs(velocity).max(axis=1, initial=0.0) + self.h * np.abs(pool.force / mass[:, None]).max(axis=1)
-            still = np.abs(geometry.rates(velocity, normal)) <= CLOSE * (speed[geometry.one] + speed[geometry.other])
-            smooth = still & (np.abs(gap) <= CLOSE * geometry.contact)
+                self._reflect(one, clusters)
+            speed = np.abs(one.velocity).max(axis=1, initial=0.0)
+            speed = speed + self.h * np.abs(pool.force / mass[:, None]).max(axis=1)
+            still = np.abs(one.rates()) <= CLOSE * (speed[geometry.one] + speed[geometry.other])
+            one.smooth = still & (np.abs(one.gap) <= CLOSE * geometry.contact)
         for cluster in clusters:
-            pushing = cluster[smooth[cluster]]
+            pushing = cluster[one.smooth[cluster]]
             if len(pushing):
-                impulse[pushing] += self._press(pool, geometry, responses, normal, velocity, mass, pushing)
-        place, velocity = self._moved(pool, velocity, mass)
-        return Solution(pool, geometry, normal, impulse, velocity, place, smooth)
+                self._press(one, pushing)
+        one.place, one.velocity = self._moved(pool, one.velocity, mass)
+        return one
 
-    def _yields(
-        self, geometry: Geometry, responses: Responses, normal: np.ndarray, mass: np.ndarray
-    ) -> np.ndarray | None:
+    def _contacts(self, pool: Pool, pairs: np.ndarray, time: float) -> Solution:
+        """Return contacts of a pool as they are at a time, without impulses so far."""
+        mass = self.mass[self.composition.prototype_of(pool.ids)]
+        geometry = self.geometry(pool, pairs)
+        gap, normal = geometry.at(pool.position, time)
+        responses = Responses(pool, geometry, normal, mass, self.rigid)
+        return Solution(pool, geometry, gap, normal, mass, responses, pool.velocity.copy(), np.zeros(len(pairs)))
+
+    def _yields(self, one: Solution) -> np.ndarray | None:
         """Return which contacts (n,) bool give way to an impulse at all; None: all."""
         # A bead whose bond to a fixed one is along the normal does not.
+        mass, geometry = one.mass, one.geometry
         if not np.isinf(mass).any():
             return None
         light = 1.0 / mass[geometry.one] + np.where(geometry.wall, 0.0, 1.0 / mass[geometry.other])
-        return responses.own_rates(geometry, normal) > LEAST * light
+        return one.responses.own_rates() > LEAST * light
 
-    def _reflect(
-        self,
-        geometry: Geometry,
-        responses: Responses,
-        normal: np.ndarray,
-        velocity: np.ndarray,
-        impulse: np.ndarray,
-        clusters: list,
-    ) -> None:
-        """Reflect all contacts that approach, cluster by cluster; velocities and impulses are changed."""
+    def _reflect(self, one: Solution, clusters: list) -> None:
+        """Reflect all contacts that approach, cluster by cluster."""
         # Those that stand alone, as most do in a gas, are done all at once.
-        rates = geometry.rates(velocity, normal)
+        rates, responses = one.rates(), one.responses
         single = np.zeros(len(rates), dtype=bool)
         single[[cluster[0] for cluster in clusters if len(cluster) == 1]] = True
         hit = single & (rates < 0.0)
-        own = responses.own_rates(geometry, normal)
-        restitution = self._restitutions(geometry, np.arange(len(rates)))
-        impulse[hit] = (1.0 + np.broadcast_to(restitution, len(rates))[hit]) * (-rates[hit] / own[hit])
+        own = responses.own_rates()
+        restitution = self._restitutions(one.geometry, np.arange(len(rates)))
+        one.impulse[hit] = (1.0 + np.broadcast_to(restitution, len(rates))[hit]) * (-rates[hit] / own[hit])
         rows = np.flatnonzero(hit[responses.contact])
-        velocity[responses.bead[rows]] += impulse[responses.contact[rows], None] * responses.change[rows]
+        one.velocity[responses.bead[rows]] += one.impulse[responses.contact[rows], None] * responses.change[rows]
         for cluster in clusters:
-            if len(cluster) == 1 or not np.any(rates[cluster] < 0.0):
-                continue
-            matrix = responses.matrix(geometry, normal, cluster)
-            restitution = self._restitutions(geometry, cluster)
-            impulse[cluster] = reflected(matrix, rates[cluster], restitution, self.solver, self.moreau)[0]
-            responses.add(velocity, cluster, impulse[cluster])
+            if len(cluster) > 1 and np.any(rates[cluster] < 0.0):
+                self._blow(one, cluster, responses.matrix(cluster), rates[cluster])
+
+    def _reflect_in_metric(self, one: Solution, clusters: list) -> None:
+        """Do what `_reflect` does with rates and energy in the metric of H2."""
+        for cluster in clusters:
+            matrix, rates = self.metric.weighted(one.pool, one.responses, cluster)
+            if np.any(rates < 0.0):
+                self._blow(one, cluster, matrix, rates)
+
+    def _blow(self, one: Solution, cluster: np.ndarray, matrix: np.ndarray, rates: np.ndarray) -> None:
+        """Reflect the contacts of a cluster, whose matrix (k, k) and rates (k,) are given."""
+        restitution = self._restitutions(one.geometry, cluster)
+        one.push(cluster, reflected(matrix, rates, restitution, self.solver, self.moreau)[0])
 
     def _restitutions(self, geometry: Geometry, which: np.ndarray) -> Any:
         """Return the coefficient of restitution of some contacts: one for all where all have the same."""
@@ -214,51 +235,22 @@ class Inclusions(ContactSolver):
             return self.restitution
         return self.coefficients.of(self.coefficients.restitution, geometry.pairs[which])
 
-    def _reflect_in_metric(
-        self,
-        pool: Pool,
-        geometry: Geometry,
-        responses: Responses,
-        normal: np.ndarray,
-        velocity: np.ndarray,
-        impulse: np.ndarray,
-        clusters: list,
-    ) -> None:
-        """Do what `_reflect` does with rates and energy in the metric of H2."""
-        for cluster in clusters:
-            matrix, rates = self.metric.weighted(pool, geometry, responses, normal, cluster)
-            if np.any(rates < 0.0):
-                restitution = self._restitutions(geometry, cluster)
-                impulse[cluster] = reflected(matrix, rates, restitution, self.solver, self.moreau)[0]
-                responses.add(velocity, cluster, impulse[cluster])
-
-    def _press(
-        self,
-        pool: Pool,
-        geometry: Geometry,
-        responses: Responses,
-        normal: np.ndarray,
-        velocity: np.ndarray,
-        mass: np.ndarray,
-        pushing: np.ndarray,
-    ) -> np.ndarray:
-        """Return the impulses of smooth contacts of a cluster, with which no gap is negative; velocities have them."""
-        matrix = responses.matrix(geometry, normal, pushing)
+    def _press(self, one: Solution, pushing: np.ndarray) -> None:
+        """Push smooth contacts of a cluster such that no gap is negative after the step."""
+        geometry = one.geometry
+        matrix = one.responses.matrix(pushing)
         scale = 1.0 / np.sqrt(np.diag(matrix))
         struck = np.concatenate([geometry.one[pushing], geometry.other[pushing]])  # others are of no other rank's pool
-        unit = SOLVED * (np.abs(velocity[struck]).max() + float(geometry.contact[pushing].max()) / self.h)
-
-        def pushed(x: np.ndarray) -> np.ndarray:
-            changed = velocity.copy()
-            responses.add(changed, pushing, x * scale)
-            return self._moved(pool, changed, mass)[0]
+        unit = SOLVED * (np.abs(one.velocity[struck]).max() + float(geometry.contact[pushing].max()) / self.h)
 
         def gaps(x: np.ndarray) -> np.ndarray:
-            return scale * geometry.at(pushed(x), self.clock.span[1])[0][pushing] / self.h
+            changed = one.velocity.copy()
+            one.responses.add(changed, pushing, x * scale)
+            place = self._moved(one.pool, changed, one.mass)[0]
+            return scale * geometry.at(place, self.clock.span[1])[0][pushing] / self.h
 
         x = newton(gaps, lambda _: scale[:, None] * matrix * scale, np.zeros(len(pushing)), unit * scale.max())
-        responses.add(velocity, pushing, x * scale)
-        return x * scale
+        one.push(pushing, x * scale)
 
     def _moved(self, pool: Pool, velocity: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return places and velocities after a step of half a kick and motion, as the engine makes it."""
@@ -266,17 +258,11 @@ class Inclusions(ContactSolver):
 
     def stilled(self, pool: Pool, pairs: np.ndarray) -> Solution:
         """Return a pool's velocities without the rates of smooth contacts that touch after a step."""
-        mass = self.mass[self.composition.prototype_of(pool.ids)]
-        geometry = self.geometry(pool, pairs)
-        gap, normal = geometry.at(pool.position, self.clock.span[1])
-        responses = Responses(pool, geometry, normal, mass, self.rigid)
-        velocity, impulse = pool.velocity.copy(), np.zeros(len(pairs))
-        touching = gap <= 2.0 * CLOSE * geometry.contact
-        for cluster in self.clusters(pool, geometry):
+        one = self._contacts(pool, pairs, self.clock.span[1])
+        touching = one.gap <= 2.0 * CLOSE * one.geometry.contact
+        for cluster in self.clusters(pool, one.geometry):
             cluster = cluster[touching[cluster]]
             if len(cluster):
-                matrix = responses.matrix(geometry, normal, cluster)
-                rates = geometry.rates(velocity, normal)[cluster]
-                impulse[cluster] = np.linalg.lstsq(matrix, -rates, rcond=1e-12)[0]
-                responses.add(velocity, cluster, impulse[cluster])
-        return Solution(pool, geometry, normal, impulse, velocity)
+                matrix = one.responses.matrix(cluster)
+                one.push(cluster, np.linalg.lstsq(matrix, -one.rates()[cluster], rcond=1e-12)[0])
+        return one

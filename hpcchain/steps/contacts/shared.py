@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.steps.contacts.clusters import ROW, labels_of, pool_of, together
+from hpcchain.model.molecules.exclusion import component_of
+from hpcchain.steps.contacts.clusters import ROW, pool_of, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,7 +150,7 @@ class Sharing:
         here = self._molecules(joined)
         one = np.searchsorted(here, self.composition.molecule_of(joined[:, 0]))
         other = np.searchsorted(here, self.composition.molecule_of(np.maximum(joined[:, 1], 0)))
-        return here, labels_of(one, np.where(joined[:, 1] < 0, one, other), len(here))
+        return here, component_of(len(here), np.column_stack([one, np.where(joined[:, 1] < 0, one, other)]))
 
     def _label(self, pairs: np.ndarray, here: np.ndarray, label: np.ndarray) -> np.ndarray:
         """Return what the molecules of contacts or links have (n,), of `label` of the molecules `here`."""

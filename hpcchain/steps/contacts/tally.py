@@ -11,7 +11,8 @@ from hpcchain.steps.contacts.clusters import dot
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
-    from hpcchain.steps.contacts.clusters import Geometry, Pool
+    from hpcchain.steps.contacts.inclusions import Solution
+    from hpcchain.steps.friction.contact_dynamics import Outcome
 
 
 class Tally:
@@ -43,28 +44,20 @@ class Tally:
         self.log: list[tuple] = []  # time, contacts (n, 2), impulses (n,) along normals, (n, 3) across or 0.0
 
     def count(
-        self,
-        pool: Pool,
-        geometry: Geometry,
-        normal: np.ndarray,
-        impulse: np.ndarray,
-        time: float,
-        across: np.ndarray | None = None,
+        self, one: Solution | Outcome, impulse: np.ndarray, time: float, across: np.ndarray | None = None
     ) -> None:
-        """Count contacts of a step with impulses, and what these do.
+        """Count contacts of a step with impulses (n,) along normals, and what these do.
 
         `across`: parts (n, 3) of impulses that are not along normals.
         """
-        acts = impulse > 0.0
-        self.counts["contacts"] += int(np.count_nonzero(acts & ~geometry.wall))
-        self.counts["wall_contacts"] += int(np.count_nonzero(acts & geometry.wall))
-        self.add(pool, geometry, normal, impulse, acts, time, across)
+        acts, wall = impulse > 0.0, one.geometry.wall
+        self.counts["contacts"] += int(np.count_nonzero(acts & ~wall))
+        self.counts["wall_contacts"] += int(np.count_nonzero(acts & wall))
+        self.add(one, impulse, acts, time, across)
 
     def add(
         self,
-        pool: Pool,
-        geometry: Geometry,
-        normal: np.ndarray,
+        one: Solution | Outcome,
         impulse: np.ndarray,
         acts: np.ndarray,
         time: float,
@@ -73,26 +66,26 @@ class Tally:
         """Add what impulses of those contacts that act (n,) do: virial, impulses on walls, work, rows of the log."""
         if not acts.any():
             return
+        pool, geometry = one.pool, one.geometry
         mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
         molecule = np.repeat(np.arange(len(pool.molecules)), np.diff(pool.first))
         total = np.bincount(molecule, mass)
         centre = np.column_stack([np.bincount(molecule, mass * pool.position[:, c]) for c in range(3)]) / total[:, None]
         lever = geometry.lever(pool.position, centre[molecule])
-        product = impulse * dot(normal, lever)
+        product = impulse * dot(one.normal, lever)
         virial = np.rint((product if across is None else product + dot(across, lever)) / self.quanta[0])
         self.virial += int(virial[acts].sum())
-        self.work += int(np.rint(self._work(pool, geometry, normal, impulse, across)[acts] / self.quanta[2]).sum())
+        self.work += int(np.rint(self._work(one, impulse, across)[acts] / self.quanta[2]).sum())
         for axis in range(3):
             mine = acts & ((geometry.pairs[:, 1] == -1 - axis) | (geometry.pairs[:, 1] == -4 - axis))
             self.wall_impulse[axis] += int(np.rint(impulse[mine] / self.quanta[1]).sum())
         if self.logs:
             self.log.append((time, geometry.pairs[acts], impulse[acts], 0.0 if across is None else across[acts]))
 
-    def _work(
-        self, pool: Pool, geometry: Geometry, normal: np.ndarray, impulse: np.ndarray, across: np.ndarray | None
-    ) -> np.ndarray:
+    def _work(self, one: Solution | Outcome, impulse: np.ndarray, across: np.ndarray | None) -> np.ndarray:
         """Return the work (n,) of walls and fixed beads that move, with impulses as `add` takes them."""
-        whole = impulse[:, None] * normal + (0.0 if across is None else across)
+        pool, geometry = one.pool, one.geometry
+        whole = impulse[:, None] * one.normal + (0.0 if across is None else across)
         work = impulse * geometry.moving + dot(whole, geometry.sliding)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(pool.ids)]
         if fixed.any():

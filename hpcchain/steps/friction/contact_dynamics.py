@@ -207,7 +207,7 @@ class ContactDynamics(WithContacts):
         for one in self._solve_step():
             along = dot(one.impulse, one.normal)
             across = one.impulse - along[:, None] * one.normal
-            self.tally.count(one.pool, one.geometry, one.normal, along, self.clock.span[0], across)
+            self.tally.count(one, along, self.clock.span[0], across)
         self.beads.wrap()
         self.beads.list_after_contacts(NONE)
 

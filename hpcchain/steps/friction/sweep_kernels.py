@@ -100,27 +100,10 @@ def added(own, x, y, z, px, py, pz):
 
 
 @kernel
-def sweep(bodies, contacts, low, high, forward):
-    """Solve contacts low ... high - 1 one after another; return the greatest change, as a velocity."""
-    impulse, offset = contacts.impulse, contacts.offset
-    worst = 0.0
-    for k in range(high - low):
-        c = low + k if forward else high - 1 - k
-        x, y, z = rate(bodies, contacts, c)
-        x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
-        px, py, pz, size = solve_contact(contacts, c, x, y, z, 0.0)
-        if size > 0.0:
-            worst = max(worst, size)
-            impulse[c, 0] += px
-            impulse[c, 1] += py
-            impulse[c, 2] += pz
-            act(bodies, contacts, c, px, py, pz)
-    return worst
-
-
-@kernel
 def sweep_failing(bodies, contacts, low, high, forward, least, clock, seen, moved):
     """Solve those of contacts low ... high - 1 that fail by more than `least`; return the worst one's, and the clock.
+
+    With `least` 0, and none of them seen, all are solved.
 
     Parameters
     ----------
@@ -243,7 +226,7 @@ def mend(bodies, contacts, low, high, unit, most, seen, moved):
 
 
 @kernel
-def direct(bodies, contacts, low, high, beads, unit, most, kept):
+def direct(bodies, contacts, low, high, beads, unit, most, kept, seen, moved):
     """Sweep over contacts low ... high - 1 in conjugate directions until the residual is `unit`; see `sweep_clusters`.
 
     Returns
@@ -256,7 +239,8 @@ def direct(bodies, contacts, low, high, beads, unit, most, kept):
         forward = k % 2 == 0
         if forward:
             store(bodies, contacts, beads, low, high, kept)
-        worst = sweep(bodies, contacts, low, high, forward)
+        seen[low:high] = -1
+        worst, _ = sweep_failing(bodies, contacts, low, high, forward, 0.0, np.int64(0), seen, moved)
         if worst <= 4.0 * unit and residual(bodies, contacts, low, high) <= unit:
             return k + 1, True
         if not forward and k + 1 < most:
@@ -294,7 +278,7 @@ def sweep_clusters(bodies, contacts, starts, rows, row_starts, left, unit, most,
         count, changes, solved = mend(bodies, contacts, low, high, unit[q], most, seen, moved)
         if not solved:
             beads = rows[row_starts[q] : row_starts[q + 1]]
-            more, solved = direct(bodies, contacts, low, high, beads, unit[q], most - count, kept)
+            more, solved = direct(bodies, contacts, low, high, beads, unit[q], most - count, kept, seen, moved)
             count, changes = count + more, changes + more * (high - low)
         left[q] = not solved
         counts[q, 0] += count

@@ -33,7 +33,7 @@ from hpcchain.steps.potentials.lists import NEAREST
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.physics.constants import SteppedPhysics
-    from hpcchain.steps.contacts.clusters import Geometry, Pool, Responses
+    from hpcchain.steps.contacts.clusters import Pool, Responses
     from hpcchain.steps.potentials.constants import Constants
     from hpcchain.steps.potentials.interactions import Interactions
 
@@ -310,9 +310,7 @@ class Metric:
         found[rows] = out
         return found
 
-    def weighted(
-        self, pool: Pool, geometry: Geometry, responses: Responses, normal: np.ndarray, cluster: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def weighted(self, pool: Pool, responses: Responses, cluster: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the matrix (k, k) of a cluster's contacts in the metric W, and their rates (k,) with it.
 
         Raises
@@ -320,6 +318,7 @@ class Metric:
         StepError
             Where W is not positive, as the step is too long for the potentials.
         """
+        geometry = responses.geometry
         parts = [slice(*responses.starts[k : k + 2]) for k in cluster]
         rows = np.unique(np.concatenate([responses.bead[part] for part in parts]))
         number = np.full(len(pool.ids), -1, dtype=np.int64)
@@ -332,9 +331,8 @@ class Metric:
         bent, box = np.empty_like(change), (geometry.size, geometry.inverse)
         kind = self.constants.kind[prototypes]
         weigh(pool.position, kind, rows, pool.extra[rows], bonds, self.constants.pairs, box, change, bent)
-        matrix = responses.matrix(geometry, normal, cluster)
-        matrix = matrix + self.factor * np.einsum("kmc,lmc->kl", change, bent)
-        rates = geometry.rates(pool.velocity, normal)[cluster]
+        matrix = responses.matrix(cluster) + self.factor * np.einsum("kmc,lmc->kl", change, bent)
+        rates = geometry.rates(pool.velocity, responses.normal)[cluster]
         rates = rates + self.factor * np.einsum("kmc,mc->k", change, pool.extra[rows, :3])
         if not np.all(np.diag(matrix) > 0.0):
             raise StepError(

@@ -401,7 +401,7 @@ def test_every_file_with_kernels_and_what_it_imports_is_in_the_digest():
         "layout/arrays.py",
         "layout/segment_bits.py",
         "model/starts/placement_kernel.py",
-        "papers/kernel_verlet.py",
+        "steps/friction/sweep_kernels.py",
     ):
         assert PACKAGE / name in digested
 

@@ -74,8 +74,6 @@ print(json.dumps(taken))
 """
 ELSEWHERE = {
     "hpcchain.analysis": "of `hpcchain analyze`",
-    "hpcchain.papers": "`hpcchain paper` compiles what it needs",
-    "hpcchain.propagators.collocation.collocation.collocation_size": "of the same",
     "hpcchain.steps.friction.friction_kernels.fill_matrix": "of contacts that sweeps do not solve",
     "hpcchain.steps.friction.friction_kernels.residual": "of the same",
     "hpcchain.steps.potentials.curvature": "of contacts among beads with potentials",
