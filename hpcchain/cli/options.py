@@ -184,11 +184,8 @@ def aligned(rows: list, left: int = 1) -> str:
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
-            _aligned(cell, width, column < left) for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     )
-
-
-def _aligned(cell: str, width: int, to_left: bool) -> str:
-    return cell.ljust(width) if to_left else cell.rjust(width)

@@ -37,7 +37,7 @@ def execute(args: argparse.Namespace) -> int:
         raise DataError(f"{path}: holds no timings; they are written by 'hpcchain run', not by 'build'")
     print(f"{path}: wall seconds by phase, over ranks")
     print(table(phases))
-    solved = solving(read_progress(path)[1])
+    solved = solving(read_progress(path).counters)
     if any(solved.values()):
         print(f"\n{of_solving(solved)}")
     return 0

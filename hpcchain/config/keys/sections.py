@@ -635,6 +635,12 @@ class Config(Section):
         return sum(kind.beads * kind.count for kind in self.molecules)
 
     @property
+    def propagators(self) -> list[tuple[str, PropagatorSection]]:
+        """[propagator] and kinds' own, each behind how messages call it."""
+        own = [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(self.molecules)]
+        return [("propagator", self.propagator), *((where, one) for where, one in own if one is not None)]
+
+    @property
     def is_rough(self) -> bool:
         """Whether contacts, if only those with some wall, have a tangential restitution, which makes beads spin."""
         walls = any(wall.tangential_restitution not in (None, 1.0) for wall in self.walls)
