@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-from hpcchain.cli.options import add_command, aligned
+from hpcchain.cli.options import add_command
+from hpcchain.observe.timers import aligned
 
 
 def add_parser(sub: argparse._SubParsersAction) -> None:

@@ -25,7 +25,7 @@ from hpcchain.model.physics.external import exchanges_energy
 from hpcchain.model.system import State, System
 from hpcchain.observe.observables import Observables, kept_energy, total_energy
 from hpcchain.observe.runlog import RunLog, duration
-from hpcchain.observe.timers import Timers, lines
+from hpcchain.observe.timers import Timers, table
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import BLOCK, slab
 from hpcchain.propagators.catalogue import PROPAGATORS
@@ -421,7 +421,7 @@ class Run:
         self.progress.close()
         for line in self._summary():
             LOG.info(line)
-        for line in lines(self._perf()):
+        for line in table(self._perf()).splitlines():
             LOG.info(line)
         return EXIT_DONE
 
