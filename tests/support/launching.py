@@ -25,8 +25,8 @@ def clean_environment(**extra):
     """Return this process's environment without any launcher's traces, with Open MPI's settings for small machines.
 
     A process that has imported MPI, or was started by mpirun, hands variables down with which another mpirun exits
-    with 1 and no word, and a program alone believes to be one of several ranks. Where a shell asks for unbuffered output,
-    a line of one rank may stand inside a line of another.
+    with 1 and no word, and a program alone believes to be one of several ranks. Where a shell asks for unbuffered
+    output, a line of one rank may stand inside a line of another.
 
     Parameters
     ----------
