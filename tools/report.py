@@ -50,7 +50,7 @@ def remake(ranks, pages=PAGES):
 def taken_by_others():
     """Return the processor seconds since the machine started that this program and its children did not take."""
     user, nice, system = (int(ticks) for ticks in open("/proc/stat").readline().split()[1:4])
-    own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    own = [resource.getrusage(which) for which in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return (user + nice + system) / os.sysconf("SC_CLK_TCK") - sum(each.ru_utime + each.ru_stime for each in own)
 
 
