@@ -18,11 +18,12 @@ from hpcchain.config.override import apply
 from hpcchain.config.vary import Combination, combinations
 from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
+from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import reading, require_parallel
 from hpcchain.io.output.recoverable_output import inventory, is_finished
-from hpcchain.io.output.runs import is_ensemble
+from hpcchain.io.output.runs import is_ensemble, read_runs
 from hpcchain.io.tools.overwrite_guard import require_other
 from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.overlap import close_pairs
@@ -123,7 +124,7 @@ def run(
 def run_in(folder: Path, config: Config, goes_on: bool, comm: Single | World, limit: WallLimit, silence: float) -> int:
     """Run an input in a folder, or go on where it has a checkpoint, if that is wanted; return the exit code."""
     mpi = mpi_of(comm)
-    with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
+    with Signals() as signals, FolderLock(folder, mpi), Watchdog(comm, folder, silence), CompilingNotice():
         if goes_on:
             earlier = inventory(folder, mpi)
             found = newest(folder, earlier, mpi)
@@ -283,7 +284,7 @@ def resume(
         raise UsageError(f"{source}: stands in no run's folder checkpoints; say with --output where to write")
     folder = Path(output) if output is not None else home
     copying = home is None or folder.resolve() != home.resolve()
-    with Signals() as signals, FolderLock(folder, mpi), watchdog(comm, folder, silence), CompilingNotice():
+    with Signals() as signals, FolderLock(folder, mpi), Watchdog(comm, folder, silence), CompilingNotice():
         growing = input_of(home, mpi) if is_run and not copying else None
         if growing is not None and not has_checkpoints(home, mpi):
             on_root(mpi, lambda: try_steps(growing, trust_code, home / GROWTH))
@@ -299,14 +300,18 @@ def resume(
         warn(config, mpi, checkpoint.time)
         if copying:
             folders.refuse_occupied(folder, mpi)
-            path = folders.bring_along(home, path, checkpoint.counters.get("part", 0), folder, mpi)
+            path = folders.bring_along(home, path, whole(checkpoint.counters, "part"), folder, mpi)
         return continued(checkpoint, path, config, folder, earlier, signals, comm, limit)
 
 
 def stored(folder: Path, until: float | None) -> list[tuple[Combination, Config]]:
-    """Return the runs of an ensemble's table with their inputs; not collective."""
+    """Return the runs of an ensemble's table, each with the input in its folder; not collective."""
     return [
-        (Combination(row.run, row.settings), with_end(config, until)) for row, config in ensemble.stored_runs(folder)
+        (
+            Combination(row.run, row.settings),
+            with_end(load_config(folder / row.run / folders.INPUT, stored=True), until),
+        )
+        for row in read_runs(folder)
     ]
 
 
@@ -463,11 +468,6 @@ def quiet() -> Iterator[Any]:
             logger.setLevel(level)
 
 
-def watchdog(comm: Single | World, folder: Path, silence: float) -> Watchdog:
-    """Return the watchdog of a run in a folder."""
-    return Watchdog(comm.activity, folder, comm.rank, comm.size, silence)
-
-
 def timed_read(path: Path, mpi: Communicator | None, limit: WallLimit) -> Checkpoint:
     """Return this rank's part of a checkpoint; how long reading takes is a first guess for writing one."""
     begin = time.monotonic()
@@ -502,7 +502,7 @@ def continued(
     GrowthFile(folder / GROWTH, config, mpi).remove()
     LOG.info("resuming from %s at t %.6g", path, checkpoint.time)
     folders.open_folder(folder, config, mpi)
-    folders.cut_back(folder, checkpoint.time, counters.get("part", 0), counters["reports"], mpi)
+    folders.cut_back(folder, checkpoint.time, whole(counters, "part"), whole(counters, "reports"), mpi)
     try:
         run = Run(comm, config, checkpoint.system, folder, signals, checkpoint.time, counters, limit)
     except CodeError:

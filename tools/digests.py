@@ -2,7 +2,7 @@
 """Say whether a change alters any bit: digests of small systems of every capability, kept in tests/data/digests.csv.
 
     tools/digests.py                     compare all systems with the file; exit 1 where one differs
-    tools/digests.py --quick             only systems whose kernels all tests share: a minute
+    tools/digests.py --quick             those of the day, some of every capability: half a minute
     tools/digests.py --write [NAME ...]  put today's digests into the file, which is then committed with its reason
     tools/digests.py --list              names of the systems
 
@@ -14,6 +14,9 @@ they are; one that alters bits says in CHANGELOG which.
 Bits belong to a processor and to versions of numba and NumPy, so each line names them; of what NumPy and OpenBLAS
 choose by the processor, one is taken everywhere. Where the file has no line of this machine, only the three digests of
 a system are compared with one another, and the last line says so.
+
+With --quick, of systems that are alike, such as random ones, a third run each day, at least one: in three days all
+have run but those whose kernels take minutes to compile.
 """
 
 import argparse
@@ -50,6 +53,7 @@ from tests.property import test_random_identity as random  # noqa: E402
 from tests.property import test_random_steps as stepped  # noqa: E402
 from tests.support import long_chains, mixtures  # noqa: E402
 from tests.support.identity import in_stages, parallel, serial, states  # noqa: E402
+from tests.support.long_tests import today  # noqa: E402
 from tests.support.stepped import run_on, system_of  # noqa: E402
 from tests.unit.sector.segments import test_stretch_laws as laws  # noqa: E402
 from tests.unit.sector.segments import test_stretch_steps as in_steps  # noqa: E402
@@ -58,6 +62,8 @@ from tests.unit.sector.segments import test_stretch_ties as ties  # noqa: E402
 FILE = environment.ROOT / "tests" / "data" / "digests.csv"
 COLUMNS = ("machine", "system", "digest")
 STEPS = ("flexible", "stiff", "hard", "attracting", "mixed", "outside", "heaped", "dense")
+DAYS = 3
+"""Days after which --quick has run all systems that are not dear."""
 STEPS_END, STEPS_STOP = 0.2, 0.1
 """For the engine of steps [time]."""
 
@@ -70,6 +76,8 @@ class Case:
     ----------
     make : callable
         Returns the System and the end time [time].
+    family : str
+        Systems that are alike; "": there is none like it.
     dear : bool
         Whether its kernels are compiled for it almost alone, for minutes.
     run : callable
@@ -77,6 +85,7 @@ class Case:
     """
 
     make: Callable
+    family: str = ""
     dear: bool = False
     run: Callable | None = None
 
@@ -143,19 +152,19 @@ def cases():
     for name, (make, end, _) in leaks.SYSTEMS.items():
         found[name] = Case(lambda make=make, end=end: (make(), end))
     for seed in random.SEEDS:
-        found[f"random {seed}"] = Case(lambda seed=seed: at_random(seed))
+        found[f"random {seed}"] = Case(lambda seed=seed: at_random(seed), "random")
     for way in propagators.WAYS:
-        found[f"propagator {way}"] = Case(lambda way=way: moved(way))
+        found[f"propagator {way}"] = Case(lambda way=way: moved(way), f"propagator {way.split()[0]}")
     for what in extended.ADDITIONS:
         for seed in (0, 1):
-            found[f"{what} {seed}"] = Case(lambda what=what, seed=seed: (extended.system_of(seed, what)[1], 2.0))
+            found[f"{what} {seed}"] = Case(lambda what=what, seed=seed: (extended.system_of(seed, what)[1], 2.0), what)
     for rule in ("joint", "generalised", "moreau"):
-        found[f"rough, {rule}"] = Case(lambda rule=rule: rough_crowd(rule))
+        found[f"rough, {rule}"] = Case(lambda rule=rule: rough_crowd(rule), "rough")
     found["directors"] = Case(lambda: grown(mixtures.WITH_DIRECTORS, 1.0))
     for seed in (0, 1):
-        found[f"stretches {seed}"] = Case(lambda seed=seed: (in_parts(long_chains.crowd(seed)), 0.6))
+        found[f"stretches {seed}"] = Case(lambda seed=seed: (in_parts(long_chains.crowd(seed)), 0.6), "crowd")
     for name, (system, end, _) in ties.CASES.items():
-        found[f"stretches, {name}"] = Case(lambda system=system, end=end: (in_parts(system), end))
+        found[f"stretches, {name}"] = Case(lambda system=system, end=end: (in_parts(system), end), "ties")
     for build in STEPS:
         made = getattr(stepped, build)
         found[f"steps, {build}"] = Case(lambda made=made: (system_of(made(5, False)), STEPS_END), run=of_steps)
@@ -165,6 +174,15 @@ def cases():
     for name, make in laws.CASES.items():
         found[f"stretches, {name}"] = Case(lambda make=make: (in_parts(make(1)), 0.4), dear=True)
     return found
+
+
+def of_day(known, day):
+    """Return the names of the systems that --quick runs on a day, counted from any."""
+    families = {}
+    for name, case in known.items():
+        if not case.dear:
+            families.setdefault(case.family or name, []).append(name)
+    return [name for own in families.values() for k, name in enumerate(own) if (k - day) % min(DAYS, len(own)) == 0]
 
 
 def in_parts(system):
@@ -206,7 +224,8 @@ def verdict(found, expected, writing):
 def main():
     """Run the systems, compare or write; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="only systems whose kernels all tests share")
+    parser.add_argument("--quick", action="store_true", help="only those of the day")
+    parser.add_argument("--day", type=int, default=today().toordinal(), metavar="N", help="which day (default: today)")
     parser.add_argument("--write", action="store_true", help="put the digests into the file")
     parser.add_argument("--list", action="store_true", help="names of the systems")
     parser.add_argument("names", nargs="*", metavar="NAME", help="default: all")
@@ -215,7 +234,7 @@ def main():
     unknown = set(args.names) - set(known)
     if unknown:
         parser.error(f"there is no system {sorted(unknown)[0]!r}; --list names them")
-    chosen = args.names or [name for name, case in known.items() if not (args.quick and case.dear)]
+    chosen = args.names or (of_day(known, args.day) if args.quick else list(known))
     if args.list:
         print("\n".join(chosen))
         return 0

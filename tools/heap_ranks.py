@@ -30,7 +30,7 @@ import numpy as np
 sys.path.insert(0, str(environment.ROOT))
 
 from hpcchain.config.load import config_from_table  # noqa: E402
-from hpcchain.io.checkpoint.checkpoint import read_progress, read_system  # noqa: E402
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_progress  # noqa: E402
 from hpcchain.io.checkpoint.store import list_checkpoints  # noqa: E402
 from hpcchain.io.output.run_output import read_reports, run_output  # noqa: E402
 from hpcchain.layout import arrays as L  # noqa: E402
@@ -125,7 +125,7 @@ def run(folder, ranks, end):
 def print_parts(folder, given):
     """Print what has become of a run's beads."""
     reports = read_reports(run_output(folder))
-    system = read_system(list_checkpoints(folder / "checkpoints")[0][1])
+    system = read_checkpoint(list_checkpoints(folder / "checkpoints")[0][1]).system
     free = ~system.topology.fixed
     size, beads = system.box.size, int(free.sum())
     print("   time  rms velocity  floor's load over weight")

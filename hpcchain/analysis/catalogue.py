@@ -22,8 +22,7 @@ from hpcchain.errors import UsageError
 from hpcchain.observe.observables import total_energy
 
 if TYPE_CHECKING:
-    from hpcchain.analysis.figures.figure import Figure
-    from hpcchain.analysis.figures.motion import Motion
+    from hpcchain.analysis.figures.figure import Figure, Motion
     from hpcchain.analysis.kinds import Kind
     from hpcchain.io.output.trajectory import Trajectory
 
@@ -43,7 +42,7 @@ STATIC = (
 )
 ENDS = "end_correlation"
 MOTION = ("displacement", ENDS, "velocity_correlation", "rouse_modes")
-FLUXES = {
+FLUXES: dict[str, tuple[str, str]] = {
     STRESS: ("kinetic_pressure", "collisional_pressure"),
     HEAT_FLUX: ("kinetic_heat_flux", "collisional_heat_flux"),
 }

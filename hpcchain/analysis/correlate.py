@@ -35,34 +35,38 @@ def autocorrelation(vectors: np.ndarray) -> np.ndarray:
     -------
     (T,) float64 array
     """
-    frames = len(vectors)
-    length = 1 << (2 * frames - 1).bit_length()
-    spectrum = np.fft.rfft(vectors.reshape(frames, -1), length, axis=0)
-    power = np.sum(spectrum.real**2 + spectrum.imag**2, axis=1)
-    return np.fft.irfft(power, length)[:frames] / np.arange(frames, 0, -1)
+    return autocorrelations(vectors.reshape(len(vectors), -1))
+
+
+def autocorrelations(rows: np.ndarray) -> np.ndarray:
+    """Return the mean products of rows (..., n, d) that are 0, 1, ... n - 1 apart in each series, (..., n)."""
+    n = rows.shape[-2]
+    length = 1 << (2 * n - 1).bit_length()
+    spectrum = np.fft.rfft(rows, length, axis=-2)
+    power = np.sum(spectrum.real**2 + spectrum.imag**2, axis=-1)
+    return np.fft.irfft(power, length, axis=-1)[..., :n] / np.arange(n, 0, -1)
 
 
 def square_displacement(points: np.ndarray) -> np.ndarray:
-    """Return the mean squared way of each point in so many frames, summed over all points.
+    """Return the mean squared way of each point (T, ..., 3) in so many frames, (T,), summed over all points [length^2].
 
-    The squares' sums by running totals, the products by `autocorrelation` (Calandrini et al. 2011).
-
-    Parameters
-    ----------
-    points : (T, ..., 3) float64 array
-        Unwrapped [length].
-
-    Returns
-    -------
-    (T,) float64 array
-        [length^2]
+    Points are unwrapped [length].
     """
-    frames = len(points)
-    points = points - points.mean(axis=0)
-    total = np.concatenate([[0.0], np.cumsum(np.sum((points * points).reshape(frames, -1), axis=1))])
-    lag = np.arange(frames)
-    both = (total[frames - lag] + total[frames] - total[lag]) / (frames - lag)
-    return np.maximum(both - 2.0 * autocorrelation(points), 0.0)
+    return square_distances(points.reshape(len(points), -1))
+
+
+def square_distances(rows: np.ndarray) -> np.ndarray:
+    """Return the mean squared distances of rows (..., n, d) that are 0, 1, ... n - 1 apart in each series, (..., n).
+
+    The squares' sums by running totals, the products by `autocorrelations` (Calandrini et al. 2011).
+    """
+    n = rows.shape[-2]
+    rows = rows - rows.mean(axis=-2, keepdims=True)
+    square = np.sum(rows * rows, axis=-1)
+    total = np.cumsum(np.concatenate([np.zeros((*square.shape[:-1], 1)), square], axis=-1), axis=-1)
+    lag = np.arange(n)
+    both = (total[..., n - lag] + total[..., [n]] - total[..., lag]) / (n - lag)
+    return np.maximum(both - 2.0 * autocorrelations(rows), 0.0)
 
 
 def integrated(lags: np.ndarray, values: np.ndarray) -> float:

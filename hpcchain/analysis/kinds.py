@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.analysis.statistics import split
+from hpcchain.model.molecules.exclusion import adjacency
 
 if TYPE_CHECKING:
     from hpcchain.io.output.trajectory import Trajectory
@@ -33,16 +34,19 @@ def far_ends(beads: int, bonds: np.ndarray) -> tuple[int, int]:
     (int, int)
         Lower bead first.
     """
-    neighbours = [[] for _ in range(beads)]
-    for i, j in np.asarray(bonds).tolist():
-        neighbours[i].append(j)
-        neighbours[j].append(i)
+    neighbours = neighbours_of(beads, bonds)
     one = furthest(neighbours, 0)
     other = furthest(neighbours, one)
     return min(one, other), max(one, other)
 
 
-def furthest(neighbours: list, start: int) -> int:
+def neighbours_of(beads: int, bonds: np.ndarray) -> list[list[int]]:
+    """Return the beads that each bead of a molecule is bonded to, ascending."""
+    offsets, partners = adjacency(np.asarray(bonds).reshape(-1, 2), beads)
+    return [own.tolist() for own in np.split(partners, offsets[1:-1])]
+
+
+def furthest(neighbours: list[list[int]], start: int) -> int:
     """Return the last bead that a search along bonds, breadth first, comes to; the lowest of those as far away."""
     seen, ring = {start}, [start]
     while True:

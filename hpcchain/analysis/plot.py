@@ -92,13 +92,26 @@ SLOPES = {0.5: r"$\sim t^{1/2}$", 1.0: r"$\sim t$"}
 """Guide lines with displacements; with moments the last."""
 
 
+def grid(count: int, more: float = 0.0) -> tuple[Any, list]:
+    """Return a figure with so many panels, and these; `more` height is left below them [inches]."""
+    across = min(ACROSS, count)
+    down = math.ceil(count / across)
+    figure = drawing(COLUMN * across, HEIGHT * down + more)
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    for panel in panels[count:]:
+        panel.set_visible(False)
+    return figure, panels[:count].tolist()
+
+
 def drawing(width: float = COLUMN, height: float = HEIGHT) -> Any:
-    """Return a new matplotlib figure that needs no screen [inches]; raises UsageError without matplotlib."""
+    """Return a new matplotlib figure that needs no screen, in STYLE [inches]; raises UsageError without matplotlib."""
     try:
+        from matplotlib import rcParams
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
         raise UsageError("--plot needs matplotlib, which is not installed: pip install 'hpcchain[plot]'") from error
+    rcParams.update(STYLE)  # of this process, which draws nothing else
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -141,16 +154,13 @@ def draw_observables(reports: list[Report], path: Path) -> Path | None:
     found = observables_of(reports)
     if not found:
         return None
-    from matplotlib import rc_context
-
-    with rc_context(STYLE):
-        figure = drawing(2.0 * COLUMN, 1.2 * len(found) + 0.4)
-        panels = figure.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
-        for panel, (name, own) in zip(panels, found.items(), strict=True):
-            draw_over_time(panel, name, own, run_names(reports))
-        label(panels[0], len(reports) > 1)
-        panels[-1].set_xlabel("$t$   (dotted: analysed from here on; drawn through where this series decided it)")
-        return save(figure, path)
+    figure = drawing(2.0 * COLUMN, 1.2 * len(found) + 0.4)
+    panels = figure.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
+    for panel, (name, own) in zip(panels, found.items(), strict=True):
+        draw_over_time(panel, name, own, run_names(reports))
+    label(panels[0], len(reports) > 1)
+    panels[-1].set_xlabel("$t$   (dotted: analysed from here on; drawn through where this series decided it)")
+    return save(figure, path)
 
 
 def run_names(reports: list[Report]) -> dict[str, str]:
@@ -177,21 +187,13 @@ def draw_curves(reports: list[Report], path: Path) -> Path | None:
     found = curves_of(reports)
     if not found:
         return None
-    from matplotlib import rc_context
-
     missing = [f"{report.run}: left out: {name}: {why}" for report in reports for name, why in report.missing().items()]
-    across, runs = min(ACROSS, len(found)), run_names(reports)
-    down = math.ceil(len(found) / across)
-    with rc_context(STYLE):
-        figure = drawing(COLUMN * across, HEIGHT * down + 0.15 * len(missing))
-        panels = figure.subplots(down, across, squeeze=False).ravel()
-        for panel, (name, own) in zip(panels, found.items(), strict=False):
-            draw_panel(panel, own, runs)
-            panel.set_title(name.replace("_", " "))
-        for panel in panels[len(found) :]:
-            panel.set_visible(False)
-        figure.supxlabel("\n".join(missing), fontsize="x-small")
-        return save(figure, path)
+    figure, panels = grid(len(found), 0.15 * len(missing))
+    for panel, (name, own) in zip(panels, found.items(), strict=True):
+        draw_panel(panel, own, run_names(reports))
+        panel.set_title(name.replace("_", " "))
+    figure.supxlabel("\n".join(missing), fontsize="x-small")
+    return save(figure, path)
 
 
 def draw_one(reports: list[Report], name: str, path: Path) -> Path:
@@ -202,23 +204,20 @@ def draw_one(reports: list[Report], name: str, path: Path) -> Path:
     UsageError
         When there is none of that name.
     """
-    from matplotlib import rc_context
-
     over_time, curves = observables_of(reports), curves_of(reports)
     if name not in curves and name not in over_time:
         raise UsageError(
             f"--figure {name}: there is no such curve or observable: choose of {', '.join([*curves, *over_time])}"
         )
-    with rc_context(STYLE):
-        figure = drawing()
-        panel = figure.subplots()
-        if name in curves:
-            draw_panel(panel, curves[name], run_names(reports))
-        else:
-            draw_over_time(panel, name, over_time[name], run_names(reports))
-            panel.set_xlabel("$t$")
-            label(panel, len(over_time[name]) > 1)
-        return save(figure, path)
+    figure = drawing()
+    panel = figure.subplots()
+    if name in curves:
+        draw_panel(panel, curves[name], run_names(reports))
+    else:
+        draw_over_time(panel, name, over_time[name], run_names(reports))
+        panel.set_xlabel("$t$")
+        label(panel, len(over_time[name]) > 1)
+    return save(figure, path)
 
 
 def draw_panel(panel: Any, own: list, runs: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hpcchain.analysis.plot import ACROSS, COLUMN, HEIGHT, STYLE, drawing, label, literal, save, symbol, unit
+from hpcchain.analysis.plot import drawing, grid, label, literal, save, symbol, unit
 from hpcchain.analysis.tables import Report, Value
 from hpcchain.errors import UsageError
 
@@ -46,38 +46,27 @@ def draw_number(reports: list[Report], name: str, path: Path, against: str | Non
     UsageError
         When state points differ in no key that has numbers.
     """
-    from matplotlib import rc_context
-
     key = axis_of(reports, against)
     if key is None:
         raise UsageError(f"--figure {name}: is a number, and state points differ in no key over which to draw it")
-    with rc_context(STYLE):
-        figure = drawing()
-        draw_panel(figure.subplots(), reports, name, key)
-        return save(figure, path)
+    figure = drawing()
+    draw_panel(figure.subplots(), reports, name, key)
+    return save(figure, path)
 
 
 def draw_numbers(
     reports: list[Report], shown: Callable[[Report, Value], bool], path: Path, against: str | None
 ) -> Path | None:
     """Draw the numbers that are to be shown, a panel each, over a key; return the path, None where there is nothing."""
-    from matplotlib import rc_context
-
     key = axis_of(reports, against)
     own = {v.figure for r in reports for v in r.values if shown(r, v) and math.isfinite(v.value)}
     names = [name for name in numbers_of(reports) if name in own]
     if key is None or not names:
         return None
-    across = min(ACROSS, len(names))
-    down = math.ceil(len(names) / across)
-    with rc_context(STYLE):
-        figure = drawing(COLUMN * across, HEIGHT * down)
-        panels = figure.subplots(down, across, squeeze=False).ravel()
-        for panel, name in zip(panels, names, strict=False):
-            draw_panel(panel, reports, name, key)
-        for panel in panels[len(names) :]:
-            panel.set_visible(False)
-        return save(figure, path)
+    figure, panels = grid(len(names))
+    for panel, name in zip(panels, names, strict=True):
+        draw_panel(panel, reports, name, key)
+    return save(figure, path)
 
 
 def draw_panel(panel: Any, reports: list[Report], name: str, key: str) -> None:

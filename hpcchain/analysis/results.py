@@ -17,10 +17,10 @@ from hpcchain.analysis.tables import Curve, Report, Value
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.output.events import EVENT, sorted_rows
 from hpcchain.io.output.parts import list_parts
-from hpcchain.io.output.run_output import RunOutput, event_tables, open_frames, read_reports, run_output
+from hpcchain.io.output.run_output import RunOutput, Series, event_tables, open_frames, read_reports, run_output
 
 if TYPE_CHECKING:
-    from hpcchain.io.output.run_output import Frames
+    from hpcchain.io.output.run_output import Frame
 
 FILES = ("trajectory.h5", "observables.h5", "events.h5")
 
@@ -78,7 +78,7 @@ class Observables(Mapping[str, NDArray[np.float64]]):
         Of the reports [time].
     """
 
-    def __init__(self, series: dict[str, tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]]) -> None:
+    def __init__(self, series: dict[str, Series]) -> None:
         self._series = series
         self.time: NDArray[np.float64] = next(iter(series.values()))[1] if series else np.empty(0)
 
@@ -151,12 +151,12 @@ class Trajectory:
         if not -len(self) <= number < len(self):
             raise IndexError(f"{self.path}: there is no frame {number}: it has {len(self)}, counted from 0")
         with open_frames(self._output) as frames:
-            return tables(frames, range(len(self))[number])
+            return tables(frames[number])
 
     @cached_property
     def _frames(self) -> Any:
         with open_frames(self._output) as frames:
-            return [np.array(column) for column in zip(*(tables(frames, i) for i in range(len(self))), strict=True)]
+            return [np.array(column) for column in zip(*map(tables, frames), strict=True)]
 
     @property
     def position(self) -> NDArray[np.float64]:
@@ -315,10 +315,9 @@ def without_box(frame: Any) -> Any:
     return frame
 
 
-def tables(frames: Frames, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+def tables(frame: Frame) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Return position, velocity and image counts of a frame."""
-    position, velocity, image = (frames.table(name, number) for name in ("position", "velocity", "image"))
-    return position, velocity, image
+    return frame.position, frame.velocity, frame.image
 
 
 def size_of(report: Report, name: str, beads: int, count: int) -> Size:

@@ -18,8 +18,7 @@ from hpcchain.analysis import catalogue
 from hpcchain.analysis.correlate import lags_of
 from hpcchain.analysis.figures.contacts import ContactCounts, ContactPlaces
 from hpcchain.analysis.figures.displacement import without_box
-from hpcchain.analysis.figures.figure import Frame
-from hpcchain.analysis.figures.motion import Slab
+from hpcchain.analysis.figures.figure import Slab
 from hpcchain.analysis.figures.profile import Along, Profile
 from hpcchain.analysis.figures.sizes import ENDS, SQUARE, Sizes
 from hpcchain.analysis.kinds import kinds_in
@@ -192,7 +191,7 @@ def size_series(frames: Frames, kinds: list[Kind], comm: Communicator | None) ->
     def of_block(block: int) -> list:
         rows = []
         for number in every[bounds[block] : bounds[block + 1]]:
-            frame = Frame(frames, int(number))
+            frame = frames[number]
             means = [size.add(frame).sum(axis=0) / size.groups.sum() for size in sizes]
             rows.append([value for mean in means for value in (mean[SQUARE], mean[ENDS])])
         return rows
@@ -282,7 +281,7 @@ def static(
         sums: list = [None] * len(figures)
         counts = [0] * len(figures)
         for number in range(bounds[block], bounds[block + 1]):
-            frame = Frame(frames, int(chosen[number]))
+            frame = frames[chosen[number]]
             for k, figure in enumerate(figures):
                 if number % strides[k] == 0:
                     new = figure.add(frame)

@@ -10,8 +10,9 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpcchain.cli.options import Parser, add_command, aligned, finite_time, number_in
+from hpcchain.cli.options import Parser, add_command, finite_time, number_in
 from hpcchain.errors import UsageError
+from hpcchain.observe.timers import aligned
 
 if TYPE_CHECKING:
     from hpcchain.analysis.figures.profile import Along

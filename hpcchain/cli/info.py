@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-from hpcchain.cli.options import add_command, aligned
+from hpcchain.cli.options import add_command
+from hpcchain.observe.timers import aligned
 
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
@@ -19,6 +20,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Print the description; return the exit code."""
+    from hpcchain.cli.perf import checkpoint_of
     from hpcchain.io.output.runs import is_ensemble
     from hpcchain.io.tools.inspect import info
 
@@ -26,7 +28,7 @@ def execute(args: argparse.Namespace) -> int:
         print(table_of(args.file))
         return 0
     facts = info(args.file)
-    more = f"\n\n{conditions(checkpoint_in(args.file))}" if args.conditions else ""
+    more = f"\n\n{conditions(checkpoint_of(Path(args.file)))}" if args.conditions else ""
     print(facts + more)
     return 0
 
@@ -43,14 +45,7 @@ def table_of(folder: str) -> str:
     return f"{folder}: {len(rows)} runs, {counts}\n\n{aligned([('run', 'state', 'code', 'time'), *cells], 2)}"
 
 
-def checkpoint_in(source: str) -> str:
-    """Return the path of a run's newest whole checkpoint, or the file itself."""
-    from hpcchain.cli.perf import checkpoint_of
-
-    return str(checkpoint_of(Path(source)))
-
-
-def conditions(path: str) -> str:
+def conditions(path: Path) -> str:
     """Return the table of condition numbers of a checkpoint; raises DataError for another file."""
     from hpcchain.io.checkpoint.checkpoint import read_checkpoint
     from hpcchain.model.molecules.long_chains import united

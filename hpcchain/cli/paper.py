@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hpcchain.cli.options import add_command, aligned
+from hpcchain.cli.options import add_command
+from hpcchain.observe.timers import aligned
 
 DEFAULT = "papers-out"
 

@@ -3,12 +3,9 @@
 import argparse
 from pathlib import Path
 
-from hpcchain.cli.options import add_command, aligned
+from hpcchain.cli.options import add_command
 from hpcchain.errors import DataError
-from hpcchain.observe.timers import WITHIN
-
-HEADER = ("phase", "min [s]", "avg [s]", "max [s]", "share", "max/avg")
-TOTAL = "total"
+from hpcchain.observe.timers import aligned, table
 
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
@@ -37,7 +34,7 @@ def execute(args: argparse.Namespace) -> int:
         raise DataError(f"{path}: holds no timings; they are written by 'hpcchain run', not by 'build'")
     print(f"{path}: wall seconds by phase, over ranks")
     print(table(phases))
-    solved = solving(read_progress(path)[1])
+    solved = solving(read_progress(path).counters)
     if any(solved.values()):
         print(f"\n{of_solving(solved)}")
     return 0
@@ -69,45 +66,3 @@ def of_solving(solved: dict) -> str:
     texts = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in solved.items()}
     rows = [(name.replace("_", " "), "-" if text == "None" else text) for name, text in texts.items()]
     return aligned([("on all ranks", "number"), *rows])
-
-
-def table(phases: dict) -> str:
-    """Return the lines of the table.
-
-    Parameters
-    ----------
-    phases : dict of str -> (min, avg, max)
-        Wall seconds over ranks; a "total" is the whole run's, and without one the phases' sum is. A part of a phase,
-        "phase: part", stands below it and is not counted again.
-    """
-    whole = {name: times for name, times in phases.items() if name != TOTAL and WITHIN not in name}
-    counted = sum(average for _, average, _ in whole.values())
-    total = phases[TOTAL][1] if TOTAL in phases else counted
-    rows = []
-    for name, times in by_average(whole):
-        rows.append(line(name, times, total))
-        within = {part: times for part, times in phases.items() if part.startswith(name + WITHIN)}
-        rows += [line("  " + part.removeprefix(name + WITHIN), times, total) for part, times in by_average(within)]
-    rest = ("rest", "", f"{total - counted:.3f}", "", share(total - counted, total), "")
-    last = [rest, line(TOTAL, phases[TOTAL], total)] if TOTAL in phases else []
-    return aligned([HEADER, *rows, *last])
-
-
-def by_average(phases: dict) -> list:
-    """Return the (name, times) of phases, those that took longest on average first."""
-    return sorted(phases.items(), key=lambda item: -item[1][1])
-
-
-def line(name: str, times: tuple, total: float) -> tuple[str, ...]:
-    """Return a phase's row of the table as texts."""
-    return name, *(f"{seconds:.3f}" for seconds in times), share(times[1], total), ratio(times[2], times[1])
-
-
-def share(part: float, total: float) -> str:
-    """Return a part as a percentage."""
-    return f"{100.0 * part / total:.1f} %" if total > 0.0 else "-"
-
-
-def ratio(top: float, average: float) -> str:
-    """Return an imbalance as text."""
-    return f"{top / average:.2f}" if average > 0.0 else "-"

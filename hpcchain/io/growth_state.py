@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class GrowthState:
         Of the last slice in which beads did not meet often.
     """
 
-    numbers: dict
+    numbers: dict[str, float]
     position: np.ndarray
     velocity: np.ndarray
     calm_position: np.ndarray
@@ -57,4 +58,5 @@ def read_growth(path: Path) -> tuple[GrowthState, str]:
         shapes = {array.shape for array in arrays.values()}
         if len(shapes) != 1 or len(shapes.copy().pop()) != 2:
             raise DataError(f"{path}: its arrays are not of the same beads; the file is damaged")
-        return GrowthState(files.get_table(file, "numbers"), **arrays), files.get_text(file, "config")
+        numbers = cast("dict[str, float]", files.get_table(file, "numbers"))
+        return GrowthState(numbers, **arrays), files.get_text(file, "config")

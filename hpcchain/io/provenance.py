@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 
-def collect(comm: Communicator | None = None) -> dict:
+def collect(comm: Communicator | None = None) -> dict[str, str | int]:
     """Return versions of everything that computed or wrote, the machine, and the time; the same on all ranks.
 
     Parameters
@@ -36,7 +36,7 @@ def collect(comm: Communicator | None = None) -> dict:
     """
     hosts = len(set(gathered(comm, socket.gethostname())))
     cpus = sorted(set(gathered(comm, cpu_name())))
-    found = {
+    found: dict[str, str | int] = {
         "hpcchain": hpcchain.__version__,
         "python": platform.python_version(),
         **{name: version_of(name) for name in ("numpy", "numba", "llvmlite", "mpi4py", "h5py")},

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 WITHIN = ": "
 """What stands between a phase and a part of it in the part's name."""
+HEADER = ("phase", "min [s]", "avg [s]", "max [s]", "share", "max/avg")
+TOTAL = "total"
 
 
 class Timers:
@@ -59,18 +61,63 @@ class Timers:
         return dict(sorted(rows.items(), key=lambda item: (-item[1][2], item[0])))
 
 
-def lines(table: dict) -> list:
-    """Return the lines of a table of phases for the log: wall seconds over ranks, and the share of the whole.
+def aligned(rows: list, left: int = 1) -> str:
+    """Return rows of texts as lines with the first columns to the left and the others to the right.
 
     Parameters
     ----------
-    table : dict of phase -> (min, avg, max)
-        See `Timers.table`; has a "total".
+    rows : list of sequences of str
+        The header first; all of one length.
+    left : int
+        How many columns stand to the left.
     """
-    whole = table["total"][1]
-    width = max(len(name) for name in table)
-    rows = [f"{'phase':<{width}}  {'min [s]':>9} {'avg [s]':>9} {'max [s]':>9}   share"]
-    for name, (least, average, most) in table.items():
-        share = 100.0 * average / whole if whole > 0.0 else 0.0
-        rows.append(f"{name:<{width}}  {least:9.3f} {average:9.3f} {most:9.3f}  {share:5.1f} %")
-    return rows
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def table(phases: dict) -> str:
+    """Return the lines of the table.
+
+    Parameters
+    ----------
+    phases : dict of str -> (min, avg, max)
+        Wall seconds over ranks; a "total" is the whole run's, and without one the phases' sum is. A part of a phase,
+        "phase: part", stands below it and is not counted again.
+    """
+    whole = {name: times for name, times in phases.items() if name != TOTAL and WITHIN not in name}
+    counted = sum(average for _, average, _ in whole.values())
+    total = phases[TOTAL][1] if TOTAL in phases else counted
+    rows = []
+    for name, times in by_average(whole):
+        rows.append(line(name, times, total))
+        within = {part: times for part, times in phases.items() if part.startswith(name + WITHIN)}
+        rows += [line("  " + part.removeprefix(name + WITHIN), times, total) for part, times in by_average(within)]
+    rest = ("rest", "", f"{total - counted:.3f}", "", share(total - counted, total), "")
+    last = [rest, line(TOTAL, phases[TOTAL], total)] if TOTAL in phases else []
+    return aligned([HEADER, *rows, *last])
+
+
+def by_average(phases: dict) -> list:
+    """Return the (name, times) of phases, those that took longest on average first."""
+    return sorted(phases.items(), key=lambda item: -item[1][1])
+
+
+def line(name: str, times: tuple, total: float) -> tuple[str, ...]:
+    """Return a phase's row of the table as texts."""
+    return name, *(f"{seconds:.3f}" for seconds in times), share(times[1], total), ratio(times[2], times[1])
+
+
+def share(part: float, total: float) -> str:
+    """Return a part as a percentage."""
+    return f"{100.0 * part / total:.1f} %" if total > 0.0 else "-"
+
+
+def ratio(top: float, average: float) -> str:
+    """Return an imbalance as text."""
+    return f"{top / average:.2f}" if average > 0.0 else "-"

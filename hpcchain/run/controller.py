@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hpcchain import machine
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, DataError
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
+from hpcchain.io.checkpoint.layout import number, whole
 from hpcchain.io.checkpoint.store import checkpoint_name, prune
 from hpcchain.io.hdf5.atomic import make_folder
 from hpcchain.io.hdf5.collective import together
@@ -24,7 +25,7 @@ from hpcchain.model.physics.external import exchanges_energy
 from hpcchain.model.system import State, System
 from hpcchain.observe.observables import Observables, kept_energy, total_energy
 from hpcchain.observe.runlog import RunLog, duration
-from hpcchain.observe.timers import Timers, lines
+from hpcchain.observe.timers import Timers, table
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import BLOCK, slab
 from hpcchain.propagators.catalogue import PROPAGATORS
@@ -51,7 +52,7 @@ from hpcchain.run.orientations import spinning_of
 from hpcchain.run.progress import Progress
 from hpcchain.run.recorder import Recorder, Report
 from hpcchain.run.schedule import Schedule
-from hpcchain.run.totals import Totals, number, solving, whole
+from hpcchain.run.totals import Totals, solving
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -276,13 +277,9 @@ class Run:
             if frame:
                 self.recorder.frame(self.time, {name: slabs[name] for name in slabs if name != ENERGIES})
             if report:
-                self._report(self._sums(slabs))
+                self._report(sums_of(self.observables, slabs, self.mpi))
 
-    def _sums(self, slabs: Slabs) -> list[NDArray[np.float64]]:
-        """Return all ranks' sums over blocks of beads, of this rank's slab of the beads (`in_slabs`); collective."""
-        return sums_of(self.observables, slabs, self.mpi)
-
-    def _report(self, sums: list[NDArray[np.float64]]) -> None:
+    def _report(self, sums: NDArray[np.float64]) -> None:
         """Write a report, from all ranks' sums over blocks of beads; unlike machines take the root's."""
         self.totals.gather()
         windows = self.engine.window_report()
@@ -292,7 +289,7 @@ class Run:
             windows = windows | {"contacts_without_root": self.totals.no_roots}
         if any(PROPAGATORS[physics.propagator].stepped for physics in self.system.physics.every()):
             windows = windows | solving(self.totals.solved)
-        row = self.comm.bcast(self._measure(np.concatenate(sums)))
+        row = self.comm.bcast(self._measure(sums))
         self.recorder.report(self.time, row)
         with together(self.mpi, self.folder / LOG_NAME, "writing"):
             left, totals = self.progress.seconds_left, self.totals
@@ -321,8 +318,8 @@ class Run:
 
     def _kept(self) -> tuple[float, float]:
         """Return the energy that elastic motion keeps, and the kinetic energy, the same on all ranks; collective."""
-        sums = self._sums(in_slabs(self.comm, self.system, self.engine, self.time, False, True))
-        row = self.observables.measure(np.concatenate(sums), 0.0, 0.0, 0)
+        slabs = in_slabs(self.comm, self.system, self.engine, self.time, False, True)
+        row = self.observables.measure(sums_of(self.observables, slabs, self.mpi), 0.0, 0.0, 0)
         return self.comm.bcast((total_energy(row) - self.totals.work - self.totals.heat, row["kinetic_energy"]))
 
     def _measure(self, sums: NDArray[np.float64]) -> Report:
@@ -424,7 +421,7 @@ class Run:
         self.progress.close()
         for line in self._summary():
             LOG.info(line)
-        for line in lines(self._perf()):
+        for line in table(self._perf()).splitlines():
             LOG.info(line)
         return EXIT_DONE
 
@@ -450,9 +447,9 @@ class Run:
             self.recorder.assemble(self.provenance)
 
 
-def sums_of(observables: Observables, slabs: Slabs, mpi: Communicator | None) -> list[NDArray[np.float64]]:
+def sums_of(observables: Observables, slabs: Slabs, mpi: Communicator | None) -> NDArray[np.float64]:
     """Return all ranks' sums over blocks of beads for a report, of this rank's slab of the beads; collective."""
     low = slab(observables.composition.beads, mpi)[0]
     position, velocity, image = (slabs[name] for name in FRAME)
     energies, spins = slabs.get(ENERGIES), slabs.get(ANGULAR_VELOCITY)
-    return gathered(mpi, observables.sums(low, position, velocity, image, BLOCK, energies, spins))
+    return np.concatenate(gathered(mpi, observables.sums(low, position, velocity, image, BLOCK, energies, spins)))

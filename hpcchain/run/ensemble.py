@@ -207,11 +207,6 @@ def write_run_input(folder: Path, config: Config) -> None:
     write_input(folder / INPUT, config.to_toml(), keep=is_new(folder))
 
 
-def stored_runs(folder: Path) -> list[tuple[Row, Config]]:
-    """Return the runs of an ensemble, each with the input in its folder."""
-    return [(row, load_config(folder / row.run / INPUT, stored=True)) for row in read_runs(folder)]
-
-
 def common_cautions(configs: Sequence[Config]) -> list[str]:
     """Return what some of the inputs ask for that hardly anyone means, each once."""
     return list(dict.fromkeys(line for config in configs for line in cautions(config)))

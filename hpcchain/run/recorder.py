@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain.errors import EngineError, HpcchainError
+from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.output.assemble import assemble, is_due
 from hpcchain.io.output.inventory import Inventory
 from hpcchain.io.output.parts import COUNTED, PartWriter
 from hpcchain.parallel.slabs import slab
-from hpcchain.run.totals import whole
 
 if TYPE_CHECKING:
+    from hpcchain.io.output.trajectory import Spin
     from hpcchain.model.system import System
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.run.engines import Slabs
@@ -110,7 +111,7 @@ class Recorder:
         """Append a frame: this rank's slab of the beads at a time, by the names of `PartWriter.frame`."""
         turning = {} if self._spinning is None else {"orientation": self._spinning.orientation(time)}
         part = self._opened()
-        part.frame(part.counters["frames"], time, **slabs, **turning)
+        part.frame(part.counts["frames"], time, **slabs, **turning)
 
     def events(self, table: NDArray[np.void]) -> None:
         """Append contacts, this rank's own."""
@@ -119,7 +120,7 @@ class Recorder:
     def report(self, time: float, row: Report) -> None:
         """Append a report, a dict of observables."""
         part = self._opened()
-        part.report(row, part.counters["reports"], time)
+        part.report(row, part.counts["reports"], time)
 
     def has_many_parts(self) -> bool:
         """Return whether the closed parts are to be joined before the next is opened, the same on all ranks."""
@@ -128,10 +129,10 @@ class Recorder:
     def assemble(self, provenance: dict[str, str | int]) -> None:
         """Bring the output files up to the last closed part, and remove the parts."""
         topology, box = self._system.topology, self._system.box
-        spin = None if self._spinning is None else self._spinning.slabs()
+        spin: Spin | None = None if self._spinning is None else self._spinning.slabs()
         if self._system.physics.extended.rough:
             like = topology.prototype_of(np.arange(*slab(topology.beads, self._comm)))
-            spin = {"moment_of_inertia": topology.prototypes.moment[like]}
-            spin |= {"orientation": None} if self._system.physics.extended.orientations else {}
+            turning = {"orientation": None} if self._system.physics.extended.orientations else {}
+            spin = {"moment_of_inertia": topology.prototypes.moment[like], **turning}
         assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance, spin=spin)
         self._inventory = Inventory(self._folder, self._comm, self.counters)

@@ -288,7 +288,7 @@ class Simulation:
         """Return what a report of now would hold; contacts are counted from where the last `run` began."""
         run = self._run
         slabs = in_slabs(run.comm, run.system, run.engine, self.time, False, True)
-        sums = np.concatenate(sums_of(run.observables, slabs, mpi_of(run.comm)))
+        sums = sums_of(run.observables, slabs, mpi_of(run.comm))
         self._totals.gather()
         passed, totals = self.time - self._begin, self._totals
         return run.comm.bcast(run.observables.measure(sums, passed, totals.interval_virial, totals.interval_contacts))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from hpcchain.io.checkpoint.layout import number, whole
 from hpcchain.layout.arrays import FLOW_SCALE
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Totals:
         """
         parts = [self._since(name) for name in TENSOR]
         quanta = [self._since("virial") - parts[0] - parts[1], *parts]
-        return [float(number * Fraction(self._engine.quantum)) for number in quanta]
+        return [float(one * Fraction(self._engine.quantum)) for one in quanta]
 
     @property
     def interval_flow(self) -> list[float]:
@@ -179,9 +180,9 @@ def solving(counters: Mapping[str, object]) -> dict[str, float | None]:
     }
 
 
-def mean(total: int, number: int) -> float | None:
+def mean(total: int, count: int) -> float | None:
     """Return a mean, None where there is nothing to take it of."""
-    return total / number if number else None
+    return total / count if count else None
 
 
 def interval_of(counters: Mapping[str, object], engine: Engine) -> dict[str, int]:
@@ -197,15 +198,3 @@ def interval_of(counters: Mapping[str, object], engine: Engine) -> dict[str, int
         known = parts if isinstance(parts, list) else [0] * len(names)
         found |= {name: round(part * unit) for name, part in zip(names, known, strict=True)}
     return found
-
-
-def whole(counters: Mapping[str, object], name: str) -> int:
-    """Return a count of a checkpoint, whose reader has looked at them all; 0 where it has none of this name."""
-    found = counters.get(name)
-    return found if isinstance(found, int) else 0
-
-
-def number(counters: Mapping[str, object], name: str) -> float | None:
-    """Return a number among a checkpoint's counters, None where it has none of this name."""
-    found = counters.get(name)
-    return float(found) if isinstance(found, int | float) else None

@@ -13,18 +13,17 @@ import pytest
 from hpcchain.errors import DataError, EngineError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.store import checkpoint_name, newest_valid, prune
-from hpcchain.io.hdf5 import atomic, seal, unclosable
-from hpcchain.io.hdf5 import slabs as slabs_module
+from hpcchain.io.hdf5 import atomic, seal, slabs, unclosable
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.events import sort_globally, sorted_rows
 from hpcchain.io.output.parts import PartWriter, list_parts, remove_from
-from hpcchain.io.output.run_output import read_observables
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.comm import library
 from hpcchain.parallel.redistribute import exchange, from_slabs, range_from_slabs, to_slabs
 from tests.support.io_samples import chains, events_between, frame_of, same_state, same_system, same_topology, system_of
+from tests.support.outputs import read_observables
 
 pytestmark = pytest.mark.mpi
 
@@ -94,7 +93,7 @@ def test_the_checksums_do_not_depend_on_which_rank_wrote_them(comm, folder, bloc
     write_checkpoint(folder / "p.h5", comm, system, 1.5, {}, "x")
     with h5py.File(folder / "p.h5") as file:
         sums = file["checksum/state/position"][...]
-    assert np.array_equal(sums, slabs_module.block_sums(system.state.position))
+    assert np.array_equal(sums, slabs.block_sums(system.state.position))
 
 
 def test_the_seal_does_not_depend_on_which_rank_computed_it(comm, folder):
@@ -233,7 +232,7 @@ def test_one_ranks_failed_write_is_everyones(comm, folder, monkeypatch, failing)
 
     with monkeypatch.context() as patch:
         if comm.rank == (0 if failing == "first" else comm.size - 1):
-            patch.setattr(slabs_module, "_buffer", fail)
+            patch.setattr(slabs, "_buffer", fail)
         with pytest.raises(DataError, match="Input/output error"):
             write_checkpoint(folder / "c.h5", comm, system, 2.0, {}, "x")
     comm.Barrier()

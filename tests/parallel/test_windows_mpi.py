@@ -10,13 +10,13 @@ from hpcchain import api
 from hpcchain.errors import EXIT_DONE
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_perf
 from hpcchain.io.checkpoint.store import newest_valid
-from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.observe.timers import WITHIN
 from hpcchain.parallel.comm import Single, World, world
 from hpcchain.parallel.windows import PHASES
 from tests.support.mixtures import mixed_input
+from tests.support.outputs import frames_in
 from tests.support.run_folders import difference, leftovers, log_rows, write_input
 
 pytestmark = pytest.mark.mpi
@@ -127,9 +127,9 @@ def test_nothing_overlaps_and_energy_and_momentum_hold(comm, place, ordinary):
 def overlaps(place, folder):
     """Return the overlapping pairs in any frame of a run."""
     system = read_checkpoint(place / "start.h5").system
-    with open_trajectory(folder / "trajectory.h5") as found:
-        frames = [found.frame(k) for k in range(len(found))]
-    whole = [position + image * system.box.size for position, _, image in frames]
+    with frames_in(folder / "trajectory.h5") as found:
+        frames = [[found.table(name, k) for name in ("position", "image")] for k in range(len(found))]
+    whole = [position + image * system.box.size for position, image in frames]
     pairs = [bead_overlap(system.box, system.topology, position, 1e-10) for position in whole]
     assert len(pairs) > 5
     return [pair for pair in pairs if pair is not None]

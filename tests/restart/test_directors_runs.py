@@ -7,11 +7,10 @@ import pytest
 from hpcchain import api
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.output.run_output import read_observables
-from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.model.rotation import times
 from hpcchain.papers import directors as paper
 from tests.support.mixtures import WITH_DIRECTORS
+from tests.support.outputs import frames_in, read_observables
 from tests.support.run_folders import (
     checkpoint_times,
     command,
@@ -45,9 +44,9 @@ def place(tmp_path_factory):
 
 def orientations(folder):
     """Return times (F,), orientations (F, N, 4), angular velocities (N, 3) and moments (N,) of a run's trajectory."""
-    with open_trajectory(folder / "trajectory.h5") as found:
-        q = np.array([found.orientation(k) for k in range(len(found))])
-        return found.time, q, found.angular_velocity, found.moment_of_inertia
+    with frames_in(folder / "trajectory.h5") as found:
+        q = np.array([found.table("orientation", k) for k in range(len(found))])
+        return found.time, q, found.fixed.angular_velocity, found.fixed.moment_of_inertia
 
 
 def turned(q, w, time):
@@ -282,8 +281,8 @@ def test_the_papers_three_set_ups(tmp_path, name, h):
     }
     folder = run_here(write_input(tmp_path / "in.toml", tables), tmp_path / "out")
     time, q, _, _ = orientations(folder)
-    with open_trajectory(folder / "trajectory.h5") as found:
-        place = [found.frame(k)[0] for k in range(len(found))]
+    with frames_in(folder / "trajectory.h5") as found:
+        place = [found.table("position", k) for k in range(len(found))]
     (hit,) = track.collisions
     late = np.zeros(2)
     for t, orientation, position in zip(time, q, place, strict=True):

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from hpcchain.io.output.events import read_events
-from hpcchain.io.output.run_output import read_observables
 from hpcchain.io.output.trajectory import open_trajectory
 from tests.support.mixtures import mixed_input
+from tests.support.outputs import read_events, read_observables
 from tests.support.run_folders import command, difference, frame_times, leftovers, log_rows, run_here, write_input
 
 END = 6.0

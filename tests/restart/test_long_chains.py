@@ -8,10 +8,10 @@ from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.layout import workspace as W
 from hpcchain.model.molecules.long_chains import united
 from hpcchain.sector.serial import Engine
+from tests.support.outputs import frames_in
 from tests.support.run_folders import EVERY, command, difference, resume_here, run_here, write_input
 from tests.support.spoilt import spoil
 
@@ -85,9 +85,9 @@ def test_a_restart_under_laws_leaves_no_trace(tmp_path):
 def test_molecules_are_whole_in_frames(whole):
     """Beads that are bonded are a bond apart as they stand in the file, whatever images their parts have."""
     folder, _ = whole
-    with open_trajectory(folder / "trajectory.h5") as file:
+    with frames_in(folder / "trajectory.h5") as file:
         for number in range(len(file)):
-            x = file.frame(number)[0][:210].reshape(2, 105, 3)
+            x = file.table("position", number)[:210].reshape(2, 105, 3)
             bond = np.sqrt((np.diff(x, axis=1) ** 2).sum(axis=2))
             np.testing.assert_allclose(bond, 1.0, rtol=0, atol=1e-12)
 
@@ -116,8 +116,8 @@ def test_another_run_starts_from_its_beads(whole, tmp_path):
     for stretches in ("100", "0"):
         settings = ('initial.method="file"', f'initial.file="{found}"', f"propagator.stretches={stretches}")
         other = run_here(path, tmp_path / stretches, until=0.1, settings=settings)
-        with open_trajectory(other / "trajectory.h5") as after, open_trajectory(folder / "trajectory.h5") as before:
-            places = [after.frame(0)[0], before.frame(len(before) - 1)[0]]
+        with frames_in(other / "trajectory.h5") as after, frames_in(folder / "trajectory.h5") as before:
+            places = [after.table("position", 0), before.table("position", len(before) - 1)]
         np.testing.assert_allclose(*places, rtol=0, atol=1e-10)
 
 

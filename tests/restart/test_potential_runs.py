@@ -2,8 +2,8 @@
 
 import pytest
 
-from hpcchain.io.output.events import read_events
 from tests.support.launching import run_hpcchain
+from tests.support.outputs import read_events
 from tests.support.run_folders import command, leftovers
 
 SMALL = {

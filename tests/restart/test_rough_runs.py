@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from hpcchain import api
-from hpcchain.io.output.events import read_events
-from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.parallel.comm import Single
+from tests.support.outputs import frames_in, read_events
 from tests.support.run_folders import EVERY, difference, resume_here, run_here, write_input
 
 TABLES = {
@@ -61,16 +60,17 @@ def test_a_restart_leaves_no_trace(whole, tmp_path):
 
 def test_frames_events_and_reports_have_the_spins(whole):
     folder, _ = whole
-    with open_trajectory(folder / "trajectory.h5") as found:
-        assert found.names == ["A", "H", "P"]
-        assert found.spins(0)[:4].tolist() == TABLES["molecule"][0]["angular_velocities"]
-        assert np.allclose(found.moment_of_inertia, [0.2] * 4 + [0.1] * 2)
-        last = found.spins(len(found) - 1)
-        assert found.orientation(0)[:4].tolist() == TABLES["molecule"][0]["orientations"]
-        assert np.all(found.orientation(len(found) - 1)[4:] == [1, 0, 0, 0])
-        moved = found.orientation(len(found) - 1)[:4] - found.orientation(0)[:4]
+    with frames_in(folder / "trajectory.h5") as found:
+        assert found.fixed.names == ["A", "H", "P"]
+        assert found.table("angular_velocity", 0)[:4].tolist() == TABLES["molecule"][0]["angular_velocities"]
+        assert np.allclose(found.fixed.moment_of_inertia, [0.2] * 4 + [0.1] * 2)
+        last = found.table("angular_velocity", len(found) - 1)
+        first, end = (found.table("orientation", k) for k in (0, len(found) - 1))
+        assert first[:4].tolist() == TABLES["molecule"][0]["orientations"]
+        assert np.all(end[4:] == [1, 0, 0, 0])
+        moved = end[:4] - first[:4]
         assert np.all(np.linalg.norm(moved, axis=1) > 0.01)
-        turning = 0.5 * np.sum(found.moment_of_inertia[:, None] * last**2)
+        turning = 0.5 * np.sum(found.fixed.moment_of_inertia[:, None] * last**2)
     events = read_events(folder / "events.h5")
     assert len(events) > 5
     assert np.abs(events["tangential"]).max() > 0.1
@@ -91,9 +91,12 @@ def test_a_start_from_a_checkpoint_keeps_the_spins(whole, tmp_path):
     tables["molecule"] = [{key: kind[key] for key in kind if key not in given} for kind in TABLES["molecule"]]
     tables |= {"box": TABLES["box"], "run": {"end_time": 0.0}, "output": {"frame_every": 1.0}}
     found = run_here(write_input(tmp_path / "in.toml", tables), tmp_path / "c")
-    with open_trajectory(found / "trajectory.h5") as frames, open_trajectory(folder / "trajectory.h5") as before:
-        assert np.array_equal(frames.spins(0), before.spins(len(before) - 1))
-        np.testing.assert_allclose(frames.orientation(0), before.orientation(len(before) - 1), atol=1e-15)
+    with frames_in(found / "trajectory.h5") as frames, frames_in(folder / "trajectory.h5") as before:
+        spins, orientations = (
+            (frames.table(name, 0), before.table(name, len(before) - 1)) for name in ("angular_velocity", "orientation")
+        )
+        assert np.array_equal(*spins)
+        np.testing.assert_allclose(*orientations, atol=1e-15)
 
 
 def test_a_start_that_is_built_has_the_spins_of_its_input(whole, tmp_path):

@@ -11,11 +11,11 @@ import pytest
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.output.assemble import assemble
-from hpcchain.io.output.events import read_events
 from hpcchain.io.output.parts import PartWriter, read_head
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.inspect import info
 from tests.support.io_samples import events_between, frame_of, same_system, system_of
+from tests.support.outputs import read_events
 
 SEED = 20260
 

@@ -13,12 +13,11 @@ import pytest
 from hpcchain.cli.main import main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, UsageError
-from hpcchain.io.output.events import read_events
-from hpcchain.io.output.run_output import read_observables
 from hpcchain.run.recorder import Recorder
 from hpcchain.run.starts.own_input import config_of
 from tests.support.launching import run_python
 from tests.support.mixtures import to_toml
+from tests.support.outputs import read_events, read_observables
 from tests.support.run_folders import (
     EVERY,
     PATIENCE,

@@ -1,4 +1,4 @@
 """The figures of `hpcchain analyze`: one module a figure or family of figures.
 
-`figure` and `motion` say what a figure of frames, and one of times, is; `analysis.catalogue` lists all.
+`figure` says what a figure of frames, and one of times, is; `analysis.catalogue` lists all.
 """

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.analysis.correlate import autocorrelations, square_distances
 from hpcchain.analysis.figures.figure import AREA, LENGTH, Frame
+from hpcchain.analysis.kinds import neighbours_of
 from hpcchain.analysis.tables import Curve, Value
 
 if TYPE_CHECKING:
@@ -62,7 +65,11 @@ class BondCorrelation:
         bonds = np.diff(whole, axis=1)
         length = np.sqrt(np.sum(bonds * bonds, axis=2))
         span = whole[:, -1] - whole[:, 0]
-        rows = [correlated(bonds / length[:, :, None]), length.mean(axis=1)[:, None], np.sum(span**2, axis=1)[:, None]]
+        rows = [
+            autocorrelations(bonds / length[:, :, None]),
+            length.mean(axis=1)[:, None],
+            np.sum(span**2, axis=1)[:, None],
+        ]
         return self.kind.grouped(np.column_stack(rows))
 
     def result(self, sums: Sums) -> list[Value | Curve]:
@@ -87,7 +94,7 @@ class InternalDistances:
 
     def add(self, frame: Frame) -> np.ndarray:
         """Return, of each molecule, the mean squares at s = 1, 2, ..."""
-        return self.kind.grouped(apart(self.kind.positions(frame.position))[:, 1:])
+        return self.kind.grouped(square_distances(self.kind.positions(frame.position))[:, 1:])
 
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return R^2(s)."""
@@ -98,15 +105,10 @@ class InternalDistances:
 
 def triples(beads: int, bonds: np.ndarray) -> np.ndarray:
     """Return (n, 3) beads i, j, k of which j is bonded to the other two, i before k."""
-    neighbours: list[list[int]] = [[] for _ in range(beads)]
-    for i, j in bonds.tolist():
-        neighbours[i].append(j)
-        neighbours[j].append(i)
     found = [
         (one, middle, other)
-        for middle, around in enumerate(map(sorted, neighbours))
-        for number, one in enumerate(around)
-        for other in around[number + 1 :]
+        for middle, around in enumerate(neighbours_of(beads, bonds))
+        for one, other in itertools.combinations(around, 2)
     ]
     return np.array(found, dtype=np.int64).reshape(-1, 3)
 
@@ -114,28 +116,6 @@ def triples(beads: int, bonds: np.ndarray) -> np.ndarray:
 def unit(vectors: np.ndarray) -> np.ndarray:
     """Return vectors (..., 3) of length 1."""
     return vectors / np.sqrt(np.sum(vectors * vectors, axis=-1, keepdims=True))
-
-
-def correlated(vectors: np.ndarray) -> np.ndarray:
-    """Return the mean products of vectors (m, n, d) that are s = 0 ... n - 1 apart in the second axis, (m, n)."""
-    n = vectors.shape[1]
-    spectrum = np.fft.rfft(vectors, 1 << (2 * n - 1).bit_length(), axis=1)
-    power = np.sum(spectrum.real**2 + spectrum.imag**2, axis=2)
-    return np.fft.irfft(power, 1 << (2 * n - 1).bit_length(), axis=1)[:, :n] / np.arange(n, 0, -1)
-
-
-def apart(points: np.ndarray) -> np.ndarray:
-    """Return the mean squared distances of points (m, n, d) that are s = 0 ... n - 1 apart in the second axis, (m, n).
-
-    The squares' sums by running totals, the products by Fourier transforms: O(n log n).
-    """
-    n = points.shape[1]
-    points = points - points.mean(axis=1, keepdims=True)
-    square = np.sum(points * points, axis=2)
-    total = np.cumsum(np.concatenate([np.zeros((len(points), 1)), square], axis=1), axis=1)
-    s = np.arange(n)
-    both = (total[:, n - s] + total[:, [n]] - total[:, s]) / (n - s)
-    return np.maximum(both - 2.0 * correlated(points), 0.0)
 
 
 def persistence(cosines: np.ndarray) -> float:

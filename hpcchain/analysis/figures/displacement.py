@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.analysis.correlate import square_displacement
-from hpcchain.analysis.figures.figure import AREA, TIME
-from hpcchain.analysis.figures.motion import Slab, rows
+from hpcchain.analysis.figures.figure import AREA, TIME, Slab, rows
 from hpcchain.analysis.tables import Curve, Value
 
 if TYPE_CHECKING:

@@ -1,46 +1,20 @@
-"""What a figure of single frames is: numbers of each frame that are summed, and what is made of their mean."""
+"""What a figure is: numbers that are summed, of single frames or correlated over time, and what is made of the sums."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from hpcchain.io.output.run_output import Frame as Frame  # what figures are made of
+
 if TYPE_CHECKING:
+    from hpcchain.analysis.kinds import Kind
     from hpcchain.analysis.statistics import Sums
     from hpcchain.analysis.tables import Curve, Value
-    from hpcchain.io.output.run_output import Frames
 
 LENGTH, AREA, TIME = "length", "length^2", "time"
-
-
-class Frame:
-    """One frame; its tables are read when they are first asked for.
-
-    Parameters
-    ----------
-    frames : Frames
-    number : int
-    """
-
-    def __init__(self, frames: Frames, number: int) -> None:
-        self._frames, self._number = frames, number
-
-    @cached_property
-    def position(self) -> np.ndarray:
-        """(N, 3) positions, each molecule whole [length]."""
-        return self._frames.table("position", self._number)
-
-    @cached_property
-    def velocity(self) -> np.ndarray:
-        """(N, 3) velocities [length / time]."""
-        return self._frames.table("velocity", self._number)
-
-    @cached_property
-    def spin(self) -> np.ndarray:
-        """(N, 3) angular velocities, of runs whose beads spin [1 / time]."""
-        return self._frames.table("angular_velocity", self._number)
 
 
 class Figure(Protocol):
@@ -64,3 +38,55 @@ class Figure(Protocol):
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return the numbers and curves that follow from the sums over all frames."""
         ...
+
+
+@dataclass(frozen=True)
+class Slab:
+    """Some molecules of one kind in all frames, or in a stretch of them.
+
+    Attributes
+    ----------
+    kind : Kind
+    position : (T, m, b, 3) float64 array
+        Unwrapped [length].
+    velocity : (T, m, b, 3) float64 array or None
+        Where a figure needs it [length / time].
+    """
+
+    kind: Kind
+    position: np.ndarray
+    velocity: np.ndarray | None
+
+    def during(self, low: int, high: int) -> Slab:
+        """Return it in the frames low:high."""
+        return Slab(self.kind, self.position[low:high], None if self.velocity is None else self.velocity[low:high])
+
+
+class Motion(Protocol):
+    """A figure of the motion of one kind of molecules.
+
+    Attributes
+    ----------
+    kind : Kind
+    columns : int
+        Functions of the lag that are summed.
+    of_velocity : bool
+        Whether it needs velocities.
+    """
+
+    kind: Kind
+    columns: int
+    of_velocity: bool
+
+    def curves(self, slab: Slab) -> np.ndarray:
+        """Return (columns, T): sums over the slab's molecules, by lag in frames."""
+        ...
+
+    def result(self, sums: Sums, lag: np.ndarray) -> list[Value | Curve]:
+        """Return what follows from the sums (columns, lags), flattened; lags in time from 0 on."""
+        ...
+
+
+def rows(x: np.ndarray, columns: int) -> np.ndarray:
+    """Return flattened sums as (columns, lags)."""
+    return x.reshape(columns, -1)

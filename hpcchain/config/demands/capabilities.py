@@ -15,7 +15,7 @@ from hpcchain.config.keys.values import Wrong
 from hpcchain.propagators.catalogue import PROPAGATORS
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection
+    from hpcchain.config.keys.sections import Config, MoleculeSection
 
 Works: TypeAlias = Mapping[str, tuple[str, ...]]
 """Propagator -> kinds of molecules."""
@@ -164,10 +164,8 @@ def check_cell(config: Config, kind: MoleculeSection, where: str, key: str, work
 
 def check_law(config: Config, key: str) -> None:
     """Raise Wrong where a propagator of the input has another law of contacts than the exact one."""
-    every: list[tuple[str, PropagatorSection | None]] = [("propagator", config.propagator)]
-    every += [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules)]
-    for where, one in every:
-        if one is not None and PROPAGATORS[one.name].laws and one.collision != "exact":
+    for where, one in config.propagators:
+        if PROPAGATORS[one.name].laws and one.collision != "exact":
             raise Wrong(f'{key}: works only with {where}.collision = "exact"; set that, or remove it')
 
 

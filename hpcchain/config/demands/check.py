@@ -464,9 +464,6 @@ def check_stretches(config: Config) -> None:
     config : Config
         Sound but for that.
     """
-    own = [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules) if kind.propagator]
-    asking = [where for where, one in [("propagator", config.propagator), *own] if one.stretches not in ("auto", 0)]
-    if not asking:
-        return
-    if config.run.engine != "events":
+    asking = [where for where, one in config.propagators if one.stretches not in ("auto", 0)]
+    if asking and config.run.engine != "events":
         raise Wrong(f'{asking[0]}.stretches: means nothing for run.engine "{config.run.engine}"; remove it')

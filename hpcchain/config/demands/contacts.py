@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.config.keys.key import required
-from hpcchain.config.keys.schema import read_sections
+from hpcchain.config.keys.schema import read_sections, require_own
 from hpcchain.config.keys.sections import WallSection
 from hpcchain.config.keys.values import Wrong
 from hpcchain.layout.arrays import SIDE_NAMES
@@ -129,12 +129,7 @@ def require_side_or_shape(one: WallSection, where: str) -> None:
     if (one.side is None) == (one.shape is None):
         raise Wrong(f"{where}: give it a side of the box, or a shape, and not both")
     owner = "a side of the box" if one.shape is None else f'shape "{one.shape}"'
-    for name, key in one.keys().items():
-        there = getattr(one, name) is not None
-        if key.of and there and one.shape not in key.of:
-            raise Wrong(f"{where}.{name}: means nothing for {owner}; remove it")
-        if key.of and not there and one.shape in key.of:
-            raise Wrong(f"{where}.{name}: is missing; {owner} needs it")
+    require_own(one, owner, where, named=False)
 
 
 def check_walls(config: Config) -> None:

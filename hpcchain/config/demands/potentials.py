@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain.config.keys.key import required
-from hpcchain.config.keys.schema import read_sections
+from hpcchain.config.keys.schema import read_sections, require_own
 from hpcchain.config.keys.sections import PotentialSection
 from hpcchain.config.keys.values import LENGTHS, Wrong
 from hpcchain.config.text import opened, other_kind, read_at_most
@@ -75,17 +75,11 @@ def finish(one: PotentialSection, where: str, source: str) -> PotentialSection:
     name = one.name
     if name == "module" and one.on is None:
         raise Wrong(f'{where}.on: is missing; "module" needs it')
-    for key, of in ((key.name, key.of) for key in one.keys().values() if key.of):
-        there = getattr(one, key) is not None
-        if name not in of and there:
-            raise Wrong(f'{where}.{key}: means nothing for "{name}", only for {", ".join(of)}; remove it')
-        wanted = name in of and key not in OPTIONAL
-        if name == "module" and key in OF_MODULES:
-            wanted = one.on == OF_MODULES[key] and key != "shift"
-            if one.on != OF_MODULES[key] and there:
-                raise Wrong(f'{where}.{key}: means nothing on "{one.on}", only on "{OF_MODULES[key]}"; remove it')
-        if wanted and not there:
-            raise Wrong(f'{where}.{key}: is missing; "{name}" needs it')
+    others = {key: on for key, on in OF_MODULES.items() if name == "module" and on != one.on}
+    require_own(one, f'"{name}"', where, {*OPTIONAL, *others})
+    for key, on in others.items():
+        if getattr(one, key) is not None:
+            raise Wrong(f'{where}.{key}: means nothing on "{one.on}", only on "{on}"; remove it')
     if name == "steps":
         problem = steps_problem(list(one.distances or ()), list(one.energies or ()))
         if problem:

@@ -16,6 +16,7 @@ from hpcchain.config.demands.potentials import BONDS, PAIRS, sort_of, types_of_b
 from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bonds import type_names
+from hpcchain.model.physics.extended import type_pairs
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection, StepsSection
@@ -112,7 +113,7 @@ def check_events(config: Config) -> None:
     for key, there in given.items():
         if there:
             raise Wrong(f'{key}: means nothing for run.engine "events"; set run.engine = "steps" or remove it')
-    check_external(config)
+    check_walls(config)
     check_capabilities(config)
 
 
@@ -184,7 +185,7 @@ def check_potentials(config: Config, steps: StepsSection) -> None:
                 f'{where}: has no second derivatives, which steps.energy "H2" needs; set steps.energy = "H" or use '
                 "another potential"
             )
-        for pair in pairs_of(one.types, names, sort):
+        for pair in [()] if sort == "center" else type_pairs(one.types, names):
             if (sort, pair) in taken:
                 what = f"{sort} of {pair[0]} and {pair[1]}" if pair else "beads"
                 raise Wrong(f"{where}: {what} have potential[{taken[sort, pair]}] already; give them one")
@@ -272,7 +273,7 @@ def oscillators(config: Config, one: PotentialSection, heat: float = 0.0) -> Ite
     """
     if one.name in PAIRS:
         light = lightest(config)
-        for a, b in pairs_of(one.types, list(light), "pairs"):
+        for a, b in type_pairs(one.types, list(light)):
             if a in light and b in light:
                 apart = 0.5 * (light[a].diameter + light[b].diameter)
                 yield (
@@ -350,15 +351,6 @@ def slowness_of(kind: MoleculeSection) -> NDArray[np.float64]:
     return np.where(kind.pinned, 0.0, 1.0 / mass)
 
 
-def pairs_of(types: tuple[str, ...] | None, names: list[str], sort: str) -> list[tuple[str, ...]]:
-    """Return the pairs of types that a potential of a sort is for."""
-    if sort == "center":
-        return [()]
-    if types is not None:
-        return [tuple(sorted(types))]
-    return [tuple(sorted((a, b))) for i, a in enumerate(names) for b in names[i:]]
-
-
 def check_kind(config: Config, kind: MoleculeSection, where: str) -> None:
     """Check that the engine of steps can move a kind of molecules."""
     if kind.directors:
@@ -370,14 +362,3 @@ def check_kind(config: Config, kind: MoleculeSection, where: str) -> None:
     walled = "wall" in config.box.boundary or any(one.shape for one in config.walls)
     if walled and np.any(kind.soft):
         raise Wrong(f'{where}.hard: walls stop only beads with a hard core; use boundary "periodic" or "open"')
-
-
-def check_external(config: Config) -> None:
-    """Raise Wrong, with key and reason, when what acts from outside does not fit molecules or one another.
-
-    Parameters
-    ----------
-    config : Config
-        Of the engine of events.
-    """
-    check_walls(config)

@@ -111,10 +111,9 @@ def check_steps(config: Config, thermal: float) -> None:
             f"make it smaller than {thermal:.3g}, a tenth of that or less, or start with slower beads "
             "(initial.temperature, molecule.velocities)"
         )
-    own = ((f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(config.molecules))
-    for where, one in (("propagator", config.propagator), *own):
-        step = None if one is None else one.step
-        if one is None or step is None or thermal == 0.0:
+    for where, one in config.propagators if thermal > 0.0 else ():
+        step = one.step
+        if step is None:
             continue
         if step < SHORTEST * thermal:
             raise Wrong(
@@ -155,14 +154,8 @@ def tables_of(config: Config) -> Iterator[tuple[str, Section]]:
     for name in ("external", "initial", "thermostat", "run"):
         if getattr(config, name) is not None:
             yield name, getattr(config, name)
-    lists = {
-        "molecule": config.molecules,
-        "wall": config.walls,
-        "potential": config.potentials,
-        "contact.pair": config.contact.pairs,
-    }
-    for name, tables in lists.items():
-        yield from ((f"{name}[{index}]", table) for index, table in enumerate(tables))
+    for tables in (config.molecules, config.walls, config.potentials, config.contact.pairs):
+        yield from ((f"{table.section}[{index}]", table) for index, table in enumerate(tables))
 
 
 def check_value(where: str, greatest: float, unit: Powers, beads: Beads, config: Config) -> None:

@@ -2,46 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeVar
 
 from hpcchain.config.keys.key import ABSENT, REQUIRED, Key, Section
-from hpcchain.config.keys.sections import (
-    BoxSection,
-    Config,
-    ContactSection,
-    ExternalSection,
-    InitialSection,
-    MoleculeSection,
-    OutputSection,
-    PairSection,
-    PotentialSection,
-    PropagatorSection,
-    RunSection,
-    StepsSection,
-    ThermostatSection,
-    WallSection,
-)
+from hpcchain.config.keys.sections import Config, PairSection
 from hpcchain.config.keys.values import Wrong, likeness, nearest, shown
 
 S = TypeVar("S", bound=Section)
 
-CLASSES: tuple[type[Section], ...] = (
-    Config,
-    BoxSection,
-    MoleculeSection,
-    InitialSection,
-    PropagatorSection,
-    ContactSection,
-    PairSection,
-    ExternalSection,
-    WallSection,
-    PotentialSection,
-    ThermostatSection,
-    RunSection,
-    StepsSection,
-    OutputSection,
-)
+CLASSES: tuple[type[Section], ...] = (Config, *(one for one in Section.__subclasses__() if one is not Config))
 KEYS = tuple(key for one in CLASSES for key in one.keys().values())
 SECTIONS = tuple(one.section for one in CLASSES if one not in (Config, PairSection))
 """Names of tables at the top level."""
@@ -77,7 +47,7 @@ def read_values(of: type[Section], given: Mapping[str, object], where: str) -> d
     for name, key in keys.items():
         if name not in given:
             if key.default is REQUIRED:
-                raise Wrong(f"{prefix}{name}: is missing; give {key.meaning}: {key.value.text}")
+                raise Wrong(f"{prefix}{name}: is missing; give {key.meaning}: {key.value}")
             values[name] = key.default
             continue
         try:
@@ -107,7 +77,7 @@ ONE = {"molecule": "kind"}
 """What one table of a list stands for, where its name does not say so."""
 
 
-def require_own(section: Section, what: str, where: str) -> None:
+def require_own(section: Section, what: str, where: str, optional: Collection[str] = (), named: bool = True) -> None:
     """Raise Wrong where a section has keys that mean nothing for the chosen kind or name, or lacks one of these.
 
     Parameters
@@ -117,12 +87,17 @@ def require_own(section: Section, what: str, where: str) -> None:
         How messages call the kind or name.
     where : str
         How they call the section.
+    optional : collection of str
+        Keys that it may lack.
+    named : bool
+        Whether messages name the kinds that a key is for.
     """
     for name, key in section.keys().items():
         there = getattr(section, name) is not None
         if key.of and there and section.chosen not in key.of:
-            raise Wrong(f"{where}.{name}: means nothing for {what}, only for {', '.join(key.of)}; remove it")
-        if key.of and not there and section.chosen in key.of:
+            only = f", only for {', '.join(key.of)}" if named else ""
+            raise Wrong(f"{where}.{name}: means nothing for {what}{only}; remove it")
+        if key.of and not there and section.chosen in key.of and name not in optional:
             raise Wrong(f"{where}.{name}: is missing; {what} needs it")
 
 
@@ -154,7 +129,7 @@ def markdown() -> str:
     lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
     for key in KEYS:
         default = "" if key.default is ABSENT else default_text(key.default)
-        lines.append(f"| `{key.path}` | {key.value.text.replace('|', 'or')} | {default} | {key.meaning} |")
+        lines.append(f"| `{key.path}` | {str(key.value).replace('|', 'or')} | {default} | {key.meaning} |")
     return "\n".join(lines) + "\n"
 
 

@@ -538,30 +538,6 @@ class ThermostatSection(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepsSection(Section):
-    """[steps]: length of a step [time] and the method."""
-
-    section = "steps"
-    step: float = key(REQUIRED, TIME, "length of a step; output and the end come at whole steps [time]")
-    integrator: str = key(
-        "gvi",
-        Choice(("gvi", "dsi", "contact")),
-        "generalised variational, or discrete-smooth; without hard beads both are velocity Verlet; contact: contact "
-        "dynamics, implicit, for heaps and friction",
-    )
-    base: str = key(
-        "verlet",
-        Choice(("verlet", "midpoint")),
-        "the smooth method that it rests on; midpoint: implicit, solved anew each step",
-    )
-    energy: str = key(
-        "H", Choice(("H", "H2")), "gvi: the energy that reflections keep; H2: the second-order numerical Hamiltonian"
-    )
-    predictions: int = key(1, Integer(1, 2), "1: contacts are predicted once; 2: until no new one is met")
-    solver: str = key("newton", Choice(("newton", "gauss-seidel")), "of contacts that hang together")
-
-
-@dataclass(frozen=True, kw_only=True)
 class RunSection(Section):
     """[run]; only `end_time` [time] and `engine` have an effect on results, the others are "auto" or a value."""
 
@@ -591,6 +567,30 @@ class RunSection(Section):
         OrWord(Integer(1, 2), AUTO),
         "2: a second thread of one rank makes outcomes ahead of time; auto: while that is faster; no effect on results",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepsSection(Section):
+    """[steps]: length of a step [time] and the method."""
+
+    section = "steps"
+    step: float = key(REQUIRED, TIME, "length of a step; output and the end come at whole steps [time]")
+    integrator: str = key(
+        "gvi",
+        Choice(("gvi", "dsi", "contact")),
+        "generalised variational, or discrete-smooth; without hard beads both are velocity Verlet; contact: contact "
+        "dynamics, implicit, for heaps and friction",
+    )
+    base: str = key(
+        "verlet",
+        Choice(("verlet", "midpoint")),
+        "the smooth method that it rests on; midpoint: implicit, solved anew each step",
+    )
+    energy: str = key(
+        "H", Choice(("H", "H2")), "gvi: the energy that reflections keep; H2: the second-order numerical Hamiltonian"
+    )
+    predictions: int = key(1, Integer(1, 2), "1: contacts are predicted once; 2: until no new one is met")
+    solver: str = key("newton", Choice(("newton", "gauss-seidel")), "of contacts that hang together")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -633,6 +633,12 @@ class Config(Section):
     def beads(self) -> int:
         """Number of beads of the whole system."""
         return sum(kind.beads * kind.count for kind in self.molecules)
+
+    @property
+    def propagators(self) -> list[tuple[str, PropagatorSection]]:
+        """[propagator] and kinds' own, each behind how messages call it."""
+        own = [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(self.molecules)]
+        return [("propagator", self.propagator), *((where, one) for where, one in own if one is not None)]
 
     @property
     def is_rough(self) -> bool:

@@ -17,11 +17,7 @@ Read = TypeVar("Read", covariant=True)
 
 
 class Value(Protocol[Read]):
-    """What a key may hold, in words and read from TOML."""
-
-    @property
-    def text(self) -> str:
-        """The kind of value in words."""
+    """What a key may hold, in words, which its str() is, and read from TOML."""
 
     def read(self, value: object) -> Read:
         """Return the value as the program has it, or raise Wrong."""
@@ -109,9 +105,7 @@ class Number:
     most: float | None = None
     tried: Tried | None = None
 
-    @property
-    def text(self) -> str:
-        """The kind of value in words."""
+    def __str__(self) -> str:
         bounds = [f"> {self.above:g}"] if self.above is not None else []
         bounds += [f">= {self.least:g}"] if self.least is not None else []
         bounds += [f"<= {self.most:g}"] if self.most is not None else []
@@ -124,7 +118,7 @@ class Number:
         number = finite(value)
         low = (self.above is not None and number <= self.above) or (self.least is not None and number < self.least)
         if low or (self.most is not None and number > self.most):
-            raise Wrong(f"{number:g} is out of range; needs a {self.text}{or_words}")
+            raise Wrong(f"{number:g} is out of range; needs a {self}{or_words}")
         return number if self.tried is None else self.tried.read(number)
 
 
@@ -136,9 +130,7 @@ class Integer:
     most: int = 2**63 - 1
     switch: bool = False
 
-    @property
-    def text(self) -> str:
-        """The kind of value in words."""
+    def __str__(self) -> str:
         return f"whole number >= {self.least}" + ", true or false" * self.switch
 
     def read(self, value: object, or_words: str = "") -> int:
@@ -165,7 +157,9 @@ class Text:
     """A text; unless `empty` is allowed it names something and so holds no control characters either."""
 
     empty: bool = True
-    text = "text"
+
+    def __str__(self) -> str:
+        return "text"
 
     def read(self, value: object) -> str:
         """Return the value as a str."""
@@ -184,17 +178,15 @@ class Choice:
 
     names: tuple[str, ...]
 
-    @property
-    def text(self) -> str:
-        """The kind of value in words."""
+    def __str__(self) -> str:
         return " | ".join(f'"{name}"' for name in self.names)
 
     def read(self, value: object) -> str:
         """Return the name."""
         if not isinstance(value, str):
-            raise Wrong(f"{shown(value)} is not one of {self.text}")
+            raise Wrong(f"{shown(value)} is not one of {self}")
         if value not in self.names:
-            raise Wrong(f"{shown(value)} is unknown{suggestion(value, self.names)}; use {self.text}")
+            raise Wrong(f"{shown(value)} is unknown{suggestion(value, self.names)}; use {self}")
         return value
 
 
@@ -204,9 +196,7 @@ class Inline:
 
     section: str
 
-    @property
-    def text(self) -> str:
-        """The kind of value in words."""
+    def __str__(self) -> str:
         return f"table of [{self.section}] keys"
 
     def read(self, value: object) -> dict[str, object]:
@@ -220,7 +210,8 @@ class Inline:
 class Flag:
     """true or false."""
 
-    text = "true | false"
+    def __str__(self) -> str:
+        return "true | false"
 
     def read(self, value: object) -> bool:
         """Return the value as a bool."""
@@ -236,10 +227,8 @@ class Each(Generic[T]):
     entry: Value[T]
     length: int = 0
 
-    @property
-    def text(self) -> str:
-        """The kind of value in words."""
-        return f"list of {self.length or 'any'} × ({self.entry.text})"
+    def __str__(self) -> str:
+        return f"list of {self.length or 'any'} × ({self.entry})"
 
     def read(self, value: object, or_words: str = "") -> tuple[T, ...]:
         """Return the values as a tuple; messages also name the words that may stand in its place (`OrWord`)."""
@@ -271,10 +260,8 @@ class OrWord(Generic[T, Word]):
     def _or_words(self) -> str:
         return "".join(f' or "{word}"' for word in self.words)
 
-    @property
-    def text(self) -> str:
-        """The kind of value in words."""
-        return self.entry.text + self._or_words
+    def __str__(self) -> str:
+        return f"{self.entry}{self._or_words}"
 
     def read(self, value: object) -> T | Word:
         """Return the word, or the value as it is read otherwise."""
@@ -291,10 +278,8 @@ class OrList(Generic[T]):
     entry: Value[T]
     length: int = 0
 
-    @property
-    def text(self) -> str:
-        """The kind of value in words."""
-        return f"{self.entry.text}, or a list of {self.length or 'them'}"
+    def __str__(self) -> str:
+        return f"{self.entry}, or a list of {self.length or 'them'}"
 
     def read(self, value: object) -> T | tuple[T, ...]:
         """Return the value, or a tuple of them."""
@@ -330,7 +315,8 @@ class Oscillation(NamedTuple):
 class Swings:
     """A table that says how a wall oscillates."""
 
-    text = "{ amplitude, period }"
+    def __str__(self) -> str:
+        return "{ amplitude, period }"
 
     def read(self, value: object) -> Oscillation:
         """Return the Oscillation."""
@@ -372,10 +358,8 @@ class OrSizes:
 
     entry: Number
 
-    @property
-    def text(self) -> str:
-        """The kind of value in words."""
-        return f"{OrList(self.entry).text}, or {{ mean, deviation }}, or {{ sizes, shares }}"
+    def __str__(self) -> str:
+        return f"{OrList(self.entry)}, or {{ mean, deviation }}, or {{ sizes, shares }}"
 
     def read(self, value: object) -> float | tuple[float, ...] | Sizes:
         """Return the number, a tuple of them, or Sizes."""
@@ -421,12 +405,13 @@ class DistanceLimit(NamedTuple):
 class Limits:
     """A list of tables that say between which distances beads so many bonds apart are kept."""
 
-    text = "list of { separation, least, most }"
+    def __str__(self) -> str:
+        return "list of { separation, least, most }"
 
     def read(self, value: object) -> tuple[DistanceLimit, ...]:
         """Return a tuple of DistanceLimits."""
         if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-            raise Wrong(f"{shown(value)} is not a {self.text}")
+            raise Wrong(f"{shown(value)} is not a {self}")
         return tuple(self._entry(i, one) for i, one in enumerate(value))
 
     def _entry(self, i: int, one: dict[str, object]) -> DistanceLimit:
@@ -454,16 +439,14 @@ class Rows(Generic[Entry]):
         """Whether the numbers are whole."""
         return self.dtype is np.int64
 
-    @property
-    def text(self) -> str:
-        """The kind of value in words."""
+    def __str__(self) -> str:
         columns = ("i", "j") if self.whole else ("w", "x", "y", "z")[-self.width :]
         return f"list of [{', '.join(columns)}]"
 
     def read(self, value: object) -> NDArray[Entry]:
         """Return the rows as an (n, width) array of float64, or of int64 when whole."""
         if not isinstance(value, list):
-            raise Wrong(f"{shown(value)} is not a {self.text}")
+            raise Wrong(f"{shown(value)} is not a {self}")
         for i, row in enumerate(value):
             if not isinstance(row, list) or len(row) != self.width:
                 raise Wrong(f"row {i}: {shown(row)} is not a list of {self.width} numbers")

@@ -7,10 +7,10 @@ written: the seal finds damage to the file, the checksums a write that went wron
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import h5py
 import numpy as np
@@ -27,9 +27,8 @@ from hpcchain.io.checkpoint.layout import (
     counters_problem,
     wrong_contents,
 )
-from hpcchain.io.hdf5 import files
-from hpcchain.io.hdf5 import slabs as slabs_module
-from hpcchain.io.hdf5.checksummed import check_table, get_pieces, get_slab, put_tables, stored_type
+from hpcchain.io.hdf5 import files, slabs
+from hpcchain.io.hdf5.checksummed import RowsOf, Rule, check_table, get_pieces, put_tables, stored_type
 from hpcchain.io.hdf5.collective import FAILURES, together, translated
 from hpcchain.io.provenance import collect
 from hpcchain.layout import arrays as L
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.parallel.agreement import Communicator
 
-BOX = {"size": (np.float64, 3), "origin": (np.float64, 3), "boundary": (np.int8, 3)}
+BOX = {"size": Rule(np.float64, 3), "origin": Rule(np.float64, 3), "boundary": Rule(np.int8, 3)}
 """Name -> type and length of what a file says of the box."""
 
 OUTLINED = 64
@@ -54,6 +53,13 @@ OUTLINED = 64
 
 PARTS = "parts"
 """`State.parts`, of runs whose long chains have segments of parts (`layout.workspace`)."""
+
+
+class Progress(NamedTuple):
+    """How far a run has come: simulated time [time] and running totals (events, frames, reports, ...)."""
+
+    time: float
+    counters: dict[str, object]
 
 
 @dataclass
@@ -76,9 +82,9 @@ class Checkpoint:
 
     system: System
     time: float
-    counters: dict
+    counters: dict[str, object]
     config_toml: str
-    provenance: dict
+    provenance: dict[str, object]
 
 
 def write_checkpoint(
@@ -86,11 +92,11 @@ def write_checkpoint(
     comm: Communicator | None,
     system: System,
     time: float,
-    counters: dict,
+    counters: Mapping[str, object],
     config_toml: str,
-    perf: dict | None = None,
+    perf: Mapping[str, tuple[float, float, float]] | None = None,
     ids: np.ndarray | None = None,
-    provenance: dict | None = None,
+    provenance: Mapping[str, str | int] | None = None,
 ) -> None:
     """Write a checkpoint, atomically and durably; collective.
 
@@ -119,22 +125,27 @@ def write_checkpoint(
     """
     _refuse_impossible_time(path, time, comm)
     beads = system.topology.beads
-    arrays = {name: np.asarray(getattr(system.state, name), stored_type(kind)) for name, (kind, _) in STATE.items()}
+    arrays = {name: np.asarray(getattr(system.state, name), stored_type(rule.kind)) for name, rule in STATE.items()}
     further = extra_tables(system, comm)
-    arrays |= {name: array for name, (array, _) in further.items()}
+    arrays |= {name: one.rows for name, one in further.items()}
     arrays = parallel_slabs.sorted_slabs(comm, beads, ids, arrays)
     first = parallel_slabs.slab(beads, comm)[0]
 
-    def held(low: int, high: int) -> dict:
+    def held(low: int, high: int) -> dict[str, np.ndarray]:
         return {name: array[low - first : high - first] for name, array in arrays.items()}
 
-    values = {"counters": counters, "perf": perf or {}, "provenance": provenance or collect(comm)}
-    tables = STATE | {name: rule for name, (_, rule) in further.items()}
+    values: dict[str, object] = {"counters": counters, "perf": perf or {}, "provenance": provenance or collect(comm)}
+    tables = STATE | {name: one.rule for name, one in further.items()}
     _write(path, comm, system, held, time, config_toml, values, tables=tables)
 
 
 def write_start(
-    path: Path, comm: Communicator | None, system: System, state_of: Callable, config_toml: str, blocks: int
+    path: Path,
+    comm: Communicator | None,
+    system: System,
+    state_of: Callable[[int, int], State],
+    config_toml: str,
+    blocks: int,
 ) -> None:
     """Write the file of a start at time 0 of which no rank has more beads at a time than it is asked for; collective.
 
@@ -156,11 +167,11 @@ def write_start(
         On every rank, when the file cannot be written; an earlier file of this name is then untouched.
     """
 
-    def made(low: int, high: int) -> dict:
+    def made(low: int, high: int) -> dict[str, np.ndarray]:
         state = state_of(low, high)
         return {name: getattr(state, name) for name in STATE}
 
-    values = {"counters": {}, "perf": {}, "provenance": collect(comm)}
+    values: dict[str, object] = {"counters": {}, "perf": {}, "provenance": collect(comm)}
     _write(path, comm, system, made, 0.0, config_toml, values, blocks)
 
 
@@ -168,12 +179,12 @@ def _write(
     path: Path,
     comm: Communicator | None,
     system: System,
-    state_of: Callable,
+    state_of: RowsOf,
     time: float,
     config_toml: str,
-    values: dict,
+    values: dict[str, object],
     blocks: int | None = None,
-    tables: dict | None = None,
+    tables: Mapping[str, Rule] | None = None,
 ) -> None:
     """Write a checkpoint of which `state_of` returns the state's rows, so many blocks of them at a time."""
     topology = system.topology
@@ -183,18 +194,14 @@ def _write(
             orientations.put(file, system.directors, topology.beads, comm, blocks)
         for name, rule in TOPOLOGY.items():
             if name not in OPTIONAL or topology.prototypes.needs(name):
-                put_tables(
-                    file,
-                    "topology",
-                    {name: rule},
-                    topology.count(name),
-                    lambda low, high, name=name: {name: topology.rows(name, low, high)},
-                    comm,
-                    blocks,
-                )
-        for name, (kind, _) in BOX.items():
-            slabs_module.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=kind), comm)
-        slabs_module.put(file, "time", np.float64(time), comm)
+
+                def rows_of(low: int, high: int, name: str = name) -> dict[str, np.ndarray]:
+                    return {name: topology.rows(name, low, high)}
+
+                put_tables(file, "topology", {name: rule}, topology.count(name), rows_of, comm, blocks)
+        for name, rule in BOX.items():
+            slabs.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=rule.kind), comm)
+        slabs.put(file, "time", np.float64(time), comm)
         files.put_text(file, "config_toml", config_toml, comm)
         values |= {"names": topology.names, "type_names": topology.type_names, "physics": system.physics.table()}
         for name, value in values.items():
@@ -276,8 +283,8 @@ Pieces = Iterator[tuple[int, dict[str, np.ndarray]]]
 def _states_in(file: h5py.File, beads: int, comm: Communicator | None, blocks: int | None) -> Pieces:
     """Yield the tables of states of this rank's slab of the beads, so many blocks of rows at a time."""
     tables = {
-        name: get_pieces(file, f"state/{name}", kind, columns, beads, comm, blocks)
-        for name, (kind, columns) in [*STATE.items(), *_rules_in(file)]
+        name: get_pieces(file, f"state/{name}", rule, beads, comm, blocks)
+        for name, rule in [*STATE.items(), *_rules_in(file)]
     }
     for parts in zip(*tables.values(), strict=True):
         yield parts[0][0], dict(zip(tables, (rows for _, rows in parts), strict=True))
@@ -317,44 +324,38 @@ def _read_rest(
     file: h5py.File, topology: Composition | Topology, comm: Communicator | None, blocks: int | None
 ) -> Checkpoint:
     """Return the Checkpoint of a file without the state of a bead; `blocks` as for `orientations.get`."""
-    found = {name: files.dataset_of(file, name) for name in (*(f"box/{name}" for name in BOX), "time")}
-    for name, rule in ({f"box/{name}": rule for name, rule in BOX.items()} | {"time": (np.float64, 1)}).items():
-        check_table(found[name], rule[0], 0, rule[1])
+    for name, rule in BOX.items():
+        check_table(files.dataset_of(file, f"box/{name}"), Rule(rule.kind), rule.columns)
     box = Box(*(files.get(file, f"box/{name}", comm) for name in BOX))
     with translated(f"{file.filename}: physics", "reading"):
         physics = _physics(files.get_table(file, "physics", comm), file.filename)
     with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
         turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
-    time, counters = _progress(file, topology.beads, comm)
-    _require_extra(file, physics, time)
+    reached = _progress(file, topology.beads, comm)
+    _require_extra(file, physics, reached.time)
     no_beads = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
     return Checkpoint(
         system=System(box, topology, no_beads, physics, directors=turning),
-        time=time,
-        counters=counters,
+        time=reached.time,
+        counters=reached.counters,
         config_toml=files.get_text(file, "config_toml", comm),
         provenance=files.get_table(file, "provenance", comm),
     )
 
 
-def _progress(file: h5py.File, beads: int, comm: Communicator | None) -> tuple[float, dict]:
-    """Return the time [time] and the counters in an open checkpoint of so many beads."""
-    check_table(files.dataset_of(file, "time"), np.float64, 0, 1)
+def _progress(file: h5py.File, beads: int, comm: Communicator | None) -> Progress:
+    """Return the Progress in an open checkpoint of so many beads."""
+    check_table(files.dataset_of(file, "time"), Rule(np.float64), 1)
     time = float(files.get(file, "time", comm)[0])
     counters = files.get_json(file, "counters", comm)
     problem = None if 0.0 <= time <= LARGEST else f"the time, {time!r}, is not a finite positive number"
     problem = problem or counters_problem(counters, time, beads)
     if problem or not isinstance(counters, dict):
         raise wrong_contents(file.filename, str(problem))
-    return time, counters
+    return Progress(time, counters)
 
 
-def read_system(path: Path | str) -> System:
-    """Return the System of a checkpoint or of a start file that `build` made; see `read_checkpoint`."""
-    return read_checkpoint(path).system
-
-
-def read_perf(path: Path) -> dict:
+def read_perf(path: Path) -> dict[str, tuple[float, float, float]]:
     """Return where a run's time went until a checkpoint: dict of phase -> (min, avg, max) wall seconds over ranks."""
     with files.reading(path, "checkpoint") as file:
         found = files.get_json(file, "perf")
@@ -362,7 +363,7 @@ def read_perf(path: Path) -> dict:
         rows = {phase: row if isinstance(row, list) and len(row) == 3 else [None] for phase, row in table.items()}
         if not all(type(x) in (int, float) for row in rows.values() for x in row):
             raise wrong_contents(path, "perf: is no table of three numbers each")
-        return {phase: tuple(row) for phase, row in rows.items()}
+        return cast("dict[str, tuple[float, float, float]]", {phase: tuple(row) for phase, row in rows.items()})
 
 
 def read_extent(path: Path | str) -> tuple[int, float]:
@@ -390,13 +391,13 @@ def read_input(path: Path | str) -> str:
         return ""
 
 
-def read_progress(path: Path, comm: Communicator | None = None) -> tuple[float, dict]:
-    """Return the time [time] and the counters of a checkpoint whose seal, kind and version are right; collective."""
+def read_progress(path: Path, comm: Communicator | None = None) -> Progress:
+    """Return the Progress in a checkpoint whose seal, kind and version are right; collective."""
     with files.reading(path, "checkpoint", comm) as file:
         return _progress(file, files.dataset_of(file, "state/depth").size, comm)
 
 
-def _physics(table: dict, path: str) -> Physics:
+def _physics(table: dict[str, object], path: str) -> Physics:
     """Return the constants of a run that a file has as a table, all of them: none has a value that was not given."""
     missing = next((each.name for each in fields(Physics) if each.name not in table), None)
     if missing:
@@ -411,8 +412,8 @@ def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) 
 
 def _read_topology(file: h5py.File, comm: Communicator | None) -> Topology:
     tables: dict[str, np.ndarray] = {}
-    for name, (kind, columns) in _tables_in(file):
-        slab = get_slab(file, f"topology/{name}", kind, columns, None, comm)
+    for name, rule in _tables_in(file):
+        ((_, slab),) = get_pieces(file, f"topology/{name}", rule, None, comm)
         tables |= parallel_slabs.everywhere(comm, {name: slab})
     return Topology(names=_names(file, comm), type_names=_names(file, comm, "type_names"), **tables)
 
@@ -435,7 +436,7 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
     """
     tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
     runs: list[tuple[np.ndarray, np.ndarray]] = []
-    for low, kind in get_pieces(file, "topology/kind", *TOPOLOGY["kind"], None, comm, blocks):
+    for low, kind in get_pieces(file, "topology/kind", TOPOLOGY["kind"], None, comm, blocks):
         starts = np.flatnonzero(np.diff(kind, prepend=-1))
         runs.append((low + starts, kind[starts]))
     every = [pair for part in gathered(comm, runs) for pair in part]
@@ -443,13 +444,13 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
 
     def rows_of(name: str, first: int, count: int) -> np.ndarray:
         table = tables[name]
-        return slabs_module.read_at(table, (first, *[0] * (table.ndim - 1)), (count, *table.shape[1:]), comm)
+        return slabs.read_at(table, (first, *[0] * (table.ndim - 1)), (count, *table.shape[1:]), comm)
 
     names, unlike = _names(file, comm), ""
     lengths = {name: len(table) for name, table in tables.items()}
     found = composition_from(names, first, kinds, lengths, rows_of, _names(file, comm, "type_names"))
-    for name, (kind, columns) in _tables_in(file):
-        for low, part in get_pieces(file, f"topology/{name}", kind, columns, None, comm, blocks):
+    for name, rule in _tables_in(file):
+        for low, part in get_pieces(file, f"topology/{name}", rule, None, comm, blocks):
             fits = found is not None and len(tables[name]) == found.count(name)
             if found is None or not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
                 found, unlike = None, unlike or f"/{name}"  # and on with reading, which is collective
@@ -458,17 +459,24 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
     return cast("Composition", found)
 
 
-def _tables_in(file: h5py.File) -> list:
+def _tables_in(file: h5py.File) -> list[tuple[str, Rule]]:
     """Return the names and types of those of a topology's tables that a file has."""
     return [(name, rule) for name, rule in TOPOLOGY.items() if name not in OPTIONAL or f"topology/{name}" in file]
 
 
-def extra_tables(system: System, comm: Communicator | None) -> dict:
-    """Return name -> (array, (type, columns)) of the tables that a system's checkpoint has; collective."""
+class Table(NamedTuple):
+    """Rows of a table, and what it is in the file."""
+
+    rows: np.ndarray
+    rule: Rule
+
+
+def extra_tables(system: System, comm: Communicator | None) -> dict[str, Table]:
+    """Return name -> Table of those that a system's checkpoint has besides; collective."""
     return _own_tables(system, comm) | _part_tables(system, comm)
 
 
-def _own_tables(system: System, comm: Communicator | None) -> dict:
+def _own_tables(system: System, comm: Communicator | None) -> dict[str, Table]:
     """Return what `extra_tables` does of what beads have in an extended run; collective."""
     # Whether there are any, ranks with beads say: one that sleeps may have columns where those have none.
     tables, rows = tables_of(system.physics), system.state.extra
@@ -486,34 +494,34 @@ def _own_tables(system: System, comm: Communicator | None) -> dict:
     for one in tables:
         if one.columns or everyone_knows:
             array = column(widened(rows, one.first + one.columns), one, max(columns, 1))
-            found[one.name] = array, (one.dtype, array.shape[1] if array.ndim > 1 else 0)
+            found[one.name] = Table(array, Rule(one.dtype, array.shape[1] if array.ndim > 1 else 0))
     return found
 
 
-def _part_tables(system: System, comm: Communicator | None) -> dict:
+def _part_tables(system: System, comm: Communicator | None) -> dict[str, Table]:
     """Return what `extra_tables` does of a run whose long chains may be divided; collective."""
     if not divides_any(system.topology, system.physics):
         return {}
     rows = system.state.parts
     columns = max(gathered(comm, columns_in_use(rows)))
-    return {PARTS: (with_columns(rows)[:, :columns], (np.float64, columns))} if columns else {}
+    return {PARTS: Table(with_columns(rows)[:, :columns], Rule(np.float64, columns))} if columns else {}
 
 
-def _rules_in(file: h5py.File) -> list:
-    """Return (name, (type, columns)) of the tables of `model.physics.extended.EXTRA` that a file has."""
+def _rules_in(file: h5py.File) -> list[tuple[str, Rule]]:
+    """Return (name, Rule) of the tables of `model.physics.extended.EXTRA` that a file has."""
     found = []
     for one in EXTRA:
         dataset = file.get(f"state/{one.name}")
         if isinstance(dataset, h5py.Dataset):
             columns = dataset.shape[1] if one.columns == 0 and dataset.ndim == 2 else one.columns
-            found.append((one.name, (one.dtype, 0 if columns == 1 and one.columns == 1 else columns)))
+            found.append((one.name, Rule(one.dtype, 0 if columns == 1 and one.columns == 1 else columns)))
     parts = file.get(f"state/{PARTS}")
     if isinstance(parts, h5py.Dataset) and parts.ndim == 2 and PART_SERIES < parts.shape[1] <= PART_COLUMNS:
-        found.append((PARTS, (np.float64, parts.shape[1])))
+        found.append((PARTS, Rule(np.float64, parts.shape[1])))
     return found
 
 
-def _with_extra(tables: dict) -> dict:
+def _with_extra(tables: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the tables of states with those of `EXTRA` as one, `State.extra`, and all columns of `State.parts`."""
     own = {one.name: tables[one.name] for one in EXTRA if one.name in tables}
     others = {name: rows for name, rows in tables.items() if name not in own}

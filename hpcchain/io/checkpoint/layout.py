@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ import numpy as np
 
 from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import DataError, EngineError
+from hpcchain.io.hdf5.checksummed import Rule
 from hpcchain.model import sound
 from hpcchain.model.composition import composition_of, one_of_each, running_sum
 from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
@@ -21,27 +22,27 @@ from hpcchain.model.system import BEAD_STATE
 if TYPE_CHECKING:
     from hpcchain.model.system import System, Topology
 
-STATE = {column.name: (column.dtype, column.columns) for column in BEAD_STATE}
-"""Name -> (type, columns) of the tables with one row per bead; 0 columns: one number per row."""
+STATE = {column.name: Rule(column.dtype, column.columns) for column in BEAD_STATE}
+"""Name -> Rule of the tables with one row per bead."""
 
 TOPOLOGY = {
-    "kind": (np.int32, 0),
-    "first_bead": (np.int64, 0),
-    "first_bond": (np.int64, 0),
-    "bonds": (np.int64, 2),
-    "bond_length": (np.float64, 0),
-    "mass": (np.float64, 0),
-    "diameter": (np.float64, 0),
-    "self_contact": (np.bool_, 0),
-    "rod": (np.bool_, 0),
-    "flexible": (np.bool_, 0),
-    "soft": (np.bool_, 0),
-    "bead_type": (np.int32, 0),
-    "exclude": (np.int8, 0),
-    "moment": (np.float64, 0),
-    "fixed": (np.bool_, 0),
-    "body": (np.bool_, 0),
-    "site": (np.float64, 3),
+    "kind": Rule(np.int32),
+    "first_bead": Rule(np.int64),
+    "first_bond": Rule(np.int64),
+    "bonds": Rule(np.int64, 2),
+    "bond_length": Rule(np.float64),
+    "mass": Rule(np.float64),
+    "diameter": Rule(np.float64),
+    "self_contact": Rule(np.bool_),
+    "rod": Rule(np.bool_),
+    "flexible": Rule(np.bool_),
+    "soft": Rule(np.bool_),
+    "bead_type": Rule(np.int32),
+    "exclude": Rule(np.int8),
+    "moment": Rule(np.float64),
+    "fixed": Rule(np.bool_),
+    "body": Rule(np.bool_),
+    "site": Rule(np.float64, 3),
 }
 """The same for the tables of molecules, bonds and beads."""
 
@@ -84,7 +85,9 @@ def check_system(path: Path | str, system: System, time: float) -> None:
         raise wrong_contents(path, problem)
 
 
-def _first_problem(system: System, first: np.ndarray, part_of: Callable, time: float, bead: int) -> str | None:
+def _first_problem(
+    system: System, first: np.ndarray, part_of: Callable[[np.ndarray], Topology], time: float, bead: int
+) -> str | None:
     """Return what is wrong with molecules, looked at some at a time: what is made on the way stays in the cache.
 
     Parameters
@@ -278,3 +281,15 @@ def _fits(rule: int, value: object, time: float) -> bool:
     if rule == QUANTUM:
         return type(value) is float and value >= 1.0 / LARGEST and math.frexp(value)[0] == 0.5
     return 0.0 <= value <= time if rule == TIME else True
+
+
+def whole(counters: Mapping[str, object], name: str) -> int:
+    """Return a count of a checkpoint, whose reader has looked at them all; 0 where it has none of this name."""
+    found = counters.get(name)
+    return found if isinstance(found, int) else 0
+
+
+def number(counters: Mapping[str, object], name: str) -> float | None:
+    """Return a number among a checkpoint's counters, None where it has none of this name."""
+    found = counters.get(name)
+    return float(found) if isinstance(found, int | float) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import h5py
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from hpcchain.config.keys.values import LARGEST
 from hpcchain.io.checkpoint.layout import wrong_contents
 from hpcchain.io.hdf5 import files
-from hpcchain.io.hdf5.checksummed import get_pieces, put_tables
+from hpcchain.io.hdf5.checksummed import Rule, get_pieces, put_tables
 from hpcchain.model.directors import Directors, Table
 from hpcchain.parallel.agreement import agree
 
@@ -25,6 +25,16 @@ TABLE = {"orientation": 4, "angular_velocity": 3}
 
 UNIT = 1e-12
 """How far the norm of a stored orientation may be from 1: round-off, of a run from a run from a run."""
+
+
+class Constants(TypedDict):
+    """What is stored besides the table."""
+
+    moment: list[float]
+    step: list[float]
+    seed: int
+    temperature: float
+    random: bool
 
 
 def put(
@@ -46,9 +56,9 @@ def put(
     if whole is None:
         return
     columns = {name: getattr(whole, name) for name in TABLE}
-    rules = {name: (column.dtype, column.shape[1]) for name, column in columns.items()}
+    rules = {name: Rule(column.dtype.type, column.shape[1]) for name, column in columns.items()}
 
-    def rows_of(low: int, high: int) -> dict:
+    def rows_of(low: int, high: int) -> dict[str, np.ndarray]:
         table = whole.rows(low, high)
         return {name: getattr(table, name) for name in TABLE}
 
@@ -76,11 +86,11 @@ def get(
     """
     if GROUP not in file:
         return None
-    constants = files.get_table(file, f"{GROUP}/constants", comm)
-    random, moment, step = (constants.pop(name) for name in ("random", "moment", "step"))
-    found = Directors(np.array(moment, dtype=np.float64), np.array(step, dtype=np.float64), **constants)
+    given = cast("Constants", files.get_table(file, f"{GROUP}/constants", comm))
+    moment, step = np.array(given["moment"], dtype=np.float64), np.array(given["step"], dtype=np.float64)
+    found = Directors(moment, step, given["seed"], given["temperature"])
     problem = _problem(found, kinds)
-    if not random:
+    if not given["random"]:
         for table in _tables(file, beads, comm, blocks):
             problem = problem or table_problem(table)
         found = replace(found, table=table.rows(table.low, table.low) if blocks else table)
@@ -91,7 +101,8 @@ def get(
 def _tables(file: h5py.File, beads: int, comm: Communicator | None, blocks: int | None) -> Iterator[Table]:
     """Yield the Table of each of the pieces of this rank's slab; see `get_pieces`."""
     parts = [
-        get_pieces(file, f"{GROUP}/{name}", np.float64, columns, beads, comm, blocks) for name, columns in TABLE.items()
+        get_pieces(file, f"{GROUP}/{name}", Rule(np.float64, columns), beads, comm, blocks)
+        for name, columns in TABLE.items()
     ]
     for (low, orientation), (_, velocity) in zip(*parts, strict=True):
         yield Table(low, orientation, velocity)

@@ -15,6 +15,8 @@ from hpcchain.io.hdf5.collective import root_does
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
+Requirement = Callable[[dict[str, object]], object]
+"""Of a checkpoint's counters; raises DataError, on every rank, when it cannot be used for a reason of its own."""
 PATTERN = re.compile(r"ckpt-(\d{9,}\.\d{12})\.h5")
 
 
@@ -32,12 +34,12 @@ def checkpoint_name(time: float) -> str:
     return f"ckpt-{time:022.12f}.h5"
 
 
-def list_checkpoints(folder: Path) -> list:
+def list_checkpoints(folder: Path) -> list[tuple[float, Path]]:
     """Return (time in the name, path) of the checkpoints in a folder, the latest first; files only, none opened."""
     return [(time, path) for time, path, is_file in _named(folder) if is_file]
 
 
-def _named(folder: Path) -> list:
+def _named(folder: Path) -> list[tuple[float, Path, bool]]:
     """Return (time in the name, path, whether it is a file) of all that has a checkpoint's name, the latest first."""
     folder = Path(folder)
     names = [(PATTERN.fullmatch(path.name), path) for path in folder.iterdir()] if folder.is_dir() else []
@@ -45,16 +47,15 @@ def _named(folder: Path) -> list:
 
 
 def newest_valid(
-    folder: Path, comm: Communicator | None = None, require: Callable | None = None
-) -> tuple[Path | None, list]:
+    folder: Path, comm: Communicator | None = None, require: Requirement | None = None
+) -> tuple[Path | None, list[tuple[Path, str]]]:
     """Find the latest checkpoint that is whole; collective.
 
     Parameters
     ----------
     folder : path
     comm : communicator or None
-    require : function, optional
-        Of a checkpoint's counters; raises DataError, on every rank, when it cannot be used for another reason.
+    require : Requirement, optional
 
     Returns
     -------
@@ -73,7 +74,7 @@ def newest_valid(
     return None, refused
 
 
-def prune(folder: Path, keep: int, comm: Communicator | None = None) -> list:
+def prune(folder: Path, keep: int, comm: Communicator | None = None) -> list[Path]:
     """Remove all but the latest checkpoints, and the leftovers of killed runs; collective.
 
     Parameters
@@ -94,7 +95,7 @@ def prune(folder: Path, keep: int, comm: Communicator | None = None) -> list:
     return old
 
 
-def _problem(path: Path, comm: Communicator | None, require: Callable | None) -> str | None:
+def _problem(path: Path, comm: Communicator | None, require: Requirement | None) -> str | None:
     """Return why a checkpoint cannot be used, or None."""
     try:
         time, counters = read_progress(path, comm)

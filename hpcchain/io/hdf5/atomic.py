@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,7 +123,7 @@ def replacing(path: Path | str, comm: Communicator | None = None) -> Iterator[Pa
         raise
 
 
-def remove_leftovers(folder: Path, comm: Communicator | None = None) -> list:
+def remove_leftovers(folder: Path, comm: Communicator | None = None) -> list[str]:
     """Remove the temporary files of killed runs in a folder; return their names.
 
     Parameters
@@ -138,9 +138,8 @@ def remove_leftovers(folder: Path, comm: Communicator | None = None) -> list:
     return root_does(comm, folder, "removing leftovers", lambda: _remove_leftovers(Path(folder)))
 
 
-def remove(paths: list, comm: Communicator | None = None) -> None:
+def remove(paths: Sequence[Path], comm: Communicator | None = None) -> None:
     """Remove files in the order given, durably; those already gone are fine."""
-    paths = [Path(path) for path in paths]
     if paths:
         root_does(comm, paths[0], "removing", lambda: _remove(paths))
 
@@ -159,14 +158,14 @@ def _begin(temp: Path) -> None:
     os.close(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
 
 
-def _remove_leftovers(folder: Path) -> list:
+def _remove_leftovers(folder: Path) -> list[str]:
     found = sorted(folder.glob("*" + SUFFIX)) if folder.is_dir() else []
     for path in found:
         path.unlink(missing_ok=True)
     return [path.name for path in found]
 
 
-def _remove(paths: list) -> None:
+def _remove(paths: Sequence[Path]) -> None:
     for path in paths:
         path.unlink(missing_ok=True)
     for folder in {path.parent for path in paths}:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import h5py
 import numpy as np
@@ -17,15 +17,26 @@ if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 
-def stored_type(kind: np.dtype | type) -> np.dtype | type:
+class Rule(NamedTuple):
+    """What a table of a file is: its type, and how many columns it has, 0: one number a row."""
+
+    kind: type[np.generic]
+    columns: int = 0
+
+
+RowsOf: TypeAlias = Callable[[int, int], dict[str, np.ndarray]]
+"""Returns what tables have in rows low ... high - 1, by name."""
+
+
+def stored_type(kind: type[np.generic]) -> type[np.generic]:
     """Return the type that a table has in the file: flags are bytes there."""
     return np.uint8 if kind is np.bool_ else kind
 
 
-def check_table(dataset: h5py.Dataset, kind: type, columns: int, count: int | None) -> None:
+def check_table(dataset: h5py.Dataset, rule: Rule, count: int | None) -> None:
     """Raise DataError unless a dataset has the given type, columns and (if not None) number of rows."""
+    kind, columns = stored_type(rule.kind), rule.columns
     shape = (dataset.shape[:1] if count is None else (count,)) + ((columns,) if columns else ())
-    kind = stored_type(kind)
     if dataset.dtype != kind or dataset.shape != shape:
         raise DataError(
             f"{dataset.file.filename}: {dataset.name} is {dataset.dtype} {dataset.shape}, not {np.dtype(kind)} {shape}"
@@ -35,9 +46,9 @@ def check_table(dataset: h5py.Dataset, kind: type, columns: int, count: int | No
 def put_tables(
     file: h5py.File,
     group: str,
-    tables: dict,
+    tables: Mapping[str, Rule],
     count: int,
-    rows_of: Callable,
+    rows_of: RowsOf,
     comm: Communicator | None,
     blocks: int | None = None,
 ) -> None:
@@ -47,12 +58,11 @@ def put_tables(
     ----------
     file : h5py.File
     group : str
-    tables : dict of name -> (type, columns)
-        0 columns: one number per row.
+    tables : dict of name -> Rule
     count : int
         Rows of each table.
-    rows_of : function of (int, int)
-        Returns what the tables have in rows low ... high - 1, by name; called on all ranks equally often.
+    rows_of : function
+        Called on all ranks equally often.
     comm : communicator or None
     blocks : int, optional
         How many blocks of rows are asked for at once; default: all of this rank's.
@@ -70,51 +80,31 @@ def put_tables(
         written = []
         for name, part in rows_of(low, high).items():
             stored = np.asarray(part, types[name])
-            written.append((made[name], (low, *[0] * (stored.ndim - 1)), stored))
-            written.append((sums[name], (low // parallel_slabs.BLOCK,), slabs.block_sums(stored)))
+            written.append(slabs.Part(made[name], (low, *[0] * (stored.ndim - 1)), stored))
+            written.append(slabs.Part(sums[name], (low // parallel_slabs.BLOCK,), slabs.block_sums(stored)))
         slabs.write_all(written, comm)
-
-
-def get_slab(
-    file: h5py.File, name: str, kind: type, columns: int, count: int | None, comm: Communicator | None
-) -> np.ndarray:
-    """Return this rank's slab of a table after checking its type, shape and block checksums.
-
-    Parameters
-    ----------
-    file : h5py.File
-    name : str
-    kind, columns, count :
-        See `check_table`.
-    comm : communicator or None
-
-    Raises
-    ------
-    DataError
-        On every rank.
-    """
-    ((_, part),) = get_pieces(file, name, kind, columns, count, comm)
-    return part
 
 
 def get_pieces(
     file: h5py.File,
     name: str,
-    kind: type,
-    columns: int,
+    rule: Rule,
     count: int | None,
     comm: Communicator | None,
     blocks: int | None = None,
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the first row and the rows of each of the pieces of this rank's slab of a table; see `get_slab`."""
+    """Yield the first row and the rows of each of the pieces of this rank's slab of a table, one without `blocks`.
+
+    Its type and shape (`check_table`) and block checksums are checked; DataErrors are raised on every rank.
+    """
     dataset, sums = files.dataset_of(file, name), files.dataset_of(file, f"checksum/{name}")
-    check_table(dataset, kind, columns, count)
+    check_table(dataset, rule, count)
     for low, high in parallel_slabs.pieces(len(dataset), comm, blocks):
         part = slabs.read_at(dataset, (low, *[0] * (dataset.ndim - 1)), (high - low, *dataset.shape[1:]), comm)
         found = slabs.block_sums(part)
         same = np.array_equal(found, slabs.read_at(sums, (low // parallel_slabs.BLOCK,), found.shape, comm))
         agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
-        flags = kind is not np.bool_ or not np.any(part > 1)
+        flags = rule.kind is not np.bool_ or not np.any(part > 1)
         agree(
             comm,
             None
@@ -124,4 +114,4 @@ def get_pieces(
                 "file was not made by this program or is damaged"
             ),
         )
-        yield low, part.astype(bool) if kind is np.bool_ else part
+        yield low, part.astype(bool) if rule.kind is np.bool_ else part

@@ -242,7 +242,7 @@ def put_text(parent: h5py.File, name: str, text: str, comm: Communicator | None)
     return put(parent, name, np.frombuffer(text.encode(), dtype=np.uint8), comm)
 
 
-def put_json(parent: h5py.File, name: str, value: dict | list, comm: Communicator | None) -> h5py.Dataset:
+def put_json(parent: h5py.File, name: str, value: object, comm: Communicator | None) -> h5py.Dataset:
     """Store a value made of dicts, lists, numbers and strings; floats come back to the bit."""
     return put_text(parent, name, json.dumps(value, sort_keys=True, default=_as_plain), comm)
 
@@ -275,7 +275,7 @@ def get_json(parent: h5py.File, name: str, comm: Communicator | None = None) -> 
         return json.loads(text)
 
 
-def get_table(parent: h5py.File, name: str, comm: Communicator | None = None) -> dict:
+def get_table(parent: h5py.File, name: str, comm: Communicator | None = None) -> dict[str, object]:
     """Return a stored dict; raises DataError where the value is none."""
     found = get_json(parent, name, comm)
     if not isinstance(found, dict):
@@ -283,7 +283,7 @@ def get_table(parent: h5py.File, name: str, comm: Communicator | None = None) ->
     return found
 
 
-def get_list(parent: h5py.File, name: str) -> list:
+def get_list(parent: h5py.File, name: str) -> list[object]:
     """Return a stored list; raises DataError where the value is none."""
     found = get_json(parent, name)
     if not isinstance(found, list):
@@ -308,7 +308,7 @@ def dataset_of(parent: h5py.File | h5py.Group, name: str) -> h5py.Dataset:
     return node
 
 
-def _as_plain(value: np.ndarray) -> list:
+def _as_plain(value: object) -> object:
     """Return a NumPy scalar or array, or a tuple, as JSON knows it."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()

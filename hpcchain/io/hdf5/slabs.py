@@ -11,11 +11,12 @@ no one's error or everyone's hang (Open MPI 4.1's vulcan, two_phase and dynamic_
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import h5py
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from hpcchain.errors import DataError
 from hpcchain.io.hdf5.collective import translated
@@ -26,12 +27,20 @@ if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 
-def create(parent: h5py.File | h5py.Group, name: str, shape: tuple, dtype: np.dtype | type) -> h5py.Dataset:
+class Part(NamedTuple):
+    """Rows that are written to a dataset, and where they begin."""
+
+    dataset: h5py.Dataset
+    start: tuple[int, ...]
+    rows: np.ndarray
+
+
+def create(parent: h5py.File | h5py.Group, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> h5py.Dataset:
     """Create a contiguous dataset; collective, with the same arguments on all ranks."""
     return parent.create_dataset(name, shape=shape, dtype=dtype, fill_time="never")
 
 
-def write_at(dataset: h5py.Dataset, start: tuple, part: np.ndarray, comm: Communicator | None) -> None:
+def write_at(dataset: h5py.Dataset, start: tuple[int, ...], part: np.ndarray, comm: Communicator | None) -> None:
     """Write this rank's part of a dataset at `start`; collective; a part of size 0 writes nothing.
 
     Raises
@@ -39,11 +48,11 @@ def write_at(dataset: h5py.Dataset, start: tuple, part: np.ndarray, comm: Commun
     DataError
         On every rank, when the write fails on one.
     """
-    write_all([(dataset, start, part)], comm)
+    write_all([Part(dataset, start, part)], comm)
 
 
-def write_all(parts: list, comm: Communicator | None) -> None:
-    """Write this rank's parts of some datasets, (dataset, start, part) each, as `write_at`; collective.
+def write_all(parts: Sequence[Part], comm: Communicator | None) -> None:
+    """Write this rank's parts of some datasets, as `write_at`; collective.
 
     The ranks agree once, behind the last one: that takes longer than to write a small part.
 
@@ -54,22 +63,25 @@ def write_all(parts: list, comm: Communicator | None) -> None:
     """
     failure = None
     try:
-        for dataset, start, part in parts:
-            if dataset.size:
-                _write(dataset, start, part)
+        for one in parts:
+            if one.dataset.size:
+                _write(one)
     except DataError as error:
         failure = error
     agree(comm, failure)
 
 
-def _write(dataset: h5py.Dataset, start: tuple, part: np.ndarray) -> None:
+def _write(one: Part) -> None:
+    dataset = one.dataset
     with translated(dataset.file.filename, f"writing {dataset.name} (is there space on the disk?)"):
-        part = np.ascontiguousarray(part, dtype=dataset.dtype)
-        memory, space = _selection(dataset, start, part.shape)
+        part = np.ascontiguousarray(one.rows, dtype=dataset.dtype)
+        memory, space = _selection(dataset, one.start, part.shape)
         dataset.id.write(memory, space, _buffer(part))
 
 
-def read_at(dataset: h5py.Dataset, start: tuple, shape: tuple, comm: Communicator | None) -> np.ndarray:
+def read_at(
+    dataset: h5py.Dataset, start: tuple[int, ...], shape: tuple[int, ...], comm: Communicator | None
+) -> np.ndarray:
     """Return this rank's part of a dataset; collective; a shape of size 0 reads nothing."""
     part, failure = np.empty(0, dtype=dataset.dtype), None
     try:
@@ -91,11 +103,13 @@ def put_slab(
     return put_slabs(parent, rows, {name: part}, comm)[name]
 
 
-def put_slabs(parent: h5py.File | h5py.Group, rows: int, parts: dict, comm: Communicator | None) -> dict:
+def put_slabs(
+    parent: h5py.File | h5py.Group, rows: int, parts: Mapping[str, np.ndarray], comm: Communicator | None
+) -> dict[str, h5py.Dataset]:
     """Create datasets of `rows` rows, write this rank's slab of each, name -> part, and return them by name."""
     made = {name: create(parent, name, (rows, *part.shape[1:]), part.dtype) for name, part in parts.items()}
     first = parallel_slabs.slab(rows, comm)[0]
-    write_all([(made[name], (first, *[0] * (part.ndim - 1)), part) for name, part in parts.items()], comm)
+    write_all([Part(made[name], (first, *[0] * (part.ndim - 1)), part) for name, part in parts.items()], comm)
     return made
 
 
@@ -115,7 +129,9 @@ def block_sums(part: np.ndarray) -> np.ndarray:
     )
 
 
-def _selection(dataset: h5py.Dataset, start: tuple, shape: tuple) -> tuple[h5py.h5s.SpaceID, h5py.h5s.SpaceID]:
+def _selection(
+    dataset: h5py.Dataset, start: tuple[int, ...], shape: tuple[int, ...]
+) -> tuple[h5py.h5s.SpaceID, h5py.h5s.SpaceID]:
     """Return the memory and file selections of one block; explicitly empty when it has no elements."""
     space = dataset.id.get_space()
     if 0 in shape:

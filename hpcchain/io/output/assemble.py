@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import h5py
 import numpy as np
 
 from hpcchain.errors import DataError
-from hpcchain.io.hdf5 import atomic, files
-from hpcchain.io.hdf5 import slabs as slabs_module
+from hpcchain.io.hdf5 import atomic, files, slabs
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.io.output import events, lineage, trajectory
 from hpcchain.io.output.inventory import way_on
 from hpcchain.io.output.lineage import FILES, file_head, require_chain
-from hpcchain.io.output.parts import COUNTED, list_parts, read_head, sorted_events
+from hpcchain.io.output.parts import COUNTED, counts_in, list_parts, read_head, seal_in, sorted_events
 from hpcchain.io.output.run_output import COLUMNS, joined_reports
 from hpcchain.io.provenance import collect
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import barrier
 
 if TYPE_CHECKING:
+    from hpcchain.io.output.parts import PartHead
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box, Topology
     from hpcchain.parallel.agreement import Communicator
@@ -48,7 +49,7 @@ def _is_due(run_dir: Path) -> bool:
     return len(parts) >= MOST or _bytes(parts) >= _bytes(joined)
 
 
-def _bytes(paths: list) -> int:
+def _bytes(paths: list[Path]) -> int:
     return sum(path.stat().st_size for path in paths)
 
 
@@ -57,9 +58,9 @@ def assemble(
     comm: Communicator | None,
     topology: Composition | Topology,
     box: Box,
-    counters: dict,
-    provenance: dict | None = None,
-    spin: dict | None = None,
+    counters: Mapping[str, object],
+    provenance: Mapping[str, str | int] | None = None,
+    spin: trajectory.Spin | None = None,
 ) -> None:
     """Bring a run directory's output files up to a checkpoint, then remove the parts; collective.
 
@@ -94,12 +95,14 @@ def assemble(
     provenance = provenance or collect(comm)
     for plan in plans:
         if plan is not None:
-            _assemble_one(plan, heads, (topology, box, spin), provenance, comm)
+            _assemble_one(plan, heads, Lasting(topology, box, spin), provenance, comm)
     barrier(comm)
     atomic.remove([head.path for head in heads], comm)
 
 
-def _plans(run_dir: Path, heads: list, counters: dict, comm: Communicator | None) -> list:
+def _plans(
+    run_dir: Path, heads: list[PartHead], counters: Mapping[str, object], comm: Communicator | None
+) -> list[Plan | None]:
     """Return the Plan of each output file, or None for it, once all rows are found that the counters count.
 
     Raises
@@ -108,24 +111,25 @@ def _plans(run_dir: Path, heads: list, counters: dict, comm: Communicator | None
         Unless each part begins where the one before it ends, the last ends at the counters, and the earlier files have
         all rows from before the first.
     """
-    base = {name: (heads[0].start if heads else counters).get(name, 0) for name in COUNTED}
+    asked, seal = counts_in(counters), seal_in(counters)
+    base = heads[0].start if heads else asked
     require_chain(heads)
-    reached, asked = heads[-1].end if heads else base, {name: int(counters.get(name, 0)) for name in COUNTED}
+    reached = heads[-1].end if heads else base
     if reached != asked:
         raise DataError(
             f"{run_dir / 'parts'}: the last part ends at {_counts(reached)} where {_counts(asked)} have "
             "been written: a part is missing"
         )
-    if heads and counters.get("part_seal", "") != heads[-1].seal:
+    if heads and seal != heads[-1].seal:
         raise DataError(f"{heads[-1].path}: is whole, but not the part that the run has written")
-    link = heads[0].after if heads else counters.get("part_seal", "")
+    link = heads[0].after if heads else seal
     first = heads[0].path.name if heads else "the next part"
     return [
         _plan(run_dir / f"{kind}.h5", kind, base[counted], link, heads, first, comm) for kind, counted in FILES.items()
     ]
 
 
-def _counts(counters: dict) -> str:
+def _counts(counters: Mapping[str, int]) -> str:
     return ", ".join(f"{counters[name]} {name}" for name in COUNTED)
 
 
@@ -136,7 +140,7 @@ class Plan:
     path: Path
     kind: str
     kept: int
-    lineage: list
+    lineage: list[object]
 
     @property
     def earlier(self) -> Path | None:
@@ -145,7 +149,7 @@ class Plan:
 
 
 def _plan(
-    path: Path, kind: str, kept: int, link: str, heads: list, first: str, comm: Communicator | None
+    path: Path, kind: str, kept: int, link: str, heads: list[PartHead], first: str, comm: Communicator | None
 ) -> Plan | None:
     """Return the Plan of one output file, None if it needs no change or was never asked for; collective."""
     # The `kept` rows from before part `first` must be in the file as it is now.
@@ -165,8 +169,22 @@ def _plan(
     return None if not heads and earlier.rows == kept else Plan(path, kind, kept, history)
 
 
-def _assemble_one(plan: Plan, heads: list, lasting: tuple, provenance: dict, comm: Communicator | None) -> None:
-    """Make one output file; lasting: (topology, box, spin), what does not change with time."""
+class Lasting(NamedTuple):
+    """What does not change with time."""
+
+    topology: Composition | Topology
+    box: Box
+    spin: trajectory.Spin | None
+
+
+def _assemble_one(
+    plan: Plan,
+    heads: list[PartHead],
+    lasting: Lasting,
+    provenance: Mapping[str, str | int],
+    comm: Communicator | None,
+) -> None:
+    """Make one output file."""
     make = {"trajectory": _trajectory, "observables": _observables, "events": _events}[plan.kind]
     with files.writing(plan.path, plan.kind, comm) as file:
         files.put_json(file, "provenance", provenance, comm)
@@ -175,7 +193,7 @@ def _assemble_one(plan: Plan, heads: list, lasting: tuple, provenance: dict, com
 
 
 def _trajectory(
-    file: h5py.File, earlier: Path | None, kept: int, heads: list, lasting: tuple, comm: Communicator | None
+    file: h5py.File, earlier: Path | None, kept: int, heads: list[PartHead], lasting: Lasting, comm: Communicator | None
 ) -> None:
     topology, box, spin = lasting
     steps, times = _clocks(earlier, kept, heads, comm)
@@ -187,27 +205,36 @@ def _trajectory(
         with files.reading(earlier, "trajectory", checked=False) as source:
             found = {name: source[f"{trajectory.GROUP}/{name}/value"] for name in tables}
             for row in range(kept):
-                _copy_frame(file, number, {name: (data, row) for name, data in found.items()}, comm)
+                _copy_frame(file, number, {name: Row(data, row) for name, data in found.items()}, comm)
                 number += 1
     for head in heads:
         with files.reading(head.path, "part", checked=False) as source:
             for row in range(head.count("frames")):
                 group = source[f"frames/{row:08d}"]
-                _copy_frame(file, number, {name: (group[name], ()) for name in tables}, comm)
+                _copy_frame(file, number, {name: Row(group[name], None) for name in tables}, comm)
                 number += 1
 
 
-def _copy_frame(file: h5py.File, number: int, tables: dict, comm: Communicator | None) -> None:
-    """Copy this rank's slab of a frame; tables: name -> (dataset, row), row () where the dataset is the frame."""
-    slabs = {}
+class Row(NamedTuple):
+    """A row of a dataset; None: all of it."""
+
+    data: h5py.Dataset
+    number: int | None
+
+
+def _copy_frame(file: h5py.File, number: int, tables: Mapping[str, Row], comm: Communicator | None) -> None:
+    """Copy this rank's slab of a frame."""
+    rows = {}
     with together(comm, file.filename, "copying a frame"):
         for name, (data, row) in tables.items():
             low, high = parallel_slabs.slab(data.shape[-2], comm)
-            slabs[name] = data[low:high] if row == () else data[row, low:high]
-    trajectory.write_frame(file, number, slabs, comm)
+            rows[name] = data[low:high] if row is None else data[row, low:high]
+    trajectory.write_frame(file, number, rows, comm)
 
 
-def _clocks(earlier: Path | None, kept: int, heads: list, comm: Communicator | None) -> tuple:
+def _clocks(
+    earlier: Path | None, kept: int, heads: list[PartHead], comm: Communicator | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the steps and times of all frames."""
     pairs = [(np.empty(0, np.int64), np.empty(0))]
     with together(comm, earlier or "parts", "reading times"):
@@ -220,13 +247,14 @@ def _clocks(earlier: Path | None, kept: int, heads: list, comm: Communicator | N
                 pairs.append((files.get(source, "frame_step"), files.get(source, "frame_time")))
                 if {len(column) for column in pairs[-1]} != {head.count("frames")}:
                     raise DataError(f"{head.path}: does not hold the {head.count('frames')} frames that it counts")
-    return tuple(np.concatenate(columns) for columns in zip(*pairs, strict=True))
+    steps, times = (np.concatenate(columns) for columns in zip(*pairs, strict=True))
+    return steps, times
 
 
 def _events(
-    file: h5py.File, earlier: Path | None, kept: int, heads: list, lasting: tuple, comm: Communicator | None
+    file: h5py.File, earlier: Path | None, kept: int, heads: list[PartHead], lasting: Lasting, comm: Communicator | None
 ) -> None:
-    spin = lasting[2]
+    spin = lasting.spin
     kind = events.EVENT if spin is None or "angular_velocity" in spin else events.TANGENTIAL
     events.create_tables(file, kept + sum(head.count("events") for head in heads), kind)
     group, done = file["events"], 0
@@ -247,7 +275,7 @@ def _share(group: h5py.Group, low: int, high: int, comm: Communicator | None) ->
 
 
 def _observables(
-    file: h5py.File, earlier: Path | None, kept: int, heads: list, lasting: tuple, comm: Communicator | None
+    file: h5py.File, earlier: Path | None, kept: int, heads: list[PartHead], lasting: Lasting, comm: Communicator | None
 ) -> None:
     """Join the reports by name; an observable's first report is remembered, for those that came later."""
     series: dict[str, list[list[np.ndarray]]] = {}
@@ -258,5 +286,5 @@ def _observables(
     file.attrs["reports"] = np.int64(reached)
     for name in sorted(series):
         for column, pieces in zip(COLUMNS, series[name], strict=True):
-            slabs_module.put(file, f"{name}/{column}", np.concatenate(pieces), comm)
+            slabs.put(file, f"{name}/{column}", np.concatenate(pieces), comm)
         file[name].attrs["first_report"] = np.int64(first[name])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
 
-from hpcchain.io.hdf5 import files, slabs
+from hpcchain.io.hdf5 import slabs
 from hpcchain.parallel.agreement import gathered, is_parallel, rank_of, size_of
 from hpcchain.parallel.redistribute import exchange
 
@@ -75,7 +74,7 @@ def write_table(group: h5py.Group, first: int, table: np.ndarray, comm: Communic
     for name in columns_of(kind_of(group)):
         dataset = group[name]
         part = table[name] if name in columns_of(table.dtype) else np.zeros((len(table), *dataset.shape[1:]))
-        parts.append((dataset, (start, *[0] * (dataset.ndim - 1)), part))
+        parts.append(slabs.Part(dataset, (start, *[0] * (dataset.ndim - 1)), part))
     slabs.write_all(parts, comm)
     return sum(counts)
 
@@ -85,24 +84,4 @@ def read_table(group: h5py.Group, low: int, high: int) -> np.ndarray:
     table = np.empty(max(high - low, 0), dtype=kind_of(group))
     for name in columns_of(table.dtype):
         table[name] = group[name][low:high]
-    return table
-
-
-def read_events(path: Path) -> np.ndarray:
-    """Return all events of an event log as one table.
-
-    Parameters
-    ----------
-    path : path
-        events.h5
-
-    Returns
-    -------
-    (n,) structured array of type EVENT or TANGENTIAL
-    """
-    with files.reading(path, "events") as file:
-        columns = {name: files.get(file, f"events/{name}") for name in columns_of(kind_of(file["events"]))}
-    table = np.empty(len(columns["time"]), dtype=TANGENTIAL if "tangential" in columns else EVENT)
-    for name, column in columns.items():
-        table[name] = column
     return table

@@ -6,16 +6,19 @@ Later checkpoints take the place of earlier ones. So a loss has to be found whil
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hpcchain.errors import DataError
+from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.hdf5 import atomic, files, seal
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.lineage import FILES
-from hpcchain.io.output.parts import list_parts
+from hpcchain.io.output.parts import counts_in, list_parts
 
 if TYPE_CHECKING:
+    from hpcchain.io.output.parts import Stored
     from hpcchain.parallel.agreement import Communicator
 
 NAMED = 5
@@ -34,7 +37,7 @@ class Inventory:
         "part": number of the first part that is not counted on; "frames", "events", "reports": rows that are.
     """
 
-    def __init__(self, folder: Path, comm: Communicator | None, counters: dict) -> None:
+    def __init__(self, folder: Path, comm: Communicator | None, counters: Mapping[str, object]) -> None:
         self._folder, self._comm = Path(folder), comm
         self._known: dict[Path, tuple[tuple[int, ...], str]] = {}  # on the root: path -> (stamp, digest)
         self._open: tuple[Path, tuple[int, ...]] | None = None  # path and stamp of the open part
@@ -63,9 +66,9 @@ class Inventory:
                 f"run goes on that has written and counts on them; {way_on(self._folder)}"
             )
 
-    def _begin(self, counters: dict) -> None:
-        counted = [path for number, path in list_parts(self._folder / "parts") if number < counters["part"]]
-        needed = start_of(counted[0]) if counted else counters
+    def _begin(self, counters: Mapping[str, object]) -> None:
+        counted = [path for number, path in list_parts(self._folder / "parts") if number < whole(counters, "part")]
+        needed = start_of(counted[0]) if counted else counts_in(counters)
         names = [f"{kind}.h5" for kind, rows in FILES.items() if needed[rows]]
         for path in [*counted, *(self._folder / name for name in names)]:
             self._note(path)
@@ -76,7 +79,7 @@ class Inventory:
     def _note_open(self, temp: Path) -> None:
         self._open = temp, stamp(temp)[:2]
 
-    def _lost(self) -> list:
+    def _lost(self) -> list[Path]:
         lost = [path for path, known in self._known.items() if not self._still(path, *known)]
         if self._open is not None and stamp(self._open[0])[:2] != self._open[1]:
             lost.append(self._open[0])
@@ -104,10 +107,10 @@ def stamp(path: Path) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def start_of(part: Path) -> dict:
+def start_of(part: Path) -> dict[str, int]:
     """Return what a run had counted before a part, which has been found whole."""
     with files.reading(part, "part", checked=False) as file:
-        return files.get_table(file, "head")["start"]
+        return cast("Stored", files.get_table(file, "head"))["start"]
 
 
 def way_on(folder: Path) -> str:

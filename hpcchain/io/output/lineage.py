@@ -7,6 +7,7 @@ another time of it, are not joined.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from hpcchain.io.hdf5 import files, seal
 from hpcchain.io.hdf5.collective import root_does
 
 if TYPE_CHECKING:
+    from hpcchain.io.output.parts import PartHead
     from hpcchain.parallel.agreement import Communicator
 
 FILES = {"trajectory": "frames", "observables": "reports", "events": "events"}
@@ -36,9 +38,9 @@ class FileHead:
 
     path: Path
     rows: int
-    lineage: list
+    lineage: list[object]
 
-    def until(self, link: str, rows: int) -> list:
+    def until(self, link: str, rows: int) -> list[object]:
         """Return the lineage of the first rows, which end with the part whose seal is `link`.
 
         Raises
@@ -73,7 +75,7 @@ def file_head(path: Path, kind: str, comm: Communicator | None = None) -> FileHe
     return root_does(comm, path, "reading", read)
 
 
-def require_chain(heads: list) -> None:
+def require_chain(heads: Sequence[PartHead]) -> None:
     """Raise DataError unless each part begins where the one before it ends."""
     for earlier, later in zip(heads, heads[1:], strict=False):
         if later.start != earlier.end or later.index != earlier.index + 1 or later.after != earlier.seal:
@@ -82,7 +84,9 @@ def require_chain(heads: list) -> None:
             )
 
 
-def put(file: h5py.File, earlier: list, heads: list, counted: str, comm: Communicator | None) -> None:
+def put(
+    file: h5py.File, earlier: list[object], heads: Sequence[PartHead], counted: str, comm: Communicator | None
+) -> None:
     """Store the lineage of a new file: of the earlier rows and of the parts, which count `counted`; collective."""
     entries = [*earlier, *([head.seal, head.end[counted]] for head in heads)]
     files.put_json(file, NAME, entries, comm)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 
 from hpcchain.errors import DataError, EngineError
-from hpcchain.io.hdf5 import atomic, files, seal, unclosable
-from hpcchain.io.hdf5 import slabs as slabs_module
+from hpcchain.io.checkpoint.layout import whole
+from hpcchain.io.hdf5 import atomic, files, seal, slabs, unclosable
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.io.output import events
+from hpcchain.io.output.trajectory import VECTORS
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import gathered
 
@@ -22,7 +24,16 @@ if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 COUNTED = ("frames", "events", "reports")
-VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
+
+
+def counts_in(counters: Mapping[str, object]) -> dict[str, int]:
+    """Return how many frames, events and reports are among a run's counters, 0 of what is not there."""
+    return {name: whole(counters, name) for name in COUNTED}
+
+
+def seal_in(counters: Mapping[str, object]) -> str:
+    """Return the seal of the last part that a run's counters count, "" where there is none."""
+    return str(counters.get("part_seal", ""))
 
 
 def part_path(folder: Path | str, index: int) -> Path:
@@ -30,7 +41,7 @@ def part_path(folder: Path | str, index: int) -> Path:
     return Path(folder) / f"part-{index:06d}.h5"
 
 
-def list_parts(folder: Path) -> list:
+def list_parts(folder: Path) -> list[tuple[int, Path]]:
     """Return (index, path) of the closed parts in a folder, in order."""
     found = [(path.stem[5:], path) for path in Path(folder).glob("part-*.h5")]
     listed = [(int(digits), path) for digits, path in found if digits.isascii() and digits.isdigit()]
@@ -64,8 +75,8 @@ class PartWriter:
 
     Attributes
     ----------
-    counters : dict
-        Totals including what this part holds so far, after `close` with its own seal, for a checkpoint to store.
+    counts : dict of str -> int
+        Totals "frames", "events", "reports", what this part holds so far among them.
     """
 
     def __init__(
@@ -74,23 +85,28 @@ class PartWriter:
         index: int,
         comm: Communicator | None,
         topology: Composition | Topology,
-        start: dict | None = None,
+        start: Mapping[str, object] | None = None,
         log_events: bool = False,
     ) -> None:
         self.path = part_path(folder, index)
-        self.counters: dict = {name: int((start or {}).get(name, 0)) for name in COUNTED}
+        self.counts, self._seal = counts_in(start or {}), ""
         self._comm, self._beads = comm, topology.beads
-        self._head = {
+        self._head: dict[str, object] = {
             "index": index,
-            "start": dict(self.counters),
+            "start": dict(self.counts),
             "log_events": bool(log_events),
-            "after": (start or {}).get("part_seal", ""),
+            "after": seal_in(start or {}),
         }
         self._times: list[tuple[int, float]] = []
         self._reports: list[tuple[int, float, dict[str, np.ndarray]]] = []
         self._batches = 0
         temp = atomic.prepare(self.path, comm)
         self._file = files.create(temp, "part", comm)
+
+    @property
+    def counters(self) -> dict[str, int | str]:
+        """`counts`, after `close` with the part's own seal, for a checkpoint to store."""
+        return {**self.counts, **({"part_seal": self._seal} if self._seal else {})}
 
     def frame(
         self,
@@ -115,12 +131,12 @@ class PartWriter:
         turning : (n, ...) float64 arrays
             "orientation", unit quaternions, and "angular_velocity" where contacts change it [1 / time]; or none.
         """
-        slabs = {"position": position, "velocity": velocity, "image": image} | turning
-        slabs = {name: np.asarray(array, dtype=VECTORS.get(name, np.float64)) for name, array in slabs.items()}
+        arrays = {"position": position, "velocity": velocity, "image": image} | turning
+        arrays = {name: np.asarray(array, dtype=VECTORS.get(name, np.float64)) for name, array in arrays.items()}
         group = self._file.create_group(f"frames/{len(self._times):08d}")
-        slabs_module.put_slabs(group, self._beads, slabs, self._comm)
+        slabs.put_slabs(group, self._beads, arrays, self._comm)
         self._times.append((int(step), float(time)))
-        self.counters["frames"] += 1
+        self.counts["frames"] += 1
 
     def events(self, table: np.ndarray) -> None:
         """Append events, (n,) rows of type `events.EVENT`; every rank passes its own, each event once over all."""
@@ -133,12 +149,12 @@ class PartWriter:
         group = self._file.create_group(f"events/{self._batches:08d}")
         for name in events.columns_of(kind):
             field = kind[name]
-            slabs_module.create(group, name, (total, *field.shape), field.base)
+            slabs.create(group, name, (total, *field.shape), field.base)
         events.write_table(group, 0, table, self._comm)
         self._batches += 1
-        self.counters["events"] += total
+        self.counts["events"] += total
 
-    def report(self, values: dict, step: int, time: float) -> None:
+    def report(self, values: Mapping[str, object], step: int, time: float) -> None:
         """Append one row of observables, the same on all ranks.
 
         Parameters
@@ -154,22 +170,21 @@ class PartWriter:
         if self._reports and shapes != {name: value.shape for name, value in self._reports[0][2].items()}:
             raise EngineError(f"the report at time {time} has other observables or shapes than the one before")
         self._reports.append((int(step), float(time), row))
-        self.counters["reports"] += 1
+        self.counts["reports"] += 1
 
     def close(self) -> None:
         """Finish the part: it is complete and on the disk when this returns."""
         if self._file is None:
             return
         self._write_lists()
-        self._head["end"] = {name: self.counters[name] for name in COUNTED}
+        self._head["end"] = self.counts
         files.put_json(self._file, "head", self._head, self._comm)
         file, self._file = self._file, None
         files.close(file, self.path, self._comm)
         with atomic.flushing(self.path, self._comm):
             seal.seal(atomic.temporary(self.path), self._comm)
         atomic.publish(self.path, self._comm)
-        digest = root_does(self._comm, self.path, "reading", lambda: seal.digest_in(self.path))
-        self.counters["part_seal"] = digest
+        self._seal = root_does(self._comm, self.path, "reading", lambda: seal.digest_in(self.path))
 
     def abort(self) -> None:
         """Give the part up and remove its temporary file, on one rank."""
@@ -180,14 +195,14 @@ class PartWriter:
 
     def _write_lists(self) -> None:
         steps, times = zip(*self._times, strict=True) if self._times else ((), ())
-        slabs_module.put(self._file, "frame_step", np.array(steps, dtype=np.int64), self._comm)
-        slabs_module.put(self._file, "frame_time", np.array(times, dtype=np.float64), self._comm)
+        slabs.put(self._file, "frame_step", np.array(steps, dtype=np.int64), self._comm)
+        slabs.put(self._file, "frame_time", np.array(times, dtype=np.float64), self._comm)
         steps = np.array([step for step, _, _ in self._reports], dtype=np.int64)
         times = np.array([time for _, time, _ in self._reports], dtype=np.float64)
         for name in self._reports[0][2] if self._reports else ():
             values = np.stack([row[name] for _, _, row in self._reports])
             for column, array in (("step", steps), ("time", times), ("value", values)):
-                slabs_module.put(self._file, f"reports/{name}/{column}", array, self._comm)
+                slabs.put(self._file, f"reports/{name}/{column}", array, self._comm)
 
 
 @dataclass(frozen=True)
@@ -199,8 +214,8 @@ class PartHead:
 
     path: Path
     index: int
-    start: dict
-    end: dict
+    start: dict[str, int]
+    end: dict[str, int]
     log_events: bool
     seal: str
     after: str
@@ -208,6 +223,16 @@ class PartHead:
     def count(self, name: str) -> int:
         """Return how many "frames", "events" or "reports" the part holds."""
         return self.end[name] - self.start[name]
+
+
+class Stored(TypedDict):
+    """What a part says of itself."""
+
+    index: int
+    start: dict[str, int]
+    end: dict[str, int]
+    log_events: bool
+    after: str
 
 
 def read_head(path: Path, comm: Communicator | None = None) -> PartHead:
@@ -223,7 +248,8 @@ def read_head(path: Path, comm: Communicator | None = None) -> PartHead:
     def read() -> PartHead:
         with files.reading(path, "part", checked=False) as file:
             files.require_own_data(file, path)
-            return PartHead(path=Path(path), seal=seal.digest_in(path), **files.get_table(file, "head"))
+            head = cast("Stored", files.get_table(file, "head"))
+            return PartHead(path=Path(path), seal=seal.digest_in(path), **head)
 
     head = root_does(comm, path, "reading", read)
     if head.path.name != part_path("", head.index).name:

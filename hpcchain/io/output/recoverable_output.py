@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hpcchain.errors import DataError
+from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.lineage import FILES, FileHead, file_head, require_chain
-from hpcchain.io.output.parts import COUNTED, list_parts, read_head
+from hpcchain.io.output.parts import COUNTED, counts_in, list_parts, read_head, seal_in
 from hpcchain.io.output.trajectory import open_trajectory
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ class Output:
     parts : list of (index, PartHead or DataError)
     """
 
-    files: dict
-    parts: list
+    files: dict[str, FileHead | DataError | None]
+    parts: list[tuple[int, PartHead | DataError]]
 
-    def problems(self) -> list:
+    def problems(self) -> list[DataError]:
         """Return the DataErrors."""
         found = [*self.files.values(), *(head for _, head in self.parts)]
         return [head for head in found if isinstance(head, DataError)]
@@ -60,7 +61,7 @@ def _tried(read: Callable[..., Head], *args: object) -> DataError | Head:
         return error
 
 
-def recoverable_counts(output: Output, counters: dict) -> dict:
+def recoverable_counts(output: Output, counters: Mapping[str, object]) -> dict[str, int | str]:
     """Return what a run that goes on from a checkpoint counts from: "frames", "events", "reports" and "part_seal".
 
     They are the checkpoint's, or nothing where nothing at all of the earlier output stands with it.
@@ -76,24 +77,24 @@ def recoverable_counts(output: Output, counters: dict) -> dict:
     DataError
         When some of the earlier output is missing, damaged or another run's: nothing could be joined to it at the end.
     """
-    asked = {name: int(counters.get(name, 0)) for name in COUNTED}
-    seal = counters.get("part_seal", "")
-    heads = [sound(head) for number, head in output.parts if number < counters.get("part", 0)]
+    asked, seal, part = counts_in(counters), seal_in(counters), whole(counters, "part")
+    heads = [sound(head) for number, head in output.parts if number < part]
     if not heads and all(head is None for head in output.files.values()):
         return dict.fromkeys(COUNTED, 0) | {"part_seal": ""}
     require_chain(heads)
     if heads:
         last = heads[-1]
-        if last.end != asked or last.index != counters["part"] - 1:
+        if last.end != asked or last.index != part - 1:
             raise DataError(f"{last.path}: ends at {last.end}, the checkpoint counts {asked}: a part is missing")
         if seal != last.seal:
             raise DataError(f"{last.path}: is whole, but not the part that the checkpoint counts")
     needed, link = (heads[0].start, heads[0].after) if heads else (asked, seal)
     for kind, counted in FILES.items():
         if needed[counted]:
-            if output.files[kind] is None:
+            head = output.files[kind]
+            if head is None:
                 raise DataError(f"{kind}.h5 is missing, of which the checkpoint counts on {needed[counted]} {counted}")
-            sound(output.files[kind]).until(link, needed[counted])
+            sound(head).until(link, needed[counted])
     return asked | {"part_seal": seal}
 
 

@@ -6,28 +6,31 @@ What a run has put out since its last checkpoint is in a part that is still open
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import h5py
 import numpy as np
 
 from hpcchain.errors import DataError
-from hpcchain.io.checkpoint.checkpoint import read_outline, read_system
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_outline
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5 import files
-from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.hdf5.collective import root_does, translated
 from hpcchain.io.output import events
 from hpcchain.io.output.lineage import FILES, file_head, require_chain
 from hpcchain.io.output.parts import list_parts, read_head
-from hpcchain.io.output.trajectory import GROUP, ORIENTATION, Trajectory, bead_types, open_trajectory
+from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_types, open_trajectory
+from hpcchain.model.composition import composition_of
 from hpcchain.model.system import OPEN, PERIODIC
 
 if TYPE_CHECKING:
     from hpcchain.io.output.parts import PartHead
+    from hpcchain.model.system import System
     from hpcchain.parallel.agreement import Communicator
 
 PARTS, CHECKPOINTS = "parts", "checkpoints"
@@ -36,6 +39,14 @@ COLUMNS = ("step", "time", "value")
 TRIES, PAUSE = 200, 0.02
 """A run may join its parts and remove them while its files are looked up; they are looked up again then, so
 often at most, after so many wall seconds."""
+
+
+class Series(NamedTuple):
+    """An observable, a row a report: (R,) int64, (R,) float64 [time], (R, ...) float64."""
+
+    step: np.ndarray
+    time: np.ndarray
+    value: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -53,8 +64,8 @@ class RunOutput:
     """
 
     source: Path
-    joined: dict
-    parts: list
+    joined: dict[str, tuple[Path, int]]
+    parts: list[PartHead]
 
     def has(self, kind: str) -> bool:
         """Return whether there is any output of a kind."""
@@ -70,7 +81,9 @@ class RunOutput:
         return "events" in self.joined or any(head.log_events for head in self.parts)
 
 
-def run_output(source: Path | str, comm: Communicator | None = None, kinds: tuple = tuple(FILES)) -> RunOutput:
+def run_output(
+    source: Path | str, comm: Communicator | None = None, kinds: tuple[str, ...] = tuple(FILES)
+) -> RunOutput:
     """Return the RunOutput of a run's folder, or of one output file; every byte of it is checked; collective.
 
     Parameters
@@ -104,7 +117,7 @@ def folder_of_unjoined(source: Path) -> Path:
     return source.parent if unjoined and list_parts(source.parent / PARTS) else source
 
 
-def _folder_output(folder: Path, comm: Communicator | None, kinds: tuple) -> RunOutput:
+def _folder_output(folder: Path, comm: Communicator | None, kinds: tuple[str, ...]) -> RunOutput:
     for _ in range(TRIES):
         listed = _parts_in(folder, comm)
         try:
@@ -129,7 +142,7 @@ def _parts_in(folder: Path, comm: Communicator | None) -> list[Path]:
     return root_does(comm, folder, "listing parts", lambda: [path for _, path in list_parts(folder / PARTS)])
 
 
-def _looked_up(folder: Path, listed: list[Path], comm: Communicator | None, kinds: tuple) -> RunOutput:
+def _looked_up(folder: Path, listed: list[Path], comm: Communicator | None, kinds: tuple[str, ...]) -> RunOutput:
     heads = [read_head(path, comm) for path in listed]
     require_chain(heads)
     there = root_does(comm, folder, "looking", lambda: [kind for kind in kinds if (folder / f"{kind}.h5").is_file()])
@@ -151,7 +164,47 @@ def _looked_up(folder: Path, listed: list[Path], comm: Communicator | None, kind
     return RunOutput(folder, joined, heads)
 
 
-class Frames:
+class Frame:
+    """One frame; its tables are read when they are first asked for.
+
+    Parameters
+    ----------
+    frames : Frames
+    number : int
+    """
+
+    def __init__(self, frames: Frames, number: int) -> None:
+        self._frames, self._number = frames, number
+        self.step, self.time = int(frames.step[number]), float(frames.time[number])
+
+    @cached_property
+    def position(self) -> np.ndarray:
+        """(N, 3) positions, each molecule whole [length]."""
+        return self._frames.table("position", self._number)
+
+    @cached_property
+    def velocity(self) -> np.ndarray:
+        """(N, 3) velocities [length / time]."""
+        return self._frames.table("velocity", self._number)
+
+    @cached_property
+    def image(self) -> np.ndarray:
+        """(N, 3) box lengths to add to the positions."""
+        return self._frames.table("image", self._number)
+
+    @cached_property
+    def spin(self) -> np.ndarray:
+        """(N, 3) angular velocities, of runs whose beads spin [1 / time]."""
+        known = self._frames.fixed.angular_velocity
+        return self._frames.table(SPIN[0], self._number) if known is None else known
+
+    @cached_property
+    def orientation(self) -> np.ndarray:
+        """(N, 4) unit quaternions (w first), of runs whose spheres have them."""
+        return self._frames.table(ORIENTATION, self._number)
+
+
+class Frames(Sequence[Frame]):
     """The frames of a run, and what does not change from one to the next; made by `open_frames`.
 
     Attributes
@@ -162,7 +215,7 @@ class Frames:
         Species, molecules, masses, diameters, bonds and box.
     """
 
-    def __init__(self, pieces: list, fixed: Trajectory) -> None:
+    def __init__(self, pieces: Sequence[_Joined | _Part | Given], fixed: Trajectory) -> None:
         self._pieces = pieces  # (file, first row of the file's that counts as this piece's, rows, whether a part)
         self.fixed = fixed
         self.time = np.concatenate([np.empty(0), *(piece.time for piece in pieces)])
@@ -170,8 +223,10 @@ class Frames:
         self._first = np.cumsum([0, *(len(piece.time) for piece in pieces)])
 
     def __len__(self) -> int:
-        """Return the number of frames."""
         return len(self.time)
+
+    def __getitem__(self, number: int) -> Frame:  # type: ignore[override]
+        return Frame(self, range(len(self))[number])
 
     def table(self, name: str, number: int) -> np.ndarray:
         """Return "position", "velocity", "image" or "orientation" of all beads in a frame, (N, 3) or (N, 4)."""
@@ -208,7 +263,7 @@ class _Joined:
     time: np.ndarray
 
     def read(self, name: str, rows: np.ndarray, low: int, high: int, out: np.ndarray) -> None:
-        with files.translated(self.file.filename, f"reading frame {rows[0]}"):
+        with translated(self.file.filename, f"reading frame {rows[0]}"):
             stride = int(rows[1] - rows[0]) if len(rows) > 1 else 1
             rows = slice(int(rows[0]), int(rows[-1]) + 1, stride)
             out[:] = self.file[f"{GROUP}/{name}/value"][rows, low:high]
@@ -232,6 +287,19 @@ class _Part:
                     into[:] = file[f"frames/{row:08d}/{name}"][low:high]
                 else:
                     into[:] = file[f"{GROUP}/{name}/value"][first + row, low:high]
+
+
+@dataclass(frozen=True)
+class Given:
+    """One frame whose tables are there, by name."""
+
+    tables: dict[str, np.ndarray]
+    step: np.ndarray
+    time: np.ndarray
+
+    def read(self, name: str, rows: np.ndarray, low: int, high: int, out: np.ndarray) -> None:
+        """Fill in a table's beads low:high."""
+        out[:] = self.tables[name][None][rows, low:high]
 
 
 @contextmanager
@@ -259,7 +327,7 @@ def open_frames(output: RunOutput) -> Iterator[Frames]:
         When there are none, or nothing says what the beads are.
     """
     path, kept = output.joined.get("trajectory", (None, 0))
-    pieces: list = []
+    pieces: list[_Joined | _Part] = []
     with ExitStack() as stack:
         fixed = stack.enter_context(open_trajectory(path, checked=False)) if path else beads_of(output)
         if path:
@@ -292,16 +360,19 @@ def beads_of(output: RunOutput) -> Trajectory:
             f"{folder}: nothing says what the beads of its parts are: no trajectory.h5, no whole checkpoint{why}"
         )
     found = read_outline(path).system
-    composition, box = found.topology, found.box
+    return fixed_of(found if found.directors is None else read_checkpoint(path).system)
+
+
+def fixed_of(system: System) -> Trajectory:
+    """Return what does not change of a system's frames; a table of directors must have all of them."""
+    composition, box, rough = composition_of(system.topology), system.box, system.physics.extended.rough
     species, names = bead_types(composition.prototypes)
     ids = np.arange(composition.beads)
     like = composition.prototype_of(ids)
     count = composition.count("bonds")
-    turning = None
-    moment = composition.prototypes.moment[like] if found.physics.extended.rough else None
-    whole = found if found.directors is None else read_system(path)
-    if whole.directors is not None:
-        turning = whole.directors.turning(whole.topology, 0, whole.topology.beads)
+    turning, moment = None, composition.prototypes.moment[like] if rough else None
+    if system.directors is not None:
+        turning = system.directors.turning(composition, 0, composition.beads)
         moment = turning.moment
     return Trajectory(
         step=np.empty(0, np.int64),
@@ -318,44 +389,23 @@ def beads_of(output: RunOutput) -> Trajectory:
         bounded=not np.any(box.boundary == OPEN),
         angular_velocity=None if turning is None else turning.velocity,
         moment_of_inertia=moment,
-        turns=turning is not None or bool(found.physics.extended.orientations),
+        turns=turning is not None or bool(system.physics.extended.orientations),
         _file=None,
     )
 
 
-def read_observables(path: Path) -> dict:
-    """Return every observable of an observables.h5.
-
-    Parameters
-    ----------
-    path : path
-
-    Returns
-    -------
-    dict of name -> (step, time, value)
-        (R,) int64, (R,) float64 [time], (R, ...) float64.
-
-    Raises
-    ------
-    DataError
-        When the file is missing, foreign or damaged.
-    """
-    with files.reading(path, "observables") as file:
-        return read_groups(file, names_in(file))
-
-
-def names_in(group: h5py.File | h5py.Group) -> list:
+def names_in(group: h5py.File | h5py.Group) -> list[str]:
     """Return the names of the observables in an open file or group."""
     return [name for name in group if all(f"{name}/{column}" in group for column in COLUMNS)]
 
 
-def read_groups(group: h5py.File | h5py.Group, names: list) -> dict:
-    """Return name -> (step, time, value) from an open file or group; not collective."""
-    return {name: tuple(files.get(group, f"{name}/{column}") for column in COLUMNS) for name in names}
+def read_groups(group: h5py.File | h5py.Group, names: list[str]) -> dict[str, Series]:
+    """Return name -> Series from an open file or group; not collective."""
+    return {name: Series(*(files.get(group, f"{name}/{column}") for column in COLUMNS)) for name in names}
 
 
-def read_reports(output: RunOutput) -> dict:
-    """Return name -> (step, time, value) of every observable of a run; not collective."""
+def read_reports(output: RunOutput) -> dict[str, Series]:
+    """Return name -> Series of every observable of a run; not collective."""
     path, kept = output.joined.get("observables", (None, 0))
     try:
         series, _ = joined_reports(path, kept, output.parts)
@@ -364,10 +414,12 @@ def read_reports(output: RunOutput) -> dict:
             raise
         joined = output.parts[0].path.parent.parent / "observables.h5"  # the run has joined them in the meantime
         series, _ = joined_reports(joined, output.rows("observables"), [])
-    return {name: tuple(np.concatenate(column) for column in columns) for name, columns in series.items()}
+    return {name: Series(*map(np.concatenate, columns)) for name, columns in series.items()}
 
 
-def joined_reports(earlier: Path | None, kept: int, heads: list) -> tuple[dict, dict]:
+def joined_reports(
+    earlier: Path | None, kept: int, heads: list[PartHead]
+) -> tuple[dict[str, list[list[np.ndarray]]], dict[str, int]]:
     """Return the reports of an earlier file, as many as are kept, and of parts; not collective.
 
     Returns
@@ -413,9 +465,8 @@ def event_tables(output: RunOutput, share: int = 0, shares: int = 1) -> Iterator
     ------
     (n,) structured array of type events.EVENT
     """
-    path, kept = output.joined.get("events", (None, 0))
-    lows = range(0, kept, events.COPY_ROWS)
-    for low in lows[share::shares] if path is not None else ():
+    path, kept = output.joined.get("events", (output.source, 0))
+    for low in range(0, kept, events.COPY_ROWS)[share::shares]:
         with files.reading(path, "events", checked=False) as file:
             yield events.read_table(file["events"], low, min(low + events.COPY_ROWS, kept))
     for head in output.parts[share::shares]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,7 @@ import numpy as np
 
 import hpcchain
 from hpcchain.errors import DataError
-from hpcchain.io.hdf5 import files
-from hpcchain.io.hdf5 import slabs as slabs_module
+from hpcchain.io.hdf5 import files, slabs
 from hpcchain.model.system import OPEN, PERIODIC
 from hpcchain.parallel import slabs as parallel_slabs
 
@@ -29,6 +28,8 @@ VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
 ORIENTATION = "orientation"
 SPIN = ("angular_velocity", "moment_of_inertia")
 """Where spheres have directors: a table more for each frame, and what does not change with time."""
+Spin = Mapping[str, np.ndarray | None]
+"""Name -> array, or None."""
 
 
 def create_layout(
@@ -37,7 +38,7 @@ def create_layout(
     topology: Composition | Topology,
     box: Box,
     comm: Communicator | None,
-    spin: dict | None = None,
+    spin: Spin | None = None,
 ) -> None:
     """Write all that does not change with time, and create the tables of `frames` frames; collective.
 
@@ -57,12 +58,12 @@ def create_layout(
     _create_series(group, frames, topology.beads, turning_tables(spin))
     for name, part in (spin or {}).items():
         if part is not None:
-            slabs_module.put_slab(group, name, topology.beads, part, comm)
+            slabs.put_slab(group, name, topology.beads, part, comm)
     _write_box(group, frames, box, comm)
     _write_beads(file, group, topology, comm)
     _write_bonds(file, group, topology, comm)
-    slabs_module.put(file, "parameters/box_origin", np.asarray(box.origin, dtype=np.float64), comm)
-    slabs_module.put(file, "parameters/boundary", np.asarray(box.boundary, dtype=np.int8), comm)
+    slabs.put(file, "parameters/box_origin", np.asarray(box.origin, dtype=np.float64), comm)
+    slabs.put(file, "parameters/boundary", np.asarray(box.boundary, dtype=np.int8), comm)
 
 
 def write_clock(file: h5py.File, steps: np.ndarray, times: np.ndarray, comm: Communicator | None) -> None:
@@ -70,14 +71,14 @@ def write_clock(file: h5py.File, steps: np.ndarray, times: np.ndarray, comm: Com
     for name, values in (("step", steps), ("time", times)):
         dataset = file[f"{GROUP}/position/{name}"]
         low, high = parallel_slabs.slab(len(values), comm)
-        slabs_module.write_at(dataset, (low,), values[low:high], comm)
+        slabs.write_at(dataset, (low,), values[low:high], comm)
 
 
-def write_frame(file: h5py.File, number: int, slabs: dict, comm: Communicator | None) -> None:
+def write_frame(file: h5py.File, number: int, rows: Mapping[str, np.ndarray], comm: Communicator | None) -> None:
     """Write this rank's slab of one frame: dict of name -> (n, 3), or (n, 4) of orientations."""
-    tables = {name: file[f"{GROUP}/{name}/value"] for name in slabs}
+    tables = {name: file[f"{GROUP}/{name}/value"] for name in rows}
     first = {name: (number, parallel_slabs.slab(table.shape[1], comm)[0], 0) for name, table in tables.items()}
-    slabs_module.write_all([(tables[name], first[name], part[None]) for name, part in slabs.items()], comm)
+    slabs.write_all([slabs.Part(tables[name], first[name], part[None]) for name, part in rows.items()], comm)
 
 
 def _write_h5md(file: h5py.File) -> None:
@@ -89,7 +90,7 @@ def _write_h5md(file: h5py.File) -> None:
     files.set_text(creator, "version", hpcchain.__version__)
 
 
-def turning_tables(spin: dict | None) -> list:
+def turning_tables(spin: Spin | None) -> list[str]:
     """Return the names of the tables of each frame that say how beads turn; `spin` as for `create_layout`."""
     if spin is None:
         return []
@@ -98,14 +99,14 @@ def turning_tables(spin: dict | None) -> list:
     return [SPIN[0], ORIENTATION] if ORIENTATION in spin else [SPIN[0]]
 
 
-def _create_series(group: h5py.Group, frames: int, beads: int, turning: list) -> None:
+def _create_series(group: h5py.Group, frames: int, beads: int, turning: list[str]) -> None:
     """Create the time-dependent tables; all share one step and one time dataset."""
     for name, kind in VECTORS.items():
-        slabs_module.create(group, f"{name}/value", (frames, beads, 3), kind)
+        slabs.create(group, f"{name}/value", (frames, beads, 3), kind)
     for name in turning:
-        slabs_module.create(group, f"{name}/value", (frames, beads, 4 if name == ORIENTATION else 3), np.float64)
-    slabs_module.create(group, "position/step", (frames,), np.int64)
-    slabs_module.create(group, "position/time", (frames,), np.float64)
+        slabs.create(group, f"{name}/value", (frames, beads, 4 if name == ORIENTATION else 3), np.float64)
+    slabs.create(group, "position/step", (frames,), np.int64)
+    slabs.create(group, "position/time", (frames,), np.float64)
     for name in ("velocity", "image", "box/edges", *turning):
         for column in ("step", "time"):
             group.require_group(name)[column] = group[f"position/{column}"]
@@ -115,9 +116,9 @@ def _write_box(group: h5py.Group, frames: int, box: Box, comm: Communicator | No
     group["box"].attrs["dimension"] = np.int32(3)
     boundary = ["periodic" if kind == PERIODIC else "none" for kind in box.boundary]
     group["box"].attrs["boundary"] = np.array(boundary, dtype="S8")
-    edges = slabs_module.create(group, "box/edges/value", (frames, 3), np.float64)
+    edges = slabs.create(group, "box/edges/value", (frames, 3), np.float64)
     low, high = parallel_slabs.slab(frames, comm)
-    slabs_module.write_at(edges, (low, 0), np.broadcast_to(box.size, (high - low, 3)), comm)
+    slabs.write_at(edges, (low, 0), np.broadcast_to(box.size, (high - low, 3)), comm)
 
 
 def _write_beads(
@@ -133,7 +134,7 @@ def _write_beads(
         "diameter": topology.prototypes.diameter[like],
         "molecule": topology.molecule_of(ids).astype(np.int64),
     }
-    slabs_module.put_slabs(group, topology.beads, own, comm)
+    slabs.put_slabs(group, topology.beads, own, comm)
     files.put_json(file, "parameters/species_names", names, comm)
 
 
@@ -142,11 +143,11 @@ def _write_bonds(
 ) -> None:
     count = topology.count("bonds")
     bonds = np.asarray(topology.rows("bonds", *parallel_slabs.slab(count, comm)), dtype=np.int64).reshape(-1, 2)
-    dataset = slabs_module.put_slab(file, "connectivity/bonds", count, bonds, comm)
+    dataset = slabs.put_slab(file, "connectivity/bonds", count, bonds, comm)
     dataset.attrs["particles_group"] = group.ref
     for column, name in enumerate(("bond_from", "bond_to")):
         ends = (bonds[:, column] + 1).astype(np.int32)
-        slabs_module.put_slab(file, f"parameters/vmd_structure/{name}", count, ends, comm)
+        slabs.put_slab(file, f"parameters/vmd_structure/{name}", count, ends, comm)
 
 
 @dataclass
@@ -198,25 +199,6 @@ class Trajectory:
         """Return the number of frames."""
         return len(self.time)
 
-    def frame(self, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return (position, velocity, image) of a frame, (N, 3) each [length], [length / time], box lengths."""
-        with files.translated(self._file.filename, f"reading frame {number}"):
-            return tuple(self._file[f"{GROUP}/{name}/value"][number] for name in VECTORS)
-
-    def spins(self, number: int) -> np.ndarray | None:
-        """Return the (N, 3) angular velocities of a frame, None where beads do not spin [1 / time]."""
-        if self.moment_of_inertia is None or self.angular_velocity is not None:
-            return self.angular_velocity
-        with files.translated(self._file.filename, f"reading frame {number}"):
-            return self._file[f"{GROUP}/{SPIN[0]}/value"][number]
-
-    def orientation(self, number: int) -> np.ndarray | None:
-        """Return the (N, 4) unit quaternions (w first) of a frame, None where no sphere has directors."""
-        if not self.turns:
-            return None
-        with files.translated(self._file.filename, f"reading frame {number}"):
-            return self._file[f"{GROUP}/{ORIENTATION}/value"][number]
-
 
 @contextmanager
 def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajectory]:
@@ -242,7 +224,7 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
         yield Trajectory(
             step=files.get(file, f"{GROUP}/position/step"),
             time=files.get(file, f"{GROUP}/position/time"),
-            names=files.get_list(file, "parameters/species_names"),
+            names=[str(name) for name in files.get_list(file, "parameters/species_names")],
             bonds=files.get(file, "connectivity/bonds"),
             edges=edges[0] if len(edges) else np.zeros(3),
             origin=files.get(file, "parameters/box_origin"),
@@ -264,14 +246,14 @@ def _is_table(file: h5py.File, name: str) -> bool:
     return isinstance(file.get(f"{GROUP}/{name}"), h5py.Dataset)
 
 
-def _check_spin(file: h5py.File, spin: dict, beads: int) -> None:
+def _check_spin(file: h5py.File, spin: Spin, beads: int) -> None:
     """Raise DataError unless orientation and spin are of the shapes of the beads, or are not there at all."""
     series = f"{GROUP}/{ORIENTATION}/value"
-    changing = f"{GROUP}/{SPIN[0]}/value"
-    if changing in file and spin[SPIN[0]] is None and spin[SPIN[1]] is not None:
+    changing, moment = f"{GROUP}/{SPIN[0]}/value", spin[SPIN[1]]
+    if changing in file and spin[SPIN[0]] is None and moment is not None:
         tables = {changing: 3} | ({series: 4} if series in file else {})
         found = [files.dataset_of(file, name).shape[1:] == (beads, columns) for name, columns in tables.items()]
-        if spin[SPIN[1]].shape == (beads,) and all(found):
+        if moment.shape == (beads,) and all(found):
             return
     found = [None if value is None else value.shape for value in spin.values()]
     found.append(files.dataset_of(file, series).shape[1:] if series in file else None)
@@ -282,7 +264,7 @@ def _check_spin(file: h5py.File, spin: dict, beads: int) -> None:
         )
 
 
-def bead_types(topology: Topology) -> tuple[np.ndarray, list]:
+def bead_types(topology: Topology) -> tuple[np.ndarray, list[str]]:
     """Return the species of every bead as viewers know them, and the species' names.
 
     Parameters
@@ -309,7 +291,7 @@ def bead_types(topology: Topology) -> tuple[np.ndarray, list]:
     kinds = types[:, 0].astype(int)
     numbers = [int(np.sum(kinds[:before] == kind)) for before, kind in enumerate(kinds)]
     several = np.bincount(kinds)[kinds] > 1
-    names: list = []
+    names: list[str] = []
     for k, n, more in zip(kinds, numbers, several, strict=True):
         name = topology.type_names[k] + (f".{n}" if more else "")
         while more and (name in topology.type_names or name in names):

@@ -97,7 +97,7 @@ def _importance(name: str) -> tuple[bool, str]:
     return (not name.endswith("time"), name)
 
 
-def _datasets(file: h5py.File) -> list:
+def _datasets(file: h5py.File) -> list[str]:
     """Return the names of all datasets compared; one with two names counts twice."""
     found, groups = [], [("", file)]
     while groups:
@@ -151,14 +151,14 @@ def _layouts(first: h5py.Dataset, second: h5py.Dataset) -> str:
     return f"{first.name}: {first.dtype} {first.shape} and {second.dtype} {second.shape}{hint}"
 
 
-def _time_of(dataset: h5py.Dataset, index: tuple) -> str:
+def _time_of(dataset: h5py.Dataset, index: tuple[int, ...]) -> str:
     """Return the time of a row of a time series, for the message."""
     group = dataset.parent
     known = dataset.name.endswith("/value") and "time" in group
     return f" (time {float(group['time'][index[0]])!r})" if known else ""
 
 
-def _first_bits(left: float | np.ndarray, right: float | np.ndarray) -> tuple[tuple, str, str] | None:
+def _first_bits(left: float | np.ndarray, right: float | np.ndarray) -> tuple[tuple[int, ...], str, str] | None:
     """Return (index, left value, right value) of the first element whose bits differ, or None."""
     left, right = np.atleast_1d(left), np.atleast_1d(right)
     width = left.dtype.itemsize

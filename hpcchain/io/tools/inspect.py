@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,15 +72,15 @@ def info(path: Path | str) -> str:
     return _lines(facts | describe(path))
 
 
-def _lines(facts: dict) -> str:
+def _lines(facts: Mapping[str, object]) -> str:
     return "\n".join(f"{name + ':':<14} {value}" for name, value in facts.items() if value != "")
 
 
-def _run(folder: Path) -> dict:
+def _run(folder: Path) -> dict[str, object]:
     """Return what a run has put out so far, and from which checkpoint it can go on."""
     newest, refused = newest_valid(folder / CHECKPOINTS)
     growing = (folder / "growth.h5").is_file() and newest is None
-    facts: dict = {"run": str(folder)}
+    facts: dict[str, object] = {"run": str(folder)}
     if growing and not list_parts(folder / PARTS):
         return facts | {"state": "its start is still growing"} | _growth(folder / "growth.h5")
     if (
@@ -95,8 +96,8 @@ def _run(folder: Path) -> dict:
         with open_frames(output) as frames:
             facts |= {"frames": f"{len(frames)}, {_span(frames.time)}"} | _beads(frames.fixed)
     for name, (_, time, value) in sorted(read_reports(output).items()):
-        facts[name] = f"{len(value)} reports" + (f" of {list(value.shape[1:])}" if value.ndim > 1 else "")
-        facts[name] += f", {_span(time)}"
+        of = f" of {list(value.shape[1:])}" if value.ndim > 1 else ""
+        facts[name] = f"{len(value)} reports{of}, {_span(time)}"
     if output.logs_events:
         facts["events"] = output.rows("events")
     facts["checkpoint"] = str(newest or "none")
@@ -104,7 +105,7 @@ def _run(folder: Path) -> dict:
     return facts
 
 
-def _beads(found: Trajectory) -> dict:
+def _beads(found: Trajectory) -> dict[str, object]:
     """Return what a trajectory says of its beads and box."""
     return {
         "box": _numbers(found.edges),
@@ -115,7 +116,7 @@ def _beads(found: Trajectory) -> dict:
     }
 
 
-def _checkpoint(path: Path | str) -> dict:
+def _checkpoint(path: Path | str) -> dict[str, object]:
     found = read_outline(path)
     composition, box = composition_of(found.system.topology), found.system.box
     boundary = " ".join(BOUNDARIES[int(kind)] for kind in box.boundary)
@@ -138,7 +139,7 @@ def _checkpoint(path: Path | str) -> dict:
     return facts | found.provenance
 
 
-def _packing(volume: float, size: np.ndarray, bounded: bool) -> dict:
+def _packing(volume: float, size: np.ndarray, bounded: bool) -> dict[str, object]:
     """Return the packing fraction of spheres of a volume as a fact; none where nothing bounds the box."""
     box_volume = float(np.prod(size))
     return {"packing": f"fraction {volume / box_volume:.6g}"} if bounded and box_volume > 0.0 else {}
@@ -169,7 +170,7 @@ def _directors(composition: Composition, directors: Directors) -> str:
     return ", ".join(dict.fromkeys(texts))
 
 
-def _trajectory(path: Path | str) -> dict:
+def _trajectory(path: Path | str) -> dict[str, object]:
     with open_trajectory(path) as found:
         facts = {
             "frames": len(found),
@@ -183,7 +184,7 @@ def _trajectory(path: Path | str) -> dict:
     return facts | _provenance(path)
 
 
-def _observables(path: Path | str) -> dict:
+def _observables(path: Path | str) -> dict[str, object]:
     with files.reading(path, "observables") as file:
         facts = {name: f"{_shape(file[name])} {_span(files.get(file, f'{name}/time'))}" for name in names_in(file)}
     return facts | _provenance(path)
@@ -194,7 +195,7 @@ def _shape(group: h5py.Group) -> str:
     return f"{count} reports" + (f" of {columns}" if columns else "") + ","
 
 
-def _events(path: Path | str) -> dict:
+def _events(path: Path | str) -> dict[str, object]:
     with files.reading(path, "events") as file:
         time, kind = files.get(file, "events/time"), files.get(file, "events/kind")
     facts = {
@@ -206,17 +207,17 @@ def _events(path: Path | str) -> dict:
     return facts | _provenance(path)
 
 
-def _part(path: Path | str) -> dict:
+def _part(path: Path | str) -> dict[str, object]:
     head = read_head(Path(path))
     return {"part": head.index} | {name: f"{head.count(name)} after {head.start[name]}" for name in sorted(head.start)}
 
 
-def _growth(path: Path | str) -> dict:
+def _growth(path: Path | str) -> dict[str, object]:
     state, _ = read_growth(Path(path))
     return {"beads": len(state.position), "grown to": f"{state.numbers['size']:.6g} of full size"}
 
 
-def _provenance(path: Path | str) -> dict:
+def _provenance(path: Path | str) -> dict[str, object]:
     with files.reading(path, None) as file:
         return files.get_table(file, "provenance")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,9 +53,10 @@ def _problem(path: Path, sort: str) -> str | None:
         return None if path.parent.is_dir() else f"there is no folder {path.parent}"
     if not stat.S_ISREG(found.st_mode):
         return "is there already and no plain file"
-    if found.st_size == 0 or _SORTS[sort](path):
+    name, is_one = _SORTS[sort]
+    if found.st_size == 0 or is_one(path):
         return None
-    return f"is there already, and not as {_NAMES[sort]} that could be made anew"
+    return f"is there already, and not as {name} that could be made anew"
 
 
 def _is_start(path: Path) -> bool:
@@ -65,24 +67,19 @@ def _is_start(path: Path) -> bool:
         return False
 
 
-def _is_gsd(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(GSD_MAGIC)) == GSD_MAGIC
+def _begins_with(head: bytes) -> Callable[[Path], bool]:
+    """Return a test whether a file begins with these bytes."""
+
+    def begins(path: Path) -> bool:
+        with path.open("rb") as file:
+            return file.read(len(head)) == head
+
+    return begins
 
 
 def _is_extxyz(path: Path) -> bool:
     with path.open("rb") as file:
         return file.readline(32).strip().isdigit()
-
-
-def _is_png(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(PNG_MAGIC)) == PNG_MAGIC
-
-
-def _is_lammps(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(LAMMPS_HEAD)) == LAMMPS_HEAD.encode()
 
 
 def _is_pdb(path: Path) -> bool:
@@ -91,18 +88,11 @@ def _is_pdb(path: Path) -> bool:
 
 
 _SORTS = {
-    "start": _is_start,
-    "gsd": _is_gsd,
-    "extxyz": _is_extxyz,
-    "lammps": _is_lammps,
-    "pdb": _is_pdb,
-    "png": _is_png,
+    "start": ("a start file", _is_start),
+    "gsd": ("a GSD file", _begins_with(GSD_MAGIC)),
+    "extxyz": ("an extended XYZ file", _is_extxyz),
+    "lammps": ("LAMMPS data of hpcchain", _begins_with(LAMMPS_HEAD.encode())),
+    "pdb": ("a PDB file that was exported", _is_pdb),
+    "png": ("a PNG picture", _begins_with(PNG_MAGIC)),
 }
-_NAMES = {
-    "start": "a start file",
-    "gsd": "a GSD file",
-    "extxyz": "an extended XYZ file",
-    "lammps": "LAMMPS data of hpcchain",
-    "pdb": "a PDB file that was exported",
-    "png": "a PNG picture",
-}
+"""What a file of each sort is called, and the test whether one is of it."""

@@ -14,7 +14,7 @@ import numpy as np
 from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
-    from hpcchain.io.tools.export import Scene
+    from hpcchain.io.output.trajectory import Trajectory
 
 COLORS = ("auto", "molecule", "type")
 """What spheres of one color have in common; auto: the molecule, or the type where there are single beads."""
@@ -123,34 +123,19 @@ class Canvas:
         return np.minimum(SHADES * levels, 255.0).astype(np.uint8)[::-1]
 
 
-def write_png(scene: Scene, look: Look, out: Path) -> None:
-    """Write a picture of a frame of a Scene.
-
-    Raises
-    ------
-    UsageError
-        When there is no such frame, or the picture would be too small or too large.
-    """
+def write_png(beads: Trajectory, position: np.ndarray, look: Look, out: Path) -> None:
+    """Write a picture of beads at positions (N, 3); raises UsageError when it would be too small or too large."""
     if not NARROWEST <= look.width <= WIDEST:
         raise UsageError(f"--width {look.width}: must be between {NARROWEST} and {WIDEST} pixels")
-    _, _, position, *_ = shown_frame(scene, look)
-    write_pixels(out, drawn(scene, position, look))
+    write_pixels(out, drawn(beads, position, look))
 
 
-def shown_frame(scene: Scene, look: Look) -> tuple:
-    """Return the frame of a Scene that is asked for; raises UsageError where there is none."""
-    frames = len(scene.frames)
-    if not -frames <= look.frame < frames:
-        raise UsageError(f"--frame {look.frame}: there are {frames} frames, 0 to {frames - 1}; -1 is the last")
-    return scene.frames[look.frame]
-
-
-def drawn(scene: Scene, position: np.ndarray, look: Look) -> np.ndarray:
+def drawn(beads: Trajectory, position: np.ndarray, look: Look) -> np.ndarray:
     """Return the picture of beads at positions (N, 3) [length] as (h, w, 3) uint8, the uppermost row first."""
-    shift = np.where(scene.periodic, np.floor((position - scene.origin) / scene.size) * scene.size, 0.0)
+    shift = np.where(beads.periodic, np.floor((position - beads.origin) / beads.edges) * beads.edges, 0.0)
     axes = view_axes()
-    places, edges = (position - shift) @ axes.T, box_edges(scene) @ axes.T
-    radius = scene.diameter / 2.0
+    places, edges = (position - shift) @ axes.T, box_edges(beads) @ axes.T
+    radius = beads.diameter / 2.0
     edges_of = np.concatenate([edges, places - radius[:, None], places + radius[:, None]])
     low, high = edges_of.min(axis=0), edges_of.max(axis=0)
     margin = MARGIN * float((high - low)[:2].max())
@@ -164,7 +149,7 @@ def drawn(scene: Scene, position: np.ndarray, look: Look) -> np.ndarray:
 
     thin = np.full(len(edges), 0.0016 * span[0])
     canvas.spheres(edges, thin, np.full((len(edges), 3), EDGE), paleness(edges[:, 2]))
-    canvas.spheres(places, radius, colors_of(scene, look.color), paleness(places[:, 2]))
+    canvas.spheres(places, radius, colors_of(beads, look.color), paleness(places[:, 2]))
     return canvas.picture()
 
 
@@ -176,7 +161,7 @@ def view_axes() -> np.ndarray:
     return np.array([right, np.cross(back, right), back])
 
 
-def box_edges(scene: Scene) -> np.ndarray:
+def box_edges(beads: Trajectory) -> np.ndarray:
     """Return points along the twelve edges of the box, so close that they look like lines, (n, 3) [length]."""
     along = np.linspace(0.0, 1.0, 2000)
     points = []
@@ -186,17 +171,17 @@ def box_edges(scene: Scene) -> np.ndarray:
             line[:, axis] = along
             line[:, [other for other in range(3) if other != axis]] = corner
             points.append(line)
-    return scene.origin + np.concatenate(points) * scene.size
+    return beads.origin + np.concatenate(points) * beads.edges
 
 
-def colors_of(scene: Scene, wanted: str) -> np.ndarray:
+def colors_of(beads: Trajectory, wanted: str) -> np.ndarray:
     """Return the color of each bead, (N, 3), from 0 to 1."""
     if wanted == "auto":
-        sizes = np.bincount(scene.molecule) if len(scene.molecule) else np.zeros(1)
+        sizes = np.bincount(beads.molecule) if len(beads.molecule) else np.zeros(1)
         wanted = "type" if np.any(sizes == 1) else "molecule"
     if wanted == "type":
-        return TYPE_COLORS[scene.species % len(TYPE_COLORS)]
-    return hues(scene.molecule)
+        return TYPE_COLORS[beads.species % len(TYPE_COLORS)]
+    return hues(beads.molecule)
 
 
 def hues(number: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from hpcchain.io.checkpoint.checkpoint import read_progress
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.files import kind_of
 from hpcchain.io.output.lineage import FileHead
-from hpcchain.io.output.recoverable_output import inventory, recoverable_counts
+from hpcchain.io.output.recoverable_output import inventory, recoverable_counts, sound
 from hpcchain.io.tools.inspect import info
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def verify(path: Path, read: Callable[[Path], object]) -> list[str]:
         if (path / "growth.h5").is_file():
             return [f"growth.h5: whole, a start that is still growing: {info(path / 'growth.h5').splitlines()[-1]}"]
         raise DataError(f"{path}: no run's directory: it has neither checkpoints nor output files")
-    lines = [_line(f"{kind}.h5", head) for kind, head in output.files.items() if head is not None]
-    lines += [_line(f"parts/{head.path.name}", head) for _, head in output.parts]
+    lines = [_line(f"{kind}.h5", sound(head)) for kind, head in output.files.items() if head is not None]
+    lines += [_line(f"parts/{head.path.name}", head) for head in (sound(head) for _, head in output.parts)]
     if newest:
         lines.append(f"checkpoints/{newest.name}: whole, the newest of {len(checkpoints)}")
     return lines + [f"checkpoints/{path.name}: whole" for path in older]
@@ -71,7 +71,7 @@ def verify(path: Path, read: Callable[[Path], object]) -> list[str]:
 
 def _forgotten(path: Path, newest: Path | None, output: Output) -> list[str]:
     """Return that a checkpoint leads on without the rows that it counts, where all of them are gone."""
-    counters = {} if newest is None else read_progress(newest)[1]
+    counters = {} if newest is None else read_progress(newest).counters
     if newest is None or recoverable_counts(output, counters)["reports"] == counters.get("reports", 0):
         return []
     return [

@@ -197,7 +197,7 @@ def resumed_extent(path: Path) -> Extent:
 
 
 def _extent(config: Config, beads: int, whole: bool, closed: int = 0) -> Extent:
-    kinds, parts = config.molecules, moves_parts(config)
+    kinds, parts = config.molecules, any(in_stretches(kind, config) for kind in config.molecules)
     return Extent(
         beads=beads,
         bonds=sum(kind.count * kind.bond_count for kind in kinds),
@@ -264,11 +264,6 @@ def range_of(potential: PotentialSection) -> float:
     if potential.cutoff is not None:
         return math.inf if potential.cutoff == "none" else float(potential.cutoff)
     return 2.0 ** (1.0 / 6.0) * potential.sigma if potential.name == "wca" else 0.0
-
-
-def moves_parts(config: Config) -> bool:
-    """Whether an input has long chains that move in stretches."""
-    return any(in_stretches(kind, config) for kind in config.molecules)
 
 
 def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> Extent:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from hpcchain.parallel.activity import ALL
 
 if TYPE_CHECKING:
-    from hpcchain.parallel.activity import Activity
+    from hpcchain.parallel.comm import Single, World
 
 LOG = logging.getLogger("hpcchain.run")
 FOLDER = "stuck"
@@ -33,18 +33,16 @@ class Watchdog:
 
     Parameters
     ----------
-    activity : Activity
-        This rank's.
+    comm : Single or World
     folder : path
         The output directory.
-    rank, size : int
     silence : float
         Wall seconds without any step; 0 watches nothing.
     """
 
-    def __init__(self, activity: Activity, folder: Path, rank: int, size: int, silence: float) -> None:
-        self.activity, self.folder = activity, Path(folder) / FOLDER
-        self.rank, self.size, self.silence = rank, size, silence
+    def __init__(self, comm: Single | World, folder: Path, silence: float) -> None:
+        self.activity, self.folder = comm.activity, Path(folder) / FOLDER
+        self.rank, self.size, self.silence = comm.rank, comm.size, silence
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._main = threading.get_ident()

@@ -293,7 +293,7 @@ class Growth:
         """
         rods = bool(self._topology.rod.any())
         kept = None if self._keep is None else self._keep.load()
-        first = 0 if kept is None else kept.numbers["draw"]
+        first = 0 if kept is None else int(kept.numbers["draw"])
         for draw in range(first, PLACEMENTS):
             try:
                 return self._drawn_and_grown(draw, rods, kept if draw == first else None)
@@ -324,7 +324,7 @@ class Growth:
     def _drawn_and_grown(self, draw: int, rods: bool, kept: GrowthState | None) -> NDArray[np.float64]:
         """Return the positions after a placement and growth, or after growth that was kept."""
         if kept is not None:
-            stage = Stage(**{f.name: kept.numbers[f.name] for f in fields(Stage)})
+            stage = Stage(**{f.name: kept.numbers[f.name] for f in fields(Stage)})  # type: ignore[arg-type]  # as written
             now, calm = Moving(kept.position, kept.velocity), Moving(kept.calm_position, kept.calm_velocity)
             return self.grown(stage, now, calm)
         large = BEYOND_CROSSING * crossing_size(self._topology) if draw == PLACEMENTS else None

@@ -12,7 +12,7 @@ import numpy as np
 from hpcchain.config import load_config
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_input, read_outline
-from hpcchain.io.checkpoint.layout import wrong_contents
+from hpcchain.io.checkpoint.layout import number, wrong_contents
 from hpcchain.io.hdf5.collective import FAILURES
 from hpcchain.model.composition import TABLES, composition_of
 from hpcchain.model.molecules.long_chains import divides_any
@@ -22,7 +22,6 @@ from hpcchain.model.starts.start import divided_from, physics_with
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import slab
-from hpcchain.run.totals import number
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, PropagatorSection

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hpcchain.errors import ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.collective import root_does
-from hpcchain.io.output.parts import COUNTED
+from hpcchain.io.output.parts import counts_in
 from hpcchain.io.output.recoverable_output import advice, recoverable_counts
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
 from hpcchain.parallel.agreement import rank_of
@@ -112,7 +112,7 @@ def counted_on(output: Output, checkpoint: Checkpoint, path: Path, folder: Path)
         raise DataError(
             f"{path}: cannot be gone on from: {error}; go on from another checkpoint, or {advice(folder)}"
         ) from error
-    if any(checkpoint.counters.get(name, 0) > found[name] for name in COUNTED):
+    if counts_in(checkpoint.counters) != counts_in(found):
         LOG.warning("%s: nothing is there of the output before t %.6g; going on without it", folder, checkpoint.time)
     for problem in output.problems():
         LOG.warning("not needed, and replaced or removed: %s", problem)

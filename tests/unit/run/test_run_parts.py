@@ -21,7 +21,7 @@ from hpcchain.model.system import WALL
 from hpcchain.observe.kinetic_pressure import COLUMNS
 from hpcchain.observe.observables import Observables
 from hpcchain.observe.runlog import RunLog
-from hpcchain.observe.timers import Timers, lines
+from hpcchain.observe.timers import Timers
 from hpcchain.parallel.comm import Single
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run
@@ -218,7 +218,7 @@ def test_a_log_is_cut_back_to_whole_rows(tmp_path):
     assert path.read_text() == ""
 
 
-def test_timers_table_and_its_lines():
+def test_timers_table():
     timers = Timers()
     with timers.phase("search"), timers.phase("inner"):
         time.sleep(0.01)
@@ -227,9 +227,6 @@ def test_timers_table_and_its_lines():
     table = timers.table(Single())
     assert list(table)[:2] == ["total", "search"] and table["search"][0] >= 0.02 > table["inner"][2] >= 0.01
     assert timers.table(Single(), {"search: part": 0.5})["search: part"] == (0.5, 0.5, 0.5)
-    text = lines({"total": (2.0, 4.0, 6.0), "search": (1.0, 1.0, 1.0)})
-    assert text[1].split() == ["total", "2.000", "4.000", "6.000", "100.0", "%"]
-    assert text[2].split() == ["search", "1.000", "1.000", "1.000", "25.0", "%"]
 
 
 def test_observables_by_hand():

@@ -58,6 +58,17 @@ def test_a_name_that_is_no_system_is_refused(tool):
     assert caught.value.code == 2
 
 
+def test_each_day_has_a_system_of_every_family_and_three_have_all(tool):
+    found = tool[1]
+    known = {name: case for name, case in found["cases"]().items() if not case.dear}
+    days = [found["of_day"](found["cases"](), day) for day in range(3 * found["DAYS"])]
+    for own in days:
+        assert {known[name].family or name for name in own} == {case.family or name for name, case in known.items()}
+    assert max(map(len, days)) < 0.6 * len(known)
+    for first in range(len(days) - found["DAYS"] + 1):
+        assert set().union(*days[first : first + found["DAYS"]]) == set(known)
+
+
 def test_all_systems_are_in_the_file(tool, monkeypatch):
     found = tool[1]
     monkeypatch.setitem(found["main"].__globals__, "FILE", ROOT / "tests" / "data" / "digests.csv")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hpcchain import read
-from hpcchain.analysis.figures.bonds import apart, persistence, triples
+from hpcchain.analysis.correlate import square_distances
+from hpcchain.analysis.figures.bonds import persistence, triples
 from hpcchain.analysis.figures.pairs import pair_counts
 from hpcchain.analysis.figures.sizes import ENDS, SQUARE, TENSOR, Sizes
 from hpcchain.analysis.figures.structure_factor import (
@@ -115,7 +116,7 @@ def test_distances_along_a_chain_are_those_of_the_double_sum():
     points = np.random.default_rng(3).normal(size=(4, 9, 3)) + 100.0
     for s in range(1, 9):
         exact = np.mean(np.sum((points[:, s:] - points[:, : 9 - s]) ** 2, axis=2), axis=1)
-        assert apart(points)[:, s] == pytest.approx(exact, rel=1e-9)
+        assert square_distances(points)[:, s] == pytest.approx(exact, rel=1e-9)
 
 
 def test_angles_of_a_star_are_those_at_its_centre():

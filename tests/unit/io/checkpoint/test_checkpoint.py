@@ -16,7 +16,6 @@ from hpcchain.io.checkpoint.checkpoint import (
     read_outline,
     read_perf,
     read_progress,
-    read_system,
     write_checkpoint,
 )
 from hpcchain.io.checkpoint.layout import STATE, TOPOLOGY
@@ -96,7 +95,7 @@ def test_special_floats_keep_their_bits(tmp_path, system):
     system.state.velocity[0] = [-0.0, 5e-324, -5e-324]
     system.state.step[0] = 5e-324
     write(tmp_path / "c.h5", system)
-    assert same_state(read_system(tmp_path / "c.h5").state, system.state)
+    assert same_state(read_checkpoint(tmp_path / "c.h5").system.state, system.state)
 
 
 def test_rows_given_in_any_order_are_stored_in_bead_order(tmp_path, system):
@@ -105,7 +104,7 @@ def test_rows_given_in_any_order_are_stored_in_bead_order(tmp_path, system):
     whole = system.state
     system.state = shuffled
     write(tmp_path / "c.h5", system, ids=ids)
-    assert same_state(read_system(tmp_path / "c.h5").state, whole)
+    assert same_state(read_checkpoint(tmp_path / "c.h5").system.state, whole)
 
 
 @pytest.mark.parametrize("ids", [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9], [0, 1], list(range(1, 12))])

@@ -20,6 +20,7 @@ from hpcchain.model.directors import Directors, Table
 from hpcchain.model.rotation import times, unit
 from hpcchain.parallel import slabs
 from tests.support.io_samples import frame_of, same_system, system_of
+from tests.support.outputs import frames_in
 
 LENGTHS = [1, 3, 1, 3, 1]
 SPHERES = [0, 4, 8]
@@ -170,12 +171,12 @@ def run(folder, system, frames=4):
 
 def test_the_trajectory_has_orientation_and_spin(tmp_path):
     path, written, turning = run(tmp_path / "a", spinning_system())
-    with open_trajectory(path) as found:
+    with frames_in(path) as found:
         assert len(found) == 4
-        assert np.array([found.orientation(k) for k in range(4)]).tobytes() == written.tobytes()
-        assert found.angular_velocity.tobytes() == turning.velocity.tobytes()
-        assert found.moment_of_inertia.tobytes() == turning.moment.tobytes()
-        assert np.array_equal(found.frame(3)[0], frame_of(BEADS, 3)[0])
+        assert np.array([found.table("orientation", k) for k in range(4)]).tobytes() == written.tobytes()
+        assert found.fixed.angular_velocity.tobytes() == turning.velocity.tobytes()
+        assert found.fixed.moment_of_inertia.tobytes() == turning.moment.tobytes()
+        assert np.array_equal(found.table("position", 3), frame_of(BEADS, 3)[0])
     with h5py.File(path) as file:
         group = file["particles/trajectory"]
         assert group["orientation/value"].shape == (4, BEADS, 4) and group["orientation/value"].dtype == np.float64

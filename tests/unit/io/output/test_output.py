@@ -10,12 +10,12 @@ import pytest
 from hpcchain.errors import DataError, EngineError
 from hpcchain.io.hdf5 import atomic
 from hpcchain.io.output.assemble import assemble
-from hpcchain.io.output.events import EVENT, read_events
+from hpcchain.io.output.events import EVENT
 from hpcchain.io.output.parts import PartWriter, list_parts, read_head, remove_from
-from hpcchain.io.output.run_output import read_observables
-from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.output.trajectory import VECTORS, open_trajectory
 from hpcchain.io.tools.compare import compare
 from tests.support.io_samples import events_between, frame_of, system_of
+from tests.support.outputs import frames_in, read_events, read_observables
 
 LENGTHS = [1, 3, 5, 2]
 BEADS = 11
@@ -65,14 +65,15 @@ def same_files(a, b):
 
 def test_everything_put_out_is_in_the_files(tmp_path, system):
     run = whole_run(tmp_path / "run", system)
-    with open_trajectory(run / "trajectory.h5") as found:
+    with frames_in(run / "trajectory.h5") as found:
         assert found.time.tolist() == [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5]
         assert found.step.tolist() == list(range(8))
         for number in range(8):
-            for stored, expected in zip(found.frame(number), frame_of(BEADS, number), strict=True):
+            for name, expected in zip(VECTORS, frame_of(BEADS, number), strict=True):
+                stored = found.table(name, number)
                 assert stored.dtype == expected.dtype and stored.tobytes() == expected.tobytes()
-        assert np.array_equal(found.bonds, system.topology.bonds)
-        assert found.periodic.tolist() == [True, False, False]
+        assert np.array_equal(found.fixed.bonds, system.topology.bonds)
+        assert found.fixed.periodic.tolist() == [True, False, False]
     series = read_observables(run / "observables.h5")
     assert series["energy"][2].tolist() == [count / 3 for count in range(8)]
     assert series["momentum"][2].shape == (8, 3)

@@ -18,12 +18,12 @@ from tests.support.io_samples import system_of
 
 @dataclass
 class Beads:
-    """Of a Scene what pictures need."""
+    """What pictures need of beads."""
 
     diameter: np.ndarray
     molecule: np.ndarray
     species: np.ndarray
-    size: np.ndarray = field(default_factory=lambda: np.full(3, 10.0))
+    edges: np.ndarray = field(default_factory=lambda: np.full(3, 10.0))
     origin: np.ndarray = field(default_factory=lambda: np.zeros(3))
     periodic: np.ndarray = field(default_factory=lambda: np.ones(3, dtype=bool))
 

@@ -13,6 +13,7 @@ import pytest
 from hpcchain.errors import UsageError
 from hpcchain.io.hdf5 import atomic
 from hpcchain.observe.runlog import RunLog
+from hpcchain.parallel.comm import Single
 from hpcchain.run.guards import lock as locks
 from hpcchain.run.guards.lock import FolderLock
 from hpcchain.run.guards.watchdog import Watchdog
@@ -116,7 +117,7 @@ def test_other_files_of_a_run_are_not_written_through_links(tmp_path):
         RunLog(tmp_path / "run.jsonl").report(0.5, row, 0, 0)
     (tmp_path / "stuck").mkdir()
     (tmp_path / "stuck" / "rank-00000.txt").symlink_to("../precious")
-    Watchdog(None, tmp_path, 0, 1, 0.0)._write(tmp_path / "stuck" / "rank-00000.txt", "state")
+    Watchdog(Single(), tmp_path, 0.0)._write(tmp_path / "stuck" / "rank-00000.txt", "state")
     (tmp_path / "input.toml.partial").symlink_to("precious")
     with atomic.replacing(tmp_path / "input.toml") as temp:
         assert not temp.is_symlink() and temp.read_bytes() == b""

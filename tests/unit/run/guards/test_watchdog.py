@@ -3,11 +3,17 @@
 import logging
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from hpcchain.parallel.activity import Activity
 from hpcchain.run.guards.watchdog import Watchdog, ranks_as_text
+
+
+def watched(activity, folder, silence, rank=0, size=1):
+    """Return the watchdog of a rank with this activity."""
+    return Watchdog(SimpleNamespace(activity=activity, rank=rank, size=size), folder, silence)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +39,7 @@ def test_which_rank_is_waited_for():
 
 def test_a_run_that_moves_is_left_alone(tmp_path, caplog):
     activity = Activity()
-    with Watchdog(activity, tmp_path, 0, 1, 0.2):
+    with watched(activity, tmp_path, 0.2):
         for _ in range(30):
             time.sleep(0.02)
             activity.note()
@@ -44,7 +50,7 @@ def test_silence_is_reported_once_and_that_it_is_over(tmp_path, caplog):
     """Rank 0 waits for rank 2, which waits for all; rank 1 is in this test; rank 3 says nothing."""
     caplog.set_level(logging.WARNING, "hpcchain.run")
     ranks = [Activity() for _ in range(3)]
-    dogs = [Watchdog(activity, tmp_path, rank, 4, 0.2) for rank, activity in enumerate(ranks)]
+    dogs = [watched(activity, tmp_path, 0.2, rank, 4) for rank, activity in enumerate(ranks)]
     with ranks[0].waiting(2), ranks[2].waiting(), dogs[0], dogs[1], dogs[2]:
         time.sleep(1.0)
         for activity in ranks:
@@ -62,7 +68,7 @@ def test_silence_is_reported_once_and_that_it_is_over(tmp_path, caplog):
 def test_a_run_that_ends_as_soon_as_it_goes_on_says_so(tmp_path, caplog):
     caplog.set_level(logging.WARNING, "hpcchain.run")
     activity = Activity()
-    with Watchdog(activity, tmp_path, 0, 1, 2.0) as dog:
+    with watched(activity, tmp_path, 2.0) as dog:
         dog.silence = 0.1  # looks at the run every 0.01 s: no look comes before the end
         time.sleep(0.9)
         activity.note()
@@ -71,5 +77,5 @@ def test_a_run_that_ends_as_soon_as_it_goes_on_says_so(tmp_path, caplog):
 
 
 def test_no_silence_watches_nothing(tmp_path):
-    with Watchdog(Activity(), tmp_path, 0, 1, 0.0):
+    with watched(Activity(), tmp_path, 0.0):
         assert not any(thread.name == "watchdog" for thread in threading.enumerate())

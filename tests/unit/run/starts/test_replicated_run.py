@@ -5,7 +5,6 @@ import pytest
 
 from hpcchain import api
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.output.trajectory import open_trajectory
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.starts.velocities import kinetic_energy
@@ -14,6 +13,7 @@ from hpcchain.run.starts.start_from_file import system_from_file
 from hpcchain.sector.serial import Engine
 from tests.support.copied import SIZE, longer, mixed
 from tests.support.identity import parallel, require_same, serial
+from tests.support.outputs import frames_in
 from tests.support.run_folders import run_here, write_input
 from tests.support.whole import frame_of
 
@@ -53,8 +53,8 @@ def test_a_runs_checkpoint_is_copied(tmp_path):
     run_here(tmp_path / "in.toml", tmp_path / "out")
     (_, path), *_ = list_checkpoints(tmp_path / "out" / "checkpoints")
     again = mixed(initial={"method": "file", "file": str(path), "temperature": 3.0}) | {"molecule": []}
-    with open_trajectory(tmp_path / "out" / "trajectory.h5") as found:
-        last, _, _ = found.frame(len(found) - 1)
+    with frames_in(tmp_path / "out" / "trajectory.h5") as found:
+        last = found.table("position", len(found) - 1)
     system = copied(tmp_path, again, (1, 1, 2))
     chains = system.state.position[:24].reshape(2, 12, 3)
     assert np.abs(chains - last[:12] - np.multiply.outer([0.0, 1.0], [0.0, 0.0, SIZE[2]])[:, None]).max() < 1e-12
