@@ -90,7 +90,7 @@ class System:
         bond_length : number, optional
             All bonds get this length; none may be farther from it than `tolerance`, 0.1 without it [length].
         more : dicts and keys
-            The input's other sections, as contact={"restitution": 0.9}; wall, potential and contact["pair"] are lists of
+            The input's other sections, as contact={"restitution": 0.9}; wall, potential, contact["pair"] are lists of
             dicts. Keys of [[molecule]] for all molecules: exclude, self_contact, rigid, damping, directors,
             distance_limits (of three beads and more), fixed_velocity (with fixed beads). One value, or one for each
             bead, of types, hard and moment. `tolerance`: bonds whose lengths differ by less, relative, have one.
