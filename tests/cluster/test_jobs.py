@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from hpcchain.io.output.runs import DONE
+from hpcchain.io.output.runs import DONE, STOPPED, WAITING
 from tests.cluster.slurm import CannotStart, Slurm
 from tests.support.ensembles import states
 from tests.support.launching import ROOT, clean_environment
@@ -190,6 +190,8 @@ def submit_under_the_other_launcher(submit, found):
     # srun at times does not get a step started while others' are: this one waits for them
     strong = (scripts / "strong.sh", "in.toml", "strong", "--repeat", "1")
     submit("strong-srun", SHORT, *two, f"--dependency={others}", *strong)
+    many = ("--vary", "initial.seed=5:7")
+    submit("many-asked", TABLES, *two, scripts / "run.sh", "in.toml", "out", *many, HPCCHAIN_LAUNCHER="mpirun")
 
 
 def give_ends(jobs, over):
@@ -249,6 +251,35 @@ def test_many_runs_in_one_job(jobs):
     assert states(job.folder / "out") == {f"seed-{seed}": DONE for seed in (5, 6, 7)}
     run_here(job.folder / "in.toml", job.folder / "six", settings=["initial.seed=6"])
     assert difference(job.folder / "out" / "seed-6", job.folder / "six", ("trajectory",)) is None
+
+
+@pytest.mark.long
+def test_many_runs_that_are_stopped_go_on_when_requeued_and_on_fewer_ranks(jobs):
+    """The job goes back into the queue, and on, twice; then one of one rank goes on with all."""
+    job = jobs["many-asked"]
+    folder = job.folder / "out"
+    runs = [folder / f"seed-{seed}" for seed in (5, 6, 7)]
+    for stops, last in ((1, WAITING), (2, STOPPED)):  # the longest that is left begins first
+        before = [len(log_rows(run)) for run in runs]
+        job.wait(
+            lambda rows=before: sum(len(log_rows(run)) > n + 3 for run, n in zip(runs, rows, strict=True)) == 2,
+            "does not run",
+        )
+        job.slurm.ask("scancel", "--batch", "--signal=USR1", job.number)
+        job.wait(lambda times=stops: job.restarts() == times, "was not requeued")
+        assert states(folder) == {"seed-5": STOPPED, "seed-6": STOPPED, "seed-7": last}
+    job.slurm.ask("scancel", job.number)
+    end = max(checkpoint_times(run)[0] for run in runs) + 1.0
+    write_input(job.folder / "in.toml", TABLES | {"run": {"end_time": end}})
+    words = ("--ntasks=1", "--time=10", ROOT / "jobs" / "run.sh", "in.toml", "out", "--vary", "initial.seed=5:7")
+    other = Job(job.slurm, job.folder, *words, HPCCHAIN_LAUNCHER="mpirun")
+    assert other.finish() == [0], other.log()
+    assert states(folder) == dict.fromkeys(["seed-5", "seed-6", "seed-7"], DONE)
+    for seed in (6, 7):
+        whole = run_here(job.folder / "in.toml", job.folder / f"whole-{seed}", settings=[f"initial.seed={seed}"])
+        assert difference(folder / f"seed-{seed}", whole) is None
+    assert job.log().count("the job goes back into the queue") == 2 and " 0/1 INFO 3 runs are left" in other.log()
+    assert "Traceback" not in job.log() + other.log() and leftovers(folder) == []
 
 
 def test_what_counts_as_a_step_forward_of_many_runs(tmp_path):

@@ -21,6 +21,7 @@ OWN = "Monte Carlo of this program's `theory.py`"
 OTHER = "Monte Carlo by an independent program, `monte_carlo.py`"
 TPT1, TPT_D, FLORY = "Wertheim's TPT1", "TPT with dimers", "generalised Flory dimer theory"
 DUMBBELLS = "Tildesley and Streett, from their Monte Carlo"
+SPEEDY = "Speedy, through published simulations"
 TPT1_KNOWN = "its second virial coefficient grows as n²"
 FLORY_KNOWN = "its second virial coefficient grows too fast; added after the runs"
 
@@ -248,6 +249,21 @@ def transport(name):
     return lines, [TRANSPORT[name]]
 
 
+def published_motion(folder):
+    """Compare the diffusion of hard spheres with Speedy's fit to published simulations of as many spheres.
+
+    The fit's own error was stated beforehand: 3 %.
+    """
+    lines = []
+    for name, lags in {"transport-0.1": (1, 2), "transport-0.3": (1, 2), "transport-0.45": (5, 10)}.items():
+        gas = TRANSPORT[name]
+        found = diffusion(results(gas, folder.parent / name), gas, *lags)
+        expected = theory.speedy_diffusion(gas.fraction)
+        label = f"D of hard spheres, φ = {gas.fraction:g}"
+        lines.append(Line(label, SPEEDY, expected, 0.03 * expected, *found, "a fit, for as many spheres"))
+    return lines
+
+
 def images(folder):
     """Compare the viscosity of dense spheres with that by which D grows with the box (Yeh and Hummer 2004)."""
     small, wide = TRANSPORT["transport-0.45"], WIDE
@@ -412,6 +428,7 @@ CASES = (
     | {"trimers": (trimers, [TRIMERS])}
     | {name: transport(name) for name in TRANSPORT}
     | {"images": (images, [TRANSPORT["transport-0.45"], WIDE]), "melt-flow": (melt_flow, [MELT_FLOW])}
+    | {"published-motion": (published_motion, list(TRANSPORT.values()))}
     | {f"coil-{beads}": dilute(beads) for beads in DILUTE}
     | {
         "melt": (melt, list(MELT.values())),

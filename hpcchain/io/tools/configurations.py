@@ -32,6 +32,10 @@ ROUNDED = {"pdb": 5e-3, "gro": 5e-3}
 """Relative: by how much bonds differ for the three decimals that a format has."""
 SINGLE = 1e-5
 """The same for single precision, and others."""
+COLUMNS_OF_SEVERAL = (6, 9)
+"""Of atoms in LAMMPS data: bond, angle and molecular have as many as charge."""
+VELOCITY, MASS = ("velo", "vel", "velocities"), ("masses", "mass")
+"""What programs call these columns of extended XYZ."""
 SKEW = 1e-6
 """Of an edge: how far a box may be from a right angle."""
 
@@ -127,6 +131,8 @@ def read_configuration(path: Path | str, fmt: str | None = None, frame: int | No
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of guesses that are not used
             found = READERS[kind](str(path), -1 if frame is None else frame)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
     except HpcchainError:
         raise
     except NoFrame as none:
@@ -193,8 +199,8 @@ def _read_lammps(path: str, frame: int) -> Configuration:
     read = library("ase.io.lammpsdata", "reading LAMMPS data").read_lammps_data
     numbered(frame, 1)
     nothing = defaultdict(int, {0: 0})  # for every type the same element: else it guesses by masses
-    atoms = read(path, Z_of_type=nothing, units="ASE", read_image_flags=False)
-    corner = lower_corner(path)
+    corner, style = head_of(path)
+    atoms = read(path, Z_of_type=nothing, units="ASE", read_image_flags=False, atom_style=style)
     pairs = []
     for bead, joined in enumerate(atoms.arrays.get("bonds", ())):
         pairs += [(bead, int(other.partition("(")[0])) for other in str(joined).split(",") if other != "_"]
@@ -213,17 +219,35 @@ def _read_lammps(path: str, frame: int) -> Configuration:
     )
 
 
-def lower_corner(path: str) -> NDArray[np.float64] | None:
-    """Return where the box of LAMMPS data begins, which ASE does not say, None where the file has no box."""
-    found = {}
+def head_of(path: str) -> tuple[NDArray[np.float64] | None, str | None]:
+    """Return what ASE does not say or guess of LAMMPS data: where the box begins, None without one, and the atom style.
+
+    The style is None where the file says it, or the number of columns does, which ASE knows.
+
+    Raises
+    ------
+    DataError
+        Where neither does, nor that there are bonds.
+    """
+    corner, bonds, style = {}, False, None
     with open(path, encoding="utf-8") as file:
         for line in file:
             words = line.partition("#")[0].split()
             if words[:1] == ["Atoms"]:
+                first = next(filter(str.strip, file), "").partition("#")[0].split()
+                if not line.partition("#")[2].strip() and len(first) in COLUMNS_OF_SEVERAL:
+                    if not bonds:
+                        raise DataError(
+                            '"Atoms" does not say what its columns are; write the style there: Atoms # bond'
+                        )
+                    style = "bond"
                 break
             if words[3:] in (["xhi"], ["yhi"], ["zhi"]):
-                found[words[3]] = float(words[0])
-    return np.array([found[name] for name in ("xhi", "yhi", "zhi")]) if len(found) == 3 else None
+                corner[words[3]] = float(words[0])
+            bonds = bonds or (words[1:] == ["bonds"] and words[0] != "0")
+        else:
+            raise DataError('has no section "Atoms"; LAMMPS data have one, as its write_data writes them')
+    return np.array([corner[name] for name in ("xhi", "yhi", "zhi")]) if len(corner) == 3 else None, style
 
 
 def _read_gsd(path: str, frame: int) -> Configuration:
@@ -284,12 +308,20 @@ def digits_of(values: NDArray[np.float32]) -> NDArray[np.float64]:
 def _read_extxyz(path: str, frame: int) -> Configuration:
     read = library("ase.io.extxyz", "reading extended XYZ").read_xyz
     with open(path, encoding="utf-8") as file:
-        frames = list(read(file, index=slice(frame, frame + 1 or None)))
+        try:
+            frames = list(read(file, index=slice(frame, frame + 1 or None)))
+        except KeyError as species:
+            raise DataError(
+                f"species {species} is no chemical element, and ASE reads no others; write elements, and in the "
+                f'head what they stand for: Types="H=A,He=B"'
+            ) from species
         if not frames:
             raise NoFrame(sum(1 for _ in read(file, index=slice(None))))
     (atoms,) = frames
     arrays, info = atoms.arrays, atoms.info
-    moving = arrays.get("velo", atoms.get_velocities() if atoms.has("momenta") else None)
+    moving, mass = (next((arrays[name] for name in names if name in arrays), None) for names in (VELOCITY, MASS))
+    if moving is None and atoms.has("momenta"):
+        moving = atoms.get_velocities()
     known = dict(pair.split("=", 1) for pair in str(info.get("Types", "")).split(",") if "=" in pair)
     symbols = atoms.get_chemical_symbols()
     return Configuration(
@@ -300,7 +332,7 @@ def _read_extxyz(path: str, frame: int) -> Configuration:
         np.array(info.get("Origin", np.zeros(3)), dtype=np.float64).reshape(3),
         np.array(atoms.pbc),
         [known.get(symbol, symbol) for symbol in symbols],
-        atoms.get_masses() if atoms.has("masses") else None,
+        None if mass is None else np.array(mass, dtype=np.float64),
         2.0 * arrays["radius"] if "radius" in arrays else None,
         arrays["id"].tolist() if "id" in arrays else list(range(1, len(symbols) + 1)),
         None,

@@ -419,7 +419,7 @@ def number_of(where: str, value: object) -> float | None:
     """Return a number above 0, None where there is none; raises ConfigError where it is another, `where` before it."""
     if value is None:
         return None
-    if not (isinstance(value, Real) and 0.0 < float(value) <= LARGEST):
+    if not (isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) <= LARGEST):
         raise ConfigError(f"{where}: is {shown(value)}; needs a number above 0")
     return float(value)
 

@@ -26,7 +26,7 @@ from hpcchain.model.topology import build_box, build_topology
 from hpcchain.run.starts.bead_arrays import Beads, Names
 from hpcchain.run.starts.growth import largest_size
 from hpcchain.run.starts.starting import start_system
-from hpcchain.run.starts.user_system import OF_ALL, OF_BEADS, box_of
+from hpcchain.run.starts.user_system import OF_ALL, OF_BEADS, box_of, with_keys
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -95,7 +95,8 @@ def found_in(source: Source, given: Mapping[str, object], input_name: str | None
     there = read_configuration(source.path, source.fmt, source.frame)
     table, own = dict(given), given.get("molecule", {})
     table["box"] = box_table(source.path, there, table)
-    table["initial"] = {**named_table("initial", table), "method": "explicit"}
+    initial = {key: value for key, value in named_table("initial", table).items() if key != "file"}
+    table["initial"] = initial | {"method": "explicit"}
     table["run"] = {"end_time": END_TIME, **named_table("run", table)}
     if isinstance(own, list):
         return of_given_molecules(source, there, table, own, input_name or str(source.path))
@@ -138,7 +139,7 @@ def of_own_molecules(
     beads, sequence = beads.sorted_by_molecule()
     if np.any(np.diff(sequence) != 1):
         LOG.warning("%s: beads are numbered anew: those of a molecule, and molecules of a kind, stand together", name)
-    kinds = with_names([kind | of_all for kind in beads.kinds()], there, sequence)
+    kinds = with_names(with_keys(beads.kinds(), of_all), there, sequence)
     if len(kinds) > MANY_KINDS:
         length = np.unique(beads.length)
         LOG.warning(

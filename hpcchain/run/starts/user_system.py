@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -24,8 +24,8 @@ from hpcchain.run.starts.bead_arrays import Beads
 SOURCE = "System.from_arrays"
 OF_BEADS = ("mass", "diameter", "types", "hard", "moment")
 """Keys of [[molecule]] with one value for all beads of arrays, or one for each."""
-OF_ALL = ("exclude", "self_contact", "rigid", "damping", "distance_limits", "fixed_velocity")
-"""Keys of [[molecule]] that all molecules of arrays may have."""
+OF_ALL = ("exclude", "self_contact", "rigid", "damping", "distance_limits", "directors", "fixed_velocity")
+"""Keys of [[molecule]] that all molecules of arrays may have, where they mean something (`with_keys`)."""
 Entry = TypeVar("Entry", np.float64, np.int64)
 ARGUMENTS = {"positions": "position", "velocities": "velocity", "bond_length": "bonds"}
 """What `from_arrays` calls keys of [[molecule]] that have another name there."""
@@ -90,10 +90,10 @@ class System:
         bond_length : number, optional
             All bonds get this length; none may be farther from it than `tolerance`, 0.1 without it [length].
         more : dicts and keys
-            The input's other sections, for example contact={"restitution": 0.9} or initial={"seed": 2}; those that it
-            may have more than once (wall, potential, contact["pair"]) are lists of dicts. Keys of [[molecule]] for all
-            molecules: exclude, self_contact, rigid, damping, distance_limits, fixed_velocity. One value, or one for
-            each bead, of types, hard and moment. `tolerance`: bonds whose lengths differ by less, relative, have one.
+            The input's other sections, as contact={"restitution": 0.9}; wall, potential, contact["pair"] are lists of
+            dicts. Keys of [[molecule]] for all molecules: exclude, self_contact, rigid, damping, directors,
+            distance_limits (of three beads and more), fixed_velocity (with fixed beads). One value, or one for each
+            bead, of types, hard and moment. `tolerance`: bonds whose lengths differ by less, relative, have one.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class System:
         with named_in_python():
             beads.make_whole(box_of(SOURCE, table))
             beads.set_lengths(bond_length, tolerance, of_all.get("rigid") is not False)
-            table["molecule"] = [each | of_all for each in beads.kinds(molecule)]
+            table["molecule"] = with_keys(beads.kinds(molecule), of_all)
             config = beads.on_bonds(config_from_table(table, SOURCE))
             build_system(config)  # says what is wrong with places and bonds now, not when it is to move
         return cls(config)
@@ -135,6 +135,22 @@ class System:
         return self.config.to_toml()
 
 
+def with_keys(kinds: list[dict[str, object]], of_all: Mapping[str, object]) -> list[dict[str, object]]:
+    """Return [[molecule]] tables with keys of all molecules, each where it means something, or where it does nowhere.
+
+    Limits of distances are of molecules of three beads and more, a velocity of those with fixed beads.
+    """
+    needs: dict[str, Callable[[dict[str, object]], bool]] = {
+        "distance_limits": lambda kind: kind.get("beads", 1) not in (1, 2),
+        "fixed_velocity": lambda kind: "fixed" in kind,
+    }
+    found = list(kinds)
+    for key, value in of_all.items():
+        meant = [key not in needs or needs[key](kind) for kind in kinds]
+        found = [kind | {key: value} if own or not any(meant) else kind for kind, own in zip(found, meant, strict=True)]
+    return found
+
+
 @contextmanager
 def named_in_python() -> Iterator[None]:
     """Raise ConfigErrors of what arrays make with the names that Python gives to keys of the input."""
@@ -148,6 +164,7 @@ def named_in_python() -> Iterator[None]:
 def in_python(text: str) -> str:
     """Return a message with arguments of `System.from_arrays` in place of the input's keys."""
     text = re.sub(r"\bmolecule(?:\[\d+\])?\.([a-z]\w*)", lambda key: ARGUMENTS.get(key[1], key[1]), text)
+    text = re.sub(r"\bbox\.(origin|boundary)\b", r"\1", text.replace("box.size", "box"))
     words = {"true": "True", "false": "False"}
     setting = rf"\b({'|'.join(SECTIONS)})\.(\w+) = (\"[^\"]*\"|[-\w.]+)"
     text = re.sub(setting, lambda key: f'{key[1]}={{"{key[2]}": {words.get(key[3], key[3])}}}', text)

@@ -153,10 +153,11 @@ def test_sections_that_are_lists_can_be_given(tmp_path):
         ({"potential": {"name": "steps"}}, "potential: .*; it is a list of dicts, as .{'name': 'steps', …}"),
         ({"wall": 3}, "wall: is 3; it is a list of dicts, as .{'side': 'z-', …}"),
         ({"contact": {"pair": {"types": ["A", "A"]}}}, "contact.pair: .*; it is a list of dicts, as .{'types'"),
-        ({"directors": True}, "directors: cannot be given for all molecules of arrays; write the input .* to_toml"),
+        ({"arms": 3}, "arms: cannot be given for all molecules of arrays; write the input .* to_toml"),
         ({"exclude": {"A": 2}}, "exclude: {'A': 2} is not a whole number"),
         ({"box": (1.0, 2.0)}, r"box: has the shape \(2,\); needs three numbers"),
-        ({"box": (-8.0, 8.0, 8.0)}, "box.size: entry 0: -8 is out of range"),
+        ({"box": (-8.0, 8.0, 8.0)}, "System.from_arrays: box: entry 0: -8 is out of range"),
+        ({"wall": [{"side": "z-"}]}, 'an axis whose boundary is "periodic"; make it "wall"'),
     ],
 )
 def test_what_sections_are_is_said(change, message):
@@ -207,6 +208,25 @@ def test_beads_have_types_and_places_of_their_own():
     assert np.all(simulation.position[5] != APART["position"][5])
 
 
+def test_keys_of_all_molecules_are_given_to_those_for_which_they_mean_something():
+    """A chain has limits and single beads none; one of two single beads is fixed and moves."""
+    position, bonds = [*FOLDED["position"], [9.0, 9, 9], [12.0, 9, 9]], FOLDED["bonds"]
+    limits = [{"separation": 2, "least": 0.5, "most": 0.9}]
+    more = {"exclude": 2, "distance_limits": limits, "fixed": [6], "fixed_velocity": np.array([0.1, 0.0, 0.0])}
+    system = hpcchain.System.from_arrays(position, bonds=bonds, box=FOLDED["box"], **more)
+    chain, free, driven = system.config.molecules
+    assert [one.separation for one in chain.distance_limits] == [2] and free.distance_limits == ()
+    assert (chain.fixed_velocity, free.fixed_velocity, driven.fixed_velocity) == (None, None, (0.1, 0.0, 0.0))
+    with pytest.raises(ConfigError, match="System.from_arrays: fixed_velocity: "):
+        hpcchain.System.from_arrays(**APART, fixed_velocity=[0.1, 0.0, 0.0])
+
+
+def test_single_beads_may_have_directors():
+    places = [[1.0, 1, 1], [4, 4, 4]]
+    (kind,) = hpcchain.System.from_arrays(places, box=BOX, directors=True, moment=0.1).config.molecules
+    assert kind.directors and kind.count == 2
+
+
 def test_beads_of_the_engine_of_steps_may_be_soft():
     steps = {"run": {"engine": "steps"}, "steps": {"step": 0.001}, "damping": 0.5}
     more = {"potential": [{"name": "wca", "types": ["B", "B"], "epsilon": 1.0, "sigma": 1.0}]}
@@ -245,6 +265,7 @@ def test_bonds_get_a_length_that_is_asked_for(caplog):
         ({"fixed": [True] * 6}, "fixed: .* list of beads' numbers"),
         ({"fixed": [0.5]}, "fixed: .* list of beads' numbers"),
         ({"bond_length": "1"}, "bond_length: is '1'; needs a number above 0"),
+        ({"bond_length": True}, "bond_length: is True; needs a number above 0"),
         ({"tolerance": -1.0}, "tolerance: is -1.0; needs a number above 0"),
         ({"bond_length": 1.5}, "2 of 2 are farther .* that of beads 0 and 1, 1 long in place of 1.5"),
         ({"hard": False}, 'hard: .*run={"engine": "steps"}'),

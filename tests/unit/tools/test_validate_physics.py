@@ -52,6 +52,13 @@ def test_dimers_of_monte_carlo_and_flory(theory):
     assert theory.flory_dimers(16, 0.3) == pytest.approx(theory.tpt_dimers(16, 0.3), rel=0.05)
 
 
+def test_published_diffusion(theory):
+    """Of a thin gas it is the first Sonine approximation; near the density where the fit ends nothing moves."""
+    assert theory.speedy_diffusion(1e-6) == pytest.approx(3 / (8 * np.sqrt(np.pi) * 6e-6 / np.pi), rel=1e-5)
+    assert theory.speedy_diffusion(0.1) == pytest.approx(theory.enskog_diffusion(0.1, np.inf), rel=0.1)
+    assert abs(theory.speedy_diffusion(np.pi / 6 * 1.09)) < 1e-15
+
+
 def test_transport_of_a_thin_gas(theory):
     """Chapman and Enskog's ratios at no density; the bulk viscosity is that of the viscosity's sum by hand."""
     thin = theory.enskog_conductivity(1e-9) / theory.enskog_viscosity(1e-9)

@@ -113,6 +113,15 @@ def test_the_command_prints_an_input_that_runs(place, tmp_path, capsys):
     assert main([*words[:-1], "box.size=3"]) == 78
 
 
+def test_the_input_that_is_printed_says_what_molecules_a_later_file_has(place, tmp_path, capsys):
+    words = ["-o", str(tmp_path / "start.h5"), "--set", "run.end_time=0.1"]
+    assert main(["build", "--from", str(place / "one.lammps"), "--format", "lammps", "--set", SIZES, *words]) == 0
+    (tmp_path / "run.toml").write_text(capsys.readouterr().out, encoding="utf-8")
+    assert main(["build", str(tmp_path / "run.toml"), "--from", str(place / "one.extxyz"), *words]) == 0
+    kinds = read_checkpoint(tmp_path / "start.h5").system.topology
+    assert kinds.molecules == 16 and len(kinds.bonds) == 18
+
+
 def test_frames_are_counted_from_both_ends(place, tmp_path):
     hoomd = pytest.importorskip("gsd.hoomd")
     path = tmp_path / "two.gsd"
@@ -270,6 +279,30 @@ def test_rings_get_their_bonds_from_an_input(tmp_path):
         built(tmp_path, path, path=tmp_path / "in.toml", bond_length=1.0)
 
 
+def test_atoms_of_lammps_need_no_style_where_there_are_bonds(tmp_path):
+    """As MDAnalysis and LAMMPS's tool for chains write them; without bonds the third column may be a charge."""
+    position, bonds = zigzag(2, 3, 1.0)
+    path = write_data(tmp_path / "chains.data", position, bonds)
+    path.write_text(path.read_text(encoding="utf-8").replace("Atoms # bond", "Atoms"), encoding="utf-8")
+    (kind,) = built(tmp_path, path)[0].molecules
+    assert (kind.kind, kind.beads, kind.count) == ("chain", 3, 2)
+    path = write_data(tmp_path / "beads.data", position, style="bond")
+    path.write_text(path.read_text(encoding="utf-8").replace("Atoms # bond", "Atoms"), encoding="utf-8")
+    with pytest.raises(DataError, match=r'beads.data: "Atoms" does not say what its columns are; .* Atoms # bond'):
+        built(tmp_path, path)
+
+
+def test_velocities_and_masses_of_extended_xyz_have_several_names(tmp_path):
+    """LAMMPS and GPUMD say vel and mass where OVITO says velo and ASE masses."""
+    row = "C 1 1 1 0.5 0 0 3\nN 3 3 3 0 0.25 0 4\n"
+    for moving, mass in (("vel", "mass"), ("velo", "masses"), ("velocities", "mass")):
+        head = f'Lattice="6 0 0 0 6 0 0 0 6" Properties=species:S:1:pos:R:3:{moving}:R:3:{mass}:R:1'
+        (tmp_path / "one.xyz").write_text(f"2\n{head}\n{row}", encoding="utf-8")
+        system = built(tmp_path, tmp_path / "one.xyz")[1]
+        np.testing.assert_array_equal(system.state.velocity, [[0.5, 0, 0], [0, 0.25, 0]])
+        np.testing.assert_array_equal(system.topology.mass, [3.0, 4.0])
+
+
 def test_types_can_be_given_names(place, tmp_path):
     names = 'molecule.types={"1"="H","2"="P","3"="SOL"}'
     config, _ = built(tmp_path, place / "one.lammps", SIZES, names, fmt="lammps")
@@ -351,18 +384,31 @@ def cut(place, folder):
         (broken("lammps", "34 atoms", "900000000000 atoms"), DataError, "cannot be read as a file of format lammps"),
         (broken("lammps", "34 atoms", "35 atoms"), DataError, "cannot be read as a file of format lammps"),
         (broken("lammps", "\n1 1 1 2\n", "\n1 1 1 99\n"), DataError, "cannot be read as .* KeyError: 99"),
-        (broken("lammps", "0.0 7.5 xlo xhi", "0.0 7.5 xlo xhi\n1 0 0 xy xz yz"), DataError, "is not rectangular"),
+        (
+            broken("lammps", "0.0 7.5 xlo xhi", "0.0 7.5 xlo xhi\n1 0 0 xy xz yz"),
+            DataError,
+            "broken.lammps: the box is not rectangular",
+        ),
         (broken("lammps", "0.0 7.5 xlo xhi\n0.0 7.5 ylo yhi\n0.0 7.5 zlo zhi", ""), ConfigError, "has no box"),
         (broken("lammps", "\n1 1 1 2\n", "\n1 1 1 1\n"), ConfigError, "bead 0 is bonded to itself"),
+        (
+            broken("lammps", "Atoms # bond", "ITEM: ATOMS"),
+            DataError,
+            'broken.lammps: has no section "Atoms"; LAMMPS data',
+        ),
         (broken("lammps", "Atoms # bond", "Atoms # dipole"), DataError, 'Style "dipole" not supported'),
         (
             broken("pdb", "CRYST1    7.500    7.500    7.500", "REMARK   10.000   10.000   10.000"),
             ConfigError,
             "has no box",
         ),
-        (broken("pdb", "90.00  90.00  90.00", "90.00  90.00  60.00"), DataError, "is not rectangular"),
+        (
+            broken("pdb", "90.00  90.00  90.00", "90.00  90.00  60.00"),
+            DataError,
+            "broken.pdb: the box is not rectangular",
+        ),
         (broken("extxyz", "pos:R:3", "pos:R:9"), DataError, "cannot be read as a file of format extxyz"),
-        (broken("extxyz", "H ", "Qq "), DataError, "cannot be read as a file of format extxyz: KeyError: 'Qq'"),
+        (broken("extxyz", "H ", "Qq "), DataError, "broken.extxyz: species 'Qq' is no chemical element, .* Types="),
         (fifo, DataError, "it is a pipe, not a plain file"),
         (cut, DataError, "cannot be read as a file of format gsd"),
         (lambda place, folder: folder, DataError, "cannot be read: Is a directory"),
