@@ -337,8 +337,8 @@ def test_reflections_in_h_shift_h2_by_their_jumps_and_those_in_h2_by_nothing():
     assert np.abs(kept[:, 1]).max() < 1e-10 and np.abs(kept[:, 0]).max() < 0.25 * walk
 
 
-def triple_beside(speed):
-    """Return where three balls that come together askew are after a step, beside two that meet at a speed."""
+def triple_next_to(speed):
+    """Return where three balls that come together askew are after a step, next to two that meet at a speed."""
     places = [[2.0, 2.0, 2.0], [3.0, 2.0, 2.0], [2.5, 2.868, 2.05]]
     places += [[500.0, 500.0, 500.0], [500.99 + 0.01 * speed, 500.0, 500.0]]
     velocities = [[1.0, 0.5, 0.0], [-1.0, 0.7, 0.3], [0.1, -2.0, 0.2], [0.0] * 3, [0.0] * 3]
@@ -360,5 +360,5 @@ def triple_beside(speed):
 
 def test_an_impulse_has_nothing_of_the_speed_of_others():
     """Which others are solved with it depends on the ranks, so its tolerance must not be theirs."""
-    slow, fast = triple_beside(1.0), triple_beside(1e4)
+    slow, fast = triple_next_to(1.0), triple_next_to(1e4)
     assert slow[0] == fast[0] == 4 and slow[1].tobytes() == fast[1].tobytes()
