@@ -142,7 +142,7 @@ def test_a_universe_has_all_that_is_known_of_molecules(place, tmp_path):
     beads = universe.atoms
     assert beads.ids.tolist() == list(range(1, 57)) and beads.molnums[[0, 2, 3]].tolist() == [0, 0, 1]
     assert beads.moltypes[0] == "dumbbell" and beads.resnums[-1] == 32 and len(beads.fragments) == 32
-    assert universe.dimensions[3:].tolist() == [90.0] * 3
+    assert universe.dimensions[3:].tolist() == [90.0] * 3 and len(universe.select_atoms("segid SYSTEM")) == 56
     free = hpcchain.read(write_run(tmp_path / "free", [2, 2], np.ones((2, 4, 3)), boundary=OPEN)).universe()
     assert free.dimensions is None and all(frame.dimensions is None for frame in free.trajectory)
     single = hpcchain.read(write_run(tmp_path / "single", [2], np.ones((1, 2, 3)))).universe()
