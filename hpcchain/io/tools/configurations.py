@@ -127,6 +127,8 @@ def read_configuration(path: Path | str, fmt: str | None = None, frame: int | No
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of guesses that are not used
             found = READERS[kind](str(path), -1 if frame is None else frame)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
     except HpcchainError:
         raise
     except NoFrame as none:
@@ -194,10 +196,12 @@ def _read_lammps(path: str, frame: int) -> Configuration:
     numbered(frame, 1)
     nothing = defaultdict(int, {0: 0})  # for every type the same element: else it guesses by masses
     atoms = read(path, Z_of_type=nothing, units="ASE", read_image_flags=False)
-    corner = lower_corner(path)
-    pairs = []
+    corner, count = header(path)
+    pairs: list[tuple[int, int]] = []
     for bead, joined in enumerate(atoms.arrays.get("bonds", ())):
         pairs += [(bead, int(other.partition("(")[0])) for other in str(joined).split(",") if other != "_"]
+    if len(pairs) != count:
+        raise DataError(f"says that it has {count} bonds, and has {len(pairs)}; restore the file, or mend its header")
     return Configuration(
         atoms.positions,
         atoms.get_velocities() if atoms.has("momenta") else None,
@@ -213,9 +217,9 @@ def _read_lammps(path: str, frame: int) -> Configuration:
     )
 
 
-def lower_corner(path: str) -> NDArray[np.float64] | None:
-    """Return where the box of LAMMPS data begins, which ASE does not say, None where the file has no box."""
-    found = {}
+def header(path: str) -> tuple[NDArray[np.float64] | None, int]:
+    """Return what ASE does not say of LAMMPS data: the lower corner of its box, if it has one, and its number of bonds."""
+    found, bonds = {}, 0
     with open(path, encoding="utf-8") as file:
         for line in file:
             words = line.partition("#")[0].split()
@@ -223,7 +227,9 @@ def lower_corner(path: str) -> NDArray[np.float64] | None:
                 break
             if words[3:] in (["xhi"], ["yhi"], ["zhi"]):
                 found[words[3]] = float(words[0])
-    return np.array([found[name] for name in ("xhi", "yhi", "zhi")]) if len(found) == 3 else None
+            elif words[1:] == ["bonds"]:
+                bonds = int(words[0])
+    return np.array([found[name] for name in ("xhi", "yhi", "zhi")]) if len(found) == 3 else None, bonds
 
 
 def _read_gsd(path: str, frame: int) -> Configuration:
