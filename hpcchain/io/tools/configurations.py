@@ -218,7 +218,7 @@ def _read_lammps(path: str, frame: int) -> Configuration:
 
 
 def header(path: str) -> tuple[NDArray[np.float64] | None, int]:
-    """Return what ASE does not say of LAMMPS data: the lower corner of its box, if it has one, and its number of bonds."""
+    """Return what ASE does not say of LAMMPS data: the lower corner of its box, or None, and how many bonds it has."""
     found, bonds = {}, 0
     with open(path, encoding="utf-8") as file:
         for line in file:
