@@ -294,6 +294,7 @@ class Results:
             ("resnames", names[first]),
             ("molnums", molecules),
             ("moltypes", names[first]),
+            ("segids", ["SYSTEM"]),  # as MDAnalysis calls it where a file has none; some analyses ask for it
         ):
             universe.add_TopologyAttr(attribute, values)
         universe.add_TopologyAttr("bonds", [tuple(bond) for bond in found.bonds.tolist()])

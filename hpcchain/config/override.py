@@ -86,6 +86,8 @@ def read_value(text: str, override: str) -> object:
     if LOOSE_NUMBER.fullmatch(text):
         return float(text)
     require_bounded(f"value = {text}", f"--set {shown(override)}")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):  # bytes of the command line that are no UTF-8
+        raise ConfigError(f"--set {shown(override)}: is not in UTF-8; set the terminal's encoding to it")
     try:
         parsed = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):

@@ -199,11 +199,13 @@ def _read_lammps(path: str, frame: int) -> Configuration:
     read = library("ase.io.lammpsdata", "reading LAMMPS data").read_lammps_data
     numbered(frame, 1)
     nothing = defaultdict(int, {0: 0})  # for every type the same element: else it guesses by masses
-    corner, style = head_of(path)
+    corner, bonds, style = head_of(path)
     atoms = read(path, Z_of_type=nothing, units="ASE", read_image_flags=False, atom_style=style)
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     for bead, joined in enumerate(atoms.arrays.get("bonds", ())):
         pairs += [(bead, int(other.partition("(")[0])) for other in str(joined).split(",") if other != "_"]
+    if len(pairs) != bonds:
+        raise DataError(f"says that it has {bonds} bonds, and has {len(pairs)}; restore the file, or mend its header")
     return Configuration(
         atoms.positions,
         atoms.get_velocities() if atoms.has("momenta") else None,
@@ -219,8 +221,8 @@ def _read_lammps(path: str, frame: int) -> Configuration:
     )
 
 
-def head_of(path: str) -> tuple[NDArray[np.float64] | None, str | None]:
-    """Return what ASE does not say or guess of LAMMPS data: where the box begins, None without one, and the atom style.
+def head_of(path: str) -> tuple[NDArray[np.float64] | None, int, str | None]:
+    """Return what ASE does not say or guess of LAMMPS data: the box's lower corner or None, bonds, and the atom style.
 
     The style is None where the file says it, or the number of columns does, which ASE knows.
 
@@ -229,7 +231,7 @@ def head_of(path: str) -> tuple[NDArray[np.float64] | None, str | None]:
     DataError
         Where neither does, nor that there are bonds.
     """
-    corner, bonds, style = {}, False, None
+    corner, bonds, style = {}, 0, None
     with open(path, encoding="utf-8") as file:
         for line in file:
             words = line.partition("#")[0].split()
@@ -244,10 +246,12 @@ def head_of(path: str) -> tuple[NDArray[np.float64] | None, str | None]:
                 break
             if words[3:] in (["xhi"], ["yhi"], ["zhi"]):
                 corner[words[3]] = float(words[0])
-            bonds = bonds or (words[1:] == ["bonds"] and words[0] != "0")
+            elif words[1:] == ["bonds"]:
+                bonds = int(words[0])
         else:
             raise DataError('has no section "Atoms"; LAMMPS data have one, as its write_data writes them')
-    return np.array([corner[name] for name in ("xhi", "yhi", "zhi")]) if len(corner) == 3 else None, style
+    place = np.array([corner[name] for name in ("xhi", "yhi", "zhi")]) if len(corner) == 3 else None
+    return place, bonds, style
 
 
 def _read_gsd(path: str, frame: int) -> Configuration:

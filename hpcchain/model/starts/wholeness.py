@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 HALF = 0.5 - 1e-5
 """Of a periodic side: two images of a bead at this distance or more are told apart by rounding, or not at all."""
+FARTHEST_IMAGE = 1e6
+"""Box lengths: beads farther apart have lost 6 of the 16 digits of their place in the box."""
 
 
 def beads_named(i: int, j: int) -> str:
@@ -52,7 +54,8 @@ def images_of(
     Raises
     ------
     ConfigError
-        Where a bond of unknown length is half a periodic side or more, so that it could be either of two.
+        Where a bond of unknown length is half a periodic side or more, so that it could be either of two, or where
+        beads are too far from the box.
     """
     apart = bond_vectors(position, bonds)
     period = np.where(box.boundary == PERIODIC, box.size, np.inf)
@@ -65,6 +68,11 @@ def images_of(
         raise ConfigError(
             f"{name}: the bond of {pair(*bonds[bond])} is {long}, half the periodic side {box.size[axis]:.6g} or more, "
             "so that their nearest images are not certain; enlarge the box"
+        )
+    for bond, axis in np.argwhere(np.abs(images) > FARTHEST_IMAGE)[:1]:
+        raise ConfigError(
+            f"{name}: {pair(*bonds[bond])} are bonded and {abs(images[bond, axis]):.3g} box lengths apart along axis "
+            f"{'xyz'[axis]}, so far that rounding hides where they are in the box; give positions near the box"
         )
     images[given <= other] = 0.0
     return images

@@ -151,6 +151,9 @@ class Beads:
             for name, value in (("bond_length", bond_length), ("tolerance", tolerance))
         )
         measured = np.linalg.norm(bond_vectors(self.position, self.bonds), axis=1)
+        alike = self.bonds[measured == 0.0]
+        if len(alike):
+            raise ConfigError(f"{self.source}: bonds: {self.pair(*alike[0])} are at the same place; move them apart")
         self._put = wanted is not None or least is not None
         if wanted is not None:
             self.length = np.full(len(measured), wanted)
@@ -201,9 +204,8 @@ class Beads:
             bonds = slice(np.searchsorted(ends, low), np.searchsorted(ends, high))
             own = self.bonds[bonds]
             if len(own) and own.max() >= high:
-                raise ConfigError(
-                    f"{self.source}: molecule: a bond joins beads {own[own[:, 1] >= high][0].tolist()} of two"
-                )
+                pair = self.pair(*own[own[:, 1] >= high][0])
+                raise ConfigError(f"{self.source}: molecule: {pair} are bonded, but of two molecules; make them of one")
             kind = self._kind(low, high, own, length[bonds])
             if found and self._is_alike(found[-1].table, kind):
                 found[-1] = found[-1]._replace(high=high)
@@ -384,8 +386,15 @@ def walked(near: list[list[int]], first: int, seen: list[bool] | None = None) ->
     return own
 
 
+def require_plain(name: str, values: object) -> None:
+    """Raise ConfigError, which begins with a name, for an array of which NumPy would drop parts or masks."""
+    if isinstance(values, np.ndarray) and (np.iscomplexobj(values) or np.ma.is_masked(values)):
+        raise ConfigError(f"{name}: has complex or masked entries; give real numbers, none of them masked")
+
+
 def table_of(name: str, values: ArrayLike, columns: int, dtype: type[Entry]) -> NDArray[Entry]:
     """Return values as an (n, columns) array; raises ConfigError, which begins with a name, where they are none."""
+    require_plain(name, values)
     try:
         found = np.asarray(values, dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
@@ -405,6 +414,7 @@ def table_of(name: str, values: ArrayLike, columns: int, dtype: type[Entry]) -> 
 def column_of(where: str, name: str, values: object, count: int) -> Values:
     """Return one value of a key for each bead; raises ConfigError where they are others, `where` before it."""
     dtype = np.float64 if name in NUMBERS else object
+    require_plain(where, values)
     try:
         found = np.asarray(values, dtype=dtype)
     except (TypeError, ValueError) as error:

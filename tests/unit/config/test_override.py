@@ -54,6 +54,7 @@ def test_the_only_table_of_a_list_needs_no_number(path):
             "box.tilt=0",
             r"box.tilt: unknown key; nothing like it is in \[box\]; \[box\] has size, packing_fraction, origin",
         ),
+        ('title="gr\udcf6\udcdfe"', "--set .*: is not in UTF-8"),
         ("box.temperature=1", "box.temperature: unknown key; the nearest valid key is"),
         ("run.siez=1", r"run.siez: unknown key; nothing like it .* \[run\] has end_time"),
     ],

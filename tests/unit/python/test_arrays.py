@@ -55,6 +55,7 @@ def test_only_periodic_axes_have_images(caplog):
     [
         ([[0, 4, 4], [4, 4, 4]], [[0, 1]], "beads 0 and 1 is 4 long along axis x, half the periodic side 8 or more"),
         ([[1, 4, 4], [1, 0, 4], [2, 4, 4]], [[0, 2], [1, 2]], "beads 1 and 2 is 4 long along axis y"),
+        ([[1e30, 4, 4], [1, 4, 4]], [[0, 1]], "beads 0 and 1 are bonded and 1.25e[+]29 box lengths apart along axis x"),
         ([[0, 4, 4], [2.7, 4, 4], [5.4, 4, 4]], [[0, 1], [1, 2], [0, 2]], "close on themselves through a periodic"),
     ],
 )

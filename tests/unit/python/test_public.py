@@ -142,7 +142,7 @@ def test_a_universe_has_all_that_is_known_of_molecules(place, tmp_path):
     beads = universe.atoms
     assert beads.ids.tolist() == list(range(1, 57)) and beads.molnums[[0, 2, 3]].tolist() == [0, 0, 1]
     assert beads.moltypes[0] == "dumbbell" and beads.resnums[-1] == 32 and len(beads.fragments) == 32
-    assert universe.dimensions[3:].tolist() == [90.0] * 3
+    assert universe.dimensions[3:].tolist() == [90.0] * 3 and len(universe.select_atoms("segid SYSTEM")) == 56
     free = hpcchain.read(write_run(tmp_path / "free", [2, 2], np.ones((2, 4, 3)), boundary=OPEN)).universe()
     assert free.dimensions is None and all(frame.dimensions is None for frame in free.trajectory)
     single = hpcchain.read(write_run(tmp_path / "single", [2], np.ones((1, 2, 3)))).universe()
@@ -382,8 +382,12 @@ def test_a_system_from_arrays_finds_its_kinds(tmp_path):
         ({"contact": 0.9}, "contact: is 0.9; sections are dicts"),
         ({"mass": [1.0, 2.0]}, r"mass: has the shape \(2,\); needs one number, or 9"),
         ({"molecule": [0, 1, 0, 2, 2, 2, 3, 3, 3]}, "molecule: the beads of one molecule do not stand together"),
-        ({"molecule": [0, 0, 1, 2, 2, 2, 3, 3, 3]}, r"molecule: a bond joins beads \[1, 2\] of two"),
+        ({"molecule": [0, 0, 1, 2, 2, 2, 3, 3, 3]}, "molecule: beads 1 and 2 are bonded, but of two molecules"),
         ({"position": np.concatenate([TRIMERS[0], TRIMERS[0] + [0.0, 0.0, 0.5], TRIMERS[2]])}, "beads 0 and 3 overlap"),
+        ({"position": np.vstack([TRIMERS[0, [0, 0]], TRIMERS.reshape(-1, 3)[2:]])}, "bonds: beads 0 and 1 are at"),
+        ({"position": TRIMERS.reshape(-1, 3) + 1e-9j}, "position: has complex or masked entries; give real numbers"),
+        ({"velocity": np.ma.masked_equal(np.zeros((9, 3)), 0.0)}, "velocity: has complex or masked entries"),
+        ({"mass": np.ma.masked_greater(np.arange(1.0, 10.0), 5.0)}, "mass: has complex or masked entries"),
         ({"contact": {"restitutoin": 1.0}}, "contact.restitutoin: unknown key; the nearest valid key is contact.rest"),
     ],
 )

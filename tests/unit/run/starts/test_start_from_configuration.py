@@ -389,6 +389,8 @@ def cut(place, folder):
             DataError,
             "broken.lammps: the box is not rectangular",
         ),
+        (broken("lammps", " bonds\n", "0 bonds\n"), DataError, "says that it has 180 bonds, and has 18"),
+        (broken("lammps", "\n1 1 1 2\n", "\n"), DataError, "has 18 bonds, and has 17; restore the file"),
         (broken("lammps", "0.0 7.5 xlo xhi\n0.0 7.5 ylo yhi\n0.0 7.5 zlo zhi", ""), ConfigError, "has no box"),
         (broken("lammps", "\n1 1 1 2\n", "\n1 1 1 1\n"), ConfigError, "bead 0 is bonded to itself"),
         (
