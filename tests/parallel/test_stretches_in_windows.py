@@ -13,6 +13,7 @@ from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.ghosts.migration import in_parts as parts_here
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.sector import core
 from hpcchain.sector.setup.chain_parts import ChainParts, whole_chains
 from hpcchain.sector.setup.molecules_here import LEAST_VACANT, Vacancies
 from tests.property.test_random_ranks import options
@@ -97,11 +98,13 @@ def test_what_comes_near_is_let_in_and_what_leaves_is_handed_over():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_much_is_done_again(seed):
+def test_much_is_done_again(seed, monkeypatch):
     """In windows that are too long whole stretches go back, with what has been begun next to them, and all ends well.
 
-    No window is taken back for that: a part that has gone beyond an event would never agree with its owner.
+    No window is taken back for that: a part that has gone beyond an event would never agree with its owner. Lists have
+    as much space as they may ever need, since a window is taken back where they have too little.
     """
+    monkeypatch.setattr(core, "LEAST_SPARE", 2**16)
     system, end = in_parts(crowd(seed, (240, 240, 130))), 1.0
     one = serial(system, end)
     for ranks, window in ((3, 0.05), (2, 0.02)):

@@ -6,7 +6,7 @@ import runpy
 
 import pytest
 
-from tests.support.launching import ROOT
+from tests.support.launching import OPEN_MPI, ROOT
 
 
 @pytest.fixture
@@ -22,17 +22,24 @@ def tool(monkeypatch):
     return found
 
 
-def options(contacts, repeat, threads=None):
+def options(contacts, repeat, threads=None, ranks=1):
     """Return the program's options."""
     cpu = max(os.sched_getaffinity(0))
-    return argparse.Namespace(parts=False, launches=1, contacts=contacts, repeat=repeat, cpu=cpu, threads=threads)
+    return argparse.Namespace(
+        parts=False, launches=1, contacts=contacts, repeat=repeat, cpu=cpu, threads=threads, ranks=ranks
+    )
 
 
-@pytest.mark.parametrize(("name", "second"), [("small", False), ("copied", False), ("small", True)])
-def test_both_trees_make_the_same_contacts(tool, tmp_path, name, second):
-    """Also where one has a second thread."""
+@pytest.mark.parametrize(
+    ("name", "second", "ranks"), [("small", False, 1), ("copied", False, 1), ("small", True, 1), ("small", False, 2)]
+)
+def test_both_trees_make_the_same_contacts(tool, tmp_path, monkeypatch, name, second, ranks):
+    """Also where one has a second thread, or both have windows."""
+    for variable, value in OPEN_MPI.items():
+        monkeypatch.setenv(variable, value)
     inputs = [tool["start_of"](name, ROOT, tmp_path / tree) for tree in ("old", "new")]
-    carried, rows = tool["turns"](ROOT, inputs, name, options(200, 3, min(os.sched_getaffinity(0)) if second else None))
+    thread = min(os.sched_getaffinity(0)) if second else None
+    carried, rows = tool["turns"](ROOT, inputs, name, options(200, 3, thread, ranks))
     assert carried > 0.0 and len(rows) == 3
     for old, new in rows:
         assert old[0] == new[0] > 0

@@ -137,28 +137,18 @@ def test_on_the_edges_of_cells():
     assert_complete(s, system, points)
 
 
-def test_a_full_list_is_reported():
-    """A list one entry too short is FULL, by building and by renewing, and the build says what was needed."""
+def test_too_little_space_for_lists_is_reported():
+    """Space one entry too small is FULL, by building, which says what was needed, and by renewing."""
     s, system = gas(40, np.array([3.0, 3.0, 3.0]), (PERIODIC,) * 3, 6)
     assert enlist(s) == 0
-    needed = s.lists[:, 1].copy()
-    fullest = int(np.argmax(needed))
-    s.lists[fullest, 2] = needed[fullest] - 1
-    assert enlist(s) == FULL
-    np.testing.assert_array_equal(s.lists[:, 1], needed)
-    s.lists[fullest, 2] = needed[fullest]
-    assert enlist(s) == 0
-    mover = next(j for j in range(40) if (fullest, j) not in listed(s)[0] and j != fullest)
-    assert rebuild_one(s, mover, s.starts[fullest, 0:3] + 0.1) == FULL
-    assert needed.max() > 0
-
-
-def test_a_renewed_bead_with_too_short_a_list_is_reported():
-    s, system = gas(40, np.array([3.0, 3.0, 3.0]), (PERIODIC,) * 3, 7)
-    assert enlist(s) == 0
-    i = int(np.argmax(s.lists[:, 1]))
-    s.lists[i, 2] = s.lists[i, 1] - 1
-    assert rebuild_one(s, i, s.starts[i, 0:3]) == FULL
+    needed, used = s.lists[:, L.LIST_LENGTH].copy(), int(s.scalars[L.SCALAR_LISTS_END])
+    assert enlist(s._replace(neighbour=s.neighbour[: used - 1])) == FULL
+    np.testing.assert_array_equal(s.lists[:, L.LIST_LENGTH], needed)
+    full = s._replace(neighbour=s.neighbour[:used])
+    assert enlist(full) == 0
+    lonely, fullest = int(np.argmin(needed)), int(np.argmax(needed))
+    assert needed[fullest] > s.lists[lonely, L.LIST_CAPACITY]
+    assert rebuild_one(full, lonely, s.starts[fullest, 0:3]) == FULL
 
 
 def test_a_full_cell_is_reported():
