@@ -1,8 +1,12 @@
 """What launchers say, and the ranks of a run: alone, and the ways in which several can fail to be one run."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from hpcchain.machine import processors_allowed
 from hpcchain.parallel.comm import Single, combine
+from hpcchain.parallel.groups import OneOfMany
 from hpcchain.parallel.launcher import launched, not_joined_by_mpi
 
 
@@ -78,3 +82,11 @@ def test_several_ranks_without_mpi4py_are_refused(run_hpcchain, tmp_path):
     assert alone.returncode == 0
     assert several.returncode == 2
     assert "3 ranks, but mpi4py cannot be used (libmpi.so: cannot open" in several.stderr
+
+
+def test_runs_that_share_processors_count_those_that_they_share_with():
+    """A rank with processors of its own shares with none, whatever other ranks of its node have."""
+    here = processors_allowed()
+    for theirs, sharing in (([here], 1), ([here, here], 2), ([here, frozenset({-1})], 1)):
+        world = SimpleNamespace(on_node=lambda mine, theirs=theirs: theirs)
+        assert OneOfMany(world).sharing == sharing
