@@ -31,7 +31,7 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.setup.chain_parts import chain_parts_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.shell import default_shell
-from hpcchain.sector.speculation.window import WindowBroken
+from hpcchain.sector.window import WindowBroken
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, State, System

@@ -18,8 +18,7 @@ from hpcchain.model.physics.extended import INSIDE_COLUMNS, widened
 from hpcchain.model.physics.step_potentials import bead_types, potential_energies
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
-from hpcchain.sector.ahead.helper import Helper, can_help, series_capacity
-from hpcchain.sector.ahead.worth import Worth
+from hpcchain.sector.ahead.helper import Helper, Worth, can_help, series_capacity
 from hpcchain.sector.collapse import not_a_number
 from hpcchain.sector.events import loop
 from hpcchain.sector.interface import event_row

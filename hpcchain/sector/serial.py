@@ -17,8 +17,7 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.queue.event_order import next_time_of
 from hpcchain.sector.setup.chain_parts import chain_parts_of
 from hpcchain.sector.setup.drift import drift_of, motion_of
-from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-from hpcchain.sector.setup.molecules_here import space_sequence
+from hpcchain.sector.setup.molecule_classes import MoleculeClasses, space_sequence
 from hpcchain.sector.setup.shell import default_shell, is_dilute
 
 if TYPE_CHECKING:

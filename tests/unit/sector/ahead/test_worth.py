@@ -2,7 +2,7 @@
 
 import pytest
 
-from hpcchain.sector.ahead.worth import FIRST, STRETCH, TRIALS, WAIT, Worth
+from hpcchain.sector.ahead.helper import FIRST, STRETCH, TRIALS, WAIT, Worth
 
 SEGMENTS = 1000
 
