@@ -10,13 +10,15 @@ from __future__ import annotations
 import time
 from array import array
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hpcchain.errors import UsageError
 from hpcchain.parallel.activity import Activity
 from hpcchain.parallel.launcher import launched, not_joined_by_mpi
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
     from hpcchain.parallel.agreement import Communicator
@@ -25,6 +27,20 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.002
 OPS = {"sum": "add", "min": "minimum", "max": "maximum"}
 _UNFINISHED = []  # agreements given up, to the end of the process: MPI writes to their buffers if a rank comes late
+
+
+class Heeds(Protocol):
+    """What keeps in mind the signals of a rank (`run.guards.signals`)."""
+
+    listen: Callable[[Any], None] | None
+    """Called before each look at signals."""
+
+    @property
+    def requests(self) -> tuple[bool, int]:
+        """Whether to stop, and how many checkpoints in passing were requested."""
+
+    def pass_on(self, stop: bool, saves: int) -> None:
+        """Heed another rank's signals."""
 
 
 class Single:

@@ -21,7 +21,8 @@ from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import cell_arrays, window_arrays
 from hpcchain.sector.setup.chain_parts import whole_chains
 from hpcchain.sector.setup.molecule_classes import Vacancies, space_sequence
-from hpcchain.sector.window import EVENTS, Window, move_reference, skin_violation
+from hpcchain.sector.speculation.window import move_reference, skin_violation
+from hpcchain.sector.window import EVENTS, Window
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System

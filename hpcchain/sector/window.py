@@ -6,35 +6,35 @@ what their owners say. Messages come and go as arrays: nothing here knows of ran
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import after, earlier, since_start, time_span
 from hpcchain.layout.memory import bead_lines, extended
-from hpcchain.layout.segment_bits import series_error_of
 from hpcchain.sector.events import loop
 from hpcchain.sector.events.refresh import set_back
-from hpcchain.sector.prefetch import prefetch_altered
-from hpcchain.sector.search.list_place import list_speed, turned
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.segments.chain_centre import settle_centres
 from hpcchain.sector.setup.allocate import with_space
 from hpcchain.sector.speculation import ghost_messages
-from hpcchain.sector.speculation.rollback import discard_history, restore_segment
+from hpcchain.sector.speculation.window import SETTLED, abort_window, commit_window, settle_log
 
 if TYPE_CHECKING:
     from hpcchain.sector.core import Core
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
-EARLY = 1.0 - 1e-9
-LONGEST = 2.0**20
-WALL_CONTACTS, LOST_ROOTS, OTHERS, SETTLED = range(L.SUMS, L.SUMS + 4)  # of `settle_log`, behind the sums
+BATCH = 20000
+# Contacts of one molecule in a window beyond which it is taken back and shortened: ghosts carried into others may
+# rattle on and on. A sound window has less than one of a molecule on average; beads that stay together have hundreds.
+MOST_EVENTS, EVENTS_PER_BEAD = 512, 16
+WANTED = 1024
+EVENTS = 1024
+# Rows for closed segments to begin with: one for each molecule, of many for a part of them and so many beads, as the
+# windows of large sectors are short (`parallel.tuning.window_length`).
+CLOSED, CLOSED_BEADS = 2, 1 << 15
 
 
 class WindowBroken(Exception):
@@ -51,224 +51,6 @@ class WindowBroken(Exception):
     def __init__(self, status: int, bead: int = -1) -> None:
         super().__init__(status)
         self.status, self.bead = status, bead
-
-
-@kernel
-def commit_window(s):
-    """Forget all closed segments, histories and events: the present segments are the next window's first."""
-    for k in range(s.scalars[L.SCALAR_ALTERED]):
-        prefetch_altered(s, k)
-        m = s.altered[k]
-        if s.window_molecule[m, L.WINDOW_NUMBER] > 0:
-            discard_history(s, m)
-        s.window_molecule[m, L.WINDOW_MATCH] = 1
-        s.window_molecule[m, L.WINDOW_HISTORY] = 0
-        s.window_molecule[m, L.WINDOW_REOPENED] = 0
-        s.window_molecule[m, L.WINDOW_TARGET] = -1
-        s.window_molecule[m, L.WINDOW_ALTERED] = 0
-    fastest = 0.0
-    for m in range(s.scalars[L.SCALAR_MOLECULES]):
-        fastest = max(fastest, s.window_timing[m, L.TOP_SPEED])
-    s.par[L.FASTEST] = fastest
-    s.scalars[L.SCALAR_ALTERED] = 0
-    s.scalars[L.SCALAR_EVENT] = 0
-    s.scalars[L.SCALAR_HISTORY] = 0
-    s.scalars[L.SCALAR_ROLLED_BACK] = 0
-    s.scalars[L.SCALAR_OUT_OF_ROWS] = 0
-    s.scalars[L.SCALAR_REOPENED] = 0
-    s.count[L.N_LOGGED] = 0
-
-
-@kernel
-def abort_window(s):
-    """Set every molecule back to the segment that it had when the window began."""
-    for k in range(s.scalars[L.SCALAR_ALTERED]):
-        while s.window_molecule[s.altered[k], L.WINDOW_NUMBER] > 0:
-            restore_segment(s, s.altered[k])
-    commit_window(s)
-
-
-@kernel
-def settle_log(s, sums):
-    """Keep of the window's log what is final and has a lower bead that is owned, in its order; return its rows.
-
-    Parameters
-    ----------
-    s : Sector
-    sums : (SETTLED,) int64 array
-        Receives the SUMS over contacts (`layout.arrays`), and how many contacts are with walls, how many have the exact
-        impulse for want of a root, and what is no contact.
-    """
-    rows = 0
-    sums[:] = 0
-    for e in range(s.count[L.N_LOGGED]):
-        if s.log[e, L.LOG_STATUS] == L.CANCELLED:
-            continue
-        if s.mol[np.int64(s.log[e, L.LOG_MOLECULE]), L.MOL_OWNERSHIP] != L.OWNED:
-            continue
-        for c in range(L.KEPT_COLUMNS):
-            s.log[rows, c] = s.log[e, c]
-        rows += 1
-        quanta = np.int64(s.log[e, L.LOG_QUANTA])
-        sums[LOST_ROOTS] += s.log[e, L.LOG_STATUS] == L.EXACT_FALLBACK
-        if s.log[e, L.LOG_KIND] == L.DRAW_KIND:
-            sums[OTHERS] += 1
-        elif s.log[e, L.LOG_KIND] != L.WALL_KIND:
-            sums[L.SUM_VIRIAL] += quanta
-            for c in range(L.TENSOR_COMPONENTS):
-                sums[L.SUM_TENSOR + c] += np.int64(s.log[e, L.LOG_TENSOR + c])
-        else:
-            sums[WALL_CONTACTS] += 1
-            if s.log[e, L.LOG_HIGHER] >= -L.SIDES:
-                sums[L.SUM_WALL_IMPULSE + (-1 - np.int64(s.log[e, L.LOG_HIGHER])) % L.AXES] += quanta
-        sums[L.SUM_WORK] += np.int64(s.log[e, L.LOG_WORK])
-        sums[L.SUM_HEAT] += np.int64(s.log[e, L.LOG_HEAT])
-    return rows
-
-
-@kernel
-def skin_violation(s, reference_position, skin, from_ticks, from_remainder, until_ticks, until_remainder, violation):
-    """Find how far the beads of molecules that are owned may leave their skin between two times.
-
-    Parameters
-    ----------
-    s : Sector
-    reference_position : (N, 3) float64 array
-        Where each bead was when the ghosts were chosen, in the lists' frame [length].
-    skin : (M,) float64 array
-        How far each molecule's beads may go from there [length].
-    from_ticks, from_remainder, until_ticks, until_remainder : float
-        The times: the window's start, and up to when present segments count.
-    violation : (M,) float64 array
-        Receives how far beyond its skin each molecule gets at most, not a number if a place is not; negative inside it,
-        and -inf of ghosts and where that is known from before (STAYS_UNTIL) [length].
-    """
-    for m in range(s.scalars[L.SCALAR_MOLECULES]):
-        violation[m] = -np.inf
-        timing = s.window_timing[m]
-        soon = not earlier(until_ticks, until_remainder, timing[L.STAYS_UNTIL], timing[L.STAYS_UNTIL_REM])
-        if soon and s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
-            far, now, lag = _farthest(
-                s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder
-            )
-            violation[m] = far - skin[m]
-            if violation[m] <= 0.0:  # its closed segments, too: they are no more looked at
-                _note_stay(s, m, skin[m] - now, lag)
-
-
-@kernel
-def _farthest(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder):
-    """Return how far molecule m may be from its reference position between two times, NaN if a place is no number.
-
-    Then how far where its present segment begins, or at the earlier time if that is later, and how long after its start
-    that is.
-    """
-    far, now, since = 0.0, np.inf, 0.0
-    end_ticks = until_ticks
-    end_remainder = until_remainder
-    h = m
-    while h >= 0:
-        first = s.mol[h, L.MOL_FIRST]
-        ticks = s.starts[first, L.START_TICKS]
-        remainder = s.starts[first, L.START_REM]
-        lag = max(time_span(from_ticks, from_remainder, ticks, remainder, s.par[L.TICK]), 0.0)
-        dt = time_span(end_ticks, end_remainder, ticks, remainder, s.par[L.TICK]) - lag
-        if dt >= 0.0:
-            most = 0.0
-            for b in range(s.mol[m, L.MOL_BEADS]):
-                here = _distance(s, first + b, lag, reference_position, s.mol[m, L.MOL_FIRST] + b) + series_error_of(
-                    s, h
-                )
-                most = max(most, here)
-                here += list_speed(s, first + b) * dt
-                if not here <= far:  # so that what is not a number stays
-                    far = here
-            if h == m:
-                now, since = most, lag
-            end_ticks = ticks
-            end_remainder = remainder
-        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
-    return far, now, since
-
-
-@inlined
-def _note_stay(s, m, left, lag):
-    """Note until when a molecule stays in its skin, which may go so far from a time `lag` after its segment's start."""
-    left -= series_error_of(s, m)
-    safe = EARLY * left / s.window_timing[m, L.TOP_SPEED] if left > 0.0 else 0.0
-    i = s.mol[m, L.MOL_FIRST]
-    s.window_timing[m, L.STAYS_UNTIL], s.window_timing[m, L.STAYS_UNTIL_REM] = after(
-        s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], lag + min(safe, LONGEST), s.par[L.TICK]
-    )
-
-
-@kernel
-def move_reference(s, rows, ticks, remainder, reference_position, speed):
-    """Give molecules new reference positions: near where they are at a time between windows.
-
-    These are on straight flight, which takes no series.
-
-    Parameters
-    ----------
-    s : Sector
-    rows : (n,) int64 array
-        Of molecules.
-    ticks, remainder : float
-        The time.
-    reference_position : (N, 3) float64 array
-        Receives those of these molecules' beads, in the lists' frame [length].
-    speed : (n,) float64 array
-        Receives with what speed, in that frame, each molecule's fastest bead began its segment [length / time].
-    """
-    for k in range(len(rows)):
-        m = rows[k]
-        square = 0.0
-        for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-            dt = since_start(s, i, ticks, remainder)
-            u = s.starts[i, L.VX] - s.par[L.DRIFT]
-            v = s.starts[i, L.VY] - s.par[L.DRIFT + L.Y]
-            w = s.starts[i, L.VZ] - s.par[L.DRIFT + L.Z]
-            square = max(square, u * u + v * v + w * w)
-            for c in range(3):
-                reference_position[i, c] = s.starts[i, c] + s.starts[i, L.VX + c] * dt
-                if s.extended is not None:
-                    reference_position[i, c] += 0.5 * s.par[L.GRAVITY + c] * dt * dt
-                reference_position[i, c] -= _moved(s, i, c, dt)
-        speed[k] = math.sqrt(square)
-        s.window_timing[m, L.STAYS_UNTIL] = -np.inf
-
-
-@inlined
-def _moved(s, r, c, dt):
-    """Return how far the lists' frame has moved along axis c a time dt after row r's segment's start [length]."""
-    if s.par[L.DRIFTS] == 0.0:
-        return 0.0
-    return s.par[L.PERIOD + c] * turned(s.par, c, s.starts[r, L.START_TICKS], s.starts[r, L.START_REM] + dt)
-
-
-@kernel
-def _distance(s, r, dt, reference_position, i):
-    """Return how far the bead in row r may be from its reference position a time dt after its segment's start."""
-    total = 0.0
-    for c in range(3):
-        d = s.starts[r, c] + s.starts[r, L.VX + c] * dt - reference_position[i, c]
-        if s.extended is not None:
-            d += 0.5 * s.par[L.GRAVITY + c] * dt * dt
-        d -= _moved(s, r, c, dt)
-        d -= s.par[L.SIZE + c] * np.rint(d * s.par[L.INVERSE + c])
-        total += d * d
-    return np.sqrt(total) + 0.5 * s.bounds[r, L.ACCELERATION] * dt * dt
-
-
-BATCH = 20000
-# Contacts of one molecule in a window beyond which it is taken back and shortened: ghosts carried into others may
-# rattle on and on. A sound window has less than one of a molecule on average; beads that stay together have hundreds.
-MOST_EVENTS, EVENTS_PER_BEAD = 512, 16
-WANTED = 1024
-EVENTS = 1024
-# Rows for closed segments to begin with: one for each molecule, of many for a part of them and so many beads, as the
-# windows of large sectors are short (`parallel.tuning.window_length`).
-CLOSED, CLOSED_BEADS = 2, 1 << 15
 
 
 class Window:

@@ -257,12 +257,11 @@ def noticed(function, system, end, options, one):
         put.back()
 
 
-def converging(old, self, flags, end):
+def converging(old, self, trial, said):
     """Give up where the engine would take shorter windows."""
-    full = int(flags[windows.BROKEN]) - 1 == loop.LIST_FULL
-    if flags[windows.WRONG] > 0.0 and not flags[windows.WANTED] and not full:
-        raise NotConverged(f"{flags[windows.WRONG]:.0f} wrong ghosts")
-    return old(self, flags, end)
+    if said.wrong > 0.0 and not said.wanted and said.status != loop.LIST_FULL:
+        raise NotConverged(f"{said.wrong:.0f} wrong ghosts")
+    return old(self, trial, said)
 
 
 def in_time(name):
