@@ -21,7 +21,7 @@ from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.comm import library
-from hpcchain.parallel.redistribute import exchange, from_slabs, range_from_slabs, to_slabs
+from hpcchain.parallel.slabs import exchange, from_slabs, range_from_slabs, to_slabs
 from tests.support.io_samples import chains, events_between, frame_of, same_state, same_system, same_topology, system_of
 from tests.support.outputs import read_observables
 
