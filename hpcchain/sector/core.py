@@ -382,6 +382,15 @@ class Recorded:
         """Energy that has come in as heat."""
         return self._sums[L.SUM_HEAT]
 
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Wall seconds in parts of `advance`: none, where an engine's work is not told apart."""
+        return {}
+
+    def window_report(self) -> dict:
+        """Return what the run log says of the ranks' working together, name -> number: nothing for one rank."""
+        return {}
+
     def count(self, sums: np.ndarray) -> None:
         """Add to the sums those of further contacts, (SUMS,) int64."""
         self._sums = [old + more for old, more in zip(self._sums, sums.tolist(), strict=True)]

@@ -101,10 +101,6 @@ class GhostedSector:
         """The arrays (`layout.arrays`)."""
         return self.core.sector
 
-    @sector.setter
-    def sector(self, sector: Any) -> None:
-        self.core.sector = sector
-
     @property
     def ids(self) -> np.ndarray:
         """Global ids of the local beads, (N,) int64."""

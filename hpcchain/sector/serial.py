@@ -88,10 +88,6 @@ class Engine(Recorded):
         """The arrays (`layout.arrays`)."""
         return self.core.sector
 
-    @sector.setter
-    def sector(self, sector: Any) -> None:
-        self.core.sector = sector
-
     @property
     def threads(self) -> int:
         """How many threads carry out events."""
@@ -203,12 +199,3 @@ class Engine(Recorded):
     def counters(self) -> dict:
         """Name -> number of events and operations so far (int), for reports."""
         return {name: int(self.sector.count[i]) for i, name in enumerate(L.COUNTERS)}
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """Wall seconds in parts of `advance`: its work is not told apart."""
-        return {}
-
-    def window_report(self) -> dict:
-        """Return what the run log says of the ranks' working together, name -> number: nothing for one rank."""
-        return {}

@@ -39,7 +39,7 @@ def test_a_group_that_renews_its_communicators_gives_back_the_old_ones():
     groups = Groups(comm, comm.size, 1)
     for _ in range(3):
         old = groups.comm
-        assert old.exchange.part(1) is None or old.rank == 0
+        assert old.exchange.subset(1) is None or old.rank == 0
         groups.renew()
         assert not old.mpi and not old.exchange._mpi and groups.comm.allgather(comm.rank) == list(range(comm.size))
 

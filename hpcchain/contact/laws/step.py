@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.falling import inverse_mass
-from hpcchain.contact.laws.contact import HARD, INNER, OUTER, Outcome, along_normal, parts
+from hpcchain.contact.laws.contact import HARD, INNER, OUTER, Outcome, along_normal, separates
 from hpcchain.contact.pair import REST, TOUCHING, Pair, curved_contact, curved_exit, straight_contact
 from hpcchain.contact.span import LACKING, SLACK, common_span, just_hit, least_square, separation_falling
 from hpcchain.jit.decorators import inlined, kernel, outlined
@@ -262,7 +262,7 @@ def distance_met(s, i, j, r, extended):
 @kernel
 def outcome(s, c):
     """Return the Outcome of a distance that two beads have met, and write down the level that they are on from now."""
-    if parts(c.border, c.rate):
+    if separates(c.border, c.rate):
         return along_normal(0.0)
     limits = limit_of_pair(s, c.i, c.j, s.extended)
     inner, outer, begin, level = borders(s, c.i, c.j, limits)

@@ -75,13 +75,13 @@ def meet(s, i, partner, crowded, is_straggler, ticks, remainder, depth):
         rate, distance = direction(s, i, partner, a, b)
     if _is_single(s, a) and (b.row < 0 or _is_single(s, b)):
         return ALONE, none
-    members = _part(s, i, partner, a, b, one, border, rate, distance, ticks, remainder)
+    members = _resolve(s, i, partner, a, b, one, border, rate, distance, ticks, remainder)
     _begin(s, a, b, one, ticks, remainder, depth)
     return MET, members
 
 
 @inlined
-def _part(s, i, partner, a, b, one, border, rate, distance, ticks, remainder):
+def _resolve(s, i, partner, a, b, one, border, rate, distance, ticks, remainder):
     """End the segments of both sides of a contact, apply and note what its law says; return how many meet."""
     members = _seat(s, a, b, one)
     e, et = restitution(s, i, partner, ticks, remainder)

@@ -97,7 +97,7 @@ def counts_resting(s):
 
 
 @inlined
-def _parts(s, rate, speed):
+def _separates(s, rate, speed):
     """Whether beads whose gap grows at a rate are not in contact; `speed` bounds the rate [length / time]."""
     return rate > NOISE * speed if counts_resting(s) else rate >= 0.0
 
@@ -260,7 +260,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
     gap = r - sigma * scale
     rate = approach(s.work, p, q, n) - s.growths[count]
     speed = s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED]
-    if gap > s.par[L.SIMULTANEOUS_GAP] * sigma or _parts(s, rate, speed):
+    if gap > s.par[L.SIMULTANEOUS_GAP] * sigma or _separates(s, rate, speed):
         return count
     s.impulses[count] = _closing(s.par, gap, rate, speed)
     contacts[count, L.MEMBER] = g
@@ -314,7 +314,7 @@ def wall_ties(s, p, g, b, i, scale, count):
                 growth += wall_velocity(s, -1 - axis - L.AXES * wall)
             gap = sign * (s.work[p + W.COEF + W.LANES * axis] - place) - radius_of(s.radius, i) * scale
             rate = sign * s.work[p + W.COEF + W.ROW + W.LANES * axis] - growth
-            if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i) or _parts(s, rate, s.bounds[i, L.SPEED]):
+            if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i) or _separates(s, rate, s.bounds[i, L.SPEED]):
                 continue
             s.normals[count, :] = 0.0
             s.normals[count, axis] = sign
@@ -338,7 +338,7 @@ def _shape_ties(s, p, g, b, i, number, scale, count):
         return count
     normal_of(s, number, x, y, z, s.normals[count])
     rate = approach(s.work, p, -1, s.normals[count]) - growth
-    if _parts(s, rate, s.bounds[i, L.SPEED]):
+    if _separates(s, rate, s.bounds[i, L.SPEED]):
         return count
     return _wall_tie(s, g, b, i, -1 - number, gap, rate, growth, count)
 
@@ -495,7 +495,7 @@ def company(s, i, partner, a, b, one, is_straggler, ticks, remainder, depth):
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, s.member[k, L.MEMBER_OFFSET], s.member[k, L.MEMBER_TILES])
-    if found > 1 and others and known == KNOWN and _part_together(s, members, found, ticks, remainder):
+    if found > 1 and others and known == KNOWN and _resolve_together(s, members, found, ticks, remainder):
         _finish_together(s, members, found, ticks, remainder)
         for k in range(members):
             if s.member[k, L.MEMBER_ROW] >= 0:
@@ -530,7 +530,7 @@ def _set_touching_back(s, members, ticks, remainder, depth, lower, higher):
 
 
 @inlined
-def _part_together(s, members, found, ticks, remainder):
+def _resolve_together(s, members, found, ticks, remainder):
     """Apply the impulses of several contacts at one instant; return whether there are any that part all of them."""
     restitutions(s, found, ticks, remainder)
     lost = _lost_in_ties(s, found, ticks, remainder)
