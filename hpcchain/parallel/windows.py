@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -102,7 +101,6 @@ class WindowedEngine(Recorded):
             shell = default_shell(system, np.zeros((0, 3)))
         classes = MoleculeClasses(system) if chain_parts is None else chain_parts.classes()
         system = system if chain_parts is None else in_parts(system, chain_parts, comm)
-        self.system = replace(system, topology=classes.composition, state=None, held=None)
         first, cell = first_window(window, self.tick), 0.0 if cell is None else cell
         self.ghosts = GhostManager(system, comm, classes, shell, cell, growth, sectors, self.now, first)
         beads = comm.maximum(np.array([float(len(self.ghosted.owned_beads))]))[0]
