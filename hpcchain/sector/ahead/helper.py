@@ -197,7 +197,6 @@ def own_arrays(s: Any) -> dict:
         "log": aligned_zeros((L.SLOTS, L.LOG_COLUMNS)),
         "slots": aligned_zeros((L.SLOTS, L.SLOT_COLUMNS)),
         **{name: aligned_zeros(getattr(s, name).shape, getattr(s, name).dtype) for name in SCRATCH},
-        "work": aligned_zeros(len(s.work)),
     }
 
 
