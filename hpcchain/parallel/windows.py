@@ -70,7 +70,7 @@ class WindowedEngine(Recorded):
     now : (float, float)
         Ticks and remainder before which all events are done.
     ghosts : GhostManager
-        Who owns what, and has which ghosts.
+        Which molecules are here, and which ghosts of them elsewhere.
     length : WindowLength
     statistics : WindowStatistics
     """

@@ -20,9 +20,9 @@ GROW = 1.5  # most that a window is longer than the one before
 LEAST_WINDOW, MOST_WINDOW, FIRST_WINDOW = 2.0**-24, 2.0**40, 2.0**-4  # ticks
 
 
-def first_window(asked: float | None, tick: float) -> float:
-    """Return the length of the first window, that asked for if one is [time]."""
-    return FIRST_WINDOW * tick if asked is None else min(float(asked), MOST_WINDOW * tick)
+def first_window(requested: float | None, tick: float) -> float:
+    """Return the length of the first window, the one requested if there is one [time]."""
+    return FIRST_WINDOW * tick if requested is None else min(float(requested), MOST_WINDOW * tick)
 
 
 class WindowLength:
@@ -34,7 +34,7 @@ class WindowLength:
         Of the rank with most.
     window, tick : float
         Length of the first window, of a tick [time].
-    asked : bool
+    requested : bool
         Whether all windows are to be as long, but where one has been shortened.
 
     Attributes
@@ -45,11 +45,11 @@ class WindowLength:
         That a window has at most: contacts a molecule, renewals of a bead's list.
     """
 
-    def __init__(self, beads: float, window: float, tick: float, asked: bool) -> None:
+    def __init__(self, beads: float, window: float, tick: float, requested: bool) -> None:
         self.contacts = min(max(KEPT / (SAVED_PER_BEAD * max(beads, 1.0)), LEAST), MOST)
         self.renewals = min(max(RENEWED / max(beads, 1.0), RENEWALS[0]), RENEWALS[1])
         self.window, self._least = window, LEAST_WINDOW * tick
-        self._asked = window if asked else None
+        self._requested = window if requested else None
         self._last: tuple[float, bool] | None = None  # length of the window before, and whether it was cut short
         self._contacts, self._passed, self._whole = 0.0, 0.0, False  # since a length has been chosen
 
@@ -78,8 +78,8 @@ class WindowLength:
         renewed : float
             How long a bead's list lasts [time].
         """
-        if self._asked is not None:
-            self.window = min(self._asked, GROW * self.window)  # it may have been shortened
+        if self._requested is not None:
+            self.window = min(self._requested, GROW * self.window)  # it may have been shortened
             return
         last, self._last = self._last, (length, cut)
         if last is None:

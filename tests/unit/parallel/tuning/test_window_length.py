@@ -7,9 +7,9 @@ import pytest
 from hpcchain.parallel.tuning.window_length import GROW, LEAST, LEAST_WINDOW, MOST, WindowLength, first_window
 
 
-def length_of(beads, window=1.0, asked=False):
-    """Return a WindowLength of which a window has been told already, so that the next one's contacts count."""
-    length = WindowLength(beads, window, 1.0, asked)
+def length_of(beads, window=1.0, requested=False):
+    """Return a WindowLength that has seen a window already, so that the next one's contacts count."""
+    length = WindowLength(beads, window, 1.0, requested)
     length.observe(window, False, 0.0, math.inf, math.inf)
     return length
 
@@ -81,8 +81,8 @@ def test_windows_are_shortened_down_to_a_least_length():
     assert shortened == [True] * 12 + [False] and length.window < LEAST_WINDOW
 
 
-def test_a_length_that_was_asked_for_stays_but_where_windows_were_shortened():
-    length = length_of(25_000, first_window(0.3, 1.0), asked=True)
+def test_a_length_that_was_requested_stays_but_where_windows_were_shortened():
+    length = length_of(25_000, first_window(0.3, 1.0), requested=True)
     length.observe(0.3, False, 1e9, math.inf, math.inf)
     assert length.window == 0.3
     length.taken_back(shorten=True)
