@@ -134,12 +134,16 @@ class WindowedEngine(Recorded):
             if not said.holds:
                 self._take_back(trial, said)
                 continue
-            length = (end[0] - self.now[0]) * self.tick + (end[1] - self.now[1])
+            length = self._since(end)
             self._finish(end)
             self._adapt(said, length, end == target)
             if said.pause > 0.0 and self.now < target:
                 return False
         return True
+
+    def _since(self, end: tuple) -> float:
+        """Return the time from now to the end of a window."""
+        return (end[0] - self.now[0]) * self.tick + (end[1] - self.now[1])
 
     def _rebuild_ghosts(self, **options: Any) -> None:
         with self.statistics.spent("rebuilding"):
