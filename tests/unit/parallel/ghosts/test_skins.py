@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcchain.layout.arrays import MOL_BEADS, MOL_FIRST, STAYS_UNTIL
+from hpcchain.layout.arrays import MOL_BEADS, MOL_FIRST
 from hpcchain.model.clock import later
 from hpcchain.parallel.ghosts.ghost_cells import mark_cells
 from hpcchain.parallel.thread_ranks import on_ranks
@@ -49,7 +49,7 @@ def watched(seed):
             skin = ghosts.needs.balls.skin[owned]
             looked = np.isfinite(violation_until(engine, engine.now)[owned])
             violation_until(engine, later(engine.now, 20.0 * WINDOW, engine.tick))  # has nearly all looked at
-            ghosts.ghosted.sector.window_timing[:, STAYS_UNTIL] = -np.inf
+            ghosts.ghosted.sector.stays_until[:] = -np.inf
             violation = violation_until(engine, engine.now)[owned]
             rows.append(np.column_stack([distances(ghosts, engine.now), skin, violation, looked]))
         return np.concatenate(rows), ghosts.skin_refreshes
@@ -79,7 +79,7 @@ def test_ways_before_a_contact_count():
         for time in (1.0, 2.0):
             engine.advance(time)
             chosen = engine.ghosts
-            chosen.ghosted.sector.window_timing[:, STAYS_UNTIL] = -np.inf
+            chosen.ghosted.sector.stays_until[:] = -np.inf
             violation = violation_until(engine, engine.now)
             allowed = chosen.needs.balls.skin + violation
             rows.append(np.max(distances(chosen, engine.now) - allowed[chosen.ghosted.owned]))
