@@ -243,7 +243,7 @@ def test_one_ranks_failed_write_is_everyones(comm, folder, monkeypatch, failing)
     for file in unclosable.held():
         file.close()
         unclosable.release(file)
-    assert not comm.any(unclosable.open_files())
+    assert comm.allreduce(unclosable.open_files()) == 0
 
 
 @pytest.mark.parametrize(("wrong", "message"), [("twice", "held by"), ("missing", "held by 0"), ("outside", "exist")])
