@@ -16,22 +16,6 @@ EARLY = 1.0 - 1e-9
 WALL_CONTACTS, LOST_ROOTS, OTHERS, SETTLED = range(L.SUMS, L.SUMS + 4)  # of `settle_log`, behind the sums
 
 
-class WindowBroken(Exception):
-    """A window cannot be carried on with as it is: a list is full, or a guess has led nowhere.
-
-    Parameters
-    ----------
-    status : int
-        One of `loop`'s.
-    bead : int
-        Global id of one that has to do with it, -1 where none is known.
-    """
-
-    def __init__(self, status: int, bead: int = -1) -> None:
-        super().__init__(status)
-        self.status, self.bead = status, bead
-
-
 @kernel
 def commit_window(s, length):
     """Forget all closed segments, histories and events: the present segments are the next window's first.
