@@ -118,16 +118,13 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED and not stays:
             far, begun = _farthest(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder)
             violation[m] = far - skin[m]
-            if s.stepper is None:  # where steps meet, series are off the motion: nobody knows how often
+            if s.stepper is None:  # of steps series are off the motion, and each by as much again
                 s.stays_until[m] = s.par[L.TRAVELLED] + EARLY * (skin[m] - begun)
 
 
 @kernel
 def _farthest(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder):
-    """Return how far molecule m may be from its reference position between two times, and how far at the first of them.
-
-    It is NaN if a place is no number.
-    """
+    """Return how far molecule m may be from its reference position between two times (NaN: no number), and at first."""
     far, begun = 0.0, 0.0
     end_ticks = until_ticks
     end_remainder = until_remainder
