@@ -397,8 +397,8 @@ def table_of(name: str, values: ArrayLike, columns: int, dtype: type[Entry]) -> 
     require_plain(name, values)
     try:
         found = np.asarray(values, dtype=dtype)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ConfigError(f"{name}: {error}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigError(f"{name}: is {shown(values)}; needs rows of {columns} numbers") from None
     if found.size == 0:
         return np.empty((0, columns), dtype=dtype)
     if dtype == np.int64 and not np.array_equal(found, np.asarray(values)):
