@@ -19,8 +19,8 @@ INNER = 5
 LAST, WIDE, LEAST_WIDE = 0.5, 5.0, 1.5
 """D is fitted up to this part of the time analysed: from a lag to so many times that lag, or at least so many."""
 NEAR, FAR, SURE = 0.03, 0.2, 0.25
-"""Motion is diffusive where exponents are 1 within NEAR or two errors, that of the whole window within FAR, too, and its
-error is no greater than SURE."""
+"""Motion is diffusive where exponents are 1 within NEAR or two errors; that of the whole window is within FAR, too, and
+its error is no greater than SURE."""
 
 CUBE, CUBIC = 2.837297, 1e-9
 """What the images in a periodic cube add up to (Yeh and Hummer 2004); how much edges may differ, relative."""
