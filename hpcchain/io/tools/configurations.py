@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from hpcchain.config.text import OURS, opened, other_kind
 from hpcchain.errors import DataError, HpcchainError, UsageError
 
+T = TypeVar("T")
 SUFFIXES = {
     ".data": "lammps",
     ".lmp": "lammps",
@@ -264,7 +265,7 @@ def _read_gsd(path: str, frame: int) -> Configuration:
     beads, (*size, xy, xz, yz) = found.particles, found.configuration.box
     if found.configuration.dimensions != 3:
         raise DataError("is of two dimensions, and hpcchain has three")
-    size = digits_of(size)
+    size = digits_of(np.array(size))
     box = edges([[size[0], 0, 0], [xy * size[1], size[1], 0], [xz * size[2], yz * size[2], size[2]]])
     return Configuration(
         np.array(beads.position, dtype=np.float64),
@@ -309,10 +310,13 @@ def _read_mdanalysis(kind: str) -> Callable[[str, int], Configuration]:
     return read
 
 
-def digits_of(values: ArrayLike) -> NDArray[np.float64]:
-    """Return numbers of single precision as the decimals that they were read from."""
-    single, where = np.unique(np.asarray(values, dtype=np.float32), return_inverse=True)
-    return np.array([float(str(value)) for value in single])[where]
+def digits_of(values: T) -> T | NDArray[np.float64]:
+    """Return an array of single precision as the decimals that its numbers stand for; anything else as it is."""
+    if getattr(values, "dtype", None) != np.float32:
+        return values
+    given = np.asarray(values)
+    single, where = np.unique(given, return_inverse=True)
+    return np.array([float(str(value)) for value in single])[where].reshape(given.shape)
 
 
 def _read_extxyz(path: str, frame: int) -> Configuration:

@@ -16,6 +16,7 @@ from hpcchain.config.keys.sections import BoxSection, Config
 from hpcchain.config.keys.values import Wrong, shown
 from hpcchain.config.load import config_from_table, named, read_named
 from hpcchain.errors import ConfigError
+from hpcchain.io.tools.configurations import digits_of
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.system import Box
 from hpcchain.model.topology import BOUNDARY
@@ -205,7 +206,7 @@ def plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(name): plain(one) for name, one in value.items()}
     if hasattr(value, "tolist"):
-        return value.tolist()
+        return digits_of(value).tolist()
     return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 

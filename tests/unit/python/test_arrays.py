@@ -52,6 +52,20 @@ def test_only_periodic_axes_have_images(caplog):
     assert not caplog.records
 
 
+def test_decimals_of_single_precision_stay_decimals():
+    single = np.array([7.3, 0.9, 1.1], np.float32)
+    system = hpcchain.System.from_arrays(
+        [[1, 1, 1], [3, 3, 3]],
+        box=single[0],
+        diameter=single[1],
+        mass=single[[2, 2]],
+        contact={"restitution": single[1]},
+    )
+    (kind,) = system.config.molecules
+    assert (kind.diameter, kind.mass, system.config.box.size) == ((0.9,), (1.1,), (7.3,) * 3)
+    assert system.config.contact.restitution == 0.9
+
+
 @pytest.mark.parametrize(
     ("position", "bonds", "message"),
     [
