@@ -156,7 +156,8 @@ def not_diffusive(fit: np.ndarray, doubt: np.ndarray, lag: np.ndarray) -> str:
             return f"g3 does not grow from lag {part[0]:.4g} to {part[-1]:.4g}"
         known = "unknown" if np.isnan(error) else f"{error:.2g}"
         there = f"g3 grows as t^{exponent:.2f} from lag {part[0]:.4g} to {part[-1]:.4g}, error {known}"
-        if abs(exponent - 1.0) > min(max(NEAR, 2.0 * np.nan_to_num(error)), FAR if part is lag else np.inf):
+        far = FAR if part is lag and error <= SURE else np.inf
+        if abs(exponent - 1.0) > min(max(NEAR, 2.0 * np.nan_to_num(error)), far):
             return f"{there}; in diffusion it is t^1: make the run longer"
         if part is lag and not error <= SURE:
             return f"{there}: too uncertain to be diffusion; more molecules or a longer run are needed"
