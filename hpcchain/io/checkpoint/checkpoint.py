@@ -415,15 +415,9 @@ def _read_topology(file: h5py.File, comm: Communicator | None) -> Topology:
     for name, rule in _tables_in(file):
         ((_, slab),) = get_pieces(file, f"topology/{name}", rule, None, comm)
         tables |= parallel_slabs.everywhere(comm, {name: slab})
-    return Topology(names=_names(file, comm), type_names=_names(file, comm, "type_names"), **tables)
-
-
-def _names(file: h5py.File, comm: Communicator | None, table: str = "names") -> tuple[str, ...]:
-    """Return the names of the kinds in a file, or those of another table."""
-    names = files.get_json(file, table, comm)
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise wrong_contents(file.filename, f"{table}: are not texts")
-    return tuple(names)
+    return Topology(
+        names=files.get_names(file, "names", comm), type_names=files.get_names(file, "type_names", comm), **tables
+    )
 
 
 def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | None = None) -> Composition:
@@ -446,9 +440,9 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
         table = tables[name]
         return slabs.read_at(table, (first, *[0] * (table.ndim - 1)), (count, *table.shape[1:]), comm)
 
-    names, unlike = _names(file, comm), ""
+    names, unlike = files.get_names(file, "names", comm), ""
     lengths = {name: len(table) for name, table in tables.items()}
-    found = composition_from(names, first, kinds, lengths, rows_of, _names(file, comm, "type_names"))
+    found = composition_from(names, first, kinds, lengths, rows_of, files.get_names(file, "type_names", comm))
     for name, rule in _tables_in(file):
         for low, part in get_pieces(file, f"topology/{name}", rule, None, comm, blocks):
             fits = found is not None and len(tables[name]) == found.count(name)

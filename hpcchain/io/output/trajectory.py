@@ -224,7 +224,7 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
         yield Trajectory(
             step=files.get(file, f"{GROUP}/position/step"),
             time=files.get(file, f"{GROUP}/position/time"),
-            names=[str(name) for name in files.get_list(file, "parameters/species_names")],
+            names=list(files.get_names(file, "parameters/species_names")),
             bonds=files.get(file, "connectivity/bonds"),
             edges=edges[0] if len(edges) else np.zeros(3),
             origin=files.get(file, "parameters/box_origin"),

@@ -278,9 +278,6 @@ def with_names(
 def box_table(path: Path | str, there: Configuration, table: Mapping[str, object]) -> dict[str, object]:
     """Return the table of [box]: the file's, but for what is given; a packing fraction gives way to a size."""
     given = {name: value for name, value in named_table("box", table).items() if name != "packing_fraction"}
-    for name in ("size", "boundary"):
-        if name in given and not isinstance(given[name], list):
-            given[name] = [given[name]] * 3
     if there.size is None and "size" not in given:
         raise ConfigError(f"{path}: has no box; give one with --set box.size=[LX,LY,LZ], or in an input")
     periodic = [True] * 3 if there.size is None else there.periodic
