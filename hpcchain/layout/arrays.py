@@ -30,8 +30,6 @@ swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, SWEPT_RADIUS: 
                               (`broad_phase`); no rows where all are single, smooth and hard
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
                               the time in two parts (`broad_phase`); no rows where none is single, all smooth and hard
-near_owned        int8        of a ghost's bead: whether one of an owned molecule may be on its list (0, 1); in
-                              windows
 lists             4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
                               OWNED, GHOST, FULL_GHOST, or VACANT: a row that a ghost may be put in
 origin_fractions  4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: list origin as fractions of the box, in the lists'
@@ -50,9 +48,9 @@ timing            2 float64   per molecule: LENGTH of its segment [time], whose 
 running_length    float64     per molecule: running mean of its segments' lengths [time]
 series_error      float64     per molecule where there are steps: how far the series may be from the motion at most
                               [length]
-window_timing     4 float64   per molecule, in windows: TOP_SPEED: its fastest bead's bound, in the lists' frame;
-                              STAYS_UNTIL, STAYS_UNTIL_REM: a time up to which its segment surely keeps it in its skin,
-                              -inf where that is not known (`window.skin_violation`)
+top_speed         float64     per molecule, in windows: bound of its fastest bead's speed, in the lists' frame
+stays_until       float64     per molecule, in windows: how far the fastest bead may have come (TRAVELLED) until
+                              it may leave its skin, -inf where that is not known (`window.skin_violation`) [length]
 step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
 free_lists        int64       first of the free blocks of `neighbour` of so many steps, -1 if there is none
                               (`neighbour_lists`)
@@ -162,8 +160,6 @@ SLAB_SQUARE, SLAB_AHEAD = range(2)
 SLABS = 3 * AXES
 LENGTH, SERIAL = range(2)
 TIMING_COLUMNS = 2
-TOP_SPEED, STAYS_UNTIL, STAYS_UNTIL_REM = range(3)
-WINDOW_TIMING_COLUMNS = 4
 SPARE_HEAD, SPARE_ROWS, SPARE_LEAST = range(3)
 EVENT_SIZE = 0
 (
@@ -339,7 +335,8 @@ SWEPT_SCALE = 63  # of each axis: SWEPT_UNITs in a unit of the fractions in `swe
 DRIFT, DRIFT_TURNS = 66, 69  # of each axis: velocity of the lists' frame (`list_place`), and its periods in a tick
 DRIFTS = 72  # whether it moves
 BASE = 73  # ticks that the queue's keys are relative to
-PARAMETERS = 74
+TRAVELLED = 74  # how far beads can have come at most in the windows that are done, in the lists' frame [length]
+PARAMETERS = 75
 LISTED = -2.0  # in `origin_time`
 NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # Of `walls`: whether there is one (a side, a sphere, a cylinder) and its axis; place of a side, or centre and radius of
@@ -440,13 +437,13 @@ FIELDS = {
     "slabs": "f8 2",
     "where": "i4",
     "mark": "i1",
-    "near_owned": "i1",
     "found": "i8",
     "mol_own": f"i4 {OWN_COLUMNS}",
     "mol_class": f"i8 {MOL_COLUMNS - OWN_COLUMNS}",
     "window_molecule": f"i8 {WINDOW_COLUMNS}",
     "timing": f"f8 {TIMING_COLUMNS}",
-    "window_timing": f"f8 {WINDOW_TIMING_COLUMNS}",
+    "top_speed": "f8",
+    "stays_until": "f8",
     "running_length": "f8",
     "series_error": "f8",
     "step_energy": "f8",

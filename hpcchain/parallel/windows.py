@@ -266,7 +266,7 @@ class WindowedEngine(Recorded):
     def _finish(self, end: tuple) -> None:
         """Make final what was done up to the end of the window."""
         with self.statistics.spent("finishing"):
-            log, sums = self.ghosted.window.finish()
+            log, sums = self.ghosted.window.finish(self._since(end))
         self.count(sums[: L.SUMS])
         walls, rootless, others = sums[L.SUMS :].tolist()
         self.finished["contacts"] += len(log) - walls - others

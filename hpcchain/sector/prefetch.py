@@ -281,7 +281,6 @@ def prefetch_altered(s, k):
         m = s.altered[k + 2 * SOON]
         prefetch(s.mol_own, m)
         prefetch(s.window_molecule, m)
-        prefetch(s.window_timing, m)
     if k + SOON < s.scalars[L.SCALAR_ALTERED]:
         h = s.window_molecule[s.altered[k + SOON], L.WINDOW_PREVIOUS]
         if h >= 0:

@@ -164,8 +164,8 @@ class Window:
             ghost_messages.unsent(self.core.sector, lent)
         )
 
-    def finish(self) -> tuple[np.ndarray, np.ndarray]:
-        """End the window: log and count its contacts, and make the present segments the next one's first.
+    def finish(self, length: float) -> tuple[np.ndarray, np.ndarray]:
+        """End a window so long: log and count its contacts, and make the present segments the next one's first.
 
         Returns
         -------
@@ -178,7 +178,7 @@ class Window:
         if s.stretched is not None:
             settle_centres(s)
         log = s.log[: settle_log(s, sums)]
-        commit_window(s)
+        commit_window(s, length)
         clean_lists(s)
         return log, sums
 
@@ -270,7 +270,7 @@ class WindowCapacity:
             timing=extended(s.timing, len(kinds)),
             radius=s.radius if len(s.radius) == 1 else extended(s.radius, len(segment)),
             running_length=extended(s.running_length, len(kinds)),
-            window_timing=extended(s.window_timing, len(kinds)),
+            top_speed=extended(s.top_speed, len(kinds)),
             step_energy=s.step_energy if s.stepper is None else extended(s.step_energy, len(kinds)),
             series_error=s.series_error if s.stepper is None else extended(s.series_error, len(kinds)),
             extra=s.extra if s.extended is None else extended(s.extra, len(segment)),

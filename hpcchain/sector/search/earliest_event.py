@@ -42,7 +42,7 @@ from hpcchain.sector.search.broad_phase import (
     within_sweep,
 )
 from hpcchain.sector.search.list_place import list_speed, way_from_origin
-from hpcchain.sector.search.neighbour_lists import joined
+from hpcchain.sector.search.neighbour_lists import concerns_others, joined
 from hpcchain.sector.search.solved_contact_time import exact_contact
 from hpcchain.sector.search.wall_time import shape_time, wall_time
 
@@ -109,8 +109,6 @@ def _candidates(s, i, at, extended):
 
     Steps' segments need not begin just where those before them end: looking back, all that are listed are met.
     """
-    if s.lists[i, L.OWNERSHIP] == L.GHOST and s.near_owned[i] == 0:
-        return np.int64(0)
     back = earlier(s.par[L.NOW], s.par[L.NOW_REM], s.par[L.LATEST], s.par[L.LATEST_REM])
     if s.bounds[i, L.ACCELERATION] != 0.0 and not (back and s.stepper is not None):
         number = within_sweep(s, i, looking_back(s), at)
@@ -135,8 +133,8 @@ def search_bead(s, i, stepper, extended):
 def _search_by_horizon(s, i, stepper, extended):
     """Do what `search_bead` does, of single beads that meet distances of potentials up to a horizon first."""
     back = earlier(s.par[L.NOW], s.par[L.NOW_REM], s.par[L.LATEST], s.par[L.LATEST_REM])
-    looked_after = s.lists[i, L.OWNERSHIP] != L.GHOST or s.near_owned[i] != 0
-    if s.par[L.ASTRAY] < np.inf and s.bounds[i, L.ACCELERATION] == 0.0 and not back and looked_after:
+    listed = s.lists[i, L.LIST_LENGTH] > 0
+    if s.par[L.ASTRAY] < np.inf and s.bounds[i, L.ACCELERATION] == 0.0 and not back and listed:
         horizon = s.par[L.HORIZON]
         if horizon >= length_of(s, i):
             s.par[L.HORIZON] *= NARROWER
@@ -175,8 +173,6 @@ def meet_candidates(s, i, at, number, stepper, extended):
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
     for e in range(at, at + number):
         j = s.found[e]
-        if _concerns_others(s, i, j):
-            continue
         lacking, limit, best = _against_bead(s, i, j, limit, best, stepper, extended)
         if lacking >= 0:
             return lacking
@@ -252,16 +248,6 @@ def _search_span(s, i, stepper):
         if expiry < length:
             expiry = max(expiry - EARLY * s.par[L.SHELL] / list_speed(s, i), 0.0)
     return limit, expiry
-
-
-@inlined
-def _concerns_others(s, i, j):
-    """Whether the contact of two beads is another rank's: neither is owned, and one is a far ghost."""
-    # Of the candidates of owned beads nothing is read: what lists have of them is seldom in the cache.
-    if s.lists[i, L.OWNERSHIP] == L.OWNED:
-        return False
-    other = s.lists[j, L.OWNERSHIP]
-    return other != L.OWNED and (other == L.GHOST or s.lists[i, L.OWNERSHIP] == L.GHOST)
 
 
 @inlined
@@ -391,7 +377,7 @@ def _against_limited(s, i, limit, best, extended):
     if extended is not None:
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             j = s.limited[e]
-            if _concerns_others(s, i, j):
+            if concerns_others(s, i, j):
                 continue
             time, lag = step_time(s, i, j, j, np.int64(-1), limit, np.int64(e))
             if time == LACKING:

@@ -82,7 +82,7 @@ def note_top_speed(s, m, fastest):
         for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
             fastest = max(fastest, list_speed(s, i))
     if s.scalars[L.SCALAR_WINDOWED] != 0:
-        s.window_timing[m, L.TOP_SPEED] = fastest
+        s.top_speed[m] = fastest
     if fastest > s.par[L.FASTEST]:
         s.par[L.FASTEST] = fastest
 

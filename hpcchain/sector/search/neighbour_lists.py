@@ -2,7 +2,8 @@
 
 Beads i and j are listed when their list origins are nearer than their contact distance plus twice the shell's half
 width. A list is valid while its bead stays within the half width of its origin, so two listed beads cannot meet
-unseen. Lists leave no trace in the trajectory: renewing one changes no segment and no contact time.
+unseen. Lists leave no trace in the trajectory: renewing one changes no segment and no contact time. Pairs whose contact
+is another rank's are on no list.
 
 In a window a bead may be set back to an earlier time, when its list had another origin. So until the window ends old
 origins stay in the cells, beads listed about any of them stay listed (`clean_lists` tidies up), and two beads can meet
@@ -48,6 +49,13 @@ def excluded(s, i, j):
     tells the images apart.
     """
     return s.par[L.SMALL_BOX] == 0.0 and joined(s, i, j)
+
+
+@inlined
+def concerns_others(s, i, j):
+    """Whether the contact of two beads is another rank's: neither is owned, and one is a far ghost."""
+    own, other = s.lists[i, L.OWNERSHIP], s.lists[j, L.OWNERSHIP]
+    return own != L.OWNED and other != L.OWNED and (own == L.GHOST or other == L.GHOST)
 
 
 @inlined
@@ -113,7 +121,7 @@ def _lengthen_list(s, i, number, qx, qy, qz):
     prefetch_lists(s, number, new)
     for e in range(number, new):
         j = s.found[e]
-        if _lists(s, i, j) or excluded(s, i, j):
+        if concerns_others(s, i, j) or _lists(s, i, j) or excluded(s, i, j):
             continue
         if not (make_space(s, i, s.lists[i, L.LIST_LENGTH] + 1) and make_space(s, j, s.lists[j, L.LIST_LENGTH] + 1)):
             return FULL
@@ -121,10 +129,6 @@ def _lengthen_list(s, i, number, qx, qy, qz):
         _put_on_list(s, j, i)
         if far_apart(s, i, j):  # found by a list origin that it had before
             _note_drifted(s, i, j)
-        if s.lists[i, L.OWNERSHIP] == L.OWNED:
-            s.near_owned[j] = 1
-    if s.lists[i, L.OWNERSHIP] != L.OWNED:
-        _note_owned(s, i)
     return 0
 
 
@@ -234,7 +238,7 @@ def _renew_whole_list(s, i):
         if j == i or s.mark[j] > 1 or (several and far_apart(s, i, j)):
             continue
         if s.mark[j] == 0:
-            if excluded(s, i, j):
+            if concerns_others(s, i, j) or excluded(s, i, j):
                 continue
             if not make_space(s, j, s.lists[j, L.LIST_LENGTH] + 1):
                 return _unmark(s, first, old, kept, FULL)
@@ -260,8 +264,6 @@ def _renew_whole_list(s, i):
     if not _write_list(s, i, kept):
         return FULL
     trim_space(s, i)
-    if windowed:
-        _note_owned(s, i)
     return 0
 
 
@@ -276,20 +278,6 @@ def _write_list(s, i, kept):
             s.neighbour[first + e] = s.found[e]
     s.lists[i, L.LIST_LENGTH] = kept
     return fits
-
-
-@inlined
-def _note_owned(s, i):
-    """Note for bead i, and those on its list, where an owned molecule's bead is on the list (`near_owned`)."""
-    first = np.int64(s.lists[i, L.LIST_FIRST])
-    if s.lists[i, L.OWNERSHIP] == L.OWNED:
-        for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
-            s.near_owned[s.neighbour[e]] = 1
-    else:
-        found = 0
-        for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
-            found |= s.lists[s.neighbour[e], L.OWNERSHIP] == L.OWNED
-        s.near_owned[i] = found
 
 
 @kernel
@@ -330,8 +318,6 @@ def build_lists(s, places):
         0; CELL_FULL: cells need more capacity; FULL: lists do, and lists[:, 1] holds the lengths that they would have.
     """
     status = 0
-    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
-    s.near_owned[:] = 0
     clear_cells(s)
     clear_blocks(s)
     s.scalars[L.SCALAR_STALE] = 0
@@ -352,14 +338,12 @@ def build_lists(s, places):
         kept = 0
         for e in range(count):
             j = s.found[e]
-            if j == i or far_apart(s, i, j) or excluded(s, i, j):
+            if j == i or concerns_others(s, i, j) or far_apart(s, i, j) or excluded(s, i, j):
                 continue
             s.found[kept] = j
             kept += 1
         if not _write_list(s, i, kept):
             status = FULL
-        elif windowed:
-            _note_owned(s, i)
     return status
 
 

@@ -79,7 +79,7 @@ def _set_bounds(s, i, m):
     if s.par[L.DRIFTS] != 0.0:
         speed = list_speed(s, i)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
-        s.window_timing[m, L.TOP_SPEED] = speed
+        s.top_speed[m] = speed
     if speed > par[L.FASTEST]:
         par[L.FASTEST] = speed
 

@@ -511,12 +511,10 @@ def window_arrays(beads: int, molecules: int) -> dict:
     rows[:, L.WINDOW_PREVIOUS] = rows[:, L.WINDOW_TARGET] = -1
     rows[:, L.WINDOW_HIGHER] = L.SEGMENT_END
     rows[:, L.WINDOW_MATCH] = 1
-    timing = aligned_zeros((molecules, L.WINDOW_TIMING_COLUMNS))
-    timing[:, L.STAYS_UNTIL] = -np.inf
     return {
         "window_molecule": rows,
-        "window_timing": timing,
-        "near_owned": np.zeros(beads, dtype=np.int8),
+        "top_speed": np.zeros(molecules),
+        "stays_until": np.full(molecules, -np.inf),
         "altered": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back_to": np.zeros((max(molecules, 1), 2)),

@@ -30,7 +30,6 @@ def save_segment(s, m):
         note_altered(s.window_molecule, s.altered, s.scalars, m)
         _save_segment(s, m)
         copy_extra(s, m, s.window_molecule[m, L.WINDOW_PREVIOUS], s.extended)
-        s.window_timing[m, L.STAYS_UNTIL] = -np.inf
 
 
 @inlined
@@ -90,8 +89,7 @@ def _copy_segment(s, a, b):
     s.mol[b, L.MOL_SERIES] = series
     for c in range(L.TIMING_COLUMNS):
         s.timing[b, c] = s.timing[a, c]
-    for c in range(L.WINDOW_TIMING_COLUMNS):
-        s.window_timing[b, c] = s.window_timing[a, c]
+    s.top_speed[b] = s.top_speed[a]
     s.running_length[b] = s.running_length[a]
     if s.stepper is not None:
         s.series_error[b] = s.series_error[a]

@@ -6,14 +6,13 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import after, earlier, since_start, time_span
+from hpcchain.layout.clock import since_start, time_span
 from hpcchain.layout.segment_bits import series_error_of
 from hpcchain.sector.prefetch import prefetch_altered
 from hpcchain.sector.search.list_place import list_speed, turned
 from hpcchain.sector.speculation.rollback import discard_history, restore_segment
 
 EARLY = 1.0 - 1e-9
-LONGEST = 2.0**20
 WALL_CONTACTS, LOST_ROOTS, OTHERS, SETTLED = range(L.SUMS, L.SUMS + 4)  # of `settle_log`, behind the sums
 
 
@@ -34,8 +33,11 @@ class WindowBroken(Exception):
 
 
 @kernel
-def commit_window(s):
-    """Forget all closed segments, histories and events: the present segments are the next window's first."""
+def commit_window(s, length):
+    """Forget all closed segments, histories and events: the present segments are the next window's first.
+
+    The window that is done was so long, 0 of one that is taken back [time].
+    """
     for k in range(s.scalars[L.SCALAR_ALTERED]):
         prefetch_altered(s, k)
         m = s.altered[k]
@@ -46,9 +48,10 @@ def commit_window(s):
         s.window_molecule[m, L.WINDOW_REOPENED] = 0
         s.window_molecule[m, L.WINDOW_TARGET] = -1
         s.window_molecule[m, L.WINDOW_ALTERED] = 0
+    s.par[L.TRAVELLED] += s.par[L.FASTEST] * length
     fastest = 0.0
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
-        fastest = max(fastest, s.window_timing[m, L.TOP_SPEED])
+        fastest = max(fastest, s.top_speed[m])
     s.par[L.FASTEST] = fastest
     s.scalars[L.SCALAR_ALTERED] = 0
     s.scalars[L.SCALAR_EVENT] = 0
@@ -65,7 +68,7 @@ def abort_window(s):
     for k in range(s.scalars[L.SCALAR_ALTERED]):
         while s.window_molecule[s.altered[k], L.WINDOW_NUMBER] > 0:
             restore_segment(s, s.altered[k])
-    commit_window(s)
+    commit_window(s, 0.0)
 
 
 @kernel
@@ -121,29 +124,27 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
         The times: the window's start, and up to when present segments count.
     violation : (M,) float64 array
         Receives how far beyond its skin each molecule gets at most, not a number if a place is not; negative inside it,
-        and -inf of ghosts and where that is known from before (STAYS_UNTIL) [length].
+        and -inf of ghosts and where that is known from before [length].
     """
+    span = time_span(until_ticks, until_remainder, from_ticks, from_remainder, s.par[L.TICK])
+    travelled = s.par[L.TRAVELLED] + s.par[L.FASTEST] * span
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         violation[m] = -np.inf
-        timing = s.window_timing[m]
-        soon = not earlier(until_ticks, until_remainder, timing[L.STAYS_UNTIL], timing[L.STAYS_UNTIL_REM])
-        if soon and s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
-            far, now, lag = _farthest(
-                s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder
-            )
+        stays = travelled <= s.stays_until[m] and s.top_speed[m] <= s.par[L.FASTEST]  # not so if that is not a number
+        if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED and not stays:
+            far, begun = _farthest(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder)
             violation[m] = far - skin[m]
-            if violation[m] <= 0.0:  # its closed segments, too: they are no more looked at
-                _note_stay(s, m, skin[m] - now, lag)
+            if s.stepper is None:  # where steps meet, series are off the motion: nobody knows how often
+                s.stays_until[m] = s.par[L.TRAVELLED] + EARLY * (skin[m] - begun)
 
 
 @kernel
 def _farthest(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder):
-    """Return how far molecule m may be from its reference position between two times, NaN if a place is no number.
+    """Return how far molecule m may be from its reference position between two times, and how far at the first of them.
 
-    Then how far where its present segment begins, or at the earlier time if that is later, and how long after its start
-    that is.
+    It is NaN if a place is no number.
     """
-    far, now, since = 0.0, np.inf, 0.0
+    far, begun = 0.0, 0.0
     end_ticks = until_ticks
     end_remainder = until_remainder
     h = m
@@ -154,32 +155,19 @@ def _farthest(s, m, reference_position, from_ticks, from_remainder, until_ticks,
         lag = max(time_span(from_ticks, from_remainder, ticks, remainder, s.par[L.TICK]), 0.0)
         dt = time_span(end_ticks, end_remainder, ticks, remainder, s.par[L.TICK]) - lag
         if dt >= 0.0:
-            most = 0.0
+            begun = 0.0  # of the earliest segment in the end
             for b in range(s.mol[m, L.MOL_BEADS]):
                 here = _distance(s, first + b, lag, reference_position, s.mol[m, L.MOL_FIRST] + b) + series_error_of(
                     s, h
                 )
-                most = max(most, here)
+                begun = max(begun, here)
                 here += list_speed(s, first + b) * dt
                 if not here <= far:  # so that what is not a number stays
                     far = here
-            if h == m:
-                now, since = most, lag
             end_ticks = ticks
             end_remainder = remainder
         h = s.window_molecule[h, L.WINDOW_PREVIOUS]
-    return far, now, since
-
-
-@inlined
-def _note_stay(s, m, left, lag):
-    """Note until when a molecule stays in its skin, which may go so far from a time `lag` after its segment's start."""
-    left -= series_error_of(s, m)
-    safe = EARLY * left / s.window_timing[m, L.TOP_SPEED] if left > 0.0 else 0.0
-    i = s.mol[m, L.MOL_FIRST]
-    s.window_timing[m, L.STAYS_UNTIL], s.window_timing[m, L.STAYS_UNTIL_REM] = after(
-        s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], lag + min(safe, LONGEST), s.par[L.TICK]
-    )
+    return far, begun
 
 
 @kernel
@@ -215,7 +203,7 @@ def move_reference(s, rows, ticks, remainder, reference_position, speed):
                     reference_position[i, c] += 0.5 * s.par[L.GRAVITY + c] * dt * dt
                 reference_position[i, c] -= _moved(s, i, c, dt)
         speed[k] = math.sqrt(square)
-        s.window_timing[m, L.STAYS_UNTIL] = -np.inf
+        s.stays_until[m] = -np.inf
 
 
 @inlined

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcchain.layout.arrays import MOL_BEADS, MOL_FIRST, STAYS_UNTIL
+from hpcchain.layout.arrays import MOL_BEADS, MOL_FIRST
 from hpcchain.parallel.ghosts.ghost_cells import mark_cells
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
@@ -43,7 +43,7 @@ def watched(seed):
             skin = ghosts.needs.balls.skin[owned]
             looked = np.isfinite(engine._violation(engine.now)[owned])
             engine._violation(engine._later(engine.now, 20.0 * WINDOW))  # has nearly all looked at
-            ghosts.ghosted.sector.window_timing[:, STAYS_UNTIL] = -np.inf
+            ghosts.ghosted.sector.stays_until[:] = -np.inf
             violation = engine._violation(engine.now)[owned]
             rows.append(np.column_stack([distances(ghosts, engine.now), skin, violation, looked]))
         return np.concatenate(rows), ghosts.skin_refreshes
@@ -73,7 +73,7 @@ def test_ways_before_a_contact_count():
         for time in (1.0, 2.0):
             engine.advance(time)
             chosen = engine.ghosts
-            chosen.ghosted.sector.window_timing[:, STAYS_UNTIL] = -np.inf
+            chosen.ghosted.sector.stays_until[:] = -np.inf
             violation = engine._violation(engine.now)
             allowed = chosen.needs.balls.skin + violation
             rows.append(np.max(distances(chosen, engine.now) - allowed[chosen.ghosted.owned]))
