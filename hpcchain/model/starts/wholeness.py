@@ -55,8 +55,8 @@ def made_whole(
     Raises
     ------
     ConfigError
-        Where a bond of unknown length is half a periodic side or more, so that it could be either of two, where beads
-        are too far from the box, or where bonds close on themselves through a periodic side: no molecule is whole then.
+        Where a bond of unknown length is half a periodic side or more, so that it could be either of two. Where beads
+        are too far from the box. Where bonds close on themselves through a periodic side: no molecule is whole then.
     """
     apart = bond_vectors(position, bonds)
     period = np.where(box.boundary == PERIODIC, box.size, np.inf)
