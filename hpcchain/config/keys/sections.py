@@ -23,7 +23,6 @@ from hpcchain.config.keys.values import (
     TIMES,
     Axes,
     Choice,
-    DistanceLimit,
     Each,
     Flag,
     Inline,
@@ -43,6 +42,7 @@ from hpcchain.config.keys.values import (
 from hpcchain.config.write import to_toml
 from hpcchain.layout.arrays import SIDE_NAMES
 from hpcchain.model.molecules.bonds import bond_table
+from hpcchain.model.physics.constants import DistanceLimit
 from hpcchain.propagators.catalogue import DEFAULT, PROPAGATORS, STAGE_SOLVERS, VARIANTS, choices, users_of
 
 POSITIVE, TIME = Number(above=0.0), Number(above=0.0, tried=TIMES)

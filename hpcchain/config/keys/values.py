@@ -10,6 +10,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hpcchain.model.physics.constants import DistanceLimit
+
 T = TypeVar("T")
 Entry = TypeVar("Entry", np.float64, np.int64)
 Word = TypeVar("Word", bound=str)
@@ -409,14 +411,6 @@ class OrSizes:
                 f'third of the mean, or set distribution = "log-normal"'
             )
         return Sizes(mean, deviation, name)
-
-
-class DistanceLimit(NamedTuple):
-    """Between which distances beads so many bonds apart are kept [length]."""
-
-    separation: int
-    least: float
-    most: float
 
 
 @dataclass(frozen=True)

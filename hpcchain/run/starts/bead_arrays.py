@@ -19,7 +19,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.io.tools.configurations import digits_of
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.start import TOLERANCE, check_rates, lengthening
-from hpcchain.model.starts.wholeness import beads_named, images_of, made_whole
+from hpcchain.model.starts.wholeness import beads_named, made_whole
 from hpcchain.model.topology import build_topology
 from hpcchain.parallel.launcher import launched
 
@@ -118,9 +118,9 @@ class Beads:
 
         Bonds whose `length` is known, and not NaN, may be taken as they are given.
         """
-        known = (f"{self.source}: position", box, self.bonds, self.position)
-        images = images_of(*known, np.full(len(self.bonds), np.nan) if length is None else length, self.pair)
-        self.position = made_whole(*known, images, self.pair)
+        length = np.full(len(self.bonds), np.nan) if length is None else length
+        whole = made_whole(f"{self.source}: position", box, self.bonds, self.position, length, self.pair)
+        self.position, images = whole
         cut = self.bonds[images.any(axis=1)]
         if len(cut):
             length = np.linalg.norm(bond_vectors(self.position, cut), axis=1)

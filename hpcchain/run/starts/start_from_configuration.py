@@ -221,7 +221,7 @@ def started_from(found: Found, grow: bool, signals: Signals, comm: Single | Worl
         Where it is impossible; of beads that overlap the message says what the file calls them.
     """
     config = found.config
-    box, topology = build_box(config), build_topology(config)
+    box, topology = build_box(config.box), build_topology(config)
     position = np.concatenate([required(kind.positions) for kind in config.molecules])
     if grow:
         scale = largest_size(config, box, topology, position)

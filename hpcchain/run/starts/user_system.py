@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +18,11 @@ from hpcchain.config.load import config_from_table, named, read_named
 from hpcchain.errors import ConfigError
 from hpcchain.io.tools.configurations import digits_of
 from hpcchain.model.starts.start import build_system
-from hpcchain.model.system import Box
-from hpcchain.model.topology import BOUNDARY
+from hpcchain.model.topology import build_box
 from hpcchain.run.starts.bead_arrays import Beads
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Box
 
 SOURCE = "System.from_arrays"
 OF_BEADS = ("mass", "diameter", "types", "hard", "moment")
@@ -213,8 +215,6 @@ def plain(value: object) -> object:
 def box_of(source: str, table: Mapping[str, object]) -> Box:
     """Return the Box of an input's table; raises ConfigError where it is none."""
     try:
-        box = read_named(BoxSection, table)
+        return build_box(read_named(BoxSection, table))
     except Wrong as wrong:
         raise ConfigError(f"{source}: {wrong}") from None
-    kinds = np.array([BOUNDARY[name] for name in box.boundary], dtype=np.int8)
-    return Box(np.array(box.size), np.array(box.origin), kinds)
