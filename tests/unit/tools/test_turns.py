@@ -39,7 +39,8 @@ def test_both_trees_make_the_same_contacts(tool, tmp_path, monkeypatch, name, se
         monkeypatch.setenv(variable, value)
     inputs = [tool["start_of"](name, ROOT, tmp_path / tree) for tree in ("old", "new")]
     thread = min(os.sched_getaffinity(0)) if second else None
-    carried, rows = tool["turns"](ROOT, inputs, name, options(200, 3, thread, ranks))
+    trees = tool["both"](ROOT, inputs, options(200, 3, thread, ranks))
+    carried, rows = tool["turns"](trees, name, 200, 3)
     assert carried > 0.0 and len(rows) == 3
     for old, new in rows:
         assert old[0] == new[0] > 0
