@@ -25,6 +25,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from functools import cached_property
 from pathlib import Path
 
 import environment  # noqa: F401  # first: it may hand over to the project's own Python
@@ -102,7 +103,11 @@ class Tree:
         command = [*launcher, sys.executable, "-c", WORKER, str(start), json.dumps(cpus), clock, str(ranks)]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root, env=environment_of(root))
-        self.beads = int(self._answer())
+
+    @cached_property
+    def beads(self):
+        """How many beads its system has; the process says so once it is ready."""
+        return int(self._answer())
 
     def _answer(self):
         if not (line := self.process.stdout.readline()):
@@ -146,14 +151,15 @@ def turns(trees, name, contacts, repeat):
 
     Every second turn goes through them backwards. The trees are ended.
     """
-    duration, rows = duration_of(name, contacts, trees[0].beads), []
+    beads = [tree.beads for tree in trees]  # all are ready now
+    duration, rows = duration_of(name, contacts, beads[0]), []
     for k in range(repeat + 1):
         order = range(len(trees)) if k % 2 else reversed(range(len(trees)))
         row = {which: trees[which].advance((k + 1) * duration) for which in order}
         rows.append([row[which] for which in range(len(trees))])
     for tree in trees:
         tree.end()
-    return trees[0].beads * duration, rows[1:]  # in the first, lists and segments' lengths settle
+    return beads[0] * duration, rows[1:]  # in the first, lists and segments' lengths settle
 
 
 def both(old, inputs, args):
