@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpcchain.config import load_config
+from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.enlarge import enlarged
 from hpcchain.config.load import config_from_table, read_table
 from hpcchain.config.override import apply
@@ -215,7 +216,7 @@ def run_all(
     def plan() -> ensemble.Plan:
         runs = wanted()
         found = ensemble.planned(folder, runs, comm.size, ranks_per_run)
-        for line in ensemble.common_cautions([config for _, config in runs]):
+        for line in dict.fromkeys(line for _, config in runs for line in cautions(config)):
             LOG.warning("%s", line)
         return found
 

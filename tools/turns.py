@@ -25,6 +25,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from functools import cached_property
 from pathlib import Path
 
 import environment  # noqa: F401  # first: it may hand over to the project's own Python
@@ -102,7 +103,11 @@ class Tree:
         command = [*launcher, sys.executable, "-c", WORKER, str(start), json.dumps(cpus), clock, str(ranks)]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root, env=environment_of(root))
-        self.beads = int(self._answer())
+
+    @cached_property
+    def beads(self):
+        """How many beads its system has; the process says so once it is ready."""
+        return int(self._answer())
 
     def _answer(self):
         if not (line := self.process.stdout.readline()):
@@ -141,22 +146,34 @@ def start_of(name, root, folder, more=""):
     return begun
 
 
-def turns(old, inputs, name, args):
-    """Start both trees; return beads times time of a turn, and of each turn contacts and seconds of either tree."""
-    clock = "process_time" if args.threads is None and args.ranks == 1 else "perf_counter"
-    more = [[args.cpu], [args.cpu] if args.threads is None else [args.cpu, args.threads]]
-    trees = [
-        Tree(root, start, cpus, clock, args.ranks) for root, start, cpus in zip((old, HERE), inputs, more, strict=True)
-    ]
-    duration = duration_of(name, args.contacts, trees[0].beads)
-    rows = []
-    for k in range(args.repeat + 1):
-        order = (0, 1) if k % 2 else (1, 0)
+def turns(trees, name, contacts, repeat):
+    """Let trees take turns; return beads times time of a turn, and of each turn [contacts, seconds] of every tree.
+
+    Every second turn goes through them backwards. The trees are ended.
+    """
+    beads = [tree.beads for tree in trees]  # all are ready now
+    duration, rows = duration_of(name, contacts, beads[0]), []
+    for k in range(repeat + 1):
+        order = range(len(trees)) if k % 2 else reversed(range(len(trees)))
         row = {which: trees[which].advance((k + 1) * duration) for which in order}
-        rows.append([row[0], row[1]])
+        rows.append([row[which] for which in range(len(trees))])
     for tree in trees:
         tree.end()
-    return trees[0].beads * duration, rows[1:]  # in the first, lists and segments' lengths settle
+    return beads[0] * duration, rows[1:]  # in the first, lists and segments' lengths settle
+
+
+def both(old, inputs, args):
+    """Start a case in both trees and return these."""
+    clock = "process_time" if args.threads is None and args.ranks == 1 else "perf_counter"
+    more = [[args.cpu], [args.cpu] if args.threads is None else [args.cpu, args.threads]]
+    given = zip((old, HERE), inputs, more, strict=True)
+    return [Tree(root, start, cpus, clock, args.ranks) for root, start, cpus in given]
+
+
+def quartiles_of(quotients):
+    """Return the median and the quartiles as text."""
+    low, middle, high = statistics.quantiles(quotients, n=4)
+    return f"{middle:.3f} ({low:.3f} to {high:.3f})"
 
 
 def compare(name, old, folder, args):
@@ -164,15 +181,13 @@ def compare(name, old, folder, args):
     keys = [f"[propagator]\nstretches = {beads}\n" if args.parts else "" for beads in (0, LEAST)]
     inputs, rows = [start_of(name, old, folder / "old", keys[0]), start_of(name, HERE, folder / "new", keys[1])], []
     for _ in range(args.launches):
-        carried, found = turns(old, inputs, name, args)
+        carried, found = turns(both(old, inputs, args), name, args.contacts, args.repeat)
         rows += found
     quotients = [before[1] / now[1] for before, now in rows]
-    low, middle, high = statistics.quantiles(quotients, n=4)
     micro = [statistics.median(1e6 * row[k][1] / max(row[k][0], 1) for row in rows) for k in (0, 1)]
     best = [carried / min(row[k][1] for row in rows) for k in (0, 1)]
     print(
-        f"| {name} | {middle:.3f} ({low:.3f} to {high:.3f}) | {micro[0]:.3g}, {micro[1]:.3g} | "
-        f"{best[0]:.3g}, {best[1]:.3g} |",
+        f"| {name} | {quartiles_of(quotients)} | {micro[0]:.3g}, {micro[1]:.3g} | {best[0]:.3g}, {best[1]:.3g} |",
         flush=True,
     )
 

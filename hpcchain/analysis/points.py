@@ -15,8 +15,7 @@ from hpcchain.config.load import load_config
 from hpcchain.config.override import read_value
 from hpcchain.config.packing import EITHER
 from hpcchain.errors import DataError, UsageError
-from hpcchain.io.output.lineage import FILES
-from hpcchain.io.output.parts import list_parts
+from hpcchain.io.output.run_output import has_output
 from hpcchain.io.output.runs import is_ensemble, read_runs
 
 LOG = logging.getLogger("hpcchain.analyze")
@@ -70,11 +69,6 @@ def runs_in(sources: Sequence[Path | str]) -> list[str]:
             LOG.warning("%s: %d of %d runs have written nothing yet", source, len(folders) - len(begun), len(folders))
         found += begun
     return found
-
-
-def has_output(folder: Path) -> bool:
-    """Return whether there is something to analyse in a run's folder."""
-    return any((folder / f"{kind}.h5").is_file() for kind in FILES) or bool(list_parts(folder / "parts"))
 
 
 def settings_of(runs: Sequence[Path | str]) -> list[Settings]:

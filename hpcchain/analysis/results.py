@@ -17,7 +17,16 @@ from hpcchain.analysis.tables import Curve, Report, Value
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.output.events import EVENT, sorted_rows
 from hpcchain.io.output.parts import list_parts
-from hpcchain.io.output.run_output import RunOutput, Series, event_tables, open_frames, read_reports, run_output
+from hpcchain.io.output.run_output import (
+    RunOutput,
+    Series,
+    event_tables,
+    has_output,
+    joined_files,
+    open_frames,
+    read_reports,
+    run_output,
+)
 
 if TYPE_CHECKING:
     from hpcchain.io.output.run_output import Frame
@@ -190,11 +199,11 @@ class Results:
     def __init__(self, folder: str | PathLike[str]) -> None:
         folder = Path(folder)
         self.folder = folder.parent if folder.name in FILES else folder
-        if not any((self.folder / name).is_file() for name in FILES) and not list_parts(self.folder / "parts"):
+        if not has_output(self.folder):
             raise DataError(f"{folder}: holds none of {', '.join(FILES)}; name a run's output directory")
 
     def __repr__(self) -> str:
-        there = [name for name in FILES if (self.folder / name).is_file()]
+        there = [path.name for path in joined_files(self.folder)]
         return f"<Results in {self.folder}: {', '.join(there) or 'a run that goes on'}>"
 
     def _output(self, kind: str) -> RunOutput:

@@ -3,7 +3,7 @@
 import argparse
 import math
 
-from hpcchain.cli.options import add_command, add_set, add_trust, number_in
+from hpcchain.cli.options import add_command, add_shared, number_in
 from hpcchain.errors import UsageError
 
 FORMATS = ("lammps", "gsd", "pdb", "gro", "extxyz")
@@ -70,8 +70,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     other.add_argument(
         "--grow", action="store_true", help="beads that overlap begin smaller and grow from where they are"
     )
-    add_set(parser)
-    add_trust(parser)
+    add_shared(parser, "--set", "--trust-code")
 
 
 def copies(text: str) -> int:

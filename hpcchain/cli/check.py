@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.cli.options import add_command, add_set, add_trust
+from hpcchain.cli.options import add_command, add_shared
 from hpcchain.config.demands.cautions import cautions, frame_bytes
 from hpcchain.machine import size
 
@@ -32,8 +32,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("input", metavar="INPUT.toml, DIR or FILE.h5")
     parser.add_argument("--all", dest="every", action="store_true", help="print every key, defaults, too")
-    add_set(parser)
-    add_trust(parser)
+    add_shared(parser, "--set", "--trust-code")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -110,62 +110,52 @@ def silence_seconds(text: str) -> float:
     return value
 
 
-def add_limits(parser: Parser) -> None:
-    """Add --wall-limit and --silence to a parser."""
-    parser.add_argument(
-        "--wall-limit",
-        type=wall_seconds,
-        metavar="TIME",
-        help="stop with a checkpoint and exit code 75 before this wall time is used up (seconds or "
+SHARED: dict[str, dict[str, Any]] = {
+    "--until": {
+        "type": finite_time,
+        "metavar": "T",
+        "help": "simulated time to stop at; takes the place of run.end_time, also for `resume` later",
+    },
+    "--set": {
+        "dest": "overrides",
+        "action": "append",
+        "default": [],
+        "metavar": "KEY.SUB=VALUE",
+        "help": "replace a value of the input file, for example --set run.end_time=10; may be repeated",
+    },
+    "--ranks-per-run": {
+        "type": int,
+        "metavar": "N",
+        "help": "ranks of each run of an ensemble (default: as many as the cost model says pay)",
+    },
+    "--wall-limit": {
+        "type": wall_seconds,
+        "metavar": "TIME",
+        "help": "stop with a checkpoint and exit code 75 before this wall time is used up (seconds or "
         "[D-]HH:MM:SS); the end of a Slurm job (SLURM_JOB_END_TIME) is heeded without it",
-    )
-    parser.add_argument(
-        "--silence",
-        type=silence_seconds,
-        default=SILENCE,
-        metavar="SECONDS",
-        help="when nothing has moved for so long, say which rank waits for which, details in "
+    },
+    "--silence": {
+        "type": silence_seconds,
+        "default": SILENCE,
+        "metavar": "SECONDS",
+        "help": "when nothing has moved for so long, say which rank waits for which, details in "
         f"OUTPUT/stuck; 0: never (default {SILENCE:.0f})",
-    )
+    },
+    "--trust-code": {
+        "action": "store_true",
+        "help": "run the Python files of potentials (potential.file) although other users could have changed them, or "
+        "the checkpoint that names them",
+    },
+}
+"""Options that several commands have; values of --set are kept as text for the input's own checks."""
 
 
-def add_ranks_per_run(parser: Parser) -> None:
-    """Add --ranks-per-run to a parser."""
-    parser.add_argument(
-        "--ranks-per-run",
-        type=int,
-        metavar="N",
-        help="ranks of each run of an ensemble (default: as many as the cost model says pay)",
-    )
+def add_shared(parser: Parser, *options: str) -> None:
+    """Add some of SHARED to a parser."""
+    for option in options:
+        parser.add_argument(option, **SHARED[option])
 
 
-def add_until(parser: Parser) -> None:
-    """Add --until to a parser."""
-    parser.add_argument(
-        "--until",
-        type=finite_time,
-        metavar="T",
-        help="simulated time to stop at; takes the place of run.end_time, also for `resume` later",
-    )
-
-
-def add_set(parser: Parser) -> None:
-    """Add --set to a parser; the values are kept as text for the input's own checks."""
-    parser.add_argument(
-        "--set",
-        dest="overrides",
-        action="append",
-        default=[],
-        metavar="KEY.SUB=VALUE",
-        help="replace a value of the input file, for example --set run.end_time=10; may be repeated",
-    )
-
-
-def add_trust(parser: Parser) -> None:
-    """Add --trust-code to a parser."""
-    parser.add_argument(
-        "--trust-code",
-        action="store_true",
-        help="run the Python files of potentials (potential.file) although other users could have changed them, or the "
-        "checkpoint that names them",
-    )
+def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return what options of these names say, and those that runs have in common."""
+    return {name: getattr(args, name) for name in (*names, "output", "until", "wall_limit", "silence", "trust_code")}

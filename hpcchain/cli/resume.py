@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpcchain.cli.options import add_command, add_limits, add_ranks_per_run, add_trust, add_until
+from hpcchain.cli.options import add_command, add_shared, given
 from hpcchain.cli.run import on_ranks_that_pay
 
 if TYPE_CHECKING:
@@ -23,10 +23,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
         help="a run's directory (its newest whole checkpoint is taken) or one checkpoint; or that of an ensemble "
         "(run --vary): all that is not done",
     )
-    add_until(parser)
-    add_ranks_per_run(parser)
-    add_limits(parser)
-    add_trust(parser)
+    add_shared(parser, "--until", "--ranks-per-run", "--wall-limit", "--silence", "--trust-code")
     parser.add_argument("--output", metavar="DIR", help="write there instead of the run's own directory")
 
 
@@ -41,15 +38,6 @@ def execute(args: argparse.Namespace) -> int:
     def action(comm: Single | World) -> int:
         from hpcchain import api
 
-        return api.resume(
-            args.source,
-            until=args.until,
-            output=args.output,
-            comm=comm,
-            wall_limit=args.wall_limit,
-            silence=args.silence,
-            trust_code=args.trust_code,
-            ranks_per_run=args.ranks_per_run,
-        )
+        return api.resume(args.source, comm=comm, **given(args, "ranks_per_run"))
 
     return on_ranks_that_pay(args.comm, known, action)

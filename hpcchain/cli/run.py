@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from hpcchain.cli.options import add_command, add_limits, add_ranks_per_run, add_set, add_trust, add_until
+from hpcchain.cli.options import add_command, add_shared, given
 from hpcchain.errors import UsageError
 from hpcchain.parallel.tuning.standby import shared_or_alone
 from hpcchain.run.guards.signals import Signals
@@ -49,8 +49,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     parser = add_command(sub, "run", execute, "run an input file and write its output directory", parallel=True)
     parser.add_argument("input", metavar="INPUT.toml", help="the input file ('hpcchain template' prints one)")
     parser.add_argument("--output", metavar="DIR", help="write there instead of output.directory")
-    add_until(parser)
-    add_set(parser)
+    add_shared(parser, "--until", "--set")
     parser.add_argument(
         "--resume",
         choices=["auto"],
@@ -65,15 +64,15 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
         "directory, handed out to groups of ranks; for example --vary initial.seed=1:16 box.packing_fraction=.25,.3; "
         "again: go on with what is not done",
     )
-    add_ranks_per_run(parser)
-    add_limits(parser)
-    add_trust(parser)
+    add_shared(parser, "--ranks-per-run", "--wall-limit", "--silence", "--trust-code")
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run the input on the ranks that pay, or many of it on groups of ranks; return the exit code."""
     if args.vary is not None:
-        return execute_many(args)
+        from hpcchain import api
+
+        return api.run_many(args.input, args.vary, comm=args.comm, **given(args, "overrides", "ranks_per_run"))
     if args.ranks_per_run is not None:
         raise UsageError("--ranks-per-run is for the runs of an ensemble: give --vary, too")
 
@@ -85,34 +84,6 @@ def execute(args: argparse.Namespace) -> int:
     def action(comm: Single | World) -> int:
         from hpcchain import api
 
-        return api.run(
-            args.input,
-            output=args.output,
-            until=args.until,
-            overrides=args.overrides,
-            resume=args.resume,
-            comm=comm,
-            wall_limit=args.wall_limit,
-            silence=args.silence,
-            trust_code=args.trust_code,
-        )
+        return api.run(args.input, comm=comm, **given(args, "overrides", "resume"))
 
     return on_ranks_that_pay(args.comm, known, action)
-
-
-def execute_many(args: argparse.Namespace) -> int:
-    """Run every combination that --vary asks for; return the exit code."""
-    from hpcchain import api
-
-    return api.run_many(
-        args.input,
-        args.vary,
-        output=args.output,
-        until=args.until,
-        overrides=args.overrides,
-        comm=args.comm,
-        wall_limit=args.wall_limit,
-        silence=args.silence,
-        trust_code=args.trust_code,
-        ranks_per_run=args.ranks_per_run,
-    )

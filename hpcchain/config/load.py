@@ -105,7 +105,7 @@ def parse(text: str, name: str, stored: bool = False) -> dict[str, object]:
 def resolve(table: Mapping[str, object], name: str) -> Config:
     """Return the Config of a TOML table with defaults filled in; raises Wrong with key and reason."""
     top = read_values(Config, {key: value for key, value in table.items() if key not in SECTIONS}, "")
-    box = read_named(BoxSection, spread(table))
+    box = read_named(BoxSection, table)
     require_one(box)
     propagator, external = read_named(PropagatorSection, table), read_named(ExternalSection, table)
     run, output = read_named(RunSection, table), read_named(OutputSection, table)
@@ -131,17 +131,6 @@ def resolve(table: Mapping[str, object], name: str) -> Config:
         output=output,
         source=name,
     )
-
-
-def spread(table: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a TOML table in which one number for box.size, or one word for box.boundary, stands for all three axes."""
-    box = table.get("box", {})
-    if not isinstance(box, dict):
-        return table
-    one = {
-        key: [box[key]] * 3 for key, of in (("size", (int, float)), ("boundary", (str,))) if type(box.get(key)) in of
-    }
-    return {**table, "box": box | one}
 
 
 def read_named(of: type[S], table: Mapping[str, object]) -> S:

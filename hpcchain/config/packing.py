@@ -39,7 +39,7 @@ def require_one(box: BoxSection) -> None:
         raise Wrong("box.packing_fraction: stands together with box.size; give one of the two")
     if box.packing_fraction is None and box.size is None:
         raise Wrong(
-            "box.size: is missing; give edge lengths [length]: list of 3 × (number > 0); or box.packing_fraction "
+            "box.size: is missing; give edge lengths [length]: number > 0, or a list of 3; or box.packing_fraction "
             "in its place, for a cube"
         )
 

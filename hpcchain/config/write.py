@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from hpcchain.config.keys.key import Section
-from hpcchain.config.keys.values import DistanceLimit, Oscillation, Sizes
+from hpcchain.config.keys.values import Oscillation, Sizes
 from hpcchain.config.sizes import gathered
+from hpcchain.model.physics.constants import DistanceLimit
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -38,7 +39,8 @@ def to_toml(config: Config, given: Mapping[str, object] | None = None) -> str:
         TOML with every key that applies.
     """
     parts = [f"title = {value_text(config.title)}\n"] if config.title or given is None else []
-    for name in (one.name for one in fields(config) if one.name != "external" or applies(config)):
+    has_external = config.steps is not None or any(config.external.gravity)
+    for name in (one.name for one in fields(config) if one.name != "external" or has_external):
         value = getattr(config, name)
         if isinstance(value, Section):
             lines = assignments(value, given and given.get(value.section, {}))
@@ -56,11 +58,6 @@ def table_of(given: object, section: str, index: int) -> object:
     for name in section.split("."):
         given = cast(Mapping[str, object], given)[name]
     return cast(list[object], given)[index]
-
-
-def applies(config: Config) -> bool:
-    """Return whether an input has [external], which not all have."""
-    return config.steps is not None or any(config.external.gravity)
 
 
 def section_text(header: str, lines: list[str]) -> str:

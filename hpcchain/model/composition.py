@@ -13,14 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hpcchain.errors import EngineError
-from hpcchain.model.system import Topology
+from hpcchain.model.system import BEADS, BONDS, MOLECULES, TOPOLOGY, Topology
 
-PER_BEAD, PER_BOND = ("mass", "diameter", "soft", "bead_type", "moment", "fixed", "site"), ("bond_length",)
-PER_MOLECULE = ("self_contact", "rod", "body", "flexible", "exclude")
-TABLES = ("kind", "first_bead", "first_bond", "bonds", *PER_BOND, *PER_BEAD, *PER_MOLECULE)
-"""Of a Topology."""
-FLAGS = ("soft", "fixed", "self_contact", "rod", "body", "flexible")
-"""Files have bytes in their place."""
+PER_BEAD, PER_BOND, PER_MOLECULE = (
+    tuple(table.name for table in TOPOLOGY if table.about == about) for about in (BEADS, BONDS, MOLECULES)
+)
+"""Names of a Topology's tables."""
 KEPT = "_composition"
 """Under this name a Topology keeps its Composition: an engine asks for it eight times, and all tables are looked at."""
 Rows = Callable[[str, int, int], np.ndarray]
@@ -95,9 +93,7 @@ class Composition:
 
     def beads_of(self, molecules: np.ndarray) -> np.ndarray:
         """Return the global numbers of the beads of molecules (n,), one molecule after another."""
-        size = self.size_of(molecules)
-        start = self.first_bead_of(molecules) - (np.cumsum(size) - size)
-        return np.arange(int(size.sum())) + np.repeat(start, size)
+        return in_blocks(self.first_bead_of(molecules), self.size_of(molecules))
 
     def bead_range(self, molecules: np.ndarray) -> tuple[int, int]:
         """Return the first bead of molecules that follow one another, and the one behind their last; (0, 0) of none."""
@@ -164,7 +160,8 @@ class Composition:
     def whole(self) -> Topology:
         """Return the Topology."""
         left_out = () if self.prototypes.body.any() else ("site",)  # a Topology's own zeros take no memory
-        found = {name: self.rows(name, 0, self.count(name)) for name in TABLES if name not in left_out}
+        names = [table.name for table in TOPOLOGY if table.name not in left_out]
+        found = {name: self.rows(name, 0, self.count(name)) for name in names}
         return Topology(self.names, type_names=self.type_names, **found)
 
     def _bond_rows(self, low: int, high: int) -> np.ndarray:
@@ -305,17 +302,12 @@ def _one_molecule(molecule: int, lengths: Mapping[str, int], rows_of: Rows) -> d
     (a, b), (c, d) = (rows_of(name, molecule, 2).tolist() for name in ("first_bead", "first_bond"))
     if not (0 <= a <= b <= lengths["mass"] and 0 <= c <= d <= lengths["bonds"]):
         return None
-    if lengths["diameter"] != lengths["mass"] or lengths["bond_length"] != lengths["bonds"]:
+    count = {BEADS: lengths["mass"], BONDS: lengths["bonds"], MOLECULES: lengths["kind"]}
+    rows = {BEADS: (a, b - a), BONDS: (c, d - c), MOLECULES: (molecule, 1)}
+    given = [table for table in TOPOLOGY if table.about in count and table.name in lengths]
+    if any(lengths[table.name] != count[table.about] for table in given):
         return None
-    if any(lengths[name] != lengths["mass"] for name in PER_BEAD if name in lengths):
-        return None
-    found = {name: rows_of(name, a, b - a) for name in PER_BEAD if name in lengths}
-    found |= {name: rows_of(name, c, d - c) for name in PER_BOND}
-    flags = [name for name in PER_MOLECULE if name in lengths]
-    if any(lengths[name] != lengths["kind"] for name in flags):
-        return None
-    found |= {name: rows_of(name, molecule, 1) for name in flags}
-    found |= {name: found[name].astype(bool) for name in FLAGS if name in found}
+    found = {table.name: rows_of(table.name, *rows[table.about]).astype(table.dtype) for table in given}
     return found | {"bonds": rows_of("bonds", c, d - c).reshape(-1, 2) - a}
 
 
@@ -324,12 +316,16 @@ def running_sum(sizes: Sequence[int] | np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
+def in_blocks(first: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Return the int64 numbers of blocks, one block after another: count[k] of them from first[k] on."""
+    return np.arange(int(count.sum())) + np.repeat(first - (np.cumsum(count) - count), count)
+
+
 def one_of_each(topology: Topology, molecules: np.ndarray) -> Topology:
     """Return the Topology of these molecules alone, numbered anew."""
-    size = np.diff(topology.first_bead)[molecules]
-    first_bead = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-    first_bond = np.concatenate([[0], np.cumsum(np.diff(topology.first_bond)[molecules])]).astype(np.int64)
-    bead, bond = (_joined(first, molecules) for first in (topology.first_bead, topology.first_bond))
+    firsts = (topology.first_bead, topology.first_bond)
+    first_bead, first_bond = (running_sum(np.diff(first)[molecules]) for first in firsts)
+    bead, bond = (in_blocks(first[molecules], np.diff(first)[molecules]) for first in firsts)
     moved = np.repeat(first_bead[:-1] - topology.first_bead[molecules], np.diff(first_bond))
     return Topology(
         names=topology.names,
@@ -344,15 +340,9 @@ def one_of_each(topology: Topology, molecules: np.ndarray) -> Topology:
     )
 
 
-def _joined(first: np.ndarray, molecules: np.ndarray) -> np.ndarray:
-    """Return the numbers first[m] ... first[m + 1] - 1 of molecules, one after another."""
-    count = first[molecules + 1] - first[molecules]
-    return np.arange(int(count.sum())) + np.repeat(first[molecules] - (np.cumsum(count) - count), count)
-
-
 def _require_alike(topology: Topology, found: Composition) -> None:
     """Raise EngineError unless every molecule is like the example of its kind."""
-    for name in TABLES if len(found.run) else ():
+    for name in [table.name for table in TOPOLOGY] if len(found.run) else ():
         count = found.count(name)
         if topology.count(name) < count:
             raise EngineError(f"{name}: has {topology.count(name)} rows; needs {count}")

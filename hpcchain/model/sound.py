@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from hpcchain.config.demands.check import check_box, check_rod
 from hpcchain.config.demands.graph import check_apart, check_graph
 from hpcchain.config.keys.schema import keys_of
+from hpcchain.config.keys.sections import BoxSection
 from hpcchain.config.keys.values import LARGEST, Integer, Wrong
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -33,9 +33,11 @@ from hpcchain.model.physics.step_potentials import inside_is_sound, limits_probl
 from hpcchain.model.random import Stream, uniform
 from hpcchain.model.starts.constraints import bond_vectors, project_group
 from hpcchain.model.starts.overlap import wall_overlap
-from hpcchain.model.system import BEAD_STATE, OPEN, PERIODIC, WALL
+from hpcchain.model.system import BEAD_STATE, BOUNDARIES, PERIODIC
+from hpcchain.model.topology import sections_of
 
 if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import MoleculeSection
     from hpcchain.model.composition import Composition
     from hpcchain.model.physics.constants import ExtendedPhysics
     from hpcchain.model.system import Box, Physics, State, System, Topology
@@ -46,7 +48,6 @@ Rule = tuple[str, Callable[[object], object], object]
 RULES = ("joint", "generalised", "moreau")
 """Of contacts at one instant."""
 MUTUAL = "state/inside: a bead names another that does not name it, or another level of their potential"
-BOUNDARY = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
 EPS = np.finfo(np.float64).eps
 OFF, LOOSE = 1e-6, 1e-2
 """By how much what follows from other numbers may be off, relative: far above round-off; bonds' lengths under forms
@@ -65,7 +66,7 @@ def box_problem(box: Box) -> str | None:
     """Return what is wrong with a Box, or None."""
     if not (box.size.shape == box.origin.shape == box.boundary.shape == (3,)):
         return "box: size, origin and boundary are not three numbers each"
-    if not set(box.boundary.tolist()) <= set(BOUNDARY):
+    if not set(box.boundary.tolist()) <= set(range(len(BOUNDARIES))):
         return f"box/boundary: {box.boundary.tolist()}: a boundary is unknown"
     return first_wrong(
         [
@@ -187,8 +188,8 @@ def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | 
     return MUTUAL if found is None and ids is None and imbalance(system, own) else found
 
 
-def topology_problem(box: Box, topology: Topology, molecules: np.ndarray | None = None) -> str | None:
-    """Return what is wrong with molecules, of which there may be one of each kind, or None.
+def topology_problem(box: Box, topology: Topology) -> str | None:
+    """Return what is wrong with molecules, one of each kind, or None.
 
     Parameters
     ----------
@@ -197,69 +198,48 @@ def topology_problem(box: Box, topology: Topology, molecules: np.ndarray | None 
     topology : Topology
         Its tables cut beads and bonds into molecules.
     """
-    kinds = []
-    for m in range(topology.molecules) if molecules is None else molecules:
-        kind, problem = _as_section(topology, int(m))
-        problem = problem or _kind_problem(kind)
+    ends = (topology.first_bead, topology.first_bond)
+    rows = [[slice(*first[m : m + 2].tolist()) for first in ends] for m in range(topology.molecules)]
+    found, kinds = [_molecule_problem(topology, m, *own) for m, own in enumerate(rows)], ()
+    if not any(found):
+        kinds = sections_of(topology)
+        found = [_numbers_problem(topology, kind, *own) for kind, own in zip(kinds, rows, strict=True)]
+    for m, problem in enumerate(found):
         if problem:
             return f"topology: {topology.names[topology.kind[m]]!r}: {problem}"
-        kinds.append(kind)
-    section = SimpleNamespace(
-        size=box.size.tolist(), origin=box.origin.tolist(), boundary=[BOUNDARY[kind] for kind in box.boundary.tolist()]
-    )
+    boundary = tuple(BOUNDARIES[kind] for kind in box.boundary.tolist())
+    section = BoxSection(size=tuple(box.size.tolist()), origin=tuple(box.origin.tolist()), boundary=boundary)
     try:
         for kind in kinds:
             if kind.is_line:
                 check_rod(kind, "topology", section)
         if kinds:
-            check_box(SimpleNamespace(box=section, molecules=kinds))
+            check_box(section, kinds)
     except Wrong as wrong:
         return str(wrong)
     return None
 
 
-def _as_section(topology: Topology, m: int) -> tuple[SimpleNamespace, str | None]:
-    """Return molecule m as config checks take one, and what is wrong with its tables, or None."""
-    bead, bond = (slice(int(first[m]), int(first[m + 1])) for first in (topology.first_bead, topology.first_bond))
-    bonds = topology.bonds[bond] - bead.start
-    beads, rod = bead.stop - bead.start, bool(topology.rod[m])
-    kind = SimpleNamespace(
-        kind="graph",
-        beads=beads,
-        bonds=bonds,
-        bond_count=len(bonds),
-        is_line=rod,
-        is_body=bool(topology.body[m]),
-        bond_length=tuple(topology.bond_length[bond].tolist()),
-        mass=tuple(topology.mass[bead].tolist()),
-        diameter=tuple(topology.diameter[bead].tolist()),
-        self_contact=bool(topology.self_contact[m]),
-        exclude=int(topology.exclude[m]),
-        moment=tuple(topology.moment[bead].tolist()),
-        bond_table=bonds,
-    )
+def _molecule_problem(topology: Topology, m: int, bead: slice, bond: slice) -> str | None:
+    """Return what is wrong with the flags and bonds of molecule m, or None."""
+    bonds, beads, rod = topology.bonds[bond] - bead.start, bead.stop - bead.start, bool(topology.rod[m])
     if beads < 1:
-        return kind, "a molecule has no bead"
+        return "a molecule has no bead"
     if np.any(bonds[:, 0] >= bonds[:, 1]):
-        return kind, "bonds: do not name the lower bead first"
+        return "bonds: do not name the lower bead first"
+    alone = not topology.self_contact[m]
     line = np.column_stack([np.arange(beads - 1), np.arange(1, beads)])
-    if rod and (beads < 3 or not np.array_equal(bonds, line) or kind.self_contact):
-        return kind, "rod: is set for molecules that are not straight lines of beads without self_contact"
-    return kind, _body_problem(topology, m, kind)
-
-
-def _body_problem(topology: Topology, m: int, kind: SimpleNamespace) -> str | None:
-    """Return what is wrong with what molecule m has as a rigid body, or has without being one; None: nothing."""
-    bead = slice(int(topology.first_bead[m]), int(topology.first_bead[m + 1]))
+    if rod and (beads < 3 or not np.array_equal(bonds, line) or not alone):
+        return "rod: is set for molecules that are not straight lines of beads without self_contact"
     sites, mass = topology.site[bead], topology.mass[bead]
-    if not kind.is_body:
+    if not topology.body[m]:
         return "site: is set for molecules that are no rigid bodies" if np.any(sites) else None
     if not np.all(np.abs(sites) <= LARGEST):
         return "site: is not a number"
-    if kind.beads < 3 or kind.is_line or kind.self_contact or is_thin(sites, mass):
+    if beads < 3 or rod or not alone or is_thin(sites, mass):
         return "body: is set for molecules that are rods, collide with themselves or have all beads on a line"
-    drawn = np.sqrt(np.sum(np.diff(sites[kind.bonds], axis=1)[:, 0] ** 2, axis=1))
-    if kind.bond_count != kind.beads - 1 or not np.allclose(kind.bond_length, drawn, rtol=1e-9):
+    drawn = np.sqrt(np.sum(np.diff(sites[bonds], axis=1)[:, 0] ** 2, axis=1))
+    if len(bonds) != beads - 1 or not np.allclose(topology.bond_length[bond], drawn, rtol=1e-9):
         return "bonds: are not between beads of a rigid body, or are not as long"
     mean, moments = mass @ sites / mass.sum(), np.einsum("n,ni,nj->ij", mass, sites, sites)
     size = body_length(sites)
@@ -271,17 +251,19 @@ def _body_problem(topology: Topology, m: int, kind: SimpleNamespace) -> str | No
     return None
 
 
-def _kind_problem(kind: SimpleNamespace) -> str | None:
-    """Return what is wrong with a molecule's numbers and bonds, or None."""
+def _numbers_problem(topology: Topology, kind: MoleculeSection, bead: slice, bond: slice) -> str | None:
+    """Return what is wrong with a molecule's numbers, and with how its bonds hang together, or None."""
+    tables = {"mass": bead, "diameter": bead, "bond_length": bond, "moment": bead}
     rules = [
-        (name, _reads("molecule", name), np.unique(getattr(kind, name)).tolist())
-        for name in ("mass", "diameter", "bond_length", "moment")
+        (name, _reads("molecule", name), np.unique(getattr(topology, name)[own]).tolist())
+        for name, own in tables.items()
     ]
+    bonds = topology.bonds[bond] - bead.start
     problem = first_wrong(rules)
     if problem or kind.beads == 1:
-        return problem or ("bonds: a single bead has none" if kind.bond_count else None)
+        return problem or ("bonds: a single bead has none" if len(bonds) else None)
     try:
-        check_graph(kind, "topology")
+        check_graph(kind.beads, bonds, "topology")
         check_apart(kind, "topology")
     except Wrong as wrong:
         return str(wrong).removeprefix("topology.")
@@ -450,13 +432,10 @@ def _greater_end(values: np.ndarray, bonds: np.ndarray) -> np.ndarray:
     return np.maximum(values[first], values[second])
 
 
-def _exact(physics: Physics) -> bool:
-    return physics.propagator != "collocation" or physics.options.variant == "index2"
-
-
 def _length_error(physics: Physics) -> float:
     """Return by how much bonds may be off, relative, that a propagator holds."""
-    return max(OFF, 10.0 * physics.tolerance) if _exact(physics) else LOOSE
+    exact = physics.propagator != "collocation" or physics.options.variant == "index2"
+    return max(OFF, 10.0 * physics.tolerance) if exact else LOOSE
 
 
 def _rate(physics: Physics) -> float:
@@ -568,11 +547,8 @@ def _inside(system: System, ids: np.ndarray) -> str | None:
     inside = system.state.extra[:, L.INSIDE :]
     bad = ~inside_is_sound(inside, ids, system.topology, system.physics)
     found = _first("inside", bad, ids, "names no bead within a step of it")
-    return found or _first("inside", _names_itself(inside, ids), ids, "names itself")
-
-
-def _names_itself(inside: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    return np.any((inside > 0.0) & (inside // LEVELS - 1.0 == ids[:, None]), axis=1)
+    itself = np.any((inside > 0.0) & (inside // LEVELS - 1.0 == ids[:, None]), axis=1)
+    return found or _first("inside", itself, ids, "names itself")
 
 
 def imbalance(system: System, ids: np.ndarray) -> int:

@@ -1,30 +1,8 @@
 """What a run is made of: the box, the molecules, and the start state of every bead's current segment.
 
-Layout (beads and molecules in global order, a molecule's beads contiguous):
-
-=====================  ==============  ==============================================================
-array                  shape, type     meaning
-=====================  ==============  ==============================================================
-Topology.first_bead    (M + 1,) int64  beads of molecule m are first_bead[m]:first_bead[m + 1]
-Topology.first_bond    (M + 1,) int64  bonds of molecule m are first_bond[m]:first_bond[m + 1]
-Topology.kind          (M,) int32      index of the molecule's kind in Topology.names
-Topology.self_contact  (M,) bool       whether non-bonded beads of the molecule collide with each other
-Topology.rod           (M,) bool       whether the beads are held on a straight line: rods of more than two beads
-Topology.body          (M,) bool       whether the molecule is a rigid body, of which bonds are only drawn
-Topology.flexible      (M,) bool       whether potentials hold the bonds, which are then not rigid (engine "steps")
-Topology.bonds         (B, 2) int64    global bead ids, lower first; a chain's bonds in chain order
-Topology.bond_length   (B,) float64    [length]
-Topology.mass          (N,) float64    [mass]
-Topology.diameter      (N,) float64    [length]
-Topology.soft          (N,) bool       whether a bead has no hard core (engine "steps")
-Topology.bead_type     (N,) int32      index of the bead's type in Topology.type_names; its molecule's kind unless given
-Topology.moment        (N,) float64    moment of inertia; of a uniform sphere unless given [mass length^2]
-Topology.site          (N, 3) float64  of a rigid body's beads: places about its centre of mass, along its axes [length]
-Topology.exclude       (M,) int8       beads of the molecule up to so many bonds apart never collide with each other
-Topology.fixed         (N,) bool       whether a bead has no motion but that which it starts with (engine "events")
-=====================  ==============  ==============================================================
-
-`BEAD_STATE` is the table of the state's arrays, one row per bead each.
+Beads and molecules stand in global order, a molecule's beads and bonds one after another. `TOPOLOGY` is the
+table of the arrays that say what they are, `BEAD_STATE` that of the state's arrays, one row per bead each; whatever
+spells these arrays derives from the two.
 """
 
 from __future__ import annotations
@@ -43,6 +21,8 @@ if TYPE_CHECKING:
     from hpcchain.model.directors import Directors
 
 PERIODIC, WALL, OPEN = 0, 1, 2
+BOUNDARIES = ("periodic", "wall", "open")
+"""What the input calls them."""
 
 AT_START = -1
 """Depth of a segment that no event began: that of the very start."""
@@ -80,7 +60,48 @@ BEAD_STATE = (
     Column("step", np.float64, 0, 0.0, None, True, "the molecule's running segment length; 0 = none yet [time]"),
     Column("in_contact", np.int32, 0, 0, WHOLE_CONTACT, False, "what is left of the bead's last contact"),
 )
-"""The arrays of State, in the order in which files have them; everything that spells a bead's state derives from it."""
+"""The arrays of State, in the order in which files have them."""
+
+WHICH, BEADS, BONDS, MOLECULES = range(4)
+"""What a table of a Topology is about: which beads and bonds are whose, or properties with a row for each of these."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One array of a Topology: its type, columns (0: one number a row), what it is about, and its meaning.
+
+    `optional`: files have it only where it says more than what stands without it (`Topology.needs`); with all of these
+    they would be larger by a fifth.
+    """
+
+    name: str
+    dtype: type
+    columns: int
+    about: int
+    optional: bool
+    meaning: str
+
+
+TOPOLOGY = (
+    Table("kind", np.int32, 0, WHICH, False, "of a molecule: index of its kind in `names`"),
+    Table("first_bead", np.int64, 0, WHICH, False, "beads of molecule m are first_bead[m]:first_bead[m + 1]"),
+    Table("first_bond", np.int64, 0, WHICH, False, "bonds of molecule m are first_bond[m]:first_bond[m + 1]"),
+    Table("bonds", np.int64, 2, WHICH, False, "global bead ids, lower first; a chain's bonds in chain order"),
+    Table("bond_length", np.float64, 0, BONDS, False, "[length]"),
+    Table("mass", np.float64, 0, BEADS, False, "[mass]"),
+    Table("diameter", np.float64, 0, BEADS, False, "[length]"),
+    Table("self_contact", np.bool_, 0, MOLECULES, False, "whether non-bonded beads of it collide with each other"),
+    Table("rod", np.bool_, 0, MOLECULES, True, "whether its beads, more than two, are held on a straight line"),
+    Table("flexible", np.bool_, 0, MOLECULES, True, 'whether potentials hold its bonds, not rigid (engine "steps")'),
+    Table("soft", np.bool_, 0, BEADS, True, 'whether it has no hard core (engine "steps")'),
+    Table("bead_type", np.int32, 0, BEADS, True, "index of its type in `type_names`; its molecule's kind unless given"),
+    Table("exclude", np.int8, 0, MOLECULES, True, "beads of it up to so many bonds apart never collide"),
+    Table("moment", np.float64, 0, BEADS, True, "of inertia; a uniform sphere's unless given [mass length^2]"),
+    Table("fixed", np.bool_, 0, BEADS, True, 'whether it moves only as it starts (engine "events")'),
+    Table("body", np.bool_, 0, MOLECULES, True, "whether it is a rigid body, of which bonds are only drawn"),
+    Table("site", np.float64, 3, BEADS, True, "a body's: from its centre of mass, along its axes [length]"),
+)
+"""The arrays of Topology, in the order in which files have them."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +128,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Topology:
-    """Which beads and bonds make which molecules; see the module's table for shapes."""
+    """Which beads and bonds make which molecules: the arrays of `TOPOLOGY`, and names of kinds and of beads' types."""
 
     names: tuple[str, ...]
     kind: np.ndarray
@@ -130,39 +151,28 @@ class Topology:
     site: np.ndarray = FOLLOWS
 
     def __post_init__(self) -> None:
-        for like, names in ((self.kind, ("rod", "body", "flexible")), (self.mass, ("soft", "fixed"))):
-            for name in names:
-                if getattr(self, name) is None:
-                    object.__setattr__(self, name, np.zeros(len(like), dtype=bool))
-        if self.site is None:
-            object.__setattr__(self, "site", np.broadcast_to(np.zeros(3), (len(self.mass), 3)))
-        if self.bead_type is None:
-            fits = len(self.first_bead) == len(self.kind) + 1  # files may have what does not; checks of them follow
-            types = self._kind_of_bead if fits else np.zeros(len(self.mass), dtype=np.int64)
-            object.__setattr__(self, "bead_type", types)
-        if self.moment is None:
-            fits = np.shape(self.mass) == np.shape(self.diameter)
-            object.__setattr__(self, "moment", self._uniform if fits else np.zeros(len(self.mass)))
-        if self.exclude is None:
-            object.__setattr__(self, "exclude", np.ones(len(self.kind), dtype=np.int8))
+        for table in TOPOLOGY:
+            if getattr(self, table.name) is None:
+                object.__setattr__(self, table.name, self._without(table))
         if not self.type_names:
             object.__setattr__(self, "type_names", tuple(self.names))
 
-    @property
-    def _kind_of_bead(self) -> np.ndarray:
-        return np.repeat(self.kind, np.diff(self.first_bead)).astype(np.int32)
+    def _without(self, table: Table) -> np.ndarray:
+        """Return what stands in place of an optional table; files may have what does not fit, and checks follow."""
+        if table.name == "bead_type" and len(self.first_bead) == len(self.kind) + 1:
+            return np.repeat(self.kind, np.diff(self.first_bead)).astype(table.dtype)
+        if table.name == "moment" and np.shape(self.mass) == np.shape(self.diameter):
+            return self.mass * self.diameter**2 / 10.0
+        rows = len(self.mass if table.about == BEADS else self.kind)
+        if table.columns:
+            return np.broadcast_to(np.zeros(table.columns), (rows, table.columns))
+        return np.full(rows, table.name == "exclude", dtype=table.dtype)
 
-    @property
-    def _uniform(self) -> np.ndarray:
-        return self.mass * self.diameter**2 / 10.0
-
-    def needs(self, name: str) -> bool:
-        """Return whether an optional table of this name says more than what stands without it."""
-        if name == "moment":
-            return not np.array_equal(self.moment, self._uniform)
-        if name == "bead_type":
-            return self.type_names != tuple(self.names) or not np.array_equal(self.bead_type, self._kind_of_bead)
-        return bool(np.any(getattr(self, name) != (1 if name == "exclude" else 0)))
+    def needs(self, table: Table) -> bool:
+        """Return whether files must have a table: a needed one, or one that says more than what stands without it."""
+        if not table.optional or (table.name == "bead_type" and self.type_names != tuple(self.names)):
+            return True
+        return not np.array_equal(getattr(self, table.name), self._without(table))
 
     @property
     def beads(self) -> int:

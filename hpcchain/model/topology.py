@@ -14,29 +14,18 @@ from hpcchain.config.keys.sections import MoleculeSection
 from hpcchain.model.composition import Composition, composition_of, running_sum
 from hpcchain.model.molecules.bodies import body_sites, bond_lengths
 from hpcchain.model.molecules.bonds import type_names
-from hpcchain.model.system import FOLLOWS, OPEN, PERIODIC, WALL, Box, Topology
+from hpcchain.model.system import BOUNDARIES, FOLLOWS, Box, Topology
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config
+    from hpcchain.config.keys.sections import BoxSection, Config
 
 MEASURES = "mass", "diameter"
-BOUNDARY = {"periodic": PERIODIC, "wall": WALL, "open": OPEN}
 
 
-def build_box(config: Config) -> Box:
-    """Return the Box of an input.
-
-    Parameters
-    ----------
-    config : Config
-        A checked input.
-    """
-    section = config.box
-    return Box(
-        size=np.array(section.size, dtype=np.float64),
-        origin=np.array(section.origin, dtype=np.float64),
-        boundary=np.array([BOUNDARY[name] for name in section.boundary], dtype=np.int8),
-    )
+def build_box(section: BoxSection) -> Box:
+    """Return the Box of [box]."""
+    size, origin = (np.array(one, dtype=np.float64) for one in (section.size, section.origin))
+    return Box(size, origin, np.array([BOUNDARIES.index(name) for name in section.boundary], dtype=np.int8))
 
 
 def build_topology(config: Config) -> Topology:

@@ -300,17 +300,17 @@ class Integrator:
         self._count("contact", 50, 0, np.eye(2 * len(q0) + 2))
         return q, w, high
 
-    def _law(self, normal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _law(self, normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what (16) is made of at the present node: (P_c^T P^T M), and the momentum along P_c that is kept."""
         p = null_space(self.q)
         row = p.T @ normal
         complement = np.linalg.qr(row[:, None], mode="complete")[0][:, 1:]
         reduced = complement.T @ (p.T * self.mass)
-        return reduced, reduced @ self.w.ravel(), p.T @ normal
+        return reduced, reduced @ self.w.ravel()
 
     def after(self, normal: np.ndarray, tau: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the end and the discrete velocity of the step after a contact (16), from the reflected velocity."""
-        reduced, kept, row = self._law(normal)
+        reduced, kept = self._law(normal)
         energy = self.chain.energy(self.w)
 
         def system(q: np.ndarray, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -332,7 +332,7 @@ class Integrator:
 
     def second(self, normal: np.ndarray, tau: float, trial: np.ndarray, contact: tuple) -> Any:
         """Return the same with the step's length unknown and a second contact closed at its end, and that contact."""
-        reduced, kept, row = self._law(normal)
+        reduced, kept = self._law(normal)
         energy = self.chain.energy(self.w)
         start, end = self.chain.gap(self.q, contact), self.chain.gap(trial, contact)
 

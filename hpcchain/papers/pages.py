@@ -46,17 +46,13 @@ def write(folder: Path, module: Any, result: Any, picture: Any, seconds: float, 
     """
     for stale in [*folder.glob(f"{module.NAME}.csv"), *folder.glob(f"{module.NAME}-data-*.csv")]:
         stale.unlink()
-    paths = [data_path(folder, module.NAME, key) for key in result.data]
+    names = [f"-data-{str(key).replace(' ', '-')}" if key else "" for key in result.data]
+    paths = [folder / f"{module.NAME}{name}.csv" for name in names]
     for path, columns in zip(paths, result.data.values(), strict=True):
         write_columns(path, columns)
     page = folder / f"{module.NAME}.md"
     write_text(page, section(module, result, [path.name for path in paths], picture, seconds, quick))
     return [*paths, *([picture] if picture else []), page]
-
-
-def data_path(folder: Path, name: str, key: Any) -> Any:
-    """Return where a table of numbers goes."""
-    return folder / (f"{name}-data-{str(key).replace(' ', '-')}.csv" if key else f"{name}.csv")
 
 
 def write_columns(path: Path, columns: dict[str, Any]) -> None:

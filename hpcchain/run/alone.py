@@ -62,7 +62,7 @@ def works_of(config: Config) -> list[Work]:
     config = described(config)
     if not config.molecules or max(kind.beads for kind in config.molecules) > LONGEST:
         return []
-    composition, box = build_composition(config), build_box(config)
+    composition, box = build_composition(config), build_box(config.box)
     divided = divided_classes(composition, physics_with(config, 1.0))
     return [Work.of(composition, box, parts) for parts in ((), divided)[: 1 + bool(any(divided))]]
 

@@ -43,7 +43,7 @@ class CompilingNotice:
 
     def _watch(self) -> None:
         begin = None
-        while not all(is_ready(kernel) for kernel in self._kernels):
+        while not all(getattr(kernel, "signatures", True) for kernel in self._kernels):  # plain functions have none
             if begin is None and self._store.missed:
                 begin = time.perf_counter()
                 LOG.info(
@@ -53,8 +53,3 @@ class CompilingNotice:
                 return
         if begin is not None:
             LOG.info("compiled after %.0f s", time.perf_counter() - begin)
-
-
-def is_ready(kernel: object) -> bool:
-    """Return whether a jitted function has machine code; a plain one always is ready."""
-    return bool(getattr(kernel, "signatures", True))

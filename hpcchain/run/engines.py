@@ -58,7 +58,7 @@ def engine_for(
     """
 
     def make(given: System, exchange: Exchange | None) -> interface.Engine:
-        return engine_on(given, config, exchange, growth, cores_for(comm))
+        return engine_on(given, config, exchange, growth, cores_allowed() // comm.sharing)
 
     if growth is not None and asks_for_stretches(system.physics):  # a start is grown of chains that move as wholes
         system = replace(system, physics=whole_chains(system.physics))
@@ -200,11 +200,6 @@ def report_threads(config: Config, comm: Single | World, engine: interface.Engin
         )
     elif asked == 2:
         LOG.info("run.threads = 2 helps one rank with smooth hard beads in whole molecules: there is no second thread")
-
-
-def cores_for(comm: Single | World) -> int:
-    """Return how many cores a rank alone has for itself."""
-    return cores_allowed() // comm.sharing
 
 
 def in_words(ranks: int) -> str:

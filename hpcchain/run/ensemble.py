@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.config import load_config
-from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.override import read_value
 from hpcchain.config.packing import bead_volume
 from hpcchain.errors import EXIT_DONE, EXIT_INTERNAL, EXIT_RESUBMIT, ConfigError, DataError, UsageError
@@ -136,7 +135,7 @@ def planned(
     configs = {row.run: config for row, config in found}
     rows = {row.run: interrupted(row) for row in known}
     for row, config in found:
-        if not is_done(row, folder / row.run, config):
+        if row.state != DONE or remaining(folder / row.run, config):  # the end may be later than it was
             write_run_input(folder / row.run, config)
             row = row if row.state == FAILED else replace(row, state=WAITING if is_new(folder / row.run) else STOPPED)
         rows[row.run] = row
@@ -188,11 +187,6 @@ def is_new(folder: Path) -> bool:
     return not list_checkpoints(folder / CHECKPOINTS) and not (folder / GROWTH).is_file()
 
 
-def is_done(row: Row, folder: Path, config: Config) -> bool:
-    """Return whether a run has come to its end time, which may be a later one than it had."""
-    return row.state == DONE and remaining(folder, config) == 0.0
-
-
 def remaining(folder: Path, config: Config) -> float:
     """Return which part of its time a run still has to go, by the name of its newest checkpoint."""
     found, end = list_checkpoints(folder / CHECKPOINTS), config.run.end_time
@@ -205,11 +199,6 @@ def write_run_input(folder: Path, config: Config) -> None:
     """Write the input that a run is to begin with, or to go on with, into its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     write_input(folder / INPUT, config.to_toml(), keep=is_new(folder))
-
-
-def common_cautions(configs: Sequence[Config]) -> list[str]:
-    """Return what some of the inputs ask for that hardly anyone means, each once."""
-    return list(dict.fromkeys(line for config in configs for line in cautions(config)))
 
 
 def seconds(config: Config, ranks: int) -> float:

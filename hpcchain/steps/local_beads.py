@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.model.composition import running_sum
 from hpcchain.model.system import PERIODIC
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import together
@@ -153,7 +154,7 @@ class LocalBeads:
         self.refresh, self.stale = Refresh(self.comm, ghosts, self.local, at), False
         self.skin.start(self.own.position, self.own.velocity, self.clock.h)
         size = self.composition.size_of(self.own.molecules)
-        self.first = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        self.first = running_sum(size)
         self.free = self.rigid.set_molecules(self.own.molecules, self.first)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.own.ids)]
         self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))

@@ -50,7 +50,7 @@ def require_wide_box(config: Config) -> None:
     constants = Constants(build_composition(config), physics_with(config, 1.0).steps)
     skin = None if config.run.list_shell == "auto" else config.run.list_shell
     try:
-        require_wide(build_box(config), sum(farthest_and_skin(constants, skin)), constants.apart)
+        require_wide(build_box(config.box), sum(farthest_and_skin(constants, skin)), constants.apart)
     except ConfigError as error:
         raise ConfigError(f"{config.source}: {error}") from None
 

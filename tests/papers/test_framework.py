@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from hpcchain.cli.main import main
-from hpcchain.errors import UsageError
+from hpcchain.errors import ConfigError, UsageError
 from hpcchain.papers import experiments, registry
+from hpcchain.papers.experiments import work_precision
 from hpcchain.papers.result import ExperimentError, Result, Table, check, number, within
 
 
@@ -145,3 +146,28 @@ def test_what_a_page_says_of_a_number_follows_from_it():
 def test_numbers_are_short_and_what_is_not_printed_is_a_dash():
     assert [number(4.26789e-6), number("65,750"), number(None)] == ["4.27e-06", "65,750", "–"]
     assert number(65750, 5) == "65750"
+
+
+@pytest.mark.parametrize(("breaks", "ends"), [(10.0, False), (25.0, True)])
+def test_a_motion_that_breaks_down_is_noted_or_was_timed_until_then(monkeypatch, breaks, ends):
+    """Positions are compared at 1 and energies at 21; beyond that the motion goes on to be timed alone."""
+
+    class Engine:
+        """Beads that stay, until they jam."""
+
+        def __init__(self, system):
+            self.state = system.state
+
+        def advance(self, time):
+            """Go on; jam."""
+            if time > breaks:
+                raise ConfigError("contacts at one instant have no end")
+
+        def frame(self, _):
+            """Return where the beads are."""
+            return self.state.position, self.state.velocity, None
+
+    monkeypatch.setattr("hpcchain.sector.serial.Engine", Engine)
+    position, velocity = work_precision.thermal_chain(3)
+    found, energy, cost = work_precision.measured(position, velocity, True, 1.0, {}, False)
+    assert np.array_equal(found, position) == np.isfinite(energy) == np.isfinite(cost) == ends

@@ -86,7 +86,7 @@ def system_in(comm, folder, random):
     state.position = 3.0 + place[:, None] * np.array([1.0, 0.0, 0.0])
     state.velocity = state.velocity[topology.first_bead[topology.molecule_of_bead]]
     state.in_contact[:] = 0
-    return System(build_box(config), topology, state, physics, directors=directors)
+    return System(build_box(config.box), topology, state, physics, directors=directors)
 
 
 def dealt(comm, system):

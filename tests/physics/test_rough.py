@@ -86,7 +86,7 @@ def touching(folder, names, e, et, rng, rate=None, spin=1.0):
         path = write_input(folder / "in.toml", tables)
         config = load_config(path)
         topology = build_topology(config)
-        if bead_overlap(build_box(config), topology, np.concatenate(places)) is not None:
+        if bead_overlap(build_box(config.box), topology, np.concatenate(places)) is not None:
             continue
         x = np.concatenate(places)
         i, j = pick[0], len(places[0]) + pick[1]

@@ -55,7 +55,7 @@ def distance_limits(rng, system):
         bonds = topology.bonds[topology.first_bond[m] : topology.first_bond[m + 1]] - first
         own = []
         for separation in (2, 3):
-            pairs = np.array(pairs_apart(end - first, bonds, separation), dtype=int).reshape(-1, 2) + first
+            pairs = pairs_apart(end - first, bonds, separation) + first
             if len(pairs) and rng.random() < 0.7:
                 r = np.linalg.norm(system.state.position[pairs[:, 0]] - system.state.position[pairs[:, 1]], axis=1)
                 own.append(

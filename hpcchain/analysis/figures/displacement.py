@@ -18,8 +18,9 @@ INNER = 5
 """Beads in the middle of a chain that g1 and g2 are of."""
 LAST, WIDE, LEAST_WIDE = 0.5, 5.0, 1.5
 """D is fitted up to this part of the time analysed: from a lag to so many times that lag, or at least so many."""
-NEAR, SURE = 0.03, 0.25
-"""Motion is diffusive where exponents are 1 within so much or two errors, and the error of the whole is no greater."""
+NEAR, FAR, SURE = 0.03, 0.2, 0.25
+"""Motion is diffusive where exponents are 1 within NEAR or two errors; that of the whole window is within FAR, too, and
+its error is no greater than SURE."""
 
 CUBE, CUBIC = 2.837297, 1e-9
 """What the images in a periodic cube add up to (Yeh and Hummer 2004); how much edges may differ, relative."""
@@ -155,7 +156,8 @@ def not_diffusive(fit: np.ndarray, doubt: np.ndarray, lag: np.ndarray) -> str:
             return f"g3 does not grow from lag {part[0]:.4g} to {part[-1]:.4g}"
         known = "unknown" if np.isnan(error) else f"{error:.2g}"
         there = f"g3 grows as t^{exponent:.2f} from lag {part[0]:.4g} to {part[-1]:.4g}, error {known}"
-        if abs(exponent - 1.0) > max(NEAR, 2.0 * np.nan_to_num(error)):
+        far = FAR if part is lag and error <= SURE else np.inf
+        if abs(exponent - 1.0) > min(max(NEAR, 2.0 * np.nan_to_num(error)), far):
             return f"{there}; in diffusion it is t^1: make the run longer"
         if part is lag and not error <= SURE:
             return f"{there}: too uncertain to be diffusion; more molecules or a longer run are needed"

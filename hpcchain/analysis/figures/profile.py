@@ -116,6 +116,9 @@ class Profile:
             low, width = float(self.origin[axes[0]]), float(self.box[axes[0]])
             return (0.0, 0.5 * width) if self.along.shape in FROM_WALLS else (low, low + width)
         space = np.minimum(self.middle - self.origin, self.origin + self.box - self.middle)
+        if np.any((space < np.where(self.periodic, -self.box, 0.0))[axes]):  # the images of a periodic side are near
+            at = ",".join(f"{x:g}" for x in self.middle)
+            raise UsageError(f"a profile about {at}: that is outside the box; give a center in it")
         space = np.where(self.periodic, 0.5 * self.box, space)[axes]
         limit = float(np.min(space[~is_open[axes]], initial=np.inf))
         reach = limit if np.isfinite(limit) else 0.5 * float(self.box[axes].min())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +42,7 @@ def check_body(config: Config, kind: MoleculeSection, where: str) -> None:
         check_fits(kind, where, config.box)
 
 
-def check_sites(kind: MoleculeSection | SimpleNamespace, where: str) -> None:
+def check_sites(kind: MoleculeSection, where: str) -> None:
     """Check that no two beads are at one place, and not all on a line."""
     sites, mass = required(kind.sites), np.broadcast_to(np.asarray(kind.mass, dtype=float), kind.beads)
     pair = nearest(sites)

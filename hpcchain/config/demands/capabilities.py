@@ -157,7 +157,9 @@ def check_cell(config: Config, kind: MoleculeSection, where: str, key: str, work
     if kind_of(kind) in works.get(name, ()):
         return
     good = [other for other in PROPAGATORS if kind_of(kind) in works.get(other, ())]
-    what = f"choose propagator.name = {' or '.join(good)}" if good else "leave one of the two out"
+    names = " or ".join(f'"{other}"' for other in good)
+    what = f"choose propagator.name = {names}" if good else "leave one of the two out"
+    what += f" (it works for {', '.join(works[name])})" if works.get(name) and not good else ""
     what += f", or {SHAPE}" if key == "molecule.fixed" and not good else ""
     raise Wrong(f"{key}: does not work for {where}, kind {kind_of(kind)!r}, with propagator {name!r}; {what}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,7 +85,7 @@ def check_all(config: Config) -> None:
         spins = config.spins
         check_directors(kind, where, config.initial.method, kind.propagator or config.propagator, spins)
         if kind.kind == "graph":
-            check_graph(kind, where)
+            check_graph(kind.beads, required(kind.bonds), where)
         check_apart(kind, where)
         if kind.kind == "ring":
             check_ring(kind, where)
@@ -105,7 +105,7 @@ def check_all(config: Config) -> None:
     if config.molecules:
         check_velocities(config)
         check_masses(config)
-        check_box(config)
+        check_box(config.box, config.molecules)
         check_packing(config)
         check_shell(config)
         check_temperature(config)
@@ -258,7 +258,7 @@ def check_ring(kind: MoleculeSection, where: str) -> None:
         )
 
 
-def check_rod(kind: MoleculeSection | SimpleNamespace, where: str, box: BoxSection | SimpleNamespace) -> None:
+def check_rod(kind: MoleculeSection, where: str, box: BoxSection) -> None:
     """Check that a rod finds room between walls, lying as it may; where an axis has no walls it can lie along that."""
     if set(box.boundary) != {"wall"}:
         return
@@ -273,11 +273,10 @@ def check_rod(kind: MoleculeSection | SimpleNamespace, where: str, box: BoxSecti
         )
 
 
-def check_box(config: Config | SimpleNamespace) -> None:
+def check_box(box: BoxSection, kinds: Sequence[MoleculeSection]) -> None:
     """Check that the box is large enough for the largest bead along every axis, and near enough to zero."""
-    largest = max(float(np.max(kind.diameter)) for kind in config.molecules)
-    smallest = smallest_diameter(config)
-    box = config.box
+    largest = max(float(np.max(kind.diameter)) for kind in kinds)
+    smallest = smallest_diameter(kinds)
     for axis, (size, origin, boundary) in enumerate(zip(box.size, box.origin, box.boundary, strict=True)):
         if boundary == "periodic" and size < 3.0 * largest * (1.0 - ROUNDING):
             raise Wrong(
@@ -300,7 +299,7 @@ def check_box(config: Config | SimpleNamespace) -> None:
 
 def check_shell(config: Config) -> None:
     """Check that the neighbour lists' shell lets a run get on."""
-    shell, least = config.run.list_shell, THINNEST_SHELL * smallest_diameter(config)
+    shell, least = config.run.list_shell, THINNEST_SHELL * smallest_diameter(config.molecules)
     if shell != "auto" and shell < least:
         raise Wrong(
             f"run.list_shell: {shell} is so thin that lists would be made anew all the time; "
@@ -312,7 +311,7 @@ def check_temperature(config: Config) -> None:
     """Check that velocities drawn at initial.temperature are such as have been tried."""
     if config.initial.method == "file" or config.molecules[0].velocities is not None:
         return
-    why = untried_speed(smallest_diameter(config), thermal_square(config))
+    why = untried_speed(smallest_diameter(config.molecules), thermal_square(config))
     if why is not None:
         raise Wrong(
             f"initial.temperature: {config.initial.temperature:g} gives velocities too far from the diameters: {why}"
@@ -332,9 +331,9 @@ def untried_speed(diameter: float, squared: float) -> str | None:
     return THERMAL_TIMES.wrong(diameter / squared**0.5) if squared > 0.0 else None
 
 
-def smallest_diameter(config: Config | SimpleNamespace) -> float:
+def smallest_diameter(kinds: Sequence[MoleculeSection]) -> float:
     """Return the smallest bead's diameter [length]."""
-    return min(float(np.min(kind.diameter)) for kind in config.molecules)
+    return min(float(np.min(kind.diameter)) for kind in kinds)
 
 
 def walls_of(config: Config) -> tuple[WallConstants, ...]:

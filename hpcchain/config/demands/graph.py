@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import Wrong
+from hpcchain.model.composition import in_blocks
 from hpcchain.model.molecules.exclusion import adjacency, component_of, pairs_within
 from hpcchain.model.molecules.independence import follow_always
 
@@ -17,21 +16,12 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import MoleculeSection
 
 
-def check_graph(kind: MoleculeSection | SimpleNamespace, where: str) -> None:
-    """Raise Wrong unless the bonds of a molecule of kind graph make one connected simple graph.
-
-    Parameters
-    ----------
-    kind : MoleculeSection
-        With `bonds` an (n, 2) int64 array.
-    where : str
-        How messages call it.
-    """
-    bonds = required(kind.bonds)
-    outside = np.flatnonzero(((bonds < 0) | (bonds >= kind.beads)).any(axis=1))
+def check_graph(beads: int, bonds: NDArray[np.int64], where: str) -> None:
+    """Raise Wrong unless bonds (n, 2) make one connected simple graph of so many beads; `where`: for messages."""
+    outside = np.flatnonzero(((bonds < 0) | (bonds >= beads)).any(axis=1))
     if len(outside):
         pair = bonds[outside[0]].tolist()
-        raise Wrong(f"{where}.bonds: bond {outside[0]} {pair} names a bead outside 0 … {kind.beads - 1}")
+        raise Wrong(f"{where}.bonds: bond {outside[0]} {pair} names a bead outside 0 … {beads - 1}")
     own = np.flatnonzero(bonds[:, 0] == bonds[:, 1])
     if len(own):
         raise Wrong(f"{where}.bonds: bond {own[0]} joins bead {bonds[own[0], 0]} to itself")
@@ -40,25 +30,24 @@ def check_graph(kind: MoleculeSection | SimpleNamespace, where: str) -> None:
     if (counts > 1).any():
         twice = pairs[first[np.argmax(counts > 1)]].tolist()
         raise Wrong(f"{where}.bonds: beads {twice[0]} and {twice[1]} are bonded twice; remove one of the bonds")
-    if len(pairs) < kind.beads - 1:
-        needs = f"needs at least {kind.beads - 1}"
-        raise Wrong(f"{where}.bonds: {len(pairs)} bonds cannot connect {kind.beads} beads; {needs}")
-    unconnected = np.flatnonzero(component_of(kind.beads, pairs) != 0)
+    if len(pairs) < beads - 1:
+        raise Wrong(f"{where}.bonds: {len(pairs)} bonds cannot connect {beads} beads; needs at least {beads - 1}")
+    unconnected = np.flatnonzero(component_of(beads, pairs) != 0)
     if len(unconnected):
         raise Wrong(f"{where}.bonds: bead {unconnected[0]} is not connected to bead 0; join them or make two kinds")
-    check_independence(kind, where, pairs)
+    check_independence(beads, pairs, where)
 
 
-def check_independence(kind: MoleculeSection | SimpleNamespace, where: str, pairs: NDArray[np.int64]) -> None:
+def check_independence(beads: int, pairs: NDArray[np.int64], where: str) -> None:
     """Raise Wrong where bonds (n, 2) follow from the others wherever the beads are."""
-    most = 3 * kind.beads - 6
-    if kind.beads > 2 and len(pairs) > most:
+    most = 3 * beads - 6
+    if beads > 2 and len(pairs) > most:
         raise Wrong(
-            f"{where}.bonds: {len(pairs)} bonds are too many for {kind.beads} beads: {most} hold them rigid, "
+            f"{where}.bonds: {len(pairs)} bonds are too many for {beads} beads: {most} hold them rigid, "
             f"and the others follow from those; leave out at least {len(pairs) - most}, "
             'or make it of kind = "rigid"'
         )
-    bond = follow_always(kind.beads, pairs)
+    bond = follow_always(beads, pairs)
     if bond is not None:
         i, j = pairs[bond].tolist()
         raise Wrong(
@@ -74,16 +63,8 @@ MOST_BONDS = 64
 """Bonds in a row that are looked at."""
 
 
-def check_apart(kind: MoleculeSection | SimpleNamespace, where: str) -> None:
-    """Raise Wrong where two beads that may collide can never be apart.
-
-    Parameters
-    ----------
-    kind : MoleculeSection
-        Or what has its names.
-    where : str
-        How messages call it.
-    """
+def check_apart(kind: MoleculeSection, where: str) -> None:
+    """Raise Wrong where two beads that may collide can never be apart; `where`: how messages call the kind."""
     pair = never_apart(kind)
     if pair is None:
         return
@@ -95,7 +76,7 @@ def check_apart(kind: MoleculeSection | SimpleNamespace, where: str) -> None:
     )
 
 
-def never_apart(kind: MoleculeSection | SimpleNamespace) -> tuple[tuple[int, int], float, float, int] | None:
+def never_apart(kind: MoleculeSection) -> tuple[tuple[int, int], float, float, int] | None:
     """Return two beads that may collide and never part, the length of the bonds between, contact distance, bonds."""
     if kind.beads < 3 or kind.is_line or kind.is_body or not kind.self_contact or kind.bond_count == 0:
         return None
@@ -116,7 +97,7 @@ def never_apart(kind: MoleculeSection | SimpleNamespace) -> tuple[tuple[int, int
         if len(i) == 0:
             return None
         count = np.diff(offsets)[j]
-        at = np.repeat(offsets[j] - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
+        at = in_blocks(offsets[j], count)
         i, j, reach = np.repeat(i, count), partners[at], np.repeat(reach, count) + partner_length[at]
         key = i * n + j
         sequence = np.lexsort((reach, key))

@@ -189,7 +189,7 @@ def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
         why = LENGTHS.wrong(most)
         if why is not None:
             raise Wrong(f"{key}: most = {why}")
-        pairs = np.array(pairs_apart(kind.beads, bonds, separation)).reshape(-1, 2)
+        pairs = pairs_apart(kind.beads, bonds, separation)
         if not len(pairs):
             raise Wrong(f"{key}: no beads are {separation} bonds apart; remove it")
         farthest = separation * float(lengths.max())

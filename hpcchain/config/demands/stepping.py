@@ -99,10 +99,13 @@ def check_contact_dynamics(config: Config, steps: StepsSection) -> None:
 
 def check_events(config: Config) -> None:
     """Check that the engine of events is not asked for what only that of steps has."""
+    if config.thermostat is not None and config.thermostat.name != "andersen":
+        raise Wrong(
+            f'thermostat.name: "{config.thermostat.name}" is for run.engine "steps"; set that, or choose "andersen"'
+        )
     given = {
         "steps": config.steps is not None,
         "potential": any(one.name != "steps" for one in config.potentials),
-        "thermostat.damping": config.thermostat is not None and config.thermostat.name != "andersen",
     }
     for index, kind in enumerate(config.molecules):
         given |= {

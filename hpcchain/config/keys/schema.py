@@ -112,16 +112,22 @@ def unknown(name: str, section: str, prefix: str) -> str:
     A key that another table has by this name is meant wherever it stands.
     """
     here = {other: prefix + other for other in list(keys_of(section)) + ([] if section else list(SECTIONS))}
-    anywhere = {key.name: key.path for key in KEYS} | here
+    anywhere = {other: [path] for other, path in here.items()}
+    for key in KEYS:
+        if key.name not in here and "." not in key.section:
+            anywhere.setdefault(key.name, []).append(key.path)
     local, other = nearest(name, here), nearest(name, anywhere)
     better = likeness(name, other) > likeness(name, local) + 0.2
     best = other if better and (other == name or not section) else local
     text = name if name.isidentifier() and len(name) <= 60 else shown(name)
+    owner = f"[{section}]" if section else "the input"
+    has = f"; {owner} has {', '.join(here)}" if best not in here or not is_near(name, best) else ""
     if not is_near(name, best):
-        owner = f"[{section}]" if section else "the input"
         where = owner if is_near(name, other) else "this program"
-        return f"{prefix}{text}: unknown key; nothing like it is in {where}; {owner} has {', '.join(here)}"
-    return f"{prefix}{text}: unknown key; the nearest valid key is {anywhere[best]}"
+        return f"{prefix}{text}: unknown key; nothing like it is in {where}{has}"
+    found = anywhere[best]
+    keys = "key is" if len(found) == 1 else "keys are"
+    return f"{prefix}{text}: unknown key; the nearest valid {keys} {', '.join(found)}{has}"
 
 
 def markdown() -> str:

@@ -21,8 +21,8 @@ from hpcchain.config.keys.values import (
     PLACES,
     SPEEDS,
     TIMES,
+    Axes,
     Choice,
-    DistanceLimit,
     Each,
     Flag,
     Inline,
@@ -42,6 +42,7 @@ from hpcchain.config.keys.values import (
 from hpcchain.config.write import to_toml
 from hpcchain.layout.arrays import SIDE_NAMES
 from hpcchain.model.molecules.bonds import bond_table
+from hpcchain.model.physics.constants import DistanceLimit
 from hpcchain.propagators.catalogue import DEFAULT, PROPAGATORS, STAGE_SOLVERS, VARIANTS, choices, users_of
 
 POSITIVE, TIME = Number(above=0.0), Number(above=0.0, tried=TIMES)
@@ -60,7 +61,7 @@ class BoxSection(Section):
 
     section = "box"
     size: tuple[float, ...] = key(
-        FOLLOWS, Each(Number(above=0.0, tried=EDGES), 3), "edge lengths [length]; required, or else:"
+        FOLLOWS, Axes(Number(above=0.0, tried=EDGES)), "edge lengths [length]; required, or else:"
     )
     packing_fraction: float | None = key(
         ABSENT,
@@ -69,7 +70,7 @@ class BoxSection(Section):
     )
     origin: tuple[float, ...] = key((0.0, 0.0, 0.0), Each(PLACE, 3), "lower corner [length]")
     boundary: tuple[str, ...] = key(
-        ("periodic",) * 3, Each(Choice(("periodic", "wall", "open")), 3), "boundary of each axis"
+        ("periodic",) * 3, Axes(Choice(("periodic", "wall", "open"))), "boundary of each axis"
     )
 
 

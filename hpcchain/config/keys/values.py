@@ -10,6 +10,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hpcchain.model.physics.constants import DistanceLimit
+
 T = TypeVar("T")
 Entry = TypeVar("Entry", np.float64, np.int64)
 Word = TypeVar("Word", bound=str)
@@ -233,7 +235,7 @@ class Each(Generic[T]):
     def read(self, value: object, or_words: str = "") -> tuple[T, ...]:
         """Return the values as a tuple; messages also name the words that may stand in its place (`OrWord`)."""
         if not isinstance(value, list):
-            raise Wrong(f"{shown(value)} is not a list{or_words}")
+            raise Wrong(f"{shown(value)} is not a {self}{or_words}")
         if self.length and len(value) != self.length:
             raise Wrong(f"has {len(value)} entries; needs {self.length}")
         return tuple(self._entry(i, item) for i, item in enumerate(value))
@@ -283,7 +285,25 @@ class OrList(Generic[T]):
 
     def read(self, value: object) -> T | tuple[T, ...]:
         """Return the value, or a tuple of them."""
-        return Each(self.entry, self.length).read(value) if isinstance(value, list) else self.entry.read(value)
+        if isinstance(value, list):
+            return Each(self.entry, self.length).read(value)
+        try:
+            return self.entry.read(value)
+        except Wrong as wrong:
+            also = "" if isinstance(value, (int, float)) else f", or a list of {self.length or 'them'}"
+            raise Wrong(f"{wrong}{also}") from None
+
+
+@dataclass(frozen=True)
+class Axes(OrList[T]):
+    """One value for all three axes, or a list with one for each."""
+
+    length: int = 3
+
+    def read(self, value: object) -> tuple[T, ...]:
+        """Return the values of the three axes."""
+        found = super().read(value)
+        return found if isinstance(found, tuple) else (found,) * 3
 
 
 def table_with(value: object, *names: str) -> dict[str, object]:
@@ -391,14 +411,6 @@ class OrSizes:
                 f'third of the mean, or set distribution = "log-normal"'
             )
         return Sizes(mean, deviation, name)
-
-
-class DistanceLimit(NamedTuple):
-    """Between which distances beads so many bonds apart are kept [length]."""
-
-    separation: int
-    least: float
-    most: float
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.falling import inverse_mass
+from hpcchain.contact.falling import fallen, inverse_mass
 from hpcchain.contact.laws.contact import HARD, INNER, OUTER, Outcome, along_normal, separates
 from hpcchain.contact.pair import REST, TOUCHING, Pair, curved_contact, curved_exit, straight_contact
 from hpcchain.contact.span import LACKING, SLACK, common_span, just_hit, least_square, separation_falling
@@ -154,12 +154,13 @@ def step_time(s, i, r, j, newer, limit, limits):
     lag, ti, tj, until, horizon = common_span(s, i, r, newer, limit)
     if horizon < 0.0:
         return np.inf, lag
-    rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_falling(s, i, r, ti, tj)
+    fi, fj = fallen(s, i, ti), fallen(s, r, tj)
+    rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_falling(s, i, r, ti, tj, fi, fj)
     rv = rx * ux + ry * uy + rz * uz
     rr = rx * rx + ry * ry + rz * rz
     uu = ux * ux + uy * uy + uz * uz
-    off_i = ti + horizon
-    off_j = tj + horizon
+    off_i = fi + horizon
+    off_j = fj + horizon
     bend = 0.5 * (s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j)
     nearest = least_square(rr, rv, uu, horizon)
     edge = radius_of(s.radius, i) + radius_of(s.radius, r) + s.par[L.BEYOND] + bend

@@ -19,14 +19,7 @@ from hpcchain.config.bounds import require_bytes
 from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint import orientations
-from hpcchain.io.checkpoint.layout import (
-    OPTIONAL,
-    STATE,
-    TOPOLOGY,
-    check_system,
-    counters_problem,
-    wrong_contents,
-)
+from hpcchain.io.checkpoint.layout import STATE, TABLES, check_system, counters_problem, wrong_contents
 from hpcchain.io.hdf5 import files, slabs
 from hpcchain.io.hdf5.checksummed import RowsOf, Rule, check_table, get_pieces, put_tables, stored_type
 from hpcchain.io.hdf5.collective import FAILURES, together, translated
@@ -37,7 +30,7 @@ from hpcchain.model.composition import composition_from
 from hpcchain.model.molecules.long_chains import columns_in_use, divides_any, with_columns
 from hpcchain.model.physics.extended import EXTRA, UNKNOWN, column, joined, tables_of, widened
 from hpcchain.model.sound import MUTUAL, imbalance
-from hpcchain.model.system import Box, Physics, State, System, Topology
+from hpcchain.model.system import TOPOLOGY, Box, Physics, State, System, Topology
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import agree, gathered, is_parallel
 
@@ -192,15 +185,16 @@ def _write(
         put_tables(file, "state", tables or STATE, topology.beads, state_of, comm, blocks)
         if system.directors is not None:
             orientations.put(file, system.directors, topology.beads, comm, blocks)
-        for name, rule in TOPOLOGY.items():
-            if name not in OPTIONAL or topology.prototypes.needs(name):
+        for table in TOPOLOGY:
+            if topology.prototypes.needs(table):
 
-                def rows_of(low: int, high: int, name: str = name) -> dict[str, np.ndarray]:
+                def rows_of(low: int, high: int, name: str = table.name) -> dict[str, np.ndarray]:
                     return {name: topology.rows(name, low, high)}
 
-                put_tables(file, "topology", {name: rule}, topology.count(name), rows_of, comm, blocks)
-        for name, rule in BOX.items():
-            slabs.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=rule.kind), comm)
+                rule = {table.name: TABLES[table.name]}
+                put_tables(file, "topology", rule, topology.count(table.name), rows_of, comm, blocks)
+        for name, own in BOX.items():
+            slabs.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=own.kind), comm)
         slabs.put(file, "time", np.float64(time), comm)
         files.put_text(file, "config_toml", config_toml, comm)
         values |= {"names": topology.names, "type_names": topology.type_names, "physics": system.physics.table()}
@@ -415,15 +409,9 @@ def _read_topology(file: h5py.File, comm: Communicator | None) -> Topology:
     for name, rule in _tables_in(file):
         ((_, slab),) = get_pieces(file, f"topology/{name}", rule, None, comm)
         tables |= parallel_slabs.everywhere(comm, {name: slab})
-    return Topology(names=_names(file, comm), type_names=_names(file, comm, "type_names"), **tables)
-
-
-def _names(file: h5py.File, comm: Communicator | None, table: str = "names") -> tuple[str, ...]:
-    """Return the names of the kinds in a file, or those of another table."""
-    names = files.get_json(file, table, comm)
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise wrong_contents(file.filename, f"{table}: are not texts")
-    return tuple(names)
+    return Topology(
+        names=files.get_names(file, "names", comm), type_names=files.get_names(file, "type_names", comm), **tables
+    )
 
 
 def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | None = None) -> Composition:
@@ -436,7 +424,7 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
     """
     tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
     runs: list[tuple[np.ndarray, np.ndarray]] = []
-    for low, kind in get_pieces(file, "topology/kind", TOPOLOGY["kind"], None, comm, blocks):
+    for low, kind in get_pieces(file, "topology/kind", TABLES["kind"], None, comm, blocks):
         starts = np.flatnonzero(np.diff(kind, prepend=-1))
         runs.append((low + starts, kind[starts]))
     every = [pair for part in gathered(comm, runs) for pair in part]
@@ -446,9 +434,9 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
         table = tables[name]
         return slabs.read_at(table, (first, *[0] * (table.ndim - 1)), (count, *table.shape[1:]), comm)
 
-    names, unlike = _names(file, comm), ""
+    names, unlike = files.get_names(file, "names", comm), ""
     lengths = {name: len(table) for name, table in tables.items()}
-    found = composition_from(names, first, kinds, lengths, rows_of, _names(file, comm, "type_names"))
+    found = composition_from(names, first, kinds, lengths, rows_of, files.get_names(file, "type_names", comm))
     for name, rule in _tables_in(file):
         for low, part in get_pieces(file, f"topology/{name}", rule, None, comm, blocks):
             fits = found is not None and len(tables[name]) == found.count(name)
@@ -461,7 +449,8 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
 
 def _tables_in(file: h5py.File) -> list[tuple[str, Rule]]:
     """Return the names and types of those of a topology's tables that a file has."""
-    return [(name, rule) for name, rule in TOPOLOGY.items() if name not in OPTIONAL or f"topology/{name}" in file]
+    there = [table.name for table in TOPOLOGY if not table.optional or f"topology/{table.name}" in file]
+    return [(name, TABLES[name]) for name in there]
 
 
 class Table(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +15,9 @@ from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import DataError, EngineError
 from hpcchain.io.hdf5.checksummed import Rule
 from hpcchain.model import sound
-from hpcchain.model.composition import composition_of, one_of_each, running_sum
+from hpcchain.model.composition import composition_of, running_sum
 from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
-from hpcchain.model.system import BEAD_STATE
+from hpcchain.model.system import BEAD_STATE, BEADS, BONDS, MOLECULES, TOPOLOGY
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System, Topology
@@ -25,34 +25,8 @@ if TYPE_CHECKING:
 STATE = {column.name: Rule(column.dtype, column.columns) for column in BEAD_STATE}
 """Name -> Rule of the tables with one row per bead."""
 
-TOPOLOGY = {
-    "kind": Rule(np.int32),
-    "first_bead": Rule(np.int64),
-    "first_bond": Rule(np.int64),
-    "bonds": Rule(np.int64, 2),
-    "bond_length": Rule(np.float64),
-    "mass": Rule(np.float64),
-    "diameter": Rule(np.float64),
-    "self_contact": Rule(np.bool_),
-    "rod": Rule(np.bool_),
-    "flexible": Rule(np.bool_),
-    "soft": Rule(np.bool_),
-    "bead_type": Rule(np.int32),
-    "exclude": Rule(np.int8),
-    "moment": Rule(np.float64),
-    "fixed": Rule(np.bool_),
-    "body": Rule(np.bool_),
-    "site": Rule(np.float64, 3),
-}
+TABLES = {table.name: Rule(table.dtype, table.columns) for table in TOPOLOGY}
 """The same for the tables of molecules, bonds and beads."""
-
-OPTIONAL = ("rod", "flexible", "soft", "bead_type", "exclude", "moment", "fixed", "body", "site")
-"""Tables of a topology that are there only where they say something; all of them would be a fifth of a file.
-
-They are of rods, of bonds that potentials hold, beads without hard cores, types of beads that are not their molecules'
-names, what is excluded beyond bonds, moments of inertia that are not those of uniform spheres, fixed beads, and rigid
-bodies and where their beads are.
-"""
 
 PIECE = 1 << 14
 """Beads whose molecules are looked at together."""
@@ -74,41 +48,21 @@ def check_system(path: Path | str, system: System, time: float) -> None:
     ids = None if held is None else composition_of(topology).beads_of(held)
     problem = system_problem(system, topology.prototypes, time) or sound.fields_problem(system.state, ids)
     problem = problem or sound.extra_problem(system, time, ids)
-    if not problem and held is None:
-        whole = topology.whole()
-        problem = _first_problem(system, whole.first_bead, lambda m: one_of_each(whole, m), time, 0)
-    elif not problem and held is not None and len(held):
-        composition = composition_of(topology)
-        first, begin = running_sum(composition.size_of(held)), int(composition.first_bead_of(held[0]))
-        problem = _first_problem(system, first, lambda m: composition.part(held[m]), time, begin)
+    problem = problem or _first_problem(system, np.arange(topology.molecules) if held is None else held, time)
     if problem:
         raise wrong_contents(path, problem)
 
 
-def _first_problem(
-    system: System, first: np.ndarray, part_of: Callable[[np.ndarray], Topology], time: float, bead: int
-) -> str | None:
-    """Return what is wrong with molecules, looked at some at a time: what is made on the way stays in the cache.
-
-    Parameters
-    ----------
-    system : System
-        Its state has their beads.
-    first : (n + 1,) int64 array
-        Row of the state at which each molecule begins, and the end of the last.
-    part_of : function of an integer array
-        Returns the Topology of some of the n molecules.
-    time : float
-        [time]
-    bead : int
-        Global id of the first bead; the others follow it.
-    """
-    low = 0
+def _first_problem(system: System, molecules: np.ndarray, time: float) -> str | None:
+    """Return what is wrong with molecules, looked at some at a time: what is made on the way stays in the cache."""
+    composition, low = composition_of(system.topology), 0
+    first, bead = running_sum(composition.size_of(molecules)), composition.bead_range(molecules)[0]
     while low < len(first) - 1:
         high = max(low + 1, int(np.searchsorted(first, first[low] + PIECE, side="right")) - 1)
         begin, end = int(first[low]), int(first[high])
         piece = replace(system, state=system.state.rows(begin, end))
-        problem = _molecules_problem(piece, part_of(np.arange(low, high)), time, np.arange(bead + begin, bead + end))
+        ids = np.arange(bead + begin, bead + end)
+        problem = _molecules_problem(piece, composition.part(molecules[low:high]), time, ids)
         if problem:
             return problem
         low = high
@@ -151,31 +105,22 @@ def system_problem(system: System, topology: Topology, time: float) -> str | Non
     if problem:
         return problem
     try:
-        prototypes = composition_of(topology).firsts if topology.molecules else np.zeros(0, np.int64)
+        examples = composition_of(topology).prototypes if topology.molecules else topology
     except EngineError as error:
         return f"topology: {error}"
-    return sound.topology_problem(system.box, topology, prototypes) or sound.extended_problem(system)
+    return sound.topology_problem(system.box, examples) or sound.extended_problem(system)
 
 
 def tables_problem(topology: Topology) -> str | None:
     """Return what is wrong with how the tables cut beads and bonds into molecules, or None."""
     molecules, beads, bonds = len(topology.kind), len(topology.mass), len(topology.bonds)
+    count = {BEADS: beads, BONDS: bonds, MOLECULES: molecules}
     tests = {
         "topology/first_bead: the molecules' beads do not add up": _partition(topology.first_bead, molecules, beads),
         "topology/first_bond: the molecules' bonds do not add up": _partition(topology.first_bond, molecules, bonds),
-        "topology: there are not as many diameters, bond lengths, self-contact flags or flags as needed": len(
-            topology.diameter
-        )
-        == beads
-        and len(topology.bond_length) == bonds
-        and len(topology.self_contact) == len(topology.rod) == len(topology.flexible) == len(topology.body) == molecules
-        and len(topology.soft)
-        == len(topology.fixed)
-        == len(topology.bead_type)
-        == len(topology.moment)
-        == len(topology.site)
-        == beads
-        and len(topology.exclude) == molecules,
+        "topology: there are not as many diameters, bond lengths, self-contact flags or flags as needed": all(
+            topology.count(table.name) == count[table.about] for table in TOPOLOGY if table.about in count
+        ),
         "topology/bonds: a bond's bead does not exist": _within(topology.bonds, beads),
         "topology/kind: a molecule's kind has no name": _within(topology.kind, len(topology.names)),
         "topology/bead_type: a bead's type has no name": _within(topology.bead_type, len(topology.type_names)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ OURS_ALONE = ("checkpoint", "part", "growth")
 ALWAYS_OWN = ("checkpoint", "growth")
 """Kinds that are looked through for data in other files each time that they are opened, not only with their seal."""
 MAGIC = "hpcchain"
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 NOT_OURS = "the file was not made by this program or is damaged"
 MOST_JSON = 1 << 28
 """Bytes of a stored value at most: some hundred for each kind of molecules, or for each part of a run's output."""
@@ -283,12 +285,21 @@ def get_table(parent: h5py.File, name: str, comm: Communicator | None = None) ->
     return found
 
 
-def get_list(parent: h5py.File, name: str) -> list[object]:
+def get_list(parent: h5py.File, name: str, comm: Communicator | None = None) -> list[object]:
     """Return a stored list; raises DataError where the value is none."""
-    found = get_json(parent, name)
+    found = get_json(parent, name, comm)
     if not isinstance(found, list):
         raise DataError(f"{parent.file.filename}: {name}: is no list; {NOT_OURS}")
     return found
+
+
+def get_names(parent: h5py.File, name: str, comm: Communicator | None = None) -> tuple[str, ...]:
+    """Return stored names; raises DataError where one is no text, or could steer a terminal, which no input's can."""
+    found = get_list(parent, name, comm)
+    names = tuple(one for one in found if isinstance(one, str) and not CONTROL.search(one))
+    if len(names) < len(found):
+        raise DataError(f"{parent.file.filename}: {name}: are no names; {NOT_OURS}")
+    return names
 
 
 def _require_short(parent: h5py.File | h5py.Group, name: str, most: int) -> None:

@@ -17,7 +17,7 @@ from hpcchain.io.output import events, lineage, trajectory
 from hpcchain.io.output.inventory import way_on
 from hpcchain.io.output.lineage import FILES, file_head, require_chain
 from hpcchain.io.output.parts import COUNTED, counts_in, list_parts, read_head, seal_in, sorted_events
-from hpcchain.io.output.run_output import COLUMNS, joined_reports
+from hpcchain.io.output.run_output import COLUMNS, joined_files, joined_reports
 from hpcchain.io.provenance import collect
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import barrier
@@ -45,8 +45,7 @@ def _is_due(run_dir: Path) -> bool:
     parts = [path for _, path in list_parts(run_dir / "parts")]
     if len(parts) < MANY:
         return False
-    joined = [path for path in (run_dir / f"{kind}.h5" for kind in FILES) if path.is_file()]
-    return len(parts) >= MOST or _bytes(parts) >= _bytes(joined)
+    return len(parts) >= MOST or _bytes(parts) >= _bytes(joined_files(run_dir))
 
 
 def _bytes(paths: list[Path]) -> int:

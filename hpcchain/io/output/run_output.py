@@ -81,6 +81,16 @@ class RunOutput:
         return "events" in self.joined or any(head.log_events for head in self.parts)
 
 
+def joined_files(folder: Path) -> list[Path]:
+    """Return the output files, of which each is joined of parts, that a run's folder has."""
+    return [path for path in (folder / f"{kind}.h5" for kind in FILES) if path.is_file()]
+
+
+def has_output(folder: Path) -> bool:
+    """Return whether there is something to analyse in a run's folder."""
+    return bool(joined_files(folder) or list_parts(folder / PARTS))
+
+
 def run_output(
     source: Path | str, comm: Communicator | None = None, kinds: tuple[str, ...] = tuple(FILES)
 ) -> RunOutput:

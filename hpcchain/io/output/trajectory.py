@@ -217,14 +217,15 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
     """
     with files.reading(path, "trajectory", checked=checked) as file:
         mass = files.get(file, f"{GROUP}/mass")
-        spin = {name: files.get(file, f"{GROUP}/{name}") if _is_table(file, name) else None for name in SPIN}
+        constant = {name for name in SPIN if isinstance(file.get(f"{GROUP}/{name}"), h5py.Dataset)}
+        spin = {name: files.get(file, f"{GROUP}/{name}") if name in constant else None for name in SPIN}
         _check_spin(file, spin, len(mass))
         edges = files.get(file, f"{GROUP}/box/edges/value")
         boundary = files.get(file, "parameters/boundary")
         yield Trajectory(
             step=files.get(file, f"{GROUP}/position/step"),
             time=files.get(file, f"{GROUP}/position/time"),
-            names=[str(name) for name in files.get_list(file, "parameters/species_names")],
+            names=list(files.get_names(file, "parameters/species_names")),
             bonds=files.get(file, "connectivity/bonds"),
             edges=edges[0] if len(edges) else np.zeros(3),
             origin=files.get(file, "parameters/box_origin"),
@@ -239,11 +240,6 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
             angular_velocity=spin[SPIN[0]],
             moment_of_inertia=spin[SPIN[1]],
         )
-
-
-def _is_table(file: h5py.File, name: str) -> bool:
-    """Return whether a file has a table of beads of this name that does not change with time."""
-    return isinstance(file.get(f"{GROUP}/{name}"), h5py.Dataset)
 
 
 def _check_spin(file: h5py.File, spin: Spin, beads: int) -> None:

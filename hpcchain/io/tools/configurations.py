@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import warnings
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from hpcchain.config.text import OURS, opened, other_kind
 from hpcchain.errors import DataError, HpcchainError, UsageError
 
+T = TypeVar("T")
 SUFFIXES = {
     ".data": "lammps",
     ".lmp": "lammps",
@@ -34,7 +36,8 @@ SINGLE = 1e-5
 """The same for single precision, and others."""
 COLUMNS_OF_SEVERAL = (6, 9)
 """Of atoms in LAMMPS data: bond, angle and molecular have as many as charge."""
-VELOCITY, MASS = ("velo", "vel", "velocities"), ("masses", "mass")
+VELOCITY, MASS, TYPE = ("velo", "vel", "velocities"), ("masses", "mass"), ("type", "types")
+RADIUS, DIAMETER = ("radius", "radii"), ("diameter", "diameters")
 """What programs call these columns of extended XYZ."""
 SKEW = 1e-6
 """Of an edge: how far a box may be from a right angle."""
@@ -199,8 +202,12 @@ def _read_lammps(path: str, frame: int) -> Configuration:
     read = library("ase.io.lammpsdata", "reading LAMMPS data").read_lammps_data
     numbered(frame, 1)
     nothing = defaultdict(int, {0: 0})  # for every type the same element: else it guesses by masses
-    corner, bonds, style = head_of(path)
-    atoms = read(path, Z_of_type=nothing, units="ASE", read_image_flags=False, atom_style=style)
+    with open(path, encoding="utf-8", errors="replace") as file:
+        lines = [" ".join(line.split()) for line in file]  # ASE knows the box's sides by "xlo xhi", with one blank
+    corner, bonds, style = head_of(lines)
+    atoms = read(
+        io.StringIO("\n".join(lines)), Z_of_type=nothing, units="ASE", read_image_flags=False, atom_style=style
+    )
     pairs: list[tuple[int, int]] = []
     for bead, joined in enumerate(atoms.arrays.get("bonds", ())):
         pairs += [(bead, int(other.partition("(")[0])) for other in str(joined).split(",") if other != "_"]
@@ -221,7 +228,7 @@ def _read_lammps(path: str, frame: int) -> Configuration:
     )
 
 
-def head_of(path: str) -> tuple[NDArray[np.float64] | None, int, str | None]:
+def head_of(lines: list[str]) -> tuple[NDArray[np.float64] | None, int, str | None]:
     """Return what ASE does not say or guess of LAMMPS data: the box's lower corner or None, bonds, and the atom style.
 
     The style is None where the file says it, or the number of columns does, which ASE knows.
@@ -232,24 +239,22 @@ def head_of(path: str) -> tuple[NDArray[np.float64] | None, int, str | None]:
         Where neither does, nor that there are bonds.
     """
     corner, bonds, style = {}, 0, None
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            words = line.partition("#")[0].split()
-            if words[:1] == ["Atoms"]:
-                first = next(filter(str.strip, file), "").partition("#")[0].split()
-                if not line.partition("#")[2].strip() and len(first) in COLUMNS_OF_SEVERAL:
-                    if not bonds:
-                        raise DataError(
-                            '"Atoms" does not say what its columns are; write the style there: Atoms # bond'
-                        )
-                    style = "bond"
-                break
-            if words[3:] in (["xhi"], ["yhi"], ["zhi"]):
-                corner[words[3]] = float(words[0])
-            elif words[1:] == ["bonds"]:
-                bonds = int(words[0])
-        else:
-            raise DataError('has no section "Atoms"; LAMMPS data have one, as its write_data writes them')
+    rows = iter(lines)
+    for line in rows:
+        words = line.partition("#")[0].split()
+        if words[:1] == ["Atoms"]:
+            first = next(filter(None, rows), "").partition("#")[0].split()
+            if not line.partition("#")[2].strip() and len(first) in COLUMNS_OF_SEVERAL:
+                if not bonds:
+                    raise DataError('"Atoms" does not say what its columns are; write the style there: Atoms # bond')
+                style = "bond"
+            break
+        if words[3:] in (["xhi"], ["yhi"], ["zhi"]):
+            corner[words[3]] = float(words[0])
+        elif words[1:] == ["bonds"]:
+            bonds = int(words[0])
+    else:
+        raise DataError('has no section "Atoms"; LAMMPS data have one, as its write_data writes them')
     place = np.array([corner[name] for name in ("xhi", "yhi", "zhi")]) if len(corner) == 3 else None
     return place, bonds, style
 
@@ -260,6 +265,7 @@ def _read_gsd(path: str, frame: int) -> Configuration:
     beads, (*size, xy, xz, yz) = found.particles, found.configuration.box
     if found.configuration.dimensions != 3:
         raise DataError("is of two dimensions, and hpcchain has three")
+    size = digits_of(np.array(size))
     box = edges([[size[0], 0, 0], [xy * size[1], size[1], 0], [xz * size[2], yz * size[2], size[2]]])
     return Configuration(
         np.array(beads.position, dtype=np.float64),
@@ -269,8 +275,8 @@ def _read_gsd(path: str, frame: int) -> Configuration:
         np.zeros(3) if box is None else -0.5 * box,
         np.ones(3, dtype=bool),
         [beads.types[kind] for kind in beads.typeid],
-        np.array(beads.mass, dtype=np.float64),
-        np.array(beads.diameter, dtype=np.float64),
+        digits_of(beads.mass),
+        digits_of(beads.diameter),
         list(range(beads.N)),
         None,
     )
@@ -304,9 +310,13 @@ def _read_mdanalysis(kind: str) -> Callable[[str, int], Configuration]:
     return read
 
 
-def digits_of(values: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return numbers of single precision as the decimals that they were read from."""
-    return np.array([float(str(value)) for value in np.asarray(values, dtype=np.float32)])
+def digits_of(values: T) -> T | NDArray[np.float64]:
+    """Return an array of single precision as the decimals that its numbers stand for; anything else as it is."""
+    if getattr(values, "dtype", None) != np.float32:
+        return values
+    given = np.asarray(values)
+    single, where = np.unique(given, return_inverse=True)
+    return np.array([float(str(value)) for value in single])[where].reshape(given.shape)
 
 
 def _read_extxyz(path: str, frame: int) -> Configuration:
@@ -323,11 +333,18 @@ def _read_extxyz(path: str, frame: int) -> Configuration:
             raise NoFrame(sum(1 for _ in read(file, index=slice(None))))
     (atoms,) = frames
     arrays, info = atoms.arrays, atoms.info
-    moving, mass = (next((arrays[name] for name in names if name in arrays), None) for names in (VELOCITY, MASS))
+    columns = (VELOCITY, MASS, TYPE, RADIUS, DIAMETER)
+    moving, mass, types, radius, diameter = (
+        next((arrays[name] for name in names if name in arrays), None) for names in columns
+    )
+    if diameter is None and radius is not None:
+        diameter = 2.0 * radius
     if moving is None and atoms.has("momenta"):
         moving = atoms.get_velocities()
     known = dict(pair.split("=", 1) for pair in str(info.get("Types", "")).split(",") if "=" in pair)
     symbols = atoms.get_chemical_symbols()
+    if types is not None and set(symbols) == {"X"}:  # there are no species
+        symbols = [str(one) for one in types.tolist()]
     return Configuration(
         atoms.positions,
         None if moving is None else np.array(moving, dtype=np.float64),
@@ -337,7 +354,7 @@ def _read_extxyz(path: str, frame: int) -> Configuration:
         np.array(atoms.pbc),
         [known.get(symbol, symbol) for symbol in symbols],
         None if mass is None else np.array(mass, dtype=np.float64),
-        2.0 * arrays["radius"] if "radius" in arrays else None,
+        diameter,
         arrays["id"].tolist() if "id" in arrays else list(range(1, len(symbols) + 1)),
         None,
     )

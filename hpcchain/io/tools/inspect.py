@@ -15,12 +15,12 @@ from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.growth_state import read_growth
 from hpcchain.io.hdf5 import files
-from hpcchain.io.output.lineage import FILES
 from hpcchain.io.output.parts import list_parts, read_head
 from hpcchain.io.output.run_output import (
     CHECKPOINTS,
     PARTS,
     folder_of_unjoined,
+    has_output,
     names_in,
     open_frames,
     read_reports,
@@ -28,14 +28,13 @@ from hpcchain.io.output.run_output import (
 )
 from hpcchain.io.output.trajectory import Trajectory, open_trajectory
 from hpcchain.model.composition import composition_of
-from hpcchain.model.system import OPEN, PERIODIC, WALL
+from hpcchain.model.system import BOUNDARIES, OPEN
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.directors import Directors
     from hpcchain.model.system import Physics
 
-BOUNDARIES = {PERIODIC: "periodic", WALL: "wall", OPEN: "open"}
 CALLED = {"events": "events logged", "no_roots": "contacts_without_root"}
 BOOKKEEPING = re.compile("part|part_seal|interval_.*|.*_quantum|.*_time")  # what a run goes on with and no reader needs
 
@@ -83,11 +82,7 @@ def _run(folder: Path) -> dict[str, object]:
     facts: dict[str, object] = {"run": str(folder)}
     if growing and not list_parts(folder / PARTS):
         return facts | {"state": "its start is still growing"} | _growth(folder / "growth.h5")
-    if (
-        (folder / "input.toml").is_file()
-        and not list_parts(folder / PARTS)
-        and not any((folder / f"{kind}.h5").is_file() for kind in FILES)
-    ):
+    if (folder / "input.toml").is_file() and not has_output(folder):
         return facts | {"state": "it has written no output yet", "checkpoint": str(newest or "none")}
     output = run_output(folder)
     parts = len(output.parts)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.composition import in_blocks
+
 if TYPE_CHECKING:
     from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.system import Topology
@@ -32,8 +34,7 @@ def pairs_within(bonds: np.ndarray, beads: int, most: np.ndarray | int) -> np.nd
     for separation in range(2, int(most.max()) + 1):
         front = front[most[front[:, 0]] >= separation]
         count = np.diff(offsets)[front[:, 1]]
-        first = np.repeat(offsets[front[:, 1]] - (np.cumsum(count) - count), count)
-        ends = partners[first + np.arange(int(count.sum()))]
+        ends = partners[in_blocks(offsets[front[:, 1]], count)]
         front = np.column_stack([np.repeat(front[:, 0], count), ends])
         front = np.unique(front[front[:, 0] != front[:, 1]], axis=0)
         found.append(front[front[:, 0] < front[:, 1]])

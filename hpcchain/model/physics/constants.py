@@ -140,8 +140,10 @@ class PotentialConstants:
 
     @property
     def range(self) -> float:
-        """The cutoff, infinite where that is "none" [length]."""
-        return math.inf if self.cutoff is None or isinstance(self.cutoff, str) else self.cutoff
+        """How far one of pairs acts, infinite where the cutoff is "none"; 0 of others [length]."""
+        if self.name == "wca":
+            return 2.0 ** (1.0 / 6.0) * (self.sigma or 0.0)
+        return math.inf if isinstance(self.cutoff, str) else self.cutoff or 0.0
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ class StepPotential:
 
 
 class DistanceLimit(NamedTuple):
-    """Least and greatest distance of beads so many bonds apart [length]."""
+    """Between which distances beads so many bonds apart are kept [length]."""
 
     separation: int
     least: float

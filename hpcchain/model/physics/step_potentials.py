@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.composition import running_sum
+from hpcchain.model.molecules.exclusion import pairs_within
 from hpcchain.model.physics.extended import LEVELS, types_apart
 
 if TYPE_CHECKING:
@@ -98,7 +100,7 @@ def limited_pairs(topology: Topology, physics: Physics) -> tuple[np.ndarray, np.
         first, end = (int(x) for x in topology.first_bead[m : m + 2])
         bonds = topology.bonds[topology.first_bond[m] : topology.first_bond[m + 1]] - first
         for separation, least, most in rules[int(topology.kind[m])]:
-            for a, b in pairs_apart(end - first, bonds, separation):
+            for a, b in pairs_apart(end - first, bonds, separation).tolist():
                 pairs += [(first + a, first + b), (first + b, first + a)]
                 acts = topology.self_contact[m] and separation > topology.exclude[m]
                 distances += [(least, most, float(acts))] * 2
@@ -106,24 +108,14 @@ def limited_pairs(topology: Topology, physics: Physics) -> tuple[np.ndarray, np.
         return np.zeros(topology.beads + 1, np.int64), np.zeros(0, np.int64), np.zeros((0, 3))
     table = np.array(pairs, dtype=np.int64)
     sequence = np.lexsort((table[:, 1], table[:, 0]))
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(table[:, 0], minlength=topology.beads))]).astype(np.int64)
+    offsets = running_sum(np.bincount(table[:, 0], minlength=topology.beads))
     return offsets, table[sequence, 1], np.array(distances)[sequence]
 
 
-def pairs_apart(beads: int, bonds: np.ndarray, separation: int) -> list[tuple[int, int]]:
-    """Return the pairs of beads, lower first, of a molecule that are just so many bonds apart."""
-    partners = [[] for _ in range(beads)]
-    for a, b in bonds.tolist():
-        partners[a].append(b)
-        partners[b].append(a)
-    found = []
-    for a in range(beads):
-        seen, edge = {a}, {a}
-        for _ in range(separation):
-            edge = {c for b in edge for c in partners[b]} - seen
-            seen |= edge
-        found += [(a, b) for b in sorted(edge) if b > a]
-    return found
+def pairs_apart(beads: int, bonds: np.ndarray, separation: int) -> np.ndarray:
+    """Return the (n, 2) pairs of beads, ascending, of a molecule that are just so many bonds apart, two or more."""
+    near, nearer = (pairs_within(bonds, beads, most) @ np.array([beads, 1]) for most in (separation, separation - 1))
+    return np.stack(np.divmod(np.setdiff1d(near, nearer), beads), axis=1)
 
 
 def potential_energies(

@@ -10,6 +10,7 @@ import numpy as np
 from hpcchain.config.demands.check import walls_of
 from hpcchain.config.sizes import table_number
 from hpcchain.errors import ConfigError
+from hpcchain.model.composition import running_sum
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.exclusion import adjacency, excluded_in
 from hpcchain.model.molecules.independence import require_independent_shapes
@@ -81,7 +82,7 @@ def place(
     constants = (
         topology.first_bead[topology.molecule_of_bead],
         scale * topology.diameter,
-        margins(box, topology),
+        0.5 * topology.diameter[:, None] * (box.boundary == WALL),  # how far centres stay from the sides
         0.5 * topology.diameter,
         enclosures(walls_of(config)),
     )
@@ -136,11 +137,6 @@ def make_grid(box: Box, topology: Topology, scale: float) -> tuple[np.ndarray, .
     after = np.full(topology.beads, -1, dtype=np.int64)
     periodic = box.boundary == PERIODIC
     return box.origin, box.size, periodic, shape, head, after, np.zeros((topology.beads, 3))
-
-
-def margins(box: Box, topology: Topology) -> np.ndarray:
-    """Return how far each bead's centre stays from the sides of the box: its full radius at walls, (N, 3) [length]."""
-    return 0.5 * topology.diameter[:, None] * (box.boundary == WALL)
 
 
 def spanning_tree(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -200,10 +196,10 @@ def tree_limits(
     rank = np.argsort(sequence)
     found = [[] for _ in sequence]
     for separation, least, most in rules:
-        for a, b in pairs_apart(len(sequence), group.bonds, separation):
+        for a, b in pairs_apart(len(sequence), group.bonds, separation).tolist():
             later, earlier = (a, b) if rank[a] > rank[b] else (b, a)
             found[rank[later]].append((earlier, least**2, most**2))
-    begin = np.concatenate([[0], np.cumsum([len(each) for each in found])]).astype(np.int64)
+    begin = running_sum([len(each) for each in found])
     flat = [each for one in found for each in one]
     return (
         begin,
@@ -216,7 +212,7 @@ def shapes_within(config: Config, topology: Topology, group: Group, shapes: np.n
     """Return those of a kind's conformations that keep its limits of distances; NoArrangement where none does."""
     good = np.ones(len(shapes), dtype=bool)
     for separation, least, most in rules_of(config, topology, group):
-        pairs = np.array(pairs_apart(len(group.mass), group.bonds, separation), dtype=np.int64).reshape(-1, 2)
+        pairs = pairs_apart(len(group.mass), group.bonds, separation)
         r = np.linalg.norm(shapes[:, pairs[:, 0]] - shapes[:, pairs[:, 1]], axis=2)
         good &= np.all((r > least) & (r < most), axis=1)
     if not good.any():
@@ -228,14 +224,14 @@ def shapes_within(config: Config, topology: Topology, group: Group, shapes: np.n
     return shapes[good]
 
 
-def shape_of(group: Group) -> np.ndarray:
-    """Return (1, n, 3) positions of a rod's or rigid body's beads about its centre of mass."""
-    return group.site[None] if group.is_body else straight(group)
-
-
 def straight(group: Group, axis: int = 0) -> np.ndarray:
     """Return (1, n, 3) positions of a rod's beads about its centre of mass, along an axis."""
     return sites(group.length, group.mass)[None, :, None] * np.eye(3)[axis]
+
+
+def shape_of(group: Group) -> np.ndarray:
+    """Return (1, n, 3) positions of a rod's or rigid body's beads about its centre of mass."""
+    return group.site[None] if group.is_body else straight(group)
 
 
 def longest_axis(box: Box) -> int:

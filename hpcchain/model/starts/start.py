@@ -44,7 +44,7 @@ from hpcchain.model.starts.limits import require_limits
 from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.velocities import maxwell
-from hpcchain.model.starts.wholeness import images_of, made_whole
+from hpcchain.model.starts.wholeness import made_whole
 from hpcchain.model.system import WALL, KindPhysics, Options, Physics, State, System
 from hpcchain.model.topology import build_box, build_topology
 
@@ -84,10 +84,10 @@ def build_system(config: Config) -> System:
     """
     if config.initial.method != "explicit":
         raise ConfigError(f'{config.source}: initial.method: "{config.initial.method}" is not an explicit start')
-    box, topology = build_box(config), build_topology(config)
+    box, topology = build_box(config.box), build_topology(config)
     position = np.concatenate([kind.positions for kind in config.molecules])
-    known = (f"{config.source}: molecule.positions", box, topology.bonds, position)
-    position = made_whole(*known, images_of(*known, np.where(topology.rigid, topology.bond_length, np.nan)))
+    length = np.where(topology.rigid, topology.bond_length, np.nan)
+    position, _ = made_whole(f"{config.source}: molecule.positions", box, topology.bonds, position, length)
     given = config.molecules[0].velocities is not None
     velocity = np.zeros_like(position)
     if given:
@@ -368,7 +368,7 @@ def _require_near(
     scale = np.broadcast_to(scale, off.shape)
     bead = _worst(group, np.divide(off, scale, out=np.zeros_like(off), where=scale > 0.0))
     if bead is not None:
-        raise ConfigError(f"{key}: bead {ids[bead]} is {_of(group, off, bead):.6g} off {where}; {rule}")
+        raise ConfigError(f"{key}: bead {ids[bead]} is {off[group.beads == bead][0]:.6g} off {where}; {rule}")
 
 
 def _worst(group: Group, error: np.ndarray) -> int | None:
@@ -376,10 +376,6 @@ def _worst(group: Group, error: np.ndarray) -> int | None:
     if np.all(error <= TOLERANCE):
         return None
     return int(group.beads.ravel()[np.argmax(np.where(np.isnan(error), np.inf, error))])
-
-
-def _of(group: Group, values: np.ndarray, bead: int) -> float:
-    return float(values[group.beads == bead][0])
 
 
 def build_physics(config: Config, topology: Topology, velocity: np.ndarray) -> Physics:
@@ -527,7 +523,7 @@ def directed(config: Config) -> tuple[bool, ...]:
 
 def limits(config: Config) -> tuple[tuple[DistanceLimit, ...], ...]:
     """Return the limits of distances of each kind; empty where none have any."""
-    own = tuple(tuple(DistanceLimit(*each) for each in kind.distance_limits) for kind in config.molecules)
+    own = tuple(kind.distance_limits for kind in config.molecules)
     return own if any(own) else ()
 
 

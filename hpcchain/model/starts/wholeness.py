@@ -26,17 +26,18 @@ def beads_named(i: int, j: int) -> str:
     return f"beads {i} and {j}"
 
 
-def images_of(
+def made_whole(
     name: str,
     box: Box,
     bonds: np.ndarray,
     position: np.ndarray,
     length: np.ndarray,
     pair: Callable[[int, int], str] = beads_named,
-) -> np.ndarray:
-    """Return how many box lengths each bond's second bead is too far, (B, 3) whole numbers.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions with each bead at the image that its bonds say, and how many box lengths each bond was cut by.
 
-    A bond that fits its length as it is given, or as well as with the nearest image, is taken so.
+    The first bead of each molecule stays. A bond that fits its length as it is given, or as well as with the nearest
+    image, is taken so; where all are, positions keep every bit.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ def images_of(
     Raises
     ------
     ConfigError
-        Where a bond of unknown length is half a periodic side or more, so that it could be either of two, or where
-        beads are too far from the box.
+        Where a bond of unknown length is half a periodic side or more, so that it could be either of two. Where beads
+        are too far from the box. Where bonds close on themselves through a periodic side: no molecule is whole then.
     """
     apart = bond_vectors(position, bonds)
     period = np.where(box.boundary == PERIODIC, box.size, np.inf)
@@ -75,38 +76,24 @@ def images_of(
             f"{'xyz'[axis]}, so far that rounding hides where they are in the box; give positions near the box"
         )
     images[given <= other] = 0.0
-    return images
-
-
-def made_whole(
-    name: str,
-    box: Box,
-    bonds: np.ndarray,
-    position: np.ndarray,
-    images: np.ndarray,
-    pair: Callable[[int, int], str] = beads_named,
-) -> np.ndarray:
-    """Return positions with each bead at the image that its bonds say; the first bead of each molecule stays.
-
-    Parameters
-    ----------
-    name, box, bonds, position, pair :
-        See `images_of`.
-    images : (B, 3) float64 array
-        As `images_of` returns them; positions keep every bit where all are 0.
-
-    Raises
-    ------
-    ConfigError
-        Where bonds close on themselves through a periodic side, so that no molecule is whole.
-    """
     if not images.any():
-        return position
+        return position, images
+    shift = shifts_along(bonds, images, len(position))
+    for bond in np.flatnonzero((bond_vectors(shift, bonds) + images).any(axis=1))[:1]:
+        raise ConfigError(
+            f"{name}: the bonds of the molecule of {pair(*bonds[bond])} close on themselves through a periodic side, "
+            "so that it has no end; leave a bond out, or enlarge the box"
+        )
+    return position + shift * box.size, images
+
+
+def shifts_along(bonds: np.ndarray, images: np.ndarray, beads: int) -> np.ndarray:
+    """Return by how many box lengths (beads, 3) beads are moved that the first of their molecule reaches by bonds."""
     near = defaultdict(list)
     for (i, j), image in zip(bonds.tolist(), images, strict=True):
         near[i].append((j, image))
         near[j].append((i, -image))
-    shift, seen = np.zeros_like(position), set()
+    shift, seen = np.zeros((beads, 3)), set()
     for first in sorted(near):
         walk = [] if first in seen else [first]
         seen.add(first)
@@ -116,9 +103,4 @@ def made_whole(
                     seen.add(other)
                     walk.append(other)
                     shift[other] = shift[bead] - image
-    for bond in np.flatnonzero((bond_vectors(shift, bonds) + images).any(axis=1))[:1]:
-        raise ConfigError(
-            f"{name}: the bonds of the molecule of {pair(*bonds[bond])} close on themselves through a periodic side, "
-            "so that it has no end; leave a bond out, or enlarge the box"
-        )
-    return position + shift * box.size
+    return shift

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.errors import EngineError
+from hpcchain.errors import HpcchainError
 from hpcchain.model.system import Options
 from hpcchain.papers.engine import system_of
 from hpcchain.papers.result import Result, Table, columns
@@ -71,7 +71,7 @@ def measured(position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any,
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             return measure(position, velocity, collide, end, physics, quick)
-    except EngineError:
+    except HpcchainError:
         return np.full_like(position, np.inf), np.inf, np.nan
 
 
@@ -89,11 +89,13 @@ def measure(position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any, 
     _, moved, _ = engine.frame(late)
     energy = abs(np.sum(moved**2) / np.sum(velocity**2) - 1.0)
     while spent < LEAST_CPU and not quick:
-        late += length
         begin = time.process_time()
-        engine.advance(late)
+        try:
+            engine.advance(late + length)
+        except HpcchainError:  # of steps that are too long; the cost until then is known
+            break
         spent += time.process_time() - begin
-        length *= 2.0
+        late, length = late + length, 2.0 * length
     return found, max(energy, 2.0**-53), 1e6 * spent / (late - end) / len(position)
 
 

@@ -33,7 +33,7 @@ from hpcchain.sector.setup.shell import default_shell, is_dilute
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hpcchain.config.keys.sections import Config, PotentialSection
+    from hpcchain.config.keys.sections import Config
     from hpcchain.machine import Available, Bound
     from hpcchain.model.system import Topology
     from hpcchain.parallel.agreement import Communicator
@@ -226,15 +226,15 @@ def list_bytes(config: Config) -> float:
     density = composition.beads / math.prod(config.box.size)
     packed = CLOSE if config.steps is None else CLOSE_SOFT
     close = max(density, packed * composition.beads / bead_volume(config.molecules)) * 4.0 / 3.0 * math.pi
-    if config.steps is not None:
-        ranges = [range_of(potential) for potential in config.potentials]
+    if physics.steps is not None:
+        ranges = [potential.range for potential in physics.steps.potentials]
         farthest = max([*ranges, *one.diameter[~one.soft].tolist()], default=0.0)
         mean = float(np.sum(copies * one.diameter)) / composition.beads
         list_radius = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
         return 4.0 * min(SPARE_SOFT * close * list_radius**3, composition.beads) if farthest else 0.0
     within = max((one.distances[-1] for one in physics.extended.potentials), default=0.0)
     inside = BYTES_INSIDE * min(LONGEST * close * within**3, composition.beads)
-    system = System(build_box(config), composition, State.at_time_zero(*np.zeros((2, 0, 3))), physics)
+    system = System(build_box(config.box), composition, State.at_time_zero(*np.zeros((2, 0, 3))), physics)
     if shell is None:
         if is_dilute(system):  # its shell goes by the distance of beads, and few are on a list
             return inside
@@ -257,13 +257,6 @@ def most_listed(topology: Topology, shell: float, beyond: float, density: float)
     far = 0.5 * (topology.diameter + topology.diameter.max() + 2.0 * beyond) + 2.0 * shell
     packed = 3.0 * (far / max(float(topology.diameter.min()), 1e-300)) ** 3
     return np.clip(8 + np.ceil(np.minimum(packed, 1.5 * density * (4.0 * np.pi / 3.0) * far**3)), 16, 4096)
-
-
-def range_of(potential: PotentialSection) -> float:
-    """Return how far a potential of pairs acts, 0 of others [length]."""
-    if potential.cutoff is not None:
-        return math.inf if potential.cutoff == "none" else float(potential.cutoff)
-    return 2.0 ** (1.0 / 6.0) * potential.sigma if potential.name == "wca" else 0.0
 
 
 def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> Extent:

@@ -113,13 +113,16 @@ def remember_from_the_start(argv: list[str]) -> None:
     """Remember signals to a command that heeds them while its modules load and the ranks join, for its `Signals`.
 
     Without this a stop in the first seconds would kill the ranks, and a scheduler would call the job failed. Ctrl-C
-    stays as it is: nothing is lost yet.
+    stays as it is: nothing is lost yet. Other commands end by TERM, which batch systems and timeout send, as by Ctrl-C:
+    analyze prints what it has found, and the warm-up takes its processes along.
     """
     if argv[:1] and argv[0] in HEEDED_BY:
         early = Signals()
         early._watch(tuple(name for name in STOP if name != "SIGINT"), early._on_stop)
         early._watch(SAVE, early._on_save)
         atexit.register(_ignore)
+    else:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _ignore() -> None:

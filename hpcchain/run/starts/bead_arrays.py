@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from hpcchain.config.keys.values import LARGEST, shown
 from hpcchain.errors import ConfigError
+from hpcchain.io.tools.configurations import digits_of
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.start import TOLERANCE, check_rates, lengthening
-from hpcchain.model.starts.wholeness import beads_named, images_of, made_whole
+from hpcchain.model.starts.wholeness import beads_named, made_whole
 from hpcchain.model.topology import build_topology
 from hpcchain.parallel.launcher import launched
 
@@ -117,9 +118,9 @@ class Beads:
 
         Bonds whose `length` is known, and not NaN, may be taken as they are given.
         """
-        known = (f"{self.source}: position", box, self.bonds, self.position)
-        images = images_of(*known, np.full(len(self.bonds), np.nan) if length is None else length, self.pair)
-        self.position = made_whole(*known, images, self.pair)
+        length = np.full(len(self.bonds), np.nan) if length is None else length
+        whole = made_whole(f"{self.source}: position", box, self.bonds, self.position, length, self.pair)
+        self.position, images = whole
         cut = self.bonds[images.any(axis=1)]
         if len(cut):
             length = np.linalg.norm(bond_vectors(self.position, cut), axis=1)
@@ -397,8 +398,8 @@ def table_of(name: str, values: ArrayLike, columns: int, dtype: type[Entry]) -> 
     require_plain(name, values)
     try:
         found = np.asarray(values, dtype=dtype)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ConfigError(f"{name}: {error}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigError(f"{name}: is {shown(values)}; needs rows of {columns} numbers") from None
     if found.size == 0:
         return np.empty((0, columns), dtype=dtype)
     if dtype == np.int64 and not np.array_equal(found, np.asarray(values)):
@@ -416,7 +417,7 @@ def column_of(where: str, name: str, values: object, count: int) -> Values:
     dtype = np.float64 if name in NUMBERS else object
     require_plain(where, values)
     try:
-        found = np.asarray(values, dtype=dtype)
+        found = np.asarray(digits_of(values), dtype=dtype)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{where}: {error}") from None
     if found.shape not in ((), (count,)):

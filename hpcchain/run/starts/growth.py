@@ -112,7 +112,7 @@ def grown_system(
     Stopped
         On every rank, when `pause` gives up.
     """
-    box, topology = build_box(config), build_topology(config)
+    box, topology = build_box(config.box), build_topology(config)
     none = np.zeros(topology.molecules, dtype=bool), np.zeros(topology.beads, dtype=bool)
     grown = replace(topology, flexible=none[0], soft=none[1])  # beads that potentials hold are grown like all others
     directors = checked(build_directors(config), topology, None if comm is None else comm.mpi, config.source)

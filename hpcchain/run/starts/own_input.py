@@ -14,11 +14,12 @@ from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_input, read_outline
 from hpcchain.io.checkpoint.layout import number, wrong_contents
 from hpcchain.io.hdf5.collective import FAILURES
-from hpcchain.model.composition import TABLES, composition_of
+from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.physics.extended import is_extended
 from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import divided_from, physics_with
+from hpcchain.model.system import TOPOLOGY
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import slab
@@ -116,7 +117,7 @@ def _energy_problem(system: System, energy: float | None, mpi: Communicator | No
 
 
 def _box_problem(config: Config, box: Box) -> str | None:
-    given = build_box(config)
+    given = build_box(config.box)
     for key in BOX_KEYS:
         ours, theirs = getattr(box, key).tolist(), getattr(given, key).tolist()
         if ours != theirs:
@@ -169,10 +170,10 @@ def _molecules_problem(config: Config, system: System, mpi: Communicator | None)
         return f"names: {list(topology.names)} are not those of the input in it, {list(given.names)}"
     if tuple(topology.type_names) != tuple(given.type_names):
         return f"type_names: {list(topology.type_names)} are not those of the input in it, {list(given.type_names)}"
-    for table in TABLES:
-        where = first_difference(given, topology, table, mpi)
+    for table in TOPOLOGY:
+        where = first_difference(given, topology, table.name, mpi)
         if where is not None:
-            return f"topology/{table}: is not that of the input in it{where}"
+            return f"topology/{table.name}: is not that of the input in it{where}"
     directors = build_directors(config)
     if (directors is None) != (system.directors is None):
         return "directors: are in one of the file and the input in it"

@@ -221,7 +221,7 @@ def started_from(found: Found, grow: bool, signals: Signals, comm: Single | Worl
         Where it is impossible; of beads that overlap the message says what the file calls them.
     """
     config = found.config
-    box, topology = build_box(config), build_topology(config)
+    box, topology = build_box(config.box), build_topology(config)
     position = np.concatenate([required(kind.positions) for kind in config.molecules])
     if grow:
         scale = largest_size(config, box, topology, position)
@@ -278,9 +278,6 @@ def with_names(
 def box_table(path: Path | str, there: Configuration, table: Mapping[str, object]) -> dict[str, object]:
     """Return the table of [box]: the file's, but for what is given; a packing fraction gives way to a size."""
     given = {name: value for name, value in named_table("box", table).items() if name != "packing_fraction"}
-    for name in ("size", "boundary"):
-        if name in given and not isinstance(given[name], list):
-            given[name] = [given[name]] * 3
     if there.size is None and "size" not in given:
         raise ConfigError(f"{path}: has no box; give one with --set box.size=[LX,LY,LZ], or in an input")
     periodic = [True] * 3 if there.size is None else there.periodic

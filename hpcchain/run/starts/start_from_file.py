@@ -32,7 +32,7 @@ from hpcchain.model.starts.start import (
     require_tried,
     require_within,
 )
-from hpcchain.model.system import State, System
+from hpcchain.model.system import TOPOLOGY, State, System
 from hpcchain.model.topology import build_box, build_composition, sections_of
 from hpcchain.parallel import slabs
 from hpcchain.parallel.agreement import agree, is_parallel
@@ -57,19 +57,13 @@ KEY_OF_TABLE = {
     "first_bead": "kind, beads or count",
     "first_bond": "kind or bonds",
     "bonds": "kind or bonds",
-    "bond_length": "bond_length",
-    "mass": "mass",
-    "diameter": "diameter",
-    "self_contact": "self_contact",
     "rod": "kind",
     "flexible": "rigid",
     "soft": "hard",
-    "exclude": "exclude",
-    "moment": "moment",
-    "fixed": "fixed",
     "body": "kind",
     "site": "sites",
 }
+"""Input keys that are not called as the table of a Topology that they make."""
 
 
 def system_from_file(config: Config, comm: Single | World | None = None) -> System:
@@ -350,7 +344,7 @@ def projected(
 
 def require_same_box(config: Config, path: str, box: Box) -> None:
     """Raise ConfigError unless the input's box is the file's."""
-    given = build_box(config)
+    given = build_box(config.box)
     for key in BOX_KEYS:
         if not np.array_equal(getattr(given, key), getattr(box, key)):
             raise ConfigError(
@@ -375,9 +369,10 @@ def agreed_topology(
             f"not the {topology.molecules} of {topology.beads} in the start file {path}; correct them, "
             "or leave [[molecule]] out"
         )
-    for table, key in KEY_OF_TABLE.items():
+    for table in [table.name for table in TOPOLOGY if table.name not in ("kind", "bead_type")]:
         where = first_difference(given, topology, table, mpi)
         if where is not None:
+            key = KEY_OF_TABLE.get(table, table)
             raise ConfigError(
                 f"{config.source}: molecule.{key}: differs from the start file {path}{where}; correct "
                 "it, or leave [[molecule]] out"

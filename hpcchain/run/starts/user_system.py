@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +16,13 @@ from hpcchain.config.keys.sections import BoxSection, Config
 from hpcchain.config.keys.values import Wrong, shown
 from hpcchain.config.load import config_from_table, named, read_named
 from hpcchain.errors import ConfigError
+from hpcchain.io.tools.configurations import digits_of
 from hpcchain.model.starts.start import build_system
-from hpcchain.model.system import Box
-from hpcchain.model.topology import BOUNDARY
+from hpcchain.model.topology import build_box
 from hpcchain.run.starts.bead_arrays import Beads
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import Box
 
 SOURCE = "System.from_arrays"
 OF_BEADS = ("mass", "diameter", "types", "hard", "moment")
@@ -53,7 +56,7 @@ class System:
         mass: ArrayLike = 1.0,
         diameter: ArrayLike = 1.0,
         molecule: ArrayLike | None = None,
-        boundary: tuple[str, str, str] = ("periodic", "periodic", "periodic"),
+        boundary: str | Sequence[str] = "periodic",
         origin: ArrayLike = (0.0, 0.0, 0.0),
         fixed: ArrayLike = (),
         bond_length: float | None = None,
@@ -75,14 +78,14 @@ class System:
             No bond may lengthen, to 1e-5 of the speed; drawn at initial.temperature when left out [length / time].
         bonds : (B, 2) array
             Bead numbers from 0; each bond keeps the length that it has, to 10 digits.
-        box : (3,) array
-            Edge lengths [length].
+        box : number or (3,) array
+            Edge of a cube, or edge lengths [length].
         mass, diameter : number or (N,) array
             [mass], [length]
         molecule : (N,) array, optional
             Which molecule each bead is of; those of one stand together. Default: what bonds join.
-        boundary : (str, str, str)
-            "periodic", "wall" or "open" of each axis.
+        boundary : str or (str, str, str)
+            "periodic", "wall" or "open", of all axes or of each.
         origin : (3,) array
             The box's lower corner [length].
         fixed : (n,) array
@@ -107,8 +110,7 @@ class System:
         tolerance = more.pop("tolerance", None)
         of_all = {name: plain(more.pop(name)) for name in OF_ALL if name in more}
         table = {name: section_of(name, section) for name, section in more.items()}
-        size, corner = (numbers_of(name, values) for name, values in (("box", box), ("origin", origin)))
-        table["box"] = {"size": size, "origin": corner, "boundary": plain(boundary)}
+        table["box"] = {"size": plain(box), "origin": plain(origin), "boundary": plain(boundary)}
         table["initial"] = {"method": "explicit", **named("initial", table)}
         table["run"] = {"end_time": 0.0, **named("run", table)}
         with named_in_python():
@@ -164,6 +166,9 @@ def named_in_python() -> Iterator[None]:
 def in_python(text: str) -> str:
     """Return a message with arguments of `System.from_arrays` in place of the input's keys."""
     text = re.sub(r"\bmolecule(?:\[\d+\])?\.([a-z]\w*)", lambda key: ARGUMENTS.get(key[1], key[1]), text)
+    text, nearest, keys = text.partition("the nearest valid key")
+    keys = re.sub(r"\b(wall|potential)\.(\w+)", r'\1=[{"\2": …}]', keys)
+    text += nearest + re.sub(rf"\b({'|'.join(SECTIONS)})\.(\w+)", r'\1={"\2": …}', keys)
     text = re.sub(r"\bbox\.(origin|boundary)\b", r"\1", text.replace("box.size", "box"))
     words = {"true": "True", "false": "False"}
     setting = rf"\b({'|'.join(SECTIONS)})\.(\w+) = (\"[^\"]*\"|[-\w.]+)"
@@ -180,6 +185,8 @@ def read_only(array: NDArray[Entry]) -> NDArray[Entry]:
 
 def section_of(name: str, section: object) -> object:
     """Return a section of the input as TOML would have it; raises ConfigError where it is no dict, or list of dicts."""
+    if name in ARGUMENTS:
+        raise ConfigError(f"{SOURCE}: {name}: is called {ARGUMENTS[name]} here")
     if name in keys_of("molecule") and name not in SECTIONS:
         raise ConfigError(
             f"{SOURCE}: {name}: cannot be given for all molecules of arrays; write the input that says the same with "
@@ -200,27 +207,14 @@ def plain(value: object) -> object:
     """Return a value with dicts, lists and numbers of Python for like ones of others."""
     if isinstance(value, Mapping):
         return {str(name): plain(one) for name, one in value.items()}
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.tolist()
+    if hasattr(value, "tolist"):
+        return digits_of(value).tolist()
     return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def box_of(source: str, table: Mapping[str, object]) -> Box:
     """Return the Box of an input's table; raises ConfigError where it is none."""
     try:
-        box = read_named(BoxSection, table)
+        return build_box(read_named(BoxSection, table))
     except Wrong as wrong:
         raise ConfigError(f"{source}: {wrong}") from None
-    kinds = np.array([BOUNDARY[name] for name in box.boundary], dtype=np.int8)
-    return Box(np.array(box.size), np.array(box.origin), kinds)
-
-
-def numbers_of(name: str, values: ArrayLike) -> list[float]:
-    """Return values as a list of numbers; raises ConfigError where they are none."""
-    try:
-        found = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"{SOURCE}: {name}: needs three numbers: {error}") from None
-    if found.shape != (3,):
-        raise ConfigError(f"{SOURCE}: {name}: has the shape {found.shape}; needs three numbers")
-    return found.tolist()

@@ -8,7 +8,7 @@ part, with all of its contacts.
 import numpy as np
 
 from hpcchain.contact.coefficients import any_rough, restitutions
-from hpcchain.contact.falling import inverse_mass
+from hpcchain.contact.falling import fallen, inverse_mass
 from hpcchain.contact.laws.contact import Outcome, along_normal
 from hpcchain.contact.laws.joint import offset_in_tie, tied_impulses
 from hpcchain.contact.laws.joint_rough import rub_together, tangential_impulse
@@ -211,15 +211,17 @@ def near(s, work, p, j, distance, ticks, remainder):
     if dt < 0.0:
         return False
     far = distance * (1.0 + s.par[L.SIMULTANEOUS_GAP]) + series_error_of(s, s.segment[j, L.MOLECULE])
-    bend = 0.5 * s.bounds[j, L.ACCELERATION] * dt * dt
+    fall = dt
     x = s.starts[j, L.X] + s.starts[j, L.VX] * dt
     y = s.starts[j, L.Y] + s.starts[j, L.VY] * dt
     z = s.starts[j, L.Z] + s.starts[j, L.VZ] * dt
     if s.extended is not None:
-        half = 0.5 * dt * dt
+        fall = fallen(s, j, dt)
+        half = 0.5 * fall * fall
         x += s.par[L.GRAVITY] * half
         y += s.par[L.GRAVITY + L.Y] * half
         z += s.par[L.GRAVITY + L.Z] * half
+    bend = 0.5 * s.bounds[j, L.ACCELERATION] * fall * fall
     if not _within(s.par, work, p, far + bend, x, y, z):
         return False
     make_own_series(s, s.segment[j, L.MOLECULE])

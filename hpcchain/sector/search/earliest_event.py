@@ -5,7 +5,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from hpcchain.contact.falling import falling_expiry, inverse_mass
+from hpcchain.contact.falling import fallen, falling_expiry, inverse_mass
 from hpcchain.contact.laws.step import step_time
 from hpcchain.contact.pair import REST, Pair, curved_contact, straight_contact
 from hpcchain.contact.span import (
@@ -472,14 +472,16 @@ def contact_time(s, i, r, newer, limit, stepper):
     lag, ti, tj, until, horizon = common_span(s, i, r, newer, limit)
     if horizon < 0.0:
         return np.inf, lag
+    off_i, off_j = ti, tj
     if s.extended is not None:
-        rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_falling(s, i, r, ti, tj)
+        off_i, off_j = fallen(s, i, ti), fallen(s, r, tj)
+        rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_falling(s, i, r, ti, tj, off_i, off_j)
     else:
         rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_on_lines(s, i, r, ti, tj)
     rv = rx * ux + ry * uy + rz * uz
     rr = rx * rx + ry * ry + rz * rz
     uu = ux * ux + uy * uy + uz * uz
-    closest = closest_of_lines(s, i, r, ti + horizon, tj + horizon, stepper)
+    closest = closest_of_lines(s, i, r, off_i + horizon, off_j + horizon, stepper)
     if least_square(rr, rv, uu, horizon) > closest * closest * SLACK:
         return np.inf, lag
     if s.extended is not None:

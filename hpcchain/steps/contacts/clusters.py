@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.composition import in_blocks, running_sum
 from hpcchain.model.system import PERIODIC
 
 if TYPE_CHECKING:
@@ -55,14 +56,12 @@ class Pool:
 
     def rows_of(self, which: np.ndarray) -> np.ndarray:
         """Return the rows of the beads of some molecules, given by their indices in `molecules`, ascending."""
-        size = np.diff(self.first)[which]
-        start = self.first[which] - (np.cumsum(size) - size)
-        return np.arange(int(size.sum())) + np.repeat(start, size)
+        return in_blocks(self.first[which], np.diff(self.first)[which])
 
     def part(self, which: np.ndarray, links: np.ndarray) -> Pool:
         """Return the Pool of some molecules, with links of theirs."""
         rows = self.rows_of(which)
-        first = np.concatenate([[0], np.cumsum(np.diff(self.first)[which])]).astype(np.int64)
+        first = running_sum(np.diff(self.first)[which])
         return Pool(
             self.molecules[which],
             self.ids[rows],
@@ -86,7 +85,7 @@ def pool_of(composition: Composition, rows: np.ndarray, links: np.ndarray) -> Po
     rows = rows[np.argsort(rows[:, 0])]
     ids = rows[:, 0].astype(np.int64)
     molecules = np.unique(composition.molecule_of(ids))
-    first = np.concatenate([[0], np.cumsum(composition.size_of(molecules))]).astype(np.int64)
+    first = running_sum(composition.size_of(molecules))
     _, position, velocity, force, extra = (part.copy() for part in np.split(rows, [1, 4, 7, ROW], axis=1))
     return Pool(molecules, ids, first, position, velocity, force, extra, links)
 

@@ -22,6 +22,8 @@ DEPENDENT = 1e-11
 """What is left of a row's diagonal besides the active ones, from which on it counts as one of their sums."""
 ENOUGH, ROUNDING = 30, 8.0 * float(np.finfo(np.float64).eps)
 """Newton steps after which what is left may be rounding; how much that is, relative to the sizes that are summed."""
+LEFT = 8.0 * ROUNDING
+"""The same of a solution that active sets have found."""
 MOST_BLOWS, BLOWS = 10_000, 100
 """Reflections at most, and where contacts lose energy: what still approaches then is only stopped."""
 AT_REST = 1e-9
@@ -83,7 +85,7 @@ def newton(function: Callable, slope: Callable, x: np.ndarray, tolerance: float)
         return found
     for _ in range(MOST_LINEAR):
         w, a = function(x), slope(x)
-        if np.abs(residual(x, w)).max() <= max(tolerance, ROUNDING * float((np.abs(a) @ np.abs(x)).max())):
+        if np.abs(residual(x, w)).max() <= max(tolerance, LEFT * float((np.abs(a) @ np.abs(x)).max())):
             return x
         x = active_set(a, w - a @ x, 0.1 * tolerance)
     raise StepError("contacts that hang together have no solution that was found; make steps.step smaller")
@@ -120,7 +122,7 @@ def active_set(a: np.ndarray, b: np.ndarray, tolerance: float) -> np.ndarray:
     for _ in range(100 * len(b)):
         w = a @ x + b
         w[active] = 0.0
-        wrong = w + 8.0 * ROUNDING * (np.abs(a) @ x)
+        wrong = w + LEFT * (np.abs(a) @ x)
         j = int(np.argmin(wrong))
         if wrong[j] >= -tolerance:
             return x

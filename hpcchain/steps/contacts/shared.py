@@ -129,17 +129,13 @@ class Sharing:
                 leaving[rank], share.received[rank] = rows.ravel(), rows[:, 0].astype(np.int64)
         come = self.comm.exchange_unknown(leaving)
         come = {rank: come[rank].reshape(-1, width) for rank in sorted(come)}
-        chosen, linked = (self._of_rank(one, here, solver) for one in (every, joined))
+        chosen, linked = (self._label(one, here, solver) == self.comm.rank for one in (every, joined))
         if chosen.any():
             rows = np.concatenate([kept.reshape(-1, width), *come.values()])
             whole = pool_of(self.composition, rows, joined[linked])
             found.append((whole, every[chosen]))
             share.sent = {rank: np.searchsorted(whole.ids, rows[:, 0].astype(np.int64)) for rank, rows in come.items()}
         return share
-
-    def _of_rank(self, pairs: np.ndarray, here: np.ndarray, solver: np.ndarray) -> np.ndarray:
-        """Return which contacts or links (n,) are solved here; `solver`: the ranks that solve the molecules `here`."""
-        return self._label(pairs, here, solver) == self.comm.rank
 
     def _molecules(self, pairs: np.ndarray) -> np.ndarray:
         return np.unique(self.composition.molecule_of(pairs[pairs >= 0]))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.composition import running_sum
 from hpcchain.steps.contacts.clusters import dot
 from hpcchain.steps.friction import friction_kernels as kernels
 from hpcchain.steps.friction.cone_newton import greatest
@@ -44,8 +45,7 @@ class PoolContacts:
         self.pool, self.coefficients = pool, solver.coefficients
         found = solver.clusters(pool, solver.geometry(pool, pairs))
         sequence = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
-        sizes = [len(one) for one in found]
-        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.starts = running_sum([len(one) for one in found])
         self.of = np.repeat(np.arange(len(found)), np.diff(self.starts))
         self.pairs = pairs[sequence]
         self.geometry = solver.geometry(pool, self.pairs)

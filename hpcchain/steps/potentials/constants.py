@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.errors import ConfigError
+from hpcchain.model.composition import in_blocks, running_sum
 from hpcchain.model.molecules.bodies import body_length
 from hpcchain.model.molecules.exclusion import excluded_pairs
 from hpcchain.model.physics.extended import types_apart
@@ -95,16 +96,15 @@ class Constants:
         self.apart = float(np.max(prototypes.exclude[molecule] * prototypes.bond_length, initial=widest))
         sequence = np.lexsort((pairs[:, 1], pairs[:, 0]))
         count = np.bincount(pairs[:, 0], minlength=prototypes.beads)
-        self.partner_first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+        self.partner_first = running_sum(count)
         self.partner_offset = (pairs[sequence, 1] - pairs[sequence, 0]).astype(np.int64)
         self.partner_which = which[sequence]
 
     def partners(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return `partner_first`, `_step` and `_which` of beads, given by their rows in the prototypes."""
         count = np.diff(self.partner_first)[rows]
-        first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-        at = np.arange(int(first[-1])) + np.repeat(self.partner_first[rows] - first[:-1], count)
-        return first, self.partner_offset[at], self.partner_which[at]
+        at = in_blocks(self.partner_first[rows], count)
+        return running_sum(count), self.partner_offset[at], self.partner_which[at]
 
 
 def left_out(prototypes: Topology) -> np.ndarray:

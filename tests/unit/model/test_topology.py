@@ -71,7 +71,7 @@ def test_arrays_follow_the_file(config):
 
 
 def test_the_box(config):
-    box = build_box(config)
+    box = build_box(config.box)
     assert box.size.tolist() == [30, 31, 32] and box.origin.tolist() == [1, 2, 3]
     assert box.boundary.tolist() == [PERIODIC, WALL, OPEN] and box.boundary.dtype == np.int8
 

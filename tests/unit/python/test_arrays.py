@@ -47,7 +47,23 @@ def test_only_periodic_axes_have_images(caplog):
             position, bonds=[[0, 1]], box=BOX, diameter=0.4, boundary=(boundary, "periodic", "periodic")
         )
         assert system.config.molecules[0].bond_length == (6.9,)
+    system = hpcchain.System.from_arrays(position, box=8, diameter=0.4, boundary="wall")
+    assert (system.config.box.size, system.config.box.boundary) == ((8.0,) * 3, ("wall",) * 3)
     assert not caplog.records
+
+
+def test_decimals_of_single_precision_stay_decimals():
+    single = np.array([7.3, 0.9, 1.1], np.float32)
+    system = hpcchain.System.from_arrays(
+        [[1, 1, 1], [3, 3, 3]],
+        box=single[0],
+        diameter=single[1],
+        mass=single[[2, 2]],
+        contact={"restitution": single[1]},
+    )
+    (kind,) = system.config.molecules
+    assert (kind.diameter, kind.mass, system.config.box.size) == ((0.9,), (1.1,), (7.3,) * 3)
+    assert system.config.contact.restitution == 0.9
 
 
 @pytest.mark.parametrize(
@@ -156,7 +172,7 @@ def test_sections_that_are_lists_can_be_given(tmp_path):
         ({"contact": {"pair": {"types": ["A", "A"]}}}, "contact.pair: .*; it is a list of dicts, as .{'types'"),
         ({"arms": 3}, "arms: cannot be given for all molecules of arrays; write the input .* to_toml"),
         ({"exclude": {"A": 2}}, "exclude: {'A': 2} is not a whole number"),
-        ({"box": (1.0, 2.0)}, r"box: has the shape \(2,\); needs three numbers"),
+        ({"box": (1.0, 2.0)}, "box: has 2 entries; needs 3"),
         ({"box": (-8.0, 8.0, 8.0)}, "System.from_arrays: box: entry 0: -8 is out of range"),
         ({"wall": [{"side": "z-"}]}, 'an axis whose boundary is "periodic"; make it "wall"'),
     ],
@@ -170,7 +186,7 @@ def test_what_sections_are_is_said(change, message):
     "change",
     [
         {"boundary": None},
-        {"boundary": "periodic"},
+        {"boundary": "round"},
         {"boundary": [[], 2, 3]},
         {"initial": {3: 4}},
         {"position": None},

@@ -28,7 +28,7 @@ from hpcchain.run.controller import Run
 from hpcchain.run.folder import cut_log
 from hpcchain.run.guards import lock as locks
 from hpcchain.run.guards.lock import FolderLock
-from hpcchain.run.guards.signals import Signals
+from hpcchain.run.guards.signals import Signals, remember_from_the_start
 from hpcchain.run.totals import CONTACTS, MOST, SOLVED, Totals
 from tests.support.kernel_tools import make_system
 
@@ -105,6 +105,16 @@ def test_a_signal_at_the_very_end_changes_nothing():
     """Python gives signals back to the system before it is gone; a run that is over would be called failed."""
     done = subprocess.run([sys.executable, "-c", AT_THE_VERY_END], check=False)
     assert done.returncode == 0
+
+
+def test_commands_that_heed_no_signals_end_by_term_as_by_ctrl_c():
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        remember_from_the_start(["analyze"])
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.parametrize(("mine", "still"), [(False, False), (True, True)])

@@ -182,6 +182,22 @@ def test_ghosts_go_with_the_surface():
     assert found.ghosts(2000.0, 8) == pytest.approx(found.ghosts(2000.0, 512), rel=1e-12)
 
 
+def test_the_fastest_split_of_a_node_is_named():
+    """A second thread gains more than ranks where it says so; else the number of ranks with the greatest speed does."""
+    rows = [
+        {"length": 10.0, "fraction": 0.3, "beads": beads, "thread": gain} for beads, gain in ((1e6, 1.1), (1e4, 9.0))
+    ]
+    gains = TOOL["gains_of"]([*rows, rows[0] | {"length": 50.0}])
+    assert gains == [(1e4, 9.0), (1e6, 1.1)]
+    found, one = model(), {"ranks": 1, "beads": 1000000, "contacts": 1.0}
+    *_, few, many = TOOL["splits"](found, gains, (10000, 1000000), (2, 16)).splitlines()
+    few, many = ([cell.strip() for cell in line.strip("|").split("|")] for line in (few, many))
+    assert few[:2] == ["10,000", "9.00"] and few[-2] == "1, 1"
+    speeds = [found.predicted(one) / found.predicted(one | {"ranks": ranks}) for ranks in (2, 4, 8, 16)]
+    assert [float(cell) for cell in many[1:-2]] == pytest.approx([1.1, *speeds], abs=0.01)
+    assert max(speeds) == speeds[-1] and speeds[0] > 1.1 and many[-2:] == ["2, 16", "2, 16"]
+
+
 def test_a_start_too_large_to_be_grown_is_copied():
     text = TOOL["verdict"](model(), 1e9, 10000)
     assert "156 GB on every rank (156 bytes a bead), and 4 GB would do for 2.56e+07 beads" in text

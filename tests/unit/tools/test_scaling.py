@@ -82,3 +82,35 @@ def test_a_system_has_speeds_quotients_and_shares(tool):
     windows = {"engine": 0.5, "first pass": 0.6, "later passes": 0.1, "work": 0.9, "exchange": 0.1}
     cells = tool["cells_of"](one, several, windows, 8.0)
     assert cells == ["1e+03", "1.6e+03", "1.60", "2.00", "120", "20", "60", "200"]
+
+
+def test_a_second_core_is_a_thread_or_a_rank(tool, monkeypatch, tmp_path, capsys):
+    """A rank alone has one processor or both, each of two ranks has one; gains are those over one thread."""
+
+    class Tree:
+        """One way to use two processors, and the seconds of its turns."""
+
+        beads = 1000
+
+        def __init__(self, root, start, cpus, clock, ranks):
+            self.took = {(1, 1): 3.0, (2, 1): 2.0, (1, 2): 4.0}[len(cpus), ranks]
+
+        def advance(self, _):
+            """Return contacts and seconds."""
+            return [10, self.took]
+
+        def end(self):
+            """End."""
+
+    monkeypatch.setattr(sys.modules["turns"], "Tree", Tree)
+    monkeypatch.setattr(sys.modules["turns"], "start_of", lambda *given: None)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    table = tmp_path / "threads.csv"
+    options = SimpleNamespace(case=["chains-10-0.3"], contacts=10, repeat=2, launches=2, output=str(table))
+    tool["threads"](options)
+    cells = [cell.strip() for cell in capsys.readouterr().out.splitlines()[-1].strip("|").split("|")]
+    assert cells[:2] == ["chains-10-0.3", "1000"] and [cell.split()[0] for cell in cells[3:]] == ["1.500", "0.750"]
+    assert table.read_text().split() == ["length,fraction,beads,thread,rank", "10,0.3,1000,1.5,0.75"]
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
+    with pytest.raises(UsageError, match="one processor"):
+        tool["threads"](options)

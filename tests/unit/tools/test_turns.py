@@ -22,6 +22,12 @@ def tool(monkeypatch):
     return found
 
 
+@pytest.fixture(scope="module")
+def starts(tmp_path_factory):
+    """A folder in which starts are kept, and found by the next test."""
+    return tmp_path_factory.mktemp("starts")
+
+
 def options(contacts, repeat, threads=None, ranks=1):
     """Return the program's options."""
     cpu = max(os.sched_getaffinity(0))
@@ -33,21 +39,24 @@ def options(contacts, repeat, threads=None, ranks=1):
 @pytest.mark.parametrize(
     ("name", "second", "ranks"), [("small", False, 1), ("copied", False, 1), ("small", True, 1), ("small", False, 2)]
 )
-def test_both_trees_make_the_same_contacts(tool, tmp_path, monkeypatch, name, second, ranks):
+def test_both_trees_make_the_same_contacts(tool, starts, monkeypatch, name, second, ranks):
     """Also where one has a second thread, or both have windows."""
     for variable, value in OPEN_MPI.items():
         monkeypatch.setenv(variable, value)
-    inputs = [tool["start_of"](name, ROOT, tmp_path / tree) for tree in ("old", "new")]
+    inputs = [tool["start_of"](name, ROOT, starts / "old")] * 2
     thread = min(os.sched_getaffinity(0)) if second else None
-    carried, rows = tool["turns"](ROOT, inputs, name, options(200, 3, thread, ranks))
+    trees = tool["both"](ROOT, inputs, options(200, 3, thread, ranks))
+    carried, rows = tool["turns"](trees, name, 200, 3)
     assert carried > 0.0 and len(rows) == 3
     for old, new in rows:
         assert old[0] == new[0] > 0
         assert min(old[1], new[1]) > 0.0
 
 
-def test_the_row_has_quotient_and_speeds(tool, tmp_path, capsys):
-    tool["compare"]("small", ROOT, tmp_path, options(100, 2))
+def test_the_row_has_quotient_and_speeds(tool, starts, capsys):
+    """Each tree makes a start of its own."""
+    tool["compare"]("small", ROOT, starts, options(100, 2))
+    assert {path.parent.name for path in starts.rglob("small.h5")} == {"old", "new"}
     row = [field.strip() for field in capsys.readouterr().out.splitlines()[-1].split("|")[1:-1]]
     assert row[0] == "small" and len(row) == 4
     assert float(row[1].split()[0]) > 0.0

@@ -87,6 +87,7 @@ def test_a_random_walk_diffuses(tmp_path):
         (1.6, 0.1, "g3 grows as t^1.60 from lag 1 to 5, error 0.1; in diffusion it is t^1: make the run longer"),
         (0.8, 0.05, "t^0.80"),
         (1.3, 0.3, "too uncertain"),
+        (1.25, 0.2, "t^1.25"),
         (1.0, np.nan, "too uncertain"),
         (1.5, np.nan, "make the run longer"),
         (np.nan, np.nan, "does not grow"),

@@ -210,6 +210,9 @@ def test_what_a_box_has_no_profile_of_is_reported(tmp_path, uniform):
     for along in (Along("w"), Along("z", (0.0, 0.0, 0.0)), Along("z", bins=0), Along("sphere", reach=6.0)):
         with pytest.raises(UsageError, match="profile"):
             study(uniform, Wanted(0.0, None, along))
+    for run, center in ((uniform, (1e300, 5.0, 5.0)), (walls, (-1.0, 5.0, 5.0))):
+        with pytest.raises(UsageError, match="that is outside the box; give a center in it"):
+            study(run, Wanted(0.0, None, Along("sphere", center)))
 
 
 def test_options(uniform, capsys):

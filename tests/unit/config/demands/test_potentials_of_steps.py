@@ -42,7 +42,7 @@ def written(folder, molecule='kind = "monomer"\ncount = 5', rest="", **potential
         ),
         (
             {"rest": '[propagator]\nname = "rattle"\nstep = 0.1', "molecule": CHAIN},
-            "does not work for molecule[0], kind 'chain', with propagator 'rattle'; choose propagator.name = taylor",
+            'choose propagator.name = "taylor"',
         ),
     ],
 )

@@ -89,10 +89,13 @@ MISTAKES = [
     ("molecule.0.fixed = [-1]", "molecule[0].fixed: entry 0: -1 is out of range"),
     ('molecule.0.kind = "rod"', "molecule.fixed: does not work for molecule[0], kind 'rod'"),
     ('molecule.0.kind = "rod"', 'stands still of single beads: kind = "monomer", fixed = [0]'),
-    ("molecule.0.fixed_velocity = [1.0, 0.0, 0.0]", "molecule.fixed_velocity: does not work for molecule[0]"),
+    ("molecule.0.fixed_velocity = [1.0, 0.0, 0.0]", "leave one of the two out (it works for monomer)"),
     ("molecule.1.fixed = []", "molecule[1].fixed_velocity: means nothing without molecule[1].fixed"),
     ('molecule.0.propagator = {name = "rattle", step = 0.1}', "wall.velocity: does not work for molecule[0]"),
-    ('thermostat.name = "langevin"', "thermostat."),
+    (
+        'thermostat = {name = "langevin", temperature = 1.0, damping = 1.0}',
+        'thermostat.name: "langevin" is for run.engine "steps"; set that, or choose "andersen"',
+    ),
     ("thermostat.rate = 0.0", "thermostat.rate: 0 is out of range"),
     ('initial.method = "grow"', ": "),
 ]

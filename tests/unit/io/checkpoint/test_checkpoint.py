@@ -18,7 +18,7 @@ from hpcchain.io.checkpoint.checkpoint import (
     read_progress,
     write_checkpoint,
 )
-from hpcchain.io.checkpoint.layout import STATE, TOPOLOGY
+from hpcchain.io.checkpoint.layout import STATE, TABLES
 from hpcchain.io.checkpoint.store import checkpoint_name, list_checkpoints, newest_valid, prune
 from hpcchain.io.hdf5 import seal, slabs
 from hpcchain.io.hdf5.atomic import temporary
@@ -56,7 +56,7 @@ def test_a_checkpoint_comes_back_to_the_bit(tmp_path, lengths):
 
 def test_every_array_of_the_data_model_has_a_table():
     assert {*STATE, "extra", "parts"} == set(State.ARRAYS)
-    assert {*TOPOLOGY, "names", "type_names"} == set(Topology.__dataclass_fields__)
+    assert {*TABLES, "names", "type_names"} == set(Topology.__dataclass_fields__)
 
 
 def test_an_outline_is_a_checkpoint_without_states(tmp_path, monkeypatch):

@@ -43,7 +43,7 @@ def load(tmp_path, text=TEXT):
     path = tmp_path / "in.toml"
     path.write_text(text)
     config = load_config(path)
-    return config, build_box(config), build_topology(config)
+    return config, build_box(config.box), build_topology(config)
 
 
 def off_line(rows, length):

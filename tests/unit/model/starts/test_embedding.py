@@ -61,7 +61,7 @@ def loaded(tmp_path, beads, bonds):
     path = tmp_path / "in.toml"
     path.write_text(GRAPH.format(beads=beads, bonds=bonds))
     config = load_config(path)
-    return config, build_box(config), build_topology(config)
+    return config, build_box(config.box), build_topology(config)
 
 
 @pytest.mark.parametrize("name", SOLIDS)

@@ -56,7 +56,7 @@ def load(tmp_path, text):
     path = tmp_path / "in.toml"
     path.write_text(text)
     config = load_config(path)
-    return config, build_box(config), build_topology(config)
+    return config, build_box(config.box), build_topology(config)
 
 
 def brute_overlap(box, topology, position, tolerance=1e-9):

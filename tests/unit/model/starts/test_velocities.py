@@ -36,7 +36,7 @@ def load(tmp_path, text=TEXT):
     path.write_text(text)
     config = load_config(path)
     topology = build_topology(config)
-    return topology, place(config, build_box(config), topology, 0.5)
+    return topology, place(config, build_box(config.box), topology, 0.5)
 
 
 def test_bonds_momentum_and_temperature_are_exact(tmp_path):

@@ -104,7 +104,9 @@ def watch(tmp_path, text):
     path.write_text("[box]\nsize = [20, 20, 20]\n[run]\nend_time = 1\n" + text)
     config = load_config(path)
     topology = build_topology(config)
-    system = System(build_box(config), composition_of(topology), None, build_physics(config, topology, np.ones((1, 3))))
+    system = System(
+        build_box(config.box), composition_of(topology), None, build_physics(config, topology, np.ones((1, 3)))
+    )
     freedom = 3 * topology.beads - len(topology.bonds) - 3
     return EnergyWatch(system, freedom), 0.5 * freedom
 

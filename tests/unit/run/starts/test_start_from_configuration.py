@@ -303,6 +303,37 @@ def test_velocities_and_masses_of_extended_xyz_have_several_names(tmp_path):
         np.testing.assert_array_equal(system.topology.mass, [3.0, 4.0])
 
 
+def test_lammps_data_may_have_any_blanks(tmp_path):
+    """ASE alone takes sides with a tabulator for those of a box of edge 1."""
+    position, bonds = zigzag(2, 3, 1.0)
+    given = built(tmp_path, write_data(tmp_path / "chains.data", position, bonds))[0]
+    text = (tmp_path / "chains.data").read_text(encoding="utf-8")
+    (tmp_path / "tabs.data").write_bytes(b"units of \xc5\n" + text[6:].replace(" ", "\t").encode())
+    found = built(tmp_path, tmp_path / "tabs.data")[0]
+    assert found.box == given.box and found.molecules == given.molecules and found.box.size == (SIDE,) * 3
+
+
+def test_types_and_diameters_of_extended_xyz_have_several_names(tmp_path):
+    for kind, wide, width in (("type:I:1", "diameter", 0.8), ("types:S:1", "radii", 0.4), ("type:S:1", "radius", 0.4)):
+        head = f'Lattice="6 0 0 0 6 0 0 0 6" Properties={kind}:pos:R:3:{wide}:R:1'
+        (tmp_path / "one.xyz").write_text(f"2\n{head}\n1 1 1 1 {width}\n2 3 3 3 {width}\n", encoding="utf-8")
+        config = built(tmp_path, tmp_path / "one.xyz")[0]
+        assert [(kind.types, kind.diameter) for kind in config.molecules] == [("1", 0.8), ("2", 0.8)]
+
+
+def test_decimals_of_single_precision_stay_decimals(tmp_path):
+    gsd = pytest.importorskip("gsd.hoomd")
+    frame = gsd.Frame()
+    frame.particles.N, frame.particles.position = 2, [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]
+    frame.particles.diameter, frame.particles.mass = [0.9, 0.9], [0.1, 0.1]
+    frame.configuration.box = [7.3, 7.3, 7.3, 0, 0, 0]
+    with gsd.open(tmp_path / "one.gsd", "w") as file:
+        file.append(frame)
+    config = built(tmp_path, tmp_path / "one.gsd")[0]
+    (kind,) = config.molecules
+    assert (kind.diameter, kind.mass, config.box.size) == (0.9, 0.1, (7.3,) * 3)
+
+
 def test_types_can_be_given_names(place, tmp_path):
     names = 'molecule.types={"1"="H","2"="P","3"="SOL"}'
     config, _ = built(tmp_path, place / "one.lammps", SIZES, names, fmt="lammps")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import EngineError
+from hpcchain.steps.contacts import complementarity
 from hpcchain.steps.contacts.complementarity import active_set, can_part, linear, newton, newton_steps, reflected
 from hpcchain.steps.engine import SteppedEngine
 from tests.support.stepped import on_lattice, require_equal, rigid, run_on, system_of
@@ -42,6 +43,19 @@ def contacts_of(rng, contacts, unknowns, sort):
 
 
 SORTS = ("any", "lattice", "twice")
+
+
+def test_what_active_sets_have_solved_is_taken(monkeypatch):
+    """However large impulses are, by which rounding grows: where Newton's method stalls nothing else is left."""
+    monkeypatch.setattr(complementarity, "newton_steps", lambda *given: None)
+    largest = 0.0
+    for seed in range(60):
+        rows, velocity = contacts_of(np.random.default_rng(seed), 40, 20, "any")
+        matrix, offset = rows @ rows.T, rows @ velocity
+        x = newton(lambda x, a=matrix, b=offset: a @ x + b, lambda _, a=matrix: a, np.zeros(40), 1e-13)
+        assert x.min() >= 0.0 and (matrix @ x + offset).min() > -1e-13 * max(x.max(), 1.0)
+        largest = max(largest, x.max())
+    assert largest > 100.0
 
 
 @pytest.mark.parametrize("sort", SORTS)
