@@ -42,8 +42,8 @@ def apply(table: dict[str, object], override: str) -> None:
             f"{MOST_PARTS}; keys are section.key"
         )
     inner: Table = table
-    for depth, part in enumerate(parts[:-1]):
-        inner = enter(inner, part, parts[depth + 1], override)
+    for depth in range(len(parts) - 1):
+        inner = enter(inner, parts[: depth + 1], parts[depth + 1], override)
     if not isinstance(inner, dict):
         raise ConfigError(f"--set {shown(override)}: name a key after the number, for example molecule.0.count=10")
     inner[parts[-1]] = read_value(value.strip(), override)
@@ -51,8 +51,9 @@ def apply(table: dict[str, object], override: str) -> None:
         inner.pop(EITHER[parts[-1]], None)
 
 
-def enter(outer: Table, part: str, following: str, override: str) -> Table:
-    """Return the table or list under one part of the path, made where a section is missing."""
+def enter(outer: Table, path: list[str], following: str, override: str) -> Table:
+    """Return the table or list under the last part of a path, made where a section is missing."""
+    part, header = path[-1], ".".join(name for name in path if not name.isdigit())
     if isinstance(outer, list):
         if part not in map(str, range(len(outer))):
             raise ConfigError(
@@ -60,7 +61,7 @@ def enter(outer: Table, part: str, following: str, override: str) -> Table:
             )
         inner: object = outer[int(part)]
     elif part not in outer and following.isdigit():
-        raise ConfigError(f"--set {shown(override)}: the input has no [[{part}]] to change")
+        raise ConfigError(f"--set {shown(override)}: the input has no [[{header}]] to change")
     else:
         inner = outer.setdefault(part, {})
     if not isinstance(inner, (dict, list)):
@@ -68,8 +69,8 @@ def enter(outer: Table, part: str, following: str, override: str) -> Table:
     if isinstance(inner, list) and not following.isdigit() and all(isinstance(one, dict) for one in inner):
         if len(inner) != 1:
             raise ConfigError(
-                f"--set {shown(override)}: the input has {len(inner)} tables [[{part}]]; say which, from 0: "
-                f"{part}.0.{following}"
+                f"--set {shown(override)}: the input has {len(inner)} tables [[{header}]]; say which, from 0: "
+                f"{'.'.join(path)}.0.{following}"
             )
         return inner[0]
     return inner

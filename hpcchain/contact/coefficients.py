@@ -1,9 +1,14 @@
-"""Coefficients of contacts by types of beads, of both engines: one table, read here alone.
+"""Coefficients of contacts by types of beads, of both engines: one table, read here alone; and contacts that last.
 
 A wall's own go before those of a pair with it, and these before those of all contacts.
 
-What is left of a bead's last contact (`contact.tc_model`) is counted in the longest contact time of any pair. A contact
-of a pair whose own time is shorter keeps its energy while more is left than the difference of the two.
+A contact takes energy only when neither of its beads has had another within the contact time before it; else e_n is 1:
+the TC model of Luding and McNamara (Marinkovic 2022, (35), which needs "and" for "or"). Without this, beads that are
+pressed together while they lose energy meet infinitely often in a finite time.
+
+What is left of a bead's last contact is a whole number, of WHOLE_CONTACT when it begins, and shrinks with the segments.
+It is counted in the longest contact time of any pair. A contact of a pair whose own time is shorter keeps its energy
+while more is left than the difference of the two.
 """
 
 from __future__ import annotations
@@ -13,12 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.contact.tc_model import left_after
 from hpcchain.errors import ConfigError
-from hpcchain.jit.decorators import kernel
+from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import WHOLE_CONTACT
 from hpcchain.layout.clock import since_start
+from hpcchain.layout.segment_bits import in_contact, set_in_contact
 from hpcchain.model.physics.walls import NOT_GIVEN, number_of_wall, shapes_of
 
 if TYPE_CHECKING:
@@ -107,7 +112,7 @@ def row_of(s, i, other):
 def lasts(s, row, i, other, ticks, remainder):
     """Whether bead i and another, or a wall (below 0), still are in a contact at a time in their present segments.
 
-    `row` is theirs of `coefficients`. A contact that lasts keeps the energy (`tc_model`).
+    `row` is theirs of `coefficients`. A contact that lasts keeps the energy.
     """
     if s.par[L.CONTACT_RATE] == 0.0:
         return False
@@ -169,3 +174,33 @@ def any_rough(s, count, ticks, remainder):
                 return False
             rough = rough or (s.impulses[k] > 0.0 and s.coefficients[row, L.PAIR_TANGENTIAL] != 1.0)
     return rough
+
+
+def contact_rate(contact_time: float) -> float:
+    """Return how fast what is left of a contact shrinks [1 / time]; 0 where contacts take no time."""
+    return WHOLE_CONTACT / contact_time if contact_time > 0.0 else 0.0
+
+
+@kernel
+def left_after(par, segment, i, dt):
+    """Return what is left of bead i's last contact a time dt after its segment began."""
+    left = in_contact(segment, i)
+    if left == 0 or dt <= 0.0:
+        return left
+    gone = dt * par[L.CONTACT_RATE]
+    return left - np.int64(math.ceil(gone)) if gone < left else np.int64(0)
+
+
+@inlined
+def pass_time(par, segment, first, beads, dt):
+    """Take a time dt, the length of their segment, off what is left of the contacts of beads first, first + 1, ..."""
+    if par[L.CONTACT_RATE] != 0.0:
+        for i in range(first, first + beads):
+            set_in_contact(segment, i, left_after(par, segment, i, dt))
+
+
+@inlined
+def begin_contact(par, segment, i):
+    """Note that a contact of bead i begins with its segment."""
+    if par[L.CONTACT_RATE] != 0.0:
+        set_in_contact(segment, i, WHOLE_CONTACT)

@@ -25,6 +25,12 @@ def inverse_mass_in(s, m, b):
     return s.table[s.mol[m, L.MOL_TABLE] + (b >> W.LANE_SHIFT) * W.TABLE + (b & W.LANE_MASK)]
 
 
+@inlined
+def fallen(s, i, t):
+    """Return how long bead i has fallen a time t after its segment's start: 0 of one that is fixed."""
+    return 0.0 if s.par[L.FALL] != 0.0 and inverse_mass(s, i) == 0.0 else t
+
+
 @kernel
 def work_of_fixed(s, i, j, x, y, z):
     """Return the work that a contact of beads i and j does on the one of them that is free, if the other is fixed.

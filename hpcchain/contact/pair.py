@@ -129,11 +129,23 @@ def step_to_root(f, slope, bend):
 
 @kernel
 def curved_contact(mol, starts, segment, series, pair, limit):
-    """Return when two beads on curved paths touch, by steps that cannot pass a root, or inf.
+    """Return when two beads on curved paths touch, or inf (`_curved_root`)."""
+    return _curved_root(mol, starts, segment, series, pair, limit, False)
 
-    Each step is the time in which f, falling from f with slope f' and curvature at least -M, can first vanish
-    (docs/theory/contact_times.md, Roots that cannot be passed). M depends on the two whole segments only; `limit`
-    [time] merely ends the search early.
+
+@kernel
+def curved_exit(mol, starts, segment, series, pair, limit):
+    """Return when two beads on curved paths, within a distance that stays, are as far apart as that, or inf."""
+    return _curved_root(mol, starts, segment, series, pair, limit, True)
+
+
+@inlined
+def _curved_root(mol, starts, segment, series, pair, limit, outward):
+    """Return when two beads on curved paths are at their distance, coming from beyond it or from inside, or inf.
+
+    Each step is the time in which f = |r|^2 - d^2, or its negative, falling from f with slope f' and curvature at least
+    -M, can first vanish (docs/theory/contact_times.md, Roots that cannot be passed). M depends on the two whole
+    segments only; `limit` [time] merely ends the search early.
     """
     d, growth, acceleration, until, just_hit = pair.distance, pair.growth, pair.acceleration, pair.until, pair.just_hit
     s = 0.0
@@ -146,14 +158,16 @@ def curved_contact(mol, starts, segment, series, pair, limit):
         width = d + growth * s
         f = rr - width * width
         slope = 2.0 * (rx * ux + ry * uy + rz * uz - width * growth)
+        if outward:
+            f, slope = -f, -slope
         if step == 0:
             speed = math.sqrt(ux * ux + uy * uy + uz * uz) + acceleration * until
             big = 2.0 * (math.sqrt(rr) + speed * until) * acceleration + 2.0 * growth * growth
+            if outward:
+                big = 2.0 * (speed * speed + (d + speed * until) * acceleration)
             if just_hit and f <= touching and slope > -2.0 * NOISE * d * speed:
                 slope = max(slope, 0.0)
                 f = 0.0
-        elif f <= touching and slope >= 0.0:
-            f = max(f, 0.0)
         if f <= (touching if step == 0 else TOUCHING * d * d) and slope < 0.0:
             root = s - f / slope
             return root if step and root > last else s  # inside a widened distance, a pair that parts and turns back

@@ -8,7 +8,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from hpcchain.contact.laws.contact import HARD, ROUGH, Contact, along_normal, parts
+from hpcchain.contact.laws.contact import HARD, ROUGH, Contact, along_normal, separates
 from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.laws.step import distance_met
 from hpcchain.contact.laws.table import law_of, outcome, pushes_across
@@ -216,7 +216,7 @@ def meet_sides(s, i, j, a, b, one, border, rate, e, e_t):
     e, e_t : float
         Coefficients of restitution, 1 where the contact lasts.
     """
-    if parts(border, rate) and (border != HARD or a.loss + b.loss == 0.0):
+    if separates(border, rate) and (border != HARD or a.loss + b.loss == 0.0):
         return along_normal(0.0)
     c = _contact_of(s, i, j, a, b, one, border, rate, e, e_t)
     o = outcome(s, c)

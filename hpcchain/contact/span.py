@@ -51,14 +51,15 @@ def separation_on_lines(s, i, r, ti, tj):
 
 
 @inlined
-def separation_falling(s, i, r, ti, tj):
-    """Return what `separation_on_lines` does where all falls: of the common acceleration what differs in age is left.
+def separation_falling(s, i, r, ti, tj, fi, fj):
+    """Return what `separation_on_lines` does of beads that have `fallen` for times fi and fj.
 
-    One of the times is 0: of the bead whose segment begins with the common span.
+    One of the times ti and tj is 0: of the bead whose segment begins with the common span. Of the common acceleration
+    what differs in age is left.
     """
     gx, gy, gz = s.par[L.GRAVITY], s.par[L.GRAVITY + L.Y], s.par[L.GRAVITY + L.Z]
-    older = ti - tj
-    half = 0.5 * (ti * ti - tj * tj)
+    older = fi - fj
+    half = 0.5 * (fi * fi - fj * fj)
     rx = (s.starts[i, L.X] + s.starts[i, L.VX] * ti) - (s.starts[r, L.X] + s.starts[r, L.VX] * tj) + gx * half
     ry = (s.starts[i, L.Y] + s.starts[i, L.VY] * ti) - (s.starts[r, L.Y] + s.starts[r, L.VY] * tj) + gy * half
     rz = (s.starts[i, L.Z] + s.starts[i, L.VZ] * ti) - (s.starts[r, L.Z] + s.starts[r, L.VZ] * tj) + gz * half

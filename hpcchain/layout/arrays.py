@@ -107,7 +107,7 @@ limited           int64       beads whose distance from a bead has limits; `limi
                               the end; `limits` (3 float64): LEAST, MOST distance [length]; ACTS: whether the
                               two act on one another otherwise (0, 1)
 ahead             int64       of the loop, AHEAD_SECTOR: where the small sector is that has outcomes made ahead of time
-                              (`ahead.foresee`), 0: nowhere; AHEAD_TAKEN, AHEAD_MISSED: events taken from there, and not
+                              (`ahead.look`), 0: nowhere; AHEAD_TAKEN, AHEAD_MISSED: events taken from there, and not
                               found; AHEAD_LIKELY: slot whose event most likely comes next. Of the small sector,
                               AHEAD_STOP: whether the second thread is to rest; AHEAD_MADE, AHEAD_TORN: outcomes made,
                               and copies that the loop changed meanwhile; AHEAD_NEXT: slot to be used next; from
@@ -530,6 +530,6 @@ OF_SUM, OF_MOST = N_ITERATIONS - N_STEPS, N_MOST_ITERATIONS - N_STEPS  # behind 
 MOST_DEPTH = 100_000
 """Events chained at one instant, beyond which a run ends (`sector.events.loop`)."""
 WHOLE_CONTACT = 1 << 24
-"""What is left of a contact when it begins (`contact.tc_model`)."""
+"""What is left of a contact when it begins (`contact.coefficients`)."""
 LONGEST_TICKS = 2.0**20
 """Ticks that a segment lasts at most where its propagator sets no limit (`sector.segments`)."""

@@ -1,4 +1,4 @@
-"""Where a sector's arrays lie: on pairs of cache lines, and together on large pages.
+"""Where a sector's arrays lie: on pairs of cache lines, and large ones on large pages.
 
 The loop reads a few words here and there in tens of megabytes. On pages of 4 KiB a processor then spends a tenth of its
 time on finding out where pages are; on the large ones of Linux, which have to be requested, next to none.
@@ -52,74 +52,18 @@ def extended(array: np.ndarray, more: int) -> np.ndarray:
 
 def bead_lines(beads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return `starts`, `bounds` and `segment` of that many beads: columns of one table, as they are read together."""
-    return columns_of(aligned_zeros((beads, BEAD_LINE)))
-
-
-def columns_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the columns of a table of beads' lines that are `starts`, `bounds` and `segment`."""
+    table = aligned_zeros((beads, BEAD_LINE))
     whole = table.view(np.int64)
     return table[:, :BOUNDS_AT], table[:, BOUNDS_AT:SEGMENT_AT], whole[:, SEGMENT_AT : SEGMENT_AT + L.SEGMENT_COLUMNS]
 
 
 def event_lines(beads: int) -> tuple[np.ndarray, np.ndarray]:
     """Return `event_time` and `next_event` of that many beads: columns of one table, as they are read together."""
-    return event_columns_of(aligned_zeros((beads, EVENT_LINE)))
-
-
-def event_columns_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns of a table of beads' events that are `event_time` and `next_event`."""
+    table = aligned_zeros((beads, EVENT_LINE))
     return table[:, :EVENT_AT], table.view(np.int64)[:, EVENT_AT : EVENT_AT + L.NEXT_EVENT_COLUMNS]
 
 
 def queue_lines(rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Return `key` and `winner` of that many rows of the queue: columns of one table, a cache line each."""
-    return queue_columns_of(aligned_zeros((rows, MATCH_LINE)))
-
-
-def queue_columns_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns of a table of the queue's rows that are `key` and `winner`."""
+    table = aligned_zeros((rows, MATCH_LINE))
     return table[:, : L.MATCH], table.view(np.int32)[:, 2 * L.MATCH : 3 * L.MATCH]
-
-
-TABLES = (
-    (("starts", "bounds", "segment"), BEAD_LINE, columns_of),
-    (("event_time", "next_event"), EVENT_LINE, event_columns_of),
-    (("key", "winner"), MATCH_LINE, queue_columns_of),
-)
-"""Arrays that are columns of one table, floats of its rows, and what returns the columns."""
-
-
-def gathered(arrays: dict) -> dict:
-    """Return arrays with the same contents, all in one piece of memory; each is let go of when it has been copied.
-
-    What holds nothing but zeros so far is not copied: its memory takes no space before something is written there.
-
-    Parameters
-    ----------
-    arrays : dict
-        A sector's fields by name, those that are no arrays among them; it is empty afterwards.
-
-    Returns
-    -------
-    dict
-    """
-    moved = {name: arrays.pop(name) for name in [*arrays] if not isinstance(arrays[name], np.ndarray)}
-    joined = [name for names, _, _ in TABLES for name in names]
-    sizes = {name: -(-arrays[name].nbytes // LINE) * LINE for name in arrays if name not in joined}
-    for names, columns, _ in TABLES:
-        sizes[names] = -(-len(arrays[names[0]]) * columns * 8 // LINE) * LINE
-    memory, at = aligned_bytes(sum(sizes.values())), 0
-    for names, columns, columns_of_table in TABLES:
-        beads = len(arrays[names[0]])
-        table = memory[at : at + beads * columns * 8].view(np.float64).reshape(beads, columns)
-        for name, column in zip(names, columns_of_table(table), strict=True):
-            column[:] = arrays.pop(name)
-            moved[name] = column
-        at += sizes[names]
-    for name in [*arrays]:
-        array = arrays.pop(name)
-        moved[name] = memory[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
-        if array.any():
-            moved[name][...] = array
-        at += sizes[name]
-    return moved

@@ -52,7 +52,7 @@ def set_struck(segment, i, was_struck):
 
 @inlined
 def in_contact(segment, i):
-    """Return what was left of the bead's last contact when the segment in row i began (`contact.tc_model`)."""
+    """Return what was left of the bead's last contact when the segment in row i began (`contact.coefficients`)."""
     return segment[i, L.START_MARKS] >> LEFT_AT
 
 
@@ -112,7 +112,7 @@ def serial_of(s, i):
 
 @inlined
 def begin_writing(s, m):
-    """Mark molecule m's segment as one that changes from now on, for another thread (`ahead.foresee`)."""
+    """Mark molecule m's segment as one that changes from now on, for another thread (`ahead.look`)."""
     s.timing[m, L.SERIAL] = -1.0
     fence_release()
 

@@ -27,3 +27,10 @@ def split(time: float, tick: float) -> tuple[float, float]:
     """Return (count, remainder) of a time: count is whole and stored as float64, 0 <= remainder < tick."""
     count = np.floor(time / tick)
     return count, time - count * tick
+
+
+def later(time: tuple[float, float], span: float, tick: float) -> tuple[float, float]:
+    """Return the (count, remainder) that is a span [time] after another."""
+    remainder = time[1] + span
+    whole = math.floor(remainder / tick)
+    return time[0] + whole, remainder - whole * tick

@@ -329,7 +329,7 @@ class Physics:
     restitution : float
         Normal coefficient of restitution e_n.
     contact_time : float
-        How long after a contact of a bead its others conserve energy (`contact.tc_model`) [time].
+        How long after a contact of a bead its others conserve energy (`contact.coefficients`) [time].
     options : Options
         Further settings of the propagator.
     kinds : tuple of KindPhysics or None
@@ -383,7 +383,7 @@ class Physics:
 
     @property
     def longest_contact_time(self) -> float:
-        """The longest time that contacts take of any pair of types (`contact.tc_model`) [time]."""
+        """The longest time that contacts take of any pair of types (`contact.coefficients`) [time]."""
         own = [one.contact_time for one in self.extended.pairs]
         return max([self.contact_time, *(time for time in own if time is not None)])
 

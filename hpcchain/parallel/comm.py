@@ -10,21 +10,34 @@ from __future__ import annotations
 import time
 from array import array
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hpcchain.errors import UsageError
 from hpcchain.parallel.activity import Activity
 from hpcchain.parallel.launcher import launched, not_joined_by_mpi
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Callable
 
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.exchange import Exchange
 
 POLL_SECONDS = 0.002
-OPS = {"sum": "add", "min": "minimum", "max": "maximum"}
 _UNFINISHED = []  # agreements given up, to the end of the process: MPI writes to their buffers if a rank comes late
+
+
+class Heeds(Protocol):
+    """What keeps in mind the signals of a rank (`run.guards.signals`)."""
+
+    listen: Callable[[Any], None] | None
+    """Called before each look at signals."""
+
+    @property
+    def requests(self) -> tuple[bool, int]:
+        """Whether to stop, and how many checkpoints in passing were requested."""
+
+    def pass_on(self, stop: bool, saves: int) -> None:
+        """Heed another rank's signals."""
 
 
 class Single:
@@ -61,10 +74,6 @@ class Single:
         """Return root's object on every rank."""
         return value
 
-    def gather(self, value: Any, root: int = 0) -> Any:
-        """Return the list of every rank's object on root, None elsewhere."""
-        return [value]
-
     def allgather(self, value: Any) -> list:
         """Return the list of every rank's object, in rank order."""
         return [value]
@@ -72,13 +81,6 @@ class Single:
     def on_node(self, value: Any) -> list:
         """Return the list of the objects of the ranks on this rank's node; collective."""
         return [value]
-
-    def allreduce(self, value: Any, op: str = "sum") -> Any:
-        """Return the "sum", "min" or "max" over ranks of a number or, element by element, of an array.
-
-        Floating sums depend on the rank count in the last bits: use them for reports, never for the motion.
-        """
-        return combine([value], op)
 
     def any(self, flag: bool) -> bool:
         """Return whether the flag is true on any rank."""
@@ -154,10 +156,6 @@ class World(Single):
         with self.activity.waiting(root):
             return self.mpi.bcast(value, root=root)
 
-    def gather(self, value: Any, root: int = 0) -> Any:
-        with self.activity.waiting():
-            return self.mpi.gather(value, root=root)
-
     def allgather(self, value: Any) -> list:
         with self.activity.waiting():
             return self.mpi.allgather(value)
@@ -171,9 +169,6 @@ class World(Single):
                 return node.allgather(value)
             finally:
                 node.Free()
-
-    def allreduce(self, value: Any, op: str = "sum") -> Any:
-        return combine(self.allgather(value), op)
 
     def any(self, flag: bool) -> bool:
         return any(self.allgather(bool(flag)))
@@ -200,25 +195,6 @@ class World(Single):
 
     def abort(self, code: int) -> None:
         self.mpi.Abort(code)
-
-
-def combine(values: list, op: str) -> float | np.ndarray:
-    """Return the "sum", "min" or "max" of numbers or same-shaped arrays, from the first to the last.
-
-    Raises
-    ------
-    ValueError
-        For another op.
-    """
-    if op not in OPS:
-        raise ValueError(f"op {op!r} is none of {', '.join(OPS)}")
-    import numpy  # costs more than all else that a --help or a message needs
-
-    join = getattr(numpy, OPS[op])
-    result = values[0]
-    for value in values[1:]:
-        result = join(result, value)
-    return result
 
 
 def world() -> Single | World:

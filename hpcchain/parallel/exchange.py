@@ -36,28 +36,28 @@ class Exchange:
         self._mpi = mpi.Dup()
         self.rank, self.size = mpi.Get_rank(), mpi.Get_size()
         self.activity = activity or Activity()
-        self._parts: dict[int, Exchange | None] = {self.size: self}
+        self._subsets: dict[int, Exchange | None] = {self.size: self}
         self._notes: list[Any] = []
         self._most_notes = FEW_NOTES
 
-    def part(self, ranks: int) -> Exchange | None:
+    def subset(self, ranks: int) -> Exchange | None:
         """Return the Exchange of the first so many ranks, None on the others; collective, the first time of a number.
 
         It is kept: communicators are few.
         """
-        if ranks not in self._parts:
+        if ranks not in self._subsets:
             inside = self.rank < ranks
             mpi = self._mpi.Split(0 if inside else MPI.UNDEFINED, self.rank)
-            self._parts[ranks] = Exchange(mpi, self.activity) if inside else None
+            self._subsets[ranks] = Exchange(mpi, self.activity) if inside else None
             if inside:
                 mpi.Free()
-        return self._parts[ranks]
+        return self._subsets[ranks]
 
     def free(self) -> None:
         """Give the communicators back to MPI; collective."""
-        for part in self._parts.values():
-            if part is not None:
-                part._mpi.Free()  # noqa: SLF001  # its own
+        for subset in self._subsets.values():
+            if subset is not None:
+                subset._mpi.Free()  # noqa: SLF001  # its own
 
     def send_note(self, rank: int, note: Any) -> None:
         """Send a short object that the other finds when it looks (`heard`); no rank waits.

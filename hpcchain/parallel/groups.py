@@ -12,27 +12,17 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.machine import processors_allowed
 from hpcchain.parallel.activity import nap
 from hpcchain.parallel.comm import Alone, Single, World
 
 if TYPE_CHECKING:
+    from hpcchain.parallel.comm import Heeds
     from hpcchain.parallel.exchange import Exchange
 
 SIGNALS, NEWS, OVER, END = "signals", "news", "over", "end"
-
-
-class Heeds(Protocol):
-    """What keeps in mind the signals of a rank (`run.guards.signals`)."""
-
-    @property
-    def requests(self) -> tuple[bool, int]:
-        """Whether to stop, and how many checkpoints in passing were requested."""
-
-    def pass_on(self, stop: bool, saves: int) -> None:
-        """Heed another rank's signals."""
 
 
 class OneOfMany(Alone):

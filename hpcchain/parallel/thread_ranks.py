@@ -23,17 +23,17 @@ class Hub:
         self.barrier = threading.Barrier(size)
         self.slots: list[Any] = [None] * size
         self.notes = [deque() for _ in range(size)]
-        self.parts: dict[int, Hub] = {}
+        self.subsets: dict[int, Hub] = {}
 
-    def part(self, ranks: int) -> Hub:
+    def subset(self, ranks: int) -> Hub:
         """Return where the first so many of the threads meet."""
-        return self.parts.setdefault(ranks, Hub(ranks))
+        return self.subsets.setdefault(ranks, Hub(ranks))
 
     def abort(self) -> None:
         """Let no rank wait any longer."""
         self.barrier.abort()
-        for part in self.parts.values():
-            part.abort()
+        for subset in self.subsets.values():
+            subset.abort()
 
 
 class ThreadExchange:
@@ -43,13 +43,13 @@ class ThreadExchange:
         self.hub, self.rank, self.size = hub, rank, hub.size
         self.activity = Activity()
 
-    def part(self, ranks: int) -> ThreadExchange | None:
+    def subset(self, ranks: int) -> ThreadExchange | None:
         if ranks == self.size:
             return self
         if self.rank == 0:
-            self.hub.part(ranks)
+            self.hub.subset(ranks)
         self.allgather(None)
-        return ThreadExchange(self.hub.part(ranks), self.rank) if self.rank < ranks else None
+        return ThreadExchange(self.hub.subset(ranks), self.rank) if self.rank < ranks else None
 
     def send_note(self, rank: int, note: Any) -> None:
         self.hub.notes[rank].append((self.rank, note))

@@ -8,30 +8,28 @@ segments, and the window is what one rank would have made of it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from time import perf_counter, thread_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hpcchain.errors import WindowError
 from hpcchain.layout import arrays as L
-from hpcchain.model.clock import split
+from hpcchain.model.clock import later, split
 from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.ghosts.migration import in_parts
 from hpcchain.parallel.tuning.balance import Balance, imbalance
-from hpcchain.parallel.tuning.window_length import GROW, WindowLength
+from hpcchain.parallel.tuning.window_length import GROW, WindowLength, first_window
 from hpcchain.sector.collapse import not_a_number, stuck
 from hpcchain.sector.core import Recorded, energies_of
 from hpcchain.sector.events import loop
 from hpcchain.sector.setup.chain_parts import chain_parts_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.shell import default_shell
-from hpcchain.sector.speculation.window import WindowBroken
+from hpcchain.sector.window import WindowBroken
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, State, System
@@ -42,9 +40,7 @@ if TYPE_CHECKING:
 MOST_PASSES = 40
 PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched
 AHEAD = 12.0  # windows for which molecules get new reference positions beforehand
-LEAST_WINDOW, MOST_WINDOW = 2.0**-24, 2.0**40  # ticks
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
-WRONG, BROKEN, WANTED, PAUSE, EXCESS, NEXT_EXCESS, CONTACTS, BEAD, SPEED, PACE = range(10)
 
 
 class WindowedEngine(Recorded):
@@ -68,6 +64,15 @@ class WindowedEngine(Recorded):
     cost : callable, optional
         Takes the engine and returns what this rank's work has cost so far, in any unit; default: seconds of its
         processor. Sectors follow it; no effect on results.
+
+    Attributes
+    ----------
+    now : (float, float)
+        Ticks and remainder before which all events are done.
+    ghosts : GhostManager
+        Which molecules are here, and which ghosts of them elsewhere.
+    length : WindowLength
+    statistics : WindowStatistics
     """
 
     def __init__(
@@ -86,43 +91,34 @@ class WindowedEngine(Recorded):
         self.comm = comm
         self.physics, self.tick = system.physics, system.physics.tick
         self.now = latest(system.state, comm)
-        self.begun = False
-        self.requested = None if window is None else min(float(window), MOST_WINDOW * self.tick)
-        self.window = 2.0**-4 * self.tick if window is None else self.requested
         self.log_events = log_events
         self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
-        self.last_contacts, self.last_length = 0.0, 0.0  # length 0: none, or taken back
-        self.last_cut = True
-        self.setbacks, self.failed_bead = 0, -1
-        self.trouble = self.now
-        self.crossing = 0.25 * float(np.min(system.box.size[system.box.boundary == PERIODIC], initial=np.inf))
+        self._last_contacts = 0.0  # a molecule's in the window before
+        self._setbacks, self._trouble = 0, self.now  # windows taken back in a row, and where the last one ended
+        self._crossing = 0.25 * float(np.min(system.box.size[system.box.boundary == PERIODIC], initial=np.inf))
         chain_parts = chain_parts_of(system)
         if chain_parts is not None and shell is None:
             shell = default_shell(system, np.zeros((0, 3)))
         classes = MoleculeClasses(system) if chain_parts is None else chain_parts.classes()
         system = system if chain_parts is None else in_parts(system, chain_parts, comm)
-        self.system = replace(system, topology=classes.composition, state=None, held=None)
-        self.ghosts = GhostManager(
-            system,
-            comm,
-            classes,
-            shell,
-            0.0 if cell is None else cell,
-            growth,
-            sectors,
-            self.now,
-            self.window,
-        )
-        self.length = WindowLength(comm.maximum(np.array([float(len(self.ghosted.owned_beads))]))[0])
+        first, cell = first_window(window, self.tick), 0.0 if cell is None else cell
+        self.ghosts = GhostManager(system, comm, classes, shell, cell, growth, sectors, self.now, first)
+        beads = comm.maximum(np.array([float(len(self.ghosted.owned_beads))]))[0]
+        self.length = WindowLength(beads, first, self.tick, window is not None)
         self.statistics = WindowStatistics()
         self.cost = cost or processor_seconds
-        self.reported = self.cost(self)
+        self._reported = self.cost(self)
         self.balance = Balance(comm)
 
     @property
     def ghosted(self) -> GhostedSector:
         """Molecules and ghosts of this rank."""
         return self.ghosts.ghosted
+
+    @property
+    def window(self) -> float:
+        """Length of the next window [time]."""
+        return self.length.window
 
     def advance(self, time: float, pause: Callable | None = None) -> bool:
         """See `sector.interface.Engine`."""
@@ -131,106 +127,23 @@ class WindowedEngine(Recorded):
 
     def _advance(self, target: tuple, pause: Callable | None) -> bool:
         """Carry window after window up to a target; return whether it was reached."""
-        while self.now < target or not self.begun:
-            end = min(self._later(self.now, self.window), target)
-            flags = self._carry(end, pause)
-            if flags is None:
-                self.last_length = 0.0
+        while self.now < target or self.statistics.counts["windows"] == 0:
+            end = min(later(self.now, self.window, self.tick), target)
+            trial = Trial(self.ghosts, self.comm, self.statistics, self.now, end)
+            said = trial.carry(later(end, GROW * self.window, self.tick), self._last_contacts, pause)
+            if not said.holds:
+                self._take_back(trial, said)
                 continue
             length = self._since(end)
             self._finish(end)
-            self._adapt(flags, length, end == target)
-            if flags[PAUSE] > 0.0 and self.now < target:
+            self._adapt(said, length, end == target)
+            if said.pause > 0.0 and self.now < target:
                 return False
         return True
-
-    def _later(self, time: tuple, dt: float) -> tuple[float, float]:
-        remainder = time[1] + dt
-        whole = math.floor(remainder / self.tick)
-        return time[0] + whole, remainder - whole * self.tick
 
     def _since(self, end: tuple) -> float:
         """Return the time from now to the end of a window."""
         return (end[0] - self.now[0]) * self.tick + (end[1] - self.now[1])
-
-    def _carry(self, end: tuple, pause: Callable | None) -> np.ndarray | None:
-        """Carry all ranks to the end of a window; return what they agreed on, or None if it was taken back.
-
-        1. Run to the end, as far as this rank knows.
-        2. Send the histories of owned molecules to the ranks that hold them as ghosts.
-        3. Set the ghosts here right, and run again, if anything came.
-        4. All agree whether any ghost anywhere may still be wrong; if so, again from 2.
-        """
-        wanted, self.failed_bead = set(), -1
-        broken = self._attempt("computing", self.ghosted.window.run, end)
-        for number in range(MOST_PASSES):
-            self.statistics.counts["passes"] += 1
-            received = self._exchange()
-            if received:
-                broken = self._attempt("setting_right", self._take, received, wanted) or broken
-                broken = broken or self._attempt("computing", self.ghosted.window.run, end)
-            wrong = 1 if broken else self.ghosted.window.unsettled(self.ghosts.needs.lent_at_all)
-            flags = self._flags(end, wrong, broken, wanted, pause)
-            with self.statistics.spent("waiting"):
-                flags = self.comm.maximum(flags)
-            if flags[WRONG] == 0.0 or flags[BROKEN] > 0.0 or (flags[WANTED] > 0.0 and number > PATIENCE):
-                break
-        if flags[WRONG] == flags[BROKEN] == 0.0 and flags[EXCESS] <= 0.0:
-            if end >= self.trouble:
-                self.setbacks = 0
-            return flags
-        if flags[WANTED] > 0.0:
-            with self.statistics.spent("rebuilding"):
-                self.ghosts.needs.request(sorted(wanted))
-        self._take_back(flags, end)
-        return None
-
-    def _attempt(self, phase: str, action: Callable, *args: Any) -> int:
-        """Do a part of a pass; return 0, or what breaks the window (BROKEN)."""
-        try:
-            with self.statistics.spent(phase):
-                action(*args)
-        except WindowBroken as reason:
-            self.failed_bead = reason.bead
-            return 1 + reason.status
-        return 0
-
-    def _take(self, received: dict, wanted: set) -> None:
-        """Set ghosts right by messages, source rank -> message; add to `wanted` which molecules are needed for it."""
-        for source in sorted(received):
-            wanted.update(self.ghosted.window.receive(received[source]).tolist())
-        self.ghosted.window.set_right()
-
-    def _flags(self, end: tuple, wrong: int, broken: int, wanted: set, pause: Callable | None) -> np.ndarray:
-        """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
-        flags = np.zeros(10)
-        flags[[WRONG, BROKEN, WANTED]] = wrong, broken, len(wanted)
-        flags[BEAD] = self.failed_bead + 1  # 0 for none
-        flags[PAUSE] = float(pause is not None and bool(pause()))
-        flags[EXCESS] = flags[NEXT_EXCESS] = -np.inf
-        if wrong == 0 and broken == 0:
-            next_end = self._later(end, GROW * self.window)
-            flags[EXCESS] = flags[NEXT_EXCESS] = self._violation(next_end).max(initial=-np.inf)
-            if np.isnan(flags[EXCESS]):
-                flags[BROKEN], flags[EXCESS], flags[NEXT_EXCESS] = 1 + loop.NOT_A_NUMBER, -np.inf, -np.inf
-            elif flags[EXCESS] > 0.0:
-                flags[EXCESS] = self._violation(end).max(initial=-np.inf)
-        flags[CONTACTS] = self.last_contacts
-        flags[SPEED], flags[PACE] = self.ghosts.needs.skins.typical, self.ghosts.needs.skins.usual
-        return flags
-
-    def _violation(self, until: tuple) -> np.ndarray:
-        """Return per molecule row how far beyond its skin it gets between now and a time [length]."""
-        return self.ghosts.needs.violation(self.ghosted, self.now, until)
-
-    def _exchange(self) -> dict:
-        """Send what has changed to the ranks that hold it, and return what others sent: source rank -> message."""
-        with self.statistics.spent("packing"):
-            outgoing = self.ghosted.window.pack(self.ghosts.needs.lent, self.ghosts.needs.lent_at_all)
-        self.statistics.sent(outgoing)
-        with self.statistics.spent("waiting"):
-            received = self.comm.exchange_known(outgoing, self.ghosts.needs.sources)
-        return {rank: rows for rank, rows in received.items() if len(rows)}
 
     def _rebuild_ghosts(self, **options: Any) -> None:
         with self.statistics.spent("rebuilding"):
@@ -246,22 +159,22 @@ class WindowedEngine(Recorded):
             self._rebuild_ghosts(cost=costs[self.comm.rank])
         return costs is not None
 
-    def _take_back(self, flags: np.ndarray, end: tuple) -> None:
+    def _take_back(self, trial: Trial, said: Said) -> None:
         """Return to the window's start; choose ghosts anew, take shorter windows, or give up."""
+        if said.wanted > 0.0:
+            with self.statistics.spent("rebuilding"):
+                self.ghosts.needs.request(sorted(trial.wanted))
         self.statistics.counts["undone"] += 1
-        self.setbacks += 1
-        self.trouble = max(self.trouble, end)
-        if flags[EXCESS] > 0.0 and flags[WRONG] == 0.0:
-            self.ghosts.needs.widen(self.ghosted.molecule_ids, self._violation(end))
+        self._setbacks += 1
+        self._trouble = max(self._trouble, trial.end)
+        if said.excess > 0.0 and said.wrong == 0.0:
+            self.ghosts.needs.widen(self.ghosted.molecule_ids, trial.violation(trial.end))
         self.ghosted.window.undo()
-        status = int(flags[BROKEN]) - 1
-        lost = flags[WRONG] > 0.0 and not flags[BROKEN] and not flags[WANTED]
-        if lost or status in (loop.STUCK, loop.NOT_A_NUMBER):
-            self.window *= 0.25
-            if self.window < LEAST_WINDOW * self.tick:
-                raise error_of(status, self.physics, int(flags[BEAD]) - 1, self.time)
-        full = status in (loop.LIST_FULL, loop.TABLE_FULL)
-        self._rebuild_ghosts(everything=self.setbacks > DESPERATE, more_space=full)
+        lost = said.wrong > 0.0 and not said.broken and not said.wanted
+        if not self.length.taken_back(lost or said.status in (loop.STUCK, loop.NOT_A_NUMBER)):
+            raise error_of(said.status, self.physics, int(said.bead) - 1, self.time)
+        full = said.status in (loop.LIST_FULL, loop.TABLE_FULL)
+        self._rebuild_ghosts(everything=self._setbacks > DESPERATE, more_space=full)
 
     def _finish(self, end: tuple) -> None:
         """Make final what was done up to the end of the window."""
@@ -272,48 +185,39 @@ class WindowedEngine(Recorded):
         self.finished["contacts"] += len(log) - walls - others
         self.finished["wall_contacts"] += walls
         self.finished["no_roots"] += rootless
-        self.last_contacts = 2.0 * len(log) / max(self.ghosted.owned_molecules, 1)
+        self._last_contacts = 2.0 * len(log) / max(self.ghosted.owned_molecules, 1)
         if self.log_events:
             self.keep(log)
+        if end >= self._trouble:
+            self._setbacks = 0
         self.now = end
-        self.begun = True
         self.ghosts.needs.window_done(self.ghosted)
         self.statistics.counts["windows"] += 1
 
-    def _adapt(self, flags: np.ndarray, length: float, cut: bool) -> None:
+    def _adapt(self, said: Said, length: float, cut: bool) -> None:
         """Choose the next window's length, and new ghosts if a molecule may get out of its skin in it.
 
         Parameters
         ----------
-        flags : (10,) float64 array
+        said : Said
             What all ranks agreed on in the window that has ended: of its contacts nothing is known yet.
         length : float
             Of that window [time].
         cut : bool
             Whether it was cut short.
         """
-        if self.requested is not None:
-            self.window = min(self.requested, GROW * self.window)  # it may have been shortened
-        else:
-            if self.last_length > 0.0:
-                self._choose_length(flags)
-            self.last_length, self.last_cut = length, cut
+        easy, shell = self.ghosts.needs.skins.easy_window(said.speed), self.ghosts.builder.options.shell
+        renewed = min(shell, self._crossing) / said.pace if said.pace > 0.0 else np.inf
+        self.length.observe(length, cut, said.contacts, easy, renewed)
         if self._look_at_balance():
             return
-        if flags[NEXT_EXCESS] > 0.0:
+        if said.next_excess > 0.0:
+            until = later(self.now, AHEAD * self.window, self.tick)
             with self.statistics.spent("rebuilding"):
-                fits = self.ghosts.refresh_skins(self.now, self._later(self.now, AHEAD * self.window), self.window)
+                fits = self.ghosts.refresh_skins(self.now, until, self.window)
             if not fits:
                 self.ghosts.needs.requested.clear()
                 self._rebuild_ghosts()
-
-    def _choose_length(self, flags: np.ndarray) -> None:
-        """Choose the next window's length by the window before, whose contacts all ranks have agreed on."""
-        easy = self.ghosts.needs.skins.easy_window(float(flags[SPEED]))
-        pace = float(flags[PACE])
-        renewed = min(self.ghosts.builder.options.shell, self.crossing) / pace if pace > 0.0 else math.inf
-        contacts = float(flags[CONTACTS])
-        self.window = self.length.observe(contacts, self.last_length, self.last_cut, self.window, easy, renewed)
 
     @property
     def ids(self) -> np.ndarray:
@@ -354,13 +258,168 @@ class WindowedEngine(Recorded):
         The imbalance, greatest over mean cost, is that since the last report.
         """
         cost = self.cost(self)
-        since, self.reported = cost - self.reported, cost
+        since, self._reported = cost - self._reported, cost
         return {
             "window": self.window,
             **self.statistics.report(self.comm, self.ghosts.builder.sizes(self.ghosted), since),
             "ghost_rebuilds": self.ghosts.rebuilds,
             "skin_refreshes": self.ghosts.skin_refreshes,
         }
+
+
+class Said(NamedTuple):
+    """What a rank has to say of a pass, numbers all; ranks agree on the greatest of each.
+
+    Attributes
+    ----------
+    wrong : float
+        Ghosts that may still be wrong, molecules of which others do not know all.
+    broken : float
+        1 + the status (`loop`) that breaks the window, 0 for none.
+    wanted : float
+        How many molecules others' events are said to depend on.
+    bead : float
+        1 + the global id of one that has to do with what breaks the window.
+    pause : float
+        Whether `advance` is to return.
+    excess, next_excess : float
+        How far a molecule gets out of its skin by the end of the window, and of the next one; -inf while that is not
+        known [length].
+    contacts : float
+        A molecule's in the window before.
+    speed, pace : float
+        Typical speed of beads, and that which half of them exceed [length / time].
+    """
+
+    wrong: float
+    broken: float
+    wanted: float
+    bead: float
+    pause: float
+    excess: float
+    next_excess: float
+    contacts: float
+    speed: float
+    pace: float
+
+    @property
+    def status(self) -> int:
+        """What breaks the window, -1 for nothing."""
+        return int(self.broken) - 1
+
+    @property
+    def holds(self) -> bool:
+        """Whether the window is what one rank would have made of it."""
+        return self.wrong == self.broken == 0.0 and self.excess <= 0.0
+
+
+class Trial:
+    """One try to carry all ranks to the end of a window, pass after pass until no ghost anywhere is wrong.
+
+    Parameters
+    ----------
+    ghosts : GhostManager
+    comm : Exchange
+    statistics : WindowStatistics
+    now, end : (float, float)
+        Ticks and remainder.
+
+    Attributes
+    ----------
+    wanted : set of int
+        Molecules that are needed here as full ghosts.
+    """
+
+    def __init__(
+        self, ghosts: GhostManager, comm: Exchange, statistics: WindowStatistics, now: tuple, end: tuple
+    ) -> None:
+        self.ghosts, self.comm, self.statistics, self.now, self.end = ghosts, comm, statistics, now, end
+        self.window, self.needs = ghosts.ghosted.window, ghosts.needs
+        self.wanted: set[int] = set()
+        self._broken, self._bead = 0, -1
+
+    def carry(self, next_end: tuple, contacts: float, pause: Callable | None) -> Said:
+        """Carry all ranks to the end; return what they agree on.
+
+        1. Run to the end, as far as this rank knows.
+        2. Send the histories of owned molecules to the ranks that hold them as ghosts.
+        3. Set the ghosts here right, and run again, if anything came.
+        4. All agree whether any ghost anywhere may still be wrong; if so, again from 2.
+
+        Parameters
+        ----------
+        next_end : (float, float)
+            Where the next window ends at the latest.
+        contacts : float
+            A molecule's in the window before.
+        pause : callable or None
+            See `sector.interface.Engine.advance`.
+        """
+        self._attempt("computing", self.window.run, self.end)
+        for number in range(MOST_PASSES):
+            self.statistics.counts["passes"] += 1
+            received = self._exchange()
+            if received:
+                self._attempt("setting_right", self._take, received)
+                if not self._broken:
+                    self._attempt("computing", self.window.run, self.end)
+            here = self._said(next_end, contacts, pause is not None and bool(pause()))
+            with self.statistics.spent("waiting"):
+                said = Said(*self.comm.maximum(np.array(here)).tolist())
+            if said.wrong == 0.0 or said.broken > 0.0 or (said.wanted > 0.0 and number > PATIENCE):
+                break
+        return said
+
+    def violation(self, until: tuple) -> np.ndarray:
+        """Return per molecule row how far beyond its skin it gets between now and a time [length]."""
+        return self.needs.violation(self.ghosts.ghosted, self.now, until)
+
+    def _attempt(self, phase: str, action: Callable, *args: Any) -> None:
+        """Do a part of a pass, and note what breaks the window."""
+        try:
+            with self.statistics.spent(phase):
+                action(*args)
+        except WindowBroken as reason:
+            self._broken, self._bead = 1 + reason.status, reason.bead
+
+    def _exchange(self) -> dict:
+        """Send what has changed to the ranks that hold it, and return what others sent: source rank -> message."""
+        with self.statistics.spent("packing"):
+            outgoing = self.window.pack(self.needs.lent, self.needs.lent_at_all)
+        self.statistics.sent(outgoing)
+        with self.statistics.spent("waiting"):
+            received = self.comm.exchange_known(outgoing, self.needs.sources)
+        return {rank: rows for rank, rows in received.items() if len(rows)}
+
+    def _take(self, received: dict) -> None:
+        """Set ghosts right by messages, source rank -> message; note which molecules are needed for it."""
+        for source in sorted(received):
+            self.wanted.update(self.window.receive(received[source]).tolist())
+        self.window.set_right()
+
+    def _said(self, next_end: tuple, contacts: float, pause: bool) -> Said:
+        """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
+        wrong, broken = 1 if self._broken else self.window.unsettled(self.needs.lent_at_all), self._broken
+        excess = next_excess = -np.inf
+        if wrong == 0:
+            excess = next_excess = float(self.violation(next_end).max(initial=-np.inf))
+            if np.isnan(excess):
+                broken, excess, next_excess = 1 + loop.NOT_A_NUMBER, -np.inf, -np.inf
+            elif excess > 0.0:
+                excess = float(self.violation(self.end).max(initial=-np.inf))
+        skins, bead = self.needs.skins, self._bead + 1
+        return Said(
+            wrong,
+            broken,
+            len(self.wanted),
+            bead,
+            pause,
+            excess,
+            next_excess,
+            contacts,
+            skins.typical,
+            skins.usual,
+        )
 
 
 def latest(state: State, comm: Exchange) -> tuple[float, float]:

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.layout.memory import aligned_zeros, extended, gathered
+from hpcchain.layout.memory import aligned_zeros, extended
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.extended import INSIDE_COLUMNS, widened
 from hpcchain.model.physics.step_potentials import bead_types, potential_energies
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
-from hpcchain.sector.ahead.helper import Helper, can_help, series_capacity
-from hpcchain.sector.ahead.worth import Worth
+from hpcchain.sector.ahead.helper import Helper, Worth, can_help, series_capacity
 from hpcchain.sector.collapse import not_a_number
 from hpcchain.sector.events import loop
 from hpcchain.sector.interface import event_row
@@ -179,23 +178,13 @@ class Core:
             sampling.put_chain_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
         if prepare is not None:
             prepare(self)
-            self.gather(without=("neighbour",))
-            initialise.start(self.sector)
-        else:
-            initialise.start(self.sector)
-            self.gather(without=("series", "neighbour"))
+        initialise.start(self.sector)
         self.enlist()
         self.helper = None
         if options.threads != 1 and can_help(self.sector):
             series = extended(self.sector.series, series_capacity(self.sector))
             self.helper = Helper(Worth() if options.threads == "auto" else None)
             self.sector = self.sector._replace(series=series)
-
-    def gather(self, without: tuple = ()) -> None:
-        """Move all arrays together, but for those of these names, which may be replaced."""
-        arrays, self.sector = self.sector._asdict(), None  # nothing else holds them: they go as they are copied
-        own = {name: arrays.pop(name) for name in without}
-        self.sector = L.Sector(**gathered(arrays), **own)
 
     def enlist(self) -> None:
         """List all neighbours and search all events anew, with as much capacity as that takes."""
@@ -382,6 +371,15 @@ class Recorded:
     def heat(self) -> int:
         """Energy that has come in as heat."""
         return self._sums[L.SUM_HEAT]
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Wall seconds in parts of `advance`: none, where an engine's work is not told apart."""
+        return {}
+
+    def window_report(self) -> dict:
+        """Return what the run log says of the ranks' working together, name -> number: nothing for one rank."""
+        return {}
 
     def count(self, sums: np.ndarray) -> None:
         """Add to the sums those of further contacts, (SUMS,) int64."""

@@ -20,7 +20,7 @@ from hpcchain.sector.sampling import put_chain_part_state
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import cell_arrays, window_arrays
 from hpcchain.sector.setup.chain_parts import whole_chains
-from hpcchain.sector.setup.molecules_here import Vacancies, space_sequence
+from hpcchain.sector.setup.molecule_classes import Vacancies, space_sequence
 from hpcchain.sector.speculation.window import move_reference, skin_violation
 from hpcchain.sector.window import EVENTS, Window
 
@@ -100,10 +100,6 @@ class GhostedSector:
     def sector(self) -> Any:
         """The arrays (`layout.arrays`)."""
         return self.core.sector
-
-    @sector.setter
-    def sector(self, sector: Any) -> None:
-        self.core.sector = sector
 
     @property
     def ids(self) -> np.ndarray:

@@ -17,8 +17,7 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.queue.event_order import next_time_of
 from hpcchain.sector.setup.chain_parts import chain_parts_of
 from hpcchain.sector.setup.drift import drift_of, motion_of
-from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-from hpcchain.sector.setup.molecules_here import space_sequence
+from hpcchain.sector.setup.molecule_classes import MoleculeClasses, space_sequence
 from hpcchain.sector.setup.shell import default_shell, is_dilute
 
 if TYPE_CHECKING:
@@ -88,10 +87,6 @@ class Engine(Recorded):
     def sector(self) -> Any:
         """The arrays (`layout.arrays`)."""
         return self.core.sector
-
-    @sector.setter
-    def sector(self, sector: Any) -> None:
-        self.core.sector = sector
 
     @property
     def threads(self) -> int:
@@ -204,12 +199,3 @@ class Engine(Recorded):
     def counters(self) -> dict:
         """Name -> number of events and operations so far (int), for reports."""
         return {name: int(self.sector.count[i]) for i, name in enumerate(L.COUNTERS)}
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """Wall seconds in parts of `advance`: its work is not told apart."""
-        return {}
-
-    def window_report(self) -> dict:
-        """Return what the run log says of the ranks' working together, name -> number: nothing for one rank."""
-        return {}

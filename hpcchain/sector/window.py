@@ -20,7 +20,7 @@ from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.segments.chain_centre import settle_centres
 from hpcchain.sector.setup.allocate import with_space
 from hpcchain.sector.speculation import ghost_messages
-from hpcchain.sector.speculation.window import SETTLED, WindowBroken, abort_window, commit_window, settle_log
+from hpcchain.sector.speculation.window import SETTLED, abort_window, commit_window, settle_log
 
 if TYPE_CHECKING:
     from hpcchain.sector.core import Core
@@ -35,6 +35,22 @@ EVENTS = 1024
 # Rows for closed segments to begin with: one for each molecule, of many for a part of them and so many beads, as the
 # windows of large sectors are short (`parallel.tuning.window_length`).
 CLOSED, CLOSED_BEADS = 2, 1 << 15
+
+
+class WindowBroken(Exception):
+    """A window cannot be carried on with as it is: a list is full, or a guess has led nowhere.
+
+    Parameters
+    ----------
+    status : int
+        One of `loop`'s.
+    bead : int
+        Global id of one that has to do with it, -1 where none is known.
+    """
+
+    def __init__(self, status: int, bead: int = -1) -> None:
+        super().__init__(status)
+        self.status, self.bead = status, bead
 
 
 class Window:

@@ -18,9 +18,9 @@ from hpcchain.errors import HpcchainError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import VACANT, WINDOW_EVENT, WINDOW_HISTORY, WINDOW_MATCH, WINDOW_NUMBER
 from hpcchain.parallel import windows
-from hpcchain.parallel.ghosts import builder, manager, needs
+from hpcchain.parallel.ghosts import manager, needs
 from hpcchain.sector import window
-from hpcchain.sector.events import carry_on, loop, meet, signs, simultaneous, together
+from hpcchain.sector.events import carry_on, loop, meet, simultaneous
 from hpcchain.sector.events.refresh import refresh
 from hpcchain.sector.queue import event_order
 from hpcchain.sector.search import earliest_event, neighbour_lists
@@ -33,7 +33,6 @@ MODULES = (
     windows,
     carry_on,
     meet,
-    together,
     rollback,
     neighbour_lists,
     loop,
@@ -41,7 +40,6 @@ MODULES = (
     window,
     earliest_event,
     event_order,
-    signs,
     simultaneous,
 )
 LEAKS = {}
@@ -184,7 +182,7 @@ def wrap(put):
             state.image[own] += whole.astype(np.int64)
         return held
 
-    put(builder.SectorBuilder, "store", store)
+    put(manager.SectorBuilder, "store", store)
     put(manager.GhostManager, "refresh_skins", lambda old, *args: False)  # so that everything is sent anew often
 
 
@@ -259,12 +257,11 @@ def noticed(function, system, end, options, one):
         put.back()
 
 
-def converging(old, self, flags, end):
+def converging(old, self, trial, said):
     """Give up where the engine would take shorter windows."""
-    full = int(flags[windows.BROKEN]) - 1 == loop.LIST_FULL
-    if flags[windows.WRONG] > 0.0 and not flags[windows.WANTED] and not full:
-        raise NotConverged(f"{flags[windows.WRONG]:.0f} wrong ghosts")
-    return old(self, flags, end)
+    if said.wrong > 0.0 and not said.wanted and said.status != loop.LIST_FULL:
+        raise NotConverged(f"{said.wrong:.0f} wrong ghosts")
+    return old(self, trial, said)
 
 
 def in_time(name):

@@ -15,7 +15,7 @@ from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector import core
 from hpcchain.sector.setup.chain_parts import ChainParts, whole_chains
-from hpcchain.sector.setup.molecules_here import LEAST_VACANT, Vacancies
+from hpcchain.sector.setup.molecule_classes import LEAST_VACANT, Vacancies
 from tests.property.test_random_ranks import options
 from tests.support.extended import with_extended
 from tests.support.identity import DRAWS, dealt, in_stages, parallel, require_same, serial

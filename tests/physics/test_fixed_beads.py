@@ -7,6 +7,7 @@ import pytest
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.sector.serial import Engine
 from tests.physics.test_moving_walls import ball, energy, run
+from tests.support.identity import given, parallel, require_same, serial
 from tests.support.run_folders import log_rows, run_here, write_input
 from tests.support.whole import frame_of
 
@@ -84,6 +85,33 @@ def test_what_falls_meets_a_fixed_bead_on_a_parabola():
     now = energy(engine, frame_of(engine, 6.0), (0.0, 0.0, -1.0))
     assert now == pytest.approx(16.0 + 7.0, abs=1e-12)
     assert isinstance(engine, Engine)
+
+
+AROUND = {
+    "box": {"size": [10.0] * 3, "boundary": ["periodic", "wall", "wall"]},
+    "external": {"gravity": [1.0, 0.0, 0.0]},
+}
+
+
+@pytest.mark.parametrize("places", [[[1.0, 5.0, 5.0]], [[0.0, 5.0, 5.0], [1.0, 5.0, 5.0]]])
+def test_what_has_fallen_by_more_than_half_the_box_meets_a_fixed_bead(places):
+    """A ball, or a dimer that flies as one, falls along a periodic axis to where its distance from a bead is 1."""
+    falls = {"kind": "chain", "beads": 2} if len(places) > 1 else {"kind": "monomer"}
+    falls |= {"positions": places, "velocities": [[0.0] * 3] * len(places)}
+    still = {"fixed": [0], "kind": "monomer", "positions": [[8.0, 5.2, 5.0]], "velocities": [[0.0] * 3]}
+    _, events = run(5.0, molecule=[falls, still], **AROUND)
+    assert events["bead"][0].tolist() == [len(places) - 1, len(places)]
+    assert events["time"][0] == pytest.approx(np.sqrt(2.0 * (7.0 - np.sqrt(1.0 - 0.04))), abs=1e-13)
+
+
+def test_ranks_know_where_fixed_beads_are_however_long_others_have_fallen():
+    """Beads that fall around the box among fixed ones: two ranks have the bits of one."""
+    places = np.stack(np.meshgrid([1.5, 4.0, 6.5, 9.0], [2.0, 5.0, 8.0], [2.0, 5.0, 8.0], indexing="ij"), -1)
+    still = {"fixed": [0], "kind": "monomer", "count": 18, "positions": places[1::2].reshape(-1, 3).tolist()}
+    falls = {"kind": "monomer", "count": 18, "positions": places[::2].reshape(-1, 3).tolist()}
+    tables = AROUND | {"molecule": [falls, still], "initial": {"method": "explicit"}, "run": {"end_time": 12.0}}
+    system = given(tables)
+    require_same(serial(system, 12.0), parallel(system, 12.0, 2), "two ranks")
 
 
 def test_a_grown_obstacle_moves_and_reports_count_its_work(tmp_path):

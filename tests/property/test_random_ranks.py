@@ -11,7 +11,7 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.layout import arrays as L
-from hpcchain.parallel.ghosts import builder
+from hpcchain.parallel.ghosts import manager
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector import window as window_module
 from hpcchain.sector.ghosted import GhostedSector
@@ -106,7 +106,7 @@ def test_rows_for_closed_segments_that_come_as_they_are_needed_leave_no_trace(mo
 
     earlier = {}
     monkeypatch.setattr(WindowCapacity, "more_rows", counted)
-    monkeypatch.setattr(builder, "GhostedSector", first_of_all)
+    monkeypatch.setattr(manager, "GhostedSector", first_of_all)
     system, end = start_of(seed, tmp_path)
     one = serial(system, end)
     window = 4.0 * end / max(len(one.events), 1) * system.topology.molecules

@@ -8,7 +8,7 @@ from hpcchain.contact import separation, sides
 from hpcchain.contact.laws import joint
 from hpcchain.contact.laws.contact import HARD
 from hpcchain.contact.pair import Pair, curved_contact
-from hpcchain.contact.wall import at_rest, wall_contact
+from hpcchain.contact.walls import at_rest, wall_contact
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout.arrays import (
     CONTACT_NORMAL,

@@ -160,8 +160,8 @@ def stands_with(path, folder):
 def test_tests_of_another_folder_are_found(tmp_path):
     for name, text, expected in (
         ("test_pushes_of_rods", "import numpy", True),
-        ("test_contacts_that_last", "from hpcchain.contact.tc_model import lasting", True),
-        ("test_contacts_that_last", "from hpcchain.contact import tc_model", True),
+        ("test_contacts_that_last", "from hpcchain.contact.coefficients import lasting", True),
+        ("test_contacts_that_last", "from hpcchain.contact import coefficients", True),
         ("test_contacts_that_last", "from hpcchain.sector.serial import Engine", False),
         ("test_push", "from hpcchain.contacts import x", False),
     ):

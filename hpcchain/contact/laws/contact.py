@@ -87,6 +87,6 @@ def along_normal(impulse):
 
 
 @inlined
-def parts(border, rate):
+def separates(border, rate):
     """Whether what has met goes apart, its distance changing at a rate: a graze, unless energy is to be given back."""
     return rate <= 0.0 if border == OUTER else rate >= 0.0

@@ -17,21 +17,9 @@ import math
 
 import numpy as np
 
-from hpcchain.contact.falling import inverse_mass
-from hpcchain.contact.laws.contact import HARD, INNER, OUTER, Outcome, along_normal, parts
-from hpcchain.contact.pair import (
-    JUST_HIT,
-    LEAST_STEP,
-    MOST_STEPS,
-    NOISE,
-    REST,
-    TOUCHING,
-    Pair,
-    curved_contact,
-    relative_state,
-    step_to_root,
-    straight_contact,
-)
+from hpcchain.contact.falling import fallen, inverse_mass
+from hpcchain.contact.laws.contact import HARD, INNER, OUTER, Outcome, along_normal, separates
+from hpcchain.contact.pair import REST, TOUCHING, Pair, curved_contact, curved_exit, straight_contact
 from hpcchain.contact.span import LACKING, SLACK, common_span, just_hit, least_square, separation_falling
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -166,12 +154,13 @@ def step_time(s, i, r, j, newer, limit, limits):
     lag, ti, tj, until, horizon = common_span(s, i, r, newer, limit)
     if horizon < 0.0:
         return np.inf, lag
-    rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_falling(s, i, r, ti, tj)
+    fi, fj = fallen(s, i, ti), fallen(s, r, tj)
+    rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_falling(s, i, r, ti, tj, fi, fj)
     rv = rx * ux + ry * uy + rz * uz
     rr = rx * rx + ry * ry + rz * rz
     uu = ux * ux + uy * uy + uz * uz
-    off_i = ti + horizon
-    off_j = tj + horizon
+    off_i = fi + horizon
+    off_j = fj + horizon
     bend = 0.5 * (s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j)
     nearest = least_square(rr, rv, uu, horizon)
     edge = radius_of(s.radius, i) + radius_of(s.radius, r) + s.par[L.BEYOND] + bend
@@ -235,44 +224,6 @@ def straight_exit(rx, ry, rz, vx, vy, vz, d, least):
 
 
 @kernel
-def curved_exit(mol, starts, segment, series, pair, limit):
-    """Return when two beads on curved paths, within a distance, are as far apart as that, or inf.
-
-    See `contact.pair.curved_contact`; f(s) = d^2 - |r(s)|^2 bends by at most 2 (v^2 + d a), with v and a bounds of the
-    relative speed and acceleration.
-    """
-    d, acceleration, until, same = pair.distance, pair.acceleration, pair.until, pair.just_hit
-    s = 0.0
-    big = 0.0
-    speed = 0.0
-    touching = (JUST_HIT if same else TOUCHING) * d * d
-    for step in range(MOST_STEPS):
-        rx, ry, rz, ux, uy, uz = relative_state(mol, starts, segment, series, pair, s)
-        f = d * d - (rx * rx + ry * ry + rz * rz)
-        slope = -2.0 * (rx * ux + ry * uy + rz * uz)
-        if step == 0:
-            speed = math.sqrt(ux * ux + uy * uy + uz * uz) + acceleration * until
-            big = 2.0 * (speed * speed + (d + speed * until) * acceleration)
-            if same and f <= touching and slope > -2.0 * NOISE * d * speed:
-                slope = max(slope, 0.0)
-                f = 0.0
-        if f <= (touching if step == 0 else TOUCHING * d * d) and slope < 0.0:
-            return max(s - f / slope, 0.0) if step else s
-        f = max(f, 0.0)
-        if big <= 0.0:
-            return np.inf
-        ds = step_to_root(f, slope, big)
-        s += (
-            max(ds, LEAST_STEP * d / (speed + LEAST_STEP))
-            if f <= touching
-            else max(ds, 1e-16 * (pair.ti + pair.tj + s))
-        )
-        if s > limit:
-            return np.inf
-    return s
-
-
-@kernel
 def step_impulse(rate, height, mass):
     """Return the impulse of a step of a potential, above 0 where it drives the beads apart, and whether it is crossed.
 
@@ -312,7 +263,7 @@ def distance_met(s, i, j, r, extended):
 @kernel
 def outcome(s, c):
     """Return the Outcome of a distance that two beads have met, and write down the level that they are on from now."""
-    if parts(c.border, c.rate):
+    if separates(c.border, c.rate):
         return along_normal(0.0)
     limits = limit_of_pair(s, c.i, c.j, s.extended)
     inner, outer, begin, level = borders(s, c.i, c.j, limits)

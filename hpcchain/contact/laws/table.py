@@ -7,7 +7,7 @@ A new law of one contact has a module, a code in `contact`, a row of LAWS, and a
 from typing import NamedTuple
 
 from hpcchain.contact.laws import rough, smooth, step, thermal, wet
-from hpcchain.contact.laws.contact import HARD, OUTER, ROUGH, SMOOTH, STEP, THERMAL, WET, parts
+from hpcchain.contact.laws.contact import HARD, OUTER, ROUGH, SMOOTH, STEP, THERMAL, WET, separates
 from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 
@@ -63,7 +63,7 @@ def law_of(s, i, j, border, rate, e_t):
             return WET
         if border != HARD:
             return STEP
-        if not parts(border, rate):
+        if not separates(border, rate):
             if is_thermal(s, j):
                 return THERMAL
             if e_t != 1.0:

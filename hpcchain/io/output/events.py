@@ -9,7 +9,7 @@ import numpy as np
 
 from hpcchain.io.hdf5 import slabs
 from hpcchain.parallel.agreement import gathered, is_parallel, rank_of, size_of
-from hpcchain.parallel.redistribute import exchange
+from hpcchain.parallel.slabs import exchange
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator

@@ -50,11 +50,11 @@ class ActiveRanksEngine:
         self.exchange, self.ranks = exchange, ranks
         self._standby, self._stopped = Standby(exchange, ranks), False
         self._seconds = {"at work": 0.0, "waiting": 0.0, "asleep": 0.0}  # besides those of the engine
-        self._part: Any = exchange.part(ranks)
+        self._at_work: Any = exchange.subset(ranks)
         if system.held is not None:
             system = given_to(system, exchange, ranks)
-        self.asleep = self._part is None
-        self.engine: Any = NoMolecules(system) if self.asleep else make(system, self._part if ranks > 1 else None)
+        self.asleep = self._at_work is None
+        self.engine: Any = NoMolecules(system) if self.asleep else make(system, self._at_work if ranks > 1 else None)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.engine, name)
@@ -76,8 +76,8 @@ class ActiveRanksEngine:
         if not self.engine.seconds:  # its work is not told apart
             self._seconds["at work"] += spent
         failure = self._standby.failure
-        if self._part.size > 1:
-            failure = self._part.allgather(failure)[0]
+        if self._at_work.size > 1:
+            failure = self._at_work.allgather(failure)[0]
         if failure is not None:
             raise failure
         self._seconds["waiting"] += clock.perf_counter() - begin - spent
@@ -120,7 +120,6 @@ class NoMolecules(Recorded):
         self.physics, self.time = system.physics, 0.0
         self.ids = np.zeros(0, dtype=np.int64)
         self.counters = dict.fromkeys((*L.COUNTERS, "contacts", "wall_contacts", "no_roots"), 0)
-        self.seconds: dict[str, float] = {}
         state = unpack(composition_of(system.topology), np.zeros((0, WIDTH))).state
         self._state = replace(state, extra=complete(state.extra, system.physics, 0))
 
@@ -135,10 +134,6 @@ class NoMolecules(Recorded):
     def energies(self) -> np.ndarray | None:
         """Return (0, 2) energies; None where beads have none."""
         return np.zeros((0, 2)) if self.physics.steps or self.physics.extended.potentials else None
-
-    def window_report(self) -> dict:
-        """Return nothing."""
-        return {}
 
 
 def given_to(system: System, exchange: Exchange, ranks: int) -> System:

@@ -15,14 +15,14 @@ from __future__ import annotations
 import os
 import time as clock
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.parallel.activity import BEAT, nap
 from hpcchain.parallel.agreement import sendable
 from hpcchain.parallel.comm import Alone
 
 if TYPE_CHECKING:
-    from hpcchain.parallel.comm import Single, World
+    from hpcchain.parallel.comm import Heeds, Single, World
     from hpcchain.parallel.exchange import Exchange
 
 
@@ -114,17 +114,6 @@ class Standby:
                 self.exchange.send_note(rank, note)
 
 
-class Heeds(Protocol):
-    """What keeps in mind the signals of a rank (`run.guards.signals`)."""
-
-    stop: bool
-    saves: int
-    listen: Callable[[Any], None] | None
-
-    def pass_on(self, stop: bool, saves: int) -> None:
-        """Heed another rank's signals."""
-
-
 def shared_or_alone(
     world: World, alone: Callable[[], bool], action: Callable[[Single], Any], signals: Heeds, load: Callable[[], None]
 ) -> Any:
@@ -151,11 +140,11 @@ def shared_or_alone(
         if not crowded:
             load()
 
-        def wished_here() -> tuple[bool, int]:
-            return signals.stop, signals.saves
+        def sleep() -> Any:
+            return standby.sleep(lambda: signals.requests, (False, 0))
 
-        by_itself = standby.sleep(wished_here, (False, 0))
-        return standby.sleep(wished_here, (False, 0)) if by_itself else action(world)
+        by_itself = sleep()
+        return sleep() if by_itself else action(world)
     if not standby.carry(alone):
         return action(world)
     signals.listen = listening(standby)

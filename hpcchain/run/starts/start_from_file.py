@@ -189,7 +189,7 @@ def check_beads(path: str, system: System, comm: Single | World) -> None:
         check_start(path, system.box, system.topology.whole(), state.position, state.velocity)
         return
     topology = composition_of(system.topology)
-    total = comm.allreduce(np.array([len(state.velocity), np.sum(state.velocity**2)]))
+    total = sum(comm.allgather(np.array([len(state.velocity), np.sum(state.velocity**2)])))
     try:
         check_molecules(
             path,

@@ -1,10 +1,15 @@
-"""The second thread: the small sector that it works in, and its beginning and end around each call of the loop."""
+"""The second thread: the small sector that it works in, its beginning and end around each call of the loop.
+
+And whether it is worth its processor: the loop is timed with it and without it, now and then.
+"""
 
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from statistics import median
 from threading import Thread
 from time import perf_counter, thread_time
 from typing import Any
@@ -16,7 +21,51 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.memory import aligned_zeros, bead_lines, queue_lines
 from hpcchain.sector.ahead.look import FIRST, stay_ahead
-from hpcchain.sector.ahead.worth import Worth
+
+STRETCH = 0.1  # seconds of the loop that are timed at once
+BEFORE_TRIALS = 5  # stretches before the first one: a run that ends sooner need not load the second thread's kernels
+WAIT = 40  # from one trial of the other way to the next
+TRIALS = 5  # the last ones, whose median counts
+LEAST_GAIN = 1.05  # below it a processor is worth more to others
+
+
+class Worth:
+    """Compares the two ways, and says which is to be taken.
+
+    In every WAIT stretches one is a trial of the way that is not taken, and is compared with the stretch before it.
+    The loop begins without help, and the first trials follow one another. The gain of a trial is the lesser of those
+    of wall time and of the loop's processor time. Other programs make the first uncertain; the second does not see how
+    long a thread is kept waiting.
+
+    Attributes
+    ----------
+    helps : bool
+        Whether the loop is to have help now.
+    """
+
+    def __init__(self) -> None:
+        self.helps = self._best = False
+        self._gains: deque[float] = deque(maxlen=TRIALS)
+        self._spent, self._segments, self._stretches = np.zeros(2), 0, -BEFORE_TRIALS
+        self._before = np.zeros(2)
+
+    def note(self, wall: float, processor: float, segments: int) -> None:
+        """Note what a call of the loop took, in wall and in processor time [s], and how many segments it has begun."""
+        self._spent, self._segments = self._spent + (wall, processor), self._segments + segments
+        if self._spent[0] < STRETCH or self._segments == 0:
+            return
+        cost = self._spent / self._segments
+        self._spent, self._segments = np.zeros(2), 0
+        if self.helps == self._best:
+            self._before, self._stretches = cost, self._stretches + 1
+            if self._stretches > (WAIT if len(self._gains) == TRIALS else 0):
+                self.helps = not self._best
+            return
+        with np.errstate(divide="ignore", invalid="ignore"):  # a clock may not have moved
+            self._gains.append(float((self._before / cost if self.helps else cost / self._before).min()))
+        self.helps = self._best = median(self._gains) > LEAST_GAIN
+        self._stretches = 0
+
 
 MOST_BEADS = 1024
 """Of a molecule that fits into slots; the outcomes of larger ones are not made ahead of time."""
@@ -148,7 +197,6 @@ def own_arrays(s: Any) -> dict:
         "log": aligned_zeros((L.SLOTS, L.LOG_COLUMNS)),
         "slots": aligned_zeros((L.SLOTS, L.SLOT_COLUMNS)),
         **{name: aligned_zeros(getattr(s, name).shape, getattr(s, name).dtype) for name in SCRATCH},
-        "work": aligned_zeros(len(s.work)),
     }
 
 

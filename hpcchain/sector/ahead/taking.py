@@ -1,6 +1,6 @@
 """Take over what an event does from a slot in which a second thread has carried it out already.
 
-The slots are a small sector (`ahead.foresee`), of which two molecules belong to each. What an event does follows from
+The slots are a small sector (`ahead.look`), of which two molecules belong to each. What an event does follows from
 the segments of its molecules alone. So it is taken if it was made of these segments, by their serial numbers, for this
 time and depth; else the event is carried out here. Results do not depend on which.
 """

@@ -12,14 +12,13 @@ from hpcchain.sector.events.carry_on import carry_on
 from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.meet_alone import meet_alone
 from hpcchain.sector.events.refresh import refresh_members, refresh_rolled_back, set_back
-from hpcchain.sector.events.signs import sign_members
-from hpcchain.sector.events.simultaneous import crowded_at
-from hpcchain.sector.events.together import ALONE, BACK, FULL
+from hpcchain.sector.events.simultaneous import ALONE, BACK, FULL, crowded_at
 from hpcchain.sector.prefetch import prefetch_listed
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import schedule_molecule
 from hpcchain.sector.segments.searches import search_one
+from hpcchain.sector.speculation.ghost_messages import sign_members
 from hpcchain.sector.speculation.rollback import closed_with_serial, request_rollback, roll_back
 
 REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON, TABLE_FULL = range(9)

@@ -1,7 +1,7 @@
 """Carry out a contact: bring its sides to its time, call the law, apply what it returns, start new segments.
 
 A side is a molecule, a stretch of a long chain (`stretch_sides`), or a wall. What else touches at the same instant is
-resolved with it (`together`). Two single beads by themselves, or one and a wall, are left to `meet_alone`.
+resolved with it (`simultaneous`). Two single beads by themselves, or one and a wall, are left to `meet_alone`.
 """
 
 import numpy as np
@@ -20,11 +20,10 @@ from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.sector.ahead.taking import take
 from hpcchain.sector.events.members import join
 from hpcchain.sector.events.note import graze, note, note_rootless
+from hpcchain.sector.events.simultaneous import AGAIN, ALONE, BACK, FULL, MET, company, share_of_law
 from hpcchain.sector.events.stretch_sides import begin_stretch, bring_stretches
-from hpcchain.sector.events.together import AGAIN, ALONE, BACK, FULL, MET, company, share_of_law
 from hpcchain.sector.segments.chain_centre import lever_of_sides, push_centre
-from hpcchain.sector.segments.close_begin import begin, close_rows
-from hpcchain.sector.segments.new_segment import two_segments
+from hpcchain.sector.segments.new_segment import begin, close_rows, two_segments
 
 
 @outlined
@@ -76,13 +75,13 @@ def meet(s, i, partner, crowded, is_straggler, ticks, remainder, depth):
         rate, distance = direction(s, i, partner, a, b)
     if _is_single(s, a) and (b.row < 0 or _is_single(s, b)):
         return ALONE, none
-    members = _part(s, i, partner, a, b, one, border, rate, distance, ticks, remainder)
+    members = _resolve(s, i, partner, a, b, one, border, rate, distance, ticks, remainder)
     _begin(s, a, b, one, ticks, remainder, depth)
     return MET, members
 
 
 @inlined
-def _part(s, i, partner, a, b, one, border, rate, distance, ticks, remainder):
+def _resolve(s, i, partner, a, b, one, border, rate, distance, ticks, remainder):
     """End the segments of both sides of a contact, apply and note what its law says; return how many meet."""
     members = _seat(s, a, b, one)
     e, et = restitution(s, i, partner, ticks, remainder)

@@ -6,7 +6,7 @@ import numpy as np
 
 from hpcchain.contact.coefficients import restitution
 from hpcchain.contact.falling import inverse_mass
-from hpcchain.contact.laws.contact import HARD, ROUGH, SMOOTH, Contact, along_normal, parts
+from hpcchain.contact.laws.contact import HARD, ROUGH, SMOOTH, Contact, along_normal, separates
 from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.laws.smooth import reflection
 from hpcchain.contact.laws.step import distance_met
@@ -30,7 +30,7 @@ def meet_alone(s, i, j, ticks, remainder, depth):
     move_on(s, i, mi, since_start(s, i, ticks, remainder), ticks, remainder, depth, 1)
     if j >= 0:
         move_on(s, j, mj, since_start(s, j, ticks, remainder), ticks, remainder, depth, 1)
-    done, distance = _part(s, i, j, e, e_t)
+    done, distance = _resolve(s, i, j, e, e_t)
     set_off(s, i, mi)
     if j >= 0:
         set_off(s, j, mj)
@@ -56,10 +56,10 @@ def _gained(s, i, j, along):
 
 
 @kernel
-def _part(s, i, j, e, e_t):
+def _resolve(s, i, j, e, e_t):
     """Give two single beads that have met, or one and a wall, their impulse; return the Outcome and their distance."""
     if s.extended is not None:
-        return _part_extended(s, i, j, e, e_t)
+        return _resolve_extended(s, i, j, e, e_t)
     at = s.mol[s.segment[i, L.MOLECULE], L.MOL_TABLE]
     if j < 0:
         return along_normal(rebound(s.par, s.starts, s.radius, s.table, at, i, j, e)), 0.0
@@ -70,8 +70,8 @@ def _part(s, i, j, e, e_t):
 
 
 @outlined
-def _part_extended(s, i, j, e, e_t):
-    """Do what `_part` does in runs with more than smooth hard beads."""
+def _resolve_extended(s, i, j, e, e_t):
+    """Do what `_resolve` does in runs with more than smooth hard beads."""
     n = s.normals[L.CONTACT_NORMAL]
     x, y, z, r = _way(s, i, j, n)
     distance, border = 0.0, HARD
@@ -85,7 +85,7 @@ def _part_extended(s, i, j, e, e_t):
         at, other = s.mol[s.segment[i, L.MOLECULE], L.MOL_TABLE], s.mol[s.segment[j, L.MOLECULE], L.MOL_TABLE]
         impulse, distance = bounce(s.par, s.starts, s.radius, s.table, at, other, i, j, e, n)
         return along_normal(impulse), distance
-    if parts(border, rate):
+    if separates(border, rate):
         return along_normal(0.0), distance
     o = outcome(s, _contact_of(s, i, j, law, border, rate, e, e_t))
     _push(s, i, j, o, x, y, z, r)

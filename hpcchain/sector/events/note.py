@@ -6,9 +6,9 @@ quanta: whole numbers, whose order of summation does not matter. All carriers of
 
 import numpy as np
 
+from hpcchain.contact.coefficients import begin_contact
 from hpcchain.contact.falling import work_of_fixed
 from hpcchain.contact.laws.wet import form_bridge
-from hpcchain.contact.tc_model import begin_contact
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import sliding_of, wall_velocity
 from hpcchain.jit.decorators import kernel

@@ -14,7 +14,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.propagators.taylor.chain_series import Tiles, stretch_series
 from hpcchain.sector.events.members import bring
-from hpcchain.sector.segments.close_begin import close_rows
+from hpcchain.sector.segments.new_segment import close_rows
 from hpcchain.sector.segments.stretch import (
     SOON_AT_CONTACT,
     SOON_AT_END,

@@ -5,7 +5,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from hpcchain.contact.falling import falling_expiry, inverse_mass
+from hpcchain.contact.falling import fallen, falling_expiry, inverse_mass
 from hpcchain.contact.laws.step import step_time
 from hpcchain.contact.pair import REST, Pair, curved_contact, straight_contact
 from hpcchain.contact.span import (
@@ -19,10 +19,21 @@ from hpcchain.contact.span import (
     separation_falling,
     separation_on_lines,
 )
+from hpcchain.contact.walls import at_rest, gap_of, sense_of, shape_contact, swing_from, wall_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import after, earlier, since_start
-from hpcchain.layout.segment_bits import event_depth, length_of, serial_of, series_order, set_event, start_depth
+from hpcchain.layout.clock import after, earlier, since_start, start_time
+from hpcchain.layout.segment_bits import (
+    event_depth,
+    length_of,
+    radius_of,
+    serial_of,
+    series_error_of,
+    series_order,
+    set_event,
+    start_depth,
+    struck,
+)
 from hpcchain.sector.prefetch import prefetch_segments
 from hpcchain.sector.queue.event_order import (
     begins_after,
@@ -44,7 +55,61 @@ from hpcchain.sector.search.broad_phase import (
 from hpcchain.sector.search.list_place import list_speed, way_from_origin
 from hpcchain.sector.search.neighbour_lists import concerns_others, joined
 from hpcchain.sector.search.solved_contact_time import exact_contact
-from hpcchain.sector.search.wall_time import shape_time, wall_time
+
+
+@kernel
+def wall_time(s, i, axis, side, limit, stepper):
+    """Return how long after its segment's start bead i meets the lower (side 0) or upper wall of an axis, or inf.
+
+    What is later than `limit` is of no interest; `stepper` is that of `search_bead`.
+    """
+    wall = s.par[L.LOWER_WALL + axis] if side == 0 else s.par[L.UPPER_WALL + axis]
+    if wall == np.inf or wall == -np.inf:
+        return np.inf
+    sign = 1.0 - 2.0 * side
+    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
+    radius = radius_of(s.radius, i) * s.par[L.GROWTH] + growth * start_time(s, i)
+    swing = at_rest()
+    if s.extended is not None:
+        number = axis + L.AXES * side
+        wall = s.walls[number, L.WALL_PLACE] + sense_of(number) * s.walls[number, L.WALL_VELOCITY] * start_time(s, i)
+        growth += s.walls[number, L.WALL_VELOCITY]
+        swing = swing_from(s, number, start_time(s, i))
+    gap = sign * (s.starts[i, axis] - wall) - radius
+    if stepper is not None:
+        gap -= series_error_of(s, s.segment[i, L.MOLECULE])
+    if gap - abs(swing.amplitude) > max(s.bounds[i, L.SPEED] + growth, 0.0) * limit * SLACK:
+        return np.inf
+    code, hit = -1 - axis - 3 * side, struck(s.segment, i) == 1
+    acceleration = s.bounds[i, L.ACCELERATION]
+    if s.extended is not None:
+        acceleration += abs(s.par[L.GRAVITY + axis])
+    pair = Pair(i, code, 0.0, 0.0, wall, sign, 0.0, radius, growth, acceleration, limit, hit)
+    if stepper is not None:
+        if swing.amplitude == 0.0:  # all that meets one with a swing flies exactly
+            return exact_contact(s, pair)
+    return wall_contact(s.mol, s.starts, s.segment, s.series, pair, swing, axis, limit * SLACK)
+
+
+@kernel
+def shape_time(s, i, number, limit):
+    """Return how long after its segment's start bead i meets the wall with a shape in row `number`, or inf.
+
+    What is later than `limit` is of no interest.
+    """
+    time = start_time(s, i)
+    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
+    radius = radius_of(s.radius, i) * s.par[L.GROWTH] + growth * time
+    rate = -growth - s.walls[number, L.WALL_VELOCITY]
+    free = s.walls[number, L.WALL_PLACE] - s.walls[number, L.WALL_VELOCITY] * time - radius
+    swing = swing_from(s, number, time)
+    swinging = abs(swing.amplitude) * swing.angular
+    gap = gap_of(s, number, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], time) - radius
+    if gap > (s.bounds[i, L.SPEED] - rate + swinging) * limit * SLACK:
+        return np.inf
+    acceleration = s.bounds[i, L.ACCELERATION] + s.par[L.FALL]
+    return shape_contact(s, i, number, free, rate, swing, acceleration, limit * SLACK, struck(s.segment, i) == 1)
+
 
 FARTHER = 4.0
 """Times the horizon within which a bead has met nothing: how far it is looked for then."""
@@ -407,14 +472,16 @@ def contact_time(s, i, r, newer, limit, stepper):
     lag, ti, tj, until, horizon = common_span(s, i, r, newer, limit)
     if horizon < 0.0:
         return np.inf, lag
+    off_i, off_j = ti, tj
     if s.extended is not None:
-        rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_falling(s, i, r, ti, tj)
+        off_i, off_j = fallen(s, i, ti), fallen(s, r, tj)
+        rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_falling(s, i, r, ti, tj, off_i, off_j)
     else:
         rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_on_lines(s, i, r, ti, tj)
     rv = rx * ux + ry * uy + rz * uz
     rr = rx * rx + ry * ry + rz * rz
     uu = ux * ux + uy * uy + uz * uz
-    closest = closest_of_lines(s, i, r, ti + horizon, tj + horizon, stepper)
+    closest = closest_of_lines(s, i, r, off_i + horizon, off_j + horizon, stepper)
     if least_square(rr, rv, uu, horizon) > closest * closest * SLACK:
         return np.inf, lag
     if s.extended is not None:

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.pair import Pair, curve, curved_contact, relative_state
-from hpcchain.contact.wall import at_rest, wall_contact
+from hpcchain.contact.walls import at_rest, wall_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W

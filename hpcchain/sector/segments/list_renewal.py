@@ -46,7 +46,7 @@ def renew_list(s, i, dt):
 def note_lists(s, m):
     """Note which beads of a new segment would soon leave their lists' shells; return how many these are.
 
-    What renewing their lists reads is prefetched. Segments last half as long as requested (`close_begin`): later than
+    What renewing their lists reads is prefetched. Segments last half as long as requested (`new_segment`): later than
     that a list is renewed when it comes to it.
     """
     first = s.mol[m, L.MOL_FIRST]

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
+from hpcchain.contact.coefficients import pass_time
 from hpcchain.contact.falling import falling_length
 from hpcchain.contact.laws.smooth import reflection
-from hpcchain.contact.tc_model import pass_time
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import LONGEST_TICKS

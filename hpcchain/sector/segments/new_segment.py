@@ -1,23 +1,27 @@
-"""Give a molecule a new segment from the state in the workspace, and then its entry in the queue."""
+"""End a molecule's segment, give it a new one from the state in the workspace, and then its entry in the queue."""
 
 import math
 
 import numpy as np
 
+from hpcchain.contact.coefficients import pass_time
 from hpcchain.contact.draws import next_redraw
 from hpcchain.contact.falling import add_fall, bounds_of_fall, falling_length, hangs, inverse_mass
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import LONGEST_TICKS
-from hpcchain.layout.clock import earlier
+from hpcchain.layout.clock import earlier, since_start
 from hpcchain.layout.segment_bits import (
+    begin_writing,
     event_depth,
+    is_chain_part,
     partner_of,
     serial_of,
     series_order,
     set_order,
     set_start,
+    set_struck,
     start_depth,
     struck,
     write_serial,
@@ -41,6 +45,7 @@ from hpcchain.sector.queue.event_order import next_time_of, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep, sweep_chain
 from hpcchain.sector.search.list_place import note_top_speed
+from hpcchain.sector.speculation.rollback import save_segment
 
 REBASE = 0.25
 
@@ -351,3 +356,54 @@ def _enqueue(s, m, ticks, remainder, holder):
     """Write down which bead has molecule m's earliest event, as `next_event_of` says, and renew its queue entry."""
     s.holder[m] = holder
     queue_update(s, m, (ticks - s.par[L.BASE]) * s.par[L.TICK] + remainder)
+
+
+PACE_MEMORY = 0.2
+PACE_RATIO = 2.0
+# Of a part of a long chain: its segments end early because those adjacent to it do, too, so they are to be longer.
+PART_RATIO = 3.2
+
+
+@kernel
+def _learn_pace(s, m, realised):
+    """Move a molecule's running segment length towards PACE_RATIO, or PART_RATIO, times the length that came true."""
+    ratio = PACE_RATIO
+    if s.stretched is not None:
+        ratio = PART_RATIO if is_chain_part(s, m) else PACE_RATIO
+    old = s.running_length[m]
+    if not old > 0.0:
+        old = s.timing[m, L.LENGTH]
+    s.running_length[m] = old + PACE_MEMORY * (ratio * realised - old)
+
+
+@kernel
+def close(s, m, ticks, remainder):
+    """End molecule m's present segment at a time."""
+    close_after(s, m, since_start(s, s.mol[m, L.MOL_FIRST], ticks, remainder))
+
+
+@kernel
+def close_after(s, m, length):
+    """End molecule m's present segment: learn from its length, forget what was struck at its start."""
+    save_segment(s, m)
+    begin_writing(s, m)
+    first = s.mol[m, L.MOL_FIRST]
+    if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
+        _learn_pace(s, m, length)
+    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+        set_struck(s.segment, i, 0)
+    pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], length)
+
+
+@kernel
+def close_rows(s, low, high, ticks, remainder):
+    """End the present segments of the rows from `low` to `high`: of one molecule, or of parts side by side."""
+    for m in range(low, high + 1):
+        close(s, m, ticks, remainder)
+
+
+@kernel
+def begin(s, offset, m, ticks, remainder, depth):
+    """Start the next segment of a molecule that is whole in the workspace at `offset`."""
+    s.scalars[L.SCALAR_SERIAL] += 1
+    new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)

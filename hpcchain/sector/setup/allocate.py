@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.contact.coefficients import coefficient_table
+from hpcchain.contact.coefficients import coefficient_table, contact_rate
 from hpcchain.contact.laws.joint_rough import SCRATCH
-from hpcchain.contact.tc_model import contact_rate
 from hpcchain.errors import EngineError
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout import arrays as L

@@ -19,6 +19,9 @@ answered.
 What the history says of an event that a molecule owned here takes part in is not followed (ALONE): only what is done
 here can begin such a segment. Else two ranks may each follow what the other one has made of their molecules' meeting,
 and neither ever comes back to what the molecules themselves would do.
+
+Each new segment is signed with the event that began it (`sign_members`, `sign_end`), so that others know it, and it can
+be undone.
 """
 
 import math
@@ -521,3 +524,52 @@ def replay_chain_part(s, m, at):
     at += L.ENTRY_OF_CHAIN_PART
     for k in range(s.mol[m, L.MOL_BEADS] * W.curve(s.mol[m, L.MOL_ORDER])):
         s.series[begin + k] = s.owner_history[at + k]
+
+
+@kernel
+def _sign_rows(s, low, high, event, lower, higher):
+    """Mark the new segments of the rows from `low` to `high` with their event; see whether their owners have them."""
+    for m in range(low, high + 1):
+        s.window_molecule[m, L.WINDOW_EVENT] = event
+        s.window_molecule[m, L.WINDOW_LOWER] = lower
+        s.window_molecule[m, L.WINDOW_HIGHER] = higher
+        match_with_owner(s, m)
+
+
+@kernel
+def sign_members(s, members, lower, higher, logged):
+    """Write down an event of the first members that took part and what it logged, behind the first `logged` rows.
+
+    All of their new segments are signed. Of a long chain some are undone with adjacent ones (`speculation.rollback`).
+    """
+    event = s.scalars[L.SCALAR_EVENT] = s.scalars[L.SCALAR_EVENT] + 1
+    row = s.window_event[event]
+    number = 0
+    for k in range(members):
+        m = s.member[k, L.MEMBER_ROW]
+        if m < 0:
+            continue
+        row[L.EVENT_MEMBERS + number] = m
+        number += 1
+        low, high = m, m
+        if s.stretched is not None:
+            if is_chain_part(s, m):
+                low, high = s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW]
+        _sign_rows(s, low, high, event, lower, higher)
+    row[L.EVENT_SIZE] = number
+    row[L.EVENT_LOG] = logged
+    row[L.EVENT_LOGS] = s.count[L.N_LOGGED] - logged
+
+
+@kernel
+def sign_end(s, low, high, m):
+    """Sign the end of row m's segment, with which those of the rows from `low` to `high` have ended: no event."""
+    _sign_rows(s, low, high, np.int64(0), s.bead_id[s.mol[m, L.MOL_FIRST]], np.int64(L.SEGMENT_END))
+
+
+@kernel
+def sign_draw(s, m, last, logged):
+    """Sign a draw of the velocities of molecule m, or of all the chain from row m to `last`."""
+    row = s.member[0]
+    row[L.MEMBER_ROW], row[L.FIRST_ROW], row[L.LAST_ROW] = m, m, last
+    sign_members(s, np.int64(1), s.bead_id[s.mol[m, L.MOL_FIRST]], np.int64(L.REDRAW), logged)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from hpcchain.contact.falling import fallen
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start, time_span
@@ -14,22 +15,6 @@ from hpcchain.sector.speculation.rollback import discard_history, restore_segmen
 
 EARLY = 1.0 - 1e-9
 WALL_CONTACTS, LOST_ROOTS, OTHERS, SETTLED = range(L.SUMS, L.SUMS + 4)  # of `settle_log`, behind the sums
-
-
-class WindowBroken(Exception):
-    """A window cannot be carried on with as it is: a list is full, or a guess has led nowhere.
-
-    Parameters
-    ----------
-    status : int
-        One of `loop`'s.
-    bead : int
-        Global id of one that has to do with it, -1 where none is known.
-    """
-
-    def __init__(self, status: int, bead: int = -1) -> None:
-        super().__init__(status)
-        self.status, self.bead = status, bead
 
 
 @kernel
@@ -134,16 +119,13 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED and not stays:
             far, begun = _farthest(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder)
             violation[m] = far - skin[m]
-            if s.stepper is None:  # where steps meet, series are off the motion: nobody knows how often
+            if s.stepper is None:  # of steps series are off the motion, and each by as much again
                 s.stays_until[m] = s.par[L.TRAVELLED] + EARLY * (skin[m] - begun)
 
 
 @kernel
 def _farthest(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder):
-    """Return how far molecule m may be from its reference position between two times, and how far at the first of them.
-
-    It is NaN if a place is no number.
-    """
+    """Return how far molecule m may be from its reference position between two times (NaN: no number), and at first."""
     far, begun = 0.0, 0.0
     end_ticks = until_ticks
     end_remainder = until_remainder
@@ -200,7 +182,7 @@ def move_reference(s, rows, ticks, remainder, reference_position, speed):
             for c in range(3):
                 reference_position[i, c] = s.starts[i, c] + s.starts[i, L.VX + c] * dt
                 if s.extended is not None:
-                    reference_position[i, c] += 0.5 * s.par[L.GRAVITY + c] * dt * dt
+                    reference_position[i, c] += 0.5 * s.par[L.GRAVITY + c] * fallen(s, i, dt) ** 2
                 reference_position[i, c] -= _moved(s, i, c, dt)
         speed[k] = math.sqrt(square)
         s.stays_until[m] = -np.inf
@@ -217,12 +199,14 @@ def _moved(s, r, c, dt):
 @kernel
 def _distance(s, r, dt, reference_position, i):
     """Return how far the bead in row r may be from its reference position a time dt after its segment's start."""
-    total = 0.0
+    total, fall = 0.0, dt
+    if s.extended is not None:
+        fall = fallen(s, r, dt)
     for c in range(3):
         d = s.starts[r, c] + s.starts[r, L.VX + c] * dt - reference_position[i, c]
         if s.extended is not None:
-            d += 0.5 * s.par[L.GRAVITY + c] * dt * dt
+            d += 0.5 * s.par[L.GRAVITY + c] * fall * fall
         d -= _moved(s, r, c, dt)
         d -= s.par[L.SIZE + c] * np.rint(d * s.par[L.INVERSE + c])
         total += d * d
-    return np.sqrt(total) + 0.5 * s.bounds[r, L.ACCELERATION] * dt * dt
+    return np.sqrt(total) + 0.5 * s.bounds[r, L.ACCELERATION] * fall * fall

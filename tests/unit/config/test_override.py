@@ -44,6 +44,7 @@ def test_the_only_table_of_a_list_needs_no_number(path):
     [
         ("molecule.count=50", r"the input has 2 tables \[\[molecule\]\]; say which, from 0: molecule.0.count"),
         ("molecule.propagator.name=rattle", r"the input has 2 tables \[\[molecule\]\]"),
+        ("contact.pair.0.friction=.1", r"the input has no \[\[contact.pair\]\] to change"),
         ("potential.epsilon=1", "potential: is written as"),
         ("box.size=true", "box.size: True is not a list"),
         ("box.size=big", "box.size: 'big' is not a list"),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from hpcchain.contact import tc_model
+from hpcchain.contact import coefficients
 from hpcchain.contact.coefficients import restitution, restitutions
 from hpcchain.layout.arrays import CONTACT_RATE, PARAMETERS, RESTITUTION_ROW, TICK
 from hpcchain.layout.arrays import WHOLE_CONTACT as CONTACT
@@ -26,7 +26,7 @@ class Sector(NamedTuple):
 def sector(left, contact_time=TIME):
     """Return beads of whose last contacts that is left; segments begin at 5 ticks."""
     par, segment, starts = np.zeros(PARAMETERS), np.zeros((len(left), 4), dtype=np.int64), np.zeros((len(left), 8))
-    par[CONTACT_RATE], par[TICK] = tc_model.contact_rate(contact_time), 2.0**-6
+    par[CONTACT_RATE], par[TICK] = coefficients.contact_rate(contact_time), 2.0**-6
     starts[:, 6] = 5.0
     for i, value in enumerate(left):
         set_in_contact(segment, i, value)
@@ -59,12 +59,12 @@ def run_of(left, contact_time=TIME, pairs=((0, 1),)):
 )
 def test_a_contact_is_over_after_the_contact_time(dt, left):
     par, segment, *_ = sector([CONTACT])
-    assert tc_model.left_after(par, segment, 0, dt) == left
+    assert coefficients.left_after(par, segment, 0, dt) == left
 
 
 def test_time_passes_for_all_beads_of_a_range_and_no_others():
     par, segment, *_ = sector([CONTACT, CONTACT, CONTACT // 2, 0, CONTACT])
-    tc_model.pass_time(par, segment, 1, 3, 0.5 * TIME)
+    coefficients.pass_time(par, segment, 1, 3, 0.5 * TIME)
     assert [in_contact(segment, i) for i in range(5)] == [CONTACT, CONTACT // 2, 0, 0, CONTACT]
 
 
@@ -72,7 +72,7 @@ def test_halves_make_a_whole():
     """Cutting a flight in many segments shortens a contact by less than a millionth each."""
     par, segment, *_ = sector([CONTACT])
     for _ in range(1000):
-        tc_model.pass_time(par, segment, 0, 1, 0.0005 * TIME)
+        coefficients.pass_time(par, segment, 0, 1, 0.0005 * TIME)
     assert abs(in_contact(segment, 0) / CONTACT - 0.5) < 1000 * 2.0**-24
 
 
@@ -106,10 +106,10 @@ def test_contacts_together_have_one_coefficient():
 
 def test_without_a_contact_time_nothing_is_left_of_a_contact():
     s = run_of([0, 0], contact_time=0.0)
-    tc_model.begin_contact(s.par, s.segment, 0)
-    tc_model.pass_time(s.par, s.segment, 0, 2, 1.0)
+    coefficients.begin_contact(s.par, s.segment, 0)
+    coefficients.pass_time(s.par, s.segment, 0, 2, 1.0)
     assert in_contact(s.segment, 0) == in_contact(s.segment, 1) == 0
     assert restitution(s, 0, 1, 0.0, 0.0) == (0.3, 1.0)
     par, segment, *_ = sector([0, 0])
-    tc_model.begin_contact(par, segment, 1)
+    coefficients.begin_contact(par, segment, 1)
     assert [in_contact(segment, i) for i in range(2)] == [0, CONTACT]

@@ -26,7 +26,6 @@ PARAMETERS = {
     "next_event",
     "event_time",
     "timing",
-    "window_timing",
     "spare",
     "contacts",
     "log",

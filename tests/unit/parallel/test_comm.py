@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from hpcchain.machine import processors_allowed
-from hpcchain.parallel.comm import Single, combine
+from hpcchain.parallel.comm import Single
 from hpcchain.parallel.groups import OneOfMany
 from hpcchain.parallel.launcher import launched, not_joined_by_mpi
 
@@ -51,18 +51,9 @@ def test_one_rank_answers_like_many():
     comm = Single()
     assert (comm.rank, comm.size, comm.mpi) == (0, 1, None)
     assert comm.bcast("x") == "x"
-    assert comm.gather(3) == comm.allgather(3) == comm.on_node(3) == [3]
-    assert comm.allreduce(2.5, "max") == 2.5
+    assert comm.allgather(3) == comm.on_node(3) == [3]
     assert comm.agree((78, 1), patience=0.0) == [(78, 1)]
     assert comm.any(True) and not comm.any(False)
-
-
-def test_combine_goes_element_by_element_and_refuses_other_words():
-    assert combine([1, 5, 3], "min") == 1
-    assert combine([[1, 7], [2, 6]], "max").tolist() == [2, 7]
-    assert combine([0.5, 0.25], "sum") == 0.75
-    with pytest.raises(ValueError, match="product"):
-        combine([1], "product")
 
 
 def test_several_singletons_are_refused_by_one_rank(run_hpcchain):

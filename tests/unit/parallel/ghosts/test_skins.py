@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.layout.arrays import MOL_BEADS, MOL_FIRST
+from hpcchain.model.clock import later
 from hpcchain.parallel.ghosts.ghost_cells import mark_cells
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
@@ -27,6 +28,11 @@ def distances(ghosts, time):
     return np.array([away[mol[m, MOL_FIRST] : mol[m, MOL_FIRST] + mol[m, MOL_BEADS]].max() for m in ghosted.owned])
 
 
+def violation_until(engine, until):
+    """Return how far beyond its skin each molecule gets between now and a time."""
+    return engine.ghosts.needs.violation(engine.ghosted, engine.now, until)
+
+
 def watched(seed):
     """Return what is known and true of all molecules after each of many windows, and how often skins were renewed.
 
@@ -41,10 +47,10 @@ def watched(seed):
             engine.advance((k + 1) * WINDOW)
             owned = ghosts.ghosted.owned
             skin = ghosts.needs.balls.skin[owned]
-            looked = np.isfinite(engine._violation(engine.now)[owned])
-            engine._violation(engine._later(engine.now, 20.0 * WINDOW))  # has nearly all looked at
+            looked = np.isfinite(violation_until(engine, engine.now)[owned])
+            violation_until(engine, later(engine.now, 20.0 * WINDOW, engine.tick))  # has nearly all looked at
             ghosts.ghosted.sector.stays_until[:] = -np.inf
-            violation = engine._violation(engine.now)[owned]
+            violation = violation_until(engine, engine.now)[owned]
             rows.append(np.column_stack([distances(ghosts, engine.now), skin, violation, looked]))
         return np.concatenate(rows), ghosts.skin_refreshes
 
@@ -74,7 +80,7 @@ def test_ways_before_a_contact_count():
             engine.advance(time)
             chosen = engine.ghosts
             chosen.ghosted.sector.stays_until[:] = -np.inf
-            violation = engine._violation(engine.now)
+            violation = violation_until(engine, engine.now)
             allowed = chosen.needs.balls.skin + violation
             rows.append(np.max(distances(chosen, engine.now) - allowed[chosen.ghosted.owned]))
         return rows, engine.counters["contacts"], engine.ghosts.rebuilds

@@ -149,7 +149,7 @@ def test_arrays_that_are_replaced_are_found_again():
     system = crowd()
     two, engine = in_turn(system, 1.0)
     engine.core.grow_lists()
-    engine.core.gather()
+    engine.core.sector = engine.core.sector._replace()
     engine.advance(END)
     whole = outcome_of(engine, END)
     one = serial(system, END)

@@ -8,7 +8,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import begin_writing, write_serial
 from hpcchain.sector.ahead import look as looking
 from hpcchain.sector.ahead.look import FIRST, WHICH, look
-from hpcchain.sector.segments.close_begin import close
+from hpcchain.sector.segments.new_segment import close
 from hpcchain.sector.serial import Engine
 from tests.support.ahead import InTurn
 from tests.support.gases import gas

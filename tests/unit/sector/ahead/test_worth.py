@@ -2,7 +2,7 @@
 
 import pytest
 
-from hpcchain.sector.ahead.worth import FIRST, STRETCH, TRIALS, WAIT, Worth
+from hpcchain.sector.ahead.helper import BEFORE_TRIALS, STRETCH, TRIALS, WAIT, Worth
 
 SEGMENTS = 1000
 
@@ -57,8 +57,8 @@ def test_calls_in_which_nothing_happens_decide_nothing():
 
 
 def test_a_short_run_has_no_help():
-    helped = carried(Worth(), lambda k: 1.4, FIRST + 2)
-    assert helped == [False] * (FIRST + 1) + [True]
+    helped = carried(Worth(), lambda k: 1.4, BEFORE_TRIALS + 2)
+    assert helped == [False] * (BEFORE_TRIALS + 1) + [True]
 
 
 @pytest.mark.parametrize("clock", [0, 1])

@@ -8,8 +8,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.note import record
-from hpcchain.sector.events.simultaneous import others_due
-from hpcchain.sector.events.together import MET
+from hpcchain.sector.events.simultaneous import MET, others_due
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough
 from tests.support.kernel_tools import make_system, plain_sector, random_chain

@@ -13,7 +13,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import whole_chains
 from hpcchain.model.system import KindPhysics, Options
 from hpcchain.sector.events.meet import meet
-from hpcchain.sector.events.together import MET
+from hpcchain.sector.events.simultaneous import MET
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough
 from tests.support.kernel_tools import chain_bonds, make_system

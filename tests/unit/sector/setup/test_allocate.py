@@ -12,8 +12,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import unpacked_starts
 from hpcchain.model.system import PERIODIC, Box
 from hpcchain.sector.setup.allocate import build_sector, energy_quantum, folded, quanta
-from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-from hpcchain.sector.setup.molecules_here import space_sequence
+from hpcchain.sector.setup.molecule_classes import MoleculeClasses, space_sequence
 from tests.support.extended import wall_table, with_extended
 from tests.support.kernel_tools import make_system, partners_of, random_chain
 
