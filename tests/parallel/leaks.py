@@ -126,12 +126,12 @@ def anchor(put):
         self.until = until
         return old(self, until)
 
-    def finish(old, self):
+    def finish(old, self, length):
         s = self.core.sector
         for m in np.flatnonzero(s.mol[: s.scalars[L.SCALAR_MOLECULES], L.MOL_OWNERSHIP] != VACANT):
             carry_on._end_segment(s, m, *self.until)
             refresh(s, m)
-        return old(self)
+        return old(self, length)
 
     put(window.Window, "run", run)
     put(window.Window, "finish", finish)
