@@ -69,6 +69,22 @@ def test_none_is_farther_from_home_than_is_known(seed):
     assert 0 < np.count_nonzero(looked) < len(looked), "all are looked at, or none"
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_none_gets_out_of_a_skin(seed):
+    """With no looks but the engine's own, of which few are at each molecule."""
+    system = gas([MIXTURE[k % 8] for k in range(27)], seed=seed, pitch=3.4)
+
+    def body(exchange):
+        engine, away = WindowedEngine(system, exchange, window=WINDOW), []
+        for k in range(60):
+            engine.advance((k + 1) * WINDOW)
+            skin = engine.ghosts.needs.balls.skin[engine.ghosted.owned]
+            away.append(np.max(distances(engine.ghosts, engine.now) / skin))
+        return max(away)
+
+    assert 0.5 < max(on_ranks(2, body)) <= 1.0 + 1e-9
+
+
 def test_ways_before_a_contact_count():
     """A heavy bead that a light one hardly slows down goes on: what it has gone before they meet is part of its way."""
     system = boxed([bead((2.0, 4.0, 4.0), (0.1, 0.0, 0.0), 1e6), bead((3.15, 4.0, 4.0), (0.0, 0.0, 0.0))], (8.0,) * 3)
