@@ -29,7 +29,7 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.setup.chain_parts import chain_parts_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.shell import default_shell
-from hpcchain.sector.window import WindowBroken
+from hpcchain.sector.window import Window, WindowBroken
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, State, System
@@ -334,9 +334,14 @@ class Trial:
         self, ghosts: GhostManager, comm: Exchange, statistics: WindowStatistics, now: tuple, end: tuple
     ) -> None:
         self.ghosts, self.comm, self.statistics, self.now, self.end = ghosts, comm, statistics, now, end
-        self.window, self.needs = ghosts.ghosted.window, ghosts.needs
+        self.needs = ghosts.needs
         self.wanted: set[int] = set()
         self._broken, self._bead = 0, -1
+
+    @property
+    def window(self) -> Window:
+        """Window of this rank; it is not kept, so that its memory is free when another sector is made."""
+        return self.ghosts.ghosted.window
 
     def carry(self, next_end: tuple, contacts: float, pause: Callable | None) -> Said:
         """Carry all ranks to the end; return what they agree on.
