@@ -66,13 +66,15 @@ def heard():
         words = bytearray(repr(time_now).encode().ljust(32))
         request = MPI.COMM_WORLD.Ibcast(words)
         while not request.Test():
-            time.sleep(1e-3)
+            time.sleep(0.05)
         time_now = float(words.decode())
     return time_now
 
 if first:
     print(beads, flush=True)
 while until := heard():
+    if ranks > 1:
+        MPI.COMM_WORLD.Barrier()
     before, began = engine.counters["contacts"], clock()
     engine.advance(until)
     if ranks > 1:
