@@ -115,11 +115,11 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
     travelled = s.par[L.TRAVELLED] + s.par[L.FASTEST] * span
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         violation[m] = -np.inf
-        stays = travelled <= s.stays_until[m] and s.top_speed[m] <= s.par[L.FASTEST]  # not so if that is not a number
+        stays = travelled <= s.stays_until[m] and s.top_speed[m] <= s.par[L.FASTEST]  # false where a speed is NaN
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED and not stays:
             far, begun = _farthest(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder)
             violation[m] = far - skin[m]
-            if s.stepper is None:  # of steps series are off the motion, and each by as much again
+            if s.stepper is None:  # else each segment's series is off the motion, and TRAVELLED does not count that
                 s.stays_until[m] = s.par[L.TRAVELLED] + EARLY * (skin[m] - begun)
 
 
