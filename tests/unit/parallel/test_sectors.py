@@ -34,7 +34,8 @@ def loads(sectors, points, weights, ranks):
 def cut_of(places, weights, share):
     """Return where a line from 0 to 8 is cut."""
     ends = (np.array([0.0]), np.array([8.0]))
-    return balanced_cuts(places, weights, np.zeros(len(places), dtype=np.int64), *ends, np.array([share]), SingleExchange())[0]
+    owner = np.zeros(len(places), dtype=np.int64)
+    return balanced_cuts(places, weights, owner, *ends, np.array([share]), SingleExchange())[0]
 
 
 @pytest.mark.parametrize(("share", "below"), [(0.3, 0), (0.5, 1), (0.7, 2), (0.85, 3), (0.97, 4)])
