@@ -13,11 +13,11 @@ from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.laws.step import distance_met
 from hpcchain.contact.laws.table import law_of, outcome, pushes_across
 from hpcchain.contact.separation import approach, separation
-from hpcchain.contact.walls import normal_of, surface_of_wall, wall_velocity
+from hpcchain.contact.walls import surface_of_wall, wall_normal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import radius_of
+from hpcchain.layout.segment_bits import is_chain_part, radius_of
 from hpcchain.propagators.interface import kick, push
 from hpcchain.propagators.taylor.chain import chain_kick
 
@@ -54,19 +54,9 @@ def direction(s, i, j, a, b):
         distance = separation(s.par, s.work, p, q, n)
         growth = (radius_of(s.radius, i) + radius_of(s.radius, j)) * s.par[L.GROWTH_RATE]
     else:
-        growth += _normal_of_wall(s, p + W.COEF, -1 - j, n)
+        x, y, z = W.vector(s.work, p + W.COEF)
+        growth += wall_normal(s, -1 - j, x, y, z, n)
     return approach(s.work, p, q, n) - growth, distance
-
-
-@kernel
-def _normal_of_wall(s, at, number, n):
-    """Write the normal of a wall at the place in the workspace to n; return how fast the wall comes [length / time]."""
-    if s.extended is not None:
-        normal_of(s, number, s.work[at], s.work[at + W.LANES], s.work[at + 2 * W.LANES], n)
-        return wall_velocity(s, -1 - number)
-    n[:] = 0.0
-    n[number % 3] = 1.0 if number < 3 else -1.0
-    return 0.0
 
 
 @kernel
@@ -79,24 +69,32 @@ def met(s, i, j, distance):
 
 
 @kernel
-def kick_side(s, side, x, y, z):
-    """Fill KICK of a side for a unit impulse on its bead; return the inverse effective mass, 0 of a wall."""
-    if side.row < 0:
-        return 0.0
+def kick_bead(s, m, offset, tiles, bead, x, y, z):
+    """Fill KICK of what is in the workspace at `offset` for a unit impulse on one of its beads.
+
+    m is its molecule row, of a stretch any of its parts, of a long chain as a whole the first. Returns the inverse
+    effective mass.
+    """
     if s.stretched is not None:
-        if side.part:
-            return chain_kick(s.work, side.offset, side.tiles, np.int64(1), side.bead, x, y, z)
-    return kick(s.work, side.offset, s.mol, side.row, s.graph, side.bead, x, y, z, s.stepper)
+        if is_chain_part(s, m):
+            return chain_kick(s.work, offset, tiles, np.int64(1), bead, x, y, z)
+    return kick(s.work, offset, s.mol, m, s.graph, bead, x, y, z, s.stepper)
+
+
+@inlined
+def _kick_side(s, side, x, y, z):
+    """Do what `kick_bead` does for the struck bead of a side; a wall's inverse effective mass is 0."""
+    return kick_bead(s, side.row, side.offset, side.tiles, side.bead, x, y, z) if side.row >= 0 else 0.0
 
 
 @kernel
 def _kick_inside(s, a, b, x, y, z):
     """Do what `kick_both` does for two beads of one molecule or stretch."""
-    kick_side(s, b, x, y, z)
+    _kick_side(s, b, x, y, z)
     for t in range(a.tiles):
         for k in range(W.ROW):
             s.impulse_response[t * W.ROW + k] = s.work[a.offset + t * W.TILE + W.KICK + k]
-    kick_side(s, a, x, y, z)
+    _kick_side(s, a, x, y, z)
     for t in range(a.tiles):
         for k in range(W.ROW):
             s.work[a.offset + t * W.TILE + W.KICK + k] -= s.impulse_response[t * W.ROW + k]
@@ -114,7 +112,7 @@ def kick_both(s, a, b, one, x, y, z):
     """
     if one:
         return _kick_inside(s, a, b, x, y, z)
-    return kick_side(s, a, x, y, z) + kick_side(s, b, x, y, z)
+    return _kick_side(s, a, x, y, z) + _kick_side(s, b, x, y, z)
 
 
 @kernel

@@ -205,6 +205,27 @@ def gap_of(s, number, x, y, z, time):
 
 
 @kernel
+def wall_gap(s, number, x, y, z):
+    """Return the distance of a place from a wall at the event at hand [length]; inf where that side has none."""
+    if s.extended is not None:
+        if number >= L.SIDES or abs(s.par[L.LOWER_WALL + number]) < np.inf:
+            return gap_of(s, number, x, y, z, time_of_event(s))
+    p = x if number % L.AXES == 0 else (y if number % L.AXES == 1 else z)
+    return sense_of(number) * (p - s.par[L.LOWER_WALL + number])
+
+
+@kernel
+def wall_normal(s, number, x, y, z, n):
+    """Write the unit normal of a wall at a place to n; return how fast the wall comes along it [length / time]."""
+    if s.extended is not None:
+        normal_of(s, number, x, y, z, n)
+        return wall_velocity(s, -1 - number)
+    n[:] = 0.0
+    n[number % L.AXES] = sense_of(number)
+    return 0.0
+
+
+@kernel
 def shape_contact(s, i, number, free, rate, swing, acceleration, limit, just_hit):
     """Return when bead i's centre is as far from the centre of a shape as it can be, or inf.
 

@@ -1,6 +1,6 @@
 """Prefetch: bring to the cache what is read soon. Whoever knows the method can skip this file.
 
-What has to come from memory takes as long as some hundred operations. Nine hooks say early what will be read; they
+What has to come from memory takes as long as some hundred operations. Eight hooks say early what will be read; they
 change nothing but when it arrives. `prefetch_next` looks at the events to come, the others at the search at hand. A row
 that is not there may be prefetched, but not read.
 """
@@ -286,38 +286,3 @@ def prefetch_altered(s, k):
         if h >= 0:
             prefetch(s.mol_own, h)
             prefetch(s.window_molecule, h)
-
-
-@kernel
-def prefetch_slots(w, slot):
-    """Prefetch what the events behind a slot's do, if the second thread has made them in the next slots (`ahead`)."""
-    made = (w.ahead[L.AHEAD_NEXT] - slot - 1) % L.SLOTS
-    if made > 1 and w.mol[1, L.MOL_FIRST] <= LONG:
-        _slot_rows(w, (slot + 2) % L.SLOTS)
-    if made > 0 and w.mol[1, L.MOL_FIRST] <= LONG:
-        _slot_beads(w, (slot + 1) % L.SLOTS)
-
-
-@inlined
-def _slot_rows(w, slot):
-    """Prefetch what a slot has of its event and of its molecules."""
-    for c in range(0, L.SLOT_COLUMNS, 8):
-        prefetch(w.slots[:, c:], slot)
-    prefetch(w.mol_own, 2 * slot)
-    prefetch(w.timing, 2 * slot)
-    prefetch(w.running_length, 2 * slot)
-
-
-@inlined
-def _slot_beads(w, slot):
-    """Prefetch what a slot has of beads' new segments."""
-    for r in range(2 * slot, 2 * slot + 2):
-        first, beads = w.mol[r, L.MOL_FIRST], w.mol[r, L.MOL_BEADS]
-        for b in range(first, first + beads):
-            prefetch(w.starts, b)
-            prefetch(w.bounds, b)
-            if (b - first) % 4 == 0:
-                prefetch(w.swept, b)
-        begin = W.UNIT * w.mol[r, L.MOL_SERIES]
-        for k in range(begin, begin + beads * W.curve(w.mol[r, L.MOL_ORDER]), 8):
-            prefetch_far(w.series, k)

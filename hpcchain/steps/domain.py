@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 ROUNDING = 1e-6
 
 
-class Alone:
-    """The exchange of one rank with itself."""
+class SingleExchange:
+    """What an `Exchange` is to the only rank that there is."""
 
     rank, size = 0, 1
 

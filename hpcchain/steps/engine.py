@@ -18,7 +18,7 @@ from hpcchain.steps.contacts.finding import ContactFinder
 from hpcchain.steps.contacts.inclusions import Inclusions
 from hpcchain.steps.contacts.tally import Tally
 from hpcchain.steps.contacts.walls import Walls
-from hpcchain.steps.domain import Alone
+from hpcchain.steps.domain import SingleExchange
 from hpcchain.steps.integrators import Midpoint, Variational, Verlet
 from hpcchain.steps.local_beads import Clock, LocalBeads, timed
 from hpcchain.steps.potentials.constants import Constants
@@ -65,7 +65,7 @@ class SteppedEngine:
         sectors: tuple | list | None = None,
         log_events: bool = False,
     ) -> None:
-        self.comm, self.physics = comm or Alone(), system.physics
+        self.comm, self.physics = comm or SingleExchange(), system.physics
         composition, settings = composition_of(system.topology), system.physics.steps
         self.quantum, self.impulse_quantum = quanta(system)
         self.energy_quantum, self.heat = energy_quantum(system), 0

@@ -75,6 +75,23 @@ def cradle(**settings):
     return make_system(molecules, (size, 20.0, 20.0), (WALL,) * 3, (0.0,) * 3, diameter=0.9, **settings)
 
 
+def across_a_narrow_box(n=120, side=1.85, diameter=0.9):
+    """Return a chain one bond of which spans a box so narrow that an image touches, and the lower bead of that bond.
+
+    The bond turns towards its image. Bead 0, by itself, touches the lower bead and comes.
+    """
+    low = n // 2
+    cos = (1.0 + side * side - diameter * diameter) / (2.0 * side)
+    sin = np.sqrt(1.0 - cos * cos)
+    place = np.array([0.3, 20.0, 10.0]) + np.arange(n)[:, None] * [0.0, 1.0, 0.0]
+    place[low + 1 :] += [cos, sin - 1.0, 0.0]
+    velocity = np.zeros((n, 3))
+    velocity[low + 1 :] = [sin, -cos, 0.0]
+    toward = np.array([0.0, -0.6, -0.8])
+    molecules = [single(place[low] - diameter * toward, toward), (chain_bonds(n), place, velocity, np.ones(n))]
+    return make_system(molecules, (side, n + 40.0, 20.0), (PERIODIC,) * 3, (0.0,) * 3, diameter=diameter), 1 + low
+
+
 def exchanged(system):
     """Return the System with axes turned round cyclically, so that sectors cut it otherwise."""
     turn = [2, 0, 1]

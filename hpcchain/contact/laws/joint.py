@@ -12,25 +12,12 @@ import numpy as np
 
 from hpcchain.contact.pushes import solve_pushes
 from hpcchain.contact.separation import approach
+from hpcchain.contact.sides import kick_bead
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import is_chain_part
-from hpcchain.propagators.interface import kick
-from hpcchain.propagators.taylor.chain import chain_kick
 
 BLURRED = 1e-10  # of the beads' speed, to which rates are known: what touches within TIE_GAP has normals as uncertain
-
-
-@kernel
-def kick_member(s, g, bead, x, y, z):
-    """Fill KICK of member g of an event, which is whole in the workspace, for a unit impulse on one of its beads."""
-    m, offset = s.member[g, L.MEMBER_ROW], s.member[g, L.MEMBER_OFFSET]
-    if s.stretched is not None:
-        if is_chain_part(s, m):
-            chain_kick(s.work, offset, s.member[g, L.MEMBER_TILES], np.int64(1), bead, x, y, z)
-            return
-    kick(s.work, offset, s.mol, m, s.graph, bead, x, y, z, s.stepper)
 
 
 @inlined
@@ -39,6 +26,14 @@ def offset_in_tie(s, k, side):
     g = s.contacts[k, L.MEMBER + L.SIDE * side]
     p = W.bead_offset(s.member[max(g, 0), L.MEMBER_OFFSET], s.contacts[k, L.MEMBER_BEAD + L.SIDE * side])
     return p if g >= 0 else np.int64(-1)
+
+
+@kernel
+def kick_in_tie(s, k, side, x, y, z):
+    """Do what `kick_bead` does for the bead on a side (0, 1) of tied contact k, which is no wall."""
+    g, bead = s.contacts[k, L.MEMBER + L.SIDE * side], s.contacts[k, L.MEMBER_BEAD + L.SIDE * side]
+    m, offset, tiles = s.member[g, L.MEMBER_ROW], s.member[g, L.MEMBER_OFFSET], s.member[g, L.MEMBER_TILES]
+    return kick_bead(s, m, offset, tiles, bead, x, y, z)
 
 
 @kernel
@@ -113,7 +108,7 @@ def _responses(s, count, stride):
                 continue
             at = _response_of(s.contacts, stride, k, g)
             sign = 1.0 if side == 0 else -1.0
-            kick_member(s, g, s.contacts[k, L.MEMBER_BEAD + L.SIDE * side], n[0], n[1], n[2])
+            kick_in_tie(s, k, side, n[0], n[1], n[2])
             for t in range(s.member[g, L.MEMBER_TILES]):
                 for x in range(W.ROW):
                     kicked = s.work[s.member[g, L.MEMBER_OFFSET] + t * W.TILE + W.KICK + x]

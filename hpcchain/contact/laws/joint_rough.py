@@ -14,7 +14,7 @@ round, it and those of its molecules have no t.
 
 from hpcchain.contact.coefficients import tied_tangential
 from hpcchain.contact.draws import tangents
-from hpcchain.contact.laws.joint import kick_member, offset_in_tie
+from hpcchain.contact.laws.joint import kick_in_tie, offset_in_tie
 from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.separation import approach
 from hpcchain.contact.walls import sliding_of
@@ -91,13 +91,6 @@ def _rate(s, k, d):
 
 
 @kernel
-def _kick_side(s, k, side, x, y, z):
-    """Write what a unit impulse along (x, y, z) on one side of contact k does to its molecule (KICK rows)."""
-    g = s.contacts[k, L.MEMBER + L.SIDE * side]
-    kick_member(s, g, s.contacts[k, L.MEMBER_BEAD + L.SIDE * side], x, y, z)
-
-
-@kernel
 def _kicked(s, g, row):
     """Return the part of equation `row` that is due to the velocities in member g's KICK rows."""
     k = int(s.impulse_response[CONTACT_ROW * WIDTH + row])
@@ -144,7 +137,7 @@ def _write_equations(s, n):
         for side in range(2):
             g = s.contacts[k, L.MEMBER + L.SIDE * side]
             if g >= 0:
-                _kick_side(s, k, side, x, y, z)
+                kick_in_tie(s, k, side, x, y, z)
                 for row in range(n):
                     change = _kicked(s, g, row)
                     a[row * WIDTH + column] += change if side == 0 else -change
@@ -306,7 +299,7 @@ def _apply(s, row, factor):
     for side in range(2):
         g = s.contacts[k, L.MEMBER + L.SIDE * side]
         if g >= 0:
-            _kick_side(s, k, side, x, y, z)
+            kick_in_tie(s, k, side, x, y, z)
             offset, tiles = s.member[g, L.MEMBER_OFFSET], s.member[g, L.MEMBER_TILES]
             push(s.work, offset, tiles, impulse if side == 0 else -impulse)
     if d == 0:

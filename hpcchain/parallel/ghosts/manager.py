@@ -33,8 +33,6 @@ from hpcchain.sector.setup.shell import default_shell, is_dilute
 if TYPE_CHECKING:
     from hpcchain.model.system import System
     from hpcchain.parallel.exchange import Exchange
-    from hpcchain.sector.core import Options
-    from hpcchain.sector.ghosted import GhostedSector
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 

@@ -13,7 +13,6 @@ from hpcchain.jit.threads import fence_acquire, fence_release
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import begin_writing, write_serial
-from hpcchain.sector.prefetch import prefetch_slots
 from hpcchain.sector.search.list_place import note_top_speed
 
 
@@ -80,7 +79,6 @@ def take(s, i, partner, ticks, remainder, depth):
         return np.int64(0)
     s.ahead[L.AHEAD_TAKEN] += 1
     s.ahead[L.AHEAD_LIKELY] = (slot + 1) % L.SLOTS
-    prefetch_slots(w, slot)
     members = np.int64(1 if other == m else 2)
     s.scalars[L.SCALAR_SERIAL] += members
     last = s.scalars[L.SCALAR_SERIAL]

@@ -73,12 +73,18 @@ def _end_segment(s, m, ticks, remainder):
 @outlined
 def end_segment(s, m, ticks, remainder):
     """Start the next segment of the free motion of a molecule that is no single bead."""
-    make_own_series(s, m)
     length, offset = s.timing[m, L.LENGTH], np.int64(0)
-    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, length, s.stepper)
-    prepare(s.work, offset, s.mol, m, s.graph, s.stepper)
+    _bring_free(s, offset, m, length)
     close_after(s, m, length)
     begin(s, offset, m, ticks, remainder, offset)
+
+
+@kernel
+def _bring_free(s, offset, m, dt):
+    """Bring molecule m to a time dt after its segment's start in the workspace, at which nothing has hit it."""
+    make_own_series(s, m)
+    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
+    prepare(s.work, offset, s.mol, m, s.graph, s.stepper)
 
 
 @kernel
@@ -169,9 +175,7 @@ def _several(s, m, last, dt, ticks, remainder, depth):
         if part:
             tiles, _, _ = load_stretch(s, offset, m, last, m, ticks, remainder)
     if not part:
-        make_own_series(s, m)
-        load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
-        prepare(s.work, offset, s.mol, m, s.graph, s.stepper)
+        _bring_free(s, offset, m, dt)
     before = kinetic_energy(s.work, offset, tiles)
     close_rows(s, m, last, ticks, remainder)
     beads = _draw_velocities(s, offset, m, last)

@@ -11,7 +11,7 @@ from hpcchain.contact.falling import work_of_fixed
 from hpcchain.contact.laws.wet import form_bridge
 from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import sliding_of, wall_velocity
-from hpcchain.jit.decorators import kernel
+from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import set_struck
 
@@ -106,25 +106,35 @@ def record(s, time, i, partner, o, moment, work):
                 s.scalars[L.SCALAR_TENSOR + c] += np.int64(np.rint(s.virial_tensor[c] / s.par[L.QUANTUM]))
     if len(s.log) == 0:
         return
-    row = s.log[s.count[L.N_LOGGED]]
+    swapped = 0 <= gid_b < gid_a
+    lower, higher = (gid_b, gid_a) if swapped else (gid_a, gid_b)
+    row = _new_row(s, time, o.kind if gid_b >= 0 else L.WALL_KIND, lower, higher, partner if swapped else i, heat)
     row[L.LOG_WORK] = work
-    row[L.LOG_HEAT] = heat
-    row[L.LOG_TIME] = time
-    row[L.LOG_KIND] = o.kind if gid_b >= 0 else L.WALL_KIND
-    row[L.LOG_LOWER] = min(gid_a, gid_b) if gid_b >= 0 else gid_a
-    row[L.LOG_HIGHER] = max(gid_a, gid_b) if gid_b >= 0 else gid_b
     row[L.LOG_IMPULSE] = o.along
     row[L.LOG_QUANTA] = quanta
     for c in range(L.TENSOR_COMPONENTS):
         row[L.LOG_TENSOR + c] = np.rint(s.virial_tensor[c] / s.par[L.QUANTUM]) if gid_b >= 0 else 0.0
-    row[L.LOG_STATUS] = L.VALID
-    row[L.LOG_MOLECULE] = s.segment[partner if 0 <= gid_b < gid_a else i, L.MOLECULE]
     if s.extended is not None:
-        sign = -1.0 if 0 <= gid_b < gid_a else 1.0
+        sign = -1.0 if swapped else 1.0
         for c in range(3):  # 0.0 has one sign, whichever bead came first
             across = o.x if c == 0 else (o.y if c == 1 else o.z)
             row[L.LOG_TANGENTIAL + c] = sign * across + 0.0 if o.turns else 0.0
+
+
+@inlined
+def _new_row(s, time, kind, lower, higher, first, heat):
+    """Return the log's next row for an event of two ids, of the molecule of bead `first`; what else it has is 0."""
+    row = s.log[s.count[L.N_LOGGED]]
+    row[:] = 0.0
+    row[L.LOG_TIME] = time
+    row[L.LOG_KIND] = kind
+    row[L.LOG_LOWER] = lower
+    row[L.LOG_HIGHER] = higher
+    row[L.LOG_HEAT] = heat
+    row[L.LOG_STATUS] = L.VALID
+    row[L.LOG_MOLECULE] = s.segment[first, L.MOLECULE]
     s.count[L.N_LOGGED] += 1
+    return row
 
 
 @kernel
@@ -142,15 +152,5 @@ def note_draw(s, first, time, heat):
     quanta = np.rint(heat / s.par[L.ENERGY_QUANTUM])
     if s.scalars[L.SCALAR_WINDOWED] == 0:
         s.scalars[L.SCALAR_HEAT] += np.int64(quanta)
-    if len(s.log) == 0:
-        return
-    row = s.log[s.count[L.N_LOGGED]]
-    row[:] = 0.0
-    row[L.LOG_TIME] = time
-    row[L.LOG_KIND] = L.DRAW_KIND
-    row[L.LOG_LOWER] = s.bead_id[first]
-    row[L.LOG_HIGHER] = s.bead_id[first]
-    row[L.LOG_HEAT] = quanta
-    row[L.LOG_STATUS] = L.VALID
-    row[L.LOG_MOLECULE] = s.segment[first, L.MOLECULE]
-    s.count[L.N_LOGGED] += 1
+    if len(s.log) > 0:
+        _new_row(s, time, L.DRAW_KIND, s.bead_id[first], s.bead_id[first], first, quanta)

@@ -17,7 +17,7 @@ from hpcchain.contact.laws.wet import bridges_fit
 from hpcchain.contact.pair import NOISE, curve
 from hpcchain.contact.separation import approach, common_speed, separation
 from hpcchain.contact.virial import lever
-from hpcchain.contact.walls import gap_of, normal_of, place_of_side, time_of_event, wall_velocity
+from hpcchain.contact.walls import wall_gap, wall_normal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -39,7 +39,7 @@ from hpcchain.sector.events.stretch_sides import ids_of
 from hpcchain.sector.queue.event_order import begins_later, segment_end
 from hpcchain.sector.queue.tournament import others_before
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
-from hpcchain.sector.search.neighbour_lists import joined
+from hpcchain.sector.search.neighbour_lists import excluded, joined
 from hpcchain.sector.segments.new_segment import begin, close_rows, make_own_series
 from hpcchain.sector.segments.stretch import begin_all
 from hpcchain.sector.speculation.rollback import request_rollback, roll_back
@@ -169,38 +169,35 @@ def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
             count = _pair_tie(s, p, q, g, b, h, other, i, j, sigma, scale, count)
             if s.tied[row, L.FIRST_BEAD] >= 0:
                 reached |= np.int64(1) << h
-        count = limited_ties(s, offset, g, b, i, scale, count)
-        if s.par[L.WALLS] != 0.0:
-            count = wall_ties(s, p, g, b, i, scale, count)
+        count = _unlisted_ties(s, offset, g, b, i, scale, count)
     return count, members, reached, highest
 
 
 @kernel
-def rewind_touching(s, members, ticks, remainder, depth, lower, higher):
-    """Request a rollback of those that touch the event's molecules now but have been carried on since.
+def _request_back(s, low, high, offset, ticks, remainder, depth, lower, higher):
+    """Request a rollback of those that touch beads now but have been carried on past the event; return how many.
 
-    The event's key is (ticks, remainder, depth, lower, higher). Events of one instant, too, may have been carried out
-    although they come later. Returns the number of requests.
+    The beads are those of molecule rows `low` to `high`, which are in the workspace from `offset` on. The event's key
+    is (ticks, remainder, depth, lower, higher). Events of one instant, too, may have been carried out although they
+    come later.
     """
     requests = 0
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
-    for g in range(members):
-        start, offset = s.mol[s.member[g, L.MEMBER_ROW], L.MOL_FIRST], s.member[g, L.MEMBER_OFFSET]
-        for b in range(s.member[g, L.MEMBER_SIZE]):
-            i = start + b
-            for e in range(near_to(s, i, True)):
-                j = s.found[e]
-                m = s.segment[j, L.MOLECULE]
-                h = m
-                while h >= 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):
-                    h = s.window_molecule[h, L.WINDOW_PREVIOUS]
-                if h == m or h < 0:
-                    continue
-                r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
-                far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
-                if near(s, s.work, W.bead_offset(offset, b), r, far, ticks, remainder):
-                    request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
-                    requests += 1
+    first = s.mol[low, L.MOL_FIRST]
+    for i in range(first, s.mol[high, L.MOL_FIRST] + s.mol[high, L.MOL_BEADS]):
+        for e in range(near_to(s, i, True)):
+            j = s.found[e]
+            m = s.segment[j, L.MOLECULE]
+            h = m
+            while h >= 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):
+                h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+            if h == m or h < 0:
+                continue
+            r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
+            far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
+            if near(s, s.work, W.bead_offset(offset, i - first), r, far, ticks, remainder):
+                request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
+                requests += 1
     return requests
 
 
@@ -275,18 +272,23 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
 
 
 @kernel
-def limited_ties(s, offset, g, b, i, scale, count):
-    """Note the contacts of bead i, b of member g, with beads whose distance is limited, which lists do not have.
+def _unlisted_ties(s, offset, g, b, i, scale, count):
+    """Note the contacts of bead i, b of member g, that no list has: at limits of distances, and with walls.
 
     The member is in the workspace at `offset`. Returns the number of contacts.
     """
+    p, walls = W.bead_offset(offset, b), np.int64(L.SIDES)
     if s.extended is not None:
+        walls = np.int64(len(s.walls))
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             j = np.int64(s.limited[e])
             if s.limits[e, L.ACTS] != 0.0 and s.bead_id[i] < s.bead_id[j]:
-                p, q = W.bead_offset(offset, b), W.bead_offset(offset, b + j - i)
+                q = W.bead_offset(offset, b + j - i)
                 sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
                 count = _pair_tie(s, p, q, g, b, g, b + j - i, i, j, sigma, scale, count)
+    if s.par[L.WALLS] != 0.0:
+        for number in range(walls):
+            count = _wall_tie(s, p, g, b, i, number, scale, count)
     return count
 
 
@@ -300,60 +302,17 @@ def _one_more(s, count):
 
 
 @kernel
-def wall_ties(s, p, g, b, i, scale, count):
-    """Note the contacts of bead i, of member g, with walls; return the number of contacts."""
-    for axis in range(3):
-        for wall in range(2):
-            place = s.par[L.LOWER_WALL + axis] if wall == 0 else s.par[L.UPPER_WALL + axis]
-            if place == np.inf or place == -np.inf:
-                continue
-            sign = 1.0 if wall == 0 else -1.0
-            growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
-            if s.extended is not None:
-                if _alone(s, i, axis + L.AXES * wall):
-                    continue
-                place = place_of_side(s, axis + L.AXES * wall, time_of_event(s))
-                growth += wall_velocity(s, -1 - axis - L.AXES * wall)
-            gap = sign * (s.work[p + W.COEF + W.LANES * axis] - place) - radius_of(s.radius, i) * scale
-            rate = sign * s.work[p + W.COEF + W.ROW + W.LANES * axis] - growth
-            if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i) or _separates(s, rate, s.bounds[i, L.SPEED]):
-                continue
-            s.normals[count, :] = 0.0
-            s.normals[count, axis] = sign
-            count = _wall_tie(s, g, b, i, -1 - axis - 3 * wall, gap, rate, growth, count)
-    if s.extended is not None:
-        for number in range(L.SIDES, len(s.walls)):
-            count = _shape_ties(s, p, g, b, i, number, scale, count)
-    return count
-
-
-@kernel
-def _shape_ties(s, p, g, b, i, number, scale, count):
-    """Note the contact of bead i, of member g, with a wall that has a shape; return the number of contacts."""
-    if _alone(s, i, number):
+def _wall_tie(s, p, g, b, i, number, scale, count):
+    """Note the contact of bead i, of member g, with a wall, if it is one; return the number of contacts."""
+    radius = radius_of(s.radius, i)
+    x, y, z = W.vector(s.work, p + W.COEF)
+    gap = wall_gap(s, number, x, y, z) - radius * scale
+    if gap > s.par[L.SIMULTANEOUS_GAP] * radius or _alone(s, i, number):
         return count
-    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE] + wall_velocity(s, -1 - number)
-    c = p + W.COEF
-    x, y, z = W.vector(s.work, c)
-    gap = gap_of(s, number, x, y, z, time_of_event(s)) - radius_of(s.radius, i) * scale
-    if gap > s.par[L.SIMULTANEOUS_GAP] * radius_of(s.radius, i):
-        return count
-    normal_of(s, number, x, y, z, s.normals[count])
+    growth = radius * s.par[L.GROWTH_RATE] + wall_normal(s, number, x, y, z, s.normals[count])
     rate = approach(s.work, p, -1, s.normals[count]) - growth
     if _separates(s, rate, s.bounds[i, L.SPEED]):
         return count
-    return _wall_tie(s, g, b, i, -1 - number, gap, rate, growth, count)
-
-
-@inlined
-def _alone(s, i, number):
-    """Whether bead i meets a wall by itself, whatever else is due then: it is fixed, or the wall thermal."""
-    return s.walls[number, L.WALL_TEMPERATURE] > 0.0 or inverse_mass(s, i) == 0.0
-
-
-@inlined
-def _wall_tie(s, g, b, i, code, gap, rate, growth, count):
-    """Note a contact of bead i with a wall, whose normal is written; return the number of contacts."""
     s.impulses[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED])
     s.growths[count] = growth
     s.contacts[count, L.MEMBER] = g
@@ -361,8 +320,16 @@ def _wall_tie(s, g, b, i, code, gap, rate, growth, count):
     s.contacts[count, L.OTHER_MEMBER] = -1
     s.contacts[count, L.OTHER_BEAD] = 0
     s.tied[count, L.FIRST_BEAD] = i
-    s.tied[count, L.SECOND_BEAD] = code
+    s.tied[count, L.SECOND_BEAD] = -1 - number
     return _one_more(s, count)
+
+
+@inlined
+def _alone(s, i, number):
+    """Whether bead i meets a wall by itself, whatever else is due then: it is fixed, or the wall thermal."""
+    if s.extended is not None:
+        return s.walls[number, L.WALL_TEMPERATURE] > 0.0 or inverse_mass(s, i) == 0.0
+    return False
 
 
 @kernel
@@ -526,7 +493,11 @@ def _join_whole(s, a, b, ticks, remainder, depth, lower, higher):
 @kernel
 def _set_touching_back(s, members, ticks, remainder, depth, lower, higher):
     """Set back those that touch the first members of the event but have been carried past it; how many."""
-    count = rewind_touching(s, members, ticks, remainder, depth, lower, higher)
+    count = 0
+    for g in range(members):
+        first, last = s.member[g, L.MEMBER_ROW], s.member[g, L.LAST_ROW]
+        offset = s.member[g, L.MEMBER_OFFSET]
+        count += _request_back(s, first, last, offset, ticks, remainder, depth, lower, higher)
     roll_back(s)
     return count
 
@@ -636,51 +607,40 @@ def _look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher
     Returns ALONE, AGAIN if anything does or, where what touches has been carried on past the event and is requested to
     go back, BACK.
     """
-    found = _about_side(s, i, partner, a, ticks, remainder, depth, lower, higher, is_straggler)
-    if b.row >= 0 and not one:
-        found = max(found, _about_side(s, i, partner, b, ticks, remainder, depth, lower, higher, is_straggler))
-    return found
+    two = b.row >= 0 and not one
+    if is_straggler:
+        requests = _request_back_side(s, a, ticks, remainder, depth, lower, higher)
+        if two:
+            requests += _request_back_side(s, b, ticks, remainder, depth, lower, higher)
+        if requests != 0:
+            return BACK
+    if _touches_another(s, i, partner, a, ticks, remainder):
+        return AGAIN
+    return AGAIN if two and _touches_another(s, i, partner, b, ticks, remainder) else ALONE
 
 
 @kernel
-def _about_side(s, main, partner, side, ticks, remainder, depth, lower, higher, is_straggler):
-    """Do what `_look_about` does for one side."""
-    found = ALONE
+def _request_back_side(s, side, ticks, remainder, depth, lower, higher):
+    """Do what `_request_back` does for a side."""
+    begin = side.offset + side.before * W.TILE
+    return _request_back(s, side.low, side.high, begin, ticks, remainder, depth, lower, higher)
+
+
+@kernel
+def _touches_another(s, main, partner, side, ticks, remainder):
+    """Whether a bead of a side touches anything else than `main` and `partner` do one another."""
     scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
     first = s.mol[side.low, L.MOL_FIRST]
     for i in range(first, s.mol[side.high, L.MOL_FIRST] + s.mol[side.high, L.MOL_BEADS]):
         b = side.before * W.LANES + i - first
         p = W.bead_offset(side.offset, b)
-        for e in range(near_to(s, i, is_straggler)):
+        for e in range(near_to(s, i, False)):
             j = s.found[e]
             far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
-            if is_straggler and _sent_back(s, p, j, far, ticks, remainder, depth, lower, higher):
-                found = BACK
-                continue
             its_own = (i == main and j == partner) or (i == partner and j == main)
-            if found == ALONE and not its_own and not joined(s, i, j):
-                if near(s, s.work, p, j, far, ticks, remainder):
-                    found = AGAIN
-        if found == ALONE:
-            ties = limited_ties(s, side.offset, 0, b, i, scale, TIES_ROW)
-            if s.par[L.WALLS] != 0.0:
-                ties = wall_ties(s, p, 0, b, i, scale, ties)
-            for k in range(TIES_ROW, ties):
-                if (i != main or s.tied[k, L.SECOND_BEAD] != partner) and (s.impulses[k] != 0.0 or counts_resting(s)):
-                    found = AGAIN
-    return found
-
-
-@inlined
-def _sent_back(s, p, j, far, ticks, remainder, depth, lower, higher):
-    """Request that bead j's molecule go back if it touches the bead at p but has gone on; return whether so."""
-    m = s.segment[j, L.MOLECULE]
-    h = m
-    while h >= 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):
-        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
-    if h == m or h < 0:
-        return False
-    if not near(s, s.work, p, s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST], far, ticks, remainder):
-        return False
-    request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
-    return True
+            if not its_own and not excluded(s, i, j) and near(s, s.work, p, j, far, ticks, remainder):
+                return True
+        for k in range(TIES_ROW, _unlisted_ties(s, side.offset, 0, b, i, scale, TIES_ROW)):
+            if (i != main or s.tied[k, L.SECOND_BEAD] != partner) and (s.impulses[k] != 0.0 or counts_resting(s)):
+                return True
+    return False

@@ -10,6 +10,7 @@ import numpy as np
 from hpcchain.contact.coefficients import pass_time
 from hpcchain.contact.falling import falling_length
 from hpcchain.contact.laws.smooth import reflection
+from hpcchain.contact.walls import sense_of
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import LONGEST_TICKS
@@ -132,8 +133,7 @@ def bounce(par, starts, radius, table, at_i, at_j, i, j, e, normal):
 @kernel
 def rebound(par, starts, radius, table, at, i, code, e):
     """Reflect a single bead from the wall with this code, e being e_n; return the impulse, 0 for a graze."""
-    axis = (-1 - code) % 3
-    side = 1.0 if -1 - code < 3 else -1.0
+    axis, side = (-1 - code) % L.AXES, sense_of(-1 - code)
     un = side * starts[i, L.VX + axis] - radius_of(radius, i) * par[L.GROWTH_RATE]
     if un >= 0.0:
         return 0.0

@@ -101,7 +101,7 @@ class Constants:
         self.partner_which = which[sequence]
 
     def partners(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return `partner_first`, `_step` and `_which` of beads, given by their rows in the prototypes."""
+        """Return `partner_first`, `_offset` and `_which` of beads, given by their rows in the prototypes."""
         count = np.diff(self.partner_first)[rows]
         at = in_blocks(self.partner_first[rows], count)
         return running_sum(count), self.partner_offset[at], self.partner_which[at]

@@ -21,7 +21,7 @@ import numpy as np
 from hpcchain.config.demands.potentials import content, digest
 from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import CodeError, ConfigError
-from hpcchain.steps.domain import Alone
+from hpcchain.steps.domain import SingleExchange
 from hpcchain.steps.potentials.constants import acts_on
 from hpcchain.steps.potentials.lists import NEAREST
 
@@ -51,7 +51,7 @@ def source_of(one: PotentialConstants, comm: Any = None) -> bytes:
     ConfigError
         On every rank, where the file cannot be read or is another.
     """
-    comm = comm or Alone()
+    comm = comm or SingleExchange()
     found: bytes | ConfigError | None = None
     if comm.rank == 0:
         try:

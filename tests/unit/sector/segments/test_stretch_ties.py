@@ -9,7 +9,7 @@ from hpcchain.sector.setup.chain_parts import ChainParts
 from tests.support.extended import with_extended
 from tests.support.kernel_tools import chain_bonds, make_system
 from tests.support.long_chains import in_parts, line
-from tests.support.long_ties import cradle, flat, mirrored, packed, stack
+from tests.support.long_ties import across_a_narrow_box, cradle, flat, mirrored, packed, stack
 
 CASES = {
     "flat": (flat(), 6.0, 150),
@@ -80,6 +80,16 @@ def test_neighbours_on_a_lattice_part_as_of_whole_chains(seed):
     assert np.sum(begin) > 100
     np.testing.assert_array_equal(found["bead"][: np.sum(begin)], expected["bead"][begin])
     np.testing.assert_allclose(found["impulse"][: np.sum(begin)], expected["impulse"][begin], rtol=0, atol=1e-12)
+
+
+def test_an_image_of_a_bonded_bead_that_is_hit_at_once_takes_part():
+    """All touch at the start: a bead of the chain another bead, and an image of the next bead along the chain."""
+    system, bead = across_a_narrow_box()
+    (expected, _, whole), (found, _, parts) = (outcome(one, 0.02) for one in (system, in_parts(system)))
+    assert whole.counters["ties"] == parts.counters["ties"] == 1
+    np.testing.assert_array_equal(expected["bead"][:2], [[0, bead], [bead, bead + 1]])
+    np.testing.assert_array_equal(found["bead"], expected["bead"])
+    np.testing.assert_allclose(found["impulse"], expected["impulse"], rtol=0, atol=1e-12)
 
 
 @pytest.mark.long
