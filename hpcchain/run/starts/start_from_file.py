@@ -33,7 +33,7 @@ from hpcchain.model.starts.start import (
     require_within,
 )
 from hpcchain.model.system import TOPOLOGY, State, System
-from hpcchain.model.topology import build_box, build_composition, sections_of
+from hpcchain.model.topology import build_composition, sections_of
 from hpcchain.parallel import slabs
 from hpcchain.parallel.agreement import agree, is_parallel
 from hpcchain.parallel.comm import Single
@@ -41,7 +41,7 @@ from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.parallel.slabs import slab
 from hpcchain.run.engines import brought_together, engine_for, level_problem
 from hpcchain.run.orientations import checked
-from hpcchain.run.starts.own_input import BOX_KEYS, first_difference, require_own_input
+from hpcchain.run.starts.own_input import box_difference, first_difference, require_own_input
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -344,13 +344,12 @@ def projected(
 
 def require_same_box(config: Config, path: str, box: Box) -> None:
     """Raise ConfigError unless the input's box is the file's."""
-    given = build_box(config.box)
-    for key in BOX_KEYS:
-        if not np.array_equal(getattr(given, key), getattr(box, key)):
-            raise ConfigError(
-                f"{config.source}: box.{key}: {getattr(given, key).tolist()} is not that of the start "
-                f"file {path}: {getattr(box, key).tolist()}; a start keeps its box"
-            )
+    differ = box_difference(config, box)
+    if differ is not None:
+        key, theirs, ours = differ
+        raise ConfigError(
+            f"{config.source}: box.{key}: {ours} is not that of the start file {path}: {theirs}; a start keeps its box"
+        )
 
 
 def agreed_topology(
