@@ -102,7 +102,7 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     position, velocity, image = brought_together(comm, topology, ids, frame)
     check_start(path, system.box, topology, position, velocity)
     every = np.arange(topology.beads)
-    require_within(config, position, topology.prototypes.diameter[topology.prototype_of(every)], every)
+    require_within(config, position, topology.diameter, every)
     if not fresh:
         position, velocity = projected(path, topology, position, velocity)
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
@@ -174,7 +174,7 @@ def fresh_system(config: Config, found: Checkpoint, topology: Composition | Topo
         composition = composition_of(topology)
         ids, part = composition.beads_of(system.held), composition.part(system.held)
     try:
-        require_within(config, state.position, topology.prototypes.diameter[topology.prototype_of(ids)], ids)
+        require_within(config, state.position, part.diameter, ids)
         require_limits(path, part, physics, state.position, ids)
     except ConfigError as error:
         failure = error
