@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from hpcchain.layout import arrays as L
 from hpcchain.parallel.ghosts.manager import GhostManager
-from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.parallel.windows import Trial, WindowedEngine
 from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.window import Window
@@ -24,7 +24,7 @@ PARTS = {
     (Window, "finish"): "finishing",
     (GhostManager, "refresh_skins"): "refreshing skins",
     (GhostManager, "rebuild_ghosts"): "choosing all ghosts anew",
-    (WindowedEngine, "_carry"): "the rest of a window",
+    (Trial, "carry"): "the rest of a window",
     (WindowedEngine, "_adapt"): "the rest of a window",
 }
 EXCHANGES = ("maximum", "total", "allgather", "exchange_known", "exchange_unknown")
@@ -64,7 +64,7 @@ class Stopwatch:
             if part == LOOP:
                 own.passes += 1
                 name = LOOP if own.passes == 1 else LATER
-            elif function.__name__ == "_carry":
+            elif function.__name__ == "carry":
                 own.passes = 0
             own.stack.append(name)
             try:

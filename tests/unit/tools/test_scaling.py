@@ -114,3 +114,18 @@ def test_a_second_core_is_a_thread_or_a_rank(tool, monkeypatch, tmp_path, capsys
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
     with pytest.raises(UsageError, match="one processor"):
         tool["threads"](options)
+
+
+def test_parts_of_a_window_add_up(tool, monkeypatch, capsys):
+    """The functions whose time is taken are still there, and the first pass of each window is told from later ones."""
+    monkeypatch.setattr(sys, "argv", "scaling parts --threads 2 --beads 400 --time 0.5".split())
+    assert tool["main"]() == 0
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in capsys.readouterr().out.splitlines()]
+    cost = {row[0]: float(row[1]) for row in rows if len(row) == 3 and row[1][:1].isdigit()}
+    named = set(sys.modules["window_parts"].PARTS.values()) - {"choosing all ghosts anew"}
+    assert named <= set(cost) and min(cost.values()) > 0.0
+    whole = cost.pop("all")
+    but_exchange = cost.pop("all but the exchange")
+    del cost["engine without windows, as many contacts"]
+    assert sum(cost.values()) == pytest.approx(whole, abs=0.01)
+    assert whole - but_exchange == pytest.approx(cost["exchange (calls and waiting)"], abs=0.01)
