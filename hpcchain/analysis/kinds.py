@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.analysis.statistics import split
-from hpcchain.model.molecules.exclusion import adjacency
+from hpcchain.model.molecules.exclusion import BondWalker
 
 if TYPE_CHECKING:
     from hpcchain.io.output.trajectory import Trajectory
@@ -34,27 +34,18 @@ def far_ends(beads: int, bonds: np.ndarray) -> tuple[int, int]:
     (int, int)
         Lower bead first.
     """
-    neighbours = neighbours_of(beads, bonds)
-    one = furthest(neighbours, 0)
-    other = furthest(neighbours, one)
+    walker = BondWalker(beads, bonds)
+    one = furthest(walker, 0)
+    other = furthest(walker, one)
     return min(one, other), max(one, other)
 
 
-def neighbours_of(beads: int, bonds: np.ndarray) -> list[list[int]]:
-    """Return the beads that each bead of a molecule is bonded to, ascending."""
-    offsets, partners = adjacency(np.asarray(bonds).reshape(-1, 2), beads)
-    return [own.tolist() for own in np.split(partners, offsets[1:-1])]
-
-
-def furthest(neighbours: list[list[int]], start: int) -> int:
-    """Return the last bead that a search along bonds, breadth first, comes to; the lowest of those as far away."""
-    seen, ring = {start}, [start]
-    while True:
-        ahead = sorted({bead for one in ring for bead in neighbours[one]} - seen)
-        if not ahead:
-            return ring[0]
-        seen.update(ahead)
-        ring = ahead
+def furthest(walker: BondWalker, start: int) -> int:
+    """Return the bead that is most bonds away from a first one, the lowest of these."""
+    away = {start: 0}
+    for bead, parent, _ in walker.walk(start)[1:]:
+        away[bead] = away[parent] + 1
+    return min(away, key=lambda bead: (-away[bead], bead))
 
 
 @dataclass(frozen=True)

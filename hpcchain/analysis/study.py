@@ -264,16 +264,12 @@ def static(
     report: Report, wanted: Wanted, frames: Frames, chosen: np.ndarray, kinds: list[Kind], comm: Communicator | None
 ) -> None:
     """Add the figures of single frames."""
-    figures: list = []
-    tensor = collisional(report)
-    for name in filter(wanted.has, catalogue.STATIC):
-        found = (
-            catalogue.figures_of(name, frames.fixed, kinds, tensor, wanted.along) if len(chosen) else "no frame is left"
-        )
-        if isinstance(found, str):
-            report.left_out[name] = found
-        else:
-            figures += found
+    tensor, names = collisional(report), list(filter(wanted.has, catalogue.STATIC))
+    if not len(chosen):
+        report.left_out |= dict.fromkeys(names, "no frame is left")
+        return
+    found = [catalogue.figures_of(name, frames.fixed, kinds, tensor, wanted.along) for name in names]
+    figures = those_there(report, names, found)
     strides = [-(-len(chosen) // figure.most) if figure.most else 1 for figure in figures]
     bounds = split(len(chosen))
 
@@ -297,6 +293,12 @@ def static(
     keep(report, [entry for k, figure in enumerate(figures) for entry in figure.result(totals[k])])
 
 
+def those_there(report: Report, names: list[str], found: list[list | str]) -> list:
+    """Return the figures of families in one list; why there are none of a family is noted in the report."""
+    report.left_out |= {name: one for name, one in zip(names, found, strict=True) if isinstance(one, str)}
+    return [figure for one in found if not isinstance(one, str) for figure in one]
+
+
 def added(total: Sums | None, block: int, blocks: int, sums: np.ndarray, count: int, groups: np.ndarray) -> Sums:
     """Return the Sums with those of a block of so many frames, (G, K)."""
     if total is None:
@@ -317,13 +319,7 @@ def motion(
         why = "there are not two frames" if len(chosen) < 2 else "frames are not at even distances of time"
         report.left_out |= dict.fromkeys(names, why)
         return
-    figures: list = []
-    for name in names:
-        found = catalogue.motions_of(name, kinds)
-        if isinstance(found, str):
-            report.left_out[name] = found
-        else:
-            figures += found
+    figures = those_there(report, names, [catalogue.motions_of(name, kinds) for name in names])
     rows = slice(int(chosen[0]), int(chosen[even - 1]) + 1)
     step = (frames.time[chosen[even - 1]] - frames.time[chosen[0]]) / (even - 1)
     for kind in kinds:

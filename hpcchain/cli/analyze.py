@@ -230,10 +230,20 @@ def keep(args: argparse.Namespace, reports: list[Report], point: Point, found: l
 
 
 def warn(args: argparse.Namespace, report: Report) -> None:
-    """Warn, on the root, of what is too short."""
-    if args.comm.rank == 0:
-        warn_of_slow_series(report)
-        warn_of_short_runs(report)
+    """Warn, on the root, of what is too short: series that cannot show the end of equilibration, and runs."""
+    if args.comm.rank != 0:
+        return
+    if report.slow:
+        LOG.warning(
+            "%s: too few independent samples of %s to show whether equilibration has ended; make the run longer, or "
+            "compare runs from different starts",
+            report.run,
+            ", ".join(report.slow),
+        )
+    for name, _, _ in report.kinds:
+        value = report.value("end_correlation_time", name)
+        if value is not None:
+            warn_of_short_run(report.run, name, report.times[1] - report.times[0], value.value)
 
 
 def show(args: argparse.Namespace, reports: list[Report], header: bool = True) -> None:
@@ -379,25 +389,6 @@ def notes(report: Report, every: bool, width: int) -> str:
         reasons.setdefault(why, []).append(name)
     lines += [f"left out: {', '.join(found)}: {why}" for why, found in reasons.items()]
     return "\n".join(textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False) for line in lines)
-
-
-def warn_of_slow_series(report: Report) -> None:
-    """Warn of series that cannot show whether equilibration has ended."""
-    if report.slow:
-        LOG.warning(
-            "%s: too few independent samples of %s to show whether equilibration has ended; make the run longer, or "
-            "compare runs from different starts",
-            report.run,
-            ", ".join(report.slow),
-        )
-
-
-def warn_of_short_runs(report: Report) -> None:
-    """Warn of each kind of molecules for which a run is too short (`warn_of_short_run`)."""
-    for name, _, _ in report.kinds:
-        value = report.value("end_correlation_time", name)
-        if value is not None:
-            warn_of_short_run(report.run, name, report.times[1] - report.times[0], value.value)
 
 
 def warn_of_short_run(path: Path | str, name: str, length: float, relaxation: float) -> None:

@@ -126,6 +126,11 @@ class Box:
         return float(np.prod(self.size))
 
 
+def images_between(vectors: np.ndarray, size: np.ndarray, periodic: np.ndarray) -> np.ndarray:
+    """Return by how many box lengths (n, 3) vectors differ from those to the nearest image; 0 along other sides."""
+    return np.where(periodic, np.rint(vectors / size), 0.0)
+
+
 @dataclass(frozen=True)
 class Topology:
     """Which beads and bonds make which molecules: the arrays of `TOPOLOGY`, and names of kinds and of beads' types."""

@@ -219,7 +219,7 @@ def freedom_at_rest(system: System, comm: Single | World) -> int:
     """Return the degrees of freedom without those of the centre of mass; collective."""
     if system.held is None:
         return degrees_of_freedom(system.topology.whole(), system.state.position)
-    composition, prototypes = composition_of(system.topology), system.topology.prototypes
+    composition = composition_of(system.topology)
     first = np.cumsum(composition.size_of(system.held)) - composition.size_of(system.held)
     own = {}
     for kind, molecule in enumerate(composition.firsts):
@@ -227,8 +227,8 @@ def freedom_at_rest(system: System, comm: Single | World) -> int:
         if at < len(system.held) and system.held[at] == molecule:
             own[kind] = system.state.position[first[at] : first[at] + composition.size_of(molecule)]
     found = {kind: position for part in comm.allgather(own) for kind, position in part.items()}
-    position = np.concatenate([found[kind] for kind in range(prototypes.molecules)])
-    return degrees_of_freedom(prototypes, position, composition.copies)
+    position = np.concatenate([found[kind] for kind in range(composition.prototypes.molecules)])
+    return degrees_of_freedom(composition.prototypes, position, composition.copies)
 
 
 def overlap_in(

@@ -9,8 +9,8 @@ import numpy as np
 
 from hpcchain.analysis.correlate import autocorrelations, square_distances
 from hpcchain.analysis.figures.figure import AREA, LENGTH, Frame
-from hpcchain.analysis.kinds import neighbours_of
 from hpcchain.analysis.tables import Curve, Value
+from hpcchain.model.molecules.exclusion import BondWalker
 
 if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind
@@ -105,10 +105,11 @@ class InternalDistances:
 
 def triples(beads: int, bonds: np.ndarray) -> np.ndarray:
     """Return (n, 3) beads i, j, k of which j is bonded to the other two, i before k."""
+    walker = BondWalker(beads, bonds)
     found = [
         (one, middle, other)
-        for middle, around in enumerate(neighbours_of(beads, bonds))
-        for one, other in itertools.combinations(around, 2)
+        for middle in range(beads)
+        for one, other in itertools.combinations(sorted(walker.partners(middle)), 2)
     ]
     return np.array(found, dtype=np.int64).reshape(-1, 3)
 

@@ -10,6 +10,7 @@ import numpy as np
 from hpcchain.analysis.figures.figure import LENGTH
 from hpcchain.analysis.statistics import BLOCKS, Sums
 from hpcchain.analysis.tables import Curve, Value
+from hpcchain.model.system import images_between
 
 if TYPE_CHECKING:
     from hpcchain.analysis.figures.profile import Profile
@@ -150,7 +151,7 @@ class ContactPlaces:
         fixed, first, wall = self.frames.fixed, table["bead"][:, 0], table["bead"][:, 1]
         second = np.where(wall < 0, first, wall)
         place, other = (before[bead] + share * moved[bead] for bead in (first, second))
-        image = np.where(fixed.periodic, fixed.edges, 0.0) * np.round((other - place) / fixed.edges)
+        image = fixed.edges * images_between(other - place, fixed.edges, fixed.periodic)
         way, radius = place - other + image, 0.5 * fixed.diameter[first]
         reach = radius + 0.5 * fixed.diameter[second]
         touching = place - way * (radius / reach)[:, None]

@@ -34,10 +34,10 @@ def enough(beads: int) -> int:
 class PairDistribution:
     """g(r), the number of pairs at a distance over that of an ideal gas of as many beads in the box."""
 
-    def __init__(self, found: Trajectory, reach: float | None = None) -> None:
+    def __init__(self, found: Trajectory) -> None:
         self.groups, self.most = np.ones(1), enough(len(found.mass))
         self.box, self.molecule = np.asarray(found.edges, dtype=np.float64), found.molecule
-        self.edges = np.linspace(0.0, reach or min(0.5 * self.box.min(), REACH * found.diameter.max()), BINS + 1)
+        self.edges = np.linspace(0.0, min(0.5 * self.box.min(), REACH * found.diameter.max()), BINS + 1)
 
     def add(self, frame: Frame) -> np.ndarray:
         """Return the number of all pairs in each bin, and of those in one molecule."""

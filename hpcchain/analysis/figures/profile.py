@@ -11,6 +11,7 @@ import numpy as np
 from hpcchain.analysis.figures.figure import LENGTH, Frame
 from hpcchain.analysis.tables import Curve, Value
 from hpcchain.errors import UsageError
+from hpcchain.model.system import images_between
 
 if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind
@@ -164,7 +165,7 @@ class Profile:
             mirrored[upper, axis] *= -1.0
             return np.where(upper, self.box[axis] - away, away), mirrored
         away = position - center
-        away -= np.where(self.periodic, self.box, 0.0) * np.round(away / self.box)
+        away -= self.box * images_between(away, self.box, self.periodic)
         distance = np.sqrt(np.sum(away[:, axes] ** 2, axis=1))
         outward = away[:, axes] / np.maximum(distance, 1e-300)[:, None]
         parts = [np.sum(outward * velocity[:, axes], axis=1)]

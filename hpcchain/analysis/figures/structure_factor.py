@@ -29,10 +29,10 @@ AT_ONCE = 1024
 class StructureFactor:
     """S(k) = < | sum over beads of exp(i k r) |^2 > / N, in the mean over wave vectors of about the same length."""
 
-    def __init__(self, found: Trajectory, farthest: float | None = None, vectors: int = VECTORS) -> None:
+    def __init__(self, found: Trajectory) -> None:
         self.groups, self.most = np.ones(1), enough(len(found.mass))
         self.beads, self.box = len(found.mass), np.asarray(found.edges, dtype=np.float64)
-        self.whole = wave_vectors(self.box, farthest or FARTHEST / found.diameter.max(), vectors)
+        self.whole = wave_vectors(self.box, FARTHEST / found.diameter.max(), VECTORS)
         length = np.sqrt(np.sum((2.0 * np.pi * self.whole / self.box) ** 2, axis=1))
         self.shell = np.unique(shells(length, 2.0 * np.pi / self.box.max()), return_inverse=True)[1]
         self.counts = np.bincount(self.shell)

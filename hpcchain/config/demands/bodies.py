@@ -77,16 +77,6 @@ def check_fits(kind: MoleculeSection, where: str, box: BoxSection) -> None:
             )
 
 
-def overlap_in_body(kind: MoleculeSection) -> bool:
-    """Return whether any two beads of a body overlap."""
-    radius, sites = 0.5 * np.broadcast_to(kind.diameter, kind.beads), required(kind.sites)
-    for i in range(kind.beads - 1):
-        away = np.sqrt(np.sum((sites[i + 1 :] - sites[i]) ** 2, axis=1))
-        if np.any(away < (radius[i] + radius[i + 1 :]) * (1.0 - ROUNDING)):
-            return True
-    return False
-
-
 def apart_in_body(kind: MoleculeSection) -> list[float]:
     """Return diameters of beads of a body of which no two overlap, the largest first."""
     diameter, sites = np.broadcast_to(kind.diameter, kind.beads), required(kind.sites)

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain.config.demands.bodies import (
+    MOST_FILLED,
     apart_in_body,
     check_body,
     check_directors,
     check_fixed,
     check_own_of_sphere,
-    overlap_in_body,
 )
 from hpcchain.config.demands.contacts import along, check_contact, inwards
 from hpcchain.config.demands.graph import check_apart, check_graph
@@ -396,12 +396,12 @@ def check_packing(config: Config) -> None:
 
 def filled(kind: MoleculeSection) -> float:
     """Return the volume that the beads of one molecule fill at least [length^3]."""
+    if kind.is_body:
+        return np.pi / 6.0 * float(np.sum(np.power(apart_in_body(kind), 3)))
     listed = isinstance(kind.diameter, tuple) or isinstance(kind.bond_length, tuple)
     fused = is_fused(kind)
     if kind.is_line and (listed or fused):
         return np.pi / 6.0 * float(np.sum(np.power(apart_on_rod(kind), 3)))
-    if kind.is_body:
-        return np.pi / 6.0 * float(np.sum(np.power(apart_in_body(kind), 3)))
     cubes = np.power(kind.diameter, 3)
     if not kind.self_contact and not kind.is_line:
         return np.pi / 6.0 * float(np.max(cubes))
@@ -416,7 +416,7 @@ def is_fused(kind: MoleculeSection) -> bool:
     if kind.exclude > 1:
         return True
     if kind.is_body:
-        return overlap_in_body(kind)
+        return len(apart_in_body(kind)) < min(kind.beads, MOST_FILLED)
     if kind.bond_count == 0:
         return False
     return bool(np.min(kind.bond_length) < np.max(kind.diameter)) and bool(np.any(overlaps(kind)[2] > 0.0))

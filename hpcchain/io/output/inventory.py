@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.layout import whole
@@ -16,9 +16,9 @@ from hpcchain.io.hdf5 import atomic, files, seal
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.output.parts import counts_in, list_parts
+from hpcchain.model.physics.constants import table_of
 
 if TYPE_CHECKING:
-    from hpcchain.io.output.parts import Stored
     from hpcchain.parallel.agreement import Communicator
 
 NAMED = 5
@@ -110,7 +110,7 @@ def stamp(path: Path) -> tuple[int, ...]:
 def start_of(part: Path) -> dict[str, int]:
     """Return what a run had counted before a part, which has been found whole."""
     with files.reading(part, "part", checked=False) as file:
-        return cast("Stored", files.get_table(file, "head"))["start"]
+        return counts_in(table_of(files.get_table(file, "head")["start"], "start"))
 
 
 def way_on(folder: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from hpcchain.io.hdf5 import atomic, files, seal, slabs, unclosable
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.io.output import events
 from hpcchain.io.output.trajectory import VECTORS
+from hpcchain.model.physics.constants import made
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import gathered
 
@@ -225,16 +226,6 @@ class PartHead:
         return self.end[name] - self.start[name]
 
 
-class Stored(TypedDict):
-    """What a part says of itself."""
-
-    index: int
-    start: dict[str, int]
-    end: dict[str, int]
-    log_events: bool
-    after: str
-
-
 def read_head(path: Path, comm: Communicator | None = None) -> PartHead:
     """Return the PartHead of a closed part after checking every byte of it; collective.
 
@@ -248,8 +239,8 @@ def read_head(path: Path, comm: Communicator | None = None) -> PartHead:
     def read() -> PartHead:
         with files.reading(path, "part", checked=False) as file:
             files.require_own_data(file, path)
-            head = cast("Stored", files.get_table(file, "head"))
-            return PartHead(path=Path(path), seal=seal.digest_in(path), **head)
+            head = files.get_table(file, "head")
+            return made(PartHead, {"path": Path(path), "seal": seal.digest_in(path), **head})
 
     head = root_does(comm, path, "reading", read)
     if head.path.name != part_path("", head.index).name:

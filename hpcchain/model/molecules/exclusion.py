@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.composition import in_blocks
+from hpcchain.model.composition import in_blocks, running_sum
 
 if TYPE_CHECKING:
     from hpcchain.model.molecules.equal_shapes import Group
@@ -49,6 +49,34 @@ def adjacency(pairs: np.ndarray, beads: int) -> tuple[np.ndarray, np.ndarray]:
     offsets = np.zeros(beads + 1, dtype=np.int64)
     np.cumsum(np.bincount(a, minlength=beads), out=offsets[1:])
     return offsets, np.ascontiguousarray(b[sequence], dtype=np.int64)
+
+
+class BondWalker:
+    """Walks along bonds (b, 2) of beads 0 ... `beads` - 1, those of a bead in the order in which bonds stand."""
+
+    def __init__(self, beads: int, bonds: np.ndarray) -> None:
+        ends = bonds.ravel()
+        sequence = np.argsort(ends, kind="stable")
+        self._first = running_sum(np.bincount(ends, minlength=beads)).tolist()
+        self._partners, self._bonds = bonds[:, ::-1].ravel()[sequence].tolist(), (sequence // 2).tolist()
+
+    def partners(self, bead: int) -> list[int]:
+        """Return the beads that a bead is bonded to."""
+        return self._partners[self._first[bead] : self._first[bead + 1]]
+
+    def walk(self, first: int) -> list[tuple[int, int, int]]:
+        """Return (bead, the one before it, bond between) of beads that bonds join to a first one, breadth first.
+
+        It begins with the first itself, of which the bond is -1.
+        """
+        found, seen = [(first, first, -1)], {first}
+        for bead, _, _ in found:
+            for at in range(self._first[bead], self._first[bead + 1]):
+                other = self._partners[at]
+                if other not in seen:
+                    seen.add(other)
+                    found.append((other, bead, self._bonds[at]))
+        return found
 
 
 def component_of(beads: int, pairs: np.ndarray) -> np.ndarray:

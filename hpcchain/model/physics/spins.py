@@ -33,7 +33,7 @@ def draw_orientations(system: System, seed: int, rows: np.ndarray, ids: np.ndarr
 def with_orientation(system: System, ids: np.ndarray) -> np.ndarray:
     """Return (n,) bool, whether beads of these global ids have orientations that contacts change."""
     topology = system.topology
-    flags = np.array(system.physics.extended.orientations or [False] * len(topology.prototypes.names))
+    flags = np.array(system.physics.extended.orientations or [False] * len(topology.names))
     return flags[kind_of_beads(topology, ids)]
 
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 CLEARANCE, ACCEPTED = 1.02, 1.0 - 1e-10
 # A relaxation that has not come nearer after this many sweeps is given up.
 STALE = 150
+# Most starts of a conformation, and most sweeps of relaxation of each.
+ATTEMPTS, SWEEPS = 8, 3000
 
 
-def conformation(
-    group: Group, diameter: np.ndarray, self_contact: bool, seed: int, index: int, attempts: int = 8, sweeps: int = 3000
-) -> np.ndarray | None:
+def conformation(group: Group, diameter: np.ndarray, self_contact: bool, seed: int, index: int) -> np.ndarray | None:
     """Return a random closed conformation without overlaps, or None when none was found.
 
     Starts from a Gaussian network (normal modes of the bond graph), pulls bonds to their lengths and overlapping beads
@@ -42,8 +42,6 @@ def conformation(
         The run's seed.
     index : int
         Which conformation; each has random numbers of its own.
-    attempts, sweeps : int
-        Most starts, and most relaxation sweeps of each.
 
     Returns
     -------
@@ -52,9 +50,9 @@ def conformation(
     """
     first = group.molecules[0]
     modes = normal_modes(group)
-    for attempt in range(attempts):
-        draws = normal(seed, Stream.TEMPLATE, first + np.arange(len(group.mass)), index * attempts + attempt)[:, :3]
-        found = relax(group, diameter, self_contact, modes @ draws, sweeps)
+    for attempt in range(ATTEMPTS):
+        draws = normal(seed, Stream.TEMPLATE, first + np.arange(len(group.mass)), index * ATTEMPTS + attempt)[:, :3]
+        found = relax(group, diameter, self_contact, modes @ draws)
         if found is not None:
             return found - found.mean(axis=0)
     return None
@@ -85,12 +83,10 @@ def normal_modes(group: Group) -> np.ndarray:
     return vectors / np.sqrt(values)
 
 
-def relax(
-    group: Group, diameter: np.ndarray, self_contact: bool, position: np.ndarray, sweeps: int
-) -> np.ndarray | None:
+def relax(group: Group, diameter: np.ndarray, self_contact: bool, position: np.ndarray) -> np.ndarray | None:
     """Return the relaxed and projected positions, or None where bonds and contacts do not settle."""
     before = np.inf
-    for sweep in range(sweeps):
+    for sweep in range(SWEEPS):
         move, worst = bond_moves(group, position)
         if self_contact:
             parting, overlap = contact_moves(group, diameter, position, CLEARANCE)

@@ -13,7 +13,7 @@ from hpcchain.model.molecules.exclusion import excluded_pairs
 from hpcchain.model.physics.extended import LEVELS
 from hpcchain.model.physics.step_potentials import bead_types
 from hpcchain.model.starts.overlap import near_pairs
-from hpcchain.model.system import PERIODIC
+from hpcchain.model.system import PERIODIC, images_between
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics, Topology
@@ -61,7 +61,7 @@ def wrong_level(
     i, j = np.unique(np.concatenate(pairs), axis=0).T
     i, j = i[i < j], j[i < j]  # where a box is a few cells wide, a bead is found next to itself
     separation = position[j] - position[i]
-    separation -= np.where(box.boundary == PERIODIC, np.rint(separation / box.size), 0.0) * box.size
+    separation -= images_between(separation, box.size, box.boundary == PERIODIC) * box.size
     distance = np.sqrt(np.einsum("ik,ik->i", separation, separation))
     deep, shallow = (_levels(topology, physics, i, j, distance, off) for off in (-NEARLY, NEARLY))
     acts = ~_apart(topology, i, j)

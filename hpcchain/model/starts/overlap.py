@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.model.molecules.exclusion import excluded_pairs
-from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.model.system import PERIODIC, WALL, images_between
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Topology
@@ -63,7 +63,7 @@ def bead_overlap(
     bonded = np.sort(pairs[:, 0] * topology.beads + pairs[:, 1])
     for i, j in _candidates(box, position, topology.diameter, 1.0 - tolerance):
         separation = position[j] - position[i]
-        shift = np.where(box.boundary == PERIODIC, np.rint(separation / box.size), 0.0)
+        shift = images_between(separation, box.size, box.boundary == PERIODIC)
         separation -= shift * box.size
         contact = 0.5 * (topology.diameter[i] + topology.diameter[j])
         distance = np.sqrt(np.einsum("ik,ik->i", separation, separation))

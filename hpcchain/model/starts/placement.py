@@ -12,7 +12,7 @@ from hpcchain.config.sizes import table_number
 from hpcchain.errors import ConfigError
 from hpcchain.model.composition import running_sum
 from hpcchain.model.molecules.equal_shapes import groups_of
-from hpcchain.model.molecules.exclusion import adjacency, excluded_in
+from hpcchain.model.molecules.exclusion import BondWalker, adjacency, excluded_in
 from hpcchain.model.molecules.independence import require_independent_shapes
 from hpcchain.model.molecules.rods import sites
 from hpcchain.model.physics.constants import DistanceLimit
@@ -152,20 +152,8 @@ def spanning_tree(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     tuple of (n,) int64, int64 and float64 arrays
         Beads in the order of placing; each one's parent; the bond between them (0 for the root) [length].
     """
-    n = len(group.mass)
-    neighbours = [[] for _ in range(n)]
-    for (i, j), length in zip(group.bonds.tolist(), group.length.tolist(), strict=True):
-        neighbours[i].append((j, length))
-        neighbours[j].append((i, length))
-    sequence, parent, lengths, seen = [0], [0], [0.0], [True] + [False] * (n - 1)
-    for bead in sequence:
-        for other, length in neighbours[bead]:
-            if not seen[other]:
-                seen[other] = True
-                sequence.append(other)
-                parent.append(bead)
-                lengths.append(length)
-    return np.array(sequence), np.array(parent), np.array(lengths)
+    sequence, parent, bond = np.array(BondWalker(len(group.mass), group.bonds).walk(0)).T.copy()
+    return sequence, parent, np.append(group.length, 0.0)[bond]
 
 
 def rules_of(config: Config, topology: Topology, group: Group) -> list[DistanceLimit]:

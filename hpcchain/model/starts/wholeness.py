@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.errors import ConfigError
+from hpcchain.model.molecules.exclusion import BondWalker
 from hpcchain.model.starts.constraints import bond_vectors
-from hpcchain.model.system import PERIODIC
+from hpcchain.model.system import PERIODIC, images_between
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
@@ -60,7 +60,7 @@ def made_whole(
     """
     apart = bond_vectors(position, bonds)
     period = np.where(box.boundary == PERIODIC, box.size, np.inf)
-    images = np.rint(apart / period)
+    images = images_between(apart, box.size, box.boundary == PERIODIC)
     nearest = apart - images * box.size
     given, other = (np.abs(np.linalg.norm(vector, axis=1) - length) for vector in (apart, nearest))
     wide = np.abs(nearest) >= HALF * period
@@ -89,18 +89,10 @@ def made_whole(
 
 def shifts_along(bonds: np.ndarray, images: np.ndarray, beads: int) -> np.ndarray:
     """Return by how many box lengths (beads, 3) beads are moved that the first of their molecule reaches by bonds."""
-    near = defaultdict(list)
-    for (i, j), image in zip(bonds.tolist(), images, strict=True):
-        near[i].append((j, image))
-        near[j].append((i, -image))
-    shift, seen = np.zeros((beads, 3)), set()
-    for first in sorted(near):
-        walk = [] if first in seen else [first]
-        seen.add(first)
-        for bead in walk:
-            for other, image in near[bead]:
-                if other not in seen:
-                    seen.add(other)
-                    walk.append(other)
-                    shift[other] = shift[bead] - image
+    walker, shift, seen = BondWalker(beads, bonds), np.zeros((beads, 3)), set[int]()
+    for first in np.unique(bonds).tolist():
+        for bead, parent, bond in [] if first in seen else walker.walk(first):
+            seen.add(bead)
+            if bond >= 0:
+                shift[bead] = shift[parent] + (images[bond] if bonds[bond, 0] == bead else -images[bond])
     return shift

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from hpcchain.config.keys.values import LARGEST, shown
 from hpcchain.errors import ConfigError
 from hpcchain.io.tools.configurations import digits_of
+from hpcchain.model.molecules.exclusion import BondWalker
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.start import TOLERANCE, check_rates, lengthening
 from hpcchain.model.starts.wholeness import beads_named, made_whole
@@ -348,22 +349,21 @@ def molecule_sequence(
     bonds: NDArray[np.int64], fixed: NDArray[np.bool_], of_beads: Mapping[str, Values]
 ) -> NDArray[np.int64]:
     """Return the numbers of beads, molecule by molecule and kind by kind; see `Beads.sorted_by_molecule`."""
-    count = len(fixed)
-    near: list[list[int]] = [[] for _ in range(count)]
-    for i, j in bonds.tolist():
-        near[i].append(j)
-        near[j].append(i)
+    walker = BondWalker(len(fixed), bonds)
     like = [like_numbers(values) for values in (fixed, *of_beads.values())]
-    alike, seen = defaultdict(list), [False] * count
-    for first in range(count):
+    alike, seen = defaultdict(list), [False] * len(fixed)
+    for first in range(len(fixed)):
         if seen[first]:
             continue
-        own = walked(near, first, seen)
-        end = [bead for bead in sorted(own) if len(near[bead]) == 1]
-        linear = len(end) == 2 and all(len(near[bead]) <= 2 for bead in own)
-        own = walked(near, end[0]) if linear else sorted(own)
-        place = {bead: k for k, bead in enumerate(own)}
-        shape = tuple(sorted((place[i], place[j]) for i in own for j in near[i] if place[i] < place[j]))
+        own = sorted([bead for bead, _, _ in walker.walk(first)])
+        near = {bead: walker.partners(bead) for bead in own}
+        end = [bead for bead in own if len(near[bead]) == 1]
+        if len(end) == 2 and all(len(partners) <= 2 for partners in near.values()):  # a line
+            own = [bead for bead, _, _ in walker.walk(end[0])]
+        place = {}
+        for k, bead in enumerate(own):
+            place[bead], seen[bead] = k, True
+        shape = tuple(sorted([(place[i], place[j]) for i in own for j in near[i] if place[i] < place[j]]))
         alike[(shape, *(values[own].tobytes() for values in like))].append(own)
     return np.array([bead for molecules in alike.values() for own in molecules for bead in own], dtype=np.int64)
 
@@ -372,19 +372,6 @@ def like_numbers(values: Values) -> NDArray[np.int64]:
     """Return numbers that are equal where values are, or are but for rounding."""
     rounded = np.array([f"{value:.4g}" if isinstance(value, float) else str(value) for value in values.tolist()])
     return np.unique(rounded, return_inverse=True)[1].astype(np.int64)
-
-
-def walked(near: list[list[int]], first: int, seen: list[bool] | None = None) -> list[int]:
-    """Return the beads that bonds join to a first one, that one first; marks them where they are `seen`."""
-    own, known = [first], {first}
-    for bead in own:
-        if seen is not None:
-            seen[bead] = True
-        for other in near[bead]:
-            if other not in known:
-                known.add(other)
-                own.append(other)
-    return own
 
 
 def require_plain(name: str, values: object) -> None:

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 DRIFT = 1e-3
 """By how much the energy may be off, relative: that of exact motion is off by round-off."""
 
-BOX_KEYS = ("size", "origin", "boundary")
-
 
 def config_of(checkpoint: Checkpoint, path: Path | str) -> Config:
     """Return the input that a checkpoint carries."""
@@ -81,7 +79,9 @@ def require_own_input(checkpoint: Checkpoint, path: Path | str, mpi: Communicato
     """
     config = config_of(checkpoint, path)
     system = checkpoint.system
-    problem = _box_problem(config, system.box) or _physics_problem(config, system)
+    box, problem = box_difference(config, system.box), _physics_problem(config, system)
+    if box is not None:
+        problem = "box/{} is {}, that of the input in it {}".format(*box)
     problem = problem or (_molecules_problem(config, system, mpi) if config.molecules else None)
     problem = problem or _energy_problem(system, number(checkpoint.counters, "energy"), mpi)
     if problem:
@@ -116,13 +116,11 @@ def _energy_problem(system: System, energy: float | None, mpi: Communicator | No
     return f"state/velocity: the kinetic energy is {found:.6g}; counters: energy: it was {energy:.6g} at first"
 
 
-def _box_problem(config: Config, box: Box) -> str | None:
+def box_difference(config: Config, box: Box) -> tuple[str, list[float], list[float]] | None:
+    """Return the first key of a box that is not the input's, its value there and the input's; None: it is its box."""
     given = build_box(config.box)
-    for key in BOX_KEYS:
-        ours, theirs = getattr(box, key).tolist(), getattr(given, key).tolist()
-        if ours != theirs:
-            return f"box/{key} is {ours}, that of the input in it {theirs}"
-    return None
+    found = ((key, getattr(box, key).tolist(), getattr(given, key).tolist()) for key in ("size", "origin", "boundary"))
+    return next((one for one in found if one[1] != one[2]), None)
 
 
 def _physics_problem(config: Config, system: System) -> str | None:

@@ -33,7 +33,7 @@ from hpcchain.model.starts.start import (
     require_within,
 )
 from hpcchain.model.system import TOPOLOGY, State, System
-from hpcchain.model.topology import build_box, build_composition, sections_of
+from hpcchain.model.topology import build_composition, sections_of
 from hpcchain.parallel import slabs
 from hpcchain.parallel.agreement import agree, is_parallel
 from hpcchain.parallel.comm import Single
@@ -41,7 +41,7 @@ from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.parallel.slabs import slab
 from hpcchain.run.engines import brought_together, engine_for, level_problem
 from hpcchain.run.orientations import checked
-from hpcchain.run.starts.own_input import BOX_KEYS, first_difference, require_own_input
+from hpcchain.run.starts.own_input import box_difference, first_difference, require_own_input
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -102,7 +102,7 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     position, velocity, image = brought_together(comm, topology, ids, frame)
     check_start(path, system.box, topology, position, velocity)
     every = np.arange(topology.beads)
-    require_within(config, position, topology.prototypes.diameter[topology.prototype_of(every)], every)
+    require_within(config, position, topology.diameter, every)
     if not fresh:
         position, velocity = projected(path, topology, position, velocity)
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
@@ -174,7 +174,7 @@ def fresh_system(config: Config, found: Checkpoint, topology: Composition | Topo
         composition = composition_of(topology)
         ids, part = composition.beads_of(system.held), composition.part(system.held)
     try:
-        require_within(config, state.position, topology.prototypes.diameter[topology.prototype_of(ids)], ids)
+        require_within(config, state.position, part.diameter, ids)
         require_limits(path, part, physics, state.position, ids)
     except ConfigError as error:
         failure = error
@@ -344,13 +344,12 @@ def projected(
 
 def require_same_box(config: Config, path: str, box: Box) -> None:
     """Raise ConfigError unless the input's box is the file's."""
-    given = build_box(config.box)
-    for key in BOX_KEYS:
-        if not np.array_equal(getattr(given, key), getattr(box, key)):
-            raise ConfigError(
-                f"{config.source}: box.{key}: {getattr(given, key).tolist()} is not that of the start "
-                f"file {path}: {getattr(box, key).tolist()}; a start keeps its box"
-            )
+    differ = box_difference(config, box)
+    if differ is not None:
+        key, theirs, ours = differ
+        raise ConfigError(
+            f"{config.source}: box.{key}: {ours} is not that of the start file {path}: {theirs}; a start keeps its box"
+        )
 
 
 def agreed_topology(

@@ -10,7 +10,7 @@ from hpcchain.config import load_config
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_outline, write_checkpoint
 from hpcchain.io.output.trajectory import bead_types
 from hpcchain.model.composition import composition_of
-from hpcchain.model.molecules.exclusion import excluded_pairs, pairs_within
+from hpcchain.model.molecules.exclusion import BondWalker, excluded_pairs, pairs_within
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.topology import build_composition, build_topology
@@ -61,6 +61,14 @@ def test_pairs_within_are_those_of_a_search_of_the_graph(most):
             distance = np.minimum(distance, distance[:, k, None] + distance[None, k])
         wanted = {(i, j) for i in range(n) for j in range(i + 1, n) if distance[i, j] <= most}
         assert {tuple(pair) for pair in pairs_within(bonds, n, most).tolist()} == wanted
+
+
+def test_a_walk_along_bonds_takes_them_in_their_order():
+    """A ring 0 3 1 4 with a bead 2 at 3, and a bead 5 alone: places drawn along a walk depend on its order."""
+    walker = BondWalker(6, np.array([[3, 2], [0, 4], [3, 1], [0, 3], [1, 4]]))
+    assert walker.partners(3) == [2, 1, 0] and walker.partners(5) == []
+    assert walker.walk(0) == [(0, 0, -1), (4, 0, 1), (3, 0, 3), (1, 4, 4), (2, 3, 0)]
+    assert walker.walk(5) == [(5, 5, -1)]
 
 
 def test_types_follow_the_file_and_default_to_names(tmp_path):
