@@ -158,7 +158,6 @@ COUNTERS = {
             "node_iterations",
             "most_iterations",
             "most_node_iterations",
-            "freedom",
         ),
         WHOLE,
     ),
@@ -190,8 +189,8 @@ MOST, MOST_QUANTA = 2**53, 2**200
 """Counts go on from there, and sums become numbers."""
 
 
-def counters_problem(counters: object, time: float, beads: int) -> str | None:
-    """Return what is wrong with the counters of a checkpoint at a time of so many beads, or None."""
+def counters_problem(counters: object, time: float) -> str | None:
+    """Return what is wrong with the counters of a checkpoint at a time, or None."""
     if not isinstance(counters, dict):
         return "counters: are no table"
     for name, value in counters.items():
@@ -199,10 +198,11 @@ def counters_problem(counters: object, time: float, beads: int) -> str | None:
             return f"counters: {name}: {str(value)[:60]!r} is impossible"
         if name in NEEDED and NEEDED[name] not in counters:
             return f"counters: {NEEDED[name]} is missing"
-    if counters.get("freedom", 0) > 3 * beads:
-        return f"counters: freedom: {counters['freedom']} is more than {beads} beads have"
     if counters.get("interval_contacts", 0) > sum(counters.get(name, 0) for name in ("contacts", "wall_contacts")):
         return f"counters: interval_contacts: {counters['interval_contacts']} are more than all contacts"
+    since = [name for name in ("interval_contacts", *NEEDED) if np.any(np.not_equal(counters.get(name, 0), 0))]
+    if since and counters.get("report_time") == time:
+        return f"counters: {since[0]}: is not 0, and a report of this very time counts from here"
     unit = counters.get("virial_quantum", 1.0)
     if abs(counters.get("interval_quanta", 0)) > LARGEST / unit:
         return "counters: interval_quanta: is beyond all numbers"
