@@ -119,6 +119,7 @@ PLACES = {
     "none within a step": ("inside", no_others, "state/inside: of bead"),
     "far within a step": ("inside", far, "state/inside: of bead"),
     "a bead that spins": ("angular_velocity", setting(FREE, 1e15), "the energy is .* at first"),
+    "a fixed bead that moves": ("velocity", setting(FIXED, 1e-3), "state/velocity: of bead 0, which is fixed"),
     "a bead that flies": ("velocity", setting(FREE, 1e3), "its state is impossible: at t 1 "),
 }
 """What is found when the run goes on alone, where beads are at one time."""
