@@ -119,7 +119,7 @@ class EnergyWatch:
                 f"at t {time:.6g} the kinetic energy is {error:+.1e} of itself off what it was at the "
                 f"start, which exact flights and elastic contacts keep: {advice()}"
             )
-        limit = self._noted_from(time, reference, contacts)
+        limit = self._noted_from(time, max(reference, scale), contacts)
         if self._silent or abs(error) <= limit:
             return None
         self._silent = True
@@ -140,9 +140,11 @@ class EnergyWatch:
         coarsest = max(physics.tolerance for physics in self._physics.every())
         return max(usual, usual / NOTED * coarsest)
 
-    def _noted_from(self, time: float, reference: float, contacts: int) -> float:
+    def _noted_from(self, time: float, kinetic: float, contacts: int) -> float:
         """Return the relative error from which on it is reported."""
-        temperature = 2.0 * reference / self._freedom
+        if kinetic <= 0.0:  # nothing moves that has potential energy, or the reference is none
+            return ALL
+        temperature = 2.0 * kinetic / self._freedom
         each = 2.0 * contacts / self._topology.beads
         bands = [band(kind, temperature, time, each) for kind in self._kinds]
         return min(max([self._limit(NOTED)] + [TIMES * width for width in bands]), ALL)

@@ -161,6 +161,13 @@ def test_no_run_comes_from_far_more_energy_unless_it_loses_some(tmp_path, more, 
     assert SteppedWatch(Physics(tick=1.0, steps=steps), 3).impossible(1.0, 1e30) == refused
 
 
+def test_bands_follow_the_kinetic_energy_where_the_reference_is_negative(tmp_path):
+    """As in a field of gravity, or where a checkpoint has it wrong."""
+    one, energy = watch(tmp_path, CHAINS + "[propagator]\nname = 'rattle'\nstep = 0.1\n")
+    assert one.heed(1.0, -1.1 * energy, -energy, 10, energy) is None
+    assert "off what it was at the start, more than" in one.heed(1.0, energy, -0.1 * energy, 10)
+
+
 def test_what_may_lose_energy_and_what_has_none_is_let_be(tmp_path):
     lossy, energy = watch(tmp_path, CHAINS + "[contact]\nrestitution = 0.9\n")
     assert lossy.heed(1.0, 0.2 * energy, energy, 10) is None
