@@ -17,9 +17,9 @@ from hpcchain.config.enlarge import enlarged
 from hpcchain.config.load import config_from_table, read_table
 from hpcchain.config.override import apply
 from hpcchain.config.vary import Combination, combinations
-from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, DataError, UsageError
+from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
-from hpcchain.io.checkpoint.layout import whole
+from hpcchain.io.checkpoint.layout import whole, wrong_contents
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import reading, require_parallel
@@ -509,7 +509,7 @@ def continued(
     except CodeError:
         raise
     except ConfigError as error:  # what no input of its own allows
-        raise DataError(f"{path}: {error}; the file was not made by this program or is damaged") from error
+        raise wrong_contents(path, str(error)) from error
     checkpoint.system = None  # each rank has now what is its own of it
     run.require_possible(path)
     return run.go()

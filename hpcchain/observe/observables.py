@@ -16,7 +16,6 @@ from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.constants import ExtendedPhysics
 from hpcchain.model.physics.external import gravity_of, not_one_volume
 from hpcchain.model.physics.spins import spinning
-from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.system import WALL
 from hpcchain.observe.kinetic_pressure import COLUMNS, all_carry, block_sums
 
@@ -30,12 +29,12 @@ class Observables:
     Parameters
     ----------
     system : System
-        Its topology, box and state at the start.
-    freedom : int, optional
-        Degrees of freedom; counted from the state, which must then have all beads, when left out.
+        Its topology, box and physics.
+    freedom : int
+        Degrees of freedom.
     """
 
-    def __init__(self, system: System, freedom: int | None = None) -> None:
+    def __init__(self, system: System, freedom: int) -> None:
         self.composition = composition_of(system.topology)
         self.box = system.box
         self.gravity = gravity_of(system.physics)
@@ -46,9 +45,7 @@ class Observables:
         self._no_pressure = examples.fixed.any() or not_one_volume(system.physics)
         self.stepped = bool(system.physics.steps)
         self._carries_energy = not (self.stepped or self._no_pressure) and only_smooth(system.physics)
-        self.freedom = (
-            freedom if freedom is not None else degrees_of_freedom(system.topology.whole(), system.state.position)
-        )
+        self.freedom = freedom
 
     def sums(
         self,

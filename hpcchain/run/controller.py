@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hpcchain import machine
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, DataError
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
-from hpcchain.io.checkpoint.layout import number, whole
+from hpcchain.io.checkpoint.layout import number
 from hpcchain.io.checkpoint.store import checkpoint_name, prune
 from hpcchain.io.hdf5.atomic import make_folder
 from hpcchain.io.hdf5.collective import together
@@ -123,8 +123,7 @@ class Run:
             self.engine = engine_for(system, config, comm)
             report_ranks(system, config, comm, self.engine)
             report_threads(config, comm, self.engine)
-            known = "freedom" in counters
-            self.observables = Observables(system, whole(counters, "freedom") if known else freedom_of(system, comm))
+            self.observables = Observables(system, freedom_of(system, comm))
             self.spinning = spinning_of(system, self.observables.composition, self.mpi)
         directors = None if self.spinning is None else self.spinning.directors
         no_beads = State.at_time_zero(*np.zeros((2, 0, 3)))
@@ -385,7 +384,6 @@ class Run:
             "report_time": self.reports.served,
             "checkpoint_time": self.checkpoints.served,
             "energy": self.log.energy,
-            "freedom": self.observables.freedom,
         }
 
     def _checkpoint_in_passing(self, asked: bool) -> None:

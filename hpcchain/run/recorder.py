@@ -14,7 +14,7 @@ from hpcchain.errors import EngineError, HpcchainError
 from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.output.assemble import assemble, is_due
 from hpcchain.io.output.inventory import Inventory
-from hpcchain.io.output.parts import COUNTED, PartWriter
+from hpcchain.io.output.parts import PartWriter, counts_in, seal_in
 from hpcchain.parallel.slabs import slab
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class Recorder:
         log_events: bool,
         spinning: Spinning | None = None,
     ) -> None:
-        self.counters: dict[str, int | str] = {name: whole(counters, name) for name in ("part", *COUNTED)}
-        self.counters["part_seal"] = str(counters.get("part_seal", ""))
+        self.counters: dict[str, int | str] = {"part": whole(counters, "part"), **counts_in(counters)}
+        self.counters["part_seal"] = seal_in(counters)
         self.log_events = log_events
         self._spinning = spinning
         self._folder, self._comm, self._system = Path(folder), comm, system

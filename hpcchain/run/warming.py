@@ -211,18 +211,28 @@ def prune() -> list[tuple[Path, int | None]]:
     """
     found = []
     for folder in sorted(STORE.path.parents[1].iterdir()):
-        status = folder.lstat()
-        own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-        if not (own and OTHERS.fullmatch(folder.name)) or folder == STORE.path.parent:
-            continue
-        files = [path.lstat() for path in folder.rglob("*")]
-        used = in_use(folder / NAME)
-        if used is None:
-            used = max(one.st_mtime for one in [status, *files]) > time.time() - RECENT
-        try:
-            if not used:
-                shutil.rmtree(folder)
-        except OSError as reason:
-            raise ConfigError(f"{folder}: cannot be removed: {reason.strerror}; remove it (rm -r {folder})") from None
-        found.append((folder, None if used else sum(one.st_size for one in files)))
+        while OTHERS.fullmatch(folder.name) and folder != STORE.path.parent and folder.exists():
+            try:
+                found += _pruned(folder)
+                break
+            except FileNotFoundError:  # another process, maybe another rank, removes it as well: see what is left
+                continue
+            except OSError as reason:
+                raise ConfigError(
+                    f"{folder}: cannot be removed: {reason.strerror}; remove it (rm -r {folder})"
+                ) from None
     return found
+
+
+def _pruned(folder: Path) -> list[tuple[Path, int | None]]:
+    """Remove a cache folder as `prune` does; return what it says of it, nothing where it is none of this user's."""
+    status = folder.lstat()
+    if not (stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()):
+        return []
+    files = [path.lstat() for path in folder.rglob("*")]
+    used = in_use(folder / NAME)
+    if used is None:
+        used = max(one.st_mtime for one in [status, *files]) > time.time() - RECENT
+    if not used:
+        shutil.rmtree(folder)
+    return [(folder, None if used else sum(one.st_size for one in files))]

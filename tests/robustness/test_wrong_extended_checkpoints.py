@@ -12,7 +12,7 @@ from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.model.physics.extended import LEVELS
 from tests.robustness.test_wrong_checkpoints import put_json
 from tests.support.launching import run_hpcchain
-from tests.support.run_folders import resume_here, run_here
+from tests.support.run_folders import log_rows, resume_here, run_here
 from tests.support.spoilt import spoil
 from tests.support.stepped import toml
 
@@ -119,6 +119,7 @@ PLACES = {
     "none within a step": ("inside", no_others, "state/inside: of bead"),
     "far within a step": ("inside", far, "state/inside: of bead"),
     "a bead that spins": ("angular_velocity", setting(FREE, 1e15), "the energy is .* at first"),
+    "a fixed bead that moves": ("velocity", setting(FIXED, 1e-3), "state/velocity: of bead 0, which is fixed"),
     "a bead that flies": ("velocity", setting(FREE, 1e3), "its state is impossible: at t 1 "),
 }
 """What is found when the run goes on alone, where beads are at one time."""
@@ -133,7 +134,7 @@ COUNTERS = {
     "frame_time": 10**400,
     "part": 10**400,
     "no_roots": 10**400,
-    "freedom": 10**400,
+    "interval_quanta ": 1,
 }
 
 
@@ -165,8 +166,20 @@ def test_tables(whole, tmp_path, case):
 @pytest.mark.parametrize("case", COUNTERS)
 def test_counters(whole, tmp_path, case):
     with h5py.File(whole) as file:
-        value = json.loads(file["counters"][()].tobytes()) | {case: COUNTERS[case]}
-    refused(spoil(whole, tmp_path / "c.h5", put_json("counters", value)), f"counters.*{case}", tmp_path)
+        value = json.loads(file["counters"][()].tobytes()) | {case.strip(): COUNTERS[case]}
+    refused(spoil(whole, tmp_path / "c.h5", put_json("counters", value)), f"counters.*{case.strip()}", tmp_path)
+
+
+def test_temperatures_do_not_follow_a_count_in_the_file(whole, tmp_path):
+    """Degrees of freedom are counted anew: a number of that name, as files have had it, is not looked at."""
+    with h5py.File(whole) as file:
+        value = json.loads(file["counters"][()].tobytes())
+    found = []
+    for name, counters in (("a", value), ("b", value | {"freedom": 1})):
+        path = spoil(whole, tmp_path / "c.h5", put_json("counters", counters))
+        resume_here(path, output=tmp_path / name, until=SOON)
+        found.append(log_rows(tmp_path / name)[-1]["temperature"])
+    assert found[0] == found[1] > 0.0
 
 
 def twice(rows):

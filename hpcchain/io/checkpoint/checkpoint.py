@@ -325,7 +325,7 @@ def _read_rest(
         physics = _physics(files.get_table(file, "physics", comm), file.filename)
     with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
         turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
-    reached = _progress(file, topology.beads, comm)
+    reached = _progress(file, comm)
     _require_extra(file, physics, reached.time)
     no_beads = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
     return Checkpoint(
@@ -337,13 +337,13 @@ def _read_rest(
     )
 
 
-def _progress(file: h5py.File, beads: int, comm: Communicator | None) -> Progress:
-    """Return the Progress in an open checkpoint of so many beads."""
+def _progress(file: h5py.File, comm: Communicator | None) -> Progress:
+    """Return the Progress in an open checkpoint."""
     check_table(files.dataset_of(file, "time"), Rule(np.float64), 1)
     time = float(files.get(file, "time", comm)[0])
     counters = files.get_json(file, "counters", comm)
     problem = None if 0.0 <= time <= LARGEST else f"the time, {time!r}, is not a finite positive number"
-    problem = problem or counters_problem(counters, time, beads)
+    problem = problem or counters_problem(counters, time)
     if problem or not isinstance(counters, dict):
         raise wrong_contents(file.filename, str(problem))
     return Progress(time, counters)
@@ -388,7 +388,7 @@ def read_input(path: Path | str) -> str:
 def read_progress(path: Path, comm: Communicator | None = None) -> Progress:
     """Return the Progress in a checkpoint whose seal, kind and version are right; collective."""
     with files.reading(path, "checkpoint", comm) as file:
-        return _progress(file, files.dataset_of(file, "state/depth").size, comm)
+        return _progress(file, comm)
 
 
 def _physics(table: dict[str, object], path: str) -> Physics:

@@ -14,6 +14,7 @@ import numpy as np
 from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import DataError, EngineError
 from hpcchain.io.hdf5.checksummed import Rule
+from hpcchain.io.hdf5.files import NOT_OURS
 from hpcchain.model import sound
 from hpcchain.model.composition import composition_of, running_sum
 from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
@@ -46,7 +47,7 @@ def check_system(path: Path | str, system: System, time: float) -> None:
     """
     topology, held = system.topology, system.held
     ids = None if held is None else composition_of(topology).beads_of(held)
-    problem = system_problem(system, topology.prototypes, time) or sound.fields_problem(system.state, ids)
+    problem = system_problem(system) or sound.fields_problem(system.state, ids)
     problem = problem or sound.extra_problem(system, time, ids)
     problem = problem or _first_problem(system, np.arange(topology.molecules) if held is None else held, time)
     if problem:
@@ -81,27 +82,14 @@ def _molecules_problem(system: System, topology: Topology, time: float, ids: np.
 
 def wrong_contents(path: Path | str, problem: str) -> DataError:
     """Return the DataError for a file of which every byte is as it was written, but that makes no system."""
-    return DataError(f"{path}: {problem}; the file was not made by this program or is damaged")
+    return DataError(f"{path}: {problem}; {NOT_OURS}")
 
 
-def system_problem(system: System, topology: Topology, time: float) -> str | None:
-    """Return what is wrong with all of a system but the states of its beads, or None.
-
-    Parameters
-    ----------
-    system : System
-    topology : Topology
-        Its molecules, or one of each kind.
-    time : float
-        [time]
-    """
-    names = topology.names
-    if not (math.isfinite(time) and 0.0 <= time <= LARGEST):
-        return f"the time, {time!r}, is not a finite positive number"
+def system_problem(system: System) -> str | None:
+    """Return what is wrong with all of a system but the states of its beads, or None."""
+    topology = system.topology.prototypes
     problem = sound.box_problem(system.box) or tables_problem(topology)
-    if problem:
-        return problem
-    problem = sound.physics_problem(system.physics, len(names))
+    problem = problem or sound.physics_problem(system.physics, len(topology.names))
     if problem:
         return problem
     try:
@@ -158,7 +146,6 @@ COUNTERS = {
             "node_iterations",
             "most_iterations",
             "most_node_iterations",
-            "freedom",
         ),
         WHOLE,
     ),
@@ -190,8 +177,8 @@ MOST, MOST_QUANTA = 2**53, 2**200
 """Counts go on from there, and sums become numbers."""
 
 
-def counters_problem(counters: object, time: float, beads: int) -> str | None:
-    """Return what is wrong with the counters of a checkpoint at a time of so many beads, or None."""
+def counters_problem(counters: object, time: float) -> str | None:
+    """Return what is wrong with the counters of a checkpoint at a time, or None."""
     if not isinstance(counters, dict):
         return "counters: are no table"
     for name, value in counters.items():
@@ -199,10 +186,11 @@ def counters_problem(counters: object, time: float, beads: int) -> str | None:
             return f"counters: {name}: {str(value)[:60]!r} is impossible"
         if name in NEEDED and NEEDED[name] not in counters:
             return f"counters: {NEEDED[name]} is missing"
-    if counters.get("freedom", 0) > 3 * beads:
-        return f"counters: freedom: {counters['freedom']} is more than {beads} beads have"
     if counters.get("interval_contacts", 0) > sum(counters.get(name, 0) for name in ("contacts", "wall_contacts")):
         return f"counters: interval_contacts: {counters['interval_contacts']} are more than all contacts"
+    since = [name for name in ("interval_contacts", *NEEDED) if np.any(np.not_equal(counters.get(name, 0), 0))]
+    if since and counters.get("report_time") == time:
+        return f"counters: {since[0]}: is not 0, and a report of this very time counts from here"
     unit = counters.get("virial_quantum", 1.0)
     if abs(counters.get("interval_quanta", 0)) > LARGEST / unit:
         return "counters: interval_quanta: is beyond all numbers"

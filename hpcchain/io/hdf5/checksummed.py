@@ -105,13 +105,6 @@ def get_pieces(
         same = np.array_equal(found, slabs.read_at(sums, (low // parallel_slabs.BLOCK,), found.shape, comm))
         agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
         flags = rule.kind is not np.bool_ or not np.any(part > 1)
-        agree(
-            comm,
-            None
-            if flags
-            else DataError(
-                f"{file.filename}: {name} has flags that are neither 0 nor 1; the "
-                "file was not made by this program or is damaged"
-            ),
-        )
+        flaw = f"{file.filename}: {name} has flags that are neither 0 nor 1; {files.NOT_OURS}"
+        agree(comm, None if flags else DataError(flaw))
         yield low, part.astype(bool) if rule.kind is np.bool_ else part

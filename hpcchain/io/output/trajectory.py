@@ -255,8 +255,7 @@ def _check_spin(file: h5py.File, spin: Spin, beads: int) -> None:
     found.append(files.dataset_of(file, series).shape[1:] if series in file else None)
     if found != [None] * 3 and found != [(beads, 3), (beads,), (beads, 4)]:
         raise DataError(
-            f"{file.filename}: {', '.join(SPIN)} and {ORIENTATION} are not of {beads} beads; the file was "
-            "not made by this program or is damaged"
+            f"{file.filename}: {', '.join(SPIN)} and {ORIENTATION} are not of {beads} beads; {files.NOT_OURS}"
         )
 
 

@@ -56,10 +56,12 @@ class SteppedWatch:
     def __init__(self, physics: Physics, freedom: int) -> None:
         thermostat = physics.steps and physics.steps.thermostat
         self._warmth = freedom * float(thermostat.temperature if thermostat else 0.0)
+        damped = thermostat or (physics.steps and any(physics.steps.damping))
+        self._kept = not damped and physics.is_elastic and not loses_energy(physics)
 
     def impossible(self, energy: float, reference: float, scale: float = 0.0) -> bool:
         """See `EnergyWatch.impossible`."""
-        return not abs(relative_error(energy, reference, max(scale, self._warmth))) <= WILD
+        return is_off(energy, reference, max(scale, self._warmth), self._kept, WILD)
 
     def heed(self, time: float, energy: float, *_: object) -> None:
         """See `EnergyWatch.heed`."""
@@ -117,7 +119,7 @@ class EnergyWatch:
                 f"at t {time:.6g} the kinetic energy is {error:+.1e} of itself off what it was at the "
                 f"start, which exact flights and elastic contacts keep: {advice()}"
             )
-        limit = self._noted_from(time, reference, contacts)
+        limit = self._noted_from(time, max(reference, scale), contacts)
         if self._silent or abs(error) <= limit:
             return None
         self._silent = True
@@ -131,18 +133,18 @@ class EnergyWatch:
 
         Contacts that take energy bring none.
         """
-        off = relative_error(energy, reference, scale)
-        off = abs(off) if self._elastic else off
-        return not off <= (WILD if self._kinds else self._limit(REFUSED))
+        return is_off(energy, reference, scale, self._elastic, WILD if self._kinds else self._limit(REFUSED))
 
     def _limit(self, usual: float) -> float:
         """Return a relative error for exact flights: the usual one, or one that goes with a coarser tolerance."""
         coarsest = max(physics.tolerance for physics in self._physics.every())
         return max(usual, usual / NOTED * coarsest)
 
-    def _noted_from(self, time: float, reference: float, contacts: int) -> float:
+    def _noted_from(self, time: float, kinetic: float, contacts: int) -> float:
         """Return the relative error from which on it is reported."""
-        temperature = 2.0 * reference / self._freedom
+        if kinetic <= 0.0:  # nothing moves that has potential energy, or the reference is none
+            return ALL
+        temperature = 2.0 * kinetic / self._freedom
         each = 2.0 * contacts / self._topology.beads
         bands = [band(kind, temperature, time, each) for kind in self._kinds]
         return min(max([self._limit(NOTED)] + [TIMES * width for width in bands]), ALL)
@@ -151,6 +153,15 @@ class EnergyWatch:
         if self._kinds:
             return 'make propagator.step smaller, or choose propagator.name = "taylor"'
         return f"if it grows above {self._limit(REFUSED):g} the run ends; {advice()}"
+
+
+def is_off(energy: float, reference: float, scale: float, kept: bool, limit: float) -> bool:
+    """Return whether an energy is above a reference, or if it is `kept` below, too, by more than a limit.
+
+    What is above is relative to the lower one, or to the scale where that is more; so is what is below.
+    """
+    low, high = (energy, reference) if kept and energy < reference else (reference, energy)
+    return not high - low <= limit * max(abs(low), scale)
 
 
 def advice() -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hpcchain.config import load_config
 from hpcchain.errors import DataError, HpcchainError
@@ -15,6 +16,7 @@ from hpcchain.io.checkpoint.checkpoint import read_input, read_outline
 from hpcchain.io.checkpoint.layout import number, wrong_contents
 from hpcchain.io.hdf5.collective import FAILURES
 from hpcchain.model.composition import composition_of
+from hpcchain.model.directors import kind_of_beads
 from hpcchain.model.molecules.long_chains import divides_any
 from hpcchain.model.physics.extended import is_extended
 from hpcchain.model.starts.spins import build_directors
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, PropagatorSection
     from hpcchain.io.checkpoint.checkpoint import Checkpoint
     from hpcchain.model.composition import Composition
+    from hpcchain.model.directors import Directors
     from hpcchain.model.system import Box, KindPhysics, Physics, System, Topology
     from hpcchain.parallel.agreement import Communicator
 
@@ -103,8 +106,7 @@ def _energy_problem(system: System, energy: float | None, mpi: Communicator | No
         one.propagator == "taylor" and one.tolerance <= 1e-9 and not (one.steps or is_extended(one))
         for one in system.physics.every()
     ) and not divides_any(system.topology, system.physics)
-    topology, velocity = system.topology, system.state.velocity
-    ids = np.arange(len(velocity)) if system.held is None else composition_of(topology).beads_of(system.held)
+    topology, velocity, ids = system.topology, system.state.velocity, held_beads(system)
     mass = topology.prototypes.mass[topology.prototype_of(ids)]
     parts = gathered(mpi, (len(ids), 0.5 * float(mass @ np.einsum("ik,ik->i", velocity, velocity))))
     beads, found = (sum(column) for column in zip(*parts, strict=True))
@@ -175,10 +177,43 @@ def _molecules_problem(config: Config, system: System, mpi: Communicator | None)
     directors = build_directors(config)
     if (directors is None) != (system.directors is None):
         return "directors: are in one of the file and the input in it"
-    for name in ("moment", "step") if directors is not None else ():
+    made_here = config.initial.method != "file"
+    for name in ("moment", "step", *("seed", "temperature") * made_here) if directors is not None else ():
         if not np.array_equal(getattr(directors, name), getattr(system.directors, name)):
             return f"directors: {name}: is not that of the input in it"
-    return None
+    return _lasting_problem(config, directors, system, mpi) if made_here else None
+
+
+def _lasting_problem(
+    config: Config, directors: Directors | None, system: System, mpi: Communicator | None
+) -> str | None:
+    """Return what no motion changes, of directors and fixed beads, and is not as in the input, or None; collective."""
+    text, ids = None, held_beads(system)
+    if directors is not None and system.directors is not None:
+        own, given = system.directors.table, directors.table
+        if (own is None) != (given is None):
+            text = "directors: the start is random in one of the file and the input in it"
+        elif own is not None and given is not None:
+            rows = given.rows(own.low, own.low + len(own.orientation))
+            same = np.array_equal(own.orientation, rows.orientation)
+            same = same and np.array_equal(own.angular_velocity, rows.angular_velocity)
+            text = None if same else "directors: orientation, angular_velocity: are not those of the input in it"
+    topology, velocity = system.topology, system.state.velocity
+    speeds = np.zeros((len(config.molecules), 3))
+    for row, kind in zip(speeds, config.molecules, strict=True):
+        row[:] = kind.fixed_velocity or 0.0
+    fixed = topology.prototypes.fixed[topology.prototype_of(ids)]
+    off = np.flatnonzero(np.any(velocity != speeds[kind_of_beads(topology, ids)], axis=1) & fixed)
+    if len(off):
+        text = text or f"state/velocity: of bead {ids[off[0]]}, which is fixed, is not that of the input in it"
+    return next((found for found in gathered(mpi, text) if found is not None), None)
+
+
+def held_beads(system: System) -> NDArray[np.int64]:
+    """Return the global ids of the beads whose states a system has."""
+    if system.held is None:
+        return np.arange(len(system.state.velocity))
+    return composition_of(system.topology).beads_of(system.held)
 
 
 def first_difference(

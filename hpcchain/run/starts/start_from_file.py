@@ -14,6 +14,7 @@ from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
 from hpcchain.io.checkpoint.layout import wrong_contents
+from hpcchain.io.hdf5.files import NOT_OURS
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.extended import complete, first_rows
@@ -163,7 +164,7 @@ def fresh_system(config: Config, found: Checkpoint, topology: Composition | Topo
     try:
         check_beads(path, system, comm)
     except ConfigError as error:  # `build` makes none of these
-        raise DataError(f"{error}; the file was not made by this program or is damaged") from error
+        raise DataError(f"{error}; {NOT_OURS}") from error
     state = State.at_time_zero(system.state.position, system.state.velocity)
     state.image[:] = system.state.image
     state.extra = system.state.extra

@@ -50,7 +50,7 @@ def write(tmp_path):
 def test_what_was_tried_keeps_the_energy(write, length, time, mass, step):
     section = {} if step is None else {"propagator": {"name": "collocation", "step": step * time}}
     system = grown_system(load_config(write(scaled(length, time, mass, **section))))
-    engine, watch = Engine(system), Observables(system)
+    engine, watch = Engine(system), Observables(system, freedom=3)
 
     def energy(at):
         order = engine.ids.argsort()

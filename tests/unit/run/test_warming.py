@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import pkgutil
+import shutil
 import subprocess
 import sys
 import time
@@ -248,6 +249,24 @@ def test_a_cache_of_somebody_else_stays(store):
     other = folder(store.path.parents[1], f"{OLD}01")
     os.chown(other, 54321, 54321)
     assert warming.prune() == [] and other.exists()
+
+
+def test_ranks_that_remove_caches_at_once_leave_each_other_alone(store, monkeypatch):
+    """Another takes a folder away, or a part of it, just before this one does."""
+    base = store.path.parents[1]
+    gone, half, whole = (folder(base, f"{OLD}0{n}") for n in (1, 2, 3))
+    remove = shutil.rmtree
+
+    def with_another(path):
+        if path == whole or not (path / "sector_0").exists():
+            remove(path)
+            return
+        remove(path if path == gone else path / "sector_0")
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(warming.shutil, "rmtree", with_another)
+    assert [path for path, size in warming.prune() if size] == [half, whole]
+    assert not any(path.exists() for path in (gone, half, whole))
 
 
 def test_the_name_that_is_removed_is_that_of_cache_folders():

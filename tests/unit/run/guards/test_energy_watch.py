@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -147,6 +148,24 @@ def test_steps_that_come_to_no_number_are_the_inputs_fault():
     assert watch_of_steps.heed(1.0, 1e300, 1.0, 0) is None
     with pytest.raises(StepError, match="at t 2 the energy is not a number: make steps.step smaller"):
         watch_of_steps.heed(2.0, np.nan, 1.0, 10)
+
+
+@pytest.mark.parametrize(("more", "refused"), [("", True), ("[contact]\nrestitution = 0.5\n", False)])
+def test_no_run_comes_from_far_more_energy_unless_it_loses_some(tmp_path, more, refused):
+    """A reference of a checkpoint may be wrong: what is far below it is as impossible as what is far above."""
+    for propagator in ("", "[propagator]\nname = 'rattle'\nstep = 0.1\n"):
+        one, energy = watch(tmp_path, CHAINS + more + propagator)
+        assert one.impossible(energy, 1e30) == one.impossible(0.0, energy) == refused
+        assert one.impossible(1e9 * energy, energy) and not one.impossible(energy, energy)
+    steps = replace(STEPS, damping=() if refused else (1.0,))
+    assert SteppedWatch(Physics(tick=1.0, steps=steps), 3).impossible(1.0, 1e30) == refused
+
+
+def test_bands_follow_the_kinetic_energy_where_the_reference_is_negative(tmp_path):
+    """As in a field of gravity, or where a checkpoint has it wrong."""
+    one, energy = watch(tmp_path, CHAINS + "[propagator]\nname = 'rattle'\nstep = 0.1\n")
+    assert one.heed(1.0, -1.1 * energy, -energy, 10, energy) is None
+    assert "off what it was at the start, more than" in one.heed(1.0, energy, -0.1 * energy, 10)
 
 
 def test_what_may_lose_energy_and_what_has_none_is_let_be(tmp_path):

@@ -1,10 +1,14 @@
 """The input in a checkpoint, and the energy with which its run began."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from hpcchain.config import load_config
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
+from hpcchain.model.directors import Table
 from hpcchain.model.molecules.long_chains import LONG
 from hpcchain.model.starts import start
 from hpcchain.model.starts.start import build_system
@@ -49,6 +53,27 @@ def test_smooth_runs_have_the_energy_that_they_began_with(tmp_path, more, begin,
             require_own_input(found, tmp_path / "c.h5")
     else:
         require_own_input(found, tmp_path / "c.h5")
+
+
+DIRECTORS = {
+    "seed": lambda found: replace(found, seed=found.seed + 1),
+    "temperature": lambda found: replace(found, temperature=2.0),
+    "random": lambda found: replace(found, table=None),
+    "orientation": lambda found: replace(found, table=Table(0, found.table.orientation[:, ::-1], np.zeros((2, 3)))),
+    "angular_velocity": lambda found: replace(found, table=Table(0, found.table.orientation, np.ones((2, 3)))),
+}
+
+
+@pytest.mark.parametrize("field", DIRECTORS)
+def test_directors_begin_as_the_input_says(tmp_path, field):
+    """All that they do follows from that: nothing else would show that it is another."""
+    text = INPUT.replace("count = 2", "count = 2\ndirectors = true")
+    found, path = stored(tmp_path, text)
+    require_own_input(found, path)
+    system = replace(found.system, directors=DIRECTORS[field](found.system.directors))
+    write_checkpoint(path, None, system, 0.0, found.counters, text)
+    with pytest.raises(DataError, match=f"c.h5: directors.* {field}"):
+        require_own_input(read_checkpoint(path), path)
 
 
 def straight(beads, more=""):
