@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.papers.inclusions import NoStep, metric, momentum, moved
+from hpcchain.papers.inclusions import metric, momentum, moved
+from hpcchain.papers.result import NoStep
 
 if TYPE_CHECKING:
     from hpcchain.papers.inclusions import Mechanics, Method

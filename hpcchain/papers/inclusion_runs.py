@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.papers import inclusions
-from hpcchain.papers.inclusions import NoStep
+from hpcchain.papers.result import NoStep
 
 if TYPE_CHECKING:
     from hpcchain.papers.inclusions import Mechanics, Method
