@@ -30,7 +30,7 @@ def pogo() -> tuple[Mechanics, np.ndarray, np.ndarray]:
 
 
 def differences(slope: Callable, q: np.ndarray, step: float = 1e-5) -> np.ndarray:
-    """Return the Hessian from central differences of a gradient: for Newton's method alone, where it is no matter."""
+    """Return the Hessian from central differences of a gradient, which is exact enough for Newton's method."""
     columns = [(slope(q + e) - slope(q - e)) / (2.0 * step) for e in step * np.eye(len(q))]
     found = np.array(columns)
     return 0.5 * (found + found.T)

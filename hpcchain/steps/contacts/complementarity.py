@@ -27,7 +27,7 @@ ENOUGH, ROUNDING = 30, 8.0 * float(np.finfo(np.float64).eps)
 LEFT = 8.0 * ROUNDING
 """The same of a solution that active sets have found."""
 MOST_BLOWS, BLOWS = 10_000, 100
-"""Reflections at most, and where contacts lose energy: what still approaches then is only stopped."""
+"""Reflections at most; reflections after which contacts that lose energy are only kept from approaching."""
 AT_REST = 1e-9
 """Rate, relative to the greatest, that counts as none."""
 
