@@ -321,6 +321,19 @@ def in_blocks(first: np.ndarray, count: np.ndarray) -> np.ndarray:
     return np.arange(int(count.sum())) + np.repeat(first - (np.cumsum(count) - count), count)
 
 
+def centres_of(first: np.ndarray, mass: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Return the centre of mass of each bead's molecule, (n, 3), of molecules that begin in rows `first` (k + 1,).
+
+    Parameters
+    ----------
+    mass, position : (n,), (n, 3) float64 arrays
+        Of the beads, molecules whole and unwrapped [mass], [length].
+    """
+    molecule = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    centre = np.column_stack([np.bincount(molecule, mass * position[:, c]) for c in range(3)])
+    return (centre / np.bincount(molecule, mass)[:, None])[molecule]
+
+
 def one_of_each(topology: Topology, molecules: np.ndarray) -> Topology:
     """Return the Topology of these molecules alone, numbered anew."""
     firsts = (topology.first_bead, topology.first_bond)

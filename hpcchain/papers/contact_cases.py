@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hpcchain.model.physics.constants import ExtendedPhysics, PotentialConstants, Roughness, SteppedPhysics
 from hpcchain.model.system import OPEN, WALL, Box, System
 from hpcchain.papers.engine import system_of
+
+if TYPE_CHECKING:
+    from hpcchain.steps.engine import SteppedEngine
 
 G = 9.8
 EDGE, MIDDLE = 400.0, 200.0
@@ -68,6 +71,15 @@ def hard(
     return replace(system, box=Box(np.full(3, EDGE), np.zeros(3), kinds), topology=topology)
 
 
+def engine_at(system: System, time: float) -> SteppedEngine:
+    """Return the engine of a system that it has carried to a time, with the log of its contacts."""
+    from hpcchain.steps.engine import SteppedEngine
+
+    engine = SteppedEngine(system, log_events=True)
+    engine.advance(time)
+    return engine
+
+
 def column(count: int, space: float) -> np.ndarray:
     """Return places (count, 3) of balls above one another, with so much space below each."""
     z = 0.5 + space + (1.0 + space) * np.arange(count)
@@ -76,9 +88,7 @@ def column(count: int, space: float) -> np.ndarray:
 
 def hard_heights(places: np.ndarray, h: float, e: float, times: np.ndarray) -> np.ndarray:
     """Return the heights (times, balls) of a column that falls, by contact dynamics."""
-    from hpcchain.steps.engine import SteppedEngine
-
-    engine, found = SteppedEngine(hard(places, np.zeros_like(places), h, e)), []
+    engine, found = engine_at(hard(places, np.zeros_like(places), h, e), 0.0), []
     for time in times:
         engine.advance(float(time))
         found.append(engine.frame(float(time))[0][:, 2])

@@ -16,21 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from hpcchain.errors import HpcchainError
-
-if TYPE_CHECKING:
-    pass
+from hpcchain.papers.result import NoStep
 
 TOLERANCE = 1e-10
 MOST = 500
-
-
-class NotSolved(HpcchainError, ArithmeticError):
-    """Newton's method found no step."""
 
 
 @dataclass
@@ -173,7 +166,7 @@ def newton(bodies: Bodies, guess: tuple, residual: Callable) -> tuple[tuple, np.
             return state, extra, count
         change = np.linalg.solve(matrix, -value)
         state, extra = moved(state, change[:12].reshape(2, 6)), extra + change[12:]
-    raise NotSolved(f"no solution after {MOST} iterations; the residual is {np.abs(value).max():.3g}")
+    raise NoStep(f"no solution after {MOST} iterations; the residual is {np.abs(value).max():.3g}")
 
 
 def free_step(bodies: Bodies, state: tuple, incoming: np.ndarray, guess: np.ndarray, h: float) -> tuple[tuple, int]:

@@ -11,6 +11,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
 from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.system import OPEN, PERIODIC, Box, Physics, State, System, Topology
+from hpcchain.observe.condition_numbers import gradient
 
 FAR = 1e6
 """Size of free space [length]. It cuts no segment: bounds of motion may be far above it over a long printed step."""
@@ -125,12 +126,17 @@ def thermal_chain(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if all(np.linalg.norm(place - other) > 1.0 for other in position[:-1]):
             position.append(place)
     position = np.array(position)
-    bond = np.diff(position, axis=0)
-    gradient = np.zeros((n - 1, n, 3))
-    for k in range(n - 1):
-        gradient[k, k + 1], gradient[k, k] = bond[k], -bond[k]
-    gradient = gradient.reshape(n - 1, -1)
     velocity = random.normal(size=(n, 3))
-    velocity -= velocity.mean(axis=0)
-    change = gradient.T @ np.linalg.solve(gradient @ gradient.T, gradient @ velocity.ravel())
-    return position, velocity - change.reshape(n, 3)
+    return position, on_bonds(position, velocity - velocity.mean(axis=0))
+
+
+def bond_gradient(position: np.ndarray) -> np.ndarray:
+    """Return G (n - 1, 3 n) of the squares over 2 of a chain's bonds, which join its beads (n, 3) in their order."""
+    beads = np.arange(len(position))
+    return gradient(np.column_stack([beads[:-1], beads[1:]]), position)
+
+
+def on_bonds(position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """Return velocities (n, 3) without what would change a chain's bonds, of beads of one mass."""
+    g = bond_gradient(position)
+    return velocity - (g.T @ np.linalg.solve(g @ g.T, g @ velocity.ravel())).reshape(velocity.shape)

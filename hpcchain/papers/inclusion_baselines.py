@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.papers.inclusions import NoStep, metric, momentum, moved
+from hpcchain.papers.inclusions import metric, momentum, moved
+from hpcchain.papers.result import NoStep
 
 if TYPE_CHECKING:
     from hpcchain.papers.inclusions import Mechanics, Method
@@ -17,7 +18,7 @@ MOST_CONTACTS, HALVINGS = 50, 60
 NOTHING = 1e-14
 """Part of a step that is not made."""
 OUTER = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
-"""Of a step of order four: the first and last of three steps of order two that it is made of (Yoshida 1990)."""
+"""Length of the first and last of the three steps of order two that make one of order four (Yoshida 1990)."""
 
 
 def ball(rule: str, height: float, steps: int, h: float, gravity: float = 9.8) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.papers import inclusions
-from hpcchain.papers.inclusions import NoStep
+from hpcchain.papers.result import NoStep
 
 if TYPE_CHECKING:
     from hpcchain.papers.inclusions import Mechanics, Method
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Track:
-    """Energies (n,), angular momenta (n,) of the plane and greatest gap's breach of a run; `end`: the time reached."""
+    """Energies and angular momenta (n,) of a run in a plane, its deepest overlap, and the time `end` it reached."""
 
     time: np.ndarray
     energy: np.ndarray

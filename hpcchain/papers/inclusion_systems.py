@@ -30,7 +30,7 @@ def pogo() -> tuple[Mechanics, np.ndarray, np.ndarray]:
 
 
 def differences(slope: Callable, q: np.ndarray, step: float = 1e-5) -> np.ndarray:
-    """Return the Hessian from central differences of a gradient: for Newton's method alone, where it is no matter."""
+    """Return the Hessian from central differences of a gradient, which is exact enough for Newton's method."""
     columns = [(slope(q + e) - slope(q - e)) / (2.0 * step) for e in step * np.eye(len(q))]
     found = np.array(columns)
     return 0.5 * (found + found.T)
@@ -108,8 +108,9 @@ def pair_gaps(x: np.ndarray, pairs: list, contact: float) -> tuple[np.ndarray, n
     return values, gradient.reshape(x.size, len(pairs))
 
 
-def cradle(balls: int = 5, radius: float = 0.25, lifted: int = 2) -> tuple[Mechanics, np.ndarray, np.ndarray]:
-    """Return Newton's cradle, pendulums of length 1, and a start with some balls lifted by 36 degrees."""
+def cradle() -> tuple[Mechanics, np.ndarray, np.ndarray]:
+    """Return Newton's cradle of five pendulums of length 1, and a start with two balls lifted by 36 degrees."""
+    balls, radius, lifted = 5, 0.25, 2
     pivots = np.column_stack([2.0 * radius * np.arange(balls), np.zeros(balls)])
     pairs = [(k, k + 1) for k in range(balls - 1)]
     flat = np.zeros((2 * balls, 2 * balls))
@@ -135,10 +136,9 @@ def cradle(balls: int = 5, radius: float = 0.25, lifted: int = 2) -> tuple[Mecha
     return found, start.ravel(), np.zeros(2 * balls)
 
 
-def chain(
-    beads: int = 6, radius: float = 0.3, bond: float = 1.0, around: float = 5.0
-) -> tuple[Mechanics, np.ndarray, np.ndarray]:
+def chain() -> tuple[Mechanics, np.ndarray, np.ndarray]:
     """Return six spheres on rods of length 1 that interact by Lennard-Jones within a sphere, and a start of our own."""
+    beads, radius, bond, around = 6, 0.3, 1.0, 5.0
     sigma2, pairs = (2.0 * radius) ** 2, [(i, j) for i in range(beads) for j in range(i + 1, beads)]
     first, second = np.array(pairs).T
 

@@ -12,15 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.errors import HpcchainError
-from hpcchain.steps.contacts.complementarity import reflected, residual
+from hpcchain.papers.result import NoStep
+from hpcchain.steps.contacts.complementarity import reflected, residual, slopes
 
 TOUCH = 1e-9
 MOST, SOLVED = 60, 1e-13
-
-
-class NoStep(HpcchainError, ValueError):
-    """The equations of a step have no solution that was found."""
 
 
 def nothing(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -122,10 +118,7 @@ def moved(
         f = np.concatenate([first, value, residual(lam, w)])
         if np.abs(f).max() < SOLVED * (1.0 + np.abs(p).max() + np.abs(q).max() / abs(h)):
             return x
-        r = np.hypot(lam, w)
-        kink = r < 1e-300
-        r = np.where(kink, 1.0, r)
-        along, across = (np.where(kink, np.sqrt(0.5), v / r) - 1.0 for v in (lam, w))
+        along, across = slopes(lam, w)
         j = np.zeros((n + e + s, n + e + s))
         j[:n, :n] = np.diag(system.mass) / h
         if method.base == "midpoint":

@@ -16,15 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import HpcchainError
 from hpcchain.model.molecules.rod_matrices import matrices
+from hpcchain.papers.result import NoStep
 
 if TYPE_CHECKING:
     from hpcchain.model.molecules.rod_matrices import Line
-
-
-class NoStep(HpcchainError, ValueError):
-    """A step of this length leads to no straight line of the right length: it turns too far."""
 
 
 def position_weights(line: Line, dt: Any) -> np.ndarray:

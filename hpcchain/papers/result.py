@@ -8,6 +8,10 @@ import numpy as np
 from hpcchain.errors import HpcchainError
 
 
+class NoStep(HpcchainError, ValueError):
+    """The equations of a step have no solution that was found."""
+
+
 class ExperimentError(HpcchainError, ValueError):
     """An experiment's result is not of the agreed form; the message names what."""
 
@@ -44,6 +48,10 @@ class Table:
     def add(self, quantity: Any, printed: Any, ours: Any, why: Any) -> None:
         """Append a line; numbers become texts of three digits (see `number`)."""
         self.rows.append(Row(str(quantity), number(printed), number(ours), str(why)))
+
+    def compare(self, quantity: str, printed: Any, ours: Any, low: float, high: float, agrees: str = "agrees") -> None:
+        """Append a line of a number that is to lie between two bounds (see `within`)."""
+        self.add(quantity, printed, ours, within(ours, low, high, agrees))
 
 
 @dataclass

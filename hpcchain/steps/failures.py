@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -12,9 +11,6 @@ from hpcchain.model.system import PERIODIC
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
-
-WIDER, LEAST = 2.5, 2.0 * (1.0 + 1e-6)
-"""How wide a skin is made where a bead moves too far, and how wide at least, in units of what it moves."""
 
 
 def raise_worst(comm: Any, time: float, torn: tuple | None, stuck: tuple | None, bad: np.ndarray) -> NoReturn:
@@ -49,39 +45,6 @@ def raise_worst(comm: Any, time: float, torn: tuple | None, stuck: tuple | None,
         f"at t {time:.6g} the force on bead {min(worst)}, or its place, is not a number: make steps.step smaller, or "
         "start without overlaps"
     )
-
-
-def wider_skin(
-    time: float, step: float, moved: float, which: Callable[[], int], box: Box, farthest: float, apart: float
-) -> float:
-    """Return how much farther than `farthest` lists are to look, so that a bead may move so far in a step [length].
-
-    Parameters
-    ----------
-    time, step : float
-        [time]
-    moved : float
-        How far one has moved [length].
-    which : callable
-        Returns its global id; collective.
-    box : Box
-    farthest, apart : float
-        How far forces and contacts reach, and how far apart beads are that are left out of lists [length].
-
-    Raises
-    ------
-    StepError
-        Where a periodic side is too short for such lists (`require_wide`).
-    """
-    sides = box.size[box.boundary == PERIODIC]
-    most = min(0.5 * sides.min(initial=np.inf), sides.min(initial=np.inf) - apart) - farthest
-    skin = min(WIDER * moved, most)
-    if skin < LEAST * moved:
-        raise StepError(
-            f"at t {time:.6g} bead {which()} moves {moved:.3g} besides what all do in a step of steps.step = {step:g}, "
-            f"too far for the periodic side {sides.min():g} of the box: make steps.step smaller, or enlarge the box"
-        )
-    return skin
 
 
 def raise_unsettled(time: float) -> NoReturn:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.steps.contacts.clusters import NONE, Pool, together
+from hpcchain.steps.contacts.clusters import NONE, together
 from hpcchain.steps.contacts.inclusions import Inclusions, Solution
 from hpcchain.steps.failures import raise_unsettled
 from hpcchain.steps.local_beads import timed
@@ -153,9 +153,9 @@ class Variational(WithContacts):
     @timed("contacts")
     def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: Any = None) -> list:
         """Solve contacts (`ContactFinder.curved`), put beads where it takes them; return what was found; collective."""
-        beads, own, contacts = self.beads, self.beads.own, self.contacts
+        beads, contacts = self.beads, self.contacts
         curved = curved or self.finder.curved(before, velocity, pairs, beads.refresh)
-        pool = Pool(own.molecules, own.ids, beads.first, before[beads.local], velocity, beads.force, *curved)
+        pool = beads.pool(before[beads.local], velocity, *curved)
         done, rows = contacts.sharing.share(pool, pairs).solved(contacts.solved, Solution.table)
         for ids, row in rows:
             beads.put(ids, row[:, :3], row[:, 3:])
@@ -176,9 +176,7 @@ class Variational(WithContacts):
         resting, beads, own = self.resting, self.beads, self.beads.own
         if self.comm.maximum(np.array([float(len(resting))]))[0] == 0.0:
             return
-        place, speed = beads.position[beads.local], own.velocity.copy()
-        nothing = np.zeros((len(own.ids), 0))
-        pool = Pool(own.molecules, own.ids, beads.first, place, speed, beads.force, nothing, NONE)
+        pool = beads.pool(beads.position[beads.local], own.velocity.copy(), np.zeros((len(own.ids), 0)))
         done, rows = self.contacts.sharing.share(pool, resting).solved(self.contacts.stilled, lambda one: one.velocity)
         for ids, velocity in rows:
             beads.put(ids, None, velocity)

@@ -13,7 +13,7 @@ import numpy as np
 from hpcchain.model.composition import running_sum
 from hpcchain.model.system import PERIODIC
 from hpcchain.steps import motion
-from hpcchain.steps.contacts.clusters import together
+from hpcchain.steps.contacts.clusters import NONE, Pool, together
 from hpcchain.steps.domain import Domain, Refresh
 from hpcchain.steps.failures import raise_worst
 from hpcchain.steps.potentials.interactions import Interactions
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from hpcchain.steps.potentials.constants import Constants
 
 REBUILDS_BETWEEN_OWNERS = 8
-"""How often lists are made anew until molecules go to the ranks whose sectors they are in: ghosts are chosen by where
-own beads are, so what has moved on a little costs a few ghosts more."""
+"""Times that lists are made anew between hand-overs of molecules to the ranks whose sectors they are in. Ghosts are
+chosen by where own beads are, so a molecule that has left its sector a little costs a few ghosts more."""
 PHASES = ("motion", "forces", "lists", "contacts", "messages")
 """Of a step, for `seconds`: motion is all that is in no other phase."""
 
@@ -177,6 +177,11 @@ class LocalBeads:
         """Bring the ghosts to where their owners have them."""
         self.refresh(self.position)
         self.stale = False
+
+    def pool(self, place: np.ndarray, velocity: np.ndarray, extra: np.ndarray, links: np.ndarray = NONE) -> Pool:
+        """Return the Pool of own molecules at places and with velocities (m, 3), with the present forces."""
+        own = self.own
+        return Pool(own.molecules, own.ids, self.first, place, velocity, self.force, extra, links)
 
     def kick(self, time: float) -> None:
         """Give own beads the velocity of so long a time of their forces."""

@@ -8,22 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.errors import ConfigError
+from hpcchain.errors import ConfigError, StepError
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import PERIODIC
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.sector.setup.shell import default_shell, is_dilute
-from hpcchain.steps.failures import require_wide, wider_skin
+from hpcchain.steps.failures import require_wide
 from hpcchain.steps.potentials import lists
 from hpcchain.steps.potentials.constants import Constants
-from hpcchain.steps.potentials.interactions import skin_for
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.model.system import System
 
+SKIN, NARROW = 0.35, 0.1
+"""How much farther than forces lists look: in mean diameters, and at least, as a part of the range of forces."""
 ROUNDING = 1e-9
 """By how much rounding may make two beads nearer than their paths say, relative to the skin."""
+WIDER, LEAST = 2.5, 2.0 * (1.0 + 1e-6)
+"""How wide a skin is made where a bead moves too far, and how wide at least, in units of what it moves."""
 MOST_OF_SIDE = 0.25
 """Of the shortest periodic side: how far lists of dilute systems look at most."""
 
@@ -41,8 +44,7 @@ def farthest_and_skin(constants: Constants, skin: float | None = None) -> tuple[
     farthest = max(constants.range, 2.0 * float(constants.core_radius.max(initial=0.0)))
     if farthest == 0.0:
         return 0.0, 0.0
-    skin = skin or skin_for(farthest, float(np.mean(prototypes.diameter)))
-    return farthest, skin
+    return farthest, skin or max(NARROW * farthest, SKIN * float(np.mean(prototypes.diameter)))
 
 
 def require_wide_box(config: Config) -> None:
@@ -107,8 +109,29 @@ class Skin:
         self.set(max(self.least, min(fitting, most)))
 
     def widen(self, time: float, step: float, bead: Any) -> None:
-        """Have lists look so far that beads may move as one has moved now; `bead`: returns which, for the message."""
-        self.set(wider_skin(time, step, self.moved, bead, self.box, self.farthest, self.constants.apart))
+        """Have lists look so far that beads may move in a step as one has moved now; collective.
+
+        Parameters
+        ----------
+        time, step : float
+            [time]
+        bead : callable
+            Returns the global id of the bead that has moved farthest; collective.
+
+        Raises
+        ------
+        StepError
+            Where a periodic side is too short for such lists (`require_wide`).
+        """
+        side = float(self.box.size[self.box.boundary == PERIODIC].min(initial=np.inf))
+        width = min(WIDER * self.moved, min(0.5 * side, side - self.constants.apart) - self.farthest)
+        if width < LEAST * self.moved:
+            raise StepError(
+                f"at t {time:.6g} bead {bead()} moves {self.moved:.3g} besides what all do in a step of "
+                f"steps.step = {step:g}, too far for the periodic side {side:g} of the box: make steps.step smaller, "
+                "or enlarge the box"
+            )
+        self.set(width)
         self.dilute = None
 
     def start(self, position: np.ndarray, velocity: np.ndarray, step: float) -> None:

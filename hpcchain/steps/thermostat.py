@@ -16,18 +16,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.model.numerics.portable_math import circle, logarithm
-from hpcchain.model.random import Stream, raw, uniform
+from hpcchain.model.random import Stream, uniform
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.physics.constants import SteppedPhysics
 
-TO_UNIT = 2.0**-53
-
 
 def normals(seed: int, purpose: Stream, ids: np.ndarray, draw: int) -> np.ndarray:
     """Return three standard normal numbers per id, (n, 3) float64, the same on any processor."""
-    u = (raw(seed, purpose, ids, draw) >> np.uint64(11)).astype(np.float64) * TO_UNIT
+    u = uniform(seed, purpose, ids, draw)
     radius = np.sqrt(-2.0 * logarithm(1.0 - u[:, :2]))
     cosine, sine = circle(u[:, 2:] - 0.5)
     return np.column_stack([radius[:, 0] * cosine[:, 0], radius[:, 0] * sine[:, 0], radius[:, 1] * cosine[:, 1]])

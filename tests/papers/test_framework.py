@@ -141,6 +141,13 @@ def test_what_a_page_says_of_a_number_follows_from_it():
     assert within(1.0, 0.95, 1.05, "agrees: no drift") == "agrees: no drift"
     for value in (0.05, np.nan, np.inf):
         assert within(value, 0.005, 0.02) == "DOES NOT AGREE: outside 0.005 to 0.02"
+    table = Table("Bounds")
+    table.compare("order", 2, 1.96, 1.9, 2.1)
+    table.compare("order", 2, 2.5, 1.9, 2.1, "as printed")
+    assert [(row.ours, row.why) for row in table.rows] == [
+        ("1.96", "agrees"),
+        ("2.5", "DOES NOT AGREE: outside 1.9 to 2.1"),
+    ]
 
 
 def test_numbers_are_short_and_what_is_not_printed_is_a_dash():

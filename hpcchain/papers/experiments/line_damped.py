@@ -8,7 +8,7 @@ import numpy as np
 
 from hpcchain.model.molecules import rod_matrices
 from hpcchain.papers import line_verlet
-from hpcchain.papers.result import Result, Table, within
+from hpcchain.papers.result import Result, Table
 
 if TYPE_CHECKING:
     from hpcchain.model.molecules.rod_matrices import Line
@@ -59,8 +59,8 @@ def run(quick: Any) -> Any:
     printed = np.array([np.abs(as_printed(line, x, v, n)[0] - exact[0]).max() for n in steps])
     slope = [np.polyfit(np.log(END / steps), np.log(right[:, k]), 1)[0] for k in range(2)]
     table = Table(f"Six particles, damping {RATE} m_j, to t = {END:g}")
-    table.add("order of the positions", "2", slope[0], within(slope[0], 1.9, 2.1))
-    table.add("order of the velocities", "2", slope[1], within(slope[1], 1.9, 2.1))
+    table.compare("order of the positions", "2", slope[0], 1.9, 2.1)
+    table.compare("order of the velocities", "2", slope[1], 1.9, 2.1)
     table.add(f"error of the positions, dt = {END / steps[-1]:g}", None, float(right[-1, 0]), "not printed")
     table.add(
         "the same with (9) and (10) as printed",

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from hpcchain.papers.collisions import Integrator, null_space
-from hpcchain.papers.result import Result, Table, within
+from hpcchain.papers.engine import bond_gradient
+from hpcchain.papers.result import Result, Table
 from hpcchain.papers.single_chain import trimer
 
 NAME = "000-trimer-condition"
@@ -19,24 +20,21 @@ def run(quick: Any) -> Any:
     rows = np.array([largest(step, quick) for step in steps]).T
     reduced, printed, scaled = rows
     table = Table("Free steps of the trimer")
-    table.add("null space: h = .5", "10^2 at most", reduced[0], within(reduced[0], 1.0, 100.0))
-    table.add(
-        f"null space: order in h down to {steps[-1]}",
-        "0",
-        order(steps, reduced),
-        within(order(steps, reduced), -0.1, 0.1),
-    )
+    table.compare("null space: h = .5", "10^2 at most", reduced[0], 1.0, 100.0)
+    table.compare(f"null space: order in h down to {steps[-1]}", "0", order(steps, reduced), -0.1, 0.1)
     table.add(
         "multipliers: h = .5",
         "larger",
         printed[0],
         "the system as (10) has it: unknowns q and λ, force h G^T λ; no worse than the null space here",
     )
-    table.add(
+    table.compare(
         "multipliers: order in h",
         "-3",
         order(steps, printed),
-        within(order(steps, printed), -3.3, -2.6, "agrees towards small h; but see the next line"),
+        -3.3,
+        -2.6,
+        "agrees towards small h; but see the next line",
     )
     table.add(
         f"multipliers, unknown h^2 λ: h = {steps[-1]}",
@@ -67,21 +65,12 @@ def largest(step: Any, quick: Any) -> Any:
 
 def conditions(q: np.ndarray, after: np.ndarray, step: float) -> list:
     """Return cond of P^T M P' / h, of [[M / h, h G^T], [G', 0]], and of that with h^2 λ and its first line times h."""
-    g, end = gradient(q), gradient(after)
+    g, end = bond_gradient(q), bond_gradient(after)
     n, m = g.shape[1], g.shape[0]
     zero = np.zeros((m, m))
     printed = np.block([[np.eye(n) / step, step * g.T], [end, zero]])
     scaled = np.block([[np.eye(n), g.T], [end, zero]])
     return [np.linalg.cond(matrix) for matrix in (null_space(q).T @ null_space(after), printed, scaled)]
-
-
-def gradient(q: np.ndarray) -> np.ndarray:
-    """Return G of a chain's bonds."""
-    bond = np.diff(q, axis=0)
-    g = np.zeros((len(bond), len(q), 3))
-    for k in range(len(bond)):
-        g[k, k + 1], g[k, k] = bond[k], -bond[k]
-    return g.reshape(len(bond), -1)
 
 
 def draw(result: Any, figure: Any) -> None:

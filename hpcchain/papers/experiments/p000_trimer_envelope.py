@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from hpcchain.papers.collisions import Integrator
-from hpcchain.papers.result import Result, Table, within
+from hpcchain.papers.result import Result, Table
 from hpcchain.papers.single_chain import trimer
 
 NAME = "000-trimer-envelope"
@@ -25,17 +25,14 @@ def run(quick: Any) -> Any:
         amplitude[step] = high.max() - low.min()
         printed, size = PRINTED[step]
         size *= amplitude[0.5] if step < 0.5 else 1.0
-        table.add(f"h = {step}", printed, amplitude[step], within(amplitude[step], 0.7 * size, 1.5 * size))
+        table.compare(f"h = {step}", printed, amplitude[step], 0.7 * size, 1.5 * size)
         half = len(time) // 2
         drift = (high[half:].max() - low[half:].min()) / (high[:half].max() - low[:half].min()) if half else 1.0
-        table.add(
-            f"h = {step}: second half's over first half's",
-            "1 (no drift)",
-            drift,
-            within(drift, 0.95, 1.05, "agrees: no drift"),
+        table.compare(
+            f"h = {step}: second half's over first half's", "1 (no drift)", drift, 0.95, 1.05, "agrees: no drift"
         )
     order = np.log2(amplitude[0.5] / amplitude[0.125]) / 2
-    table.add("order in h", 2, order, within(order, 1.8, 2.2))
+    table.compare("order in h", 2, order, 1.8, 2.2)
     done = "100 collisions each" if quick else ", ".join(f"{n} collisions at h = {h}" for h, n in COLLISIONS.items())
     notes = [
         f"{done}; in print 10,000 each. The trimer's motion is integrable: with chaotic motion energy does drift "

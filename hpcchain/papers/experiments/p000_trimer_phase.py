@@ -38,18 +38,13 @@ def run(quick: Any) -> Any:
     )
     table.add("first contact, h = .5", None, f"{course.contact_time[0]:.4f}", f"exact {EXACT_FIRST:.4f}")
     data = {
-        "": {
-            "time": np.array(course.node_time),
-            "gap": [chain.gap(q, ("p", 0, 2)) for q in nodes],
-            "x": nodes[:, 0, 0],
-            "y": nodes[:, 0, 1],
-        },
-        "accurate": {
-            "time": accurate.time,
-            "gap": [chain.gap(q, ("p", 0, 2)) for q in exact],
-            "x": exact[:, 0, 0],
-            "y": exact[:, 0, 1],
-        },
+        name: {
+            "time": time,
+            "gap": [chain.gap(q, ("p", 0, 2)) for q in places],
+            "x": places[:, 0, 0],
+            "y": places[:, 0, 1],
+        }
+        for name, time, places in (("", np.array(course.node_time), nodes), ("accurate", accurate.time, exact))
     }
     return Result(data, [table], ["Accurate: Taylor segments to round-off, contacts to the last digits."])
 

@@ -31,7 +31,7 @@ def run(quick: Any) -> Any:
         )
         data[f"h{h:g}"] = inclusion_runs.columns(track)
     slope = float(np.polyfit(np.log(list(DIPS)), np.log(found), 1)[0])
-    table.add("exponent of h", None, slope, within(slope, 1.95, 2.05, "order two"))
+    table.compare("exponent of h", None, slope, 1.95, 2.05, "order two")
     return Result(data, [table], ["To t = 5 only."] if quick else [])
 
 

@@ -5,6 +5,15 @@ from typing import Any
 import numpy as np
 
 from hpcchain.layout import arrays as L
+from hpcchain.papers.contact_cases import (
+    G,
+    column,
+    column_with_contact_time,
+    engine_at,
+    hard,
+    hard_heights,
+    soft_heights,
+)
 from hpcchain.papers.result import Result, Table, columns, within
 
 NAME = "004-contact"
@@ -33,12 +42,8 @@ def run(quick: Any) -> Any:
 
 def after_step(x: Any, v: Any, push: float = 0.0) -> tuple[float, float, float]:
     """Return relative velocity, gap and impulse after a step of 0.1 of two balls on a line, drawn to 0 by a spring."""
-    from hpcchain.papers.contact_cases import hard
-    from hpcchain.steps.engine import SteppedEngine
-
     place, moving = np.array([[x[0], 0, 20.0], [x[1], 0, 20.0]]), np.array([[v[0], 0, 0], [v[1], 0, 0]], dtype=float)
-    engine = SteppedEngine(hard(place, moving, 0.1, gravity=(0, 0, 0), center=push), log_events=True)
-    engine.advance(0.1)
+    engine = engine_at(hard(place, moving, 0.1, gravity=(0, 0, 0), center=push), 0.1)
     position, velocity, _ = engine.frame(0.1)
     impulse = float(engine.drain_events()["impulse"].sum())
     return float(np.diff(velocity[:, 0])[0]), float(np.diff(position[:, 0])[0]) - 1.0, impulse
@@ -64,12 +69,8 @@ def cases() -> Table:
 
 def stack() -> Table:
     """Return the table of a stack of six balls."""
-    from hpcchain.papers.contact_cases import G, column, hard
-    from hpcchain.steps.engine import SteppedEngine
-
     places = column(6, 0.0)
-    engine = SteppedEngine(hard(places, np.zeros_like(places), 0.01, 0.5, MU), log_events=True)
-    engine.advance(0.5)
+    engine = engine_at(hard(places, np.zeros_like(places), 0.01, 0.5, MU), 0.5)
     carried = engine.drain_events()["impulse"][-6:] / (0.01 * G)
     table = Table("A stack of six balls at rest, e = 0.5, mu = 0.4: weights that its contacts carry, from below")
     off = float(np.abs(carried - np.arange(6, 0, -1)).max())
@@ -79,20 +80,13 @@ def stack() -> Table:
 
 def slid(angle: float, moment: float | None, speed: float) -> tuple[float, float]:
     """Return speed and spin, times radius, after 0.5 on an incline of an angle [degrees] of a ball with a speed."""
-    from hpcchain.papers.contact_cases import G, hard
-    from hpcchain.steps.engine import SteppedEngine
-
     tilted = (G * np.sin(np.deg2rad(angle)), 0.0, -G * np.cos(np.deg2rad(angle)))
-    system = hard([[0.0, 0.0, 0.5]], [[speed, 0.0, 0.0]], 0.01, 0.0, MU, tilted, moment)
-    engine = SteppedEngine(system)
-    engine.advance(0.5)
+    engine = engine_at(hard([[0.0, 0.0, 0.5]], [[speed, 0.0, 0.0]], 0.01, 0.0, MU, tilted, moment), 0.5)
     return float(engine.frame(0.5)[1][0, 0]), 0.5 * float(engine.state().extra[0, L.SPIN + 1])
 
 
 def friction() -> Table:
     """Return the table of what slides and rolls."""
-    from hpcchain.papers.contact_cases import G
-
     table = Table("Coulomb's graph (Fig 8): one ball on a plane, mu = 0.4, after 0.5")
     speed, spin = slid(0.0, None, 1.0)
     table.add("slides, then rolls: v / v0", 5.0 / 7.0, f"{speed:.6f}", within(abs(speed - 5.0 / 7.0), 0.0, 1e-11))
@@ -111,17 +105,13 @@ def friction() -> Table:
 
 def cradle() -> Table:
     """Return the table of three balls in a row."""
-    from hpcchain.papers.contact_cases import hard
-    from hpcchain.steps.engine import SteppedEngine
-
     table = Table("A cradle: a ball with v = 1 meets two at rest, e = 1: velocities after it")
     wanted = {0.0: ("-1/3, 2/3, 2/3", [-1 / 3, 2 / 3, 2 / 3]), 0.05: ("0, 0, 1", [0.0, 0.0, 1.0])}
     for space, (text, values) in wanted.items():
         x = (1.0 + space) * np.arange(3)
         place = np.column_stack([x, np.zeros(3), np.full(3, 20.0)])
-        engine = SteppedEngine(hard(place, [[1.0, 0, 0], [0, 0, 0], [0, 0, 0]], 0.01, 1.0, gravity=(0, 0, 0)))
-        engine.advance(0.3)
-        velocity = engine.frame(0.3)[1][:, 0]
+        moving = [[1.0, 0, 0], [0, 0, 0], [0, 0, 0]]
+        velocity = engine_at(hard(place, moving, 0.01, 1.0, gravity=(0, 0, 0)), 0.3).frame(0.3)[1][:, 0]
         off = float(np.abs(velocity - values).max())
         why = "all touch: Moreau's law shares out" if space == 0.0 else "gaps: one contact after another"
         ours = ", ".join(f"{value:.3f}" for value in velocity + 0.0)
@@ -131,8 +121,6 @@ def cradle() -> Table:
 
 def soft_and_hard(durations: tuple) -> tuple[Table, dict]:
     """Return how far soft balls of a falling column are from hard ones over the duration of contacts, and heights."""
-    from hpcchain.papers.contact_cases import column, hard_heights, soft_heights
-
     places, times = column(3, 0.2), np.linspace(0.05, 1.5, 30)
     rigid = hard_heights(places, 0.001, 0.4, times)
     table = Table(
@@ -154,8 +142,6 @@ def soft_and_hard(durations: tuple) -> tuple[Table, dict]:
 
 def contact_times() -> tuple[Table, dict]:
     """Return contacts of a column that is met event by event, over the contact time of the TC model (Fig 5)."""
-    from hpcchain.papers.contact_cases import column_with_contact_time
-
     table = Table(
         f"Fig 5: three points above a floor, gaps of 0.2, e = 0.4, event by event until t = 1.5 (at most {MOST})"
     )

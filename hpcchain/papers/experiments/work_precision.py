@@ -7,7 +7,7 @@ import numpy as np
 
 from hpcchain.errors import HpcchainError
 from hpcchain.model.system import Options
-from hpcchain.papers.engine import system_of
+from hpcchain.papers.engine import on_bonds, system_of
 from hpcchain.papers.result import Result, Table, columns
 from hpcchain.propagators.catalogue import PROPAGATORS, VARIANTS
 
@@ -112,13 +112,8 @@ def thermal_chain(n: int, seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
             beads = beads[: max(1, len(beads) - 5)]
     position = np.array(beads)
     velocity = random.normal(size=(n, 3))
-    rows = np.arange(n - 1)
-    gradient = np.zeros((n - 1, n, 3))
-    gradient[rows, rows], gradient[rows, rows + 1] = position[:-1] - position[1:], position[1:] - position[:-1]
-    flat = gradient.reshape(n - 1, -1)
     for _ in range(2):
-        velocity -= velocity.mean(axis=0)
-        velocity -= (flat.T @ np.linalg.solve(flat @ flat.T, flat @ velocity.ravel())).reshape(n, 3)
+        velocity = on_bonds(position, velocity - velocity.mean(axis=0))
     free = 3 * n - (n - 1) - 3
     return position - position.mean(axis=0), velocity * np.sqrt(free / np.sum(velocity**2))
 

@@ -49,7 +49,7 @@ from hpcchain.propagators.collocation.collocation import (
 from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, PAPER, GaussTables, gauss_tables
 from hpcchain.propagators.taylor.graph_molecule import (
     bound_acceleration,
-    web_gather,
+    web_gather_state,
     web_offsets,
     web_prepare,
     web_scatter,
@@ -162,13 +162,6 @@ def stages_interval(work, offset, tiles, gs, go, h):
     return collocation_interval(tables, h)
 
 
-@kernel
-def _start(work, offset, tiles, block):
-    """Copy the state in the tiles to the scratch block."""
-    web_gather(work, offset, tiles, W.COEF, block)
-    web_gather(work, offset, tiles, W.COEF + W.ROW, block + W.ROW * tiles)
-
-
 @outlined
 def stages_move(work, offset, tiles, gs, go, dt):
     """Move the state in the tiles on by dt; return the solver's status.
@@ -178,7 +171,7 @@ def stages_move(work, offset, tiles, gs, go, dt):
     if dt == 0.0:
         return SOLVED
     block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
-    _start(work, offset, tiles, block)
+    web_gather_state(work, offset, tiles, block)
     tables, ws = stage_tables(work, constants)
     status = collocation_state(
         gs, go, work, block, W.LANES * tiles, work, im, dt, work[constants + ACCURACY], tables, work, ws, work, factors
@@ -211,7 +204,7 @@ def stages_solve(work, offset, tiles, gs, go, table, at, k, span):
     block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
     source = stages_at(tiles, gs, go, at)
     _copy(work, constants, table, source + falling_table(int(table[source + STAGES]), k))
-    _start(work, offset, tiles, block)
+    web_gather_state(work, offset, tiles, block)
     tables, ws = stage_tables(work, constants)
     last_node = span * tables.node[-1] if tables.variant == PAPER else span
     return collocation_state(
@@ -275,7 +268,7 @@ def _energies(work, im, raw, projected, npad):
 def stages_project(work, offset, tiles, gs, go):
     """Make bond vectors and factors and put the state on the bonds; return the kinetic energy to be given back."""
     block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
-    _start(work, offset, tiles, block)
+    web_gather_state(work, offset, tiles, block)
     velocity = block + W.ROW * tiles
     web_prepare(work, offset, tiles, gs, go)
     lost, energy = _energies(work, im, velocity, vector, W.LANES * tiles)
@@ -291,7 +284,7 @@ def stages_series(work, offset, tiles, gs, go, h):
     The length is NaN when they never are, as for a state that is not a number.
     """
     block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
-    _start(work, offset, tiles, block)
+    web_gather_state(work, offset, tiles, block)
     tables, ws = stage_tables(work, constants)
     order = collocation_order(len(tables.node))
     for _ in range(MOST_HALVINGS):

@@ -45,14 +45,20 @@ def cross(ax, ay, az, bx, by, bz):
 
 
 @inlined
-def placed(work, p, axes):
-    """Return where the bead whose lane is at p is from the body's centre, with these axes (9)."""
-    a, b, c = W.vector(work, p + SITE)
+def in_space(axes, a, b, c):
+    """Return the vector that has these components along the body's axes."""
     return (
         a * axes[0] + b * axes[3] + c * axes[6],
         a * axes[1] + b * axes[4] + c * axes[7],
         a * axes[2] + b * axes[5] + c * axes[8],
     )
+
+
+@inlined
+def placed(work, p, axes):
+    """Return where the bead whose lane is at p is from the body's centre, with these axes (9)."""
+    a, b, c = W.vector(work, p + SITE)
+    return in_space(axes, a, b, c)
 
 
 @inlined
@@ -62,16 +68,6 @@ def by_moments(moments, axes, lx, ly, lz):
         (axes[0] * lx + axes[1] * ly + axes[2] * lz) / (moments[1] + moments[2]),
         (axes[3] * lx + axes[4] * ly + axes[5] * lz) / (moments[2] + moments[0]),
         (axes[6] * lx + axes[7] * ly + axes[8] * lz) / (moments[0] + moments[1]),
-    )
-
-
-@inlined
-def in_space(axes, a, b, c):
-    """Return the vector that has these components along the body's axes."""
-    return (
-        a * axes[0] + b * axes[3] + c * axes[6],
-        a * axes[1] + b * axes[4] + c * axes[7],
-        a * axes[2] + b * axes[5] + c * axes[8],
     )
 
 

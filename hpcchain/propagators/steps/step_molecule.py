@@ -40,6 +40,7 @@ from hpcchain.propagators.steps.rattle_and_variational import (
 from hpcchain.propagators.taylor.graph_molecule import (
     bound_acceleration,
     web_gather,
+    web_gather_state,
     web_offsets,
     web_refresh,
     web_scatter,
@@ -116,13 +117,6 @@ def _solve(work, offset, tiles, gs, go, tau):
 
 
 @kernel
-def _start(work, offset, tiles, gs, go):
-    block = web_offsets(gs, go, tiles, offset)[0]
-    web_gather(work, offset, tiles, W.COEF, block)
-    web_gather(work, offset, tiles, W.COEF + W.ROW, block + W.ROW * tiles)
-
-
-@kernel
 def steps_excess(offset, tiles, gs, go):
     """Return where the difference between the energies of V and of the state in the tiles is kept."""
     return web_offsets(gs, go, tiles, offset)[7] + EXCESS
@@ -138,7 +132,7 @@ def steps_move(work, offset, tiles, gs, go, dt):
     work[constants + EXCESS] = 0.0
     if dt == 0.0:
         return SOLVED
-    _start(work, offset, tiles, gs, go)
+    web_gather_state(work, offset, tiles, block)
     if _nearly_still(work, tiles, gs, go, block, lengths, dt):
         _move_straight(work, offset, tiles, gs, go, dt)
         return SOLVED
@@ -201,7 +195,7 @@ def steps_series(work, offset, tiles, gs, go, h):
     The length is NaN when it never is, as for a state that is not a number.
     """
     block = web_offsets(gs, go, tiles, offset)[0]
-    _start(work, offset, tiles, gs, go)
+    web_gather_state(work, offset, tiles, block)
     for _ in range(MOST_HALVINGS):
         status, ws = _solve(work, offset, tiles, gs, go, h)
         if status == SOLVED:

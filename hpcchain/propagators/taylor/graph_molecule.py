@@ -61,6 +61,13 @@ def web_gather(work, offset, tiles, row, to):
 
 
 @kernel
+def web_gather_state(work, offset, tiles, block):
+    """Copy positions and velocities of every tile to the first two rows of the block."""
+    web_gather(work, offset, tiles, W.COEF, block)
+    web_gather(work, offset, tiles, W.COEF + W.ROW, block + W.ROW * tiles)
+
+
+@kernel
 def web_scatter(work, offset, tiles, row, source):
     """Copy a component-major array to three rows of every tile."""
     npad = W.LANES * tiles
@@ -146,8 +153,7 @@ def web_series(work, offset, tiles, gs, go, h, tolerance):
     """Expand the free motion of the state in the tiles; return order and length (see `chain_series`)."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
     npad = W.LANES * tiles
-    web_gather(work, offset, tiles, W.COEF, block)
-    web_gather(work, offset, tiles, W.COEF + W.ROW, block + 3 * npad)
+    web_gather_state(work, offset, tiles, block)
     small = tolerance * bond_rate(work, gs, go, block + 3 * npad, npad) * h / W.KMAX
     return _expanded(work, offset, tiles, gs, go, h, small, np.int64(-1))
 
@@ -157,8 +163,7 @@ def web_hanging(work, offset, tiles, gs, go, h, tolerance, gx, gy, gz):
     """Do what `web_series` does where all beads but those that are fixed fall with (gx, gy, gz) [length / time^2]."""
     block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
     npad = W.LANES * tiles
-    web_gather(work, offset, tiles, W.COEF, block)
-    web_gather(work, offset, tiles, W.COEF + W.ROW, block + 3 * npad)
+    web_gather_state(work, offset, tiles, block)
     for i in range(npad):
         falls = 1.0 if work[im + i] > 0.0 else 0.0
         work[vector + i] = falls * gx

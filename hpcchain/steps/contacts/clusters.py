@@ -151,8 +151,7 @@ class Geometry:
         time : float
             For walls that move [time].
         """
-        apart = position[self.one] - position[self.other]
-        apart = apart - self.size * np.rint(apart * self.inverse)
+        apart = self._apart(position)
         distance = np.sqrt(dot(apart, apart))
         with np.errstate(invalid="ignore", divide="ignore"):
             normal = apart / distance[:, None]
@@ -161,6 +160,11 @@ class Geometry:
             distance[wall], normal[wall] = self.walls.at(self.pairs[wall, 1], position[self.one[wall]], time)
         return distance - self.contact, normal
 
+    def _apart(self, position: np.ndarray) -> np.ndarray:
+        """Return (n, 3) from the nearest image of the other bead to the first."""
+        apart = position[self.one] - position[self.other]
+        return apart - self.size * np.rint(apart * self.inverse)
+
     def rates(self, velocity: np.ndarray, normal: np.ndarray) -> np.ndarray:
         """Return (n,) at which gaps grow [length / time]."""
         mate = np.where(self.wall, self.moving, dot(normal, velocity[self.other]))
@@ -168,8 +172,7 @@ class Geometry:
 
     def lever(self, position: np.ndarray, centre: np.ndarray) -> np.ndarray:
         """Return (n, 3) from the other molecule's centre of mass to the first's, which walls have none of."""
-        apart = position[self.one] - position[self.other]
-        apart = apart - self.size * np.rint(apart * self.inverse)
+        apart = self._apart(position)
         apart = apart - (position[self.one] - centre[self.one]) + (position[self.other] - centre[self.other])
         return np.where(self.wall[:, None], 0.0, apart)
 

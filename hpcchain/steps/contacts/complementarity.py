@@ -18,6 +18,8 @@ from hpcchain.errors import StepError
 
 MOST_NEWTON, MOST_SWEEPS, HALVINGS, MOST_LINEAR = 60, 20000, 40, 20
 """Newton steps, sweeps, halvings of a step at most; linear problems at most that a problem is solved by."""
+TOLERANCE = 1e-13
+"""Of the residual of a linear problem, relative to its offset."""
 DEPENDENT = 1e-11
 """What is left of a row's diagonal besides the active ones, from which on it counts as one of their sums."""
 ENOUGH, ROUNDING = 30, 8.0 * float(np.finfo(np.float64).eps)
@@ -25,12 +27,12 @@ ENOUGH, ROUNDING = 30, 8.0 * float(np.finfo(np.float64).eps)
 LEFT = 8.0 * ROUNDING
 """The same of a solution that active sets have found."""
 MOST_BLOWS, BLOWS = 10_000, 100
-"""Reflections at most, and where contacts lose energy: what still approaches then is only stopped."""
+"""Reflections at most; reflections after which contacts that lose energy are only kept from approaching."""
 AT_REST = 1e-9
 """Rate, relative to the greatest, that counts as none."""
 
 
-def linear(matrix: np.ndarray, offset: np.ndarray, solver: str = "newton", tolerance: float = 1e-13) -> np.ndarray:
+def linear(matrix: np.ndarray, offset: np.ndarray, solver: str = "newton") -> np.ndarray:
     """Return x of 0 <= x, 0 <= matrix x + offset, orthogonal.
 
     Parameters
@@ -40,8 +42,6 @@ def linear(matrix: np.ndarray, offset: np.ndarray, solver: str = "newton", toler
     offset : (n,) float64 array
     solver : str
         "newton" or "gauss-seidel".
-    tolerance : float
-        Of the residual, relative to the offset.
 
     Raises
     ------
@@ -54,9 +54,9 @@ def linear(matrix: np.ndarray, offset: np.ndarray, solver: str = "newton", toler
         return np.zeros(len(offset))
     a, b = scale[:, None] * matrix * scale, scale * offset / unit
     if solver == "gauss-seidel":
-        return scale * unit * sweeps(lambda x: a @ x + b, lambda _: a, np.zeros(len(b)), tolerance)
-    x = newton_steps(lambda x: a @ x + b, lambda _: a, np.zeros(len(b)), tolerance)
-    return scale * unit * (active_set(a, b, tolerance) if x is None else refined(a, b, x))
+        return scale * unit * sweeps(a, b, TOLERANCE)
+    x = newton_steps(lambda x: a @ x + b, lambda _: a, np.zeros(len(b)), TOLERANCE)
+    return scale * unit * (active_set(a, b, TOLERANCE) if x is None else refined(a, b, x))
 
 
 def refined(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -72,6 +72,14 @@ def refined(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
 def residual(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return the function of Fischer and Burmeister of two arrays."""
     return np.hypot(x, w) - x - w
+
+
+def slopes(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the derivatives of `residual` by x and by w; those of one direction where both are 0."""
+    r = np.hypot(x, w)
+    kink = r < 1e-300
+    r = np.where(kink, 1.0, r)
+    return np.where(kink, np.sqrt(0.5), x / r) - 1.0, np.where(kink, np.sqrt(0.5), w / r) - 1.0
 
 
 def newton(function: Callable, slope: Callable, x: np.ndarray, tolerance: float) -> np.ndarray:
@@ -100,11 +108,7 @@ def newton_steps(function: Callable, slope: Callable, x: np.ndarray, tolerance: 
             return np.maximum(x, 0.0)
         if k >= ENOUGH and np.all(np.abs(value) <= ROUNDING * (np.abs(slope(x)) @ np.abs(x))):
             return np.maximum(x, 0.0)
-        r = np.hypot(x, w)
-        kink = r < 1e-300
-        r = np.where(kink, 1.0, r)
-        along = np.where(kink, np.sqrt(0.5), x / r) - 1.0
-        across = np.where(kink, np.sqrt(0.5), w / r) - 1.0
+        along, across = slopes(x, w)
         jacobian = np.diag(along) + across[:, None] * slope(x)
         x, w, value = shortened(function, x, step_of(jacobian, value), value)
     return None
@@ -188,9 +192,9 @@ def shortened(
     return trial, w, after
 
 
-def sweeps(function: Callable, slope: Callable, x: np.ndarray, tolerance: float) -> np.ndarray:
-    """Return the solution that `newton` finds, of a linear function, by projected Gauss-Seidel sweeps."""
-    a, b = slope(x), function(np.zeros_like(x))
+def sweeps(a: np.ndarray, b: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return x of 0 <= x, 0 <= a x + b, orthogonal, by projected Gauss-Seidel sweeps."""
+    x = np.zeros(len(b))
     for _ in range(MOST_SWEEPS):
         for k in range(len(x)):
             x[k] = max(0.0, x[k] - (a[k] @ x + b[k]) / a[k, k])

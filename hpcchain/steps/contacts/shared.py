@@ -1,8 +1,8 @@
 """Which rank solves what: contacts that hang together are solved once, by one of the ranks that own their molecules.
 
 What hangs together on one rank is solved there. A group across ranks is solved by the rank that has most of its
-contacts, the lowest of several. It is sent the molecules by those that own them, and sends them back what it has found.
-Others do with theirs meanwhile what is to be done, and then wait asleep.
+contacts, the lowest of several. Owners send it the molecules, and it sends back what it has found. Meanwhile others
+solve their own groups, and then wait asleep.
 """
 
 from __future__ import annotations

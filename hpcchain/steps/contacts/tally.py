@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.composition import centres_of
 from hpcchain.sector.interface import EVENT_ROW, ROUGH_EVENT_ROW
 from hpcchain.steps.contacts.clusters import dot
 
@@ -68,10 +69,7 @@ class Tally:
             return
         pool, geometry = one.pool, one.geometry
         mass = self.composition.prototypes.mass[self.composition.prototype_of(pool.ids)]
-        molecule = np.repeat(np.arange(len(pool.molecules)), np.diff(pool.first))
-        total = np.bincount(molecule, mass)
-        centre = np.column_stack([np.bincount(molecule, mass * pool.position[:, c]) for c in range(3)]) / total[:, None]
-        lever = geometry.lever(pool.position, centre[molecule])
+        lever = geometry.lever(pool.position, centres_of(pool.first, mass, pool.position))
         product = impulse * dot(one.normal, lever)
         virial = np.rint((product if across is None else product + dot(across, lever)) / self.quanta[0])
         self.virial += int(virial[acts].sum())

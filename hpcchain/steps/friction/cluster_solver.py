@@ -13,7 +13,7 @@ from hpcchain.steps.friction.cone_newton import cone_newton
 from hpcchain.steps.friction.regions import solve_regions
 
 if TYPE_CHECKING:
-    from hpcchain.steps.contacts.coefficients import Coefficients
+    from hpcchain.steps.friction.contact_dynamics import FrictionalContacts
     from hpcchain.steps.friction.friction_kernels import ContactBodies
     from hpcchain.steps.friction.pool_contacts import PoolContacts
 
@@ -24,17 +24,6 @@ REGIONS_FROM, REGION_TURNS, REGION_SWEEPS = 2, 10, 100
 """Turn from which on regions of larger clusters are solved; how often at most in a turn, and sweeps after each."""
 
 
-class Law:
-    """Constants of the law of contacts: h [time], coefficients, residual, solver.
-
-    `near`: impulses to begin with are taken to be near the solution, which Newton's method then looks for first.
-    """
-
-    def __init__(self, h: float, coefficients: Coefficients, tolerance: float, solver: str) -> None:
-        self.h, self.coefficients = h, coefficients
-        self.tolerance, self.solver, self.near = tolerance, solver, False
-
-
 class ClusterSolver:
     """Finds the impulses of a pool's contacts, with given offsets of rates.
 
@@ -42,7 +31,7 @@ class ClusterSolver:
     ----------
     pool : PoolContacts
         Impulses found are in its `contacts`.
-    law : Law
+    settings : FrictionalContacts
 
     Attributes
     ----------
@@ -50,8 +39,8 @@ class ClusterSolver:
         Sweeps over each cluster so far, and changes of impulses in them.
     """
 
-    def __init__(self, pool: PoolContacts, law: Law) -> None:
-        self.pool, self.law, self.bodies = pool, law, pool.bodies
+    def __init__(self, pool: PoolContacts, settings: FrictionalContacts) -> None:
+        self.pool, self.settings, self.bodies = pool, settings, pool.bodies
         self.starts, self.contacts, self.geometry = pool.starts, pool.contacts, pool.geometry
         self.counts = np.zeros((len(self.starts) - 1, 2), dtype=np.int64)
 
@@ -71,12 +60,12 @@ class ClusterSolver:
         left : (q,) bool array
             Which clusters are to be solved.
         """
-        newton = self.law.solver == "newton"
+        newton = self.settings.solver == "newton"
         self.contacts.offset[:] = offset
         self._begin(start)
         chosen, left = left, left.copy()
         unit = self._units(velocity, spin)
-        if newton and self.law.near:
+        if newton and self.settings.near:
             for q in np.flatnonzero(left):
                 left[q] = not self._newton(int(q), velocity, spin, unit[q])
         bodies = self._pushed(velocity, spin)
@@ -123,7 +112,7 @@ class ClusterSolver:
         along = dot(start, self.pool.normal)
         pushes = np.maximum(along, 0.0)
         self.contacts.impulse[:] = pushes[:, None] * self.pool.normal
-        if self.law.coefficients.rubs:
+        if self.settings.coefficients.rubs:
             self.contacts.impulse[:] += within(start - along[:, None] * self.pool.normal, self.pool.friction * pushes)
 
     def _pushed(self, velocity: np.ndarray, spin: np.ndarray) -> ContactBodies:
@@ -140,7 +129,7 @@ class ClusterSolver:
         )
         fastest = np.zeros(len(self.starts) - 1)
         np.maximum.at(fastest, self.pool.of, speed[self.geometry.one] + mates)
-        return self.law.tolerance * np.maximum(fastest, np.finfo(float).tiny)
+        return self.settings.aim * np.maximum(fastest, np.finfo(float).tiny)
 
     def _sweep_regions(self, velocity: np.ndarray, spin: np.ndarray, left: np.ndarray, unit: np.ndarray) -> None:
         """Solve larger clusters that are left by Newton's method where they fail, and by sweeps; see `solved`."""

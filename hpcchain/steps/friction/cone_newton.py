@@ -12,9 +12,9 @@ Where more impulses are unknown than contacts can tell apart, A is singular and 
 not: A + c diag(a) with b - c diag(a) p in place of A and b, solved from the last p again and again, has the solutions
 of A and b as its fixed points. The factor c is made smaller as long as Newton's method follows (Acary et al. 2018).
 
-With a large mu a contact that slips or sticks by a small p_n has a large p_t, and other contacts are so forced apart or
-on: Newton's method jumps between such states, to ever larger impulses. Then mu begins small and grows to what it is,
-solved anew each time from the last solution.
+With a large mu a contact of small p_n may have a large p_t, which forces other contacts apart or together. Newton's
+method then jumps between such states, to ever larger impulses. So mu begins small and grows to what it is, and each
+problem is solved from the last solution.
 """
 
 from __future__ import annotations

@@ -21,7 +21,6 @@ from hpcchain.model.physics.extended import SLOTS, WARM
 from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, dot
 from hpcchain.steps.contacts.inclusions import ContactSolver
 from hpcchain.steps.failures import raise_unsolved
-from hpcchain.steps.friction.cluster_solver import Law
 from hpcchain.steps.friction.contact_problem import Problem
 from hpcchain.steps.integrators import WithContacts
 from hpcchain.steps.local_beads import timed
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from hpcchain.steps.local_beads import LocalBeads
 
 MOST_ROUNDS, LATE = 50, 10
-"""Times at most that a step is solved again, as new contacts are met or bonds turn; how often before impulses are taken
-to be near their solution: there may be several, and sweeps may go to one and to another in turn."""
+"""Rounds of a step at most, in which it is solved again as new contacts are met or bonds turn; rounds after which
+impulses are taken to be near a solution. There may be several, and sweeps may go to one and to another in turn."""
 ROUGH, ROUGHEST = 10.0, 1e-2
 """Residual of rounds that find new contacts, relative to the tolerance; and at most, unless that is more."""
 TURNED = 1e-13
@@ -115,6 +114,10 @@ class FrictionalContacts(ContactSolver):
 
     Attributes
     ----------
+    aim : float
+        Residual to which contacts are solved now: `tolerance`, or more in rounds that find new contacts.
+    near : bool
+        Whether impulses to begin with are taken to be near the solution, which Newton's method then looks for first.
     columns : int
         Of a bead's impulses of impacts: SLOTS * WARM, or 0 where nothing has restitution.
     sweeps, changes : int
@@ -124,7 +127,7 @@ class FrictionalContacts(ContactSolver):
     def __init__(self, finder: ContactFinder, beads: LocalBeads, physics: Physics) -> None:
         super().__init__(finder, beads, physics)
         self.tolerance, self.largest = physics.tolerance, 2.0 * float(self.radius.max(initial=0.0))
-        self.law = Law(self.h, self.coefficients, physics.tolerance, self.solver)
+        self.aim, self.near = physics.tolerance, False
         self.columns = SLOTS * WARM if self.coefficients.strikes else 0
         self.sweeps = self.changes = 0
 
@@ -227,21 +230,21 @@ class ContactDynamics(WithContacts):
         """Do what `_solve_step` does with today's lists; None when they were too short, and are wider now."""
         # `extra` is what own beads have besides at the step's beginning.
         pairs, done, settled = NONE, [], True
-        law, wanted = self.contacts.law, self.contacts.tolerance
-        after = After(self.beads.own.extra, self.contacts.columns)
-        law.tolerance = max(wanted, min(ROUGH * wanted, ROUGHEST))
+        contacts, wanted = self.contacts, self.contacts.tolerance
+        after = After(self.beads.own.extra, contacts.columns)
+        contacts.aim = max(wanted, min(ROUGH * wanted, ROUGHEST))
         for turn in range(MOST_ROUNDS):
-            law.near = turn > LATE
+            contacts.near = turn > LATE
             pairs, more, most, far = self.met(before, pairs)
             kept, self.beads.own.extra = self.beads.own.extra, extra
             if self.lists_are_too_short(far, before, velocity):
                 return None
             self.beads.own.extra = kept
             if more == 0.0:
-                if settled and (law.tolerance == wanted or most == 0.0):
+                if settled and (contacts.aim == wanted or most == 0.0):
                     after.put(self.beads.own.extra)
                     return done
-                law.tolerance = wanted
+                contacts.aim = wanted
             done = self._solve_contacts(before, velocity, pairs, after)
             settled = self._has_settled(done)
         raise_unsolved(self.clock.time, self.contacts.solver)
@@ -255,7 +258,7 @@ class ContactDynamics(WithContacts):
         """
         beads, own = self.beads, self.beads.own
         extra = np.column_stack([own.extra, after.struck, after.bend])
-        pool = Pool(own.molecules, own.ids, beads.first, before[beads.local], velocity, beads.force, extra, NONE)
+        pool = beads.pool(before[beads.local], velocity, extra)
         done, rows = self.contacts.sharing.share(pool, pairs).solved(self.contacts.outcome, Outcome.table)
         for ids, row in rows:
             place, speed, spin, bend, kept, struck = np.split(row, [3, 6, 9, 12, 12 + SLOTS * WARM], axis=1)

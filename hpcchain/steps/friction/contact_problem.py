@@ -81,9 +81,9 @@ class Problem:
     """
 
     def __init__(self, pool: Pool, pairs: np.ndarray, contacts: FrictionalContacts, bend: np.ndarray) -> None:
-        self.pool, self.law, self.bend = pool, contacts.law, bend
+        self.pool, self.settings, self.bend = pool, contacts, bend
         self.contacts = PoolContacts(pool, pairs, contacts)
-        self.solver = ClusterSolver(self.contacts, contacts.law)
+        self.solver = ClusterSolver(self.contacts, contacts)
 
     def solve(self, start: np.ndarray, begin: np.ndarray) -> Solved:
         """Return what becomes of the beads.
@@ -93,20 +93,20 @@ class Problem:
         start, begin : (n, 3) float64 arrays
             Impulses of the second part, and of the first one, to begin with, in the order of `pairs`.
         """
-        law, found, geometry = self.law, self.contacts, self.contacts.geometry
+        h, found, geometry = self.settings.h, self.contacts, self.contacts.geometry
         velocity, spin = self.pool.velocity, np.ascontiguousarray(self.pool.extra[:, L.SPIN : L.SPIN + 3])
         before = found.rates(velocity, spin) - found.leaving
         bent = self.bend[geometry.one] - np.where(geometry.wall[:, None], 0.0, self.bend[geometry.other])
-        strikes = (dot(found.normal, before) < -NO_APPROACH * geometry.contact / law.h) & (found.restitution > 0.0)
+        strikes = (dot(found.normal, before) < -NO_APPROACH * geometry.contact / h) & (found.restitution > 0.0)
         struck = np.bincount(found.of, strikes, len(found.starts) - 1) > 0.0
         blows, solved = np.zeros((len(found.pairs), 3)), True
         if struck.any():
             velocity, spin, solved = self._struck(velocity, spin, before, begin, struck)
             blows = found.contacts.impulse.copy()
         gap = np.where(found.gap > CLOSE * geometry.contact, found.gap, 0.0)  # that of what touches is rounding
-        offset = bent + (gap / law.h)[:, None] * found.normal - found.leaving
+        offset = bent + (gap / h)[:, None] * found.normal - found.leaving
         every = np.ones(len(struck), dtype=bool)
-        velocity = found.bodies.with_forces(velocity, law.h)
+        velocity = found.bodies.with_forces(velocity, h)
         velocity, spin, good = self.solver.solved(velocity, spin, offset, start, every)
         return Solved(velocity, spin, blows, found.contacts.impulse, solved and good)
 
@@ -126,10 +126,10 @@ class Problem:
         contacts, restitution, count = self.contacts, self.contacts.restitution, len(struck)
         offset = restitution[:, None] * before - contacts.leaving
         found = self.solver.solved(velocity, spin, offset, begin, struck)
-        if self.law.coefficients.same:
+        if self.settings.coefficients.same:
             return found
         work = dot(contacts.contacts.impulse, before + (contacts.rates(found[0], found[1]) - contacts.leaving))
-        most = max(WON, 10.0 * self.law.tolerance) * np.bincount(contacts.of, np.abs(work), count)
+        most = max(WON, 10.0 * self.settings.aim) * np.bincount(contacts.of, np.abs(work), count)
         wins = np.bincount(contacts.of, work, count) > most
         if not wins.any():
             return found

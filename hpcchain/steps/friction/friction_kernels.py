@@ -191,28 +191,19 @@ def rate(bodies, contacts, c):
 
 
 @kernel
-def wanted_normal(bodies, contacts, c):
-    """Return by how much the impulse of contact c along its normal is to change."""
-    normal, impulse, offset = contacts.normal, contacts.impulse, contacts.offset
-    x, y, z = rate(bodies, contacts, c)
-    x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
-    nx, ny, nz = normal[c, 0], normal[c, 1], normal[c, 2]
-    p = impulse[c, 0] * nx + impulse[c, 1] * ny + impulse[c, 2] * nz
-    return max(0.0, p - (x * nx + y * ny + z * nz) / contacts.stiff[c]) - p
+def change_across(rate, u, normal, across, slip, most):
+    """Return by how much the impulse of a contact across its normal is to change: three floats.
 
-
-@kernel
-def wanted_across(bodies, contacts, c):
-    """Return by how much the impulse of contact c across its normal is to change: three floats."""
-    normal, impulse, offset, slip = contacts.normal, contacts.impulse, contacts.offset, contacts.slip
-    x, y, z = rate(bodies, contacts, c)
-    x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
-    nx, ny, nz = normal[c, 0], normal[c, 1], normal[c, 2]
-    u = x * nx + y * ny + z * nz
-    p = impulse[c, 0] * nx + impulse[c, 1] * ny + impulse[c, 2] * nz
-    tx, ty, tz = impulse[c, 0] - p * nx, impulse[c, 1] - p * ny, impulse[c, 2] - p * nz
-    x, y, z = tx - (x - u * nx) / slip[c], ty - (y - u * ny) / slip[c], tz - (z - u * nz) / slip[c]
-    size, most = math.sqrt(x * x + y * y + z * z), contacts.friction[c] * max(p, 0.0)
+    Parameters
+    ----------
+    rate, normal, across : three floats each
+        Relative velocity of the surfaces with its offset, normal, and the impulse's part across this.
+    u, slip, most : float
+        The rate along the normal; `ContactSet.slip`; how large the part across may be.
+    """
+    (x, y, z), (nx, ny, nz), (tx, ty, tz) = rate, normal, across
+    x, y, z = tx - (x - u * nx) / slip, ty - (y - u * ny) / slip, tz - (z - u * nz) / slip
+    size = math.sqrt(x * x + y * y + z * z)
     if size > most:
         x, y, z = x * (most / size), y * (most / size), z * (most / size)
     return x - tx, y - ty, z - tz
@@ -221,11 +212,19 @@ def wanted_across(bodies, contacts, c):
 @kernel
 def residual_of(bodies, contacts, c):
     """Return by how much contact c fails its conditions, as a velocity."""
-    p = abs(wanted_normal(bodies, contacts, c)) * contacts.stiff[c]
-    if contacts.friction[c] > 0.0:
-        x, y, z = wanted_across(bodies, contacts, c)
-        p = max(p, math.sqrt(x * x + y * y + z * z) * contacts.slip[c])
-    return p
+    normal, impulse, offset = contacts.normal, contacts.impulse, contacts.offset
+    stiff, slip, friction = contacts.stiff[c], contacts.slip[c], contacts.friction[c]
+    x, y, z = rate(bodies, contacts, c)
+    x, y, z = x + offset[c, 0], y + offset[c, 1], z + offset[c, 2]
+    nx, ny, nz = normal[c, 0], normal[c, 1], normal[c, 2]
+    u = x * nx + y * ny + z * nz
+    p = impulse[c, 0] * nx + impulse[c, 1] * ny + impulse[c, 2] * nz
+    worst = abs(max(0.0, p - u / stiff) - p) * stiff
+    if friction > 0.0:
+        across = impulse[c, 0] - p * nx, impulse[c, 1] - p * ny, impulse[c, 2] - p * nz
+        x, y, z = change_across((x, y, z), u, (nx, ny, nz), across, slip, friction * max(p, 0.0))
+        worst = max(worst, math.sqrt(x * x + y * y + z * z) * slip)
+    return worst
 
 
 @kernel

@@ -93,29 +93,15 @@ class PoolBodies:
 
     def still(self) -> ContactBodies:
         """Return the ContactBodies at rest."""
-        return self._moving(np.zeros_like(self.pool.velocity), np.zeros_like(self.pool.velocity))
+        zeros = np.zeros_like(self.pool.velocity), np.zeros_like(self.pool.velocity)
+        return ContactBodies(*zeros, *(getattr(self, name) for name in ContactBodies._fields[2:]))
 
     def gathered(self, velocity: np.ndarray, spin: np.ndarray) -> ContactBodies:
         """Return the ContactBodies with copies of velocities and spins (m, 3), of rigid bodies as kernels have them."""
         velocity, spin = velocity.copy(), spin.copy()
         for rows, beads, at in self.turning:
             turning_kernels.gather(velocity, spin, self.inverse, rows, beads, at, self.lever, self.heavy, self.tensor)
-        return self._moving(velocity, spin)
-
-    def _moving(self, velocity: np.ndarray, spin: np.ndarray) -> ContactBodies:
-        return ContactBodies(
-            velocity,
-            spin,
-            self.inverse,
-            self.row_block,
-            self.first,
-            self.size,
-            self.response,
-            self.whole,
-            self.lever,
-            self.heavy,
-            self.tensor,
-        )
+        return self.still()._replace(velocity=velocity, spin=spin)
 
     def scatter(self, bodies: ContactBodies, velocity: np.ndarray, spin: np.ndarray, keeps: np.ndarray) -> None:
         """Give beads of rigid bodies the velocities that kernels have found; some keep theirs.

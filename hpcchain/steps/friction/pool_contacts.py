@@ -115,18 +115,11 @@ def frames_of(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     least = np.argmin(np.abs(normal), axis=1)
     axis = np.zeros_like(normal)
     axis[np.arange(len(normal)), least] = 1.0
-    one = cross(normal, axis)
+    one = np.cross(normal, axis)
     one = one / np.sqrt(dot(one, one))[:, None]
-    return one, cross(normal, one)
+    return one, np.cross(normal, one)
 
 
 def along(matrices: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the products (n,) a M b of matrices (n, 3, 3) and rows (n, 3), summed in one order."""
     return dot(a, np.column_stack([dot(matrices[:, c], b) for c in range(3)]))
-
-
-def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the vector products (n, 3) of rows (n, 3)."""
-    return np.column_stack(
-        [a[:, (c + 1) % 3] * b[:, (c + 2) % 3] - a[:, (c + 2) % 3] * b[:, (c + 1) % 3] for c in range(3)]
-    )

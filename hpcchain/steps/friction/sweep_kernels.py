@@ -5,10 +5,10 @@ relative velocity. Sweeps go there and back. In a heap few contacts fail by much
 those alone that fail by more than a part of what may be left, and passes over those whose molecules have not changed
 since it looked.
 
-Where that takes many changes, as where much rests on few contacts, further sweeps change all. What such a double
-sweep changes is taken for minus a gradient, and goes on in the direction of Fletcher and Reeves as long as changes
-become less (Silcowitz, Niebel and Erleben 2010). The next sweep brings impulses back into their cones, so where sweeps
-end is where they end without these directions.
+Where that takes many changes, as where much rests on few contacts, further sweeps change all. The change of a double
+sweep, there and back, serves as minus a gradient: impulses go on in the conjugate direction of Fletcher and Reeves as
+long as changes become less (Silcowitz, Niebel and Erleben 2010). The next sweep brings impulses back into their cones,
+so sweeps end at the same solution as without these directions.
 
 `bodies` and `contacts` are ContactBodies and a ContactSet (`friction_kernels`).
 """
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.steps.friction.friction_kernels import act, rate, residual
+from hpcchain.steps.friction.friction_kernels import act, change_across, rate, residual
 
 ALTERNATIONS = 4
 """How often a contact whose normal and tangential parts depend on one another solves them in turn in a visit."""
@@ -73,11 +73,7 @@ def solve_contact(contacts, c, x, y, z, least):
         ax, ay, az = d * nx, d * ny, d * nz
         worst = max(worst, abs(d) * stiff)
         if friction > 0.0:
-            bx, by, bz = tx - (x - u * nx) / slip, ty - (y - u * ny) / slip, tz - (z - u * nz) / slip
-            size, most = math.sqrt(bx * bx + by * by + bz * bz), friction * p
-            if size > most:
-                bx, by, bz = bx * (most / size), by * (most / size), bz * (most / size)
-            bx, by, bz = bx - tx, by - ty, bz - tz
+            bx, by, bz = change_across((x, y, z), u, (nx, ny, nz), (tx, ty, tz), slip, friction * p)
             worst = max(worst, math.sqrt(bx * bx + by * by + bz * bz) * slip)
             tx, ty, tz = tx + bx, ty + by, tz + bz
             if not even:

@@ -2,8 +2,8 @@
 
 The part of that energy that goes with the momentum p is p W p / 2, with W = M^-1 + k M^-1 V'' M^-1. The factor k is h^2
 / 6 where velocity Verlet is the base and -h^2 / 12 where the midpoint rule is (Kaufman and Pai 2012, with the factors
-put right). Owners compute what sums over all neighbours of a bead; what couples two contacts, all that solve them
-compute alike.
+put right). A bead's owner computes the sums over its neighbours. What couples two contacts is computed by the rank that
+solves them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hpcchain.steps.potentials.forces import (
     WCA2,
     lennard_jones,
 )
-from hpcchain.steps.potentials.lists import NEAREST
+from hpcchain.steps.potentials.lists import nearest
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -44,12 +44,12 @@ CENTER = 3
 
 
 @kernel
-def pair_curvature(r2, row):
+def pair_curvature(r2, eps24, sigma2):
     """Return f and c of a pair's block c d d^T - f of V'': force over distance, and (V'' - V'/r) / r^2."""
-    f = lennard_jones(r2, row[EPS24], row[SIGMA2])[0]
-    s2 = row[SIGMA2] / r2
+    f = lennard_jones(r2, eps24, sigma2)[0]
+    s2 = sigma2 / r2
     s6 = s2 * s2 * s2
-    return f, (row[EPS24] * (26.0 * s6 * s6 - 7.0 * s6) / r2 + f) / r2
+    return f, (eps24 * (26.0 * s6 * s6 - 7.0 * s6) / r2 + f) / r2
 
 
 @kernel
@@ -63,11 +63,9 @@ def bond_curvature(r2, bond):
     rest = 1.0 - r2 / square
     f, c = -bond[STIFFNESS] / rest, 2.0 * bond[STIFFNESS] / (square * rest * rest)
     if r2 < WCA2 * bond[BOND_SIGMA2]:
-        s2 = bond[BOND_SIGMA2] / r2
-        s6 = s2 * s2 * s2
-        push = lennard_jones(r2, 24.0 * bond[BOND_EPSILON], bond[BOND_SIGMA2])[0]
+        push, bend = pair_curvature(r2, 24.0 * bond[BOND_EPSILON], bond[BOND_SIGMA2])
         f += push
-        c += (24.0 * bond[BOND_EPSILON] * (26.0 * s6 * s6 - 7.0 * s6) / r2 + push) / r2
+        c += bend
     return f, c
 
 
@@ -138,12 +136,11 @@ def own_blocks(position, velocity, kind, rows, pairs, bonds, box, spring, work, 
             j = neighbour[r, k]
             r2 = 0.0
             for c in range(3):
-                x = position[i, c] - position[j, c]
-                work[0, c] = x - size[c] * ((x * inverse[c] + NEAREST) - NEAREST)
+                work[0, c] = nearest(position[i, c] - position[j, c], size[c], inverse[c])
                 work[1, c] = velocity[i, c] - velocity[j, c]
                 r2 += work[0, c] * work[0, c]
             if r2 < table[kind[i], kind[j], CUTOFF2]:
-                f, bend = pair_curvature(r2, table[kind[i], kind[j]])
+                f, bend = pair_curvature(r2, table[kind[i], kind[j], EPS24], table[kind[i], kind[j], SIGMA2])
                 gather_block(work[0], work[1], f, bend, out[m])
         for b in range(first[r], first[r + 1]):
             if which[b] < 0:
@@ -174,8 +171,7 @@ def count_links(position, kind, molecule, flag, pairs, box, links):
                 continue
             r2 = 0.0
             for c in range(3):
-                x = position[i, c] - position[j, c]
-                x -= size[c] * ((x * inverse[c] + NEAREST) - NEAREST)
+                x = nearest(position[i, c] - position[j, c], size[c], inverse[c])
                 r2 += x * x
             if r2 < table[kind[i], kind[j], CUTOFF2]:
                 if found < len(links):
@@ -222,20 +218,18 @@ def weigh(position, kind, rows, own, bonds, table, box, change, out):
                     bonded, bond = True, which[e]
             if bonded and bond < 0:
                 continue
-            d0, d1, d2 = (
-                position[i, 0] - position[j, 0],
-                position[i, 1] - position[j, 1],
-                position[i, 2] - position[j, 2],
-            )
+            d0 = position[i, 0] - position[j, 0]
+            d1 = position[i, 1] - position[j, 1]
+            d2 = position[i, 2] - position[j, 2]
             if not bonded:
-                d0 -= size[0] * ((d0 * inverse[0] + NEAREST) - NEAREST)
-                d1 -= size[1] * ((d1 * inverse[1] + NEAREST) - NEAREST)
-                d2 -= size[2] * ((d2 * inverse[2] + NEAREST) - NEAREST)
+                d0 = nearest(d0, size[0], inverse[0])
+                d1 = nearest(d1, size[1], inverse[1])
+                d2 = nearest(d2, size[2], inverse[2])
             r2 = d0 * d0 + d1 * d1 + d2 * d2
             if bonded:
                 f, c = bond_curvature(r2, constants[bond])
             elif r2 < table[kind[i], kind[j], CUTOFF2]:
-                f, c = pair_curvature(r2, table[kind[i], kind[j]])
+                f, c = pair_curvature(r2, table[kind[i], kind[j], EPS24], table[kind[i], kind[j], SIGMA2])
             else:
                 continue
             for k in range(len(change)):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.steps.potentials.lists import NEAREST
+from hpcchain.steps.potentials.lists import nearest
 
 EPS24, SIGMA2, CUTOFF2, SHIFT = 0, 1, 2, 3
 """Columns of the table of pairs: 24 epsilon, sigma^2, cutoff^2, what is taken off the energy."""
@@ -68,10 +68,7 @@ def forces_of_list(xi, yi, zi, n, size, inverse, work):
     lx, ly, lz = size[0], size[1], size[2]
     ix, iy, iz = inverse[0], inverse[1], inverse[2]
     for k in range(n):
-        dx, dy, dz = xi - x[k], yi - y[k], zi - z[k]
-        dx -= lx * ((dx * ix + NEAREST) - NEAREST)
-        dy -= ly * ((dy * iy + NEAREST) - NEAREST)
-        dz -= lz * ((dz * iz + NEAREST) - NEAREST)
+        dx, dy, dz = nearest(xi - x[k], lx, ix), nearest(yi - y[k], ly, iy), nearest(zi - z[k], lz, iz)
         r2 = dx * dx + dy * dy + dz * dz
         inv = 1.0 / r2
         s2 = sigma2[k] * inv
@@ -131,8 +128,7 @@ def pair_energies(position, kind, own, neighbour, count, table, size, inverse, e
             j = neighbour[r, k]
             r2 = 0.0
             for c in range(3):
-                d = position[i, c] - position[j, c]
-                d -= size[c] * ((d * inverse[c] + NEAREST) - NEAREST)
+                d = nearest(position[i, c] - position[j, c], size[c], inverse[c])
                 r2 += d * d
             if r2 < table[kind[i], kind[j], CUTOFF2]:
                 f, e = lennard_jones(r2, table[kind[i], kind[j], EPS24], table[kind[i], kind[j], SIGMA2])
@@ -218,8 +214,8 @@ def bond_energies(position, own, first, partner, which, table, energy, virial):
 
 
 @kernel
-def field_forces(position, image, own, mass, size, field, force):
-    """Add the forces of gravity and of a spring to a centre.
+def add_field(position, image, own, mass, size, field, force, energy):
+    """Add the forces and energies in gravity and of a spring to a centre.
 
     Parameters
     ----------
@@ -231,18 +227,12 @@ def field_forces(position, image, own, mass, size, field, force):
         Box lengths [length].
     field : (7,) float64 array
         Gravity [length / time^2], the spring's stiffness [mass / time^2], its centre [length].
+    force, energy : (m, 3), (m,) float64 arrays
+        [mass length / time^2], [mass length^2 / time^2].
     """
     for r in range(len(own)):
         for c in range(3):
             x = position[own[r], c] + image[r, c] * size[c]
-            force[r, c] += mass[r] * field[c] - field[3] * (x - field[4 + c])
-
-
-@kernel
-def field_energies(position, image, own, mass, size, field, energy):
-    """Add the energies in gravity and of a spring to a centre."""
-    for r in range(len(own)):
-        for c in range(3):
-            x = position[own[r], c] + image[r, c] * size[c]
             d = x - field[4 + c]
+            force[r, c] += mass[r] * field[c] - field[3] * d
             energy[r] += 0.5 * field[3] * d * d - mass[r] * field[c] * x

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.composition import centres_of
 from hpcchain.model.system import PERIODIC
 from hpcchain.steps.potentials import forces, lists
 
@@ -14,13 +15,6 @@ if TYPE_CHECKING:
     from hpcchain.steps.potentials.constants import Constants
 
 FIRST_CAPACITY = 32
-SKIN, NARROW = 0.35, 0.1
-"""Of the range of forces: how much farther lists look, for short-ranged forces and for long-ranged ones."""
-
-
-def skin_for(farthest: float, size: float) -> float:
-    """Return how much farther than forces lists look [length]; `size`: the mean diameter."""
-    return max(NARROW * farthest, SKIN * size)
 
 
 class Interactions:
@@ -122,11 +116,15 @@ class Interactions:
         if len(constants.bonds):
             torn = forces.bond_forces(position, own, self.first, self.partner, self.which, constants.bonds, self.force)
         if self.field_acts:
-            forces.field_forces(position, image, own, self.falling, self.box.size, constants.field, self.force)
+            self._add_field(position, image, self.force, np.zeros(len(own)))
         if self.laws:
             found = self._pass(position, image, self.force, np.zeros(len(own)), np.zeros(len(own)))
             torn = torn if torn[0] >= 0 else found
         return self.force, torn
+
+    def _add_field(self, position: np.ndarray, image: np.ndarray, force: np.ndarray, energy: np.ndarray) -> None:
+        """Add forces and energies of own beads in gravity and of springs to a centre."""
+        forces.add_field(position, image, self.own, self.falling, self.box.size, self.constants.field, force, energy)
 
     def _pass(
         self, position: np.ndarray, image: np.ndarray, force: np.ndarray, energy: np.ndarray, virial: np.ndarray
@@ -151,7 +149,7 @@ class Interactions:
         """Return the forces (m, 3) on own beads that other beads exert."""
         outer = np.zeros_like(self.force)
         if self.field_acts:
-            forces.field_forces(position, image, self.own, self.falling, self.box.size, self.constants.field, outer)
+            self._add_field(position, image, outer, np.zeros(len(self.own)))
         for law in self.laws:
             if law.on == "center":
                 with law.fails:
@@ -181,7 +179,7 @@ class Interactions:
         if len(constants.bonds):
             forces.bond_energies(position, own, self.first, self.partner, self.which, constants.bonds, energy, virial)
         if self.field_acts:
-            forces.field_energies(position, image, own, self.falling, self.box.size, constants.field, energy)
+            self._add_field(position, image, np.zeros_like(self.force), energy)
         if self.laws:
             self._pass(position, image, np.zeros_like(self.force), energy, virial)
         return energy, virial
@@ -192,9 +190,6 @@ class Interactions:
         `first` (k + 1,): where own molecules begin.
         """
         energy, virial = self.energies(position, image)
-        own, mass = position[self.own], self.weight
-        molecule = np.repeat(np.arange(len(first) - 1), np.diff(first))
-        total = np.bincount(molecule, mass)
-        centre = np.column_stack([np.bincount(molecule, mass * own[:, c]) for c in range(3)]) / total[:, None]
-        force = self.inner_forces(position, image)
-        return np.column_stack([energy, virial - np.sum(force * (own - centre[molecule]), axis=1)])
+        own, force = position[self.own], self.inner_forces(position, image)
+        lever = own - centres_of(first, self.weight, own)
+        return np.column_stack([energy, virial - np.sum(force * lever, axis=1)])

@@ -23,7 +23,7 @@ from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import CodeError, ConfigError
 from hpcchain.steps.domain import SingleExchange
 from hpcchain.steps.potentials.constants import acts_on
-from hpcchain.steps.potentials.lists import NEAREST
+from hpcchain.steps.potentials.lists import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -255,12 +255,9 @@ def pair_pass(law: Callable) -> Any:
                 j = neighbour[r, k]
                 if not acts[kind[i], kind[j]]:
                     continue
-                dx = position[i, 0] - position[j, 0]
-                dy = position[i, 1] - position[j, 1]
-                dz = position[i, 2] - position[j, 2]
-                dx -= size[0] * ((dx * inverse[0] + NEAREST) - NEAREST)
-                dy -= size[1] * ((dy * inverse[1] + NEAREST) - NEAREST)
-                dz -= size[2] * ((dz * inverse[2] + NEAREST) - NEAREST)
+                dx = nearest(position[i, 0] - position[j, 0], size[0], inverse[0])
+                dy = nearest(position[i, 1] - position[j, 1], size[1], inverse[1])
+                dz = nearest(position[i, 2] - position[j, 2], size[2], inverse[2])
                 r2 = dx * dx + dy * dy + dz * dz
                 if r2 >= cutoff2:
                     continue

@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hpcchain.jit.decorators import kernel
+from hpcchain.jit.decorators import inlined, kernel
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
 
 NEAREST = 6755399441055744.0
 """1.5 * 2^52: added and taken away it rounds to the nearest whole number, in vectors of any width."""
+
+
+@inlined
+def nearest(d, size, inverse):
+    """Return a difference of two coordinates along an axis, of nearest images; `size`, `inverse`: see `fill_lists`."""
+    return d - size * ((d * inverse + NEAREST) - NEAREST)
 
 
 class ListWork(NamedTuple):
@@ -177,10 +183,7 @@ def squares_from(x, y, z, n, xi, yi, zi, size, inverse, square):
     lx, ly, lz = size[0], size[1], size[2]
     ix, iy, iz = inverse[0], inverse[1], inverse[2]
     for k in range(n):
-        dx, dy, dz = xi - x[k], yi - y[k], zi - z[k]
-        dx -= lx * ((dx * ix + NEAREST) - NEAREST)
-        dy -= ly * ((dy * iy + NEAREST) - NEAREST)
-        dz -= lz * ((dz * iz + NEAREST) - NEAREST)
+        dx, dy, dz = nearest(xi - x[k], lx, ix), nearest(yi - y[k], ly, iy), nearest(zi - z[k], lz, iz)
         square[k] = dx * dx + dy * dy + dz * dz
 
 

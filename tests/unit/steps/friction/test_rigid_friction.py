@@ -253,7 +253,7 @@ def require_blows(problem, velocity, impulse, rows):
     contacts = problem.contacts
     pool, geometry, n = problem.pool, contacts.geometry, contacts.normal
     centre = pool.position[rows].mean(axis=0)
-    change = velocity[rows] - pool.velocity[rows] - problem.law.h * pool.force[rows]
+    change = velocity[rows] - pool.velocity[rows] - problem.settings.h * pool.force[rows]
     wanted = np.zeros((2, 3))
     for bead, sign in ((geometry.one, 1.0), (np.where(geometry.wall, -1, geometry.other), -1.0)):
         for c in np.flatnonzero((bead >= rows.start) & (bead < rows.stop)):
