@@ -23,8 +23,8 @@ SHORTEST_LAG = 3
 DIFFERENT = 4.0
 """Errors by which the mean of a start differs from that of the second half: chance does that in few series of 100."""
 
-WELL_KNOWN = 20.0
-"""Effective samples from which on a correlation time is known well enough to give the error of a mean over a start."""
+LONGEST_STRETCH = 4
+"""Means are compared over stretches of up to this part of a series, so that there are some independent ones."""
 
 NO_CHANGE = 1e-9
 """A series that changes by less than this, relative, is constant: what is conserved has no equilibration."""
@@ -68,9 +68,10 @@ def equilibration(series: np.ndarray) -> tuple[int, float]:
     """Return (first, effective): where a start that differs from the rest of a series ends, 0 where none does.
 
     It is looked for in the first half. A start differs where its mean is more than DIFFERENT errors from that of the
-    second half. The error takes the start for one sample, unless the second half has so many that their correlation is
-    well known. What differs ends where the series first is within a standard deviation of that mean; of the places
-    from there on the one is taken that leaves the greatest number of effective samples (`most_effective`).
+    second half. The error is how much means over as many samples differ in the second half (`variances_of_means`), so
+    that noise does not hide how slowly a series changes. What differs ends where the series first is within a standard
+    deviation of that mean; of the places from there on the one is taken that leaves the greatest number of effective
+    samples (`most_effective`).
 
     Parameters
     ----------
@@ -82,26 +83,54 @@ def equilibration(series: np.ndarray) -> tuple[int, float]:
     first : int
         At most n // 2.
     effective : float
-        Effective samples of the second half: its samples over their statistical inefficiency.
+        Effective samples of the second half: its variance over that of its mean.
     """
     series = np.asarray(series, dtype=np.float64)
     if is_constant(series):
         return 0, float(len(series))
     half = len(series) // 2
     late, samples = series[half:], np.arange(1.0, half + 1.0)
-    inefficient = inefficiency(late)
-    effective = len(late) / inefficient
+    variances, of_all = variances_of_means(late, half)
+    effective = variances[0] / of_all
     away = np.cumsum(series[:half]) / samples - late.mean()
-    share = np.minimum(1.0, inefficient / samples) if effective >= WELL_KNOWN else 1.0
-    spread = max(float(late.std()), NO_CHANGE * float(np.abs(series).max()))
-    square = (away / spread) ** 2 / (share + 1.0 / effective)
-    freedom = 2.0 * effective  # of the variance of late: its squares are correlated half as long
+    square = away**2 / (variances + of_all)
+    stretch = np.minimum(samples, max(1, len(late) // LONGEST_STRETCH))
+    freedom = np.minimum(1.5 * (len(late) / stretch - 1.0), 2.0 * effective)  # squares are correlated half as long
     deviate = np.sqrt(freedom * np.log1p(square / freedom))  # Student's t as a normal deviate (Wallace 1959)
     worst = int(np.argmax(deviate))
     if not deviate[worst] > DIFFERENT:
         return 0, effective
-    near = (series[worst:half] - late.mean()) * np.sign(away[worst]) <= spread
+    near = (series[worst:half] - late.mean()) * np.sign(away[worst]) <= np.sqrt(variances[0])
     return most_effective(series, worst + int(np.argmax(np.append(near, True))), half)[0], effective
+
+
+def variances_of_means(series: np.ndarray, longest: int) -> tuple[np.ndarray, float]:
+    """Return the variances of means over 1 ... longest successive samples of a series, and that of its own mean.
+
+    Means over all overlapping stretches are compared (Meketon and Schmeiser 1984). Those over stretches too long for
+    that have the greater of two inefficiencies: that of stretches, and `inefficiency`. Noise ends the latter's sum
+    early, the former is low where correlation is as long as the longest stretch.
+
+    Parameters
+    ----------
+    series : (n,) float array
+        At equal intervals.
+    longest : int
+
+    Returns
+    -------
+    of_stretches : (longest,) float64 array
+    of_all : float
+    """
+    n, sums = len(series), np.concatenate([[0.0], np.cumsum(series - series.mean())])
+    samples, compared = np.arange(1.0, longest + 1.0), max(1, n // LONGEST_STRETCH)
+    found = np.empty(longest)
+    for k in range(1, compared + 1):
+        found[k - 1] = np.sum(((sums[k:] - sums[:-k]) / k) ** 2) * n / ((n - k) * (n - k + 1))
+    found[0] = max(found[0], (NO_CHANGE * float(np.abs(series).max())) ** 2)
+    greatest = max(float(np.max(samples[:compared] * found[:compared])), inefficiency(series) * found[0])
+    found[compared:] = greatest / samples[compared:]
+    return found, greatest / n
 
 
 def most_effective(series: np.ndarray, low: int, high: int) -> tuple[int, float, float]:

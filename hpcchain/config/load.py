@@ -33,7 +33,7 @@ from hpcchain.config.keys.values import Sizes, Wrong, shown
 from hpcchain.config.override import apply
 from hpcchain.config.packing import require_one, with_size
 from hpcchain.config.sizes import expanded
-from hpcchain.config.text import read_text
+from hpcchain.config.text import cure, read_text
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bodies import LEAST_BEADS as LEAST_IN_BODY
 
@@ -99,7 +99,7 @@ def parse(text: str, name: str, stored: bool = False) -> dict[str, object]:
     except RecursionError:
         raise ConfigError(f"{name}: is not valid TOML: brackets are nested too deeply") from None
     except ValueError as error:
-        raise ConfigError(f"{name}: is not valid TOML: {error}") from None
+        raise ConfigError(f"{name}: is not valid TOML: {error}{cure(text, str(error))}") from None
 
 
 def resolve(table: Mapping[str, object], name: str) -> Config:

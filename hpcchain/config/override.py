@@ -7,6 +7,7 @@ from typing import TypeAlias
 from hpcchain.config.bounds import MOST_PARTS, require_bounded
 from hpcchain.config.keys.values import shown
 from hpcchain.config.packing import EITHER
+from hpcchain.config.text import cure
 from hpcchain.errors import ConfigError
 
 LOOSE_NUMBER = re.compile(r"[+-]?(?:\d+\.|\.\d+)(?:[eE][+-]?\d+)?")
@@ -91,10 +92,11 @@ def read_value(text: str, override: str) -> object:
         raise ConfigError(f"--set {shown(override)}: is not in UTF-8; set the terminal's encoding to it")
     try:
         parsed = tomllib.loads(f"value = {text}")
-    except (ValueError, RecursionError):
-        parsed = {}
+        hint = ""
+    except (ValueError, RecursionError) as error:
+        parsed, hint = {}, cure(f"value = {text}", str(error))
     if list(parsed) == ["value"]:
         return parsed["value"]
     if BARE_WORD.fullmatch(text):
         return text
-    raise ConfigError(f"--set {shown(override)}: {shown(text)} is not a TOML value; put texts in quotes")
+    raise ConfigError(f"--set {shown(override)}: {shown(text)} is not a TOML value" + (hint or "; put texts in quotes"))

@@ -3,6 +3,7 @@
 import codecs
 import io
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -26,6 +27,32 @@ KINDS = (
     (stat.S_ISSOCK, "a socket"),
     (stat.S_ISFIFO, "a pipe"),
 )
+
+CURES = (
+    (r"Expected '='", "lines are key = value; comments begin with #"),
+    (r"Invalid statement", "lines are key = value or [section]; comments begin with #"),
+    (
+        r"overwrite|twice",
+        "give each key and each [section] once; [[molecule]] and other [[lists]] may stand many times",
+    ),
+    (r"Unclosed array", "put commas between the entries of a list, and ] behind it"),
+    (r"\n[+-]?\.\d", "write a digit before the point, as 0.5"),
+    (r"\n\.(?!\d)", "write a digit behind the point, as 5.0"),
+    (r"\n,", "lists stand in brackets, as [10, 10, 10]; numbers have a point, as 1.5"),
+    (r"\n\(", "lists stand in square brackets, as [10, 10, 10]"),
+    (r"\n[\u2018-\u201f\u00ab\u00bb\u2039\u203a]", 'texts stand in straight quotes, as "chain"'),
+    (r"\n(?i:true|false|yes|no|on|off)\b", "write true or false"),
+    (r"Invalid value.*\n[a-zA-Z_]", 'put texts in quotes, as "chain"'),
+    (r"newline.*\n\S", "nothing but a comment behind # may follow a value: no unit, sum or second value"),
+)
+"""What the message of a mistake in TOML, and behind it the line from the mistake on, may say; and what to write."""
+
+
+def cure(text: str, message: str) -> str:
+    """Return '; …' with what to write in place of what is no TOML, or an empty text where nothing is known."""
+    place = re.search(r"line (\d+), column (\d+)", message)
+    rest = text.split("\n")[int(place[1]) - 1][int(place[2]) - 1 :] if place else ""
+    return next((f"; {cure}" for pattern, cure in CURES if re.search(pattern, f"{message}\n{rest}")), "")
 
 
 def read_text(path: Path | str) -> str:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from hpcchain.config.keys.key import ABSENT, REQUIRED, Key, Section
 from hpcchain.config.keys.sections import Config, PairSection
-from hpcchain.config.keys.values import Wrong, likeness, nearest, shown
+from hpcchain.config.keys.values import Wrong, likeness, meant, nearest, shown
 
 S = TypeVar("S", bound=Section)
 
@@ -116,10 +116,11 @@ def unknown(name: str, section: str, prefix: str) -> str:
     for key in KEYS:
         if key.name not in here and "." not in key.section:
             anywhere.setdefault(key.name, []).append(key.path)
+    text = name if name.isidentifier() and len(name) <= 60 else shown(name)
+    name = meant(name, anywhere)
     local, other = nearest(name, here), nearest(name, anywhere)
     better = likeness(name, other) > likeness(name, local) + 0.2
     best = other if better and (other == name or not section) else local
-    text = name if name.isidentifier() and len(name) <= 60 else shown(name)
     owner = f"[{section}]" if section else "the input"
     has = f"; {owner} has {', '.join(here)}" if best not in here or not is_near(name, best) else ""
     if not is_near(name, best):

@@ -1,5 +1,6 @@
 """What a key of the input may hold: each class reads one TOML value or says in a few words why it cannot be."""
 
+import datetime
 import difflib
 import math
 from collections.abc import Iterable, Mapping
@@ -71,7 +72,7 @@ THERMAL_TIMES = Tried("thermal times (least diameter over root mean square veloc
 def shown(value: object) -> str:
     """Return a value as a short text for a message."""
     try:
-        text = repr(value)
+        text = str(value) if isinstance(value, (datetime.date, datetime.time)) else repr(value)
     except ValueError:  # an integer with more digits than Python will print
         text = f"a {type(value).__name__} with very many digits"
     return text if len(text) <= 60 else text[:57] + "..."
@@ -92,7 +93,7 @@ def finite(value: object) -> float:
     except OverflowError:
         raise Wrong(f"{shown(value)} is too large for a number") from None
     if not math.isfinite(number):
-        raise Wrong(f"{shown(value)} is not a finite number")
+        raise Wrong(f"{shown(value)} is not a finite number; the largest is {LARGEST:g}")
     if abs(number) > LARGEST or 0.0 < abs(number) < SMALLEST:
         raise Wrong(f"{number:g} is beyond the range {SMALLEST:g} to {LARGEST:g} of numbers")
     return number
@@ -236,9 +237,10 @@ class Each(Generic[T]):
         """Return the values as a tuple; messages also name the words that may stand in its place (`OrWord`)."""
         if not isinstance(value, list):
             raise Wrong(f"{shown(value)} is not a {self}{or_words}")
-        if self.length and len(value) != self.length:
-            raise Wrong(f"has {len(value)} entries; needs {self.length}")
-        return tuple(self._entry(i, item) for i, item in enumerate(value))
+        found = tuple(self._entry(i, item) for i, item in enumerate(value))
+        if self.length and len(found) != self.length:
+            raise Wrong(f"has {len(found)} entries; needs {self.length}")
+        return found
 
     def _entry(self, i: int, item: object) -> T:
         try:
@@ -486,9 +488,71 @@ class Rows(Generic[Entry]):
                 raise Wrong(f"row {i // self.width}: {wrong}") from None
 
 
+ELSEWHERE = {
+    "beads": ("length", "n", "chain_length", "degree_of_polymerization", "monomers"),
+    "bond_length": ("bond", "b", "r0", "bond_distance"),
+    "boundary": ("pbc", "periodicity", "boundary_conditions"),
+    "box": ("cell", "domain", "lattice"),
+    "chain": ("linear", "polymer", "dimer", "dumbbell"),
+    "count": ("number", "nmol", "nmols", "amount", "molecules", "copies"),
+    "cutoff": ("r_cut", "rcut", "rc", "rvdw"),
+    "damping": ("gamma", "friction", "tau", "tau_t", "damp"),
+    "diameter": ("radius", "sigma", "d"),
+    "directory": ("prefix", "folder", "trajectory", "path"),
+    "distances": ("range", "width", "lambda"),
+    "end_time": ("nsteps", "nstep", "n_steps", "run_time", "t_end", "tmax", "t_max", "max_time", "time", "duration"),
+    "energies": ("depth", "well_depth", "u0"),
+    "events": ("event-driven", "edmd", "dmd"),
+    "fene": ("kremer-grest",),
+    "file": ("restart", "read_data", "read_restart", "input_file"),
+    "frame_every": ("nstxout", "dump", "dump_every", "freq", "period", "every", "stride"),
+    "friction": ("mu", "friction_coefficient"),
+    "graph": ("tree", "branched", "comb", "dendrimer", "network"),
+    "grow": ("random", "lattice", "insert", "packmol", "generate"),
+    "harmonic": ("spring", "hookean"),
+    "initial": ("start", "velocities", "velocity"),
+    "langevin": ("nose-hoover", "nvt", "csvr", "v-rescale", "bussi", "berendsen", "brownian"),
+    "lennard-jones": ("lj", "lj/cut", "12-6"),
+    "list_shell": ("skin", "neighbor", "buffer", "rlist"),
+    "log-normal": ("lognormal",),
+    "molecule": ("polymer", "species", "molecules", "polymers", "particles", "beads"),
+    "monomer": ("sphere", "atom", "bead", "particle", "colloid"),
+    "open": ("f", "s", "shrink", "none", "vacuum", "free"),
+    "packing_fraction": ("density", "phi", "number_density", "rho", "volume_fraction"),
+    "periodic": ("p", "pp", "p p p", "pbc"),
+    "potential": ("interaction", "pair_style", "pair_coeff", "forcefield", "force_field"),
+    "rattle": ("verlet", "velocity-verlet", "shake", "lincs", "settle"),
+    "report_every": ("thermo", "nstenergy", "log_every", "nstlog"),
+    "restitution": ("e", "elasticity", "inelasticity"),
+    "ring": ("loop", "cyclic", "circle"),
+    "run": ("simulation", "simulate", "control"),
+    "sectors": ("processors", "domains", "decomposition", "mpi", "ranks"),
+    "seed": ("random_seed", "rng", "gen_seed", "ld_seed"),
+    "side": ("position", "face"),
+    "size": ("dimensions", "length", "l", "lx", "xlo", "xhi"),
+    "step": ("timestep", "dt", "time_step", "delta_t"),
+    "steps": ("square-well", "square_well", "well", "md", "time-driven"),
+    "temperature": ("t", "kt", "ref_t", "gen_temp", "gen_vel"),
+    "thermostat": ("tcoupl", "fix"),
+    "wall": ("m", "reflect", "reflecting", "hard", "fixed", "walls", "closed"),
+    "z+": ("top", "zhi", "+z", "upper"),
+    "z-": ("bottom", "zlo", "-z", "lower", "floor"),
+    "x-": ("left", "-x", "xlo"),
+    "x+": ("right", "+x", "xhi"),
+    "y-": ("front", "-y", "ylo"),
+    "y+": ("back", "+y", "yhi"),
+}
+"""Names and words of this program, each with what other programs and people call it."""
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """Return the one of the names that a word of other programs stands for, or the word itself."""
+    return next((one for one in names if name.lower() in ELSEWHERE.get(one, ())), name)
+
+
 def suggestion(name: str, names: tuple[str, ...]) -> str:
     """Return '; did you mean "…"?' with the nearest of the names, or an empty text when none is near."""
-    close = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(meant(name, names)[:100], names, n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 

@@ -76,36 +76,40 @@ def test_equilibration_ends_where_a_transient_does(seed):
     series = autoregressive(600, 2.0, seed) + 30.0 * np.exp(-np.arange(600) / 20.0)
     first, effective = equilibration(series)
     assert 40 <= first <= 160
-    assert effective == pytest.approx(300 / inefficiency(series[300:]))
+    assert effective == pytest.approx(300 / inefficiency(series[300:]), rel=0.6)
 
 
-def ends(samples, time, start=0.0, decay=1.0, seeds=100):
-    """Return where equilibration ends in some series, whose starts decay from so many standard deviations."""
-    start = start * np.exp(-np.arange(samples) / decay)
-    return np.array([equilibration(autoregressive(samples, time, seed) + start)[0] for seed in range(seeds)])
+def ends(samples, time, noise=0.0, start=0.0, decay=1.0, seeds=100):
+    """Return where equilibration ends in some series below white noise, with starts of so many standard deviations."""
+    start = start * np.hypot(1.0, noise) * np.exp(-np.arange(samples) / decay)
+    white = [noise * np.random.default_rng(900 + seed).normal(size=samples) for seed in range(seeds)]
+    return np.array([equilibration(autoregressive(samples, time, k) + white[k] + start)[0] for k in range(seeds)])
 
 
+@pytest.mark.parametrize("noise", [0.0, 1.0, 3.0])
 @pytest.mark.parametrize(
     ("samples", "time"), [(500, 0.5), (500, 5), (500, 10), (500, 20), (500, 50), (500, 100), (250, 50)]
 )
-def test_steady_series_are_kept(samples, time):
-    """Of 5 to 1000 correlation times: 95 in 100 keep nine tenths."""
-    assert np.mean(ends(samples, time) <= 0.1 * samples) >= 0.95
+def test_steady_series_are_kept(samples, time, noise):
+    """Of 5 to 1000 correlation times: 95 in 100 keep nine tenths, also where noise hides how slow they are."""
+    assert np.mean(ends(samples, time, noise) <= 0.1 * samples) >= 0.95
 
 
+@pytest.mark.parametrize("noise", [0.0, 1.0])
 @pytest.mark.parametrize("decay", [20.0, 50.0])
 @pytest.mark.parametrize("time", [0.5, 5.0, 10.0, 20.0, 50.0])
-def test_starts_that_decay_are_lost(time, decay):
+def test_starts_that_decay_are_lost(time, decay, noise):
     """From 10 standard deviations, also where they decay faster than the series is correlated; half is left.
 
     Of the slowest series 94 in 100 lose it, of 40 all but 6 with a probability of .99.
     """
-    found = ends(500, time, 10.0, decay, seeds=40)
+    found = ends(500, time, noise, 10.0, decay, seeds=40)
     assert np.mean(10.0 * np.exp(-found / decay) < 3.0) >= 0.85 and found.max() <= 250
 
 
 def test_a_small_shift_is_seen_in_a_long_series():
-    assert np.mean(ends(1000, 0.5, 1.5, 100.0, seeds=20) > 0) == 1.0
+    """In 95 of 100: it lasts a fifth of the half to which it is compared, and five means know their scatter badly."""
+    assert np.mean(ends(1000, 0.5, 0.0, 1.5, 100.0, seeds=40) > 0) >= 0.9
 
 
 def test_a_start_before_a_constant_is_lost_to_the_sample():

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import time
 from dataclasses import FrozenInstanceError
 from pathlib import Path
@@ -76,6 +77,14 @@ MISTAKES = [
     ("molecule.0.bead = 3", "molecule[0].bead: unknown key; the nearest valid key is molecule[0].beads"),
     ("endtime = 3", "endtime: unknown key; the nearest valid key is run.end_time"),
     ("outputs.events = true", "outputs: unknown key; the nearest valid key is output"),
+    ("box.size = [[10, 10, 10]]", "box.size: entry 0: [10, 10, 10] is not a number"),
+    ("run.end_time = 2026-11-29", "run.end_time: 2026-11-29 is not a number"),
+    ("run.timestep = 0.1", "run.timestep: unknown key; the nearest valid keys are propagator.step, steps.step"),
+    ("box.dimensions = [3, 3, 3]", "box.dimensions: unknown key; the nearest valid key is box.size"),
+    ("molecules.count = 3", "molecules: unknown key; the nearest valid key is molecule"),
+    ("molecule.0.radius = 1.0", "molecule[0].radius: unknown key; the nearest valid key is molecule[0].diameter"),
+    ("molecule.0.kind = 'linear'", "molecule[0].kind: 'linear' is unknown; did you mean \"chain\"?"),
+    ("box.boundary = 'pbc'", "box.boundary: 'pbc' is unknown; did you mean \"periodic\"?"),
     ("box.viscosity = 3", "box.viscosity: unknown key; nothing like it is in this program; [box] has size, "),
     ("barostat.pressure = 1.0", "barostat: unknown key; nothing like it is in this program"),
     ("quux.plugh = 3", "quux: unknown key; nothing like it is in this program; the input has title, box, molecule, "),
@@ -190,7 +199,7 @@ MISTAKES = [
     ('run.engine = "steps"', "steps.step: is missing"),
     ('run.window = "oto"', "run.window: 'oto' is neither a number nor \"auto\""),
     ("run.sectors = [1, 2]", "run.sectors: has 2 entries; needs 3"),
-    ("run.end_time = 1e400", "run.end_time: inf is not a finite number"),
+    ("run.end_time = 1e400", "run.end_time: inf is not a finite number; the largest is 1e+60"),
     ("output.events = 1", "output.events: 1 is not true or false"),
     ('output.directory = ""', "output.directory: is empty"),
     ("output.frame_every = 0", "output.frame_every: 0 is out of range"),
@@ -199,6 +208,24 @@ MISTAKES = [
     ("run", "needs the form section.key=value"),
     ("run.end_time = 1 2", "is not a TOML value"),
     ("title.a = 1", "title is a value, not a section"),
+]
+
+
+NO_TOML = [
+    ("end_time = .5", "write a digit before the point, as 0.5"),
+    ("sectors = [1, .5, 1]", "write a digit before the point, as 0.5"),
+    ("end_time = 5.", "write a digit behind the point, as 5.0"),
+    ("end_time = 10 ps", "nothing but a comment behind # may follow a value"),
+    ("sectors = 1, 1, 1", "lists stand in brackets, as [10, 10, 10]"),
+    ("sectors = (1, 1, 1)", "lists stand in square brackets, as [10, 10, 10]"),
+    ("sectors = [1 1 1]", "put commas between the entries of a list"),
+    ("engine = events", 'put texts in quotes, as "chain"'),
+    ("engine = \u201cevents\u201d", "texts stand in straight quotes"),
+    ("end_time: 5", "lines are key = value"),
+    ("; a comment", "comments begin with #"),
+    ("end_time = 5\nend_time = 6", "give each key and each [section] once"),
+    ("[run]\nend_time = 6", "give each key and each [section] once"),
+    ("directors = True", "write true or false"),
 ]
 
 
@@ -227,6 +254,12 @@ def test_every_key_is_read_and_defaults_filled_in(write):
     assert config.output.checkpoint_wall_minutes == 30.0
     with pytest.raises(FrozenInstanceError):
         config.title = "b"
+
+
+@pytest.mark.parametrize(("line", "cure"), NO_TOML)
+def test_what_is_no_toml_names_the_cure(write, line, cure):
+    with pytest.raises(ConfigError, match=f"is not valid TOML: .*; {re.escape(cure)}"):
+        load_config(write(f"[run]\n{line}\n"))
 
 
 @pytest.mark.parametrize("text", [FULL, EXPLICIT])
