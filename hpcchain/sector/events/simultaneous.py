@@ -273,7 +273,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
 
 @kernel
 def _unlisted_ties(s, offset, g, b, i, scale, count):
-    """Note contacts of bead i, b of member g at `offset`, with walls and at limits, which no list has; how many then."""
+    """Note bead i's contacts that no list has, b of member g at `offset`: with walls, at limits; return how many."""
     p, walls = W.bead_offset(offset, b), np.int64(L.SIDES)
     if s.extended is not None:
         walls = np.int64(len(s.walls))
