@@ -273,10 +273,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
 
 @kernel
 def _unlisted_ties(s, offset, g, b, i, scale, count):
-    """Note the contacts of bead i, b of member g, that no list has: at limits of distances, and with walls.
-
-    The member is in the workspace at `offset`. Returns the number of contacts.
-    """
+    """Note bead i's contacts that no list has, b of member g at `offset`: with walls, at limits; return how many."""
     p, walls = W.bead_offset(offset, b), np.int64(L.SIDES)
     if s.extended is not None:
         walls = np.int64(len(s.walls))
@@ -622,8 +619,8 @@ def _look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher
 @kernel
 def _request_back_side(s, side, ticks, remainder, depth, lower, higher):
     """Do what `_request_back` does for a side."""
-    begin = side.offset + side.before * W.TILE
-    return _request_back(s, side.low, side.high, begin, ticks, remainder, depth, lower, higher)
+    offset = side.offset + side.before * W.TILE
+    return _request_back(s, side.low, side.high, offset, ticks, remainder, depth, lower, higher)
 
 
 @kernel
