@@ -23,6 +23,8 @@ SHORTEST_LAG = 3
 DIFFERENT = 4.0
 """Errors by which the mean of a start differs from that of the second half: chance does that in few series of 100."""
 
+MOST_LENGTHS = 200
+"""Of stretches whose means are compared; between two of them what a sample of such a mean is worth is interpolated."""
 LONGEST_STRETCH = 4
 """Means are compared over stretches of up to this part of a series, so that there are some independent ones."""
 
@@ -124,13 +126,12 @@ def variances_of_means(series: np.ndarray, longest: int) -> tuple[np.ndarray, fl
     """
     n, sums = len(series), np.concatenate([[0.0], np.cumsum(series - series.mean())])
     samples, compared = np.arange(1.0, longest + 1.0), max(1, n // LONGEST_STRETCH)
-    found = np.empty(longest)
-    for k in range(1, compared + 1):
-        found[k - 1] = np.sum(((sums[k:] - sums[:-k]) / k) ** 2) * n / ((n - k) * (n - k + 1))
-    found[0] = max(found[0], (NO_CHANGE * float(np.abs(series).max())) ** 2)
-    greatest = max(float(np.max(samples[:compared] * found[:compared])), inefficiency(series) * found[0])
-    found[compared:] = greatest / samples[compared:]
-    return found, greatest / n
+    lengths = np.unique(np.geomspace(1, compared, min(compared, MOST_LENGTHS)).round().astype(int))
+    squares = np.array([np.sum((sums[k:] - sums[:-k]) ** 2) / (k * (n - k) * (n - k + 1)) * n for k in lengths])
+    squares[0] = max(squares[0], (NO_CHANGE * float(np.abs(series).max())) ** 2)
+    greatest = max(float(np.max(squares)), inefficiency(series) * squares[0])
+    inefficient = np.where(samples <= compared, np.interp(samples, lengths, squares), greatest)
+    return inefficient / samples, greatest / n
 
 
 def most_effective(series: np.ndarray, low: int, high: int) -> tuple[int, float, float]:

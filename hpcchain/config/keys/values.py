@@ -496,7 +496,7 @@ ELSEWHERE = {
     "chain": ("linear", "polymer", "dimer", "dumbbell"),
     "count": ("number", "nmol", "nmols", "amount", "molecules", "copies"),
     "cutoff": ("r_cut", "rcut", "rc", "rvdw"),
-    "damping": ("gamma", "friction", "tau", "tau_t", "damp"),
+    "damping": ("gamma", "friction"),
     "diameter": ("radius", "sigma", "d"),
     "directory": ("prefix", "folder", "trajectory", "path"),
     "distances": ("range", "width", "lambda"),
