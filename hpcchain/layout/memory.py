@@ -8,6 +8,7 @@ import mmap
 from contextlib import suppress
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hpcchain.layout import arrays as L
 
@@ -41,6 +42,13 @@ def aligned_zeros(shape: int | tuple, dtype: np.dtype | type = np.float64) -> np
     """Return zeros that begin on a pair of cache lines, so that rows of sixteen floats lie on one."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     return aligned_bytes(size).view(dtype).reshape(shape)
+
+
+def aligned(values: ArrayLike, shape: int | tuple, dtype: np.dtype | type = np.float64) -> np.ndarray:
+    """Return an array that begins as `aligned_zeros` does, of one value or of as many as it has rows or entries."""
+    array = aligned_zeros(shape, dtype)
+    array[...] = values
+    return array
 
 
 def extended(array: np.ndarray, more: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from hpcchain.errors import EngineError
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import aligned_zeros, bead_lines, event_lines, extended, queue_lines
+from hpcchain.layout.memory import aligned, aligned_zeros, bead_lines, event_lines, extended, queue_lines
 from hpcchain.layout.segment_bits import PARTNER_BITS, packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
@@ -227,8 +227,8 @@ def timing_arrays(running_length: np.ndarray, stepper: Any) -> dict:
     """Return `timing` of molecules, the running lengths of their segments, and what only steps need."""
     steps = len(running_length) if stepper else 0
     return {
-        "timing": np.zeros((len(running_length), L.TIMING_COLUMNS)),
-        "running_length": running_length.copy(),
+        "timing": aligned_zeros((len(running_length), L.TIMING_COLUMNS)),
+        "running_length": aligned(running_length, len(running_length)),
         "series_error": np.zeros(steps),
         "step_energy": np.zeros(steps),
     }
@@ -262,11 +262,11 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "radius": radius,
         "event_time": event_time,
         "next_event": next_event,
-        "bead_id": ids.astype(np.int64),
-        "origin_time": np.zeros(n, dtype=np.float32),
+        "bead_id": aligned(ids, n, np.int64),
+        "origin_time": aligned_zeros(n, np.float32),
         "mark": np.zeros(n, dtype=np.int8),
-        "where": np.zeros(n, dtype=np.int32),
-        "origin_fractions": np.full((n, 4), -1, dtype=np.int32),
+        "where": aligned_zeros(n, np.int32),
+        "origin_fractions": aligned(-1, (n, 4), np.int32),
     }
 
 
@@ -284,8 +284,8 @@ def first_look_arrays(mol: SharedRows, beads: int, more: bool) -> dict:
     single = mol[:, L.MOL_SOLVER] == L.BALLISTIC
     flights = beads if single.any() or more else 0
     return {
-        "swept": np.full((0 if single.all() and not more else beads, 4), L.UNBOUNDED, dtype=np.int32),
-        "flight": np.full((flights, 8), np.nan, dtype=np.float32),  # molecules' beads keep it, which tells them apart
+        "swept": aligned(L.UNBOUNDED, (0 if single.all() and not more else beads, 4), np.int32),
+        "flight": aligned(np.nan, (flights, 8), np.float32),  # molecules' beads keep it, which tells them apart
     }
 
 
@@ -392,7 +392,7 @@ def queue_arrays(molecules: int) -> dict:
     """Return the arrays of the event queue, empty."""
     key, winner = queue_lines(queue_size(molecules))
     key[:], winner[:] = np.inf, -1
-    return {"holder": np.full(molecules, L.AT_END, dtype=np.int32), "key": key, "winner": winner}
+    return {"holder": aligned(L.AT_END, molecules, np.int32), "key": key, "winner": winner}
 
 
 def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict:
@@ -484,7 +484,7 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
     return {
         "cells": np.array([*cells[:3], number, *(cells[4:] if len(cells) > 4 else cells[:3])], dtype=np.int64),
         "cell_entries": aligned_zeros((L.CELL_LINE * lines, 4), np.int32),
-        "next_line": np.zeros(lines, dtype=np.int32),
+        "next_line": aligned_zeros(lines, np.int32),
         "slabs": np.zeros((L.SLABS, 2)),
         "found": np.zeros(int(max(entries, 1.0) * min(beads, FOUND)) + LEAST_FOUND, dtype=np.int64),
     }
@@ -493,7 +493,7 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
 def list_arrays(beads: int) -> dict:
     """Return the arrays of neighbour lists, empty."""
     return {
-        "lists": np.zeros((beads, 4), dtype=np.int32),
+        "lists": aligned_zeros((beads, 4), np.int32),
         "neighbour": aligned_zeros(LISTED * beads, np.int32),
         "free_lists": np.full(LONGEST, -1, dtype=np.int64),
     }
