@@ -1,17 +1,23 @@
 """Where a sector's arrays lie."""
 
+import mmap
+
 import numpy as np
 import pytest
 
 from hpcchain.layout.memory import (
     LARGE,
     LINE,
+    PAGE,
     aligned_bytes,
     bead_lines,
     event_lines,
     queue_lines,
 )
+from hpcchain.model.system import PERIODIC, Box, Physics, State, System
+from hpcchain.sector.serial import Engine
 from hpcchain.sector.setup.allocate import cell_arrays
+from tests.support.io_samples import chains
 
 
 @pytest.mark.parametrize("size", [1, LINE, LARGE - 1, LARGE, 5 * LARGE + 3])
@@ -20,6 +26,21 @@ def test_a_stretch_is_zeros_that_can_be_written(size):
     assert block.shape == (size,) and block.ctypes.data % LINE == 0 and not block.any()
     block[:] = 7
     assert block.min() == 7
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="no large pages here")
+@pytest.mark.parametrize("length", [1, 10])
+def test_all_large_arrays_of_a_sector_are_on_large_pages(length):
+    """A column of a table may begin within its first line."""
+    across = 40
+    place = np.stack(np.meshgrid(*[np.arange(float(across))] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    box = Box(np.full(3, float(across)), np.zeros(3), np.full(3, PERIODIC, dtype=np.int8))
+    topology = chains([length] * (len(place) // length), diameter=0.9)
+    system = System(box, topology, State.at_time_zero(place, np.zeros_like(place)), Physics(tick=2.0**-7))
+    arrays = Engine(system).core.sector._asdict()
+    large = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray) and array.nbytes >= LARGE}
+    assert {"starts", "lists", "origin_fractions", "neighbour"} <= set(large)
+    assert [name for name, array in large.items() if array.ctypes.data % PAGE >= LINE] == []
 
 
 @pytest.mark.parametrize("beads", [3, 5000])
