@@ -144,33 +144,11 @@ def root(typing, a):
 
 
 @intrinsic
-def floor(typing, a):
-    """Return the greatest whole numbers that are not greater."""
-    return a(a), _call("floor")
-
-
-@intrinsic
-def ceiling(typing, a):
-    """Return the least whole numbers that are not less."""
-    return a(a), _call("ceil")
-
-
-@intrinsic
 def larger(typing, a, b):
     """Return the larger of each two lanes; b where one is not a number."""
 
     def generate(context, builder, signature, args):
         return builder.select(builder.fcmp_ordered(">", *args), *args)
-
-    return a(a, a), generate
-
-
-@intrinsic
-def smaller(typing, a, b):
-    """Return the smaller of each two lanes; b where one is not a number."""
-
-    def generate(context, builder, signature, args):
-        return builder.select(builder.fcmp_ordered("<", *args), *args)
 
     return a(a, a), generate
 
