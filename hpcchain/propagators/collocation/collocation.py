@@ -156,10 +156,8 @@ def _weighted_sum(row, factor, x, start, out):
 
 @kernel
 def _guess(g, place, velocity, im, tau, tables, work, fac):
-    """Start from the multipliers and the parabola of the start state.
-
-    Returns the scale |b| |v| of the residuals, and the round-off in them, which grows with the coordinates.
-    """
+    """Start from the multipliers and the parabola of the start; return residuals' scale |b| |v| and round-off."""
+    # The latter grows with the coordinates.
     s = len(tables.node)
     n, nb, stride, size = g[BEADS], g[BONDS], g[STRIDE], len(place)
     multipliers, bonds = work.multipliers, part(work.bonds, 0, 3 * stride)
