@@ -82,16 +82,16 @@ class MoleculeClasses:
             if row[L.MOL_SOLVER] in (L.GRAPH, L.COLLOCATION, L.STEPPER):
                 graphs.append(graph_words(topology, m))
                 graph_end += len(graphs[-1])
-                row[L.MOL_WORKSPACE] = web_workspace(graphs[-1], 0, tiles(n))
+                row[L.MOL_WORKSPACE] = web_workspace(graphs[-1], tiles(n))
             if row[L.MOL_SOLVER] == L.COLLOCATION:
                 stages = stages_of(physics)
                 table = np.concatenate([table, stages])
-                row[L.MOL_WORKSPACE] = stages_workspace(graphs[-1], 0, tiles(n), physics.stages, int(stages[SOLVER]))
+                row[L.MOL_WORKSPACE] = stages_workspace(graphs[-1], tiles(n), physics.stages, int(stages[SOLVER]))
             if row[L.MOL_SOLVER] == L.STEPPER:
                 solver = physics.options.solver
                 steps = step_table(solver, 1e-3 * physics.tolerance, n, molecule_bonds(topology, m))
                 table = np.concatenate([table, steps])
-                row[L.MOL_WORKSPACE] = steps_workspace(graphs[-1], 0, tiles(n), STEP_SOLVER_CODES[solver])
+                row[L.MOL_WORKSPACE] = steps_workspace(graphs[-1], tiles(n), STEP_SOLVER_CODES[solver])
             tables += [own, limits(physics, row[L.MOL_SOLVER], has_fixed(topology, m)), table]
             table_end = row[L.MOL_TABLE] + len(table)
         self.rows[:, L.MOL_WORKSPACE] = -(-self.rows[:, L.MOL_WORKSPACE] // W.LANES) * W.LANES

@@ -245,7 +245,7 @@ def pair_pass(law: Callable) -> Any:
 
     @numba.njit(error_model="numpy")
     def run(position, kind, pairs, acts, near, box, force, energy, virial):
-        own, neighbour, count = pairs
+        own, neighbour, count = pairs.own, pairs.neighbour, pairs.lengths
         cutoff2, shift = near
         size, inverse = box
         for r in range(len(own)):
@@ -282,7 +282,8 @@ def bond_pass(law: Callable) -> Any:
     """Return the kernel that adds the forces, energies and virials of bonds; it returns where one is no number."""
 
     @numba.njit(error_model="numpy")
-    def run(position, own, first, partner, which, mine, force, energy, virial):
+    def run(position, own, bonds, mine, force, energy, virial):
+        first, partner, which = bonds.first, bonds.partner, bonds.which
         for r in range(len(own)):
             i = own[r]
             for b in range(first[r], first[r + 1]):
