@@ -28,6 +28,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.workspace import PART_COLUMNS, PART_SERIES
 from hpcchain.model.composition import composition_from
 from hpcchain.model.molecules.long_chains import columns_in_use, divides_any, with_columns
+from hpcchain.model.physics.constants import made
 from hpcchain.model.physics.extended import EXTRA, UNKNOWN, column, joined, tables_of, widened
 from hpcchain.model.sound import MUTUAL, imbalance
 from hpcchain.model.system import TOPOLOGY, Box, Physics, State, System, Topology
@@ -396,7 +397,7 @@ def _physics(table: dict[str, object], path: str) -> Physics:
     missing = next((each.name for each in fields(Physics) if each.name not in table), None)
     if missing:
         raise wrong_contents(path, f"physics: {missing} is missing")
-    return Physics.read(table)
+    return made(Physics, table, "physics")
 
 
 def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) -> None:

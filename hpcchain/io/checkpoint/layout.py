@@ -96,7 +96,7 @@ def system_problem(system: System) -> str | None:
         examples = composition_of(topology).prototypes if topology.molecules else topology
     except EngineError as error:
         return f"topology: {error}"
-    return sound.topology_problem(system.box, examples) or sound.extended_problem(system)
+    return sound.topology_problem(system.box, examples)
 
 
 def tables_problem(topology: Topology) -> str | None:

@@ -26,6 +26,7 @@ from hpcchain.model.physics.constants import (
     PairConstants,
     PotentialConstants,
     Roughness,
+    SteppedPair,
     SteppedPhysics,
     StepPotential,
     ThermostatConstants,
@@ -454,9 +455,7 @@ def stepping(config: Config) -> SteppedPhysics | None:
         **asdict(config.steps),
         simultaneous=config.contact.simultaneous,
         friction=config.contact.friction if config.steps.integrator == "contact" else None,
-        pairs=tuple(
-            PairConstants(one.types, one.restitution, None, None, one.friction) for one in config.contact.pairs
-        ),
+        pairs=tuple(SteppedPair(one.types, one.restitution, one.friction) for one in config.contact.pairs),
         walls={one.side: one.restitution for one in walls if one.side is not None and one.restitution is not None},
         potentials=tuple(
             PotentialConstants(**{each.name: getattr(one, each.name) for each in fields(PotentialConstants)})
