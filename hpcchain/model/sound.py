@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.demands.check import check_box, check_rod
-from hpcchain.config.demands.graph import check_apart, check_graph
 from hpcchain.config.keys.schema import keys_of
-from hpcchain.config.keys.sections import BoxSection
 from hpcchain.config.keys.values import LARGEST, Wrong
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -33,10 +30,8 @@ from hpcchain.model.random import Stream, uniform
 from hpcchain.model.starts.constraints import bond_vectors, project_group
 from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.system import BEAD_STATE, BOUNDARIES, PERIODIC
-from hpcchain.model.topology import sections_of
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import MoleculeSection
     from hpcchain.model.system import Box, Physics, State, System, Topology
 
 
@@ -91,7 +86,7 @@ def physics_problem(physics: Physics, kinds: int) -> str | None:
     All but the tick follow from the input that a file has, too, and are compared with it (`run.starts.own_input`).
     """
     tick, own = physics.tick, physics.extended
-    if not 1.0 / LARGEST <= tick <= LARGEST or math.frexp(tick)[0] != 0.5:
+    if type(tick) is not float or not 1.0 / LARGEST <= tick <= LARGEST or math.frexp(tick)[0] != 0.5:
         return f"physics: tick: {tick!r} is not a power of two"
     given = {"kinds": physics.kinds, "orientations": own.orientations, "distance_limits": own.distance_limits}
     wrong = next((name for name, rows in given.items() if len(rows) not in (0, kinds)), None)
@@ -131,35 +126,22 @@ def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | 
     return MUTUAL if found is None and ids is None and imbalance(system, own) else found
 
 
-def topology_problem(box: Box, topology: Topology) -> str | None:
-    """Return what is wrong with molecules, one of each kind, or None.
+def topology_problem(topology: Topology) -> str | None:
+    """Return what is wrong with the numbers, flags and bonds of molecules, one of each kind, or None.
 
-    Parameters
-    ----------
-    box : Box
-        Sound.
-    topology : Topology
-        Its tables cut beads and bonds into molecules.
+    Whether they are possible together the input says (`run.starts.own_input`).
     """
+    numbers = (
+        (name, np.unique(getattr(topology, name)).tolist()) for name in ("mass", "diameter", "bond_length", "moment")
+    )
+    problem = first_wrong([(f"topology/{name}", _reads("molecule", name), values) for name, values in numbers])
+    if problem:
+        return problem
     ends = (topology.first_bead, topology.first_bond)
-    rows = [[slice(*first[m : m + 2].tolist()) for first in ends] for m in range(topology.molecules)]
-    found, kinds = [_molecule_problem(topology, m, *own) for m, own in enumerate(rows)], ()
-    if not any(found):
-        kinds = sections_of(topology)
-        found = [_numbers_problem(topology, kind, *own) for kind, own in zip(kinds, rows, strict=True)]
-    for m, problem in enumerate(found):
+    for m in range(topology.molecules):
+        problem = _molecule_problem(topology, m, *(slice(*first[m : m + 2].tolist()) for first in ends))
         if problem:
             return f"topology: {topology.names[topology.kind[m]]!r}: {problem}"
-    boundary = tuple(BOUNDARIES[kind] for kind in box.boundary.tolist())
-    section = BoxSection(size=tuple(box.size.tolist()), origin=tuple(box.origin.tolist()), boundary=boundary)
-    try:
-        for kind in kinds:
-            if kind.is_line:
-                check_rod(kind, "topology", section)
-        if kinds:
-            check_box(section, kinds)
-    except Wrong as wrong:
-        return str(wrong)
     return None
 
 
@@ -168,8 +150,8 @@ def _molecule_problem(topology: Topology, m: int, bead: slice, bond: slice) -> s
     bonds, beads, rod = topology.bonds[bond] - bead.start, bead.stop - bead.start, bool(topology.rod[m])
     if beads < 1:
         return "a molecule has no bead"
-    if np.any(bonds[:, 0] >= bonds[:, 1]):
-        return "bonds: do not name the lower bead first"
+    if np.any((bonds[:, 0] >= bonds[:, 1]) | (bonds[:, 0] < 0) | (bonds[:, 1] >= beads)):
+        return "bonds: do not name two beads of the molecule, the lower first"
     alone = not topology.self_contact[m]
     line = np.column_stack([np.arange(beads - 1), np.arange(1, beads)])
     if rod and (beads < 3 or not np.array_equal(bonds, line) or not alone):
@@ -191,25 +173,6 @@ def _molecule_problem(topology: Topology, m: int, bead: slice, bond: slice) -> s
         > 1e-12
     ):
         return "site: are not along the body's axes about its centre of mass"
-    return None
-
-
-def _numbers_problem(topology: Topology, kind: MoleculeSection, bead: slice, bond: slice) -> str | None:
-    """Return what is wrong with a molecule's numbers, and with how its bonds hang together, or None."""
-    tables = {"mass": bead, "diameter": bead, "bond_length": bond, "moment": bead}
-    rules = [
-        (name, _reads("molecule", name), np.unique(getattr(topology, name)[own]).tolist())
-        for name, own in tables.items()
-    ]
-    bonds = topology.bonds[bond] - bead.start
-    problem = first_wrong(rules)
-    if problem or kind.beads == 1:
-        return problem or ("bonds: a single bead has none" if len(bonds) else None)
-    try:
-        check_graph(kind.beads, bonds, "topology")
-        check_apart(kind, "topology")
-    except Wrong as wrong:
-        return str(wrong).removeprefix("topology.")
     return None
 
 

@@ -251,18 +251,18 @@ def _read(path: Path | str, comm: Communicator | None, whole: bool, blocks: int 
     rank alone, and none is kept.
     """
     with files.reading(path, "checkpoint", comm) as file:
-        composition = None if whole else _read_composition(file, comm, blocks)
-        topology = _read_topology(file, comm) if composition is None else composition
+        composition = _read_composition(file, comm, blocks)
+        topology = composition.whole() if whole else composition
         tables = _states_in(file, topology.beads, comm, blocks)
         found = _read_rest(file, topology, comm, blocks)
         unlike = 0
-        for held, state in _rows(tables, composition, comm):
+        for held, state in _rows(tables, None if whole else composition, comm):
             system = replace(found.system, state=state)
             if held is not None:
                 system.held = held
             with together(comm, path, "checking"):
                 check_system(path, system, found.time)
-            if composition is not None and held is not None and blocks:
+            if held is not None and blocks:
                 unlike += imbalance(system, composition.beads_of(held))
             else:
                 found.system = system
@@ -403,16 +403,6 @@ def _physics(table: dict[str, object], path: str) -> Physics:
 def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) -> None:
     good = math.isfinite(time) and time >= 0.0
     agree(comm, None if good else DataError(f"{path}: a checkpoint at time {time} cannot be written"))
-
-
-def _read_topology(file: h5py.File, comm: Communicator | None) -> Topology:
-    tables: dict[str, np.ndarray] = {}
-    for name, rule in _tables_in(file):
-        ((_, slab),) = get_pieces(file, f"topology/{name}", rule, None, comm)
-        tables |= parallel_slabs.everywhere(comm, {name: slab})
-    return Topology(
-        names=files.get_names(file, "names", comm), type_names=files.get_names(file, "type_names", comm), **tables
-    )
 
 
 def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | None = None) -> Composition:
