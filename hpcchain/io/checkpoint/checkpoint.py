@@ -414,6 +414,8 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
         On every rank, when they differ: molecules of one kind are not alike, or their beads or bonds do not add up.
     """
     tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
+    for name, rule in _tables_in(file):
+        check_table(tables[name], rule, None)
     runs: list[tuple[np.ndarray, np.ndarray]] = []
     for low, kind in get_pieces(file, "topology/kind", TABLES["kind"], None, comm, blocks):
         starts = np.flatnonzero(np.diff(kind, prepend=-1))

@@ -46,7 +46,6 @@ def write_copies(
     """Write the start of copies of a system, with velocities of their own; the same bits on any ranks; collective.
 
     Spheres with directors have orientations and spins of their own, too.
-
     What a rank has at a time follows from the small system and from `BLOCKS`, not from the number of copies.
 
     Parameters
@@ -82,11 +81,7 @@ def write_copies(
         go_on()
         return thermal.state(low, high)
 
-    beads = system.topology.beads * math.prod(numbers)
-    if beads > MOST_BEADS:
-        raise ConfigError(
-            f"{config.source}: --replicate: {beads} beads in all are more than {MOST_BEADS}; give fewer copies"
-        )
+    require_few(config, system.topology.beads * math.prod(numbers))
     copies = Copies(system.box, system.topology, whole_positions(system, comm), numbers)
     require_digits(config, copies)
     thermal = Thermal(copies, config.initial.temperature, config.initial.seed)
@@ -107,6 +102,14 @@ def write_copies(
     no_beads = State.at_time_zero(*np.zeros((2, 0, 3)))  # `state_of` makes beads
     large = System(copies.box, copies.composition, no_beads, physics, directors=directors)
     write_start(path, comm.mpi, large, state_of, config.to_toml(), BLOCKS)
+
+
+def require_few(config: Config, beads: int) -> None:
+    """Raise ConfigError for more beads than there may be."""
+    if beads > MOST_BEADS:
+        raise ConfigError(
+            f"{config.source}: --replicate: {beads} beads in all are more than {MOST_BEADS}; give fewer copies"
+        )
 
 
 def require_digits(config: Config, copies: Copies, projected: float = 0.0) -> float:
