@@ -240,7 +240,7 @@ def read_head(path: Path, comm: Communicator | None = None) -> PartHead:
         with files.reading(path, "part", checked=False) as file:
             files.require_own_data(file, path)
             head = files.get_table(file, "head")
-            return made(PartHead, {"path": Path(path), "seal": seal.digest_in(path), **head})
+            return made(PartHead, {"path": Path(path), "seal": seal.digest_in(path), **head}, "head")
 
     head = root_does(comm, path, "reading", read)
     if head.path.name != part_path("", head.index).name:

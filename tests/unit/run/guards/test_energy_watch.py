@@ -125,6 +125,8 @@ EXACT = {
 @pytest.mark.parametrize("name", EXACT)
 def test_exact_flights_are_held_to_what_they_keep(tmp_path, name):
     one, energy = watch(tmp_path, EXACT[name])
+    assert one.impossible(energy, 1.01 * energy) and one.impossible(energy, 0.99 * energy)
+    assert not one.impossible(energy, 1.0009 * energy)
     assert one.heed(1.0, energy * (1.0 + 9e-7), energy, 10) is None
     assert "1.0e-06 to be expected" in one.heed(1.0, energy * (1.0 - 2e-6), energy, 10)
     assert one.heed(1.0, energy * (1.0 - 2e-5), energy, 10) is None, "said once"
