@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.demands.check import check_box, check_rod
+from hpcchain.config.demands.bodies import check_fits
+from hpcchain.config.demands.check import check_box
 from hpcchain.config.demands.graph import check_apart, check_graph
 from hpcchain.config.keys.schema import keys_of
 from hpcchain.config.keys.sections import BoxSection
@@ -212,7 +213,7 @@ def topology_problem(box: Box, topology: Topology) -> str | None:
     try:
         for kind in kinds:
             if kind.is_line:
-                check_rod(kind, "topology", section)
+                check_fits(kind, "topology", section)
         if kinds:
             check_box(section, kinds)
     except Wrong as wrong:

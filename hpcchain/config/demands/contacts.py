@@ -32,10 +32,6 @@ def check_contact(config: Config) -> None:
         if pair in taken:
             raise Wrong(f"{where}.types: {' and '.join(one.types)} have contact.pair[{taken[pair]}] already")
         taken[pair] = index
-    if config.steps is None or config.steps.integrator != "contact":
-        check_no_friction(config)
-    if config.steps is not None:
-        check_in_steps(config)
     if config.is_rough:
         check_rough(config)
 
@@ -62,43 +58,6 @@ def check_pair(config: Config, one: PairSection, where: str) -> None:
     if not one.has_coefficients and one.bridge_distance is None:
         known = "restitution or friction" if config.steps else "restitution, tangential_restitution or contact_time"
         raise Wrong(f"{where}: gives no coefficient; give {known}")
-
-
-def check_no_friction(config: Config) -> None:
-    """Check that nothing has friction, where the integrator knows none."""
-    given: dict[str, float | None] = {"contact.friction": config.contact.friction}
-    given |= {f"contact.pair[{k}].friction": one.friction for k, one in enumerate(config.contact.pairs)}
-    for key, value in given.items():
-        if value is not None and (value > 0.0 or key != "contact.friction"):
-            raise Wrong(
-                f'{key}: works only with steps.integrator = "contact"; set that with run.engine = "steps", or remove it'
-            )
-
-
-def check_in_steps(config: Config) -> None:
-    """Check that no coefficient is one that only the engine of events knows, and that reflections heed the others."""
-    rough = (
-        'run.engine "steps" has no rough beads; remove it, or set run.engine = "events", or give contact.friction '
-        'under steps.integrator "contact", which makes beads spin'
-    )
-    given = {"contact.tangential_restitution": (config.contact.tangential_restitution != 1.0, rough)}
-    for index, one in enumerate(config.contact.pairs):
-        where = f"contact.pair[{index}]"
-        given[f"{where}.tangential_restitution"] = one.tangential_restitution is not None, rough
-        for name in ("contact_time", "bridge_distance"):
-            given[f"{where}.{name}"] = getattr(one, name) is not None, 'means nothing for run.engine "steps"; remove it'
-    if config.steps is not None and config.steps.integrator == "dsi":
-        given["contact.pair"] = (
-            bool(config.contact.pairs),
-            'means nothing for steps.integrator "dsi", which reflects nothing; remove it, or use "gvi"',
-        )
-        given["contact.restitution"] = (
-            config.contact.restitution != 1.0,
-            'means nothing for steps.integrator "dsi", which ends all approach; remove it, or use "gvi"',
-        )
-    for key, (there, why) in given.items():
-        if there:
-            raise Wrong(f"{key}: {why}")
 
 
 def check_rough(config: Config) -> None:
@@ -137,8 +96,6 @@ def check_walls(config: Config) -> None:
     taken: dict[str | None, int] = {}
     for index, one in enumerate(config.walls):
         where = f"wall[{index}]"
-        if one.temperature is not None and one.restitution is not None:
-            raise Wrong(f"{where}.restitution: means nothing for a wall with a temperature; remove one of the two")
         if one.shape is None:
             check_side(config, one, where)
             if one.side in taken:
@@ -255,11 +212,6 @@ def check_motion(config: Config, one: WallSection, where: str) -> None:
                 f"{key}: the wall moves along itself, but is smooth, so that no bead feels it; give {needs}, or "
                 "remove what is not along its normal"
             )
-    if one.oscillation is not None and config.steps is not None:
-        raise Wrong(
-            f'{where}.oscillation: run.engine "steps" has no walls that oscillate; give it a velocity, or set '
-            'run.engine = "events"'
-        )
 
 
 def rubs(config: Config, one: WallSection) -> bool:
