@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.keys.key import required
+from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bodies import body_sites, is_thin
 from hpcchain.propagators.catalogue import SPHERE_PROPAGATORS
@@ -103,8 +103,7 @@ SHAPE = (
 
 def check_fixed(config: Config) -> None:
     """Raise Wrong, with key and reason, when fixed beads do not fit their molecules, the engine or gravity."""
-    for index, kind in enumerate(config.molecules):
-        where = f"molecule[{index}]"
+    for where, kind in numbered(config.molecules):
         if not kind.fixed:
             continue
         check_whole(kind, where)

@@ -19,11 +19,11 @@ from hpcchain.config.demands.bodies import (
 )
 from hpcchain.config.demands.contacts import along, check_contact, inwards
 from hpcchain.config.demands.graph import check_apart, check_graph
-from hpcchain.config.demands.no_effect import check_effects
+from hpcchain.config.demands.no_effect import check_effects, is_given
 from hpcchain.config.demands.potentials import check_acting, check_limits, check_step_potentials
 from hpcchain.config.demands.stepping import check_stable, check_stepping
 from hpcchain.config.demands.units import check_units, thermal_square
-from hpcchain.config.keys.key import MOST_BEADS, required
+from hpcchain.config.keys.key import MOST_BEADS, numbered, required
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
 from hpcchain.config.sizes import OF_START, in_tables
 from hpcchain.errors import ConfigError
@@ -81,8 +81,7 @@ def check_all(config: Config) -> None:
     check_propagator(config.propagator, "propagator", [kind for kind in config.molecules if kind.propagator is None])
     if config.beads > MOST_BEADS:
         raise Wrong(f"molecule: {config.beads} beads in all are more than {MOST_BEADS}; lower count or beads")
-    for index, kind in enumerate(config.molecules):
-        where = f"molecule[{index}]"
+    for where, kind in numbered(config.molecules):
         check_lists(kind, where)
         check_rows(kind, where, config.initial.method)
         check_directors(kind, where, kind.propagator or config.propagator)
@@ -99,8 +98,8 @@ def check_all(config: Config) -> None:
             check_own(kind, where)
     if config.run.engine == "events":
         check_step_potentials(config)
-        for index, kind in enumerate(config.molecules):
-            check_limits(config, kind, f"molecule[{index}].distance_limits")
+        for where, kind in numbered(config.molecules):
+            check_limits(config, kind, f"{where}.distance_limits")
     elif config.molecules:
         check_acting(config)
     if config.molecules:
@@ -202,16 +201,16 @@ def check_velocities(config: Config) -> None:
 def check_masses(config: Config) -> None:
     """Check that no bead is so much heavier than another that their contacts or bonds round to nothing."""
     extremes = [
-        (float(np.max(kind.mass)), float(np.min(kind.mass)), f"molecule[{k}].mass")
-        for k, kind in enumerate(config.molecules)
+        (float(np.max(kind.mass)), float(np.min(kind.mass)), f"{where}.mass")
+        for where, kind in numbered(config.molecules)
     ]
     greatest, least = max(extremes), min(extremes, key=lambda each: each[1])
     ratio = greatest[0] / least[1]
-    for index, kind in enumerate(config.molecules):
+    for where, kind in numbered(config.molecules):
         own = float(np.max(kind.mass)) / float(np.min(kind.mass))
         if kind.bond_count >= kind.beads and own > MOST_IN_CYCLES * (1.0 + ROUNDING):
             raise Wrong(
-                f"molecule[{index}].mass: the greatest is {own:.3g} times the least; masses in a molecule with "
+                f"{where}.mass: the greatest is {own:.3g} times the least; masses in a molecule with "
                 f"closed bonds may differ by a factor of up to {MOST_IN_CYCLES:g}"
             )
     if ratio > MOST_MASS_RATIO * (1.0 + ROUNDING):
@@ -229,12 +228,11 @@ def check_masses(config: Config) -> None:
 
 def brings_energy(config: Config) -> str | None:
     """Return the key of what brings in energy from outside, which a run counts, None where nothing does."""
-    given = {"thermostat": config.thermostat is not None}
-    given |= {f"wall[{k}].temperature": one.temperature is not None for k, one in enumerate(config.walls)}
-    given |= {f"wall[{k}].velocity": bool(np.any(one.velocity)) for k, one in enumerate(config.walls)}
-    given |= {f"wall[{k}].oscillation": one.oscillation is not None for k, one in enumerate(config.walls)}
-    given |= {f"molecule[{k}].fixed_velocity": bool(one.fixed_velocity) for k, one in enumerate(config.molecules)}
-    return next((key for key, there in given.items() if there), None)
+    if config.thermostat is not None:
+        return "thermostat"
+    keys = {"wall": ("temperature", "velocity", "oscillation"), "molecule": ("fixed_velocity",)}
+    given = ((where, one, name) for where, one in config.tables for name in keys.get(one.section, ()))
+    return next((f"{where}.{name}" for where, one, name in given if is_given(one, name)), None)
 
 
 def check_ring(kind: MoleculeSection, where: str) -> None:

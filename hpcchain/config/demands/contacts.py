@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.keys.key import required
+from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.schema import read_sections, require_own
 from hpcchain.config.keys.sections import WallSection
 from hpcchain.config.keys.values import Wrong
@@ -24,14 +24,13 @@ def check_contact(config: Config) -> None:
     ----------
     config : Config
     """
-    taken: dict[tuple[str, ...], int] = {}
-    for index, one in enumerate(config.contact.pairs):
-        where = f"contact.pair[{index}]"
+    taken: dict[tuple[str, ...], str] = {}
+    for where, one in numbered(config.contact.pairs):
         check_pair(config, one, where)
         pair = tuple(sorted(one.types))
         if pair in taken:
-            raise Wrong(f"{where}.types: {' and '.join(one.types)} have contact.pair[{taken[pair]}] already")
-        taken[pair] = index
+            raise Wrong(f"{where}.types: {' and '.join(one.types)} have {taken[pair]} already")
+        taken[pair] = where
     if config.is_rough:
         check_rough(config)
 
@@ -62,10 +61,10 @@ def check_pair(config: Config, one: PairSection, where: str) -> None:
 
 def check_rough(config: Config) -> None:
     """Check that no kind of molecules turns in another way than contacts leave it to."""
-    for index, kind in enumerate(config.molecules):
+    for where, kind in numbered(config.molecules):
         if kind.directors and (kind.propagator or config.propagator).name == "variational":
             raise Wrong(
-                f'molecule[{index}].directors: rough spheres turn exactly, not by the steps of "variational"; '
+                f'{where}.directors: rough spheres turn exactly, not by the steps of "variational"; '
                 "choose another propagator, or set contact.tangential_restitution = 1"
             )
 
@@ -93,14 +92,13 @@ def require_side_or_shape(one: WallSection, where: str) -> None:
 
 def check_walls(config: Config) -> None:
     """Raise Wrong when walls do not fit the box, one another, the molecules or the end of the run."""
-    taken: dict[str | None, int] = {}
-    for index, one in enumerate(config.walls):
-        where = f"wall[{index}]"
+    taken: dict[str | None, str] = {}
+    for where, one in numbered(config.walls):
         if one.shape is None:
             check_side(config, one, where)
             if one.side in taken:
-                raise Wrong(f'{where}.side: "{one.side}" is wall[{taken[one.side]}] already; give it one table')
-            taken[one.side] = index
+                raise Wrong(f'{where}.side: "{one.side}" is {taken[one.side]} already; give it one table')
+            taken[one.side] = where
         else:
             check_shape(config, one, where)
         check_motion(config, one, where)
@@ -117,7 +115,7 @@ def largest_diameter(config: Config) -> float:
 def check_meeting(config: Config) -> None:
     """Check that the box and all shapes have a place in common for the largest bead, by projecting a point on each."""
     radius = 0.5 * largest_diameter(config)
-    every = {f"wall[{index}]": one for index, one in enumerate(config.walls) if one.shape is not None}
+    every = {where: one for where, one in numbered(config.walls) if one.shape is not None}
     for walls in [*({name: one} for name, one in every.items()), every]:
         if missed(config, list(walls.values()), radius) > ROOM * radius:
             names = " and ".join(walls)
@@ -229,15 +227,15 @@ def check_apart(config: Config, end: float) -> None:
     """Check that walls that move leave beads room up to the end of a run [time]."""
     largest = largest_diameter(config)
     for axis, name in enumerate(AXES):
-        sides = {i: one for i, one in enumerate(config.walls) if one.side in (f"{name}-", f"{name}+")}
+        sides = {where: one for where, one in numbered(config.walls) if one.side in (f"{name}-", f"{name}+")}
         check_room(sides, config.box.size[axis] - largest, f"the walls of axis {name} leave", end)
-    for index, one in enumerate(config.walls):
+    for where, one in numbered(config.walls):
         if one.radius is not None:
-            check_room({index: one}, one.radius - 0.5 * largest, f"the {one.shape} leaves", end)
+            check_room({where: one}, one.radius - 0.5 * largest, f"the {one.shape} leaves", end)
 
 
-def check_room(walls: dict[int, WallSection], room: float, what: str, end: float) -> None:
-    """Check that walls, by their numbers, which move towards one another, leave some of the room between them.
+def check_room(walls: dict[str, WallSection], room: float, what: str, end: float) -> None:
+    """Check that walls, by what messages call them, that move towards one another leave some of the room between.
 
     Those of one period oscillate in step; of others the amplitudes count whole.
     """
@@ -250,12 +248,12 @@ def check_room(walls: dict[int, WallSection], room: float, what: str, end: float
     key = max(walls, key=lambda index: rates[index])
     if swing > 0.0 and room <= swing:
         raise Wrong(
-            f"wall[{key}].oscillation: {what} the largest bead no room, as {room:g} is no more than the amplitude "
+            f"{key}.oscillation: {what} the largest bead no room, as {room:g} is no more than the amplitude "
             f"{swing:g}; make it smaller"
         )
     rate = sum(rates.values())
     if rate > 0.0 and room - swing - rate * end <= 0.0:
         raise Wrong(
-            f"wall[{key}].velocity: {what} the largest bead no room from time {(room - swing) / rate:.6g} on; end the "
+            f"{key}.velocity: {what} the largest bead no room from time {(room - swing) / rate:.6g} on; end the "
             "run before, or move slower"
         )

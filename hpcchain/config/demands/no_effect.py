@@ -59,7 +59,12 @@ NO_EFFECT: tuple[tuple[When, str, str], ...] = (
     (
         engine("steps"),
         "contact.contact_time contact.pair.contact_time contact.pair.bridge_distance molecule.distance_limits "
-        "molecule.propagator propagator.stretches",
+        "molecule.propagator",
+        'means nothing for run.engine "steps"; remove it',
+    ),
+    (
+        lambda config, table: config.run.engine == "steps" and getattr(table, "stretches", 0) != 0,
+        "propagator.stretches",
         'means nothing for run.engine "steps"; remove it',
     ),
     (engine("steps"), "molecule.directors", 'the engine "steps" turns no spheres; use run.engine = "events"'),

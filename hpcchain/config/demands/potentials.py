@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.keys.key import required
+from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.schema import read_sections, require_own
 from hpcchain.config.keys.sections import PotentialSection
 from hpcchain.config.keys.values import LENGTHS, Wrong
@@ -96,12 +96,10 @@ def check_step_potentials(config: Config) -> None:
 
     Bridges of pairs are such potentials, too.
     """
-    given = [
-        (f"potential[{k}]", one.types, "distances", one.distances or ()) for k, one in enumerate(config.potentials)
-    ]
+    given = [(where, one.types, "distances", one.distances or ()) for where, one in numbered(config.potentials)]
     given += [
-        (f"contact.pair[{k}]", one.types, "bridge_distance", (one.bridge_distance,))
-        for k, one in enumerate(config.contact.pairs)
+        (where, one.types, "bridge_distance", (one.bridge_distance,))
+        for where, one in numbered(config.contact.pairs)
         if one.bridge_distance is not None
     ]
     if not given:
@@ -334,23 +332,23 @@ def check_acting(config: Config) -> None:
     config : Config
         Of the engine of steps, its molecules checked; the engine of events has wells beyond contact alone.
     """
-    kinds = [bonds_of(kind, f"molecule[{k}]") for k, kind in enumerate(config.molecules)]
+    kinds = [bonds_of(kind, where) for where, kind in numbered(config.molecules)]
     check_bonds(config, kinds)
     others = any(sort_of(one) == "pairs" for one in config.potentials)
     others = others or any(one.some_hard for one in types_in(config).values())
-    for index, one in enumerate(config.potentials):
+    for where, one in numbered(config.potentials):
         if one.name == "harmonic" and (others or config.initial.method == "grow"):  # bonds alone have no lists
-            require_long_sides(config, f"potential[{index}].length", required(one.length), NEAREST_IMAGE)
+            require_long_sides(config, f"{where}.length", required(one.length), NEAREST_IMAGE)
         if config.initial.method == "grow" and one.name == "fene":
-            check_fene(one, f"potential[{index}]", kinds)
+            check_fene(one, where, kinds)
         if sort_of(one) == "pairs":
-            check_beyond_contact(config, one, f"potential[{index}]")
+            check_beyond_contact(config, one, where)
     check_cores(config)
 
 
 def check_bonds(config: Config, kinds: list[Bonds]) -> None:
     """Check that each flexible bond of some kinds has a potential, and each potential of bonds a flexible bond."""
-    potentials = [(k, one) for k, one in enumerate(config.potentials) if sort_of(one) == "bonds"]
+    potentials = [(where, one) for where, one in numbered(config.potentials) if sort_of(one) == "bonds"]
     for kind in kinds:
         held = {types for types in kind.longest if any(holds(one, types) for _, one in potentials)}
         loose = [types for types in kind.longest if kind.flexible and types not in held]
@@ -359,16 +357,16 @@ def check_bonds(config: Config, kinds: list[Bonds]) -> None:
                 f"{kind.where}.rigid: no [[potential]] holds the bonds of {named(loose[0])}; add one of name "
                 '"harmonic" or "fene"'
             )
-    for index, one in potentials:
+    for where, one in potentials:
         those = [kind for kind in kinds if any(holds(one, types) for types in kind.longest)]
         if any(kind.flexible for kind in those):
             continue
         if not those:
             what = "no molecule has bonds" if one.types is None else f"no bond joins {named(frozenset(one.types))}"
-            raise Wrong(f"potential[{index}]: {what}, so it acts on nothing; remove it, or correct its types")
+            raise Wrong(f"{where}: {what}, so it acts on nothing; remove it, or correct its types")
         kind = next((each for each in those if each.bends), those[0])
         cure = f"set {kind.where}.rigid = false" if kind.bends else 'choose kind = "chain" with rigid = false'
-        raise Wrong(f"potential[{index}]: no bond is flexible, so it acts on nothing; {cure}, or remove it")
+        raise Wrong(f"{where}: no bond is flexible, so it acts on nothing; {cure}, or remove it")
 
 
 def holds(one: PotentialSection, types: Types) -> bool:
@@ -418,11 +416,11 @@ def check_cores(config: Config) -> None:
     for key, there in given.items() if names and not hard else ():
         if there:
             raise Wrong(f"contact.{key}: no bead has a hard core, so it acts on nothing; remove it")
-    for index, one in enumerate(config.contact.pairs):
+    for where, one in numbered(config.contact.pairs):
         soft = [name for name in one.types if name in names and name not in hard]
         if soft:
             raise Wrong(
-                f"contact.pair[{index}].types: beads of {soft[0]} have no hard core, so it acts on nothing; remove it, "
+                f"{where}.types: beads of {soft[0]} have no hard core, so it acts on nothing; remove it, "
                 "or set molecule.hard = true"
             )
 
@@ -434,11 +432,11 @@ def pairs_that_are_none(config: Config) -> list[str]:
         for name in kind.bead_types:
             count[name] = count.get(name, 0) + kind.count * (kind.beads if len(kind.bead_types) == 1 else 1)
     lines = []
-    for index, one in enumerate(config.potentials if config.molecules else ()):
+    for where, one in numbered(config.potentials if config.molecules else ()):
         if one.name != "steps" and sort_of(one) != "pairs":
             continue
         few = sum(count.values()) < 2 if one.types is None else len(set(one.types)) == 1 and count[one.types[0]] < 2
         if few:
             of = "" if one.types is None else f" of type {one.types[0]}"
-            lines.append(f"potential[{index}] acts on nothing: there is but one bead{of}")
+            lines.append(f"{where} acts on nothing: there is but one bead{of}")
     return lines

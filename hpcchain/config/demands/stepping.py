@@ -12,7 +12,7 @@ import numpy as np
 from hpcchain.config.demands.capabilities import check_capabilities
 from hpcchain.config.demands.contacts import check_walls
 from hpcchain.config.demands.potentials import BONDS, PAIRS, slowness_of, sort_of, types_in, types_of_beads
-from hpcchain.config.keys.key import required
+from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.physics.extended import type_pairs
@@ -57,8 +57,8 @@ def check_stepping(config: Config) -> None:
         check_contact_dynamics(config)
     check_whole(config, steps.step)
     check_potentials(config, steps)
-    for index, kind in enumerate(config.molecules):
-        check_kind(config, kind, f"molecule[{index}]")
+    for where, kind in numbered(config.molecules):
+        check_kind(config, kind, where)
 
 
 def check_contact_dynamics(config: Config) -> None:
@@ -70,8 +70,7 @@ def check_contact_dynamics(config: Config) -> None:
         )
     if config.molecules and all(np.all(kind.soft) for kind in config.molecules):
         raise Wrong('steps.integrator: "contact" is for beads with a hard core; set molecule.hard = true, or use "gvi"')
-    for index, kind in enumerate(config.molecules):
-        where = f"molecule[{index}]"
+    for where, kind in numbered(config.molecules):
         if kind.is_line and config.contact.rubs:
             raise Wrong(
                 f"{where}.kind: beads of a rod do not spin, nor does it about its line; set contact.friction = 0, or "
@@ -110,9 +109,8 @@ def require_whole(key: str, time: float, step: float) -> None:
 def check_potentials(config: Config, steps: StepsSection) -> None:
     """Check types of potentials, and that no pair, bond or bead has two of them."""
     names = type_names(config.molecules)
-    taken: dict[tuple[str, tuple[str, ...]], int] = {}
-    for index, one in enumerate(config.potentials):
-        where = f"potential[{index}]"
+    taken: dict[tuple[str, tuple[str, ...]], str] = {}
+    for where, one in numbered(config.potentials):
         if one.name == "steps":
             raise Wrong(f'{where}.name: "steps" is for run.engine "events"; choose a smooth potential')
         for name in one.types or ():
@@ -129,8 +127,8 @@ def check_potentials(config: Config, steps: StepsSection) -> None:
         for pair in [()] if sort == "center" else type_pairs(one.types, names):
             if (sort, pair) in taken:
                 what = f"{sort} of {pair[0]} and {pair[1]}" if pair else "beads"
-                raise Wrong(f"{where}: {what} have potential[{taken[sort, pair]}] already; give them one")
-            taken[sort, pair] = index
+                raise Wrong(f"{where}: {what} have {taken[sort, pair]} already; give them one")
+            taken[sort, pair] = where
         if one.name == "fene" and required(one.length) <= required(one.sigma):
             raise Wrong(
                 f"{where}.length: {one.length:g} leaves bonds no room beyond sigma = {one.sigma:g}; lengthen it"
@@ -165,7 +163,7 @@ def check_near(config: Config) -> None:
     listed = any(one.name in PAIRS for one in config.potentials) or not all(
         np.all(kind.soft) for kind in config.molecules
     )
-    for index, one in enumerate(config.potentials if config.steps and sides and listed else ()):
+    for where, one in numbered(config.potentials if config.steps and sides and listed else ()):
         if one.name == "center":
             center, low = np.array(required(one.center)), np.array(config.box.origin)
             away = float(np.linalg.norm(np.maximum(np.maximum(low - center, center - low - config.box.size), 0.0)))
@@ -174,9 +172,9 @@ def check_near(config: Config) -> None:
             moved = away * frequency * step * min(1.0, frequency * config.run.end_time)
             if 4.0 * moved > min(sides):
                 raise Wrong(
-                    f"potential[{index}].center: is {away:.3g} from the box, so that beads move {moved:.3g} in a step "
+                    f"{where}.center: is {away:.3g} from the box, so that beads move {moved:.3g} in a step "
                     f"of steps.step = {step:g}. That is too far for the periodic side {min(sides):g} of the box: place "
-                    f"it nearer, lower potential[{index}].stiffness, or make steps.step smaller"
+                    f"it nearer, lower {where}.stiffness, or make steps.step smaller"
                 )
 
 

@@ -13,7 +13,7 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.keys.key import ABSENT, FOLLOWS, MOST_BEADS, REQUIRED, Section, key
+from hpcchain.config.keys.key import ABSENT, FOLLOWS, MOST_BEADS, REQUIRED, Section, key, numbered
 from hpcchain.config.keys.values import (
     EDGES,
     LENGTHS,
@@ -640,10 +640,10 @@ class Config(Section):
     def tables(self) -> list[tuple[str, Section]]:
         """All tables of the input, each behind how messages call it."""
         values = [value for one in fields(self) if isinstance(value := getattr(self, one.name), Section)]
-        lists = (self.molecules, self.walls, self.potentials, self.contact.pairs)
-        rows = [(f"{table.section}[{k}]", table) for tables in lists for k, table in enumerate(tables)]
-        own = [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(self.molecules)]
-        return [*((one.section, one) for one in values), *rows, *((where, one) for where, one in own if one)]
+        lists: tuple[tuple[Section, ...], ...] = (self.molecules, self.walls, self.potentials, self.contact.pairs)
+        rows = [row for tables in lists for row in numbered(tables)]
+        own = [(f"{where}.propagator", one.propagator) for where, one in numbered(self.molecules) if one.propagator]
+        return [*((one.section, one) for one in values), *rows, *own]
 
     @property
     def propagators(self) -> list[tuple[str, PropagatorSection]]:
