@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -13,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain.analysis.study import Wanted, evenly_spaced, study
-from hpcchain.analysis.tables import Curve, Report, Value
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.output.events import EVENT, sorted_rows
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.run_output import (
-    RunOutput,
     Series,
     event_tables,
     has_output,
@@ -29,53 +26,11 @@ from hpcchain.io.output.run_output import (
 )
 
 if TYPE_CHECKING:
+    from hpcchain.analysis.tables import Report
+    from hpcchain.io.output.recoverable_output import RunOutput
     from hpcchain.io.output.run_output import Frame
 
 FILES = ("trajectory.h5", "observables.h5", "events.h5")
-
-
-@dataclass(frozen=True)
-class Average:
-    """A mean over a run with its standard error, by blocking, of so many reports."""
-
-    mean: float
-    error: float
-    reports: int
-
-
-@dataclass(frozen=True)
-class Size:
-    """Root mean square sizes of a kind of molecules, with standard errors [length]; NaN where there is none."""
-
-    beads: int
-    molecules: int
-    end_to_end: float
-    end_to_end_error: float
-    gyration: float
-    gyration_error: float
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """What `Results.analysis` finds: `observables`, name -> Average, `molecules`, name -> Size, and the whole `report`.
-
-    The figures of the manual's page on analysis are got by name with `value` and `curve`.
-    """
-
-    observables: dict[str, Average]
-    molecules: dict[str, Size]
-    report: Report
-
-    def __repr__(self) -> str:
-        return repr(self.report).replace("Report", "Analysis", 1)
-
-    def value(self, figure: str, molecules: str = "") -> Value | None:
-        """Return a number with its `value`, `error` and `unit`; None where it was not found."""
-        return self.report.value(figure, molecules)
-
-    def curve(self, figure: str, molecules: str = "") -> Curve | None:
-        """Return a curve with the arrays `x`, `value` and `error`; None where it was not found."""
-        return self.report.curve(figure, molecules)
 
 
 class Observables(Mapping[str, NDArray[np.float64]]):
@@ -127,7 +82,8 @@ class Trajectory:
 
     def __init__(self, output: RunOutput) -> None:
         self._output = output
-        self.path = output.joined.get("trajectory", (output.source / "trajectory.h5", 0))[0]
+        head = output.joined.get("trajectory")
+        self.path = output.source / "trajectory.h5" if head is None else head.path
         with open_frames(output) as frames:
             found = frames.fixed
             self.time, self.step, self.names = frames.time, frames.step, list(found.names)
@@ -238,8 +194,8 @@ class Results:
 
     def analysis(
         self, start: float | None = None, figures: tuple[str, ...] | None = ("observables", "sizes")
-    ) -> Analysis:
-        """Return averages of the observables, components of vectors apart, and sizes of the molecules.
+    ) -> Report:
+        """Return the figures of a run, by `value` and `curve`: averages, components of vectors apart, and sizes.
 
         Parameters
         ----------
@@ -255,14 +211,7 @@ class Results:
         DataError
             When what a family needs was not written, or is damaged.
         """
-        report = study(self.folder, Wanted(start, figures))
-        averages = {
-            value.figure: Average(value.value, value.error, value.samples)
-            for value in report.values
-            if value.figure in report.series
-        }
-        sizes = {name: size_of(report, name, beads, count) for name, beads, count in report.kinds}
-        return Analysis(averages, sizes, report)
+        return study(self.folder, Wanted(start, figures))
 
     def universe(self) -> Any:
         """Return an MDAnalysis Universe with frames, bonds, masses, radii, bead types, and molecules as residues.
@@ -328,12 +277,6 @@ def without_box(frame: Any) -> Any:
 def tables(frame: Frame) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Return position, velocity and image counts of a frame."""
     return frame.position, frame.velocity, frame.image
-
-
-def size_of(report: Report, name: str, beads: int, count: int) -> Size:
-    """Return the Size of a kind of molecules; NaN where a figure is not in the report."""
-    found = [report.value(figure, name) for figure in ("end_to_end", "radius_of_gyration")]
-    return Size(beads, count, *(x for v in found for x in ((v.value, v.error) if v else (np.nan, np.nan))))
 
 
 def read(source: str | PathLike[str]) -> Results:
