@@ -36,7 +36,7 @@ FILES = ("trajectory.h5", "observables.h5", "events.h5")
 
 @dataclass(frozen=True)
 class Average:
-    """A mean over a run with its standard error, by blocking, of so many reports."""
+    """A mean over a run's reports, their number, and its standard error by blocking."""
 
     mean: float
     error: float
@@ -57,9 +57,9 @@ class Size:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What `Results.analysis` finds: `observables`, name -> Average, `molecules`, name -> Size, and the whole `report`.
+    """Averages and sizes: `observables`, name -> Average, `molecules`, name -> Size, and the whole `report`.
 
-    The figures of the manual's page on analysis are got by name with `value` and `curve`.
+    `value` and `curve` return a figure of the manual's page on analysis by its name.
     """
 
     observables: dict[str, Average]
@@ -107,7 +107,7 @@ class Observables(Mapping[str, NDArray[np.float64]]):
 
 
 class Trajectory:
-    """Frames and what does not change from one to the next; each array is read when it is first asked for.
+    """Frames, and what is constant from one to the next; each array is read when it is first used.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Trajectory:
 
     @property
     def dt(self) -> float:
-        """Time from one frame to the next, of most if not of all [time]; NaN of one frame."""
+        """Most frequent time between frames [time]; NaN of a single frame."""
         if len(self) < 2:
             return np.nan
         even = evenly_spaced(self.time)
@@ -156,7 +156,7 @@ class Trajectory:
         return len(self.time)
 
     def frame(self, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return position, velocity and image counts of a frame, (N, 3) each; of large files, in place of all."""
+        """Return position, velocity and image counts of one frame, (N, 3) each; for files larger than the memory."""
         if not -len(self) <= number < len(self):
             raise IndexError(f"{self.path}: there is no frame {number}: it has {len(self)}, counted from 0")
         with open_frames(self._output) as frames:
@@ -184,7 +184,7 @@ class Trajectory:
 
     @property
     def unwrapped(self) -> NDArray[np.float64]:
-        """(F, N, 3) positions along the way that beads have come, for displacements [length]."""
+        """(F, N, 3) positions continued through periodic sides, for displacements [length]."""
         return self.position + self.image * self.box
 
 
@@ -239,7 +239,7 @@ class Results:
     def analysis(
         self, start: float | None = None, figures: tuple[str, ...] | None = ("observables", "sizes")
     ) -> Analysis:
-        """Return averages of the observables, components of vectors apart, and sizes of the molecules.
+        """Return averages of observables and sizes of molecules; of vectors each component's average.
 
         Parameters
         ----------
@@ -344,7 +344,7 @@ def read(source: str | PathLike[str]) -> Results:
     UsageError
         When the source is no path.
     DataError
-        When there are none, or, when they are asked for, what is missing or damaged.
+        When there are no results; later, when one that is read is missing or damaged.
     """
     if not isinstance(source, (str, PathLike)):
         raise UsageError(f"read: {source!r:.100} is no path; give the path of a run's output directory")
