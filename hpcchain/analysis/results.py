@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain.analysis.study import Wanted, evenly_spaced, study
+from hpcchain.analysis.tables import Curve, Report, Value
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.output.events import EVENT, sorted_rows
 from hpcchain.io.output.parts import list_parts
@@ -26,11 +28,54 @@ from hpcchain.io.output.run_output import (
 )
 
 if TYPE_CHECKING:
-    from hpcchain.analysis.tables import Report
     from hpcchain.io.output.recoverable_output import RunOutput
     from hpcchain.io.output.run_output import Frame
 
 FILES = ("trajectory.h5", "observables.h5", "events.h5")
+
+
+@dataclass(frozen=True)
+class Average:
+    """A mean over a run's reports, their number, and its standard error by blocking."""
+
+    mean: float
+    error: float
+    reports: int
+
+
+@dataclass(frozen=True)
+class Size:
+    """Root mean square sizes of a kind of molecules, with standard errors [length]; NaN where there is none."""
+
+    beads: int
+    molecules: int
+    end_to_end: float
+    end_to_end_error: float
+    gyration: float
+    gyration_error: float
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Averages and sizes: `observables`, name -> Average, `molecules`, name -> Size, and the whole `report`.
+
+    `value` and `curve` return a figure of the manual's page on analysis by its name.
+    """
+
+    observables: dict[str, Average]
+    molecules: dict[str, Size]
+    report: Report
+
+    def __repr__(self) -> str:
+        return repr(self.report).replace("Report", "Analysis", 1)
+
+    def value(self, figure: str, molecules: str = "") -> Value | None:
+        """Return a number with its `value`, `error` and `unit`; None where it was not found."""
+        return self.report.value(figure, molecules)
+
+    def curve(self, figure: str, molecules: str = "") -> Curve | None:
+        """Return a curve with the arrays `x`, `value` and `error`; None where it was not found."""
+        return self.report.curve(figure, molecules)
 
 
 class Observables(Mapping[str, NDArray[np.float64]]):
@@ -62,7 +107,7 @@ class Observables(Mapping[str, NDArray[np.float64]]):
 
 
 class Trajectory:
-    """Frames and what does not change from one to the next; each array is read when it is first asked for.
+    """Frames, and what is constant from one to the next; each array is read when it is first used.
 
     Attributes
     ----------
@@ -96,7 +141,7 @@ class Trajectory:
 
     @property
     def dt(self) -> float:
-        """Time from one frame to the next, of most if not of all [time]; NaN of one frame."""
+        """Most frequent time between frames [time]; NaN of a single frame."""
         if len(self) < 2:
             return np.nan
         even = evenly_spaced(self.time)
@@ -112,7 +157,7 @@ class Trajectory:
         return len(self.time)
 
     def frame(self, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return position, velocity and image counts of a frame, (N, 3) each; of large files, in place of all."""
+        """Return position, velocity and image counts of one frame, (N, 3) each; for files larger than the memory."""
         if not -len(self) <= number < len(self):
             raise IndexError(f"{self.path}: there is no frame {number}: it has {len(self)}, counted from 0")
         with open_frames(self._output) as frames:
@@ -140,7 +185,7 @@ class Trajectory:
 
     @property
     def unwrapped(self) -> NDArray[np.float64]:
-        """(F, N, 3) positions along the way that beads have come, for displacements [length]."""
+        """(F, N, 3) positions continued through periodic sides, for displacements [length]."""
         return self.position + self.image * self.box
 
 
@@ -194,8 +239,8 @@ class Results:
 
     def analysis(
         self, start: float | None = None, figures: tuple[str, ...] | None = ("observables", "sizes")
-    ) -> Report:
-        """Return the figures of a run, by `value` and `curve`: averages, components of vectors apart, and sizes.
+    ) -> Analysis:
+        """Return averages of observables and sizes of molecules; of vectors each component's average.
 
         Parameters
         ----------
@@ -211,7 +256,14 @@ class Results:
         DataError
             When what a family needs was not written, or is damaged.
         """
-        return study(self.folder, Wanted(start, figures))
+        report = study(self.folder, Wanted(start, figures))
+        averages = {
+            value.figure: Average(value.value, value.error, value.samples)
+            for value in report.values
+            if value.figure in report.series
+        }
+        sizes = {name: size_of(report, name, beads, count) for name, beads, count in report.kinds}
+        return Analysis(averages, sizes, report)
 
     def universe(self) -> Any:
         """Return an MDAnalysis Universe with frames, bonds, masses, radii, bead types, and molecules as residues.
@@ -279,6 +331,12 @@ def tables(frame: Frame) -> tuple[NDArray[np.float64], NDArray[np.float64], NDAr
     return frame.position, frame.velocity, frame.image
 
 
+def size_of(report: Report, name: str, beads: int, count: int) -> Size:
+    """Return the Size of a kind of molecules; NaN where a figure is not in the report."""
+    found = [report.value(figure, name) for figure in ("end_to_end", "radius_of_gyration")]
+    return Size(beads, count, *(x for v in found for x in ((v.value, v.error) if v else (np.nan, np.nan))))
+
+
 def read(source: str | PathLike[str]) -> Results:
     """Return the Results of a run, from its output directory or one of its output files.
 
@@ -287,7 +345,7 @@ def read(source: str | PathLike[str]) -> Results:
     UsageError
         When the source is no path.
     DataError
-        When there are none, or, when they are asked for, what is missing or damaged.
+        When there are no results; later, when one that is read is missing or damaged.
     """
     if not isinstance(source, (str, PathLike)):
         raise UsageError(f"read: {source!r:.100} is no path; give the path of a run's output directory")

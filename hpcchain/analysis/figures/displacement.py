@@ -26,8 +26,8 @@ CUBE, CUBIC = 2.837297, 1e-9
 """What the images in a periodic cube add up to (Yeh and Hummer 2004); how much edges may differ, relative."""
 
 TOO_SHORT = (
-    "in a third of the time analysed centres of mass come no farther than the radius of gyration; before that g3 is "
-    "not that of diffusion: make the run longer"
+    "in a third of the time analysed centres of mass come no farther than the radius of gyration, so g3 "
+    "does not show diffusion yet: make the run longer"
 )
 
 

@@ -387,7 +387,7 @@ class PairSection(Section):
     contact_time: float | None = key(ABSENT, Number(least=0.0, tried=TIMES), "the same [time]")
     friction: float | None = key(ABSENT, Number(least=0.0), 'the same; engine "steps", integrator "contact"')
     bridge_distance: float | None = key(
-        ABSENT, LENGTH, "wet grains: a contact forms a bridge, which breaks at this distance beyond contact [length]"
+        ABSENT, LENGTH, "wet grains: a contact forms a bridge, which breaks at this distance of the centres [length]"
     )
     bridge_energy: float | None = key(
         ABSENT, Number(least=0.0), "energy that breaking the bridge takes [mass length^2 / time^2]"
@@ -511,7 +511,7 @@ class PotentialSection(Section):
     distances: tuple[float, ...] | None = key(
         ABSENT,
         Each(LENGTH),
-        "steps: distances beyond contact at which the energy steps, ascending [length]",
+        "steps: distances of centres at which the energy steps, beyond contact, ascending [length]",
         of=("steps",),
     )
     energies: tuple[float, ...] | None = key(

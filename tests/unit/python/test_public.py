@@ -79,11 +79,12 @@ def test_results_are_arrays(place):
 def test_analysis_has_what_the_command_prints(place):
     found = hpcchain.read(place / "out").analysis(start=0.5)
     value = hpcchain.read(place / "out").observables["pressure"][2:]
-    assert found.value("pressure").value == pytest.approx(value.mean(), rel=1e-12)
-    assert found.value("pressure").samples == 7 and found.value("presure") is None
-    assert found.kinds == [("dumbbell", 3, 12), ("solvent", 1, 20)]
-    assert 1.0 < found.value("end_to_end", "dumbbell").value < 2.0
-    assert found.value("radius_of_gyration", "dumbbell").error > 0.0
+    assert found.observables["pressure"].mean == pytest.approx(value.mean(), rel=1e-12)
+    assert found.observables["pressure"].reports == 7
+    assert set(found.molecules) == {"dumbbell", "solvent"}
+    size = found.molecules["dumbbell"]
+    assert (size.beads, size.molecules) == (3, 12) and 1.0 < size.end_to_end < 2.0 and size.gyration_error > 0.0
+    assert found.value("radius_of_gyration", "dumbbell").value == size.gyration
     whole = hpcchain.read(place / "out").analysis(0.0, figures=None)
     assert whole.curve("g3", "solvent").value[0] > 0.0 and whole.curve("g3", "nothing") is None
 
@@ -95,7 +96,7 @@ def test_results_of_a_run_that_goes_on(tmp_path, joined):
     assert found.trajectory.position[-1, 0, 0] == 1000.0 * (FRAMES * PARTS - 1)
     assert found.observables["temperature"].tolist() == [1.5 * k for k in range(FRAMES * PARTS)]
     assert found.events["time"].tolist() == [k + 0.5 for k in range(FRAMES * PARTS)]
-    assert found.analysis(1.0).value("temperature").samples == FRAMES * PARTS - 1
+    assert found.analysis(1.0).observables["temperature"].reports == FRAMES * PARTS - 1
     if joined < PARTS:
         pytest.importorskip("MDAnalysis")
         with pytest.raises(DataError, match="not all frames are in trajectory.h5"):
@@ -166,7 +167,7 @@ def test_what_is_printed_of_an_object_is_one_line_that_says_what_it_is(place):
     ):
         assert repr(one) == text
     assert re.fullmatch(r"<Observables: 9 reports from time 0 to 2 of .*pressure.*>", repr(found.observables))
-    assert re.fullmatch(rf"<Report of {place / 'out'} from time .*: 5 frames, \d+ numbers, 4 curves>", repr(analysis))
+    assert re.fullmatch(rf"<Analysis of {place / 'out'} from time .*: 5 frames, \d+ numbers, 4 curves>", repr(analysis))
     simulation.close()
     assert repr(simulation).endswith("in.toml: closed, time 0 of 2>")
 
