@@ -49,6 +49,19 @@ def test_directors_begin_as_the_input_says(tmp_path, field):
         require_own_input(read_checkpoint(path), path)
 
 
+@pytest.mark.parametrize("velocity", [0.0, 0.5])
+def test_fixed_beads_have_the_velocity_of_the_input(tmp_path, velocity):
+    held = f"count = 2\nfixed = [0]\nfixed_velocity = [{velocity}, 0.0, 0.0]"
+    free = '[[molecule]]\nkind = "monomer"\npositions = [[7.0, 7.0, 7.0]]\n[initial]'
+    text = INPUT.replace("count = 2", held).replace("[initial]", free)
+    found, path = stored(tmp_path, text)
+    require_own_input(found, path)
+    state = replace(found.system.state, velocity=np.array([[velocity, 0.0, 0.0], [0.25, 0.0, 0.0], [0.0] * 3]))
+    write_checkpoint(path, None, replace(found.system, state=state), 0.0, {}, text)
+    with pytest.raises(DataError, match="state/velocity: of bead 1, which is fixed"):
+        require_own_input(read_checkpoint(path), path)
+
+
 def straight(beads, more=""):
     """Return the input of a straight chain that moves along its line as a whole."""
     places = [[1.0, 4.0 + 1.0 * k, 4.0] for k in range(beads)]
