@@ -354,7 +354,7 @@ def others(reports: list[Report], width: int) -> str:
 
 def notes(report: Report, every: bool, width: int) -> str:
     """Return what was analysed of a run, what there is besides, and what was left out and why."""
-    why = f"where {report.decisive[0]} has become steady" if report.decisive else FOUND_BY[report.found_by]
+    why = f"where equilibration of {report.decisive[0]} ends" if report.decisive else FOUND_BY[report.found_by]
     lines = [f"{report.run}: from time {report.start:.6g}, {why}; {report.frames} frames"]
     if report.point is not None:
         many = f"means over {len(report.point.runs)} runs that differ in {report.point.over}, errors by their scatter"

@@ -46,6 +46,7 @@ CURES = (
     (r"\n[\u2018-\u201f\u00ab\u00bb\u2039\u203a]", 'texts stand in straight quotes, as "chain"'),
     (r"\n(?i:true|false|yes|no|on|off)\b", "write true or false"),
     (r"Invalid value.*\n[a-zA-Z_]", 'put texts in quotes, as "chain"'),
+    (r"newline.*\n[+-]?\d", "lists stand in brackets with commas, as [10, 10, 10]; a number has no blanks"),
     (r"newline.*\n\S", "nothing but a comment behind # may follow a value: no unit, sum or second value"),
 )
 """What the message of a mistake in TOML, and behind it the line from the mistake on, may say; and what to write."""

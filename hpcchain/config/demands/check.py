@@ -167,7 +167,7 @@ def check_lists(kind: MoleculeSection, where: str) -> None:
         value = getattr(kind, name)
         if isinstance(value, tuple) and len(value) != size:
             needs = f"needs {size}, one per {item}, or one for all"
-            raise Wrong(f"{where}.{name}: has {len(value)} entries; {needs}")
+            raise Wrong(f"{where}.{name}: is a list of {len(value)}; {needs}")
 
 
 def check_rows(kind: MoleculeSection, where: str, method: str) -> None:

@@ -237,7 +237,7 @@ class Each(Generic[T]):
             raise Wrong(f"{shown(value)} is not a {self}{or_words}")
         found = tuple(self._entry(i, item) for i, item in enumerate(value))
         if self.length and len(found) != self.length:
-            raise Wrong(f"has {len(found)} entries; needs {self.length}")
+            raise Wrong(f"is a list of {len(found)}; needs {self.length}")
         return found
 
     def _entry(self, i: int, item: object) -> T:
@@ -397,11 +397,11 @@ class OrSizes:
             sizes = entry_of(table, "sizes", Each(self.entry))
             shares = entry_of(table, "shares", Each(Number(above=0.0)))
             if not 1 <= len(sizes) <= MOST_SIZES:
-                raise Wrong(f"sizes: has {len(sizes)} entries; needs 1 to {MOST_SIZES}")
+                raise Wrong(f"sizes: is a list of {len(sizes)}; needs 1 to {MOST_SIZES}")
             if len(set(sizes)) < len(sizes):
                 raise Wrong("sizes: has the same size twice; give each one share")
             if len(shares) != len(sizes):
-                raise Wrong(f"shares: has {len(shares)} entries; needs {len(sizes)}, one per size")
+                raise Wrong(f"shares: is a list of {len(shares)}; needs {len(sizes)}, one per size")
             return Sizes(sizes=sizes, shares=shares)
         distribution = value.get("distribution", "normal")
         table = table_with({name: one for name, one in value.items() if name != "distribution"}, "mean", "deviation")
@@ -473,17 +473,20 @@ ELSEWHERE = {
     "bond_length": ("bond", "b", "r0", "bond_distance"),
     "boundary": ("pbc", "periodicity", "boundary_conditions"),
     "box": ("cell", "domain", "lattice"),
-    "chain": ("linear", "polymer", "dimer", "dumbbell"),
+    "chain": ("linear", "polymer", "dimer", "dumbbell", "flexible"),
     "count": ("number", "nmol", "nmols", "amount", "molecules", "copies"),
     "cutoff": ("r_cut", "rcut", "rc", "rvdw"),
     "damping": ("gamma", "friction"),
     "diameter": ("radius", "sigma", "d"),
     "directory": ("prefix", "folder", "trajectory", "path"),
+    "distance_limits": ("angle", "angles", "bond_angle", "dihedral", "bending_stiffness", "persistence_length"),
     "distances": ("range", "width", "lambda"),
-    "end_time": ("nsteps", "nstep", "n_steps", "run_time", "t_end", "tmax", "t_max", "max_time", "time", "duration"),
+    "end_time": ("nsteps", "steps", "n_steps", "run_time", "t_end", "tmax", "t_max", "max_time", "time", "duration"),
     "energies": ("depth", "well_depth", "u0"),
     "events": ("event-driven", "edmd", "dmd"),
+    "external": ("fix", "field"),
     "fene": ("kremer-grest",),
+    "fixed": ("fix", "frozen", "immobile", "freeze"),
     "file": ("restart", "read_data", "read_restart", "input_file"),
     "frame_every": ("nstxout", "dump", "dump_every", "freq", "period", "every", "stride"),
     "friction": ("mu", "friction_coefficient"),
@@ -504,6 +507,7 @@ ELSEWHERE = {
     "rattle": ("verlet", "velocity-verlet", "shake", "lincs", "settle"),
     "report_every": ("thermo", "nstenergy", "log_every", "nstlog"),
     "restitution": ("e", "elasticity", "inelasticity"),
+    "rigid": ("constraints", "constraint", "flexible"),
     "ring": ("loop", "cyclic", "circle"),
     "run": ("simulation", "simulate", "control"),
     "sectors": ("processors", "domains", "decomposition", "mpi", "ranks"),
@@ -514,7 +518,7 @@ ELSEWHERE = {
     "steps": ("square-well", "square_well", "well", "md", "time-driven"),
     "temperature": ("t", "kt", "ref_t", "gen_temp", "gen_vel"),
     "thermostat": ("tcoupl", "fix"),
-    "wall": ("m", "reflect", "reflecting", "hard", "fixed", "walls", "closed"),
+    "wall": ("m", "reflect", "reflecting", "hard", "fixed", "walls", "closed", "fix"),
     "z+": ("top", "zhi", "+z", "upper"),
     "z-": ("bottom", "zlo", "-z", "lower", "floor"),
     "x-": ("left", "-x", "xlo"),
@@ -523,17 +527,23 @@ ELSEWHERE = {
     "y+": ("back", "+y", "yhi"),
 }
 """Names and words of this program, each with what other programs and people call it."""
+NOWHERE = (
+    *("gpu", "cuda", "opencl", "kokkos", "barostat", "npt", "nph", "charge", "charges", "coulomb", "ewald", "pme"),
+    *("shear", "shear_rate", "lees-edwards", "lees_edwards", "deform", "tilt", "triclinic", "reaction"),
+)
+"""What other programs have and this one has not: the manual says what to take in its place."""
+CANNOT = '; see "What it cannot do" in the manual'
 
 
-def meant(name: str, names: Iterable[str]) -> str:
-    """Return the one of the names that a word of other programs stands for, or the word itself."""
-    return next((one for one in names if name.lower() in ELSEWHERE.get(one, ())), name)
+def meant(name: str, names: Iterable[str]) -> list[str]:
+    """Return those of the names that a word of other programs stands for, or the word itself."""
+    return [one for one in names if name.lower() in ELSEWHERE.get(one, ())] or [name]
 
 
 def suggestion(name: str, names: tuple[str, ...]) -> str:
     """Return '; did you mean "…"?' with the nearest of the names, or an empty text when none is near."""
-    close = difflib.get_close_matches(meant(name, names)[:100], names, n=1, cutoff=0.6)
-    return f'; did you mean "{close[0]}"?' if close else ""
+    close = difflib.get_close_matches(meant(name, names)[0][:100], names, n=1, cutoff=0.6)
+    return f'; did you mean "{close[0]}"?' if close else CANNOT * (name.lower() in NOWHERE)
 
 
 def likeness(name: str, other: str) -> float:

@@ -48,7 +48,7 @@ def read(*args, **keys):
         ({"bond_length": 1.1}, 'bond_length: means nothing for kind "rigid"'),
         ({"exclude": 2}, "molecule.exclude: does not work for molecule"),
         ({"bonds": [[0, 1]]}, 'bonds: means nothing for kind "rigid"'),
-        ({"diameter": [1.0, 1.0]}, "diameter: has 2 entries; needs 3, one per bead"),
+        ({"diameter": [1.0, 1.0]}, "diameter: is a list of 2; needs 3, one per bead"),
         ({"propagator": {"name": "rattle", "step": 0.1}}, 'propagator.name: rigid bodies have no steps of "rattle"'),
         ({"contact": {"tangential_restitution": 0.5}}, "contact.tangential_restitution: does not work for molecule"),
         ({"contact": {"simultaneous": "moreau"}}, "contact.simultaneous: does not work for molecule"),
