@@ -11,16 +11,14 @@ Single beads fly far and straight: of these, thirty-two bytes say the way, in si
 import math
 
 import numpy as np
-from numba import config
 
 from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.simd import NOT_COMPILED
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import earlier, start_time, time_span
 from hpcchain.layout.segment_bits import radius_of, series_error_of
 from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, straight_rows
 from hpcchain.sector.search.list_place import HALF_TURN, TURN, list_fraction, list_speed
-
-PLAIN = bool(config.DISABLE_JIT)  # then what only compiled code has, eight flights at a time, is not there
 
 
 @kernel
@@ -147,7 +145,7 @@ def candidates_straight(s, i, at, extended):
     together = 0.0 if s.scalars[L.SCALAR_WINDOWED] != 0 else np.nan
     if extended is not None:
         return _candidates_one_by_one(s, i, at, rough, wide, together, extended)
-    if PLAIN:
+    if NOT_COMPILED:  # only compiled code looks at eight flights at a time
         return _candidates_one_by_one(s, i, at, rough, wide, together, extended)
     count = at
     e = np.int64(s.lists[i, L.LIST_FIRST])
