@@ -88,30 +88,32 @@ def with_counts(kinds: Sequence[MoleculeSection], times: int) -> tuple[MoleculeS
 def _variants(kind: MoleculeSection, sizes: Sizes, seed: int, index: int) -> list[MoleculeSection]:
     """Return the kinds of equal molecules that a kind with sizes is made of."""
     variants = kind.count if kind.beads == 1 else min(kind.count, MOST_SIZES)
-    diameters = _shared_out(sizes, variants * kind.beads)
+    shares = _shared_out(sizes, variants * kind.beads)
+    each: list[tuple[float | tuple[float, ...], int]] = list(shares)
     if kind.beads > 1:
         from hpcchain.model.random import Stream, raw  # here: commands without sizes need no kernel
 
-        order = np.argsort(raw(seed, Stream.SIZES, np.arange(len(diameters)), index)[:, 0], kind="stable")
-        diameters = [diameters[k] for k in order.tolist()]
+        order = np.argsort(raw(seed, Stream.SIZES, np.arange(variants * kind.beads), index)[:, 0], kind="stable")
+        diameters = np.repeat([one for one, _ in shares], [number for _, number in shares])[order]
+        rows_of_beads = diameters.reshape(variants, kind.beads).tolist()
+        ends = [k * kind.count // variants for k in range(variants + 1)]
+        numbers = [last - first for first, last in itertools.pairwise(ends)]
+        each = [(tuple(own), number) for own, number in zip(rows_of_beads, numbers, strict=True)]
     found: list[MoleculeSection] = []
     end = 0
-    each = (tuple(diameters[k * kind.beads : (k + 1) * kind.beads]) for k in range(variants))
-    for own, same in itertools.groupby(enumerate(each), key=lambda numbered: numbered[1]):
-        begin, last = end, max(number for number, _ in same) + 1
-        end = last if kind.beads == 1 else last * kind.count // variants
+    for diameter, same in itertools.groupby(each, key=lambda one: one[0]):
+        begin, end = end, end + sum(number for _, number in same)
         rows = {name: getattr(kind, name) for name in OF_START}
         part = {
             name: None if own is None else own[begin * len(own) // kind.count : end * len(own) // kind.count]
             for name, own in rows.items()
         }
-        diameter = own[0] if kind.beads == 1 else own
         found.append(replace(kind, count=end - begin, diameter=diameter, **part))  # type: ignore[arg-type]
     return found
 
 
-def _shared_out(sizes: Sizes, count: int) -> list[float]:
-    """Return the diameters of so many beads [length]: each size as often as its share says, to one."""
+def _shared_out(sizes: Sizes, count: int) -> list[tuple[float, int]]:
+    """Return diameters of so many beads [length], and how many have each: as its share says, to one."""
     if sizes.sizes:
         values, shares = list(sizes.sizes), [Fraction(share) for share in sizes.shares]
         quota = [share * count / sum(shares) for share in shares]
@@ -122,7 +124,7 @@ def _shared_out(sizes: Sizes, count: int) -> list[float]:
         most = min(count, MOST_SIZES)
         numbers = [(k + 1) * count // most - k * count // most for k in range(most)]
         values = _levels(sizes, numbers)
-    return [value for value, number in zip(values, numbers, strict=True) for _ in range(number)]
+    return [(value, number) for value, number in zip(values, numbers, strict=True) if number]
 
 
 def _levels(sizes: Sizes, numbers: list[int]) -> list[float]:

@@ -1,6 +1,7 @@
 """Beads of one kind that have many sizes: what they are, which bead has which, and how the input is written again."""
 
 import tomllib
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -53,6 +54,16 @@ def test_distributions_are_those_of_their_names():
 def test_shares_are_right_to_one_bead_and_in_the_lists_order():
     assert diameters(loaded({"count": 100, "diameter": TWO})).tolist() == [1.4] * 33 + [1.0] * 67
     assert diameters(loaded({"count": 2, "diameter": TWO})).tolist() == [1.4, 1.0]
+
+
+@pytest.mark.parametrize("sizes", [NORMAL, TWO])
+def test_no_number_is_kept_for_each_bead(sizes):
+    """Or a check of 1e9 beads took minutes and all memory."""
+    tracemalloc.start()
+    kinds = loaded({"count": 10**7, "diameter": sizes}, box={"size": [5000.0] * 3}).molecules
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(kind.count for kind in kinds) == 10**7 and peak < 10**7
 
 
 def test_beads_along_chains_have_sizes_by_the_seed():
