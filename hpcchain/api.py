@@ -97,9 +97,9 @@ def run(
     path : path
         The input file.
     output : path, optional
-        Instead of output.directory.
+        Output directory, instead of output.directory.
     until : float, optional
-        Instead of run.end_time [time].
+        End time, instead of run.end_time [time].
     overrides : sequence of str
         "key.sub=value".
     resume : str, optional
@@ -152,8 +152,8 @@ def run_many(
 ) -> int:
     """Run an ensemble: an input with every combination of some keys' values; return the exit code.
 
-    Called again it goes on with what is not done. The code is 75 where runs were stopped, else that of the first run
-    that failed, else 0.
+    A second call goes on with unfinished runs. The code is 75 if runs were stopped, else that of the first run that
+    failed, else 0.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def run_many(
     vary : sequence of str
         "key=first:last" or "key=value,value,…", as --vary takes them.
     output : path, optional
-        The folder of the runs' folders and of runs.csv, instead of output.directory.
+        The folder for the runs' folders and runs.csv, instead of output.directory.
     ranks_per_run : int, optional
         Ranks of each run; by default as many as the cost model says pay.
     until, overrides, comm, wall_limit, silence, trust_code :
@@ -255,7 +255,7 @@ def resume(
     until : float, optional
         New end time [time].
     output : path, optional
-        Another directory to write to; the output that the checkpoint counts is brought along.
+        Another directory to write to; the output up to the checkpoint is copied there.
     comm : Single or World, optional
         One rank without it.
     wall_limit : float, optional
@@ -347,18 +347,18 @@ def build_from(
     comm: Single | World | None = None,
     trust_code: bool = False,
 ) -> Config:
-    """Write a start made of another program's file; return the Config of a run that begins with it.
+    """Write a start made from another program's file; return the Config of a run that begins with it.
 
     Parameters
     ----------
     source : Source
-        The file, and what is made of it (`hpcchain.run.starts.start_from_configuration`).
+        The file and how to read it (`hpcchain.run.starts.start_from_configuration`).
     out : path
         The start file.
     path : path, optional
-        An input file that says what the file does not.
+        An input file with what the file does not have.
     overrides : sequence of str
-        "key.sub=value"; molecule.KEY is of all molecules where the input has no [[molecule]].
+        "key.sub=value"; molecule.KEY holds for all molecules if the input has no [[molecule]].
     grow : bool
         Whether beads that overlap begin smaller and grow.
     comm : Single or World, optional
@@ -398,7 +398,7 @@ def replicate(
     comm: Single | World | None = None,
     trust_code: bool = False,
 ) -> Config:
-    """Write a start made of copies of an input's; return the Config that it is the start of, all that it says resolved.
+    """Write a start made of copies of an input's start; return the Config of a run that begins with it.
 
     Parameters
     ----------

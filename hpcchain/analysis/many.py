@@ -19,7 +19,7 @@ class Runs(Sequence[Results]):
     Attributes
     ----------
     settings : list of dict
-        What each run was given, key of the input -> value: of an ensemble the keys that vary.
+        Key of the input -> value for each run; of an ensemble only the keys that vary.
     """
 
     def __init__(self, runs: Sequence[str]) -> None:
@@ -43,7 +43,7 @@ class Runs(Sequence[Results]):
     def over(
         self, key: str, start: float | None = None, figures: tuple[str, ...] | None = ("observables", "sizes")
     ) -> list[Report]:
-        """Return a Report of each state point: of the runs whose inputs differ in a key alone.
+        """Return a Report of each state point: the runs whose inputs differ in one key alone.
 
         Its `value` and `curve` are means over these runs with errors by their scatter; `point.keys` are the keys in
         which state points differ, with its own values, `point.runs` where its runs are.
@@ -69,7 +69,7 @@ class Runs(Sequence[Results]):
 
 
 def read_many(source: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Runs:
-    """Return the Results of the runs of an ensemble, from its folder, or of some runs, from theirs.
+    """Return the Results of many runs: of an ensemble, from its folder, or of a list of runs' folders.
 
     Raises
     ------

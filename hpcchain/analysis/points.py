@@ -32,7 +32,7 @@ Settings = dict[str, object]
 
 @dataclass(frozen=True)
 class Point:
-    """Some runs of one state point.
+    """Runs of one state point.
 
     Attributes
     ----------

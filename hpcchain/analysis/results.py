@@ -18,7 +18,6 @@ from hpcchain.errors import DataError, UsageError
 from hpcchain.io.output.events import EVENT, sorted_rows
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.run_output import (
-    RunOutput,
     Series,
     event_tables,
     has_output,
@@ -29,6 +28,7 @@ from hpcchain.io.output.run_output import (
 )
 
 if TYPE_CHECKING:
+    from hpcchain.io.output.recoverable_output import RunOutput
     from hpcchain.io.output.run_output import Frame
 
 FILES = ("trajectory.h5", "observables.h5", "events.h5")
@@ -36,7 +36,7 @@ FILES = ("trajectory.h5", "observables.h5", "events.h5")
 
 @dataclass(frozen=True)
 class Average:
-    """A mean over a run with its standard error, by blocking, of so many reports."""
+    """A mean over a run's reports, their number, and its standard error by blocking."""
 
     mean: float
     error: float
@@ -57,9 +57,9 @@ class Size:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What `Results.analysis` finds: `observables`, name -> Average, `molecules`, name -> Size, and the whole `report`.
+    """Averages and sizes: `observables`, name -> Average, `molecules`, name -> Size, and the whole `report`.
 
-    The figures of the manual's page on analysis are got by name with `value` and `curve`.
+    `value` and `curve` return a figure of the manual's page on analysis by its name.
     """
 
     observables: dict[str, Average]
@@ -107,7 +107,7 @@ class Observables(Mapping[str, NDArray[np.float64]]):
 
 
 class Trajectory:
-    """Frames and what does not change from one to the next; each array is read when it is first asked for.
+    """Frames, and what is constant from one to the next; each array is read when it is first used.
 
     Attributes
     ----------
@@ -127,7 +127,8 @@ class Trajectory:
 
     def __init__(self, output: RunOutput) -> None:
         self._output = output
-        self.path = output.joined.get("trajectory", (output.source / "trajectory.h5", 0))[0]
+        head = output.joined.get("trajectory")
+        self.path = output.source / "trajectory.h5" if head is None else head.path
         with open_frames(output) as frames:
             found = frames.fixed
             self.time, self.step, self.names = frames.time, frames.step, list(found.names)
@@ -140,7 +141,7 @@ class Trajectory:
 
     @property
     def dt(self) -> float:
-        """Time from one frame to the next, of most if not of all [time]; NaN of one frame."""
+        """Most frequent time between frames [time]; NaN of a single frame."""
         if len(self) < 2:
             return np.nan
         even = evenly_spaced(self.time)
@@ -156,7 +157,7 @@ class Trajectory:
         return len(self.time)
 
     def frame(self, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return position, velocity and image counts of a frame, (N, 3) each; of large files, in place of all."""
+        """Return position, velocity and image counts of one frame, (N, 3) each; for files larger than the memory."""
         if not -len(self) <= number < len(self):
             raise IndexError(f"{self.path}: there is no frame {number}: it has {len(self)}, counted from 0")
         with open_frames(self._output) as frames:
@@ -184,7 +185,7 @@ class Trajectory:
 
     @property
     def unwrapped(self) -> NDArray[np.float64]:
-        """(F, N, 3) positions along the way that beads have come, for displacements [length]."""
+        """(F, N, 3) positions continued through periodic sides, for displacements [length]."""
         return self.position + self.image * self.box
 
 
@@ -239,7 +240,7 @@ class Results:
     def analysis(
         self, start: float | None = None, figures: tuple[str, ...] | None = ("observables", "sizes")
     ) -> Analysis:
-        """Return averages of the observables, components of vectors apart, and sizes of the molecules.
+        """Return averages of observables and sizes of molecules; of vectors each component's average.
 
         Parameters
         ----------
@@ -344,7 +345,7 @@ def read(source: str | PathLike[str]) -> Results:
     UsageError
         When the source is no path.
     DataError
-        When there are none, or, when they are asked for, what is missing or damaged.
+        When there are no results; later, when one that is read is missing or damaged.
     """
     if not isinstance(source, (str, PathLike)):
         raise UsageError(f"read: {source!r:.100} is no path; give the path of a run's output directory")

@@ -38,8 +38,9 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     known = templates()
     if args.list:
+        width = max(map(len, known))
         for name, text in known.items():
-            print(f"{name:<10} {purpose(text)}")
+            print(f"{name:<{width}} {purpose(text)}")
         return 0
     name = args.name or DEFAULT
     if name not in known:

@@ -110,6 +110,8 @@ def clean(line: dict) -> dict:
 
 def duration(seconds: float) -> str:
     """Return a time span for people."""
+    if seconds < 9.5:
+        return f"{seconds:.2g} s"
     if seconds < 100:
         return f"{seconds:.0f} s"
     if seconds < 6000:

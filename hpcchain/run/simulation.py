@@ -1,4 +1,4 @@
-"""A run step by step: what the command line runs to its end, and Python programs as far as they like."""
+"""A run: the command line takes it to its end, Python programs go as far as they like."""
 
 from __future__ import annotations
 
@@ -136,9 +136,9 @@ class Simulation:
         return f"<Simulation of {run.config.source}: {state}, time {self.time:.6g} of {run.end:.6g}>"
 
     def every(self, interval: float, action: Callable[[Simulation], object]) -> None:
-        """Call an action with this Simulation at each multiple of an interval of time from now on, also now.
+        """Call an action with this Simulation at all multiples of an interval of time, from the present time on.
 
-        A true result, on any rank, ends the `run` that is going on. Where an action fails on one rank, all ranks raise.
+        A true result, on any rank, ends the present `run`. If an action fails on one rank, all ranks raise.
 
         Parameters
         ----------
@@ -158,9 +158,9 @@ class Simulation:
         self._callbacks.append((Schedule(interval, self.time), action))
 
     def run(self, dt: float | None = None, until: float | None = None) -> float:
-        """Move everything by a span of time, or until a time; return the time that is reached [time].
+        """Run for a span of time, or until a time; return the new time [time].
 
-        Results do not depend on where a run is cut into pieces. Without either it goes to the input's end time.
+        Without either it goes to the input's end time. Results do not depend on where a run is cut.
 
         Parameters
         ----------
@@ -230,32 +230,32 @@ class Simulation:
 
     @property
     def time(self) -> float:
-        """Simulated time that is reached [time]."""
+        """Simulated time [time]."""
         return self._run.time
 
     @property
     def position(self) -> NDArray[np.float64]:
-        """(N, 3) positions now, a copy that cannot be written to; molecules are whole [length]."""
+        """(N, 3) positions now, a read-only copy; molecules are whole [length]."""
         return read_only(self._frame()[0])
 
     @property
     def velocity(self) -> NDArray[np.float64]:
-        """(N, 3) velocities now, a copy that cannot be written to [length / time]."""
+        """(N, 3) velocities now, a read-only copy [length / time]."""
         return read_only(self._frame()[1])
 
     @property
     def image(self) -> NDArray[np.int64]:
-        """(N, 3) box lengths to add to the positions for the way that beads have come; a copy."""
+        """(N, 3) box lengths to add to the positions to continue them through periodic sides; a copy."""
         return read_only(self._frame()[2])
 
     @property
     def box(self) -> NDArray[np.float64]:
-        """(3,) edge lengths of the box, a copy that cannot be written to [length]."""
+        """(3,) edge lengths of the box, a read-only copy [length]."""
         return read_only(np.array(self._run.config.box.size))
 
     @property
     def bonds(self) -> NDArray[np.int64]:
-        """(B, 2) pairs of bonded beads, a copy that cannot be written to."""
+        """(B, 2) pairs of bonded beads, a read-only copy."""
         topology = self._run.system.topology
         return read_only(topology.rows("bonds", 0, topology.count("bonds")).copy())
 
@@ -278,9 +278,9 @@ class Simulation:
 
     @property
     def pressure(self) -> float:
-        """Molecular pressure, the contacts' part its mean since the last `run` began; not a number before the first.
+        """Molecular pressure, its contact part as the mean since the last `run` began; NaN before the first.
 
-        Potentials of the engine of steps give it at any time [mass / (length time^2)].
+        With potentials in the engine of steps it is that of the present time [mass / (length time^2)].
         """
         return float(self._measured()["pressure"])
 
@@ -298,7 +298,7 @@ class Simulation:
         return brought_together(run.comm, run.system.topology, run.engine.ids, run.engine.frame(run.time))
 
     def close(self) -> None:
-        """Write what is still to be written, a frame and a checkpoint of now among it, and let the folder go."""
+        """Write a last frame and a checkpoint, complete the output, and release the folder."""
         self._closed = True
         if self._open:
             self._open = False

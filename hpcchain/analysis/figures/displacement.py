@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.analysis.correlate import square_displacement
+from hpcchain.analysis.correlate import flat, square_distances
 from hpcchain.analysis.figures.figure import AREA, TIME, Slab, rows
 from hpcchain.analysis.tables import Curve, Value
 
@@ -26,8 +26,8 @@ CUBE, CUBIC = 2.837297, 1e-9
 """What the images in a periodic cube add up to (Yeh and Hummer 2004); how much edges may differ, relative."""
 
 TOO_SHORT = (
-    "in a third of the time analysed centres of mass come no farther than the radius of gyration; before that g3 is "
-    "not that of diffusion: make the run longer"
+    "in a third of the time analysed centres of mass come no farther than the radius of gyration, so g3 "
+    "does not show diffusion yet: make the run longer"
 )
 
 
@@ -52,9 +52,9 @@ class Displacement:
         away = np.sum((slab.position - centre[:, :, None]) ** 2, axis=3) @ (self.kind.mass / self.kind.mass.sum())
         return np.array(
             [
-                square_displacement(beads) / count,
-                square_displacement(beads - centre[:, :, None]) / count,
-                square_displacement(centre),
+                square_distances(flat(beads)) / count,
+                square_distances(flat(beads - centre[:, :, None])) / count,
+                square_distances(flat(centre)),
                 np.full(len(centre), away.sum() / len(centre)),
             ]
         )

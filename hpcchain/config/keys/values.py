@@ -11,8 +11,6 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.model.physics.constants import DistanceLimit
-
 T = TypeVar("T")
 Entry = TypeVar("Entry", np.float64, np.int64)
 Word = TypeVar("Word", bound=str)
@@ -231,7 +229,7 @@ class Each(Generic[T]):
     length: int = 0
 
     def __str__(self) -> str:
-        return f"list of {self.length or 'any'} × ({self.entry})"
+        return f"list of {self.length} × ({self.entry})" if self.length else f"list of {self.entry}"
 
     def read(self, value: object, or_words: str = "") -> tuple[T, ...]:
         """Return the values as a tuple; messages also name the words that may stand in its place (`OrWord`)."""
@@ -334,17 +332,24 @@ class Oscillation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Swings:
-    """A table that says how a wall oscillates."""
+class Named(Generic[T]):
+    """A table with just these keys, each of its own kind, read into a named tuple that has their names."""
+
+    into: type[T]
+    entries: tuple[Value[object], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The keys."""
+        return tuple(self.into.__annotations__)
 
     def __str__(self) -> str:
-        return "{ amplitude, period }"
+        return f"{{ {', '.join(self.names)} }}"
 
-    def read(self, value: object) -> Oscillation:
-        """Return the Oscillation."""
-        table = table_with(value, *Oscillation._fields)
-        period = entry_of(table, "period", Number(above=0.0, tried=TIMES))
-        return Oscillation(entry_of(table, "amplitude", OrList(Number(), 3)), period)
+    def read(self, value: object) -> T:
+        """Return the named tuple."""
+        table = table_with(value, *self.names)
+        return self.into(*(entry_of(table, *one) for one in zip(self.names, self.entries, strict=True)))
 
 
 MOST_SIZES = 128
@@ -413,31 +418,6 @@ class OrSizes:
                 f'third of the mean, or set distribution = "log-normal"'
             )
         return Sizes(mean, deviation, name)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """A list of tables that say between which distances beads so many bonds apart are kept."""
-
-    def __str__(self) -> str:
-        return "list of { separation, least, most }"
-
-    def read(self, value: object) -> tuple[DistanceLimit, ...]:
-        """Return a tuple of DistanceLimits."""
-        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-            raise Wrong(f"{shown(value)} is not a {self}")
-        return tuple(self._entry(i, one) for i, one in enumerate(value))
-
-    def _entry(self, i: int, one: dict[str, object]) -> DistanceLimit:
-        try:
-            table = table_with(one, *DistanceLimit._fields)
-            least, most = entry_of(table, "least", Number(least=0.0)), entry_of(table, "most", Number(above=0.0))
-            limit = DistanceLimit(entry_of(table, "separation", Integer(2)), least, most)
-        except Wrong as wrong:
-            raise Wrong(f"entry {i}: {wrong}") from None
-        if limit.least >= limit.most:
-            raise Wrong(f"entry {i}: least = {limit.least:g} is not below most = {limit.most:g}")
-        return limit
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Systems made of arrays, as Python programs have them."""
+"""Systems made from arrays, for Python programs."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ ARGUMENTS = {"positions": "position", "velocities": "velocity", "bond_length": "
 
 @dataclass(frozen=True)
 class System:
-    """A start made of arrays; give it to `Simulation`.
+    """A start made from arrays; give it to `Simulation`.
 
     Attributes
     ----------
     config : Config
-        The resolved input that says the same.
+        The input of the same system, all defaults resolved.
     """
 
     config: Config
@@ -62,7 +62,7 @@ class System:
         bond_length: float | None = None,
         **more: object,
     ) -> System:
-        """Return a System of beads at given places.
+        """Return a System of beads at given positions.
 
         Molecules that periodic sides cut are made whole. Neighbours whose bond lengths, diameters and masses differ by
         less than 1e-5 relative, as single precision makes them, are one kind with the numbers of its first. Positions
@@ -129,11 +129,11 @@ class System:
 
     @property
     def position(self) -> NDArray[np.float64]:
-        """(N, 3) positions, a copy that cannot be written to [length]."""
+        """(N, 3) positions, a read-only copy [length]."""
         return read_only(np.concatenate([kind.positions for kind in self.config.molecules]))
 
     def to_toml(self) -> str:
-        """Return the input file that says the same."""
+        """Return the input file of the same system."""
         return self.config.to_toml()
 
 

@@ -5,7 +5,7 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bonds import type_names
-from hpcchain.model.physics.constants import ExtendedPhysics
+from hpcchain.model.physics.constants import ExtendedPhysics, table_of
 from hpcchain.model.starts.start import physics_with
 
 TEXT = """
@@ -156,7 +156,7 @@ def test_pairs_of_steps_are_written_out_again(load, tmp_path):
     again.write_text(config.to_toml())
     assert load_config(again) == config
     assert config.spins and not config.contact.is_rough
-    steps = physics_with(config, 1.0).steps.table()
+    steps = table_of(physics_with(config, 1.0).steps)
     assert steps["pairs"] == [{"types": ["P", "z+"], "restitution": 0.2, "friction": 0.3}]
     assert steps["walls"] == {"z-": 0.4}
     assert not physics_with(config, 1.0).is_elastic
