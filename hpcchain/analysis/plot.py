@@ -206,18 +206,18 @@ def draw_curves(reports: list[Report], path: Path) -> Path | None:
     return save(figure, path)
 
 
-def draw_one(reports: list[Report], name: str, path: Path) -> Path:
+def draw_one(reports: list[Report], name: str, path: Path, numbers: list[str]) -> Path:
     """Draw one curve or observable for one column of a journal; return the path.
 
     Raises
     ------
     UsageError
-        When there is none of that name.
+        When there is none of that name; it names all that there are, and `numbers`, which may be drawn, too.
     """
     over_time, curves = observables_of(reports), curves_of(reports)
     if name not in curves and name not in over_time:
         raise UsageError(
-            f"--figure {name}: there is no such curve or observable: choose of {', '.join([*curves, *over_time])}"
+            f"--figure {name}: there is no such figure: choose of {', '.join([*curves, *over_time, *numbers])}"
         )
     figure = drawing()
     panel = figure.subplots()
@@ -243,7 +243,7 @@ def draw_panel(panel: Any, own: list, runs: dict[str, str], colors: dict[str, st
         color = colors.setdefault(text, f"C{len(colors)}") if text else None
         draw_curve(panel, curve, "_nolegend_" if text in drawn else text, color)
         drawn.add(text)
-    if re.fullmatch("g[123]|.*_moment", own[0][1].figure):
+    if re.fullmatch("g[13]|.*_moment", own[0][1].figure):
         draw_guides(panel, [curve for _, curve in own], own[0][1].figure.endswith("_moment"))
     for axis, scale in ((panel.xaxis, panel.get_xscale()), (panel.yaxis, panel.get_yscale())):
         if scale == "log":

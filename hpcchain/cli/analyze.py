@@ -252,9 +252,10 @@ def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | N
 
     def one(name: str) -> Path:
         path = folder / f"{name.replace(' ', '_')}.{form}"
-        if args.over and name in numbers_of(reports):
+        numbers = numbers_of(reports) if args.over else []
+        if name in numbers:
             return draw_number(reports, name, path, args.against)
-        return draw_one(reports, name, path)
+        return draw_one(reports, name, path, numbers)
 
     def draw() -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)

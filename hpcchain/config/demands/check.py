@@ -256,7 +256,7 @@ def check_box(box: BoxSection, kinds: Sequence[MoleculeSection]) -> None:
         if boundary == "periodic" and size < 3.0 * largest * (1.0 - ROUNDING):
             raise Wrong(
                 f"box.size: the periodic side {size} along axis {axis} is shorter than three times the largest contact "
-                f"distance {largest}; needs at least {3.0 * largest}"
+                f"distance {largest}; needs at least {3.0 * largest:g}"
             )
         if boundary == "wall" and size < largest * (1.0 + LEAST_GAP):
             raise Wrong(

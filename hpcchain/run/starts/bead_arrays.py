@@ -175,7 +175,7 @@ class Beads:
             raise ConfigError(
                 f"{self.source}: bonds: {len(far)} of {len(off)} are farther from their length than the tolerance "
                 f"{tolerance:g}; farthest is that of {self.pair(*self.bonds[at])}, {measured[at]:.6g} long in place of "
-                f"{length[at]:.6g}; mend the bonds, or allow more by tolerance"
+                f"{length[at]:.6g}; mend the bonds, say how long they are by bond_length, or allow more by tolerance"
             )
 
     def sorted_by_molecule(self) -> tuple[Beads, NDArray[np.int64]]:

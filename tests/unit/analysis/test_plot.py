@@ -56,6 +56,7 @@ def test_displacements_have_guide_lines_of_both_slopes_above_them():
         assert np.all(10**y > 1.2 * np.interp(10**x, *curve.get_data()))
     assert panel.get_xlabel() == "$t$ [time]" and panel.get_ylabel() == "$g_1(t)$ [length$^2$]"
     assert len(panel_with([power_law("internal_distances", 1.0, 20.0)]).get_lines()) == 1
+    assert len(panel_with([power_law("g2", 0.5, 250.0)]).get_lines()) == 1, "which comes to an end"
 
 
 def test_modes_are_in_one_panel_each_of_its_color_in_all_runs():

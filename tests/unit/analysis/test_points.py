@@ -214,6 +214,8 @@ def test_pictures_over_a_key(many, tmp_path, capsys):
     assert main([*words, "--plot", "--figure", "pressure,g1", "--output", str(tmp_path / "one")]) == 0
     assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["g1.pdf", "pressure.pdf"]
     assert "figure: " in capsys.readouterr().out
+    assert main([*words, "--plot", "--figure", "g4"]) == 2
+    assert "choose of g1, g2, g3, pressure" in capsys.readouterr().err, "numbers are figures, too"
     assert main([*words, "--plot", "--against", "initial.seed"]) == 2
     assert "--against initial.seed: state points differ in other keys: box.packing_fraction" in capsys.readouterr().err
     assert main(["analyze", str(many), "--against", "initial.seed"]) == 2

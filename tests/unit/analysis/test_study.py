@@ -182,7 +182,7 @@ def test_one_figure_is_a_picture_for_one_column(folder, tmp_path, capsys):
     assert float(width) == pytest.approx(3.4 * 72.0)
     assert f"figure: {tmp_path / 'g1.pdf'}" in capsys.readouterr().out
     assert main([*words, "g4", "--output", str(tmp_path)]) == 2
-    assert "--figure g4: there is no such curve or observable: choose of g1, g2, g3, " in capsys.readouterr().err
+    assert "--figure g4: there is no such figure: choose of g1, g2, g3, " in capsys.readouterr().err
 
 
 def test_pictures_need_matplotlib_before_anything_is_read(folder, capsys, monkeypatch):

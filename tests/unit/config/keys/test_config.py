@@ -104,6 +104,7 @@ MISTAKES = [
     ("box.size = [30, -30, 30]", "box.size: entry 1: -30 is out of range"),
     ("box.size = [30, nan, 30]", "box.size: entry 1: nan is not a finite number"),
     ("box.size = [2.9, 30, 30]", "box.size: the periodic side 2.9 along axis 0 is shorter than three times"),
+    ("molecule.1.diameter = 10.1", "largest contact distance 10.1; needs at least 30.3"),
     ("box.size = [30, 0.9, 30]", "box.size: the side 0.9 between the walls of axis 1"),
     ("box.size = [30, 1.0, 30]", "box.size: the side 1.0 between the walls of axis 1 leaves the largest bead"),
     ("box.size = [30, 1.0000000009, 30]", "no room to move; needs more than 1e-09 diameters beyond it"),
