@@ -23,19 +23,9 @@ def lags_of(frames: int) -> np.ndarray:
     return np.array(found, dtype=np.int64)
 
 
-def autocorrelation(vectors: np.ndarray) -> np.ndarray:
-    """Return the mean product of each vector with itself so many frames later, summed over all vectors.
-
-    Parameters
-    ----------
-    vectors : (T, ..., d) float64 array
-        One row a frame.
-
-    Returns
-    -------
-    (T,) float64 array
-    """
-    return autocorrelations(vectors.reshape(len(vectors), -1))
+def flat(vectors: np.ndarray) -> np.ndarray:
+    """Return vectors (T, ..., d), one row a frame, as (T, k): what is found of rows is summed over all of a frame."""
+    return vectors.reshape(len(vectors), -1)
 
 
 def autocorrelations(rows: np.ndarray) -> np.ndarray:
@@ -45,14 +35,6 @@ def autocorrelations(rows: np.ndarray) -> np.ndarray:
     spectrum = np.fft.rfft(rows, length, axis=-2)
     power = np.sum(spectrum.real**2 + spectrum.imag**2, axis=-1)
     return np.fft.irfft(power, length, axis=-1)[..., :n] / np.arange(n, 0, -1)
-
-
-def square_displacement(points: np.ndarray) -> np.ndarray:
-    """Return the mean squared way of each point (T, ..., 3) in so many frames, (T,), summed over all points [length^2].
-
-    Points are unwrapped [length].
-    """
-    return square_distances(points.reshape(len(points), -1))
 
 
 def square_distances(rows: np.ndarray) -> np.ndarray:

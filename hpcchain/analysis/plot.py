@@ -31,6 +31,11 @@ STYLE: Any = {
     "legend.frameon": False,
     "pdf.fonttype": 42,
 }
+COMPONENTS = {
+    **{name: name for name in ("x", "y", "z", "xx", "yy", "zz", "xy", "xz", "yz")},
+    **{"radial": "r", "around": r"\varphi", "axial": r"\parallel"},
+}
+"""Of vectors and tensors along an axis, from a point or a line: what stands below their symbols."""
 SYMBOLS = {
     "lag": "t",
     "mode": "p",
@@ -69,9 +74,13 @@ SYMBOLS = {
     "profile_temperature": r"T_\mathrm{m}",
     "profile_bead_temperature": r"T_\mathrm{b}",
     "profile_spin_temperature": r"T_\omega",
-    **{f"profile_velocity_{axis}": f"v_{axis}" for axis in "xyz"},
-    **{f"profile_pressure_{a}{b}": f"p_{{{a}{b}}}" for a in "xyz" for b in "xyz"},
-    **{f"profile_kinetic_pressure_{a}{b}": rf"p_{{{a}{b}}}^\mathrm{{kin}}" for a in "xyz" for b in "xyz"},
+    **{f"profile_velocity_{name}": f"v_{{{at}}}" for name, at in COMPONENTS.items()},
+    **{f"profile_pressure_{name}": f"p_{{{at}}}" for name, at in COMPONENTS.items()},
+    **{f"profile_kinetic_pressure_{name}": rf"p_{{{at}}}^\mathrm{{kin}}" for name, at in COMPONENTS.items()},
+    "profile_contacts": r"\nu",
+    "profile_wall_contacts": r"\nu_\mathrm{wall}",
+    "contacts_by_bead": r"\nu",
+    "wall_contacts_by_bead": r"\nu_\mathrm{wall}",
     "x": "x",
     "y": "y",
     "z": "z",
@@ -189,8 +198,9 @@ def draw_curves(reports: list[Report], path: Path) -> Path | None:
         return None
     missing = [f"{report.run}: left out: {name}: {why}" for report in reports for name, why in report.missing().items()]
     figure, panels = grid(len(found), 0.15 * len(missing))
+    colors: dict[str, str] = {}
     for panel, (name, own) in zip(panels, found.items(), strict=True):
-        draw_panel(panel, own, run_names(reports))
+        draw_panel(panel, own, run_names(reports), colors)
         panel.set_title(name.replace("_", " "))
     figure.supxlabel("\n".join(missing), fontsize="x-small")
     return save(figure, path)
@@ -212,7 +222,7 @@ def draw_one(reports: list[Report], name: str, path: Path) -> Path:
     figure = drawing()
     panel = figure.subplots()
     if name in curves:
-        draw_panel(panel, curves[name], run_names(reports))
+        draw_panel(panel, curves[name], run_names(reports), {})
     else:
         draw_over_time(panel, name, over_time[name], run_names(reports))
         panel.set_xlabel("$t$")
@@ -220,19 +230,19 @@ def draw_one(reports: list[Report], name: str, path: Path) -> Path:
     return save(figure, path)
 
 
-def draw_panel(panel: Any, own: list, runs: dict[str, str]) -> None:
-    """Draw the curves of one panel, with guide lines with displacements; of Rouse modes each has its color."""
-    colors: dict[str, Any] = {}
+def draw_panel(panel: Any, own: list, runs: dict[str, str], colors: dict[str, str]) -> None:
+    """Draw the curves of one panel, with guide lines with displacements; what has a name has one color in all panels.
+
+    `colors`, name -> color, grows. A Rouse mode has its color in all runs.
+    """
+    several, drawn = any(curve.molecules for _, curve in own), set()
     for report, curve in own:
         mode = re.fullmatch(r"rouse_correlation_(\d+)", curve.figure)
-        formula = f"$p={mode[1]}$" if mode else ""
-        name = " ".join(filter(None, ["" if mode else runs[report.run], curve.molecules]))
-        key = f"{name} {formula}" if mode else ""
-        line = draw_curve(panel, curve, name, formula, colors.get(key))
-        if key in colors:
-            line.set_label("_nolegend_")
-        elif key:
-            colors[key] = line.get_color()
+        parts = "" if mode else runs[report.run], curve.molecules or "all" * several
+        text = f"{literal(' '.join(filter(None, parts)))} {f'$p={mode[1]}$' if mode else ''}".rstrip()
+        color = colors.setdefault(text, f"C{len(colors)}") if text else None
+        draw_curve(panel, curve, "_nolegend_" if text in drawn else text, color)
+        drawn.add(text)
     if re.fullmatch("g[123]|.*_moment", own[0][1].figure):
         draw_guides(panel, [curve for _, curve in own], own[0][1].figure.endswith("_moment"))
     for axis, scale in ((panel.xaxis, panel.get_xscale()), (panel.yaxis, panel.get_yscale())):
@@ -241,14 +251,13 @@ def draw_panel(panel: Any, own: list, runs: dict[str, str]) -> None:
     label(panel, len(own) > 1)
 
 
-def draw_curve(panel: Any, curve: Curve, name: str, formula: str = "", color: Any = None) -> Any:
-    """Draw a curve with a band of one standard error, return its line; what a logarithm lacks is left out."""
+def draw_curve(panel: Any, curve: Curve, text: str, color: str | None = None) -> None:
+    """Draw a curve, as a legend calls it, with a band of one standard error; what a logarithm lacks is left out."""
     shown = np.isfinite(curve.value)
     for axis, values in zip(curve.scale, (curve.x, curve.value), strict=True):
         shown &= (values > 0.0) if axis == "log" else True
     x, y, error = curve.x[shown], curve.value[shown], np.nan_to_num(curve.error[shown])
     low = np.maximum(y - error, 0.5 * y) if curve.scale[1] == "log" else y - error
-    text = f"{literal(name)} {formula}".rstrip()
     (line,) = panel.plot(x, y, marker="." if len(x) < 40 else "", label=text, color=color)
     panel.fill_between(x, low, y + error, alpha=0.3, color=line.get_color(), linewidth=0.0)
     if len(x):
@@ -256,7 +265,6 @@ def draw_curve(panel: Any, curve: Curve, name: str, formula: str = "", color: An
         panel.set_yscale(curve.scale[1])
     panel.set_xlabel(symbol(curve.x_name) + unit(curve.x_unit))
     panel.set_ylabel(symbol(panel_of(curve)) + unit(curve.unit))
-    return line
 
 
 def draw_guides(panel: Any, curves: list[Curve], first: int) -> None:

@@ -18,7 +18,6 @@ from hpcchain.errors import DataError, UsageError
 from hpcchain.io.output.events import EVENT, sorted_rows
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.run_output import (
-    RunOutput,
     Series,
     event_tables,
     has_output,
@@ -29,6 +28,7 @@ from hpcchain.io.output.run_output import (
 )
 
 if TYPE_CHECKING:
+    from hpcchain.io.output.recoverable_output import RunOutput
     from hpcchain.io.output.run_output import Frame
 
 FILES = ("trajectory.h5", "observables.h5", "events.h5")
@@ -127,7 +127,8 @@ class Trajectory:
 
     def __init__(self, output: RunOutput) -> None:
         self._output = output
-        self.path = output.joined.get("trajectory", (output.source / "trajectory.h5", 0))[0]
+        head = output.joined.get("trajectory")
+        self.path = output.source / "trajectory.h5" if head is None else head.path
         with open_frames(output) as frames:
             found = frames.fixed
             self.time, self.step, self.names = frames.time, frames.step, list(found.names)

@@ -20,8 +20,9 @@ FEWEST_BLOCKS = 8
 SHORTEST_LAG = 3
 """An autocorrelation is summed over at least so many lags, whatever its sign (Chodera 2016, as in pymbar)."""
 
-DIFFERENT = 4.0
-"""Errors by which the mean of a start differs from that of the second half: chance does that in few series of 100."""
+DIFFERENT = {2: 5.0, 4: 3.4}
+"""Errors by which the mean of a start, up to a half or a quarter of a series, differs from that of the rest: chance
+does that in few series of 100. The rest after a quarter is longer, and so says better how the series varies."""
 
 MOST_LENGTHS = 200
 """Of stretches whose means are compared; between two of them what a sample of such a mean is worth is interpolated."""
@@ -69,11 +70,7 @@ def is_constant(series: np.ndarray) -> bool:
 def equilibration(series: np.ndarray) -> tuple[int, float]:
     """Return (first, effective): where a start that differs from the rest of a series ends, 0 where none does.
 
-    It is looked for in the first half. A start differs where its mean is more than DIFFERENT errors from that of the
-    second half. The error is how much means over as many samples differ in the second half (`variances_of_means`), so
-    that noise does not hide how slowly a series changes. What differs ends where the series first is within a standard
-    deviation of that mean; of the places from there on the one is taken that leaves the greatest number of effective
-    samples (`most_effective`).
+    It is looked for in the first half and in the first quarter; the later end counts (`end_of_start`).
 
     Parameters
     ----------
@@ -90,17 +87,29 @@ def equilibration(series: np.ndarray) -> tuple[int, float]:
     series = np.asarray(series, dtype=np.float64)
     if is_constant(series):
         return 0, float(len(series))
-    half = len(series) // 2
-    late, samples = series[half:], np.arange(1.0, half + 1.0)
-    variances, of_all = variances_of_means(late, half)
+    found = [end_of_start(series, max(1, len(series) // part), most) for part, most in DIFFERENT.items()]
+    return max(first for first, _ in found), found[0][1]
+
+
+def end_of_start(series: np.ndarray, early: int, different: float) -> tuple[int, float]:
+    """Return (first, effective): where a start of up to `early` samples ends, and effective samples of all later ones.
+
+    A start differs where its mean is more than so many errors from that of the later samples. The error is how much
+    means over as many samples differ there (`variances_of_means`), so that noise does not hide how slowly a series
+    changes. What differs ends, in the first half, where the series first is within a standard deviation of that mean;
+    of the places from there on the one is taken that leaves the greatest number of effective samples
+    (`most_effective`).
+    """
+    late, samples, half = series[early:], np.arange(1.0, early + 1.0), len(series) // 2
+    variances, of_all = variances_of_means(late, early)
     effective = variances[0] / of_all
-    away = np.cumsum(series[:half]) / samples - late.mean()
+    away = np.cumsum(series[:early]) / samples - late.mean()
     square = away**2 / (variances + of_all)
     stretch = np.minimum(samples, max(1, len(late) // LONGEST_STRETCH))
-    freedom = np.minimum(1.5 * (len(late) / stretch - 1.0), 2.0 * effective)  # squares are correlated half as long
+    freedom = np.minimum(len(late) / stretch - 1.0, 2.0 * effective)  # squares are correlated half as long
     deviate = np.sqrt(freedom * np.log1p(square / freedom))  # Student's t as a normal deviate (Wallace 1959)
     worst = int(np.argmax(deviate))
-    if not deviate[worst] > DIFFERENT:
+    if not deviate[worst] > different:
         return 0, effective
     near = (series[worst:half] - late.mean()) * np.sign(away[worst]) <= np.sqrt(variances[0])
     return most_effective(series, worst + int(np.argmax(np.append(near, True))), half)[0], effective

@@ -31,7 +31,8 @@ from hpcchain.parallel.agreement import agree, gathered, rank_of, size_of
 
 if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind
-    from hpcchain.io.output.run_output import Frames, RunOutput
+    from hpcchain.io.output.recoverable_output import RunOutput
+    from hpcchain.io.output.run_output import Frames
     from hpcchain.parallel.agreement import Communicator
 
 

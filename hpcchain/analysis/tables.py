@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,14 @@ class Value:
             "error": finite(self.error),
             "unit": self.unit,
         }
+
+
+def numbers(
+    figures: Iterable[str], molecules: str, found: tuple[np.ndarray, np.ndarray], units: Iterable[str] = repeat("")
+) -> list[Value]:
+    """Return the Values of some figures, whose values and errors, (n,) each, have been found."""
+    rows = zip(figures, *found, units, strict=False)
+    return [Value(figure, molecules, float(value), float(error), unit) for figure, value, error, unit in rows]
 
 
 @dataclass(frozen=True)

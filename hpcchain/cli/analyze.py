@@ -48,13 +48,8 @@ FOUND_BY = {
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
     """Declare the command's options."""
-    parser = add_command(
-        sub,
-        "analyze",
-        execute,
-        "find the figures of runs: averages, sizes, structure, motion; with errors",
-        parallel=True,
-    )
+    summary = "find the figures of runs: averages, sizes, structure, motion; with errors"
+    parser = add_command(sub, "analyze", execute, summary, parallel=True)
     parser.add_argument(
         "runs",
         metavar="DIR|FILE.h5",
@@ -99,6 +94,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--figure",
         dest="pictures",
+        type=names,
         metavar="NAME,...",
         help="with --plot: draw these curves or observables alone, such as g1, each for one column of a journal",
     )
@@ -124,22 +120,8 @@ def add_over(parser: Parser) -> None:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Return the families of figures that an option names.
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        When there is none of a name.
-    """
-    from hpcchain.analysis.catalogue import FIGURES
-
-    found = tuple(name.strip() for name in text.split(",") if name.strip())
-    wrong = [name for name in found if name not in FIGURES]
-    if wrong or not found:
-        raise argparse.ArgumentTypeError(
-            f"{', '.join(wrong) or 'nothing'} is no figure: choose of {', '.join(FIGURES)}"
-        )
-    return found
+    """Return the names that an option lists."""
+    return tuple(name.strip() for name in text.split(","))
 
 
 def center(text: str) -> tuple[float, ...] | str:
@@ -267,7 +249,6 @@ def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | N
     first = Path(args.runs[0])
     folder = Path(args.output) if args.output else first if first.is_dir() else first.parent
     form = args.plot_as or ("pdf" if args.pictures else "png")
-    names = [name.strip() for name in (args.pictures or "").split(",") if name.strip()]
 
     def one(name: str) -> Path:
         path = folder / f"{name.replace(' ', '_')}.{form}"
@@ -277,8 +258,8 @@ def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | N
 
     def draw() -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
-        if names:
-            return [one(name) for name in names]
+        if args.pictures:
+            return [one(name) for name in args.pictures]
         paths = [
             draw_numbers(reports, always, folder / f"numbers.{form}", args.against)
             if args.over
@@ -373,7 +354,7 @@ def others(reports: list[Report], width: int) -> str:
 
 def notes(report: Report, every: bool, width: int) -> str:
     """Return what was analysed of a run, what there is besides, and what was left out and why."""
-    why = f"where {report.decisive[0]} has become steady" if report.decisive else FOUND_BY[report.found_by]
+    why = f"where equilibration of {report.decisive[0]} ends" if report.decisive else FOUND_BY[report.found_by]
     lines = [f"{report.run}: from time {report.start:.6g}, {why}; {report.frames} frames"]
     if report.point is not None:
         many = f"means over {len(report.point.runs)} runs that differ in {report.point.over}, errors by their scatter"

@@ -3,7 +3,7 @@
 import argparse
 import math
 
-from hpcchain.cli.options import add_command, add_shared, number_in
+from hpcchain.cli.options import add_command, add_shared, number
 from hpcchain.errors import UsageError
 
 FORMATS = ("lammps", "gsd", "pdb", "gro", "extxyz")
@@ -29,6 +29,9 @@ stdout:
   hpcchain build --from melt.data --bond-length 1 --grow -o start.h5 > melt.toml
   hpcchain build --from melt.gsd --set 'molecule.diameter={A=1.0,B=0.8}' -o start.h5 > melt.toml
   hpcchain build soft.toml --from melt.data --set molecule.rigid=false -o start.h5 > melt.toml"""
+
+
+number_above_0 = number(lambda value: 0.0 < value < math.inf, "is no number above 0")
 
 
 def add_parser(sub: argparse._SubParsersAction) -> None:
@@ -84,20 +87,6 @@ def copies(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:10]) < 10**9):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of copies: give a whole number, at least 1")
     return int(text)
-
-
-def number_above_0(text: str) -> float:
-    """Return a number from an option's text.
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        When it is no finite number above 0.
-    """
-    value = number_in(text)
-    if not (math.isfinite(value) and value > 0.0):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
-    return value
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -64,18 +64,25 @@ def number_in(text: str) -> float:
         return math.nan
 
 
-def finite_time(text: str) -> float:
-    """Return a simulated time from an option's text.
+def number(good: Callable[[float], bool], wanted: str) -> Callable[[str], float]:
+    """Return a type of options: numbers that are good; of another text it says that it is not the one wanted."""
 
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        When it is no finite number >= 0.
-    """
-    value = number_in(text)
-    if not (math.isfinite(value) and value >= 0.0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a simulated time: give a finite number that is not negative")
-    return value
+    def read(text: str) -> float:
+        value = number_in(text)
+        if not good(value):
+            raise argparse.ArgumentTypeError(f"{text!r} {wanted}")
+        return value
+
+    return read
+
+
+finite_time = number(
+    lambda value: 0.0 <= value < math.inf, "is not a simulated time: give a finite number that is not negative"
+)
+silence_seconds = number(
+    lambda value: value == 0.0 or LEAST_SILENCE <= value <= MOST_SILENCE,
+    f"is not a wall time: give {LEAST_SILENCE} to {MOST_SILENCE:.0e} seconds, or 0 for never",
+)
 
 
 def wall_seconds(text: str) -> float:
@@ -92,22 +99,6 @@ def wall_seconds(text: str) -> float:
     if not total > 0.0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a wall time: give seconds, MM:SS, HH:MM:SS or D-HH:MM:SS")
     return total
-
-
-def silence_seconds(text: str) -> float:
-    """Return the wall seconds of --silence from an option's text.
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        When it is neither 0 nor between LEAST_SILENCE and MOST_SILENCE.
-    """
-    value = number_in(text)
-    if not (value == 0.0 or LEAST_SILENCE <= value <= MOST_SILENCE):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a wall time: give {LEAST_SILENCE} to {MOST_SILENCE:.0e} seconds, or 0 for never"
-        )
-    return value
 
 
 SHARED: dict[str, dict[str, Any]] = {

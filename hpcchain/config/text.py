@@ -1,6 +1,7 @@
 """The text of files that users name: plain files, of inputs pipes too, UTF-8 with or without a mark, never endless."""
 
 import codecs
+import hashlib
 import io
 import os
 import re
@@ -20,6 +21,8 @@ MARKS = (
 )
 OURS = b"hpcchain sealed file", b"\x89HDF\r\n\x1a\n"
 """What files that hpcchain writes begin with."""
+LONGEST = 1 << 20
+"""Bytes of a user's file of Python at most."""
 KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISCHR, "a device"),
@@ -43,6 +46,7 @@ CURES = (
     (r"\n[\u2018-\u201f\u00ab\u00bb\u2039\u203a]", 'texts stand in straight quotes, as "chain"'),
     (r"\n(?i:true|false|yes|no|on|off)\b", "write true or false"),
     (r"Invalid value.*\n[a-zA-Z_]", 'put texts in quotes, as "chain"'),
+    (r"newline.*\n[+-]?\d", "lists stand in brackets with commas, as [10, 10, 10]; a number has no blanks"),
     (r"newline.*\n\S", "nothing but a comment behind # may follow a value: no unit, sum or second value"),
 )
 """What the message of a mistake in TOML, and behind it the line from the mistake on, may say; and what to write."""
@@ -114,6 +118,30 @@ def read_bytes(path: Path | str) -> bytes:
     if len(data) > most:
         raise ConfigError(f"{path}: holds more than {most} bytes; that is no input")
     return data
+
+
+def content(path: str) -> bytes:
+    """Return the content of a user's file; raises ConfigError where it is no plain file, or cannot be read."""
+    try:
+        kind = other_kind(os.stat(path))  # looked at before it is opened: opening a device may do something
+        if not kind:
+            with opened(path) as file:
+                kind = other_kind(os.fstat(file.fileno()))
+                found = b"" if kind else read_at_most(file, LONGEST + 1)
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{path} cannot be read: {getattr(error, 'strerror', error)}; name a file of Python"
+        ) from None
+    if kind:
+        raise ConfigError(f"{path} is {kind}, not a plain file; name a file of Python")
+    if len(found) > LONGEST:
+        raise ConfigError(f"{path} is longer than {LONGEST} bytes; name a file of Python")
+    return found
+
+
+def digest(text: bytes) -> str:
+    """Return the SHA-256 digest of a file's content as text."""
+    return hashlib.sha256(text).hexdigest()
 
 
 def opened(path: Path | str) -> io.FileIO:

@@ -55,9 +55,10 @@ def coefficient_table(physics: Physics, names: tuple) -> np.ndarray:
     table[:, :, L.PAIR_FRICTION] = 0.0 if steps is None else steps.friction or 0.0
     for number, one in enumerate([*extended.pairs, *(() if steps is None else steps.pairs)]):
         i, j = (row_of_type(name, names, f"contact.pair[{number}]") for name in one.types)
-        own = {column: getattr(one, key) for key, column in OF_PAIRS.items()}
-        if one.contact_time is not None:
-            own[L.PAIR_LEFT] = most_left(physics, one.contact_time)
+        own = {column: getattr(one, key, None) for key, column in OF_PAIRS.items()}
+        longest = getattr(one, "contact_time", None)
+        if longest is not None:
+            own[L.PAIR_LEFT] = most_left(physics, longest)
         for column, value in own.items():
             if value is not None:
                 table[i, j, column] = value

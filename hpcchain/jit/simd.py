@@ -144,33 +144,11 @@ def root(typing, a):
 
 
 @intrinsic
-def floor(typing, a):
-    """Return the greatest whole numbers that are not greater."""
-    return a(a), _call("floor")
-
-
-@intrinsic
-def ceiling(typing, a):
-    """Return the least whole numbers that are not less."""
-    return a(a), _call("ceil")
-
-
-@intrinsic
 def larger(typing, a, b):
     """Return the larger of each two lanes; b where one is not a number."""
 
     def generate(context, builder, signature, args):
         return builder.select(builder.fcmp_ordered(">", *args), *args)
-
-    return a(a, a), generate
-
-
-@intrinsic
-def smaller(typing, a, b):
-    """Return the smaller of each two lanes; b where one is not a number."""
-
-    def generate(context, builder, signature, args):
-        return builder.select(builder.fcmp_ordered("<", *args), *args)
 
     return a(a, a), generate
 
@@ -272,5 +250,6 @@ last_everywhere = _pick([LANES - 1] * LANES)
 after_1, after_2, after_4 = (_join(LANES - shift) for shift in (1, 2, 4))
 ahead_1, ahead_2, ahead_4 = (_join(shift) for shift in (1, 2, 4))
 
-if config.DISABLE_JIT:
+NOT_COMPILED = bool(config.DISABLE_JIT)
+if NOT_COMPILED:
     from hpcchain.jit.simd_plain import *  # noqa: F403

@@ -53,20 +53,8 @@ def root(a):
     return np.sqrt(a)
 
 
-def floor(a):
-    return np.floor(a)
-
-
-def ceiling(a):
-    return np.ceil(a)
-
-
 def larger(a, b):
     return np.where(a > b, a, b)
-
-
-def smaller(a, b):
-    return np.where(a < b, a, b)
 
 
 def splat(x):

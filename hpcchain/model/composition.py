@@ -162,7 +162,9 @@ class Composition:
         left_out = () if self.prototypes.body.any() else ("site",)  # a Topology's own zeros take no memory
         names = [table.name for table in TOPOLOGY if table.name not in left_out]
         found = {name: self.rows(name, 0, self.count(name)) for name in names}
-        return Topology(self.names, type_names=self.type_names, **found)
+        topology = Topology(self.names, type_names=self.type_names, **found)
+        object.__setattr__(topology, KEPT, self)
+        return topology
 
     def _bond_rows(self, low: int, high: int) -> np.ndarray:
         """Return bonds low ... high - 1 as pairs of beads."""

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.demands.check import check_box, check_rod
-from hpcchain.config.demands.graph import check_apart, check_graph
 from hpcchain.config.keys.schema import keys_of
-from hpcchain.config.keys.sections import BoxSection
-from hpcchain.config.keys.values import LARGEST, Integer, Wrong
+from hpcchain.config.keys.values import LARGEST, Wrong
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import LONGEST_TICKS
@@ -29,24 +25,18 @@ from hpcchain.model.molecules.long_chains import at_time, divides_any
 from hpcchain.model.physics.extended import LEVELS, SLOTS, WARM, is_extended, tables_of
 from hpcchain.model.physics.external import gravity_of
 from hpcchain.model.physics.spins import spinning, with_orientation
-from hpcchain.model.physics.step_potentials import inside_is_sound, limits_problem, potentials_problem
+from hpcchain.model.physics.step_potentials import inside_is_sound
 from hpcchain.model.random import Stream, uniform
 from hpcchain.model.starts.constraints import bond_vectors, project_group
 from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.system import BEAD_STATE, BOUNDARIES, PERIODIC
-from hpcchain.model.topology import sections_of
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import MoleculeSection
-    from hpcchain.model.composition import Composition
-    from hpcchain.model.physics.constants import ExtendedPhysics
     from hpcchain.model.system import Box, Physics, State, System, Topology
 
 
 Rule = tuple[str, Callable[[object], object], object]
 """A value's name in messages, what reads such values, and the value."""
-RULES = ("joint", "generalised", "moreau")
-"""Of contacts at one instant."""
 MUTUAL = "state/inside: a bead names another that does not name it, or another level of their potential"
 EPS = np.finfo(np.float64).eps
 OFF, LOOSE = 1e-6, 1e-2
@@ -91,68 +81,16 @@ def first_wrong(rules: Sequence[Rule]) -> str | None:
 
 
 def physics_problem(physics: Physics, kinds: int) -> str | None:
-    """Return what is wrong with the constants of a run whose molecules are of so many kinds, or None."""
-    tick = physics.tick
+    """Return what is wrong with the constants of a run whose molecules are of so many kinds, or None.
+
+    All but the tick follow from the input that a file has, too, and are compared with it (`run.starts.own_input`).
+    """
+    tick, own = physics.tick, physics.extended
     if type(tick) is not float or not 1.0 / LARGEST <= tick <= LARGEST or math.frexp(tick)[0] != 0.5:
         return f"physics: tick: {tick!r} is not a power of two"
-    if not _pairs_are_sound(physics.extended):
-        return "physics: extended: coefficients of contacts are none"
-    if len(physics.kinds) not in (0, kinds):
-        return "physics: kinds: there are not as many propagators as kinds"
-    rules: list[Rule] = [
-        ("physics: restitution", _reads("contact", "restitution"), physics.restitution),
-        ("physics: contact_time", _reads("contact", "contact_time"), physics.contact_time),
-    ]
-    for one in physics.every():
-        given = {"name": one.propagator, "stages": one.stages, "tolerance": one.tolerance}
-        given |= {} if one.step == 0.0 and type(one.step) is not bool else {"step": one.step}
-        rules += [(f"physics: {name}", _reads("propagator", name), value) for name, value in given.items()]
-        rules.append(("physics: options: stretches", Integer().read, one.options.stretches))
-        for name in {each.name for each in fields(one.options)} & keys_of("propagator").keys() - {"stretches"}:
-            rules.append((f"physics: options: {name}", _reads("propagator", name), getattr(one.options, name)))
-    return first_wrong(rules)
-
-
-def _pairs_are_sound(extended: ExtendedPhysics) -> bool:
-    """Return whether what `Physics.extended` says of contacts can be (`model.physics.extended`)."""
-    pairs, names = extended.pairs, ("restitution", "tangential_restitution", "contact_time")
-    given = [(name, getattr(one, name)) for one in pairs for name in names]
-    rules: list[Rule] = [(name, _reads("contact", name), value) for name, value in given if value is not None]
-    rules += [("types", _reads("contact.pair", "types"), [*one.types]) for one in pairs]
-    if extended.rough:
-        rules.append(("", _reads("contact", "tangential_restitution"), extended.rough.tangential_restitution))
-        rules.append(("", _reads("initial", "seed"), extended.rough.seed))
-        rules.append(("", _reads("initial", "temperature"), extended.rough.temperature))
-    return first_wrong(rules) is None
-
-
-def extended_problem(system: System) -> str | None:
-    """Return what is wrong with what a run has beyond smooth hard beads, or None; of a sound topology."""
-    own, topology = system.physics.extended, system.topology
-    problems = {
-        "exclude": _flag_problem(own.exclude),
-        "impulses": _flag_problem(own.impulses),
-        "simultaneous": "is unknown" if own.simultaneous and own.simultaneous not in RULES else None,
-        "orientations": _orientations_problem(own.orientations, topology) if own.orientations else None,
-        "potentials": potentials_problem(own.potentials, topology) if own.potentials else None,
-        "distance_limits": limits_problem(own.distance_limits, topology) if own.distance_limits else None,
-        "fixed_speed": _speed_problem(own.fixed_speed) if own.fixed_speed else None,
-    }
-    return next((f"physics: {name}: {problem}" for name, problem in problems.items() if problem), None)
-
-
-def _flag_problem(value: object) -> str | None:
-    return "is no flag" if value and value is not True else None
-
-
-def _speed_problem(value: object) -> str | None:
-    return None if isinstance(value, float) and 0.0 < value < np.inf else "is no speed"
-
-
-def _orientations_problem(value: object, topology: Composition | Topology) -> str | None:
-    """Return what is wrong with which kinds have orientations that contacts change, or None."""
-    flags = isinstance(value, tuple) and len(value) == len(topology.names) and all(type(one) is bool for one in value)
-    return None if flags else "are not a flag for each kind"
+    given = {"kinds": physics.kinds, "orientations": own.orientations, "distance_limits": own.distance_limits}
+    wrong = next((name for name, rows in given.items() if len(rows) not in (0, kinds)), None)
+    return wrong and f"physics: {wrong}: there are not as many as kinds of molecules"
 
 
 def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | None:
@@ -188,35 +126,22 @@ def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | 
     return MUTUAL if found is None and ids is None and imbalance(system, own) else found
 
 
-def topology_problem(box: Box, topology: Topology) -> str | None:
-    """Return what is wrong with molecules, one of each kind, or None.
+def topology_problem(topology: Topology) -> str | None:
+    """Return what is wrong with the numbers, flags and bonds of molecules, one of each kind, or None.
 
-    Parameters
-    ----------
-    box : Box
-        Sound.
-    topology : Topology
-        Its tables cut beads and bonds into molecules.
+    Whether they are possible together the input says (`run.starts.own_input`).
     """
+    numbers = (
+        (name, np.unique(getattr(topology, name)).tolist()) for name in ("mass", "diameter", "bond_length", "moment")
+    )
+    problem = first_wrong([(f"topology/{name}", _reads("molecule", name), values) for name, values in numbers])
+    if problem:
+        return problem
     ends = (topology.first_bead, topology.first_bond)
-    rows = [[slice(*first[m : m + 2].tolist()) for first in ends] for m in range(topology.molecules)]
-    found, kinds = [_molecule_problem(topology, m, *own) for m, own in enumerate(rows)], ()
-    if not any(found):
-        kinds = sections_of(topology)
-        found = [_numbers_problem(topology, kind, *own) for kind, own in zip(kinds, rows, strict=True)]
-    for m, problem in enumerate(found):
+    for m in range(topology.molecules):
+        problem = _molecule_problem(topology, m, *(slice(*first[m : m + 2].tolist()) for first in ends))
         if problem:
             return f"topology: {topology.names[topology.kind[m]]!r}: {problem}"
-    boundary = tuple(BOUNDARIES[kind] for kind in box.boundary.tolist())
-    section = BoxSection(size=tuple(box.size.tolist()), origin=tuple(box.origin.tolist()), boundary=boundary)
-    try:
-        for kind in kinds:
-            if kind.is_line:
-                check_rod(kind, "topology", section)
-        if kinds:
-            check_box(section, kinds)
-    except Wrong as wrong:
-        return str(wrong)
     return None
 
 
@@ -225,8 +150,8 @@ def _molecule_problem(topology: Topology, m: int, bead: slice, bond: slice) -> s
     bonds, beads, rod = topology.bonds[bond] - bead.start, bead.stop - bead.start, bool(topology.rod[m])
     if beads < 1:
         return "a molecule has no bead"
-    if np.any(bonds[:, 0] >= bonds[:, 1]):
-        return "bonds: do not name the lower bead first"
+    if np.any((bonds[:, 0] >= bonds[:, 1]) | (bonds[:, 0] < 0) | (bonds[:, 1] >= beads)):
+        return "bonds: do not name two beads of the molecule, the lower first"
     alone = not topology.self_contact[m]
     line = np.column_stack([np.arange(beads - 1), np.arange(1, beads)])
     if rod and (beads < 3 or not np.array_equal(bonds, line) or not alone):
@@ -248,25 +173,6 @@ def _molecule_problem(topology: Topology, m: int, bead: slice, bond: slice) -> s
         > 1e-12
     ):
         return "site: are not along the body's axes about its centre of mass"
-    return None
-
-
-def _numbers_problem(topology: Topology, kind: MoleculeSection, bead: slice, bond: slice) -> str | None:
-    """Return what is wrong with a molecule's numbers, and with how its bonds hang together, or None."""
-    tables = {"mass": bead, "diameter": bead, "bond_length": bond, "moment": bead}
-    rules = [
-        (name, _reads("molecule", name), np.unique(getattr(topology, name)[own]).tolist())
-        for name, own in tables.items()
-    ]
-    bonds = topology.bonds[bond] - bead.start
-    problem = first_wrong(rules)
-    if problem or kind.beads == 1:
-        return problem or ("bonds: a single bead has none" if len(bonds) else None)
-    try:
-        check_graph(kind.beads, bonds, "topology")
-        check_apart(kind, "topology")
-    except Wrong as wrong:
-        return str(wrong).removeprefix("topology.")
     return None
 
 

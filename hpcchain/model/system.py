@@ -7,14 +7,13 @@ spells these arrays derives from the two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.layout.arrays import MOST_DEPTH, WHOLE_CONTACT
-from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics, made, table_of
+from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics, table_of
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -303,17 +302,6 @@ class KindPhysics:
     tolerance: float
     options: Options
 
-    @classmethod
-    def read(cls, table: Mapping[str, object]) -> KindPhysics:
-        """Return the KindPhysics of a table, as checkpoints have it.
-
-        Raises
-        ------
-        ValueError, TypeError, KeyError
-            If it is no such table.
-        """
-        return made(cls, {**table, "options": made(Options, table_of(table["options"], "options"))})
-
 
 @dataclass(frozen=True)
 class Physics:
@@ -358,32 +346,12 @@ class Physics:
     steps: SteppedPhysics | None = None
     extended: ExtendedPhysics = ExtendedPhysics()
 
-    @classmethod
-    def read(cls, table: Mapping[str, object]) -> Physics:
-        """Return the constants of a table, as checkpoints have it.
-
-        Raises
-        ------
-        ValueError, TypeError, AttributeError
-            If it is no such table.
-        """
-        kinds = table["kinds"]
-        if not isinstance(kinds, list):
-            raise ValueError("kinds: are not tables of propagators")
-        own = {
-            "options": made(Options, table_of(table["options"], "options")),
-            "kinds": tuple(None if one == {} else KindPhysics.read(one) for one in kinds),
-            "steps": SteppedPhysics.read(table["steps"]),
-            "extended": ExtendedPhysics.read(table["extended"]),
-        }
-        return made(cls, {**table, **own})
-
     def table(self) -> dict[str, object]:
-        """Return the table of the constants, which `read` takes."""
+        """Return the table of the constants, of which `made` makes them; all of them are in it."""
         return asdict(self) | {
             "kinds": [{} if one is None else asdict(one) for one in self.kinds],
-            "steps": {} if self.steps is None else self.steps.table(),
-            "extended": self.extended.table(),
+            "steps": table_of(self.steps),
+            "extended": table_of(self.extended),
         }
 
     @property

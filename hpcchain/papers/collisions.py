@@ -1,4 +1,6 @@
-"""The variational collision integrator of Leyendecker et al. 2012 for one chain, as printed but for slips, in NumPy.
+"""The variational collision integrator of Leyendecker et al. 2012, as printed but for slips, in NumPy.
+
+It carries what has the methods of `single_chain.Chain`: a chain, or spheres with directors (`directors`).
 
 One clock, the grid k h, contacts looked for at the nodes. Free steps solve (11) in the null space of the bonds, a
 contact (15) for the configuration and its time, the step after it (16) with the discrete energy conserved, back to the
@@ -12,8 +14,8 @@ grid. A second contact within that step adds its own time and g_c = 0 to (16). W
   derivative by its time vanishes.
 - (16) can have no real root, or one that pulls (nu < 0), near grazing: then the exact impulse is taken, and counted.
 
-Bead i = 0 .. n - 1, bond i from bead i to i + 1; arrays are (n, 3). Velocities w are a step's discrete ones,
-(q1 - q0) / tau; w starts the next step as it is (its part across the bonds is taken up by the bonds' forces).
+Velocities w are a step's discrete ones, (q1 - q0) / tau; w starts the next step as it is (its part across the bonds is
+taken up by the bonds' forces).
 """
 
 from __future__ import annotations
@@ -29,46 +31,7 @@ if TYPE_CHECKING:
 
 
 TOLERANCE = 1e-12
-MOST = 100
 SIMULTANEOUS = 1e-9
-ROUND_OFF = 2.0**-47  # of the difference of two nodes' positions
-
-
-def triads(q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return bond vectors d (n - 1, 3), their lengths, and unit vectors r, s at right angles to them."""
-    d = np.diff(q, axis=0)
-    length = np.sqrt(np.einsum("ij,ij->i", d, d))
-    unit = d / length[:, None]
-    r = cross(np.eye(3)[np.argmin(np.abs(unit), axis=1)], unit)
-    r /= np.sqrt(np.einsum("ij,ij->i", r, r))[:, None]
-    return d, length, r, cross(unit, r)
-
-
-def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the rows' vector products, several times faster than NumPy's for a few rows."""
-    return a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
-
-
-def null_space(q: np.ndarray) -> np.ndarray:
-    """Return P (20), (3 n, 2 n + 1), with the bond lengths that (19)-(20) lack."""
-    n = len(q)
-    _, length, r, s = triads(q)
-    p = np.zeros((n, 3, 2 * n + 1))
-    p[:, :, :3] = np.eye(3)
-    for k in range(n - 1):
-        p[k + 1 :, :, 3 + 2 * k] = length[k] * r[k]
-        p[k + 1 :, :, 4 + 2 * k] = length[k] * s[k]
-    return p.reshape(3 * n, -1)
-
-
-def reparametrise(q: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Return F(u, q) (22): bead 0 moved by u[:3], every bond turned by exp_d(u_r r + u_s s) (23)."""
-    d, length, r, s = triads(q)
-    turn = u[3:].reshape(-1, 2)
-    angle = np.sqrt(np.einsum("ij,ij->i", turn, turn))[:, None]
-    side = turn[:, :1] * r + turn[:, 1:] * s
-    bonds = np.cos(angle) * d + np.sinc(angle / np.pi) * length[:, None] * side
-    return np.concatenate([q[:1] + u[:3], q[0] + u[:3] + np.cumsum(bonds, axis=0)])
 
 
 class NoRoot(Exception):
@@ -114,6 +77,10 @@ class Course:
 class Integrator:
     """Carries one chain from node to node.
 
+    Newton's method ends at `tolerance`, or at `round_off` of the difference of two nodes' positions, after `most`
+    iterations at most; where it `damps`, increments of a collision are no longer than a step. A contact force may have
+    `pulled` where a graze makes its sign one of rounding.
+
     Parameters
     ----------
     chain : Chain
@@ -124,6 +91,8 @@ class Integrator:
     positions : bool
         Keep every node's positions.
     """
+
+    tolerance, round_off, most, damps, pulled = TOLERANCE, 2.0**-47, 100, True, False
 
     def __init__(self, chain: Chain, step: float, conditions: bool = False, positions: bool = True) -> None:
         self.chain, self.step = chain, step
@@ -203,13 +172,13 @@ class Integrator:
 
     def on_bonds(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Return the part of w that keeps the bonds."""
-        p = null_space(q)
+        p = self.chain.null_space(q)
         u = np.linalg.solve(p.T @ (self.mass[:, None] * p), p.T @ (self.mass * w.ravel()))
         return (p @ u).reshape(-1, 3)
 
     def direction(self, contacts: list) -> np.ndarray:
         """Return the sum of the contacts' normals, each weighted with its exact impulse, as one (3 n) vector."""
-        p = null_space(self.q)
+        p = self.chain.null_space(self.q)
         rows = np.array([self.chain.normal(self.q, each).ravel() for each in contacts]) @ p
         inverse = np.linalg.inv(p.T @ (self.mass[:, None] * p))
         rate = rows @ (inverse @ (p.T @ (self.mass * self.w.ravel())))
@@ -222,9 +191,10 @@ class Integrator:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Solve system(q, extra) -> residual, jacobian for the turns u of q and further unknowns; return both."""
         damped = 0
-        for iteration in range(MOST):
+        for iteration in range(self.most):
             residual, jacobian = system(q, extra)
-            limit = TOLERANCE + ROUND_OFF * np.max(np.abs(q)) / (min(abs(extra[0]), tau) if len(extra) else tau)
+            least = min(abs(extra[0]), tau) if len(extra) else tau
+            limit = self.tolerance + self.round_off * np.max(np.abs(q)) / least
             if not np.all(np.isfinite(residual)):
                 break
             if np.max(np.abs(residual)) < limit:
@@ -232,10 +202,10 @@ class Integrator:
                 return q, extra
             change = -np.linalg.solve(jacobian, residual)
             size = np.linalg.norm(change[: len(change) - len(extra)])
-            if size > self.step and kind != "free":
+            if self.damps and size > self.step and kind != "free":
                 change *= self.step / size
                 damped += 1
-            q = reparametrise(q, change[: len(change) - len(extra)])
+            q = self.chain.moved(q, change[: len(change) - len(extra)])
             extra = extra + change[len(change) - len(extra) :]
         raise NoRoot
 
@@ -248,28 +218,32 @@ class Integrator:
             self.course.condition.append(np.linalg.cond(jacobian))
 
     def free(self, q0: np.ndarray, w0: np.ndarray, tau: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the end and the discrete velocity of a free step (11); the last configuration is the first guess."""
-        before = null_space(q0).T * self.mass
+        """Return the end and the discrete velocity of a free step (11); from `_free_guess`."""
+        before = self.chain.null_space(q0).T * self.mass
 
         def system(q: np.ndarray, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """Return residual and Jacobian of (11)."""
-            return before @ ((q - q0).ravel() / tau - w0.ravel()), before @ null_space(q) / tau
+            return before @ ((q - q0).ravel() / tau - w0.ravel()), before @ self.chain.null_space(q) / tau
 
-        q, _ = self._newton("free", q0, np.zeros(0), system, tau)
+        q, _ = self._newton("free", self._free_guess(q0, tau * w0), np.zeros(0), system, tau)
         return q, (q - q0) / tau
+
+    def _free_guess(self, q0: np.ndarray, ahead: np.ndarray) -> np.ndarray:  # noqa: ARG002  # of others
+        """Return where Newton's method starts for a free step, of a displacement ahead: the last configuration."""
+        return q0
 
     def contact(
         self, q0: np.ndarray, w0: np.ndarray, tau: float, trial: np.ndarray, contact: tuple
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return configuration, discrete velocity and time of (15): a step to where g_c = 0."""
-        before = null_space(q0).T * self.mass
+        before = self.chain.null_space(q0).T * self.mass
         start, end = self.chain.gap(q0, contact), self.chain.gap(trial, contact)
         guess = tau * max(max(start, 0.0) / (max(start, 0.0) - end), 0.01)
 
         def system(q: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """Return residual and Jacobian of (15)."""
             moved = (q - q0).ravel()
-            p = null_space(q)
+            p = self.chain.null_space(q)
             normal = self.chain.normal(q, contact).ravel()
             jacobian = np.zeros((p.shape[1] + 1,) * 2)
             jacobian[:-1, :-1] = before @ p / alpha
@@ -302,7 +276,7 @@ class Integrator:
 
     def _law(self, normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what (16) is made of at the present node: (P_c^T P^T M), and the momentum along P_c that is kept."""
-        p = null_space(self.q)
+        p = self.chain.null_space(self.q)
         row = p.T @ normal
         complement = np.linalg.qr(row[:, None], mode="complete")[0][:, 1:]
         reduced = complement.T @ (p.T * self.mass)
@@ -316,7 +290,7 @@ class Integrator:
         def system(q: np.ndarray, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """Return residual and Jacobian of (16)."""
             w = (q - self.q).ravel() / tau
-            p = null_space(q)
+            p = self.chain.null_space(q)
             residual = np.append(reduced @ w - kept, 0.5 * np.sum(self.mass * w**2) - energy)
             return residual, np.vstack([reduced @ p, (self.mass * w) @ p]) / tau
 
@@ -339,7 +313,7 @@ class Integrator:
         def system(q: np.ndarray, alpha: np.ndarray) -> Any:
             """Return residual and Jacobian of (16) with a second contact."""
             w = (q - self.q).ravel() / alpha
-            p = null_space(q)
+            p = self.chain.null_space(q)
             g = self.chain.normal(q, contact).ravel()
             residual = np.concatenate(
                 [reduced @ w - kept, [0.5 * np.sum(self.mass * w**2) - energy, self.chain.gap(q, contact)]]
@@ -368,13 +342,12 @@ class Integrator:
         """Return where the exact impulse's velocity leads in a time tau, as a first guess."""
         return self._ahead(self.q, tau * self.exact)
 
-    @staticmethod
-    def _ahead(q: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    def _ahead(self, q: np.ndarray, moved: np.ndarray) -> np.ndarray:
         """Return the configuration that a displacement of the beads leads to, as nearly as bonds let it."""
-        return reparametrise(q, np.linalg.lstsq(null_space(q), moved.ravel(), rcond=None)[0])
+        return self.chain.moved(q, np.linalg.lstsq(self.chain.null_space(q), moved.ravel(), rcond=None)[0])
 
     def _pulls(self, normal: np.ndarray, w: np.ndarray) -> bool:
-        """Whether the step to w needs a contact force that pulls (nu < 0)."""
-        p = null_space(self.q)
+        """Whether the step to w needs a contact force that pulls (nu < 0), where that is not taken for a solution."""
+        p = self.chain.null_space(self.q)
         row = p.T @ normal
-        return row @ (p.T @ (self.mass * (w - self.w).ravel())) < 0.0
+        return not self.pulled and row @ (p.T @ (self.mass * (w - self.w).ravel())) < 0.0

@@ -1,82 +1,39 @@
 """Leyendecker et al. 2012, 4.1-4.2: two rigid spheres with directors, by the variational null-space method.
 
 A body's configuration is its centre and three orthonormal directors, its mass matrix diag(M, E, E, E) with E = M r^2 /
-5, so that its moment of inertia is 2 E. The discrete Lagrangian is the midpoint rule's, L_d = h/2 |(q' - q) / h|^2 in
-the mass metric. Unknowns of a step are, per body, a displacement and a rotation vector (the null space of the
-constraints). Newton's iterates are moved by them, d <- exp(theta) d, and so stay orthonormal (Leyendecker et al. 2012,
-remark 2; in its 4.1 the rotation acts on d_n).
+5, so that its moment of inertia is 2 E. Unknowns of a step are, per body, a displacement and a rotation vector (the
+null space of the constraints). Newton's iterates are moved by them, d <- exp(theta) d, and so stay orthonormal
+(Leyendecker et al. 2012, remark 2; in its 4.1 the rotation acts on d_n).
 
-At a collision the time alpha to contact solves (15), and the step after it, to the next node of the grid, solves (16).
-All momenta across the contact's normal go on, and the discrete energy is that of the step before. A spinning body's
-discrete energy depends on the length of the step, J (1 - (1 - h^2 w^2)^1/2) / h^2, so a collision moves exactly
-E_rot(alpha) - E_rot(tau) of it between rotation and translation.
+A spinning body's discrete energy depends on the length of the step, J (1 - (1 - h^2 w^2)^1/2) / h^2, so a collision
+moves exactly E_rot(alpha) - E_rot(tau) of it between rotation and translation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hpcchain.papers.result import NoStep
+from hpcchain.papers.collisions import TOLERANCE, Integrator
+from hpcchain.papers.single_chain import Chain
 
-TOLERANCE = 1e-10
-MOST = 500
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-
-@dataclass
-class Bodies:
-    """Two equal spheres of uniform density.
-
-    Attributes
-    ----------
-    radius, mass : float
-        [length], [mass]
-    tolerance : float
-        Of Newton's method: the largest component of the residual, in momenta, length squared and energy.
-    """
-
-    radius: float = 0.1
-    mass: float = 2700.0 * 4.0 / 3.0 * np.pi * 0.1**3
-    tolerance: float = TOLERANCE
-
-    @property
-    def director_mass(self) -> float:
-        """E [mass length^2]."""
-        return self.mass * self.radius**2 / 5.0
-
-
-@dataclass
-class Track:
-    """What a run gives; one entry per node, or per step between two of them.
-
-    Attributes
-    ----------
-    time, centre, director : lists
-        Of nodes: [time], (2, 3) [length], (2, 3, 3) rows d_1, d_2, d_3.
-    step, translation, rotation : lists
-        Of steps: length [time] and discrete energies [mass length^2 / time^2].
-    gap, momentum : lists
-        Of nodes: g_c of (18) [length^2]; angular momentum of the step that begins there [mass length^2 / time].
-    collisions : list of dict
-        Node, alpha, tau, Newton iterations of (15) (0 where the contact is at a node) and of (16).
-    """
-
-    time: list = field(default_factory=list)
-    centre: list = field(default_factory=list)
-    director: list = field(default_factory=list)
-    step: list = field(default_factory=list)
-    translation: list = field(default_factory=list)
-    rotation: list = field(default_factory=list)
-    gap: list = field(default_factory=list)
-    momentum: list = field(default_factory=list)
-    collisions: list = field(default_factory=list)
-
-    def energy(self) -> Any:
-        """Return the discrete energy of every step."""
-        return np.array(self.translation) + np.array(self.rotation)
+RADIUS = 0.1
+MASS = 2700.0 * 4.0 / 3.0 * np.pi * RADIUS**3
+DIRECTOR_MASS = MASS * RADIUS**2 / 5.0
+"""Radius [length], mass, and E [mass length^2], of spheres of uniform density."""
+CENTRES, DIRECTORS = slice(0, 8, 4), [1, 2, 3, 5, 6, 7]
+"""Rows of a configuration: of each body its centre, then d_1, d_2, d_3."""
+SPIN = np.array([[1.0, 2.0, -1.0], [2.0, 3.0, -3.0]])
+SETUPS = {
+    "head-on": ([[5.0, 5.0, 0.0], [5.0, 7.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]),
+    "oblique": ([[5.0, 5.0, -0.85], [5.0, 7.0, 1.0]], [[0.0, 1.0, 1.0], [0.0, -1.0, -1.0]]),
+    "grazing": ([[5.0, 5.0, 0.2], [5.0, 7.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]),
+}
+"""Centres and their velocities of the paper's three simulations; SPIN are the angular velocities of all of them."""
 
 
 def turned(theta: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -88,260 +45,122 @@ def turned(theta: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return rows + first * cross + second * np.cross(theta, cross)
 
 
-def moved(state: Any, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a state (centre, director) moved by u (2, 6): displacements and rotation vectors."""
-    centre, director = state
-    return centre + u[:, :3], np.array([turned(u[b, 3:], director[b]) for b in range(2)])
+class Spheres(Chain):
+    """Two equal spheres of uniform density as (8, 3) rows, with their centres and velocities (2, 3), and SPIN."""
+
+    def __init__(self, centre: ArrayLike, velocity: ArrayLike) -> None:
+        position, moving = np.tile(np.eye(4, 3, k=-1), (2, 1)), np.zeros((8, 3))
+        position[CENTRES], moving[CENTRES] = centre, velocity
+        moving[DIRECTORS] = np.cross(np.repeat(SPIN, 3, axis=0), position[DIRECTORS])
+        mass = np.tile([MASS, *[DIRECTOR_MASS] * 3], 2)
+        super().__init__(position, moving, 2.0 * RADIUS, None, mass)
+
+    def contacts(self) -> list:
+        """Return the contact of the two centres."""
+        return [("p", 0, 4)]
+
+    def null_space(self, q: np.ndarray) -> np.ndarray:
+        """Return P (24, 12): of each body a displacement, and theta x d of its directors."""
+        p = np.zeros((2, 4, 3, 2, 6))
+        for b in range(2):
+            p[b, 0, :, b, :3] = np.eye(3)
+            for k in range(1, 4):
+                p[b, k, :, b, 3:] = np.cross(np.eye(3), q[4 * b + k]).T
+        return p.reshape(24, 12)
+
+    def moved(self, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Return a configuration moved by displacements and rotation vectors (12,)."""
+        found = q.copy()
+        for b, change in enumerate(u.reshape(2, 6)):
+            found[4 * b] += change[:3]
+            found[4 * b + 1 : 4 * b + 4] = turned(change[3:], q[4 * b + 1 : 4 * b + 4])
+        return found
 
 
-def momenta(bodies: Bodies, one: Any, two: tuple, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return (2, 3) momenta of the centres and (2, 3, 3) of the directors of a step from one state to another."""
-    return bodies.mass * (two[0] - one[0]) / h, bodies.director_mass * (two[1] - one[1]) / h
+class Hit(NamedTuple):
+    """A collision: the node that it is at, steps before and after it [time], Newton iterations of (15) and (16)."""
+
+    node: int
+    alpha: float
+    tau: float
+    contact: int
+    after: int
 
 
-def reduced(state: Any, momentum: tuple) -> np.ndarray:
-    """Return P^T p at a state, (12,): per body the centre's momentum and the sum of d x pi."""
-    turning = np.cross(state[1], momentum[1]).sum(axis=1)
-    return np.concatenate([momentum[0], turning], axis=1).ravel()
+class Pair(Integrator):
+    """Carries two spheres; Newton's method without damping, as in the paper.
 
-
-def energies(bodies: Bodies, one: tuple, two: tuple, h: float) -> tuple[float, float]:
-    """Return discrete kinetic energies of a step, translation and rotation."""
-    p, pi = momenta(bodies, one, two, h)
-    return 0.5 * np.sum(p**2) / bodies.mass, 0.5 * np.sum(pi**2) / bodies.director_mass
-
-
-def gap(bodies: Bodies, state: tuple) -> float:
-    """Return g_c of (18) [length^2]."""
-    apart = state[0][0] - state[0][1]
-    return 0.5 * (apart @ apart - 4.0 * bodies.radius**2)
-
-
-def gap_gradient(state: Any) -> Any:
-    """Return P^T G_c^T, (12,): a sphere's turning does not change the gap."""
-    apart = state[0][0] - state[0][1]
-    return np.concatenate([apart, np.zeros(3), -apart, np.zeros(3)])
-
-
-def slope(bodies: Bodies, state: Any, after: tuple, h: float) -> np.ndarray:
-    """Return (12, 12): how P^T p at a state changes with the unknowns of the state after it, (12)."""
-    matrix = np.zeros((12, 12))
-    for b in range(2):
-        old, new = state[1][b], after[1][b]
-        matrix[6 * b : 6 * b + 3, 6 * b : 6 * b + 3] = bodies.mass / h * np.eye(3)
-        turning = np.sum(old * new) * np.eye(3) - new.T @ old
-        matrix[6 * b + 3 : 6 * b + 6, 6 * b + 3 : 6 * b + 6] = bodies.director_mass / h * turning
-    return matrix
-
-
-def energy_slope(bodies: Bodies, one: tuple, two: tuple, h: float) -> Any:
-    """Return (12,): how the discrete energy of a step changes with the unknowns of its end."""
-    p, pi = momenta(bodies, one, two, h)
-    return np.concatenate([p, np.cross(two[1], pi).sum(axis=1)], axis=1).ravel() / h
-
-
-def complement(vector: np.ndarray) -> Any:
-    """Return (n, n - 1) orthonormal columns across a vector: those of a Householder reflection."""
-    v = vector / np.linalg.norm(vector)
-    at = int(np.argmax(np.abs(v)))
-    w = v.copy()
-    w[at] += np.copysign(1.0, v[at])
-    return np.delete(np.eye(len(v)) - 2.0 * np.outer(w, w) / (w @ w), at, axis=1)
-
-
-def newton(bodies: Bodies, guess: tuple, residual: Callable) -> tuple[tuple, np.ndarray, int]:
-    """Return the solution of residual(state, extra) = 0, the extra unknowns and the number of iterations.
-
-    Parameters
-    ----------
-    guess : (state, extra)
-        `extra` is an array of unknowns besides the state's twelve.
-    residual : callable
-        Returns values and their derivatives with respect to the twelve and the extra ones.
+    (16) starts from the reflected velocities and no rotation, unless it `spins`. A contact may be at a node.
     """
-    state, extra = guess
-    for count in range(MOST):
-        value, matrix = residual(state, extra)
-        if np.abs(value).max() < bodies.tolerance:
-            return state, extra, count
-        change = np.linalg.solve(matrix, -value)
-        state, extra = moved(state, change[:12].reshape(2, 6)), extra + change[12:]
-    raise NoStep(f"no solution after {MOST} iterations; the residual is {np.abs(value).max():.3g}")
 
+    tolerance, round_off, most, damps, pulled = 1e-10, 0.0, 500, False, True
+    spins = False
 
-def free_step(bodies: Bodies, state: tuple, incoming: np.ndarray, guess: np.ndarray, h: float) -> tuple[tuple, int]:
-    """Return the next state by (11), and the iterations; `incoming` is P^T p of the step before (or of the start)."""
-    nothing = np.zeros(0)
-
-    def residual(after: tuple, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return reduced(state, momenta(bodies, state, after, h)) - incoming, slope(bodies, state, after, h)
-
-    after, _, count = newton(bodies, (moved(state, h * guess), nothing), residual)
-    return after, count
-
-
-def contact_step(bodies: Bodies, state: Any, incoming: np.ndarray, guess: np.ndarray, start: Any) -> Any:
-    """Return the state at contact, the time alpha to it and the iterations: (15), from a first guess of alpha."""
-
-    def residual(after: tuple, extra: np.ndarray) -> Any:
-        alpha = extra[0]
-        p = reduced(state, momenta(bodies, state, after, alpha))
-        value = np.concatenate([p - incoming, [gap(bodies, after)]])
-        matrix = np.zeros((13, 13))
-        matrix[:12, :12] = slope(bodies, state, after, alpha)
-        matrix[:12, 12] = -p / alpha
-        matrix[12, :12] = gap_gradient(after)
-        return value, matrix
-
-    after, extra, count = newton(bodies, (moved(state, start * guess), np.array([start])), residual)
-    return after, float(extra[0]), count
-
-
-def collision_step(
-    bodies: Bodies, contact: tuple, incoming: np.ndarray, energy: float, guess: np.ndarray, tau: float
-) -> Any:
-    """Return the state a time tau after contact, and the iterations: (16), from velocities (2, 6) as a first guess."""
-    across = complement(gap_gradient(contact))
-
-    def residual(after: tuple, _: np.ndarray) -> Any:
-        p = reduced(contact, momenta(bodies, contact, after, tau))
-        kept = np.array([sum(energies(bodies, contact, after, tau)) - energy])
-        matrix = np.vstack([across.T @ slope(bodies, contact, after, tau), energy_slope(bodies, contact, after, tau)])
-        return np.concatenate([across.T @ (p - incoming), kept]), matrix
-
-    after, _, count = newton(bodies, (moved(contact, tau * guess), np.zeros(0)), residual)
-    return after, count
-
-
-def reflected(contact: tuple, velocity: np.ndarray) -> Any:
-    """Return velocities (2, 6) with those of the centres exchanged along the normal, as equal spheres do."""
-    apart = contact[0][0] - contact[0][1]
-    n = apart / np.linalg.norm(apart)
-    change = (n @ (velocity[0, :3] - velocity[1, :3])) * n
-    out = velocity.copy()
-    out[0, :3] -= change
-    out[1, :3] += change
-    return out
-
-
-def velocities(one: tuple, two: tuple, h: float) -> np.ndarray:
-    """Return (2, 6) velocities of centres and rotation vectors per time of a step."""
-    out = np.zeros((2, 6))
-    out[:, :3] = (two[0] - one[0]) / h
-    for b in range(2):
-        out[b, 3:] = rotation_vector(two[1][b].T @ one[1][b]) / h
-    return out
-
-
-def rotation_vector(matrix: np.ndarray) -> np.ndarray:
-    """Return the rotation vector of a rotation matrix by less than a half turn."""
-    axis = 0.5 * np.array([matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1]])
-    sine = np.linalg.norm(axis)
-    angle = np.arctan2(sine, 0.5 * (np.trace(matrix) - 1.0))
-    return axis * (angle / sine) if sine > 0.0 else axis
-
-
-def run(
-    bodies: Bodies,
-    centre: np.ndarray,
-    velocity: np.ndarray,
-    spin: np.ndarray,
-    h: float,
-    steps: int,
-    spin_guess: bool = False,
-    touching: float = 1e-12,
-) -> Track:
-    """Return the Track of a number of grid steps.
-
-    Parameters
-    ----------
-    bodies : Bodies
-    centre, velocity, spin : (2, 3) arrays
-        Start [length], [length / time], angular velocities [1 / time].
-    h : float
-        Step of the grid [time].
-    steps : int
-    spin_guess : bool
-        Whether (16) starts from the present rotation as well as from reflected velocities; else from none.
-    touching : float
-        A contact counts as being at a node when |g_c| is below this there [length^2].
-    """
-    state = (np.array(centre, float), np.tile(np.eye(3), (2, 1, 1)))
-    guess = np.concatenate([velocity, spin], axis=1).astype(float)
-    pi = bodies.director_mass * np.cross(np.asarray(spin, float)[:, None], state[1])
-    incoming = reduced(state, (bodies.mass * guess[:, :3], pi))
-    track = Track()
-    _node(track, bodies, 0.0, state)
-    previous = None
-    for k in range(steps):
-        length = h
-        if previous is not None and abs(gap(bodies, state)) <= touching and not _parting(state, guess):
-            energy = sum(energies(bodies, previous, state, h))
-            after, count = collision_step(bodies, state, incoming, energy, _start(state, guess, spin_guess), h)
-            track.collisions.append({"node": len(track.step), "alpha": h, "tau": h, "contact": 0, "after": count})
+    def _advance(self) -> None:
+        (contact,) = self.possible
+        whole = len(self.course.energy) > 0 and self.time not in self.course.contact_time[-1:]
+        gap, rate = self.chain.gap(self.q, contact), np.sum(self.chain.normal(self.q, contact) * self.w)
+        if whole and abs(gap) <= TOLERANCE and rate <= 0.0:
+            self._collide(contact, self.time)
         else:
-            after, _ = free_step(bodies, state, incoming, guess, h)
-            if gap(bodies, after) < -touching:
-                before, inside = gap(bodies, state), gap(bodies, after)
-                contact, alpha, first = contact_step(bodies, state, incoming, guess, h * before / (before - inside))
-                _step(track, bodies, state, contact, alpha, k * h + alpha)
-                energy, length = sum(energies(bodies, state, contact, alpha)), h - alpha
-                incoming = reduced(contact, momenta(bodies, state, contact, alpha))
-                start = _start(contact, velocities(state, contact, alpha), spin_guess)
-                after, count = collision_step(bodies, contact, incoming, energy, start, length)
-                found = {"node": len(track.step), "alpha": alpha, "tau": length, "contact": first, "after": count}
-                track.collisions.append(found)
-                state = contact
-        _step(track, bodies, state, after, length, (k + 1) * h)
-        incoming, guess = reduced(after, momenta(bodies, state, after, length)), velocities(state, after, length)
-        previous, state = state if length == h else None, after
-    return track
+            super()._advance()
+
+    def direction(self, contacts: list) -> np.ndarray:
+        """Return the normal of the contact, which at a graze has no impulse to be weighted with."""
+        super().direction(contacts)
+        return self.chain.normal(self.q, contacts[0]).ravel()
+
+    def _free_guess(self, q0: np.ndarray, ahead: np.ndarray) -> np.ndarray:
+        return self._ahead(q0, ahead)
+
+    def _ahead(self, q: np.ndarray, moved: np.ndarray) -> np.ndarray:
+        """Return where displacements lead; of directors they are those of a step, which says the sine of its angle."""
+        u = np.zeros((2, 6))
+        u[:, :3] = moved[CENTRES]
+        u[:, 3:] = 0.5 * np.cross(q[DIRECTORS], moved[DIRECTORS]).reshape(2, 3, 3).sum(axis=1)
+        sine = np.linalg.norm(u[:, 3:], axis=1)[:, None]
+        u[:, 3:] *= np.arcsin(sine) / np.maximum(sine, np.finfo(float).tiny)
+        return self.chain.moved(q, u)
+
+    def _reflected(self, tau: float) -> np.ndarray:
+        moved = tau * self.exact.reshape(8, 3)
+        if not self.spins:
+            moved[DIRECTORS] = 0.0
+        return self._ahead(self.q, moved)
+
+    @property
+    def hit(self) -> Hit:
+        """The first collision."""
+        course = self.course
+        node = course.node_time.index(course.contact_time[0])
+        alpha, tau = np.diff(course.node_time[node - 1 : node + 2]).tolist()
+        counts = {kind: count for kind, count in zip(course.kind, course.iterations, strict=True)}
+        return Hit(node, alpha, tau, counts.get("contact", 0), counts["after"])
 
 
-def _start(contact: tuple, guess: np.ndarray, spin_guess: bool) -> Any:
-    start = reflected(contact, guess)
-    if not spin_guess:
-        start[:, 3:] = 0.0
-    return start
+def run(name: str, h: float, steps: int, tolerance: float = Pair.tolerance, spins: bool = False) -> Pair:
+    """Return the Pair of one of SETUPS after a number of grid steps."""
+    pair = Pair(Spheres(*SETUPS[name]), h)
+    pair.tolerance, pair.spins = tolerance, spins
+    pair.run(until=(steps - 0.5) * h)
+    return pair
 
 
-def _parting(state: Any, velocity: np.ndarray) -> Any:
-    return (state[0][0] - state[0][1]) @ (velocity[0, :3] - velocity[1, :3]) > 0.0
+def energies(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
+    """Return discrete kinetic energies of every step, of translation and of rotation."""
+    w = np.diff(pair.course.node_position, axis=0) / np.diff(pair.course.node_time)[:, None, None]
+    each = 0.5 * pair.chain.mass * np.sum(w**2, axis=2)
+    return each[:, CENTRES].sum(axis=1), each[:, DIRECTORS].sum(axis=1)
 
 
-def _node(track: Track, bodies: Bodies, time: float, state: tuple) -> None:
-    track.time.append(time)
-    track.centre.append(state[0])
-    track.director.append(state[1])
-    track.gap.append(gap(bodies, state))
+def angular_momentum(pair: Pair) -> np.ndarray:
+    """Return the angular momentum (steps, 3) of every step."""
+    q, time = np.array(pair.course.node_position), np.array(pair.course.node_time)
+    momentum = pair.chain.mass[:, None] * np.diff(q, axis=0) / np.diff(time)[:, None, None]
+    return np.sum(np.cross(q[:-1], momentum), axis=1)
 
 
-def _step(track: Track, bodies: Bodies, one: tuple, two: tuple, h: float, time: float) -> None:
-    p, pi = momenta(bodies, one, two, h)
-    track.momentum.append(np.cross(one[0], p).sum(axis=0) + np.cross(one[1], pi).sum(axis=(0, 1)))
-    translation, rotation = energies(bodies, one, two, h)
-    track.step.append(h)
-    track.translation.append(translation)
-    track.rotation.append(rotation)
-    _node(track, bodies, time, two)
-
-
-def rotation_energy(bodies: Bodies, spin: np.ndarray, h: float) -> float:
+def rotation_energy(spin: np.ndarray, h: float) -> float:
     """Return the exact discrete energy of free rotation with steps of h: J (1 - (1 - h^2 w^2)^1/2) / h^2, summed."""
-    inertia, w2 = 2.0 * bodies.director_mass, np.sum(np.asarray(spin, float) ** 2, axis=1)
+    inertia, w2 = 2.0 * DIRECTOR_MASS, np.sum(np.asarray(spin, float) ** 2, axis=1)
     return float(np.sum(inertia * w2 / (1.0 + np.sqrt(1.0 - h**2 * w2))))
-
-
-SPIN = np.array([[1.0, 2.0, -1.0], [2.0, 3.0, -3.0]])
-SETUPS = {
-    "head-on": ([[5.0, 5.0, 0.0], [5.0, 7.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]),
-    "oblique": ([[5.0, 5.0, -0.85], [5.0, 7.0, 1.0]], [[0.0, 1.0, 1.0], [0.0, -1.0, -1.0]]),
-    "grazing": ([[5.0, 5.0, 0.2], [5.0, 7.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]),
-}
-"""Centres and their velocities of the paper's three simulations; SPIN are the angular velocities of all of them."""
-
-
-def setup(name: str) -> Any:
-    """Return centre, velocity and spin of one of SETUPS."""
-    centre, velocity = SETUPS[name]
-    return np.array(centre), np.array(velocity), SPIN

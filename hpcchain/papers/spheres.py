@@ -15,38 +15,31 @@ NOTES = [
 ]
 
 
-def track(name: str, h: float) -> Any:
-    """Return the Bodies and the Track of a set-up with steps of h until END."""
-    bodies = directors.Bodies()
-    return bodies, directors.run(bodies, *directors.setup(name), h, round(END / h))  # type: ignore[call-arg]
+def track(name: str, h: float) -> directors.Pair:
+    """Return the spheres of a set-up after steps of h until END."""
+    return directors.run(name, h, round(END / h))
 
 
-def columns(found: Any) -> Any:
+def columns(found: directors.Pair) -> dict:
     """Return the run as columns: one line per step, with the node at its end."""
-    momentum = np.array(found.momentum)
-    centre = np.array(found.centre)[1:]
+    momentum, time = directors.angular_momentum(found), np.array(found.course.node_time)
+    translation, rotation = directors.energies(found)
+    nodes = np.array(found.course.node_position)[1:]
     return {
-        "time": found.time[1:],
-        "step": found.step,
-        "translational energy": found.translation,
-        "rotational energy": found.rotation,
+        "time": time[1:],
+        "step": np.diff(time),
+        "translational energy": translation,
+        "rotational energy": rotation,
         "angular momentum error": np.abs(momentum - momentum[0]).max(axis=1),
-        "gap": found.gap[1:],
-        **{f"{axis}{b + 1}": centre[:, b, k] for b in range(2) for k, axis in enumerate("xyz")},
+        "gap": [found.chain.gap(q, *found.possible) for q in nodes],
+        **{f"{axis}{b + 1}": nodes[:, 4 * b, k] for b in range(2) for k, axis in enumerate("xyz")},
     }
 
 
-def drift(found: Any) -> Any:
-    """Return how far angular momentum goes from its start at most, and energy over the equal steps before contact."""
-    momentum, energy = np.array(found.momentum), found.energy()
-    hit = found.collisions[0]
-    equal = hit["node"] - (1 if hit["contact"] else 0)
-    return float(np.abs(momentum - momentum[0]).max()), float(np.ptp(energy[:equal]))
-
-
-def jump(found: Any) -> Any:
+def jump(found: directors.Pair) -> float:
     """Return how much the collision changes the energy at equal steps: that of translation."""
-    return found.translation[-1] - found.translation[0]
+    translation, _ = directors.energies(found)
+    return float(translation[-1] - translation[0])
 
 
 def result(name: str, printed: Any) -> Any:
@@ -59,21 +52,23 @@ def result(name: str, printed: Any) -> Any:
     printed : dict of str -> str
         The paper's values: "energy" (its oscillation), "iterations", "momentum".
     """
-    _, found = track(name, 0.01)
-    momentum, energy = drift(found)
-    hit = found.collisions[0]
+    found = track(name, 0.01)
+    hit, data = found.hit, columns(found)
+    momentum = float(data["angular momentum error"].max())
+    equal = hit.node - (1 if hit.contact else 0)
+    energy = float(np.ptp(found.course.energy[:equal]))
     table = Table(f"{name}, h = 0.01")
     table.add("energy, swing between collisions", printed["energy"], energy, "both are below Newton's tolerance")
     table.add("angular momentum, largest change", printed["momentum"], momentum, "both are below Newton's tolerance")
-    counts = f"{hit['contact']} and {hit['after']}" if hit["contact"] else f"{hit['after']}"
+    counts = f"{hit.contact} and {hit.after}" if hit.contact else f"{hit.after}"
     table.add(
         "Newton iterations of the collision",
         printed["iterations"],
         counts,
         "they depend on where Newton starts, which the paper does not say; here the reflected velocities",
     )
-    table.add("contact at time", None, f"{found.time[hit['node']]:.12g}", "not printed")
-    return Result({"": columns(found)}, [table], list(NOTES)), found
+    table.add("contact at time", None, f"{found.course.contact_time[0]:.12g}", "not printed")
+    return Result({"": data}, [table], list(NOTES)), found
 
 
 def draw(found: Any, figure: Any) -> None:

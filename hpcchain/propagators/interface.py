@@ -29,7 +29,7 @@ from hpcchain.propagators.rigid.rod_steps import rod_step, rod_steps_error, rod_
 from hpcchain.propagators.rigid.rotor import rotor_series
 from hpcchain.propagators.steps.step_molecule import steps_iterations, steps_load, steps_move, steps_series
 from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_kick, chain_prepare
-from hpcchain.propagators.taylor.chain_series import chain_series, chain_series_of_two
+from hpcchain.propagators.taylor.chain_series import chain_series
 from hpcchain.propagators.taylor.graph_molecule import web_kick, web_load, web_prepare, web_refresh, web_series
 
 # `chain_series` judges what a series leaves out, the other two its last terms, which must be smaller for the same.
@@ -253,12 +253,6 @@ def expand(work, offset, mol, m, graph, h, tolerance, stepper):
     if solver == L.GRAPH:
         return web_series(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h, LAST_TERM * tolerance)
     return chain_series(work, offset, mol[m, L.MOL_TILES], h, tolerance)
-
-
-@inlined
-def expand_two(work, offset, mol, m, h, tolerance, p, k, g, accuracy):
-    """Expand the free motions of two linear chains in the workspace; return order and length of both segments."""
-    return chain_series_of_two(work, offset, mol[m, L.MOL_TILES], h, tolerance, p, mol[k, L.MOL_TILES], g, accuracy)
 
 
 @kernel

@@ -48,7 +48,7 @@ from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.guards.collapse import CollapseWatch
 from hpcchain.run.guards.energy import watch_of
 from hpcchain.run.guards.wall_limit import WallLimit
-from hpcchain.run.orientations import spinning_of
+from hpcchain.run.orientations import Spinning
 from hpcchain.run.progress import Progress
 from hpcchain.run.recorder import Recorder, Report
 from hpcchain.run.schedule import Schedule
@@ -124,7 +124,8 @@ class Run:
             report_ranks(system, config, comm, self.engine)
             report_threads(config, comm, self.engine)
             self.observables = Observables(system, freedom_of(system, comm))
-            self.spinning = spinning_of(system, self.observables.composition, self.mpi)
+            found = system.directors
+            self.spinning = None if found is None else Spinning(found, self.observables.composition, self.mpi)
         directors = None if self.spinning is None else self.spinning.directors
         no_beads = State.at_time_zero(*np.zeros((2, 0, 3)))
         system = System(system.box, self.observables.composition, no_beads, system.physics, directors=directors)

@@ -212,13 +212,9 @@ def freedom_of(system: System, comm: Single | World) -> int:
 
     A thermostat, or a thermal wall, moves the centre of mass, too: it counts then.
     """
-    return freedom_at_rest(system, comm) + (3 if draws_momenta(system.physics) else 0)
-
-
-def freedom_at_rest(system: System, comm: Single | World) -> int:
-    """Return the degrees of freedom without those of the centre of mass; collective."""
+    drawn = 3 if draws_momenta(system.physics) else 0
     if system.held is None:
-        return degrees_of_freedom(system.topology.whole(), system.state.position)
+        return drawn + degrees_of_freedom(system.topology.whole(), system.state.position)
     composition = composition_of(system.topology)
     first = np.cumsum(composition.size_of(system.held)) - composition.size_of(system.held)
     own = {}
@@ -228,7 +224,7 @@ def freedom_at_rest(system: System, comm: Single | World) -> int:
             own[kind] = system.state.position[first[at] : first[at] + composition.size_of(molecule)]
     found = {kind: position for part in comm.allgather(own) for kind, position in part.items()}
     position = np.concatenate([found[kind] for kind in range(composition.prototypes.molecules)])
-    return degrees_of_freedom(composition.prototypes, position, composition.copies)
+    return drawn + degrees_of_freedom(composition.prototypes, position, composition.copies)
 
 
 def overlap_in(

@@ -19,7 +19,7 @@ from hpcchain.parallel.agreement import agree, gathered
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.directors import Directors
-    from hpcchain.model.system import System, Topology
+    from hpcchain.model.system import Topology
     from hpcchain.parallel.agreement import Communicator
 
 
@@ -109,8 +109,3 @@ def checked(
             failure = failure or ConfigError(f"{source}: {error}")
     agree(comm, failure)
     return directors
-
-
-def spinning_of(system: System, topology: Composition, comm: Communicator | None) -> Spinning | None:
-    """Return the Spinning of a system, or None where no sphere has directors; collective."""
-    return None if system.directors is None else Spinning(system.directors, topology, comm)

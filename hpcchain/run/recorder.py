@@ -93,7 +93,7 @@ class Recorder:
         part = self._opened()
         part.close()
         self._inventory.closed(part.path)
-        self.counters.update(part.counters, part=whole(self.counters, "part") + 1)
+        self.counters.update(part.counters)
 
     def abort(self) -> None:
         """Give up the part, if one is open, after a failure; on several ranks it is left for the next run to remove."""

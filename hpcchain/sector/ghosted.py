@@ -6,6 +6,7 @@ It knows which molecules are here, and in which rows. What happens in a window i
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +14,14 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.layout.id_table import id_table, insert, lookup_all
 from hpcchain.layout.segment_bits import packed_starts
+from hpcchain.model.composition import in_blocks
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.model.system import State
 from hpcchain.sector.core import Core, with_vacant
 from hpcchain.sector.sampling import put_chain_part_state
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import cell_arrays, window_arrays
-from hpcchain.sector.setup.chain_parts import whole_chains
-from hpcchain.sector.setup.molecule_classes import Vacancies, space_sequence
+from hpcchain.sector.setup.molecule_classes import space_sequence, vacant_like, vacant_rows
 from hpcchain.sector.speculation.window import move_reference, skin_violation
 from hpcchain.sector.window import EVENTS, Window
 
@@ -50,11 +51,7 @@ class GhostedSector:
 
     Attributes
     ----------
-    molecule_ids : (k,) int64 array
-        Global numbers of the molecules, by row; of vacant rows those of a prototype.
-    ownership : (k,) int64 array
-        OWNED, GHOST, FULL_GHOST or VACANT, by row.
-    owned, ghost_rows : int64 arrays
+    owned : int64 array
         Rows of molecules.
     owned_molecules : int
         How many that are, with the parts of a long chain as one.
@@ -74,26 +71,22 @@ class GhostedSector:
         self.system, self.classes = replace(system, state=None, held=None), classes
         composition = classes.composition
         self.beyond = beyond_contact(composition.prototypes, system.physics)
-        self.vacancies = Vacancies(classes)
         size = composition.size_of(system.held)
         first = np.cumsum(size) - size
         sequence = classes.grouped(system.held, lambda at: space_sequence(system, at, first[at]))
         ids = system.held[sequence]
-        vacant = self.vacancies.lay_out(ids) if len(ids) < composition.molecules else ids[:0]
-        free_rows = composition.class_of(vacant)
-        self.molecule_ids = np.concatenate([ids, vacant])
-        self.ownership = np.concatenate([ownership[sequence], np.full(len(free_rows), L.VACANT)]).astype(np.int64)
-        self.row_of = id_table(len(self.molecule_ids))
+        vacant = vacant_like(classes, ids) if len(ids) < composition.molecules else ids[:0]
+        free_rows, every = composition.class_of(vacant), np.concatenate([ids, vacant])
+        self.row_of = id_table(len(every))
         insert(self.row_of, ids, np.arange(len(ids)))
         self.window = Window(classes, self.row_of, closed)
-        at = self._rows_of(sequence, free_rows, first, size)
         self.core = Core(
             classes,
             replace(system, state=with_vacant(system.state, composition.prototypes.beads)),
-            self.molecule_ids,
+            every,
             replace(options, log_rows=EVENTS),
-            at,
-            self._prepare,
+            self._rows_of(sequence, free_rows, first, size),
+            partial(self._prepare, every, np.append(ownership[sequence], np.full(len(vacant), L.VACANT))),
         )
 
     @property
@@ -111,7 +104,22 @@ class GhostedSector:
         prototypes = self.classes.composition.prototypes
         begin = np.concatenate([first[sequence], int(size.sum()) + prototypes.first_bead[free_rows]])
         count = np.concatenate([size[sequence], np.diff(prototypes.first_bead)[free_rows]])
-        return np.arange(int(count.sum())) + np.repeat(begin - (np.cumsum(count) - count), count)
+        return in_blocks(begin, count)
+
+    @property
+    def molecule_ids(self) -> np.ndarray:
+        """(k,) int64 global numbers of the molecules, by row; of vacant rows those of a prototype."""
+        return self.sector.window_molecule[: self.sector.scalars[L.SCALAR_MOLECULES], L.WINDOW_ID]
+
+    @property
+    def ownership(self) -> np.ndarray:
+        """(k,) int64 OWNED, GHOST, FULL_GHOST or VACANT, by row."""
+        return self.sector.mol[: self.sector.scalars[L.SCALAR_MOLECULES], L.MOL_OWNERSHIP]
+
+    @property
+    def ghost_rows(self) -> np.ndarray:
+        """Rows of ghosts, int64."""
+        return np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
 
     @property
     def counts(self) -> np.ndarray:
@@ -134,33 +142,32 @@ class GhostedSector:
         lookup_all(self.row_of, molecule_ids, rows)
         return rows
 
-    def _prepare(self, core: Core) -> None:
+    def _prepare(self, molecule_ids: np.ndarray, ownership: np.ndarray, core: Core) -> None:
         """Let the kernels know which molecules are ghosts; make the arrays of cells and windows."""
         s, core.entries, core.spare = core.sector, ENTRIES, SPARE
         beads = s.mol[:, L.MOL_BEADS]
         s = s._replace(
             **cell_arrays(s.cells, len(core.ids), ENTRIES * core.space),
-            **window_arrays(len(core.ids), len(self.molecule_ids)),
+            **window_arrays(len(core.ids), len(molecule_ids)),
             window_event=np.zeros((EVENTS, L.EVENT_COLUMNS), dtype=np.int64),
             owner_history=np.zeros(4096),
-            owner_history_at=np.zeros((len(self.molecule_ids), 8), dtype=np.int64),
+            owner_history_at=np.zeros((len(molecule_ids), 8), dtype=np.int64),
         )
         core.sector = s
         s.window_molecule[:, L.WINDOW_CLASS] = np.searchsorted(self.classes.sizes, beads)
-        s.window_molecule[:, L.WINDOW_ID] = self.molecule_ids
-        s.mol[:, L.MOL_OWNERSHIP] = self.ownership
-        s.lists[:, L.OWNERSHIP] = np.repeat(self.ownership, beads)
+        s.window_molecule[:, L.WINDOW_ID] = molecule_ids
+        s.mol[:, L.MOL_OWNERSHIP] = ownership
+        s.lists[:, L.OWNERSHIP] = np.repeat(ownership, beads)
         if s.stretched is not None:
-            changes = np.zeros((len(self.molecule_ids), L.CHANGE_COLUMNS))
+            changes = np.zeros((len(molecule_ids), L.CHANGE_COLUMNS))
             core.sector = s = s._replace(centre_change=changes, arms=np.zeros((EVENTS, L.ARM_COLUMNS)))
         s.scalars[L.SCALAR_WINDOWED] = 1
         s.free_rows[:, L.SPARE_LEAST] = self.classes.most_rows
-        self.owned = np.flatnonzero(self.ownership == L.OWNED)
+        self.owned = np.flatnonzero(ownership == L.OWNED)
         self.owned_molecules = len(self.owned)
         if s.stretched is not None:
             self.owned_molecules = int(np.count_nonzero(s.chain_part[self.owned, L.PART_PLACE] == 0))
-        self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
-        self.owned_beads = np.flatnonzero(np.repeat(self.ownership, beads) == L.OWNED)
+        self.owned_beads = np.flatnonzero(s.lists[:, L.OWNERSHIP] == L.OWNED)
         self.window.begin(core)
 
     def admit(self, molecules: np.ndarray, state: State, now: tuple) -> bool:
@@ -175,8 +182,9 @@ class GhostedSector:
         now : (float, float)
             Ticks and remainder.
         """
-        s, m = self.sector, self.vacancies.take(molecules)
-        if len(m) < len(molecules):
+        s, free = self.sector, np.flatnonzero(self.ownership == L.VACANT)
+        m = vacant_rows(self.classes.composition, free, self.molecule_ids[free], molecules)
+        if np.any(m < 0):
             return False
         i, count = self.beads_of(m), self.first_and_count(m)[1]
         own, at = state, np.cumsum(count) - count
@@ -191,17 +199,9 @@ class GhostedSector:
             put_chain_part_state(s, i, own.parts)
         s.window_molecule[m, L.WINDOW_ID], s.mol[m, L.MOL_OWNERSHIP] = molecules, L.GHOST
         self.ids[i] = s.bead_id[i] = self.classes.composition.beads_of(molecules)
-        self.molecule_ids[m], self.ownership[m] = molecules, L.GHOST
         insert(self.row_of, molecules, m)
         s.lists[i, L.OWNERSHIP] = L.GHOST
-        self.ghost_rows = np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
         return initialise.admit(s, m, *now) == 0
-
-    def whole_chains(self, rows: np.ndarray) -> np.ndarray:
-        """Return the rows of these molecules and, of those that are parts of long chains, of all parts, in order."""
-        if self.classes.chain_parts is None:
-            return rows
-        return whole_chains(self.sector.chain_part, rows, len(self.molecule_ids))
 
     def move_reference(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> np.ndarray:
         """Write about where these molecules' beads are at a time to their rows of `reference_position`.
@@ -236,8 +236,7 @@ class GhostedSector:
 
     def beads_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the bead rows of the molecules in these rows, one after the other."""
-        first, count = self.first_and_count(rows)
-        return np.arange(int(count.sum())) + np.repeat(first - (np.cumsum(count) - count), count)
+        return in_blocks(*self.first_and_count(rows))
 
     def state(self, beads: np.ndarray | None = None) -> State:
         """Return the State of owned beads, or of those in these rows: the starts of their present segments."""

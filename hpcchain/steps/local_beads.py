@@ -169,7 +169,7 @@ class LocalBeads:
         self.force, (row, entry) = self.interactions.forces(position, self.own.image)
         self.torn = None
         if row >= 0:
-            other = int(np.flatnonzero(self.local == self.interactions.partner[entry])[0])
+            other = int(np.flatnonzero(self.local == self.interactions.bonds.partner[entry])[0])
             self.torn = tuple(sorted((int(self.own.ids[row]), int(self.own.ids[other]))))
 
     @timed("messages")

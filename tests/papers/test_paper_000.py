@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from hpcchain.papers import registry
-from hpcchain.papers.collisions import Integrator, null_space, reparametrise
+from hpcchain.papers.collisions import Integrator
 from hpcchain.papers.engine import thermal_chain
 from hpcchain.papers.experiments import p000_trimer_condition as trimer_condition
 from hpcchain.papers.experiments import p000_trimer_energy as trimer_energy
 from hpcchain.papers.result import check
-from hpcchain.papers.single_chain import Chain, chaotic, periodic, trimer
+from hpcchain.papers.single_chain import Chain, chaotic, null_space, periodic, reparametrise, trimer
 from hpcchain.papers.trimers import EXACT_FIRST, EXACT_PERIOD
 
 EXPERIMENTS = [

@@ -14,8 +14,8 @@ from hpcchain.parallel.ghosts.migration import in_parts as parts_here
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector import core
-from hpcchain.sector.setup.chain_parts import ChainParts, whole_chains
-from hpcchain.sector.setup.molecule_classes import LEAST_VACANT, Vacancies
+from hpcchain.sector.setup.chain_parts import ChainParts
+from hpcchain.sector.setup.molecule_classes import LEAST_VACANT, vacant_like, vacant_rows
 from tests.property.test_random_ranks import options
 from tests.support.extended import with_extended
 from tests.support.identity import DRAWS, dealt, in_stages, parallel, require_same, serial
@@ -172,22 +172,25 @@ def test_parts_of_a_chain_stay_together():
     backwards = parts[chain_parts.grouped(parts, lambda at: at[::-1])]
     np.testing.assert_array_equal(chain_parts.molecules_of(backwards), [4] + 8 * [2] + [1] + 6 * [0])
     np.testing.assert_array_equal(np.diff(backwards[1:9]), 1)
-    chain_part = chain_parts.arrays(backwards)["chain_part"]
-    np.testing.assert_array_equal(whole_chains(chain_part, np.array([0, 4]), len(backwards)), np.arange(9))
 
 
 def test_rows_for_what_comes_in():
     classes = ChainParts(in_parts(crowd(1, (101, 30, 130), singles=17))).classes()
-    chain_parts, vacancies = classes.chain_parts, Vacancies(classes)
+    chain_parts = classes.chain_parts
     here = chain_parts.sequence(np.arange(20))
-    like = vacancies.lay_out(here)
+    like = vacant_like(classes, here)
     assert len(like) == LEAST_VACANT * (6 + 1 + 8 + 17)  # each single bead is of a kind of its own
-    taken = vacancies.take(chain_parts.sequence(np.array([2, 3])))
+    free = len(here) + np.arange(len(like))
+    taken = vacant_rows(classes.composition, free, like, chain_parts.sequence(np.array([2, 3])))
     assert len(taken) == 9 and np.all(np.diff(taken[:8]) == 1)
     np.testing.assert_array_equal(chain_parts.molecules_of(like[taken - len(here)]), 8 * [2] + [3])
     assert chain_parts.first_part[2] == like[taken[0] - len(here)]
-    rest = [len(vacancies.take(chain_parts.sequence(np.array([2])))) for _ in range(LEAST_VACANT)]
-    assert rest == (LEAST_VACANT - 1) * [8] + [0]
+    for _ in range(LEAST_VACANT):
+        taken = vacant_rows(classes.composition, free, like, chain_parts.sequence(np.array([2])))
+        assert np.all(taken >= 0) and np.all(np.diff(taken) == 1)
+        left = ~np.isin(free, taken)
+        free, like = free[left], like[left]
+    assert np.all(vacant_rows(classes.composition, free, like, chain_parts.sequence(np.array([2]))) == -1)
 
 
 def test_an_even_share_has_whole_chains():

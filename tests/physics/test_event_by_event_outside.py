@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hpcchain.layout import arrays as L
+from hpcchain.model.physics.constants import table_of
 from hpcchain.sector.serial import Engine
 from tests.support.extended import (
     bridges,
@@ -45,7 +46,7 @@ def wet(rng, system):
 def walls(rng, system):
     """Let walls move and oscillate, along themselves too, or shapes that hold all; beads are rough, or not."""
     system = slides(rng, sides(rng, system) if rng.random() < 0.5 else shapes(rng, system))
-    cold = [wall | {"temperature": 0.0} for wall in system.physics.extended.table().get("walls", [])]
+    cold = [wall | {"temperature": 0.0} for wall in table_of(system.physics.extended).get("walls", [])]
     return spins(rng, with_extended(system, walls=cold) if cold else system)
 
 
@@ -95,7 +96,7 @@ class Look:
 
 def wall_of(system, code):
     """Return the table of the wall of a code in the log, {} for a side that is plain."""
-    given, number = system.physics.extended.table().get("walls", []), -1 - code
+    given, number = table_of(system.physics.extended).get("walls", []), -1 - code
     if number >= L.SIDES:
         return [wall for wall in given if wall["shape"]][number - L.SIDES]
     return {wall["side"]: wall for wall in given}.get(L.SIDE_NAMES[number], {})

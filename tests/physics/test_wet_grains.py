@@ -8,9 +8,7 @@ import pytest
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics import extended
-from hpcchain.model.physics.constants import StepPotential
 from hpcchain.model.physics.external import loses_energy
-from hpcchain.model.physics.step_potentials import potentials_problem
 from hpcchain.model.starts.levels import wrong_level
 from hpcchain.sector import core
 from hpcchain.sector.serial import Engine
@@ -226,23 +224,3 @@ def test_pairs_may_be_near_without_a_bridge_but_not_far_with_one():
     other = int(np.argmax(np.sum(gap**2, axis=1)))
     far[0, 0], far[other, 0] = (other + 1) * extended.LEVELS + 1, extended.LEVELS + 1
     assert wrong(far)[:2] == (0, other)
-
-
-@pytest.mark.parametrize(
-    ("distances", "energies", "bridge", "said"),
-    [
-        ((1.5,), (0.0,), 0.0, None),
-        ((1.5,), (0.0,), 2, None),
-        ((1.5,), (0.0,), -0.5, "has an energy of 0 or more"),
-        ((0.0,), (0.0,), 0.5, "and one distance"),
-        ((1.2, 1.5), (0.0, 0.0), 0.5, "and one distance"),
-        ((1.5,), (-0.5,), 0.5, "within which the energy is 0"),
-        ((1.5,), (0.0,), np.inf, "there is no energy"),
-        ((1.5,), (0.0,), "0.5", "there is no energy"),
-        (("1.5",), (0.0,), 0.5, "or no distance at which it breaks"),
-    ],
-)
-def test_bridges_that_cannot_be_are_refused(distances, energies, bridge, said):
-    topology = two(0.5).topology
-    found = potentials_problem((StepPotential((topology.type_names[0],) * 2, distances, energies, bridge),), topology)
-    assert found is None if said is None else said in found

@@ -258,17 +258,17 @@ def test_an_explicit_start_is_kept_by_checkpoints_and_on_ranks(place):
 def test_the_papers_three_set_ups(tmp_path, name, h):
     """Nodes of the paper's own method: the same, but its steps are cut at a contact, which turns a little less."""
     steps = round(1.2 / h)
-    bodies = paper.Bodies(tolerance=1e-12)
-    centre, velocity, spin = paper.setup(name)
-    track = paper.run(bodies, centre, velocity, spin, h, steps)
+    (centre, velocity), spin = paper.SETUPS[name], paper.SPIN
+    pair = paper.run(name, h, steps, tolerance=1e-12)
+    times, nodes, hit = np.array(pair.course.node_time), pair.course.node_position, pair.hit
     kind = {
         "kind": "monomer",
         "count": 2,
         "directors": True,
-        "diameter": 2 * bodies.radius,
-        "mass": bodies.mass,
-        "positions": centre.tolist(),
-        "velocities": velocity.tolist(),
+        "diameter": 2 * paper.RADIUS,
+        "mass": paper.MASS,
+        "positions": centre,
+        "velocities": velocity,
         "angular_velocities": spin.tolist(),
     }
     tables = {
@@ -283,20 +283,19 @@ def test_the_papers_three_set_ups(tmp_path, name, h):
     time, q, _, _ = orientations(folder)
     with frames_in(folder / "trajectory.h5") as found:
         place = [found.table("position", k) for k in range(len(found))]
-    (hit,) = track.collisions
     late = np.zeros(2)
     for t, orientation, position in zip(time, q, place, strict=True):
-        node = int(np.argmin(np.abs(np.array(track.time) - t)))
-        assert abs(track.time[node] - t) < 1e-12
-        if node <= hit["node"]:
-            assert np.abs(position - track.centre[node]).max() < 1e-12
-        elif hit["alpha"] < h:
+        node = int(np.argmin(np.abs(times - t)))
+        assert abs(times[node] - t) < 1e-12
+        if node <= hit.node:
+            assert np.abs(position - nodes[node][paper.CENTRES]).max() < 1e-12
+        elif hit.contact:
             speed = np.linalg.norm(spin, axis=1)
-            late = sum(np.arcsin(hit[part] * speed) for part in ("alpha", "tau")) - np.arcsin(h * speed)
+            late = sum(np.arcsin(part * speed) for part in (hit.alpha, hit.tau)) - np.arcsin(h * speed)
         for body in range(2):
             axis = spin[body] / np.linalg.norm(spin[body])
             rows = paper.turned(late[body] * axis, matrix(orientation[body]).T)
-            assert np.abs(rows - track.director[node][body]).max() < 1e-11
+            assert np.abs(rows - nodes[node][4 * body + 1 : 4 * body + 4]).max() < 1e-11
 
 
 def matrix(q):

@@ -244,7 +244,7 @@ TABLES = {
     "remainder": (("state/remainder", -1, np.nan), "remainder"),
     "ticks": (("state/ticks", -1, 1e9), "ticks"),
     "image": (("state/image", (-1, 1), 1), "image"),
-    "energy": (("state/velocity", -1, 30.0), "kinetic energy"),
+    "energy": (("state/velocity", -1, 30.0), "the energy is .*, and was .* at first"),
 }
 
 

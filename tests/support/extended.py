@@ -6,7 +6,7 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import SIDE_NAMES
-from hpcchain.model.physics.constants import ExtendedPhysics
+from hpcchain.model.physics.constants import ExtendedPhysics, made, table_of
 from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.physics.step_potentials import pairs_apart
 from hpcchain.model.system import OPEN, WALL
@@ -18,7 +18,10 @@ from tests.support.twins import project
 def with_extended(system, **more):
     """Return the System with further things in what its run has."""
     return replace(
-        system, physics=replace(system.physics, extended=ExtendedPhysics.read(system.physics.extended.table() | more))
+        system,
+        physics=replace(
+            system.physics, extended=made(ExtendedPhysics, table_of(system.physics.extended) | more, "extended")
+        ),
     )
 
 
@@ -73,7 +76,7 @@ def spins(rng, system):
     extra = extra.copy()
     extra[:, L.SPIN : L.SPIN + 3] = turn
     own = {"rough": {"tangential_restitution": e_t, "seed": 1, "temperature": 1.0}}
-    given = system.physics.extended.table().get("walls", [])
+    given = table_of(system.physics.extended).get("walls", [])
     walls = [wall | rng.choice([{}, {"tangential_restitution": float(rng.uniform(-1.0, 1.0))}]) for wall in given]
     own |= {"walls": walls} if walls else {}
     return with_extended(replace(system, state=replace(system.state, extra=extra)), **own)
@@ -117,14 +120,14 @@ def sides(rng, system):
         for number, side in enumerate(SIDE_NAMES)
         if system.box.boundary[number % 3] == WALL and rng.random() < 0.7
     ]
-    walls = system.physics.extended.table().get("walls", []) + walls
+    walls = table_of(system.physics.extended).get("walls", []) + walls
     return with_extended(system, walls=walls, seed=int(rng.integers(1000))) if walls else system
 
 
 def slides(rng, system):
     """Let the walls that there are oscillate, and move along themselves."""
     walls = []
-    for wall in system.physics.extended.table().get("walls", []):
+    for wall in table_of(system.physics.extended).get("walls", []):
         across = [not (wall["shape"] or name == wall["side"][0]) or name == wall["axis"] for name in "xyz"]
         more = {"sliding": (rng.normal(size=3) * across).tolist()} if rng.random() < 0.7 else {}
         if rng.random() < 0.6:

@@ -211,13 +211,6 @@ class Bench:
         bound = [molecule_kernels.acceleration_bound(self.work, self.offset[m], b) for b in range(series.shape[1])]
         return series, h, np.array(bound)
 
-    def expand_both(self, h, tolerance):
-        """Return [(order, length)] of the first two molecules, expanded together."""
-        sides = [(self.offset[m], m, h[m], tolerance[m]) for m in range(2)]
-        (o, m, h, accuracy), other = sides
-        found = molecule_kernels.expand_two(self.work, o, self.s.mol, m, h, accuracy, *other)
-        return [found[:2], found[2:]]
-
     def single(self, a, b, n, growth=0.0, restitution=1.0, projection_loss=0.0):
         """Apply the impulse of a contact between (molecule, bead) a and b (None: a wall) and return its size."""
         loss = float(projection_loss)

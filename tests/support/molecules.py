@@ -3,7 +3,12 @@
 import numpy as np
 
 from hpcchain.model.molecules.bond_graph import STRIDE, build_structure, padded
-from hpcchain.propagators.collocation.collocation import END, collocation_segment, collocation_size, collocation_state
+from hpcchain.propagators.collocation.collocation import (
+    collocation_segment,
+    collocation_size,
+    collocation_state,
+    stage_work,
+)
 from hpcchain.propagators.collocation.gauss_coefficients import gauss_tables
 from hpcchain.propagators.taylor.graph import (
     factor_size,
@@ -34,12 +39,13 @@ class Molecule:
         self.go = offsets[1]
         self.npad = padded(self.n)
         self.stride = int(self.gs[self.go + STRIDE])
-        self.im = np.full(IO + self.npad, np.nan)
-        self.im[IO : IO + self.n] = 1 / self.mass
-        self.ser = np.full(XO + (KMAX + 1) * 3 * self.npad, np.nan)
+        self.g = self.gs[self.go :]
+        self.im = np.full(IO + self.npad, np.nan)[IO:]
+        self.im[: self.n] = 1 / self.mass
+        self.ser = np.full(XO + (KMAX + 1) * 3 * self.npad, np.nan)[XO:]
         self.put(0, self.x)
         self.put(1, self.v)
-        self.fac = np.full(FO + factor_size(self.gs, self.go), np.nan)
+        self.fac = np.full(FO + factor_size(self.g), np.nan)[FO:]
         self.b = np.full(3 * self.stride, np.nan)
 
     def flat(self, vectors):
@@ -50,71 +56,81 @@ class Molecule:
 
     def put(self, k, vectors):
         """Store coefficient k of the block."""
-        o = XO + 3 * k * self.npad
-        self.ser[o : o + 3 * self.npad] = self.flat(vectors)
+        self.term(k)[:] = self.flat(vectors)
 
-    def get(self, flat, offset=0):
-        """Return the (n, 3) vectors stored at an offset of a flat array."""
-        return flat[offset : offset + 3 * self.npad].reshape(3, self.npad)[:, : self.n].T.copy()
+    def term(self, k):
+        """Return a view of coefficient k of the block."""
+        return self.ser[3 * k * self.npad : 3 * (k + 1) * self.npad]
+
+    def get(self, flat):
+        """Return the (n, 3) vectors stored in a flat array."""
+        return flat.reshape(3, self.npad)[:, : self.n].T.copy()
 
     def series(self, order):
         """Return the block's coefficients (order + 1, n, 3)."""
-        return np.array([self.get(self.ser, XO + 3 * k * self.npad) for k in range(order + 1)])
+        return np.array([self.get(self.term(k)) for k in range(order + 1)])
 
     def factor(self):
         """Factor T at the block's start; return how many pivots were dropped."""
-        graph_bonds(self.gs, self.go, self.ser, XO, self.npad, self.b, 0, self.stride)
-        return graph_factor(self.gs, self.go, self.b, 0, self.stride, self.im, IO, self.fac, FO)
+        graph_bonds(self.g, self.term(0), self.b)
+        return graph_factor(self.g, self.b, self.im, self.fac)
 
     def solve(self, rhs):
         """Solve T mu = rhs with the present factorisation."""
         mu = rhs.copy()
-        graph_solve(self.gs, self.go, self.fac, FO, mu, 0)
+        graph_solve(self.g, self.fac, mu)
         return mu
 
     def gv(self, vectors):
         """Return G v."""
         out = np.zeros(len(self.bonds))
-        graph_gv(self.gs, self.go, self.b, 0, self.stride, self.flat(vectors), 0, self.npad, out, 0)
+        graph_gv(self.g, self.b, self.flat(vectors), out)
         return out
 
     def gt(self, mu):
         """Return M^-1 G^T mu."""
         v = np.zeros(3 * self.npad)
-        graph_gt(self.gs, self.go, self.b, 0, self.stride, mu, 0, self.im, IO, v, 0, self.npad)
+        graph_gt(self.g, self.b, mu, self.im, v)
         return self.get(v)
 
     def taylor(self, h=0.01, tol=0.0, kmin=3, kmax=KMAX):
         """Run the series kernel; return the order and the workspace."""
         self.factor()
-        ws = np.full(WO + series_size(self.gs, self.go, kmax), np.nan)
-        args = (self.im, IO, h, tol, kmin, kmax, ws, WO, self.fac, FO, np.int64(-1))
-        return graph_series(self.gs, self.go, self.ser, XO, self.npad, *args), ws[WO:]
+        ws = np.full(WO + series_size(self.g, kmax), np.nan)[WO:]
+        pull = np.zeros(0)
+        return graph_series(self.g, self.ser, self.npad, self.im, h, tol, kmin, kmax, ws, self.fac, pull), ws
 
     def collocate(self, s, tau, tol=1e-15, dense=True, **method):
         """Run a collocation kernel; return status, end position, projected and unprojected end velocity, workspace."""
         tables = gauss_tables(s, **method)
-        ws = np.full(WO + collocation_size(self.gs, self.go, self.npad, s, tables.solver), np.nan)
-        kernel = collocation_segment if dense else collocation_state
-        block = (self.gs, self.go, self.ser, XO, self.npad, self.im, IO)
-        status = kernel(*block, tau, tol, tables, ws, WO, self.fac, FO)
-        end = [self.get(ws, WO + END + 3 * k * self.npad) for k in range(3)]
-        return status, *end, ws[WO:]
+        ws = np.full(WO + collocation_size(self.g, self.npad, s, tables.solver), np.nan)[WO:]
+        if dense:
+            status = collocation_segment(self.g, self.ser, self.npad, self.im, tau, tol, tables, ws, self.fac)
+        else:
+            status = self._state(tau, tol, tables, ws)
+        work = views(stage_work, self.g, self.npad, s, ws)
+        return status, *(self.get(end) for end in (work.place, work.projected, work.raw)), ws
+
+    def _state(self, tau, tol, tables, ws):
+        """Solve for the end state."""
+        return collocation_state(self.g, self.term(0), self.term(1), self.im, tau, tol, tables, ws, self.fac)
 
     def steps(self, s, tau, count, projected, **method):
         """Take steps, each from the end of the last; leave the block's start at the last end and return it."""
         tables = gauss_tables(s, **method)
-        ws = np.zeros(collocation_size(self.gs, self.go, self.npad, s, tables.solver))
-        block = (self.gs, self.go, self.ser, XO, self.npad, self.im, IO)
-        size = 3 * self.npad
-        velocity = END + size * (1 if projected else 2)
+        ws = np.zeros(collocation_size(self.g, self.npad, s, tables.solver))
+        work = views(stage_work, self.g, self.npad, s, ws)
         for _ in range(count):
-            status = collocation_state(*block, tau, 1e-15, tables, ws, 0, self.fac, FO)
-            if status:
+            if self._state(tau, 1e-15, tables, ws):
                 raise RuntimeError("collocation did not converge")
-            self.ser[XO : XO + size] = ws[END : END + size]
-            self.ser[XO + size : XO + 2 * size] = ws[velocity : velocity + size]
-        return self.get(self.ser, XO), self.get(self.ser, XO + size)
+            self.term(0)[:] = work.place
+            self.term(1)[:] = work.projected if projected else work.raw
+        return self.get(self.term(0)), self.get(self.term(1))
+
+
+def views(kernel, *args):
+    """Return the views of a workspace that a kernel makes; compiled, it gives Python the whole workspace each time."""
+    return getattr(kernel, "py_func", kernel)(*args)
 
 
 def join_structures(structures):

@@ -5,14 +5,14 @@ import numpy as np
 from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.steps.null_space import tree_walk
 from hpcchain.propagators.steps.rattle_and_variational import (
-    CHORD,
     NULL_SPACE,
     SOLVED,
     step_size,
     step_solve,
+    step_work,
 )
 from tests.support import twins
-from tests.support.molecules import IO, WO, XO
+from tests.support.molecules import WO, views
 
 TOLERANCE = 1e-15
 
@@ -21,11 +21,11 @@ def step(m, tau, solver="tridiagonal", tol=TOLERANCE):
     """Return status, discrete velocity V, end position, acceleration at the start, and the workspace of one step."""
     code = STEP_SOLVER_CODES[solver]
     walk = tree_walk(m.n, m.bonds) if code == NULL_SPACE else np.zeros(1)
-    ws = np.full(WO + step_size(m.gs, m.go, m.npad, code), np.nan)
-    block = (m.gs, m.go, code, m.ser, XO, m.npad, m.im, IO)
-    status = step_solve(*block, tau, tol, walk, 0, ws, WO, m.fac, 7)
-    v, x, half = (m.get(ws, WO + CHORD + 3 * k * m.npad) for k in range(3))
-    return status, v, x, 2 * half, ws[WO:]
+    ws = np.full(WO + step_size(m.g, m.npad, code), np.nan)[WO:]
+    status = step_solve(m.g, code, m.term(0), m.term(1), m.im, tau, tol, walk, ws, m.fac)
+    found = views(step_work, m.g, m.npad, ws)
+    v, x, half = (m.get(one) for one in (found.chord, found.place, found.half))
+    return status, v, x, 2 * half, ws
 
 
 def march(m, tau, count, solver="tridiagonal"):
@@ -44,7 +44,7 @@ def march(m, tau, count, solver="tridiagonal"):
 
 def still(m, x, v):
     """Return the part of v on the bonds at x, by the kernels."""
-    block = m.get(m.ser, XO), m.get(m.ser, XO + 3 * m.npad)
+    block = m.get(m.term(0)), m.get(m.term(1))
     m.put(0, x)
     m.factor()
     after = v - m.gt(m.solve(m.gv(v)))
@@ -55,7 +55,7 @@ def still(m, x, v):
 
 def state(m):
     """Return the block's positions and velocities."""
-    return m.get(m.ser, XO), m.get(m.ser, XO + 3 * m.npad)
+    return m.get(m.term(0)), m.get(m.term(1))
 
 
 def dense_step(bonds, x, v, mass, tau):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.analysis.correlate import autocorrelations, square_distances
-from hpcchain.analysis.figures.figure import AREA, LENGTH, Frame
-from hpcchain.analysis.tables import Curve, Value
+from hpcchain.analysis.figures.figure import AREA, LENGTH, Frame, OfMolecules
+from hpcchain.analysis.tables import Curve, Value, numbers
 from hpcchain.model.molecules.exclusion import BondWalker
 
 if TYPE_CHECKING:
@@ -20,13 +20,11 @@ BINS = 50
 EDGES = np.linspace(-1.0, 1.0, BINS + 1)
 
 
-class BondAngles:
+class BondAngles(OfMolecules):
     """The distribution of the cosine between two bonds that share a bead, along the chain; 1 where it is straight."""
 
-    most = 0
-
     def __init__(self, kind: Kind) -> None:
-        self.kind, self.groups = kind, kind.molecules
+        super().__init__(kind)
         self.triples = triples(kind.size, kind.bonds)
 
     def add(self, frame: Frame) -> np.ndarray:
@@ -42,22 +40,16 @@ class BondAngles:
 
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return the mean cosine and the probability density of the cosine."""
-        mean, error = sums.estimate(lambda x: x[BINS])
         width = 2.0 / BINS
         density, doubt = sums.estimate(lambda x: x[:BINS] / width)
         return [
-            Value("bond_angle_cosine", self.kind.name, float(mean[0]), float(error[0])),
+            *numbers(["bond_angle_cosine"], self.kind.name, sums.estimate(lambda x: x[BINS])),
             Curve("bond_angles", self.kind.name, "", "cosine", "", EDGES[:-1] + 0.5 * width, density, doubt),
         ]
 
 
-class BondCorrelation:
+class BondCorrelation(OfMolecules):
     """The cosine between bonds s apart along a chain, and its persistence length."""
-
-    most = 0
-
-    def __init__(self, kind: Kind) -> None:
-        self.kind, self.groups = kind, kind.molecules
 
     def add(self, frame: Frame) -> np.ndarray:
         """Return, of each molecule, mean cosines at s = 0, 1, ..., the mean bond length and Re^2."""
@@ -76,21 +68,15 @@ class BondCorrelation:
         """Return the correlation of bonds, the persistence length and the Kuhn length."""
         count, name = self.kind.size - 1, self.kind.name
         value, error = sums.estimate(lambda x: x[:count])
-        lengths, doubts = sums.estimate(
+        lengths = sums.estimate(
             lambda x: np.array([x[count] * persistence(x[:count]), x[count + 1] / (count * x[count]), x[count]])
         )
-        measured = zip(("persistence_length", "kuhn_length", "bond_length"), lengths, doubts, strict=True)
         curve = Curve("bond_correlation", name, "", "bonds", "", np.arange(float(count)), value, error)
-        return [*(Value(figure, name, float(v), float(e), LENGTH) for figure, v, e in measured), curve]
+        return [*numbers(("persistence_length", "kuhn_length", "bond_length"), name, lengths, [LENGTH] * 3), curve]
 
 
-class InternalDistances:
+class InternalDistances(OfMolecules):
     """The mean squared distance of beads s bonds apart along a chain, R^2(s)."""
-
-    most = 0
-
-    def __init__(self, kind: Kind) -> None:
-        self.kind, self.groups = kind, kind.molecules
 
     def add(self, frame: Frame) -> np.ndarray:
         """Return, of each molecule, the mean squares at s = 1, 2, ..."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.analysis.correlate import square_displacement
+from hpcchain.analysis.correlate import flat, square_distances
 from hpcchain.analysis.figures.figure import AREA, TIME, Slab, rows
 from hpcchain.analysis.tables import Curve, Value
 
@@ -52,9 +52,9 @@ class Displacement:
         away = np.sum((slab.position - centre[:, :, None]) ** 2, axis=3) @ (self.kind.mass / self.kind.mass.sum())
         return np.array(
             [
-                square_displacement(beads) / count,
-                square_displacement(beads - centre[:, :, None]) / count,
-                square_displacement(centre),
+                square_distances(flat(beads)) / count,
+                square_distances(flat(beads - centre[:, :, None])) / count,
+                square_distances(flat(centre)),
                 np.full(len(centre), away.sum() / len(centre)),
             ]
         )

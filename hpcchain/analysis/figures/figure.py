@@ -40,6 +40,15 @@ class Figure(Protocol):
         ...
 
 
+class OfMolecules:
+    """What figures of one kind of molecules that are averages over all frames begin with."""
+
+    most = 0
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind, self.groups = kind, kind.molecules
+
+
 @dataclass(frozen=True)
 class Slab:
     """Some molecules of one kind in all frames, or in a stretch of them.

@@ -9,7 +9,7 @@ import numpy as np
 
 from hpcchain.analysis.figures.figure import Frame
 from hpcchain.analysis.figures.pairs import enough
-from hpcchain.analysis.tables import Curve, Value
+from hpcchain.analysis.tables import Curve, Value, numbers
 
 if TYPE_CHECKING:
     from hpcchain.analysis.statistics import Sums
@@ -44,8 +44,4 @@ class LocalOrder:
 
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return the means over frames."""
-        value, error = sums.estimate(lambda x: x)
-        return [
-            Value(f"steinhardt_q{degree}", "", float(v), float(e))
-            for degree, v, e in zip(DEGREES, value, error, strict=True)
-        ]
+        return [*numbers([f"steinhardt_q{degree}" for degree in DEGREES], "", sums.estimate(lambda x: x))]

@@ -8,7 +8,7 @@ import numpy as np
 
 from hpcchain.analysis.figures.bonds import unit
 from hpcchain.analysis.figures.figure import Frame
-from hpcchain.analysis.tables import Curve, Value
+from hpcchain.analysis.tables import Curve, Value, numbers
 
 if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind
@@ -36,6 +36,5 @@ class NematicOrder:
 
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return the mean order parameters."""
-        value, error = sums.estimate(lambda x: x)
         names = ("nematic_order", "nematic_order_middle")
-        return [Value(*row) for row in zip(names, [self.kind.name] * 2, value.tolist(), error.tolist(), strict=True)]
+        return [*numbers(names, self.kind.name, sums.estimate(lambda x: x))]

@@ -44,16 +44,15 @@ class PairDistribution:
         return pair_counts(frame.position, self.box, self.molecule, self.edges[-1], BINS).reshape(1, -1)
 
     def result(self, sums: Sums) -> list[Value | Curve]:
-        """Return g(r) of all pairs, and its parts between molecules and within them."""
+        """Return g(r) of all pairs, and where there are molecules its parts between them and within them."""
         n = len(self.molecule)
         ideal = 0.5 * n * (n - 1) * 4.0 / 3.0 * np.pi * np.diff(self.edges**3) / np.prod(self.box)
         r = 0.5 * (self.edges[1:] + self.edges[:-1])
         every, within = slice(0, BINS), slice(BINS, None)
-        parts = {
-            "pair_distribution": lambda x: x[every] / ideal,
-            "pair_distribution_inter": lambda x: (x[every] - x[within]) / ideal,
-            "pair_distribution_intra": lambda x: x[within] / ideal,
-        }
+        parts = {"pair_distribution": lambda x: x[every] / ideal}
+        if len(np.unique(self.molecule)) < n:
+            parts["pair_distribution_inter"] = lambda x: (x[every] - x[within]) / ideal
+            parts["pair_distribution_intra"] = lambda x: x[within] / ideal
         return [Curve(name, "", "", "r", LENGTH, r, *sums.estimate(part)) for name, part in parts.items()]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from hpcchain.analysis.figures.figure import Frame
 from hpcchain.analysis.figures.sizes import PAIRS
 from hpcchain.analysis.statistics import mean_and_error
-from hpcchain.analysis.tables import Curve, Value
+from hpcchain.analysis.tables import Curve, Value, numbers
 
 if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind
@@ -37,11 +37,8 @@ class KineticPressure:
 
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return the six components."""
-        value, error = sums.estimate(lambda x: x)
-        return [
-            Value(f"kinetic_pressure_{axes}", "", float(v), float(e), "energy / length^3")
-            for (axes, _, _), v, e in zip(PAIRS, value, error, strict=True)
-        ]
+        names = [f"kinetic_pressure_{axes}" for axes, _, _ in PAIRS]
+        return [*numbers(names, "", sums.estimate(lambda x: x), ["energy / length^3"] * len(names))]
 
 
 class PressureTensor(KineticPressure):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.analysis.correlate import autocorrelation, integrated
+from hpcchain.analysis.correlate import autocorrelations, flat, integrated
 from hpcchain.analysis.figures.figure import AREA, TIME, Slab, rows
 from hpcchain.analysis.tables import Curve, Value
 
@@ -34,7 +34,8 @@ class RouseModes:
 
     def curves(self, slab: Slab) -> np.ndarray:
         """Return the products of each mode by lag, summed over molecules."""
-        return np.array([autocorrelation(np.einsum("tmbd,b->tmd", slab.position, wave)) for wave in self.waves])
+        modes = (np.einsum("tmbd,b->tmd", slab.position, wave) for wave in self.waves)
+        return np.array([autocorrelations(flat(mode)) for mode in modes])
 
     def result(self, sums: Sums, lag: np.ndarray) -> list[Value | Curve]:
         """Return the mean squares, the correlation times, and the first modes' correlations."""

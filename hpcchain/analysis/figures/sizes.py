@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.analysis.figures.figure import AREA, LENGTH, Frame
-from hpcchain.analysis.tables import Curve, Value
+from hpcchain.analysis.figures.figure import AREA, LENGTH, Frame, OfMolecules
+from hpcchain.analysis.tables import Curve, Value, numbers
 
 if TYPE_CHECKING:
-    from hpcchain.analysis.kinds import Kind
     from hpcchain.analysis.statistics import Sums
 
 PAIRS = (("xx", 0, 0), ("yy", 1, 1), ("zz", 2, 2), ("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2))
@@ -18,16 +17,11 @@ SQUARE, ENDS, EIGEN, INVARIANT, FOURTH, TENSOR = 0, 1, slice(2, 5), 5, 6, slice(
 """Columns of a molecule's row: Rg^2, Re^2, eigenvalues descending, their second invariant, Rg^4, the tensor."""
 
 
-class Sizes:
+class Sizes(OfMolecules):
     """Radius of gyration, gyration tensor and shape of one kind of several beads; of chains the end-to-end distance.
 
     The gyration tensor is the mean of (r - R)(r - R) over a molecule's mass (Theodorou and Suter 1985).
     """
-
-    most = 0
-
-    def __init__(self, kind: Kind) -> None:
-        self.kind, self.groups = kind, kind.molecules
 
     def add(self, frame: Frame) -> np.ndarray:
         """Return the sums over groups of the columns SQUARE ... TENSOR."""
@@ -58,7 +52,4 @@ class Sizes:
             shape = large - 0.5 * (middle + small), middle - small, 1.0 - 3.0 * x[INVARIANT] / x[FOURTH]
             return np.concatenate([np.sqrt(x[linear]), eigen, x[TENSOR], shape])
 
-        return [
-            Value(figure, self.kind.name, float(value), float(error), unit)
-            for (figure, unit), value, error in zip(found.items(), *sums.estimate(figures), strict=True)
-        ]
+        return [*numbers(found, self.kind.name, sums.estimate(figures), found.values())]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.keys.key import required
+from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bodies import body_sites, is_thin
 from hpcchain.propagators.catalogue import SPHERE_PROPAGATORS
@@ -35,11 +34,8 @@ def check_body(config: Config, kind: MoleculeSection, where: str) -> None:
             f'{key}: rigid bodies have no steps of "{name}", they fly exactly; set {where}.propagator = '
             f'{{ name = "{PROPAGATOR}" }}'
         )
-    if kind.bond_length != 1.0:
-        raise Wrong(f'{where}.bond_length: means nothing for kind "rigid", whose shape is in sites; remove it')
     check_sites(kind, where)
-    if set(config.box.boundary) == {"wall"}:
-        check_fits(kind, where, config.box)
+    check_fits(kind, where, config.box)
 
 
 def check_sites(kind: MoleculeSection, where: str) -> None:
@@ -64,16 +60,27 @@ def nearest(sites: NDArray[np.float64]) -> tuple[int, int, float]:
 
 
 def check_fits(kind: MoleculeSection, where: str, box: BoxSection) -> None:
-    """Check that a body fits between walls, as far as its two ends say."""
+    """Check that a rod or body has room between walls, lying as it may, as far as two of its beads say."""
+    if set(box.boundary) != {"wall"}:  # it can lie along an axis without
+        return
     radius = 0.5 * np.broadcast_to(kind.diameter, kind.beads)
-    sites = required(kind.sites)
-    for i, j in combinations(range(min(kind.beads, MOST_FILLED)), 2):
-        length = float(np.sqrt(np.sum((sites[i] - sites[j]) ** 2)))
-        diagonal = float(np.sqrt(np.sum(np.maximum(np.array(box.size) - radius[i] - radius[j], 0.0) ** 2)))
-        if length > diagonal:
+    beads, given = np.array([0, kind.beads - 1]), kind.bond_length
+    length = float(np.sum(given)) if isinstance(given, tuple) else kind.bond_count * given
+    sites = np.array([[0.0], [length]])
+    if kind.sites is not None:
+        beads, sites = np.arange(kind.beads)[:MOST_FILLED], kind.sites
+    for k, i in enumerate(beads[:-1]):
+        away = np.sqrt(np.sum((sites[k + 1 : len(beads)] - sites[k]) ** 2, axis=1))
+        space = np.maximum(np.array(box.size) - (radius[i] + radius[beads[k + 1 :]])[:, None], 0.0)
+        diagonal = np.sqrt(np.sum(space**2, axis=1))
+        for bad in np.flatnonzero(away > diagonal)[:1]:
+            what, mend = f"bond_length: a rod of {length} between its end beads", " or shorten the rod"
+            if kind.sites is not None:
+                what = f"sites: a body with beads {i} and {beads[k + 1 + bad]} at a distance of {away[bad]:.6g}"
+                mend = ""
             raise Wrong(
-                f"{where}.sites: a body with beads {i} and {j} at a distance of {length:.6g} fits nowhere between the "
-                f"walls, not even diagonally ({diagonal:.6g}); enlarge the box"
+                f"{where}.{what} fits nowhere between the walls, not even diagonally ({diagonal[bad]:.6g}); enlarge "
+                f"the box{mend}"
             )
 
 
@@ -96,11 +103,8 @@ SHAPE = (
 
 def check_fixed(config: Config) -> None:
     """Raise Wrong, with key and reason, when fixed beads do not fit their molecules, the engine or gravity."""
-    for index, kind in enumerate(config.molecules):
-        where = f"molecule[{index}]"
-        if kind.fixed is None or len(kind.fixed) == 0:
-            if kind.fixed_velocity is not None:
-                raise Wrong(f"{where}.fixed_velocity: means nothing without {where}.fixed; give that, or remove it")
+    for where, kind in numbered(config.molecules):
+        if not kind.fixed:
             continue
         check_whole(kind, where)
         if config.run.engine != "events":
@@ -141,40 +145,12 @@ def check_beads(kind: MoleculeSection, where: str) -> None:
         raise Wrong(f"{where}.fixed: beads {a} and {b} are bonded and both fixed; fix one of them, or {SHAPE}")
 
 
-DIRECTOR_KEYS = ("moment", "orientations", "angular_velocities")
 UNIT = 1e-9
 """How far the norm of an orientation that is given may be from 1."""
 
-ROWS = {"orientations": "[w, x, y, z]", "angular_velocities": "[x, y, z]"}
-"""What a kind with directors may have of its own: exact turning, Leyendecker et al. 2012's step."""
 
-
-def check_directors(
-    kind: MoleculeSection, where: str, method: str, propagator: PropagatorSection, spins: bool = False
-) -> None:
-    """Raise Wrong, with key and reason, when a kind's orientation and spin are impossible.
-
-    Parameters
-    ----------
-    kind : MoleculeSection
-    where : str
-        How messages call it, for example "molecule[0]".
-    method : str
-        initial.method.
-    propagator : PropagatorSection
-        The one that moves this kind.
-    spins : bool
-        Whether contacts make its beads spin.
-    """
-    if kind.directors and kind.kind != "monomer":
-        raise Wrong(f'{where}.directors: means nothing for kind "{kind.kind}", only for monomer; remove it')
-    for name in DIRECTOR_KEYS:
-        if not kind.directors and getattr(kind, name) is not None and not (spins and name != "orientations"):
-            spinning = ", contact.tangential_restitution below 1 or contact.friction for beads that spin,"
-            more = "" if name == "orientations" else spinning
-            raise Wrong(f"{where}.{name}: means nothing without directors; set directors = true{more} or remove it")
-    for name, columns in ROWS.items():
-        check_rows_of(kind, where, method, name, columns)
+def check_directors(kind: MoleculeSection, where: str, propagator: PropagatorSection) -> None:
+    """Raise Wrong, with key and reason, when orientations and spins of a kind with this propagator are impossible."""
     if kind.fixed and kind.angular_velocities is not None:
         if np.any(np.reshape(kind.angular_velocities, (-1, kind.beads, 3))[:, kind.pinned] != 0.0):
             raise Wrong(f"{where}.angular_velocities: fixed beads do not spin; give them [0.0, 0.0, 0.0]")
@@ -182,19 +158,6 @@ def check_directors(
         check_unit(kind.orientations, f"{where}.orientations")
     if kind.angular_velocities is not None and propagator.name == "variational":
         check_step(kind.angular_velocities, propagator.step, f"{where}.angular_velocities")
-
-
-def check_rows_of(kind: MoleculeSection, where: str, method: str, name: str, columns: str) -> None:
-    """Check that there is a row for each sphere, and only where the start is explicit."""
-    rows = getattr(kind, name)
-    if rows is None:
-        return
-    if method != "explicit":
-        raise Wrong(f'{where}.{name}: means nothing for initial.method "{method}"; set initial.method = "explicit"')
-    wanted = kind.count * kind.beads
-    if len(rows) != wanted:
-        count = "count" if kind.beads == 1 else "count × beads"
-        raise Wrong(f"{where}.{name}: has {len(rows)} rows; needs {count} = {wanted} rows {columns}")
 
 
 def check_unit(rows: NDArray[np.float64], where: str) -> None:

@@ -13,17 +13,19 @@ from hpcchain.config.demands.bodies import (
     apart_in_body,
     check_body,
     check_directors,
+    check_fits,
     check_fixed,
     check_own_of_sphere,
 )
 from hpcchain.config.demands.contacts import along, check_contact, inwards
 from hpcchain.config.demands.graph import check_apart, check_graph
+from hpcchain.config.demands.no_effect import check_effects, is_given
 from hpcchain.config.demands.potentials import check_acting, check_limits, check_step_potentials
 from hpcchain.config.demands.stepping import check_stable, check_stepping
 from hpcchain.config.demands.units import check_units, thermal_square
-from hpcchain.config.keys.key import MOST_BEADS, required
+from hpcchain.config.keys.key import MOST_BEADS, numbered, required
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
-from hpcchain.config.sizes import in_tables
+from hpcchain.config.sizes import OF_START, in_tables
 from hpcchain.errors import ConfigError
 from hpcchain.model.physics.constants import WallConstants
 from hpcchain.model.physics.walls import NOT_GIVEN, volume_within
@@ -71,6 +73,7 @@ def check(config: Config) -> None:
 
 def check_all(config: Config) -> None:
     """Do what `check` does, with kinds as they are numbered in the Config."""
+    check_effects(config)
     check_method(config)
     check_stepping(config)
     check_contact(config)
@@ -78,30 +81,27 @@ def check_all(config: Config) -> None:
     check_propagator(config.propagator, "propagator", [kind for kind in config.molecules if kind.propagator is None])
     if config.beads > MOST_BEADS:
         raise Wrong(f"molecule: {config.beads} beads in all are more than {MOST_BEADS}; lower count or beads")
-    for index, kind in enumerate(config.molecules):
-        where = f"molecule[{index}]"
+    for where, kind in numbered(config.molecules):
         check_lists(kind, where)
         check_rows(kind, where, config.initial.method)
-        spins = config.spins
-        check_directors(kind, where, config.initial.method, kind.propagator or config.propagator, spins)
+        check_directors(kind, where, kind.propagator or config.propagator)
         if kind.kind == "graph":
             check_graph(kind.beads, required(kind.bonds), where)
         check_apart(kind, where)
         if kind.kind == "ring":
             check_ring(kind, where)
         if kind.is_line:
-            check_rod(kind, where, config.box)
+            check_fits(kind, where, config.box)
         if kind.is_body:
             check_body(config, kind, where)
         if kind.propagator is not None:
             check_own(kind, where)
     if config.run.engine == "events":
         check_step_potentials(config)
-        for index, kind in enumerate(config.molecules):
-            check_limits(config, kind, f"molecule[{index}].distance_limits")
+        for where, kind in numbered(config.molecules):
+            check_limits(config, kind, f"{where}.distance_limits")
     elif config.molecules:
         check_acting(config)
-    check_stretches(config)
     if config.molecules:
         check_velocities(config)
         check_masses(config)
@@ -115,19 +115,14 @@ def check_all(config: Config) -> None:
 
 def check_method(config: Config) -> None:
     """Check that the start's method has its file."""
-    method, file = config.initial.method, config.initial.file
-    if method == "file" and file is None:
+    if config.initial.method == "file" and config.initial.file is None:
         raise Wrong('initial.file: is missing; method "file" needs the name of a start file')
-    if method != "file" and file is not None:
-        raise Wrong(f'initial.file: means nothing for method "{method}"; set initial.method = "file" or remove it')
 
 
 def check_own(kind: MoleculeSection, where: str) -> None:
     """Check a kind's own propagator."""
     if kind.directors:
         check_own_of_sphere(kind, where)
-    elif kind.beads == 1:
-        raise Wrong(f"{where}.propagator: means nothing for single beads, which fly exactly; remove it")
     propagator = required(kind.propagator)
     if kind.is_line and propagator.name not in ROD_PROPAGATORS:
         raise Wrong(
@@ -172,24 +167,20 @@ def check_lists(kind: MoleculeSection, where: str) -> None:
         value = getattr(kind, name)
         if isinstance(value, tuple) and len(value) != size:
             needs = f"needs {size}, one per {item}, or one for all"
-            raise Wrong(f"{where}.{name}: has {len(value)} entries; {needs}")
+            raise Wrong(f"{where}.{name}: is a list of {len(value)}; {needs}")
 
 
 def check_rows(kind: MoleculeSection, where: str, method: str) -> None:
-    """Check that an explicit start has a row per bead (of velocities also none), and that no other start has rows."""
-    for name in ("positions", "velocities"):
-        rows = getattr(kind, name)
-        if method != "explicit" and rows is not None:
-            raise Wrong(f'{where}.{name}: means nothing for initial.method "{method}"; set initial.method = "explicit"')
-        if method != "explicit":
-            continue
-        wanted = kind.count * kind.beads
-        if rows is None and name == "velocities":
-            continue
-        if rows is None:
-            raise Wrong(f'{where}.{name}: is missing; initial.method "explicit" needs {wanted} rows [x, y, z]')
-        if len(rows) != wanted:
-            raise Wrong(f"{where}.{name}: has {len(rows)} rows; needs count × beads = {wanted}")
+    """Check that an explicit start has positions, and that what it has a row for each bead of has as many."""
+    wanted, count = kind.count * kind.beads, "count" if kind.beads == 1 else "count × beads"
+    if method != "explicit":
+        return
+    if kind.positions is None:
+        raise Wrong(f'{where}.positions: is missing; initial.method "explicit" needs {wanted} rows [x, y, z]')
+    for name in OF_START:
+        rows, columns = getattr(kind, name), str(kind.keys()[name].value).removeprefix("list of ")
+        if rows is not None and len(rows) != wanted:
+            raise Wrong(f"{where}.{name}: has {len(rows)} rows; needs {count} = {wanted} rows {columns}")
 
 
 def check_velocities(config: Config) -> None:
@@ -210,16 +201,16 @@ def check_velocities(config: Config) -> None:
 def check_masses(config: Config) -> None:
     """Check that no bead is so much heavier than another that their contacts or bonds round to nothing."""
     extremes = [
-        (float(np.max(kind.mass)), float(np.min(kind.mass)), f"molecule[{k}].mass")
-        for k, kind in enumerate(config.molecules)
+        (float(np.max(kind.mass)), float(np.min(kind.mass)), f"{where}.mass")
+        for where, kind in numbered(config.molecules)
     ]
     greatest, least = max(extremes), min(extremes, key=lambda each: each[1])
     ratio = greatest[0] / least[1]
-    for index, kind in enumerate(config.molecules):
+    for where, kind in numbered(config.molecules):
         own = float(np.max(kind.mass)) / float(np.min(kind.mass))
         if kind.bond_count >= kind.beads and own > MOST_IN_CYCLES * (1.0 + ROUNDING):
             raise Wrong(
-                f"molecule[{index}].mass: the greatest is {own:.3g} times the least; masses in a molecule with "
+                f"{where}.mass: the greatest is {own:.3g} times the least; masses in a molecule with "
                 f"closed bonds may differ by a factor of up to {MOST_IN_CYCLES:g}"
             )
     if ratio > MOST_MASS_RATIO * (1.0 + ROUNDING):
@@ -237,12 +228,11 @@ def check_masses(config: Config) -> None:
 
 def brings_energy(config: Config) -> str | None:
     """Return the key of what brings in energy from outside, which a run counts, None where nothing does."""
-    given = {"thermostat": config.thermostat is not None}
-    given |= {f"wall[{k}].temperature": one.temperature is not None for k, one in enumerate(config.walls)}
-    given |= {f"wall[{k}].velocity": bool(np.any(one.velocity)) for k, one in enumerate(config.walls)}
-    given |= {f"wall[{k}].oscillation": one.oscillation is not None for k, one in enumerate(config.walls)}
-    given |= {f"molecule[{k}].fixed_velocity": bool(one.fixed_velocity) for k, one in enumerate(config.molecules)}
-    return next((key for key, there in given.items() if there), None)
+    if config.thermostat is not None:
+        return "thermostat"
+    keys = {"wall": ("temperature", "velocity", "oscillation"), "molecule": ("fixed_velocity",)}
+    given = ((where, one, name) for where, one in config.tables for name in keys.get(one.section, ()))
+    return next((f"{where}.{name}" for where, one, name in given if is_given(one, name)), None)
 
 
 def check_ring(kind: MoleculeSection, where: str) -> None:
@@ -255,21 +245,6 @@ def check_ring(kind: MoleculeSection, where: str) -> None:
         raise Wrong(
             f"{where}.bond_length: the ring cannot close: its longest bond {longest} is not shorter than all others "
             f"together, {rest}"
-        )
-
-
-def check_rod(kind: MoleculeSection, where: str, box: BoxSection) -> None:
-    """Check that a rod finds room between walls, lying as it may; where an axis has no walls it can lie along that."""
-    if set(box.boundary) != {"wall"}:
-        return
-    end = np.broadcast_to(kind.diameter, kind.beads)[[0, -1]]
-    diagonal = np.sqrt(np.sum(np.maximum(np.array(box.size) - 0.5 * end.sum(), 0.0) ** 2))
-    given = kind.bond_length
-    length = float(np.sum(given)) if isinstance(given, tuple) else kind.bond_count * given
-    if length > diagonal:
-        raise Wrong(
-            f"{where}.bond_length: a rod of {length} between its end beads fits nowhere between the walls, not "
-            f"even diagonally ({diagonal:.6g}); enlarge the box or shorten the rod"
         )
 
 
@@ -453,16 +428,3 @@ def apart_on_rod(kind: MoleculeSection) -> list[float]:
             taken.append(d)
             end = x + 0.5 * d
     return taken
-
-
-def check_stretches(config: Config) -> None:
-    """Raise Wrong, with key and reason, where an input asks for stretches and its engine has none.
-
-    Parameters
-    ----------
-    config : Config
-        Sound but for that.
-    """
-    asking = [where for where, one in config.propagators if one.stretches not in ("auto", 0)]
-    if asking and config.run.engine != "events":
-        raise Wrong(f'{asking[0]}.stretches: means nothing for run.engine "{config.run.engine}"; remove it')

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.keys.key import required
+from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.schema import read_sections, require_own
 from hpcchain.config.keys.sections import WallSection
 from hpcchain.config.keys.values import Wrong
@@ -24,18 +24,13 @@ def check_contact(config: Config) -> None:
     ----------
     config : Config
     """
-    taken: dict[tuple[str, ...], int] = {}
-    for index, one in enumerate(config.contact.pairs):
-        where = f"contact.pair[{index}]"
+    taken: dict[tuple[str, ...], str] = {}
+    for where, one in numbered(config.contact.pairs):
         check_pair(config, one, where)
         pair = tuple(sorted(one.types))
         if pair in taken:
-            raise Wrong(f"{where}.types: {' and '.join(one.types)} have contact.pair[{taken[pair]}] already")
-        taken[pair] = index
-    if config.steps is None or config.steps.integrator != "contact":
-        check_no_friction(config)
-    if config.steps is not None:
-        check_in_steps(config)
+            raise Wrong(f"{where}.types: {' and '.join(one.types)} have {taken[pair]} already")
+        taken[pair] = where
     if config.is_rough:
         check_rough(config)
 
@@ -64,49 +59,12 @@ def check_pair(config: Config, one: PairSection, where: str) -> None:
         raise Wrong(f"{where}: gives no coefficient; give {known}")
 
 
-def check_no_friction(config: Config) -> None:
-    """Check that nothing has friction, where the integrator knows none."""
-    given: dict[str, float | None] = {"contact.friction": config.contact.friction}
-    given |= {f"contact.pair[{k}].friction": one.friction for k, one in enumerate(config.contact.pairs)}
-    for key, value in given.items():
-        if value is not None and (value > 0.0 or key != "contact.friction"):
-            raise Wrong(
-                f'{key}: works only with steps.integrator = "contact"; set that with run.engine = "steps", or remove it'
-            )
-
-
-def check_in_steps(config: Config) -> None:
-    """Check that no coefficient is one that only the engine of events knows, and that reflections heed the others."""
-    rough = (
-        'run.engine "steps" has no rough beads; remove it, or set run.engine = "events", or give contact.friction '
-        'under steps.integrator "contact", which makes beads spin'
-    )
-    given = {"contact.tangential_restitution": (config.contact.tangential_restitution != 1.0, rough)}
-    for index, one in enumerate(config.contact.pairs):
-        where = f"contact.pair[{index}]"
-        given[f"{where}.tangential_restitution"] = one.tangential_restitution is not None, rough
-        for name in ("contact_time", "bridge_distance"):
-            given[f"{where}.{name}"] = getattr(one, name) is not None, 'means nothing for run.engine "steps"; remove it'
-    if config.steps is not None and config.steps.integrator == "dsi":
-        given["contact.pair"] = (
-            bool(config.contact.pairs),
-            'means nothing for steps.integrator "dsi", which reflects nothing; remove it, or use "gvi"',
-        )
-        given["contact.restitution"] = (
-            config.contact.restitution != 1.0,
-            'means nothing for steps.integrator "dsi", which ends all approach; remove it, or use "gvi"',
-        )
-    for key, (there, why) in given.items():
-        if there:
-            raise Wrong(f"{key}: {why}")
-
-
 def check_rough(config: Config) -> None:
     """Check that no kind of molecules turns in another way than contacts leave it to."""
-    for index, kind in enumerate(config.molecules):
+    for where, kind in numbered(config.molecules):
         if kind.directors and (kind.propagator or config.propagator).name == "variational":
             raise Wrong(
-                f'molecule[{index}].directors: rough spheres turn exactly, not by the steps of "variational"; '
+                f'{where}.directors: rough spheres turn exactly, not by the steps of "variational"; '
                 "choose another propagator, or set contact.tangential_restitution = 1"
             )
 
@@ -134,16 +92,13 @@ def require_side_or_shape(one: WallSection, where: str) -> None:
 
 def check_walls(config: Config) -> None:
     """Raise Wrong when walls do not fit the box, one another, the molecules or the end of the run."""
-    taken: dict[str | None, int] = {}
-    for index, one in enumerate(config.walls):
-        where = f"wall[{index}]"
-        if one.temperature is not None and one.restitution is not None:
-            raise Wrong(f"{where}.restitution: means nothing for a wall with a temperature; remove one of the two")
+    taken: dict[str | None, str] = {}
+    for where, one in numbered(config.walls):
         if one.shape is None:
             check_side(config, one, where)
             if one.side in taken:
-                raise Wrong(f'{where}.side: "{one.side}" is wall[{taken[one.side]}] already; give it one table')
-            taken[one.side] = index
+                raise Wrong(f'{where}.side: "{one.side}" is {taken[one.side]} already; give it one table')
+            taken[one.side] = where
         else:
             check_shape(config, one, where)
         check_motion(config, one, where)
@@ -160,7 +115,7 @@ def largest_diameter(config: Config) -> float:
 def check_meeting(config: Config) -> None:
     """Check that the box and all shapes have a place in common for the largest bead, by projecting a point on each."""
     radius = 0.5 * largest_diameter(config)
-    every = {f"wall[{index}]": one for index, one in enumerate(config.walls) if one.shape is not None}
+    every = {where: one for where, one in numbered(config.walls) if one.shape is not None}
     for walls in [*({name: one} for name, one in every.items()), every]:
         if missed(config, list(walls.values()), radius) > ROOM * radius:
             names = " and ".join(walls)
@@ -255,11 +210,6 @@ def check_motion(config: Config, one: WallSection, where: str) -> None:
                 f"{key}: the wall moves along itself, but is smooth, so that no bead feels it; give {needs}, or "
                 "remove what is not along its normal"
             )
-    if one.oscillation is not None and config.steps is not None:
-        raise Wrong(
-            f'{where}.oscillation: run.engine "steps" has no walls that oscillate; give it a velocity, or set '
-            'run.engine = "events"'
-        )
 
 
 def rubs(config: Config, one: WallSection) -> bool:
@@ -277,15 +227,15 @@ def check_apart(config: Config, end: float) -> None:
     """Check that walls that move leave beads room up to the end of a run [time]."""
     largest = largest_diameter(config)
     for axis, name in enumerate(AXES):
-        sides = {i: one for i, one in enumerate(config.walls) if one.side in (f"{name}-", f"{name}+")}
+        sides = {where: one for where, one in numbered(config.walls) if one.side in (f"{name}-", f"{name}+")}
         check_room(sides, config.box.size[axis] - largest, f"the walls of axis {name} leave", end)
-    for index, one in enumerate(config.walls):
+    for where, one in numbered(config.walls):
         if one.radius is not None:
-            check_room({index: one}, one.radius - 0.5 * largest, f"the {one.shape} leaves", end)
+            check_room({where: one}, one.radius - 0.5 * largest, f"the {one.shape} leaves", end)
 
 
-def check_room(walls: dict[int, WallSection], room: float, what: str, end: float) -> None:
-    """Check that walls, by their numbers, which move towards one another, leave some of the room between them.
+def check_room(walls: dict[str, WallSection], room: float, what: str, end: float) -> None:
+    """Check that walls, by what messages call them, that move towards one another leave some of the room between.
 
     Those of one period oscillate in step; of others the amplitudes count whole.
     """
@@ -298,12 +248,12 @@ def check_room(walls: dict[int, WallSection], room: float, what: str, end: float
     key = max(walls, key=lambda index: rates[index])
     if swing > 0.0 and room <= swing:
         raise Wrong(
-            f"wall[{key}].oscillation: {what} the largest bead no room, as {room:g} is no more than the amplitude "
+            f"{key}.oscillation: {what} the largest bead no room, as {room:g} is no more than the amplitude "
             f"{swing:g}; make it smaller"
         )
     rate = sum(rates.values())
     if rate > 0.0 and room - swing - rate * end <= 0.0:
         raise Wrong(
-            f"wall[{key}].velocity: {what} the largest bead no room from time {(room - swing) / rate:.6g} on; end the "
+            f"{key}.velocity: {what} the largest bead no room from time {(room - swing) / rate:.6g} on; end the "
             "run before, or move slower"
         )

@@ -5,50 +5,25 @@ A potential, or pair of [contact], that can act on nothing is a mistake.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.keys.key import required
+from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.schema import read_sections, require_own
 from hpcchain.config.keys.sections import PotentialSection
 from hpcchain.config.keys.values import LENGTHS, Wrong
-from hpcchain.config.text import opened, other_kind, read_at_most
+from hpcchain.config.text import content, digest
+from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.physics.extended import type_pairs
 from hpcchain.model.physics.step_potentials import CLOSEST, pairs_apart, steps_problem
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection
-
-LONGEST = 1 << 20
-"""Bytes of a user's file at most."""
-
-
-def content(path: str) -> bytes:
-    """Return the content of a user's file; raises Wrong where it is no plain file, or cannot be read."""
-    try:
-        kind = other_kind(os.stat(path))  # looked at before it is opened: opening a device may do something
-        if not kind:
-            with opened(path) as file:
-                kind = other_kind(os.fstat(file.fileno()))
-                found = b"" if kind else read_at_most(file, LONGEST + 1)
-    except (OSError, ValueError) as error:
-        raise Wrong(f"{path} cannot be read: {getattr(error, 'strerror', error)}; name a file of Python") from None
-    if kind:
-        raise Wrong(f"{path} is {kind}, not a plain file; name a file of Python")
-    if len(found) > LONGEST:
-        raise Wrong(f"{path} is longer than {LONGEST} bytes; name a file of Python")
-    return found
-
-
-def digest(text: bytes) -> str:
-    """Return the SHA-256 digest of a file's content as text."""
-    return hashlib.sha256(text).hexdigest()
 
 
 def read_potentials(tables: object, source: str) -> tuple[PotentialSection, ...]:
@@ -98,8 +73,8 @@ def with_file(one: PotentialSection, where: str, source: str) -> PotentialSectio
     file = os.path.abspath(os.path.join(os.path.dirname(source), one.file or ""))
     try:
         return replace(one, file=file, digest=one.digest or digest(content(file)))
-    except Wrong as wrong:
-        raise Wrong(f"{where}.file: {wrong}") from None
+    except ConfigError as error:
+        raise Wrong(f"{where}.file: {error}") from None
 
 
 OF_MODULES = {"cutoff": "pair", "shift": "pair", "center": "center"}
@@ -121,17 +96,15 @@ def check_step_potentials(config: Config) -> None:
 
     Bridges of pairs are such potentials, too.
     """
-    given = [
-        (f"potential[{k}]", one.types, "distances", one.distances or ()) for k, one in enumerate(config.potentials)
-    ]
+    given = [(where, one.types, "distances", one.distances or ()) for where, one in numbered(config.potentials)]
     given += [
-        (f"contact.pair[{k}]", one.types, "bridge_distance", (one.bridge_distance,))
-        for k, one in enumerate(config.contact.pairs)
+        (where, one.types, "bridge_distance", (one.bridge_distance,))
+        for where, one in numbered(config.contact.pairs)
         if one.bridge_distance is not None
     ]
     if not given:
         return
-    largest = largest_of_types(config)
+    largest = {name: one.largest for name, one in types_in(config).items()}
     taken: dict[tuple[str, str], str] = {}
     for where, types, name, distances in given:
         if types is None and not largest:
@@ -155,16 +128,6 @@ def check_step_potentials(config: Config) -> None:
         require_long_sides(config, key, distances[-1])
 
 
-def largest_of_types(config: Config) -> dict[str, float]:
-    """Return the largest diameter of each type of beads, in the types' order [length]."""
-    found = dict.fromkeys(type_names(config.molecules), 0.0)
-    for kind in config.molecules:
-        diameter = np.broadcast_to(kind.diameter, kind.beads)
-        for name, one in zip(types_of_beads(kind), diameter, strict=True):
-            found[name] = max(found[name], float(one))
-    return found
-
-
 def require_long_sides(config: Config, key: str, distance: float, edges: int = EDGES) -> None:
     """Raise Wrong where a periodic side is too short for beads that act on one another at a distance."""
     for axis, (size, boundary) in enumerate(zip(config.box.size, config.box.boundary, strict=True)):
@@ -186,6 +149,8 @@ def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
     lengths = np.broadcast_to(kind.bond_length, len(bonds))
     diameter = np.broadcast_to(kind.diameter, kind.beads)
     for separation, least, most in kind.distance_limits:
+        if least >= most:
+            raise Wrong(f"{key}: least = {least:g} is not below most = {most:g}")
         why = LENGTHS.wrong(most)
         if why is not None:
             raise Wrong(f"{key}: most = {why}")
@@ -312,10 +277,44 @@ def types_of_beads(kind: MoleculeSection) -> NDArray[np.object_]:
     return np.broadcast_to(np.array(kind.bead_types, dtype=object), kind.beads)
 
 
-def sorts_of(kind: MoleculeSection) -> NDArray[np.object_]:
-    """Return (n, 3) types, diameters [length] and softness of a molecule's beads: one row where all are equal."""
-    columns = (np.array(kind.bead_types, dtype=object), np.atleast_1d(kind.diameter), np.atleast_1d(kind.soft))
-    return np.stack(np.broadcast_arrays(*(column.astype(object) for column in columns)), axis=1)
+class TypeOfBeads(NamedTuple):
+    """Greatest inverse mass [1 / mass], least and largest diameter [length], whether all or some have a hard core."""
+
+    slowness: float
+    least: float
+    largest: float
+    hard: bool
+    some_hard: bool
+
+
+def types_in(config: Config) -> dict[str, TypeOfBeads]:
+    """Return what each type of beads has, in the types' order."""
+    found: dict[str, TypeOfBeads] = {}
+    for kind in config.molecules:
+        soft, diameter = np.atleast_1d(kind.soft), np.atleast_1d(kind.diameter)
+        columns = (np.array(kind.bead_types, dtype=object), slowness_of(kind), diameter, soft)
+        rows = np.stack(np.broadcast_arrays(*(column.astype(object) for column in columns)), axis=1)
+        for name, slowness, size, is_soft in dict.fromkeys(map(tuple, rows.tolist())):
+            one = found.get(name, TypeOfBeads(slowness, size, size, not is_soft, not is_soft))
+            found[name] = TypeOfBeads(
+                max(one.slowness, slowness),
+                min(one.least, size),
+                max(one.largest, size),
+                one.hard and not is_soft,
+                one.some_hard or not is_soft,
+            )
+    return found
+
+
+def slowness_of(kind: MoleculeSection) -> NDArray[np.float64]:
+    """Return the inverse masses by which forces move a kind's beads at least, 0 of fixed ones: (beads,) or one for all.
+
+    Beads of a rigid molecule move with it as a whole, if nothing turns [1 / mass].
+    """
+    mass = np.atleast_1d(np.asarray(kind.mass, dtype=float))
+    if kind.rigid and not kind.fixed:
+        return np.full(1, 1.0 / (mass.sum() if len(mass) == kind.beads else kind.beads * mass[0]))
+    return np.where(kind.pinned, 0.0, 1.0 / mass) if kind.fixed else 1.0 / mass
 
 
 def sort_of(one: PotentialSection) -> str:
@@ -333,23 +332,23 @@ def check_acting(config: Config) -> None:
     config : Config
         Of the engine of steps, its molecules checked; the engine of events has wells beyond contact alone.
     """
-    kinds = [bonds_of(kind, f"molecule[{k}]") for k, kind in enumerate(config.molecules)]
+    kinds = [bonds_of(kind, where) for where, kind in numbered(config.molecules)]
     check_bonds(config, kinds)
     others = any(sort_of(one) == "pairs" for one in config.potentials)
-    others = others or any(not soft for kind in config.molecules for *_, soft in sorts_of(kind))
-    for index, one in enumerate(config.potentials):
+    others = others or any(one.some_hard for one in types_in(config).values())
+    for where, one in numbered(config.potentials):
         if one.name == "harmonic" and (others or config.initial.method == "grow"):  # bonds alone have no lists
-            require_long_sides(config, f"potential[{index}].length", required(one.length), NEAREST_IMAGE)
+            require_long_sides(config, f"{where}.length", required(one.length), NEAREST_IMAGE)
         if config.initial.method == "grow" and one.name == "fene":
-            check_fene(one, f"potential[{index}]", kinds)
+            check_fene(one, where, kinds)
         if sort_of(one) == "pairs":
-            check_beyond_contact(config, one, f"potential[{index}]")
+            check_beyond_contact(config, one, where)
     check_cores(config)
 
 
 def check_bonds(config: Config, kinds: list[Bonds]) -> None:
     """Check that each flexible bond of some kinds has a potential, and each potential of bonds a flexible bond."""
-    potentials = [(k, one) for k, one in enumerate(config.potentials) if sort_of(one) == "bonds"]
+    potentials = [(where, one) for where, one in numbered(config.potentials) if sort_of(one) == "bonds"]
     for kind in kinds:
         held = {types for types in kind.longest if any(holds(one, types) for _, one in potentials)}
         loose = [types for types in kind.longest if kind.flexible and types not in held]
@@ -358,16 +357,16 @@ def check_bonds(config: Config, kinds: list[Bonds]) -> None:
                 f"{kind.where}.rigid: no [[potential]] holds the bonds of {named(loose[0])}; add one of name "
                 '"harmonic" or "fene"'
             )
-    for index, one in potentials:
+    for where, one in potentials:
         those = [kind for kind in kinds if any(holds(one, types) for types in kind.longest)]
         if any(kind.flexible for kind in those):
             continue
         if not those:
             what = "no molecule has bonds" if one.types is None else f"no bond joins {named(frozenset(one.types))}"
-            raise Wrong(f"potential[{index}]: {what}, so it acts on nothing; remove it, or correct its types")
+            raise Wrong(f"{where}: {what}, so it acts on nothing; remove it, or correct its types")
         kind = next((each for each in those if each.bends), those[0])
         cure = f"set {kind.where}.rigid = false" if kind.bends else 'choose kind = "chain" with rigid = false'
-        raise Wrong(f"potential[{index}]: no bond is flexible, so it acts on nothing; {cure}, or remove it")
+        raise Wrong(f"{where}: no bond is flexible, so it acts on nothing; {cure}, or remove it")
 
 
 def holds(one: PotentialSection, types: Types) -> bool:
@@ -398,10 +397,7 @@ def check_beyond_contact(config: Config, one: PotentialSection, where: str) -> N
     cutoff = WCA * one.sigma if one.name == "wca" and one.sigma else one.cutoff
     if not isinstance(cutoff, float) or not all(kind.self_contact for kind in config.molecules):
         return
-    least: dict[str, float] = {}
-    for kind in config.molecules:
-        for name, diameter, soft in sorts_of(kind):
-            least[name] = min(least.get(name, np.inf), 0.0 if soft else diameter)
+    least = {name: each.least if each.hard else 0.0 for name, each in types_in(config).items()}
     pairs = [tuple(one.types)] if one.types else [(a, b) for a in least for b in least]
     near = [0.5 * (least[a] + least[b]) if least[a] and least[b] else 0.0 for a, b in pairs]
     if near and cutoff <= min(near) * (1.0 + CLOSEST):
@@ -415,16 +411,16 @@ def check_beyond_contact(config: Config, one: PotentialSection, where: str) -> N
 def check_cores(config: Config) -> None:
     """Check that coefficients of contacts are of beads with hard cores."""
     names = type_names(config.molecules)
-    hard = {name for kind in config.molecules for name, _, soft in sorts_of(kind) if not soft}
+    hard = {name for name, one in types_in(config).items() if one.some_hard}
     given = {"restitution": config.contact.restitution != 1.0, "simultaneous": config.contact.simultaneous != "joint"}
     for key, there in given.items() if names and not hard else ():
         if there:
             raise Wrong(f"contact.{key}: no bead has a hard core, so it acts on nothing; remove it")
-    for index, one in enumerate(config.contact.pairs):
+    for where, one in numbered(config.contact.pairs):
         soft = [name for name in one.types if name in names and name not in hard]
         if soft:
             raise Wrong(
-                f"contact.pair[{index}].types: beads of {soft[0]} have no hard core, so it acts on nothing; remove it, "
+                f"{where}.types: beads of {soft[0]} have no hard core, so it acts on nothing; remove it, "
                 "or set molecule.hard = true"
             )
 
@@ -436,11 +432,11 @@ def pairs_that_are_none(config: Config) -> list[str]:
         for name in kind.bead_types:
             count[name] = count.get(name, 0) + kind.count * (kind.beads if len(kind.bead_types) == 1 else 1)
     lines = []
-    for index, one in enumerate(config.potentials if config.molecules else ()):
+    for where, one in numbered(config.potentials if config.molecules else ()):
         if one.name != "steps" and sort_of(one) != "pairs":
             continue
         few = sum(count.values()) < 2 if one.types is None else len(set(one.types)) == 1 and count[one.types[0]] < 2
         if few:
             of = "" if one.types is None else f" of type {one.types[0]}"
-            lines.append(f"potential[{index}] acts on nothing: there is but one bead{of}")
+            lines.append(f"{where} acts on nothing: there is but one bead{of}")
     return lines

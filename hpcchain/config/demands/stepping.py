@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hpcchain.config.demands.capabilities import check_capabilities
 from hpcchain.config.demands.contacts import check_walls
-from hpcchain.config.demands.potentials import BONDS, PAIRS, sort_of, types_of_beads
-from hpcchain.config.keys.key import required
+from hpcchain.config.demands.potentials import BONDS, PAIRS, slowness_of, sort_of, types_in, types_of_beads
+from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.physics.extended import type_pairs
@@ -46,38 +45,24 @@ def check_stepping(config: Config) -> None:
     config : Config
     """
     steps = config.steps
+    check_walls(config)
     if config.run.engine == "events" or steps is None:
         check_events(config)
         return
-    if config.contact.contact_time > 0.0:
-        raise Wrong('contact.contact_time: means nothing for run.engine "steps"; remove it')
-    if steps.energy == "H2" and steps.integrator == "dsi":
-        raise Wrong('steps.energy: "H2" means nothing for steps.integrator "dsi", which reflects nothing; use "H"')
     if config.contact.simultaneous == "moreau" and steps.integrator == "dsi":
         raise Wrong(
             'contact.simultaneous: "moreau" means nothing for steps.integrator "dsi", which reflects nothing; remove it'
         )
     if steps.integrator == "contact":
-        check_contact_dynamics(config, steps)
+        check_contact_dynamics(config)
     check_whole(config, steps.step)
-    check_only_of_events(config, steps)
     check_potentials(config, steps)
-    for index, kind in enumerate(config.molecules):
-        check_kind(config, kind, f"molecule[{index}]")
+    for where, kind in numbered(config.molecules):
+        check_kind(config, kind, where)
 
 
-def check_contact_dynamics(config: Config, steps: StepsSection) -> None:
+def check_contact_dynamics(config: Config) -> None:
     """Check what contact dynamics have no use for, and that there are beads that touch."""
-    others = {
-        "steps.base": (steps.base, "verlet"),
-        "steps.energy": (steps.energy, "H"),
-        "steps.predictions": (steps.predictions, 1),
-        "contact.simultaneous": (config.contact.simultaneous, "joint"),
-    }
-    for key, (value, only) in others.items():
-        if value != only:
-            shown = f'"{value}"' if isinstance(value, str) else value
-            raise Wrong(f'{key}: {shown} means nothing for steps.integrator "contact"; remove it')
     if config.propagator.tolerance < ROUND_OFF:
         raise Wrong(
             f"propagator.tolerance: {config.propagator.tolerance:g} is below the round-off of speeds, to which no "
@@ -85,16 +70,12 @@ def check_contact_dynamics(config: Config, steps: StepsSection) -> None:
         )
     if config.molecules and all(np.all(kind.soft) for kind in config.molecules):
         raise Wrong('steps.integrator: "contact" is for beads with a hard core; set molecule.hard = true, or use "gvi"')
-    for index, kind in enumerate(config.molecules):
-        where = f"molecule[{index}]"
+    for where, kind in numbered(config.molecules):
         if kind.is_line and config.contact.rubs:
             raise Wrong(
                 f"{where}.kind: beads of a rod do not spin, nor does it about its line; set contact.friction = 0, or "
                 'choose another kind: "chain", or "rigid", of beads that are not all on a line'
             )
-        for name in ("angular_velocities", "moment"):
-            if kind.is_body and config.contact.rubs and getattr(kind, name) is not None:
-                raise Wrong(f"{where}.{name}: beads of a rigid body turn with it, as their masses say; remove it")
 
 
 def check_events(config: Config) -> None:
@@ -103,55 +84,9 @@ def check_events(config: Config) -> None:
         raise Wrong(
             f'thermostat.name: "{config.thermostat.name}" is for run.engine "steps"; set that, or choose "andersen"'
         )
-    given = {
-        "steps": config.steps is not None,
-        "potential": any(one.name != "steps" for one in config.potentials),
-    }
-    for index, kind in enumerate(config.molecules):
-        given |= {
-            f"molecule[{index}].hard": bool(np.any(kind.soft)),
-            f"molecule[{index}].rigid": not kind.rigid,
-            f"molecule[{index}].damping": kind.damping > 0.0,
-        }
-    for key, there in given.items():
-        if there:
-            raise Wrong(f'{key}: means nothing for run.engine "events"; set run.engine = "steps" or remove it')
-    check_walls(config)
+    if any(one.name != "steps" for one in config.potentials):
+        raise Wrong('potential: means nothing for run.engine "events"; set run.engine = "steps" or remove it')
     check_capabilities(config)
-
-
-def check_only_of_events(config: Config, steps: StepsSection) -> None:
-    """Check that the engine of steps is not asked for what only that of events has."""
-    check_walls_in_steps(config, steps)
-    for index, one in enumerate(config.potentials):
-        if one.name == "steps":
-            raise Wrong(f'potential[{index}].name: "steps" is for run.engine "events"; choose a smooth potential')
-    for index, kind in enumerate(config.molecules):
-        if kind.distance_limits:
-            raise Wrong(f'molecule[{index}].distance_limits: means nothing for run.engine "steps"; remove it')
-
-
-def check_walls_in_steps(config: Config, steps: StepsSection) -> None:
-    """Check that walls are of those that whole steps can meet."""
-    check_walls(config)
-    for index, one in enumerate(config.walls):
-        given = {
-            "temperature": (one.temperature is not None, "has no walls that draw velocities; give a [thermostat]"),
-            "tangential_restitution": (one.tangential_restitution is not None, "has no rough walls; remove it"),
-        }
-        for key, (there, why) in given.items():
-            if there:
-                raise Wrong(f'wall[{index}].{key}: run.engine "steps" {why}, or set run.engine = "events"')
-        if one.shape is not None and steps.integrator == "contact":
-            raise Wrong(
-                f'wall[{index}].shape: steps.integrator "contact" has only flat walls; use "gvi" or "dsi", or make '
-                "the shape of beads that are fixed"
-            )
-        if one.restitution is not None and steps.integrator == "dsi":
-            raise Wrong(
-                f'wall[{index}].restitution: means nothing for steps.integrator "dsi", which reflects nothing; remove '
-                'it, or use "gvi"'
-            )
 
 
 def check_whole(config: Config, step: float) -> None:
@@ -174,9 +109,10 @@ def require_whole(key: str, time: float, step: float) -> None:
 def check_potentials(config: Config, steps: StepsSection) -> None:
     """Check types of potentials, and that no pair, bond or bead has two of them."""
     names = type_names(config.molecules)
-    taken: dict[tuple[str, tuple[str, ...]], int] = {}
-    for index, one in enumerate(config.potentials):
-        where = f"potential[{index}]"
+    taken: dict[tuple[str, tuple[str, ...]], str] = {}
+    for where, one in numbered(config.potentials):
+        if one.name == "steps":
+            raise Wrong(f'{where}.name: "steps" is for run.engine "events"; choose a smooth potential')
         for name in one.types or ():
             if names and name not in names:
                 raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(names)}")
@@ -191,8 +127,8 @@ def check_potentials(config: Config, steps: StepsSection) -> None:
         for pair in [()] if sort == "center" else type_pairs(one.types, names):
             if (sort, pair) in taken:
                 what = f"{sort} of {pair[0]} and {pair[1]}" if pair else "beads"
-                raise Wrong(f"{where}: {what} have potential[{taken[sort, pair]}] already; give them one")
-            taken[sort, pair] = index
+                raise Wrong(f"{where}: {what} have {taken[sort, pair]} already; give them one")
+            taken[sort, pair] = where
         if one.name == "fene" and required(one.length) <= required(one.sigma):
             raise Wrong(
                 f"{where}.length: {one.length:g} leaves bonds no room beyond sigma = {one.sigma:g}; lengthen it"
@@ -227,7 +163,7 @@ def check_near(config: Config) -> None:
     listed = any(one.name in PAIRS for one in config.potentials) or not all(
         np.all(kind.soft) for kind in config.molecules
     )
-    for index, one in enumerate(config.potentials if config.steps and sides and listed else ()):
+    for where, one in numbered(config.potentials if config.steps and sides and listed else ()):
         if one.name == "center":
             center, low = np.array(required(one.center)), np.array(config.box.origin)
             away = float(np.linalg.norm(np.maximum(np.maximum(low - center, center - low - config.box.size), 0.0)))
@@ -236,9 +172,9 @@ def check_near(config: Config) -> None:
             moved = away * frequency * step * min(1.0, frequency * config.run.end_time)
             if 4.0 * moved > min(sides):
                 raise Wrong(
-                    f"potential[{index}].center: is {away:.3g} from the box, so that beads move {moved:.3g} in a step "
+                    f"{where}.center: is {away:.3g} from the box, so that beads move {moved:.3g} in a step "
                     f"of steps.step = {step:g}. That is too far for the periodic side {min(sides):g} of the box: place "
-                    f"it nearer, lower potential[{index}].stiffness, or make steps.step smaller"
+                    f"it nearer, lower {where}.stiffness, or make steps.step smaller"
                 )
 
 
@@ -275,19 +211,20 @@ def oscillators(config: Config, one: PotentialSection, heat: float = 0.0) -> Ite
     While a start is grown beads come as near as their diameters, where a potential of pairs may be stiffer.
     """
     if one.name in PAIRS:
-        light = lightest(config)
+        light = types_in(config)
         for a, b in type_pairs(one.types, list(light)):
             if a in light and b in light:
-                apart = 0.5 * (light[a].diameter + light[b].diameter)
+                apart = 0.5 * (light[a].least + light[b].least)
                 yield (
                     curvature(one, apart, config.initial.method == "grow", light[a].hard and light[b].hard, heat),
                     light[a].slowness + light[b].slowness,
                 )
     elif one.name == "center":
-        yield required(one.stiffness), max((bead.slowness for bead in lightest(config).values()), default=0.0)
+        yield required(one.stiffness), max((bead.slowness for bead in types_in(config).values()), default=0.0)
     elif one.name in BONDS:
         for kind in (kind for kind in config.molecules if not kind.rigid and kind.bond_count):
-            bonds, names, slowness = kind.bond_table, types_of_beads(kind), slowness_of(kind)
+            bonds, names = kind.bond_table, types_of_beads(kind)
+            slowness = np.broadcast_to(slowness_of(kind), kind.beads)
             for types in dict.fromkeys(map(tuple, names[bonds].tolist())):
                 if one.types is None or set(types) == set(one.types):
                     of_these = np.all(names[bonds] == np.array(types, dtype=object), axis=1)
@@ -319,47 +256,8 @@ def curvature(
     return stiffness + 4.0 * required(one.epsilon) * (156.0 * inverse - 42.0) * inverse ** (4.0 / 3.0) / one.sigma**2
 
 
-class Lightest(NamedTuple):
-    """Of a type of beads: greatest inverse mass [1 / mass], least diameter [length], whether all have a hard core."""
-
-    slowness: float
-    diameter: float
-    hard: bool
-
-
-def lightest(config: Config) -> dict[str, Lightest]:
-    """Return what each type of beads has of the lightest and smallest of them."""
-    found: dict[str, Lightest] = {}
-    for kind in config.molecules:
-        slowness, names = slowness_of(kind), types_of_beads(kind)
-        diameter, soft = (np.broadcast_to(value, kind.beads) for value in (kind.diameter, kind.soft))
-        for name in dict.fromkeys(kind.bead_types):
-            own = names == name
-            here = Lightest(float(slowness[own].max()), float(diameter[own].min()), not soft[own].any())
-            one = found.get(name, here)
-            found[name] = Lightest(
-                max(one.slowness, here.slowness), min(one.diameter, here.diameter), one.hard and here.hard
-            )
-    return found
-
-
-def slowness_of(kind: MoleculeSection) -> NDArray[np.float64]:
-    """Return the (beads,) inverse masses by which forces move a kind's beads at least, 0 of fixed ones [1 / mass].
-
-    Beads of a rigid molecule move with it as a whole, if nothing turns.
-    """
-    mass = np.broadcast_to(np.asarray(kind.mass, dtype=float), kind.beads)
-    if kind.rigid and not kind.fixed:
-        return np.full(kind.beads, 1.0 / mass.sum())
-    return np.where(kind.pinned, 0.0, 1.0 / mass)
-
-
 def check_kind(config: Config, kind: MoleculeSection, where: str) -> None:
     """Check that the engine of steps can move a kind of molecules."""
-    if kind.directors:
-        raise Wrong(f'{where}.directors: the engine "steps" turns no spheres; use run.engine = "events"')
-    if kind.propagator is not None:
-        raise Wrong(f'{where}.propagator: means nothing for run.engine "steps"; remove it')
     if kind.is_line and not kind.rigid:
         raise Wrong(f'{where}.rigid: a rod is rigid; use kind = "chain" for beads that potentials hold together')
     walled = "wall" in config.box.boundary or any(one.shape for one in config.walls)

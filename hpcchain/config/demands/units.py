@@ -9,7 +9,6 @@ says its unit in square brackets.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -22,7 +21,7 @@ from hpcchain.config.keys.values import EDGES, Tried, Wrong
 from hpcchain.propagators.catalogue import PROPAGATORS
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.key import Key, Section
+    from hpcchain.config.keys.key import Key
     from hpcchain.config.keys.sections import Config
 
 NATURAL_TIMES = Tried("natural times", 1e-6, 1e15)
@@ -86,7 +85,7 @@ def check_units(config: Config, beads: Beads | None = None) -> None:
     beads = beads or beads_of(config)
     if beads is None:
         return
-    for where, table in tables_of(config):
+    for where, table in config.tables:
         own = beads
         if isinstance(table, MoleculeSection):
             thermal = 0.0 if table.directors else beads.thermal  # directors turn whatever the clock is
@@ -147,15 +146,6 @@ def thermal_square(config: Config) -> float:
     """Return the mean square speed of beads at initial.temperature [length^2 / time^2]."""
     slowness = sum(kind.count * kind.beads * float(np.mean(1.0 / np.array(kind.mass))) for kind in config.molecules)
     return 3.0 * config.initial.temperature * slowness / config.beads
-
-
-def tables_of(config: Config) -> Iterator[tuple[str, Section]]:
-    """Yield (how messages call it, section) of what has keys that are looked at."""
-    for name in ("external", "initial", "thermostat", "run"):
-        if getattr(config, name) is not None:
-            yield name, getattr(config, name)
-    for tables in (config.molecules, config.walls, config.potentials, config.contact.pairs):
-        yield from ((f"{table.section}[{index}]", table) for index, table in enumerate(tables))
 
 
 def check_value(where: str, greatest: float, unit: Powers, beads: Beads, config: Config) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import ClassVar, Generic, TypeVar, overload
@@ -108,3 +109,11 @@ class Section:
         """Return {name: Key} in the order of declaration."""
         declared = [(one.name, one.metadata["key"]) for one in fields(cls) if "key" in one.metadata]
         return {name: replace(key, section=cls.section, name=name) for name, key in declared}
+
+
+S = TypeVar("S", bound=Section)
+
+
+def numbered(tables: Iterable[S]) -> Iterator[tuple[str, S]]:
+    """Yield the tables of a list, each behind how messages call it."""
+    return ((f"{one.section}[{k}]", one) for k, one in enumerate(tables))

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from hpcchain.config.keys.key import ABSENT, REQUIRED, Key, Section
 from hpcchain.config.keys.sections import Config, PairSection
-from hpcchain.config.keys.values import Wrong, likeness, meant, nearest, shown
+from hpcchain.config.keys.values import CANNOT, NOWHERE, Wrong, likeness, meant, nearest, shown
 
 S = TypeVar("S", bound=Section)
 
@@ -117,16 +117,19 @@ def unknown(name: str, section: str, prefix: str) -> str:
         if key.name not in here and "." not in key.section:
             anywhere.setdefault(key.name, []).append(key.path)
     text = name if name.isidentifier() and len(name) <= 60 else shown(name)
-    name = meant(name, anywhere)
+    absent, names = name.lower() in NOWHERE, meant(name, anywhere)
+    name = names[0]
     local, other = nearest(name, here), nearest(name, anywhere)
     better = likeness(name, other) > likeness(name, local) + 0.2
     best = other if better and (other == name or not section) else local
     owner = f"[{section}]" if section else "the input"
     has = f"; {owner} has {', '.join(here)}" if best not in here or not is_near(name, best) else ""
-    if not is_near(name, best):
-        where = owner if is_near(name, other) else "this program"
+    if absent or not is_near(name, best):
+        where = owner if is_near(name, other) and not absent else f"this program{CANNOT * absent}"
         return f"{prefix}{text}: unknown key; nothing like it is in {where}{has}"
-    found = anywhere[best]
+    found = [path for one in names if (one in here) == (best in here) for path in anywhere.get(one, [])] or anywhere[
+        best
+    ]
     keys = "key is" if len(found) == 1 else "keys are"
     return f"{prefix}{text}: unknown key; the nearest valid {keys} {', '.join(found)}{has}"
 

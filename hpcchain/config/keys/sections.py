@@ -13,7 +13,7 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.keys.key import ABSENT, FOLLOWS, MOST_BEADS, REQUIRED, Section, key
+from hpcchain.config.keys.key import ABSENT, FOLLOWS, MOST_BEADS, REQUIRED, Section, key, numbered
 from hpcchain.config.keys.values import (
     EDGES,
     LENGTHS,
@@ -27,7 +27,7 @@ from hpcchain.config.keys.values import (
     Flag,
     Inline,
     Integer,
-    Limits,
+    Named,
     Number,
     OrList,
     OrSizes,
@@ -35,7 +35,6 @@ from hpcchain.config.keys.values import (
     Oscillation,
     Rows,
     Sizes,
-    Swings,
     Text,
     Value,
 )
@@ -167,7 +166,7 @@ class MoleculeSection(Section):
     )
     distance_limits: tuple[DistanceLimit, ...] = key(
         (),
-        Limits(),
+        Each(Named(DistanceLimit, (Integer(2), Number(least=0.0), Number(above=0.0)))),
         'engine "events": distances of beads so many bonds apart are kept between least and most, for example '
         "[{ separation = 2, least = 1.2, most = 1.9 }] [length]",
     )
@@ -431,7 +430,9 @@ class WallSection(Section):
         "along its normal, positive into the box, or of each axis, from time 0 on [length / time]",
     )
     oscillation: Oscillation | None = key(
-        ABSENT, Swings(), "moves it by amplitude, a number or list as its velocity, times sin(2 pi time / period), too"
+        ABSENT,
+        Named(Oscillation, (OrList(Number(), 3), TIME)),
+        "moves it by amplitude, a number or list as its velocity, times sin(2 pi time / period), too",
     )
     temperature: float | None = key(ABSENT, POSITIVE, "of diffuse reflection; none: a mirror [mass length^2 / time^2]")
     restitution: float | None = key(
@@ -636,10 +637,18 @@ class Config(Section):
         return sum(kind.beads * kind.count for kind in self.molecules)
 
     @property
+    def tables(self) -> list[tuple[str, Section]]:
+        """All tables of the input, each behind how messages call it."""
+        values = [value for one in fields(self) if isinstance(value := getattr(self, one.name), Section)]
+        lists: tuple[tuple[Section, ...], ...] = (self.molecules, self.walls, self.potentials, self.contact.pairs)
+        rows = [row for tables in lists for row in numbered(tables)]
+        own = [(f"{where}.propagator", one.propagator) for where, one in numbered(self.molecules) if one.propagator]
+        return [*((one.section, one) for one in values), *rows, *own]
+
+    @property
     def propagators(self) -> list[tuple[str, PropagatorSection]]:
         """[propagator] and kinds' own, each behind how messages call it."""
-        own = [(f"molecule[{k}].propagator", kind.propagator) for k, kind in enumerate(self.molecules)]
-        return [("propagator", self.propagator), *((where, one) for where, one in own if one is not None)]
+        return [(where, one) for where, one in self.tables if isinstance(one, PropagatorSection)]
 
     @property
     def is_rough(self) -> bool:

@@ -11,8 +11,6 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.model.physics.constants import DistanceLimit
-
 T = TypeVar("T")
 Entry = TypeVar("Entry", np.float64, np.int64)
 Word = TypeVar("Word", bound=str)
@@ -231,7 +229,7 @@ class Each(Generic[T]):
     length: int = 0
 
     def __str__(self) -> str:
-        return f"list of {self.length or 'any'} × ({self.entry})"
+        return f"list of {self.length} × ({self.entry})" if self.length else f"list of {self.entry}"
 
     def read(self, value: object, or_words: str = "") -> tuple[T, ...]:
         """Return the values as a tuple; messages also name the words that may stand in its place (`OrWord`)."""
@@ -239,7 +237,7 @@ class Each(Generic[T]):
             raise Wrong(f"{shown(value)} is not a {self}{or_words}")
         found = tuple(self._entry(i, item) for i, item in enumerate(value))
         if self.length and len(found) != self.length:
-            raise Wrong(f"has {len(found)} entries; needs {self.length}")
+            raise Wrong(f"is a list of {len(found)}; needs {self.length}")
         return found
 
     def _entry(self, i: int, item: object) -> T:
@@ -334,17 +332,24 @@ class Oscillation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Swings:
-    """A table that says how a wall oscillates."""
+class Named(Generic[T]):
+    """A table with just these keys, each of its own kind, read into a named tuple that has their names."""
+
+    into: type[T]
+    entries: tuple[Value[object], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The keys."""
+        return tuple(self.into.__annotations__)
 
     def __str__(self) -> str:
-        return "{ amplitude, period }"
+        return f"{{ {', '.join(self.names)} }}"
 
-    def read(self, value: object) -> Oscillation:
-        """Return the Oscillation."""
-        table = table_with(value, *Oscillation._fields)
-        period = entry_of(table, "period", Number(above=0.0, tried=TIMES))
-        return Oscillation(entry_of(table, "amplitude", OrList(Number(), 3)), period)
+    def read(self, value: object) -> T:
+        """Return the named tuple."""
+        table = table_with(value, *self.names)
+        return self.into(*(entry_of(table, *one) for one in zip(self.names, self.entries, strict=True)))
 
 
 MOST_SIZES = 128
@@ -392,11 +397,11 @@ class OrSizes:
             sizes = entry_of(table, "sizes", Each(self.entry))
             shares = entry_of(table, "shares", Each(Number(above=0.0)))
             if not 1 <= len(sizes) <= MOST_SIZES:
-                raise Wrong(f"sizes: has {len(sizes)} entries; needs 1 to {MOST_SIZES}")
+                raise Wrong(f"sizes: is a list of {len(sizes)}; needs 1 to {MOST_SIZES}")
             if len(set(sizes)) < len(sizes):
                 raise Wrong("sizes: has the same size twice; give each one share")
             if len(shares) != len(sizes):
-                raise Wrong(f"shares: has {len(shares)} entries; needs {len(sizes)}, one per size")
+                raise Wrong(f"shares: is a list of {len(shares)}; needs {len(sizes)}, one per size")
             return Sizes(sizes=sizes, shares=shares)
         distribution = value.get("distribution", "normal")
         table = table_with({name: one for name, one in value.items() if name != "distribution"}, "mean", "deviation")
@@ -413,31 +418,6 @@ class OrSizes:
                 f'third of the mean, or set distribution = "log-normal"'
             )
         return Sizes(mean, deviation, name)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """A list of tables that say between which distances beads so many bonds apart are kept."""
-
-    def __str__(self) -> str:
-        return "list of { separation, least, most }"
-
-    def read(self, value: object) -> tuple[DistanceLimit, ...]:
-        """Return a tuple of DistanceLimits."""
-        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-            raise Wrong(f"{shown(value)} is not a {self}")
-        return tuple(self._entry(i, one) for i, one in enumerate(value))
-
-    def _entry(self, i: int, one: dict[str, object]) -> DistanceLimit:
-        try:
-            table = table_with(one, *DistanceLimit._fields)
-            least, most = entry_of(table, "least", Number(least=0.0)), entry_of(table, "most", Number(above=0.0))
-            limit = DistanceLimit(entry_of(table, "separation", Integer(2)), least, most)
-        except Wrong as wrong:
-            raise Wrong(f"entry {i}: {wrong}") from None
-        if limit.least >= limit.most:
-            raise Wrong(f"entry {i}: least = {limit.least:g} is not below most = {limit.most:g}")
-        return limit
 
 
 @dataclass(frozen=True)
@@ -493,17 +473,20 @@ ELSEWHERE = {
     "bond_length": ("bond", "b", "r0", "bond_distance"),
     "boundary": ("pbc", "periodicity", "boundary_conditions"),
     "box": ("cell", "domain", "lattice"),
-    "chain": ("linear", "polymer", "dimer", "dumbbell"),
+    "chain": ("linear", "polymer", "dimer", "dumbbell", "flexible"),
     "count": ("number", "nmol", "nmols", "amount", "molecules", "copies"),
     "cutoff": ("r_cut", "rcut", "rc", "rvdw"),
     "damping": ("gamma", "friction"),
     "diameter": ("radius", "sigma", "d"),
     "directory": ("prefix", "folder", "trajectory", "path"),
+    "distance_limits": ("angle", "angles", "bond_angle", "dihedral", "bending_stiffness", "persistence_length"),
     "distances": ("range", "width", "lambda"),
-    "end_time": ("nsteps", "nstep", "n_steps", "run_time", "t_end", "tmax", "t_max", "max_time", "time", "duration"),
+    "end_time": ("nsteps", "steps", "n_steps", "run_time", "t_end", "tmax", "t_max", "max_time", "time", "duration"),
     "energies": ("depth", "well_depth", "u0"),
     "events": ("event-driven", "edmd", "dmd"),
+    "external": ("fix", "field"),
     "fene": ("kremer-grest",),
+    "fixed": ("fix", "frozen", "immobile", "freeze"),
     "file": ("restart", "read_data", "read_restart", "input_file"),
     "frame_every": ("nstxout", "dump", "dump_every", "freq", "period", "every", "stride"),
     "friction": ("mu", "friction_coefficient"),
@@ -524,6 +507,7 @@ ELSEWHERE = {
     "rattle": ("verlet", "velocity-verlet", "shake", "lincs", "settle"),
     "report_every": ("thermo", "nstenergy", "log_every", "nstlog"),
     "restitution": ("e", "elasticity", "inelasticity"),
+    "rigid": ("constraints", "constraint", "flexible"),
     "ring": ("loop", "cyclic", "circle"),
     "run": ("simulation", "simulate", "control"),
     "sectors": ("processors", "domains", "decomposition", "mpi", "ranks"),
@@ -534,7 +518,7 @@ ELSEWHERE = {
     "steps": ("square-well", "square_well", "well", "md", "time-driven"),
     "temperature": ("t", "kt", "ref_t", "gen_temp", "gen_vel"),
     "thermostat": ("tcoupl", "fix"),
-    "wall": ("m", "reflect", "reflecting", "hard", "fixed", "walls", "closed"),
+    "wall": ("m", "reflect", "reflecting", "hard", "fixed", "walls", "closed", "fix"),
     "z+": ("top", "zhi", "+z", "upper"),
     "z-": ("bottom", "zlo", "-z", "lower", "floor"),
     "x-": ("left", "-x", "xlo"),
@@ -543,17 +527,23 @@ ELSEWHERE = {
     "y+": ("back", "+y", "yhi"),
 }
 """Names and words of this program, each with what other programs and people call it."""
+NOWHERE = (
+    *("gpu", "cuda", "opencl", "kokkos", "barostat", "npt", "nph", "charge", "charges", "coulomb", "ewald", "pme"),
+    *("shear", "shear_rate", "lees-edwards", "lees_edwards", "deform", "tilt", "triclinic", "reaction"),
+)
+"""What other programs have and this one has not: the manual says what to take in its place."""
+CANNOT = '; see "What it cannot do" in the manual'
 
 
-def meant(name: str, names: Iterable[str]) -> str:
-    """Return the one of the names that a word of other programs stands for, or the word itself."""
-    return next((one for one in names if name.lower() in ELSEWHERE.get(one, ())), name)
+def meant(name: str, names: Iterable[str]) -> list[str]:
+    """Return those of the names that a word of other programs stands for, or the word itself."""
+    return [one for one in names if name.lower() in ELSEWHERE.get(one, ())] or [name]
 
 
 def suggestion(name: str, names: tuple[str, ...]) -> str:
     """Return '; did you mean "…"?' with the nearest of the names, or an empty text when none is near."""
-    close = difflib.get_close_matches(meant(name, names)[:100], names, n=1, cutoff=0.6)
-    return f'; did you mean "{close[0]}"?' if close else ""
+    close = difflib.get_close_matches(meant(name, names)[0][:100], names, n=1, cutoff=0.6)
+    return f'; did you mean "{close[0]}"?' if close else CANNOT * (name.lower() in NOWHERE)
 
 
 def likeness(name: str, other: str) -> float:

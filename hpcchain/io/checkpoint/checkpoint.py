@@ -28,6 +28,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.workspace import PART_COLUMNS, PART_SERIES
 from hpcchain.model.composition import composition_from
 from hpcchain.model.molecules.long_chains import columns_in_use, divides_any, with_columns
+from hpcchain.model.physics.constants import made
 from hpcchain.model.physics.extended import EXTRA, UNKNOWN, column, joined, tables_of, widened
 from hpcchain.model.sound import MUTUAL, imbalance
 from hpcchain.model.system import TOPOLOGY, Box, Physics, State, System, Topology
@@ -250,18 +251,18 @@ def _read(path: Path | str, comm: Communicator | None, whole: bool, blocks: int 
     rank alone, and none is kept.
     """
     with files.reading(path, "checkpoint", comm) as file:
-        composition = None if whole else _read_composition(file, comm, blocks)
-        topology = _read_topology(file, comm) if composition is None else composition
+        composition = _read_composition(file, comm, blocks)
+        topology = composition.whole() if whole else composition
         tables = _states_in(file, topology.beads, comm, blocks)
         found = _read_rest(file, topology, comm, blocks)
         unlike = 0
-        for held, state in _rows(tables, composition, comm):
+        for held, state in _rows(tables, None if whole else composition, comm):
             system = replace(found.system, state=state)
             if held is not None:
                 system.held = held
             with together(comm, path, "checking"):
                 check_system(path, system, found.time)
-            if composition is not None and held is not None and blocks:
+            if held is not None and blocks:
                 unlike += imbalance(system, composition.beads_of(held))
             else:
                 found.system = system
@@ -396,22 +397,12 @@ def _physics(table: dict[str, object], path: str) -> Physics:
     missing = next((each.name for each in fields(Physics) if each.name not in table), None)
     if missing:
         raise wrong_contents(path, f"physics: {missing} is missing")
-    return Physics.read(table)
+    return made(Physics, table, "physics")
 
 
 def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) -> None:
     good = math.isfinite(time) and time >= 0.0
     agree(comm, None if good else DataError(f"{path}: a checkpoint at time {time} cannot be written"))
-
-
-def _read_topology(file: h5py.File, comm: Communicator | None) -> Topology:
-    tables: dict[str, np.ndarray] = {}
-    for name, rule in _tables_in(file):
-        ((_, slab),) = get_pieces(file, f"topology/{name}", rule, None, comm)
-        tables |= parallel_slabs.everywhere(comm, {name: slab})
-    return Topology(
-        names=files.get_names(file, "names", comm), type_names=files.get_names(file, "type_names", comm), **tables
-    )
 
 
 def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | None = None) -> Composition:
@@ -423,6 +414,8 @@ def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | 
         On every rank, when they differ: molecules of one kind are not alike, or their beads or bonds do not add up.
     """
     tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
+    for name, rule in _tables_in(file):
+        check_table(tables[name], rule, None)
     runs: list[tuple[np.ndarray, np.ndarray]] = []
     for low, kind in get_pieces(file, "topology/kind", TABLES["kind"], None, comm, blocks):
         starts = np.flatnonzero(np.diff(kind, prepend=-1))

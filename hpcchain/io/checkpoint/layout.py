@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.config.keys.values import LARGEST
-from hpcchain.errors import DataError, EngineError
+from hpcchain.errors import DataError
 from hpcchain.io.hdf5.checksummed import Rule
 from hpcchain.io.hdf5.files import NOT_OURS
 from hpcchain.model import sound
 from hpcchain.model.composition import composition_of, running_sum
 from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
-from hpcchain.model.system import BEAD_STATE, BEADS, BONDS, MOLECULES, TOPOLOGY
+from hpcchain.model.system import BEAD_STATE, TOPOLOGY
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System, Topology
@@ -87,39 +87,20 @@ def wrong_contents(path: Path | str, problem: str) -> DataError:
 
 def system_problem(system: System) -> str | None:
     """Return what is wrong with all of a system but the states of its beads, or None."""
-    topology = system.topology.prototypes
+    topology = composition_of(system.topology).prototypes
     problem = sound.box_problem(system.box) or tables_problem(topology)
     problem = problem or sound.physics_problem(system.physics, len(topology.names))
-    if problem:
-        return problem
-    try:
-        examples = composition_of(topology).prototypes if topology.molecules else topology
-    except EngineError as error:
-        return f"topology: {error}"
-    return sound.topology_problem(system.box, examples) or sound.extended_problem(system)
+    return problem or sound.topology_problem(topology)
 
 
 def tables_problem(topology: Topology) -> str | None:
-    """Return what is wrong with how the tables cut beads and bonds into molecules, or None."""
-    molecules, beads, bonds = len(topology.kind), len(topology.mass), len(topology.bonds)
-    count = {BEADS: beads, BONDS: bonds, MOLECULES: molecules}
+    """Return which number of a molecule of each kind stands for nothing, or None."""
     tests = {
-        "topology/first_bead: the molecules' beads do not add up": _partition(topology.first_bead, molecules, beads),
-        "topology/first_bond: the molecules' bonds do not add up": _partition(topology.first_bond, molecules, bonds),
-        "topology: there are not as many diameters, bond lengths, self-contact flags or flags as needed": all(
-            topology.count(table.name) == count[table.about] for table in TOPOLOGY if table.about in count
-        ),
-        "topology/bonds: a bond's bead does not exist": _within(topology.bonds, beads),
         "topology/kind: a molecule's kind has no name": _within(topology.kind, len(topology.names)),
         "topology/bead_type: a bead's type has no name": _within(topology.bead_type, len(topology.type_names)),
         "topology/exclude: is not 1, 2 or 3": _within(topology.exclude - 1, 3),
     }
     return next((text for text, good in tests.items() if not good), None)
-
-
-def _partition(first: np.ndarray, parts: int, total: int) -> bool:
-    """Return whether first[0:parts + 1] cuts 0 ... total into consecutive ranges."""
-    return len(first) == parts + 1 and first[0] == 0 and first[-1] == total and bool(np.all(np.diff(first) >= 0))
 
 
 def _within(indices: np.ndarray, count: int) -> bool:

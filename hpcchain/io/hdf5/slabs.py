@@ -40,19 +40,8 @@ def create(parent: h5py.File | h5py.Group, name: str, shape: tuple[int, ...], dt
     return parent.create_dataset(name, shape=shape, dtype=dtype, fill_time="never")
 
 
-def write_at(dataset: h5py.Dataset, start: tuple[int, ...], part: np.ndarray, comm: Communicator | None) -> None:
-    """Write this rank's part of a dataset at `start`; collective; a part of size 0 writes nothing.
-
-    Raises
-    ------
-    DataError
-        On every rank, when the write fails on one.
-    """
-    write_all([Part(dataset, start, part)], comm)
-
-
 def write_all(parts: Sequence[Part], comm: Communicator | None) -> None:
-    """Write this rank's parts of some datasets, as `write_at`; collective.
+    """Write this rank's parts of some datasets; collective; a part of size 0 writes nothing.
 
     The ranks agree once, behind the last one: that takes longer than to write a small part.
 
@@ -96,13 +85,6 @@ def read_at(
     return part
 
 
-def put_slab(
-    parent: h5py.File | h5py.Group, name: str, rows: int, part: np.ndarray, comm: Communicator | None
-) -> h5py.Dataset:
-    """Create a dataset of `rows` rows and write this rank's slab of it."""
-    return put_slabs(parent, rows, {name: part}, comm)[name]
-
-
 def put_slabs(
     parent: h5py.File | h5py.Group, rows: int, parts: Mapping[str, np.ndarray], comm: Communicator | None
 ) -> dict[str, h5py.Dataset]:
@@ -117,7 +99,7 @@ def put(parent: h5py.File | h5py.Group, name: str, array: ArrayLike, comm: Commu
     """Create a dataset from an array that all ranks hold; each writes its slab."""
     array = np.atleast_1d(np.asarray(array))
     low, high = parallel_slabs.slab(len(array), comm)
-    return put_slab(parent, name, len(array), array[low:high], comm)
+    return put_slabs(parent, len(array), {name: array[low:high]}, comm)[name]
 
 
 def block_sums(part: np.ndarray) -> np.ndarray:

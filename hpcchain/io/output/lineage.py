@@ -8,7 +8,7 @@ another time of it, are not joined.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,8 +40,8 @@ class FileHead:
     rows: int
     lineage: list[object]
 
-    def until(self, link: str, rows: int) -> list[object]:
-        """Return the lineage of the first rows, which end with the part whose seal is `link`.
+    def until(self, link: str, rows: int) -> FileHead:
+        """Return the head of the first rows alone, which end with the part whose seal is `link`.
 
         Raises
         ------
@@ -49,10 +49,10 @@ class FileHead:
             When the file has not so many rows, or they do not end with that part.
         """
         if self.rows < rows:
-            raise DataError(f"{self.path}: has {self.rows} rows where the checkpoint counts {rows}")
-        for number, entry in enumerate(self.lineage):
+            raise DataError(f"{self.path}: has {self.rows} rows where {rows} are counted on")
+        for number, entry in enumerate(self.lineage, 1):
             if entry == [link, rows]:
-                return self.lineage[: number + 1]
+                return replace(self, rows=rows, lineage=self.lineage[:number])
         raise DataError(f"{self.path}: is whole, but of another run, or of another time of this one")
 
 

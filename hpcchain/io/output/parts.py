@@ -90,7 +90,7 @@ class PartWriter:
         log_events: bool = False,
     ) -> None:
         self.path = part_path(folder, index)
-        self.counts, self._seal = counts_in(start or {}), ""
+        self.counts, self._index, self._seal = counts_in(start or {}), index, ""
         self._comm, self._beads = comm, topology.beads
         self._head: dict[str, object] = {
             "index": index,
@@ -106,8 +106,9 @@ class PartWriter:
 
     @property
     def counters(self) -> dict[str, int | str]:
-        """`counts`, after `close` with the part's own seal, for a checkpoint to store."""
-        return {**self.counts, **({"part_seal": self._seal} if self._seal else {})}
+        """`counts`, after `close` with the part's own seal and the next one's number, for a checkpoint to store."""
+        closed: dict[str, int | str] = {"part_seal": self._seal, "part": self._index + 1} if self._seal else {}
+        return {**self.counts, **closed}
 
     def frame(
         self,
@@ -240,7 +241,7 @@ def read_head(path: Path, comm: Communicator | None = None) -> PartHead:
         with files.reading(path, "part", checked=False) as file:
             files.require_own_data(file, path)
             head = files.get_table(file, "head")
-            return made(PartHead, {"path": Path(path), "seal": seal.digest_in(path), **head})
+            return made(PartHead, {"path": Path(path), "seal": seal.digest_in(path), **head}, "head")
 
     head = root_does(comm, path, "reading", read)
     if head.path.name != part_path("", head.index).name:

@@ -1,8 +1,9 @@
-"""What a run directory holds of the output that a checkpoint counts."""
+"""What a run directory holds of a run's output: all that is there, or what a checkpoint counts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -23,15 +24,53 @@ Head = TypeVar("Head", "FileHead", "PartHead")
 
 
 @dataclass(frozen=True)
+class RunOutput:
+    """Which rows of which files make up a run's output.
+
+    Attributes
+    ----------
+    source : Path
+        What was asked for: a run's folder, or one of its files.
+    joined : dict of kind -> FileHead
+        "trajectory", "observables", "events": files, of the rows alone that come before the first part.
+    parts : list of PartHead
+        In order.
+    """
+
+    source: Path
+    joined: dict[str, FileHead]
+    parts: list[PartHead]
+
+    def has(self, kind: str) -> bool:
+        """Return whether there is any output of a kind."""
+        return kind in self.joined or self.rows(kind) > 0
+
+    def kept(self, kind: str) -> int:
+        """Return how many frames, reports or events are in the joined file."""
+        return self.joined[kind].rows if kind in self.joined else 0
+
+    def rows(self, kind: str) -> int:
+        """Return how many frames, reports or events there are."""
+        return self.kept(kind) + sum(head.count(FILES[kind]) for head in self.parts)
+
+    @property
+    def logs_events(self) -> bool:
+        """Whether the run logs its contacts."""
+        return "events" in self.joined or any(head.log_events for head in self.parts)
+
+
+@dataclass(frozen=True)
 class Output:
     """The output in a run directory: of each file and part the head, the DataError that it gave, or None: not there.
 
     Attributes
     ----------
+    folder : Path
     files : dict of kind -> FileHead, DataError or None
     parts : list of (index, PartHead or DataError)
     """
 
+    folder: Path
     files: dict[str, FileHead | DataError | None]
     parts: list[tuple[int, PartHead | DataError]]
 
@@ -40,17 +79,53 @@ class Output:
         found = [*self.files.values(), *(head for _, head in self.parts)]
         return [head for head in found if isinstance(head, DataError)]
 
+    def rows(self, counters: Mapping[str, object] | None = None) -> RunOutput:
+        """Return which rows of which files are the output that counters count, None: all that there is.
 
-def inventory(run_dir: Path | None, comm: Communicator | None = None) -> Output:
-    """Return the Output in a run directory after checking every byte of it; None: an empty one; collective."""
+        Raises
+        ------
+        DataError
+            Unless each part begins where the one before it ends, the last ends at the counters, and the files have all
+            rows from before the first.
+        """
+        most = math.inf if counters is None else whole(counters, "part")
+        heads = [sound(head) for number, head in self.parts if number < most]
+        require_chain(heads)
+        base, link = None if counters is None else counts_in(counters), seal_in(counters or {})
+        if heads and base is not None:
+            last = heads[-1]
+            if last.end != base or last.index != most - 1:
+                ends = f"{last.path}: ends at {_counts(last.end)}"
+                raise DataError(f"{ends} where {_counts(base)} have been written: a part is missing")
+            if last.seal != link:
+                raise DataError(f"{last.path}: is whole, but not the part that the run has written")
+        if heads:
+            base, link = heads[0].start, heads[0].after
+        joined: dict[str, FileHead] = {}
+        for kind, head in self.files.items():
+            needed = 0 if base is None else base[FILES[kind]]
+            if needed and head is None:
+                rows = f"the first {needed} {FILES[kind]}, before {heads[0].path.name if heads else 'the next part'},"
+                raise DataError(f"{self.folder}: parts are missing, or {kind}.h5: {rows} are nowhere")
+            if head is not None and (needed or base is None):
+                joined[kind] = sound(head).until(link, needed) if needed else sound(head)
+        return RunOutput(self.folder, joined, heads)
+
+
+def inventory(run_dir: Path | None, comm: Communicator | None = None, kinds: Sequence[str] = tuple(FILES)) -> Output:
+    """Return the Output in a run directory after checking every byte of it; None: an empty one; collective.
+
+    Of the files only those of these kinds are looked at. Parts come first: a run may join them in the meantime.
+    """
     if run_dir is None:
-        return Output(dict.fromkeys(FILES), [])
+        return Output(Path(), dict.fromkeys(kinds), [])
     run_dir = Path(run_dir)
-    paths = {kind: run_dir / f"{kind}.h5" for kind in FILES}
-    there = root_does(comm, run_dir, "looking at the output", lambda: {k for k, p in paths.items() if p.exists()})
+    paths = {kind: run_dir / f"{kind}.h5" for kind in kinds}
     listed = root_does(comm, run_dir, "listing parts", lambda: list_parts(run_dir / "parts"))
+    parts = [(number, _tried(read_head, path, comm)) for number, path in listed]
+    there = root_does(comm, run_dir, "looking at the output", lambda: {k for k, p in paths.items() if p.exists()})
     heads = {kind: _tried(file_head, path, kind, comm) if kind in there else None for kind, path in paths.items()}
-    return Output(heads, [(number, _tried(read_head, path, comm)) for number, path in listed])
+    return Output(run_dir, heads, parts)
 
 
 def _tried(read: Callable[..., Head], *args: object) -> DataError | Head:
@@ -77,25 +152,15 @@ def recoverable_counts(output: Output, counters: Mapping[str, object]) -> dict[s
     DataError
         When some of the earlier output is missing, damaged or another run's: nothing could be joined to it at the end.
     """
-    asked, seal, part = counts_in(counters), seal_in(counters), whole(counters, "part")
-    heads = [sound(head) for number, head in output.parts if number < part]
-    if not heads and all(head is None for head in output.files.values()):
+    part = whole(counters, "part")
+    if all(head is None for head in output.files.values()) and all(number >= part for number, _ in output.parts):
         return dict.fromkeys(COUNTED, 0) | {"part_seal": ""}
-    require_chain(heads)
-    if heads:
-        last = heads[-1]
-        if last.end != asked or last.index != part - 1:
-            raise DataError(f"{last.path}: ends at {last.end}, the checkpoint counts {asked}: a part is missing")
-        if seal != last.seal:
-            raise DataError(f"{last.path}: is whole, but not the part that the checkpoint counts")
-    needed, link = (heads[0].start, heads[0].after) if heads else (asked, seal)
-    for kind, counted in FILES.items():
-        if needed[counted]:
-            head = output.files[kind]
-            if head is None:
-                raise DataError(f"{kind}.h5 is missing, of which the checkpoint counts on {needed[counted]} {counted}")
-            sound(head).until(link, needed[counted])
-    return asked | {"part_seal": seal}
+    output.rows(counters)
+    return counts_in(counters) | {"part_seal": seal_in(counters)}
+
+
+def _counts(counters: Mapping[str, int]) -> str:
+    return ", ".join(f"{counters[name]} {name}" for name in COUNTED)
 
 
 def sound(head: DataError | Head) -> Head:

@@ -6,10 +6,9 @@ What a run has put out since its last checkpoint is in a part that is still open
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,8 +21,9 @@ from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.collective import root_does, translated
 from hpcchain.io.output import events
-from hpcchain.io.output.lineage import FILES, file_head, require_chain
-from hpcchain.io.output.parts import list_parts, read_head
+from hpcchain.io.output.lineage import FILES, FileHead, file_head
+from hpcchain.io.output.parts import list_parts
+from hpcchain.io.output.recoverable_output import RunOutput, inventory
 from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_types, open_trajectory
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import OPEN, PERIODIC
@@ -47,38 +47,6 @@ class Series(NamedTuple):
     step: np.ndarray
     time: np.ndarray
     value: np.ndarray
-
-
-@dataclass(frozen=True)
-class RunOutput:
-    """Which rows of which files make up a run's output.
-
-    Attributes
-    ----------
-    source : Path
-        What was asked for: a run's folder, or one of its files.
-    joined : dict of kind -> (Path, rows)
-        "trajectory", "observables", "events": files, and how many of their rows come before the first part.
-    parts : list of PartHead
-        In order.
-    """
-
-    source: Path
-    joined: dict[str, tuple[Path, int]]
-    parts: list[PartHead]
-
-    def has(self, kind: str) -> bool:
-        """Return whether there is any output of a kind."""
-        return kind in self.joined or self.rows(kind) > 0
-
-    def rows(self, kind: str) -> int:
-        """Return how many frames, reports or events there are."""
-        return self.joined.get(kind, (None, 0))[1] + sum(head.count(FILES[kind]) for head in self.parts)
-
-    @property
-    def logs_events(self) -> bool:
-        """Whether the run logs its contacts."""
-        return "events" in self.joined or any(head.log_events for head in self.parts)
 
 
 def joined_files(folder: Path) -> list[Path]:
@@ -115,7 +83,7 @@ def run_output(
         return _folder_output(source, comm, kinds)
     kind = root_does(comm, source, "reading", lambda: files.kind_of(source))
     if kind in FILES:
-        return RunOutput(source, {kind: (source, file_head(source, kind, comm).rows)}, [])
+        return RunOutput(source, {kind: file_head(source, kind, comm)}, [])
     if kind in ("part", "checkpoint") and source.parent.name in (PARTS, CHECKPOINTS):
         return _folder_output(source.parent.parent, comm, kinds)
     raise DataError(f"{source}: is of kind {kind!r}, and in no run's folder: it has no frames or reports")
@@ -129,11 +97,12 @@ def folder_of_unjoined(source: Path) -> Path:
 
 def _folder_output(folder: Path, comm: Communicator | None, kinds: tuple[str, ...]) -> RunOutput:
     for _ in range(TRIES):
-        listed = _parts_in(folder, comm)
+        there = inventory(folder, comm, kinds)
         try:
-            found = _looked_up(folder, listed, comm, kinds)
+            found = there.rows()
         except DataError:
-            if _parts_in(folder, comm) == listed:
+            listed = root_does(comm, folder, "listing parts", lambda: list_parts(folder / PARTS))
+            if [number for number, _ in listed] == [number for number, _ in there.parts]:
                 raise
             time.sleep(PAUSE)
             continue
@@ -146,32 +115,6 @@ def _folder_output(folder: Path, comm: Communicator | None, kinds: tuple[str, ..
             )
         return found
     raise DataError(f"{folder}: changes while it is read; try again")
-
-
-def _parts_in(folder: Path, comm: Communicator | None) -> list[Path]:
-    return root_does(comm, folder, "listing parts", lambda: [path for _, path in list_parts(folder / PARTS)])
-
-
-def _looked_up(folder: Path, listed: list[Path], comm: Communicator | None, kinds: tuple[str, ...]) -> RunOutput:
-    heads = [read_head(path, comm) for path in listed]
-    require_chain(heads)
-    there = root_does(comm, folder, "looking", lambda: [kind for kind in kinds if (folder / f"{kind}.h5").is_file()])
-    joined = {}
-    for kind in there:
-        head = file_head(folder / f"{kind}.h5", kind, comm)
-        kept = min(heads[0].start[FILES[kind]], head.rows) if heads else head.rows
-        if heads and kept:
-            head.until(heads[0].after, kept)
-        joined[kind] = (head.path, kept)
-    for kind in kinds if heads else ():
-        counted = FILES[kind]
-        needed, kept = heads[0].start[counted], joined.get(kind, (None, 0))[1]
-        if kept < needed:
-            raise DataError(
-                f"{folder}: of the {needed} {counted} before {heads[0].path.name} {kind}.h5 has {kept}: "
-                "files are missing, or of another run"
-            )
-    return RunOutput(folder, joined, heads)
 
 
 class Frame:
@@ -214,6 +157,24 @@ class Frame:
         return self._frames.table(ORIENTATION, self._number)
 
 
+Read = Callable[[str, np.ndarray, int, int], np.ndarray]
+"""Of the name of a table, some rows at even distances, and the beads low:high: (rows, beads, columns)."""
+
+
+class Piece(NamedTuple):
+    """Frames that follow one another in one file: their steps and times, and what opens it to read them."""
+
+    step: np.ndarray
+    time: np.ndarray
+    opened: Callable[[], AbstractContextManager[Read]]
+
+
+def clock_of(pieces: Sequence[Piece]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the steps and times of all frames."""
+    steps = np.concatenate([np.empty(0, np.int64), *(piece.step for piece in pieces)])
+    return steps, np.concatenate([np.empty(0), *(piece.time for piece in pieces)])
+
+
 class Frames(Sequence[Frame]):
     """The frames of a run, and what does not change from one to the next; made by `open_frames`.
 
@@ -225,11 +186,9 @@ class Frames(Sequence[Frame]):
         Species, molecules, masses, diameters, bonds and box.
     """
 
-    def __init__(self, pieces: Sequence[_Joined | _Part | Given], fixed: Trajectory) -> None:
-        self._pieces = pieces  # (file, first row of the file's that counts as this piece's, rows, whether a part)
-        self.fixed = fixed
-        self.time = np.concatenate([np.empty(0), *(piece.time for piece in pieces)])
-        self.step = np.concatenate([np.empty(0, np.int64), *(piece.step for piece in pieces)])
+    def __init__(self, pieces: Sequence[Piece], fixed: Trajectory) -> None:
+        self._pieces, self.fixed = pieces, fixed
+        self.step, self.time = clock_of(pieces)
         self._first = np.cumsum([0, *(len(piece.time) for piece in pieces)])
 
     def __len__(self) -> int:
@@ -260,56 +219,55 @@ class Frames(Sequence[Frame]):
         for piece, first, last in zip(self._pieces, self._first, self._first[1:], strict=False):
             mine = np.flatnonzero((wanted >= first) & (wanted < last))
             if len(mine):
-                piece.read(name, wanted[mine] - first, low, beads, found[mine[0] : mine[-1] + 1])
+                with piece.opened() as read:
+                    found[mine[0] : mine[-1] + 1] = read(name, wanted[mine] - first, low, beads)
         return found
 
 
-@dataclass(frozen=True)
-class _Joined:
-    """Frames in a trajectory.h5."""
+def given_piece(tables: dict[str, np.ndarray], now: float) -> Piece:
+    """Return the Piece of one frame, now, whose tables are there, by name."""
 
-    file: h5py.File
-    step: np.ndarray
-    time: np.ndarray
+    def read(name: str, rows: np.ndarray, low: int, high: int) -> np.ndarray:
+        return tables[name][None][rows, low:high]
 
-    def read(self, name: str, rows: np.ndarray, low: int, high: int, out: np.ndarray) -> None:
-        with translated(self.file.filename, f"reading frame {rows[0]}"):
-            stride = int(rows[1] - rows[0]) if len(rows) > 1 else 1
-            rows = slice(int(rows[0]), int(rows[-1]) + 1, stride)
-            out[:] = self.file[f"{GROUP}/{name}/value"][rows, low:high]
+    return Piece(np.zeros(1, np.int64), np.array([now]), lambda: nullcontext(read))
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Frames in a closed part, opened when they are read: a long run has many parts.
+def _read_joined(file: h5py.File, before: int, name: str, rows: np.ndarray, low: int, high: int) -> np.ndarray:
+    """Do as Read, of a trajectory.h5 in which so many rows come before those that are counted."""
+    with translated(file.filename, f"reading frame {rows[0]}"):
+        stride = int(rows[1] - rows[0]) if len(rows) > 1 else 1
+        chosen = slice(before + int(rows[0]), before + int(rows[-1]) + 1, stride)
+        return file[f"{GROUP}/{name}/value"][chosen, low:high]
 
-    When the run has joined it to trajectory.h5 in the meantime, they are read there.
+
+def part_piece(head: PartHead) -> Piece:
+    """Return the Piece of a closed part, opened when it is read: a long run has many parts.
+
+    When the run has joined it to trajectory.h5 in the meantime, it is read there.
     """
 
-    head: PartHead
-    step: np.ndarray
-    time: np.ndarray
+    @contextmanager
+    def opened() -> Iterator[Read]:
+        with _part_or_joined(head, "trajectory") as (file, first):
 
-    def read(self, name: str, rows: np.ndarray, low: int, high: int, out: np.ndarray) -> None:
-        with _part_or_joined(self.head, "trajectory") as (file, first):
-            for row, into in zip(rows, out, strict=True):
-                if first is None:
-                    into[:] = file[f"frames/{row:08d}/{name}"][low:high]
-                else:
-                    into[:] = file[f"{GROUP}/{name}/value"][first + row, low:high]
+            def read(name: str, rows: np.ndarray, low: int, high: int) -> np.ndarray:
+                return np.stack([file[f"frames/{row:08d}/{name}"][low:high] for row in rows])
+
+            yield read if first is None else partial(_read_joined, file, first)
+
+    return Piece(*_clock(head), opened)
 
 
-@dataclass(frozen=True)
-class Given:
-    """One frame whose tables are there, by name."""
-
-    tables: dict[str, np.ndarray]
-    step: np.ndarray
-    time: np.ndarray
-
-    def read(self, name: str, rows: np.ndarray, low: int, high: int, out: np.ndarray) -> None:
-        """Fill in a table's beads low:high."""
-        out[:] = self.tables[name][None][rows, low:high]
+def pieces_of(output: RunOutput, stack: ExitStack) -> list[Piece]:
+    """Return the frames of a run, in order; a trajectory.h5 stays open until the stack ends."""
+    pieces = []
+    if output.kept("trajectory"):
+        head = output.joined["trajectory"]
+        file = stack.enter_context(files.reading(head.path, "trajectory", checked=False))
+        steps, times = (files.get(file, f"{GROUP}/position/{name}")[: head.rows] for name in ("step", "time"))
+        pieces.append(Piece(steps, times, lambda: nullcontext(partial(_read_joined, file, 0))))
+    return [*pieces, *map(part_piece, output.parts)]
 
 
 @contextmanager
@@ -336,15 +294,10 @@ def open_frames(output: RunOutput) -> Iterator[Frames]:
     DataError
         When there are none, or nothing says what the beads are.
     """
-    path, kept = output.joined.get("trajectory", (None, 0))
-    pieces: list[_Joined | _Part] = []
+    head = output.joined.get("trajectory")
     with ExitStack() as stack:
-        fixed = stack.enter_context(open_trajectory(path, checked=False)) if path else beads_of(output)
-        if path:
-            pieces.append(_Joined(fixed._file, fixed.step[:kept], fixed.time[:kept]))
-        for head in output.parts:
-            pieces.append(_Part(head, *_clock(head)))
-        yield Frames(pieces, fixed)
+        fixed = stack.enter_context(open_trajectory(head.path, checked=False)) if head else beads_of(output)
+        yield Frames(pieces_of(output, stack), fixed)
 
 
 def _clock(head: PartHead) -> tuple[np.ndarray, np.ndarray]:
@@ -400,7 +353,6 @@ def fixed_of(system: System) -> Trajectory:
         angular_velocity=None if turning is None else turning.velocity,
         moment_of_inertia=moment,
         turns=turning is not None or bool(system.physics.extended.orientations),
-        _file=None,
     )
 
 
@@ -416,21 +368,18 @@ def read_groups(group: h5py.File | h5py.Group, names: list[str]) -> dict[str, Se
 
 def read_reports(output: RunOutput) -> dict[str, Series]:
     """Return name -> Series of every observable of a run; not collective."""
-    path, kept = output.joined.get("observables", (None, 0))
     try:
-        series, _ = joined_reports(path, kept, output.parts)
+        series, _ = joined_reports(output)
     except DataError:
         if all(head.path.is_file() for head in output.parts):
             raise
-        joined = output.parts[0].path.parent.parent / "observables.h5"  # the run has joined them in the meantime
-        series, _ = joined_reports(joined, output.rows("observables"), [])
+        path = output.parts[0].path.parent.parent / "observables.h5"  # the run has joined them in the meantime
+        series, _ = joined_reports(RunOutput(path, {"observables": FileHead(path, output.rows("observables"), [])}, []))
     return {name: Series(*map(np.concatenate, columns)) for name, columns in series.items()}
 
 
-def joined_reports(
-    earlier: Path | None, kept: int, heads: list[PartHead]
-) -> tuple[dict[str, list[list[np.ndarray]]], dict[str, int]]:
-    """Return the reports of an earlier file, as many as are kept, and of parts; not collective.
+def joined_reports(output: RunOutput) -> tuple[dict[str, list[list[np.ndarray]]], dict[str, int]]:
+    """Return the reports of a run; not collective.
 
     Returns
     -------
@@ -441,13 +390,13 @@ def joined_reports(
     """
     series: dict[str, list[list[np.ndarray]]] = {}
     first: dict[str, int] = {}
-    if earlier is not None:
-        with files.reading(earlier, "observables", checked=False) as source:
+    reached = output.kept("observables")
+    if reached:
+        with files.reading(output.joined["observables"].path, "observables", checked=False) as source:
             for name, columns in read_groups(source, names_in(source)).items():
                 first[name] = int(source[name].attrs["first_report"])
-                series[name] = [[column[: max(kept - first[name], 0)]] for column in columns]
-    reached = kept
-    for head in heads:
+                series[name] = [[column[: max(reached - first[name], 0)]] for column in columns]
+    for head in output.parts:
         with files.reading(head.path, "part", checked=False) as source:
             names = names_in(source["reports"]) if "reports" in source else []
             for name, columns in (read_groups(source["reports"], names) if names else {}).items():
@@ -475,9 +424,9 @@ def event_tables(output: RunOutput, share: int = 0, shares: int = 1) -> Iterator
     ------
     (n,) structured array of type events.EVENT
     """
-    path, kept = output.joined.get("events", (output.source, 0))
+    kept = output.kept("events")
     for low in range(0, kept, events.COPY_ROWS)[share::shares]:
-        with files.reading(path, "events", checked=False) as file:
+        with files.reading(output.joined["events"].path, "events", checked=False) as file:
             yield events.read_table(file["events"], low, min(low + events.COPY_ROWS, kept))
     for head in output.parts[share::shares]:
         with _part_or_joined(head, "events") as (file, first):

@@ -56,9 +56,8 @@ def create_layout(
     _write_h5md(file)
     group = file.create_group(GROUP)
     _create_series(group, frames, topology.beads, turning_tables(spin))
-    for name, part in (spin or {}).items():
-        if part is not None:
-            slabs.put_slab(group, name, topology.beads, part, comm)
+    own = {name: part for name, part in (spin or {}).items() if part is not None}
+    slabs.put_slabs(group, topology.beads, own, comm)
     _write_box(group, frames, box, comm)
     _write_beads(file, group, topology, comm)
     _write_bonds(file, group, topology, comm)
@@ -68,10 +67,10 @@ def create_layout(
 
 def write_clock(file: h5py.File, steps: np.ndarray, times: np.ndarray, comm: Communicator | None) -> None:
     """Write the step and time of every frame, which all tables share."""
-    for name, values in (("step", steps), ("time", times)):
-        dataset = file[f"{GROUP}/position/{name}"]
-        low, high = parallel_slabs.slab(len(values), comm)
-        slabs.write_at(dataset, (low,), values[low:high], comm)
+    low, high = parallel_slabs.slab(len(times), comm)
+    clock = {"step": steps, "time": times}.items()
+    parts = [slabs.Part(file[f"{GROUP}/position/{name}"], (low,), values[low:high]) for name, values in clock]
+    slabs.write_all(parts, comm)
 
 
 def write_frame(file: h5py.File, number: int, rows: Mapping[str, np.ndarray], comm: Communicator | None) -> None:
@@ -118,7 +117,7 @@ def _write_box(group: h5py.Group, frames: int, box: Box, comm: Communicator | No
     group["box"].attrs["boundary"] = np.array(boundary, dtype="S8")
     edges = slabs.create(group, "box/edges/value", (frames, 3), np.float64)
     low, high = parallel_slabs.slab(frames, comm)
-    slabs.write_at(edges, (low, 0), np.broadcast_to(box.size, (high - low, 3)), comm)
+    slabs.write_all([slabs.Part(edges, (low, 0), np.broadcast_to(box.size, (high - low, 3)))], comm)
 
 
 def _write_beads(
@@ -143,11 +142,11 @@ def _write_bonds(
 ) -> None:
     count = topology.count("bonds")
     bonds = np.asarray(topology.rows("bonds", *parallel_slabs.slab(count, comm)), dtype=np.int64).reshape(-1, 2)
-    dataset = slabs.put_slab(file, "connectivity/bonds", count, bonds, comm)
-    dataset.attrs["particles_group"] = group.ref
-    for column, name in enumerate(("bond_from", "bond_to")):
-        ends = (bonds[:, column] + 1).astype(np.int32)
-        slabs.put_slab(file, f"parameters/vmd_structure/{name}", count, ends, comm)
+    first, second = (bonds.T + 1).astype(np.int32)
+    place = "parameters/vmd_structure"
+    tables: dict[str, np.ndarray] = {"connectivity/bonds": bonds, f"{place}/bond_from": first}
+    tables[f"{place}/bond_to"] = second
+    slabs.put_slabs(file, count, tables, comm)["connectivity/bonds"].attrs["particles_group"] = group.ref
 
 
 @dataclass
@@ -193,7 +192,6 @@ class Trajectory:
     angular_velocity: np.ndarray | None
     moment_of_inertia: np.ndarray | None
     turns: bool
-    _file: h5py.File
 
     def __len__(self) -> int:
         """Return the number of frames."""
@@ -232,7 +230,6 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
             periodic=boundary == PERIODIC,
             bounded=not np.any(boundary == OPEN),
             turns=f"{GROUP}/{ORIENTATION}/value" in file,
-            _file=file,
             species=files.get(file, f"{GROUP}/species"),
             molecule=files.get(file, f"{GROUP}/molecule"),
             mass=mass,

@@ -14,7 +14,7 @@ from hpcchain.errors import DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.hdf5 import atomic, files
 from hpcchain.io.hdf5.collective import translated
-from hpcchain.io.output.run_output import Frames, Given, fixed_of, open_frames, run_output
+from hpcchain.io.output.run_output import Frames, fixed_of, given_piece, open_frames, run_output
 from hpcchain.io.output.trajectory import ORIENTATION, SPIN, VECTORS
 from hpcchain.io.tools.configurations import library
 from hpcchain.io.tools.overwrite_guard import LAMMPS_HEAD, require_replaceable
@@ -101,7 +101,7 @@ def _frame_of_checkpoint(path: Path | str) -> Frames:
     elif fixed.turns:
         tables[ORIENTATION] = orientations_at(system, state.extra, np.arange(system.topology.beads), found.time)
         tables[SPIN[0]] = state.extra[:, L.SPIN : L.SPIN + L.AXES]
-    return Frames([Given(tables, np.zeros(1, np.int64), np.array([found.time]))], fixed)
+    return Frames([given_piece(tables, found.time)], fixed)
 
 
 def shown(frames: Frames, look: Look) -> Frame:

@@ -1,21 +1,20 @@
 """What a run has beyond smooth hard beads that fly by one propagator: constants with names, and their tables.
 
-Files keep them as tables of numbers, texts, lists and tables, in which what is not there is left out; `read` makes the
-constants of such a table, and `table` the table of the constants.
+Files keep them as tables of numbers, texts, lists and tables. `made` makes constants of such a table by their types,
+`table_of` the table of constants, without those that are as they are by default.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Hashable
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import cache
+from types import NoneType
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-NOT_OF_STEPS, NOT_OF_EVENTS = ("tangential_restitution", "contact_time"), ("friction",)
-"""Keys of a pair that do not stand in tables of the engine."""
 
 Constants = TypeVar("Constants", bound="DataclassInstance")
 
@@ -96,7 +95,7 @@ class WallConstants:
 
 
 @dataclass(frozen=True)
-class PairConstants:
+class Pair:
     """Coefficients of the contacts of two types of beads, or of a type and a side; None: those of all contacts.
 
     Attributes
@@ -104,17 +103,25 @@ class PairConstants:
     types : tuple of 2 str
     restitution : float or None
         e_n.
-    tangential_restitution, contact_time : float or None
-        e_t and how long a contact takes [time], of the engine of events.
-    friction : float or None
-        Of contact dynamics.
     """
 
     types: tuple[str, ...]
     restitution: float | None
+
+
+@dataclass(frozen=True)
+class PairConstants(Pair):
+    """The same of the engine of events, with e_t and how long a contact takes [time]."""
+
     tangential_restitution: float | None
     contact_time: float | None
-    friction: float | None = None
+
+
+@dataclass(frozen=True)
+class SteppedPair(Pair):
+    """The same of contact dynamics, with the coefficient of friction."""
+
+    friction: float | None
 
 
 @dataclass(frozen=True)
@@ -270,48 +277,6 @@ class ExtendedPhysics:
     thermostat: AndersenThermostat | None = None
     seed: int | None = None
 
-    @classmethod
-    def read(cls, table: object) -> ExtendedPhysics:
-        """Return the constants of a table.
-
-        Raises
-        ------
-        ValueError
-            If it is no such table.
-        """
-        values = table_of(table, "extended")
-        unknown = values.keys() - {each.name for each in fields(cls)}
-        if unknown:
-            raise ValueError(f"extended: {min(unknown)} is unknown to this version")
-        rows = {"pairs": PairConstants, "potentials": StepPotential, "walls": WallConstants}
-        for name, kind in rows.items():
-            if name in values:
-                values[name] = tuple(_made(kind, one, name) for one in _list_of(values[name], name))
-        for name, kind in {"rough": Roughness, "thermostat": AndersenThermostat}.items():
-            if name in values:
-                values[name] = _made(kind, values[name], name)
-        if (name := "distance_limits") in values:
-            values[name] = tuple(
-                tuple(
-                    DistanceLimit._make(_list_of(one, "distance_limits")) for one in _list_of(kind, "distance_limits")
-                )
-                for kind in _list_of(values["distance_limits"], "distance_limits")
-            )
-        return _made(cls, values, "extended")
-
-    def table(self) -> dict[str, object]:
-        """Return the table of what is there."""
-        defaults = {each.name: each.default for each in fields(self)}
-        found = {name: one for name, one in asdict(self).items() if getattr(self, name) != defaults[name]}
-        for name, left_out in (
-            ("pairs", NOT_OF_EVENTS),
-            ("potentials", ("bridge",)),
-            ("walls", ("tangential_restitution", "sliding", "amplitude", "shaking", "period")),
-        ):
-            if name in found:
-                found[name] = [_without(one, *left_out) for one in found[name]]
-        return {name: _plain(one) for name, one in found.items()}
-
 
 @dataclass(frozen=True)
 class SteppedPhysics:
@@ -337,7 +302,7 @@ class SteppedPhysics:
         Rule of contacts at one instant: "joint" or "moreau".
     friction : float or None
         Of contact dynamics.
-    pairs : tuple of PairConstants
+    pairs : tuple of SteppedPair
         As the input's [[contact.pair]].
     walls : dict of str -> float
         e_n of sides that have one of their own.
@@ -356,7 +321,7 @@ class SteppedPhysics:
     damping: tuple[float, ...]
     simultaneous: str = "joint"
     friction: float | None = None
-    pairs: tuple[PairConstants, ...] = ()
+    pairs: tuple[SteppedPair, ...] = ()
     walls: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -364,75 +329,60 @@ class SteppedPhysics:
         """The potentials that are a user's own."""
         return [one for one in self.potentials if one.name == "module"]
 
-    @classmethod
-    def read(cls, table: object) -> SteppedPhysics | None:
-        """Return the constants of a table, None of an empty one.
 
-        Raises
-        ------
-        ValueError
-            If it is no such table.
-        """
-        values = table_of(table, "steps")
-        if not values:
-            return None
-        if "pairs" in values:
-            tables = [
-                dict.fromkeys(NOT_OF_STEPS) | table_of(one, "pairs") for one in _list_of(values["pairs"], "pairs")
-            ]
-            values["pairs"] = tuple(_made(PairConstants, one, "pairs") for one in tables)
-        potentials = _list_of(values.get("potentials"), "potentials")
-        values["potentials"] = tuple(_made(PotentialConstants, one, "potentials") for one in potentials)
-        if values.get("thermostat") is not None:
-            values["thermostat"] = _made(ThermostatConstants, values["thermostat"], "thermostat")
-        return _made(cls, values, "steps")
-
-    def table(self) -> dict[str, object]:
-        """Return the table of what is there."""
-        found = asdict(self)
-        for one in found["pairs"]:
-            for name in NOT_OF_STEPS:
-                del one[name]
-        nothing: dict[str, object] = {"simultaneous": "joint", "friction": None, "pairs": (), "walls": {}}
-        return {name: _plain(one) for name, one in found.items() if name not in nothing or one != nothing[name]}
-
-
-def made(kind: type[Constants], table: Mapping[str, object]) -> Constants:
-    """Return constants of a table that has just their names; what their values are is not looked at here."""
-    return kind(**table)
-
-
-def table_of(value: object, name: str) -> dict[str, object]:
-    """Return a copy of a table, which may come from a file."""
+def made(kind: type[Constants], value: object, name: str) -> Constants:
+    """Return constants of a table, which may come from a file; raises ValueError, which names it, if it is none."""
     if not isinstance(value, dict):
         raise ValueError(f"{name}: are no table")
-    return dict(value)
+    types, own = types_of(kind), {each.name: each for each in fields(kind)}
+    needed = {each.name for each in own.values() if each.default is each.default_factory is MISSING}
+    wrong = (value.keys() - own.keys()) | (needed - value.keys())
+    if wrong:
+        raise ValueError(f"{name}: {', '.join(sorted(wrong))} is missing, or unknown to this version")
+    return kind(**{one: _value(types[one], each, one) for one, each in value.items()})
 
 
-def _list_of(value: object, name: str) -> Sequence[object]:
-    """Return a list, which may come from a file."""
-    if not isinstance(value, (list, tuple)):
-        raise ValueError(f"{name}: are no list")
+@cache
+def types_of(kind: Hashable) -> dict[str, type]:
+    """Return the types of the fields of constants."""
+    return get_type_hints(kind)
+
+
+def _value(kind: type, value: object, name: str) -> object:
+    """Return what stands for a value of a type in a table; {} is no constants, too."""
+    choices = get_args(kind) if NoneType in get_args(kind) else (kind,)
+    if NoneType in choices and value in (None, {}):
+        return None
+    kind = type(value) if type(value) in choices else choices[0]
+    form, inner = get_origin(kind) or kind, get_args(kind)
+    if is_dataclass(kind):
+        return made(kind, value, name)
+    if form is dict and isinstance(value, dict):
+        return {one: _value(inner[1], each, name) for one, each in value.items()}
+    if issubclass(form, tuple):
+        if not isinstance(value, (list, tuple)):
+            raise ValueError(f"{name}: are no list")
+        if inner:
+            return tuple(_value(inner[0], each, name) for each in value)
+        return kind(*(_value(own, each, name) for own, each in zip(get_type_hints(kind).values(), value, strict=True)))
+    if not isinstance(value, (int, float) if form is float else form) or isinstance(value, bool) != (form is bool):
+        raise ValueError(f"{name}: is {value!r:.60}, and no {form.__name__}")
     return value
 
 
-def _made(kind: type[Constants], value: object, name: str) -> Constants:
-    """Return constants of a table that has just their names, lists as tuples."""
-    table = table_of(value, name)
-    known = {each.name: each.default is each.default_factory is MISSING for each in fields(kind)}
-    wrong = (table.keys() - known.keys()) | {each for each, needed in known.items() if needed and each not in table}
-    if wrong:
-        raise ValueError(f"{name}: {', '.join(sorted(wrong))} is missing, or unknown to this version")
-    return made(kind, {name: tuple(one) if isinstance(one, list) else one for name, one in table.items()})
-
-
-def _without(table: Mapping[str, object], *names: str) -> dict[str, object]:
-    """Return a table without those of some values that are None."""
-    return {name: value for name, value in table.items() if value is not None or name not in names}
+def table_of(constants: DataclassInstance | None) -> dict[str, object]:
+    """Return the table of constants, without those that are as they are by default; empty of none."""
+    found = {} if constants is None else {each.name: each for each in fields(constants)}
+    values = {name: (getattr(constants, name), each) for name, each in found.items()}
+    return {
+        name: _plain(value)
+        for name, (value, each) in values.items()
+        if value != (each.default if each.default_factory is MISSING else each.default_factory())
+    }
 
 
 def _plain(value: object) -> object:
-    """Return a value with lists in place of tuples."""
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+    """Return a value with tables in place of constants and lists in place of tuples."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return table_of(value)
     return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value

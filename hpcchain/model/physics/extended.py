@@ -21,7 +21,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.physics.constants import ExtendedPhysics
 
 if TYPE_CHECKING:
-    from hpcchain.model.physics.constants import PairConstants, PotentialConstants, StepPotential
+    from hpcchain.model.physics.constants import Pair, PotentialConstants, StepPotential
     from hpcchain.model.system import Physics
 
 LEVELS = 64
@@ -54,8 +54,6 @@ class ExtraColumn:
         In files.
     least, most : float or None
         Bounds; None: those of all numbers.
-    of_molecule : bool
-        The same for a molecule's beads.
     present : callable
         Of a Physics: whether its runs have it.
     meaning : str
@@ -67,7 +65,6 @@ class ExtraColumn:
     dtype: type
     least: float | None
     most: float | None
-    of_molecule: bool
     present: Callable[[Physics], bool]
     meaning: str
 
@@ -80,7 +77,6 @@ EXTRA = (
         np.float64,
         None,
         None,
-        False,
         has("rough"),
         "angular velocity, constant between contacts [1 / time]",
     ),
@@ -91,7 +87,6 @@ EXTRA = (
         np.float64,
         -1.0,
         1.0,
-        False,
         has("orientations"),
         "unit quaternion of how the bead was turned when its angular velocity last changed",
     ),
@@ -102,7 +97,6 @@ EXTRA = (
         np.float64,
         0.0,
         2**53,
-        False,
         has("orientations"),
         "ticks and remainder of when that was",
     ),
@@ -113,11 +107,10 @@ EXTRA = (
         np.int64,
         0,
         2**53,
-        False,
         lambda physics: is_extended(physics) and not physics.steps,
         "events that the bead has taken part in",
     ),
-    ExtraColumn("draws", L.DRAWS, 1, np.int64, 0, 2**53, False, has("seed"), "random numbers that the bead has drawn"),
+    ExtraColumn("draws", L.DRAWS, 1, np.int64, 0, 2**53, has("seed"), "random numbers that the bead has drawn"),
     ExtraColumn(
         "next_draw",
         L.NEXT_DRAW,
@@ -125,7 +118,6 @@ EXTRA = (
         np.float64,
         0.0,
         2**53,
-        True,
         has("thermostat"),
         "ticks and remainder of when its molecule's velocities are drawn next; 0 where they never were",
     ),
@@ -136,7 +128,6 @@ EXTRA = (
         np.float64,
         None,
         None,
-        False,
         has("impulses"),
         "impulses of the bead's contacts in the last step, with which the next one begins",
     ),
@@ -147,7 +138,6 @@ EXTRA = (
         np.int64,
         0,
         2**53,
-        False,
         has("potentials"),
         "beads that the bead is within a step of, and of which one",
     ),
@@ -163,7 +153,7 @@ def type_pairs(types: tuple[str, ...] | None, names: Sequence[str]) -> list[tupl
 
 
 def types_apart(
-    names: tuple[str, ...], given: Iterable[PairConstants | StepPotential | PotentialConstants]
+    names: tuple[str, ...], given: Iterable[Pair | StepPotential | PotentialConstants]
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Return those of the names of types that some things tell apart, and which of them each name is like.
 
@@ -172,7 +162,7 @@ def types_apart(
     Parameters
     ----------
     names : tuple of str
-    given : iterable of PairConstants, StepPotential or PotentialConstants
+    given : iterable of Pair, StepPotential or PotentialConstants
         Their `types` are looked at.
     """
     named = {name for one in given for name in one.types or ()}

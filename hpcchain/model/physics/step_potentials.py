@@ -24,7 +24,6 @@ from hpcchain.model.physics.extended import LEVELS, types_apart
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
-    from hpcchain.model.physics.constants import DistanceLimit, StepPotential
     from hpcchain.model.system import Physics, Topology
 
 TYPES, PAIRS = 0, 1
@@ -144,27 +143,6 @@ def potential_energies(
     return found
 
 
-def potentials_problem(given: tuple[StepPotential, ...], topology: Composition | Topology) -> str | None:
-    """Return what is wrong with the potentials that a file has, or None."""
-    seen: set[frozenset[str]] = set()
-    for one in given:
-        if not all(isinstance(each, tuple) for each in (one.types, one.distances, one.energies)):
-            return "have not just types, distances and energies"
-        problem = (
-            steps_problem(one.distances, one.energies)
-            if one.bridge is None
-            else bridge_problem(one.distances, one.energies, one.bridge)
-        )
-        if problem:
-            return problem
-        if len(one.types) != 2 or not set(one.types) <= set(topology.type_names):
-            return f"types: {[*one.types]} are not two types of beads"
-        if frozenset(one.types) in seen:
-            return f"types: {[*one.types]} have a potential already"
-        seen.add(frozenset(one.types))
-    return None
-
-
 def steps_problem(distances: Sequence[float], energies: Sequence[float]) -> str | None:
     """Return what is wrong with a potential's distances and energies, "key: reason", or None."""
     if not all(type(x) in (int, float) and np.isfinite(x) for x in [*distances, *energies]):
@@ -177,28 +155,6 @@ def steps_problem(distances: Sequence[float], energies: Sequence[float]) -> str 
         return f"distances: {[*distances]} do not ascend from above 0, each by a millionth at least"
     if any(a == b for a, b in zip(energies, [*energies[1:], 0.0], strict=True)):
         return f"energies: {[*energies]} has a step of no height; leave that distance out"
-    return None
-
-
-def bridge_problem(distances: Sequence[float], energies: Sequence[float], bridge: float) -> str | None:
-    """Return what is wrong with the numbers of a bridge that a file has, "key: reason", or None."""
-    values = [*distances, bridge]
-    if not all(type(x) in (int, float) and np.isfinite(x) for x in values):
-        return "bridge: there is no energy, or no distance at which it breaks"
-    if len(distances) != 1 or [*energies] != [0.0] or min(values) < 0.0 or distances[0] == 0.0:
-        return "bridge: has an energy of 0 or more, and one distance, within which the energy is 0"
-    return None
-
-
-def limits_problem(given: tuple[tuple[DistanceLimit, ...], ...], topology: Composition | Topology) -> str | None:
-    """Return what is wrong with the limits of distances that a file has, or None."""
-    if len(given) != len(topology.names):
-        return "are no list for each kind of molecules"
-    for each in (each for kind in given for each in kind):
-        if type(each.separation) is not int or each.separation < 2:
-            return f"{[*each]} is not separation, least and most"
-        if not all(type(x) in (int, float) and np.isfinite(x) for x in each) or not 0.0 <= each.least < each.most:
-            return f"{[*each[1:]]} are no two distances, the least first"
     return None
 
 

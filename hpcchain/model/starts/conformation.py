@@ -60,12 +60,10 @@ def conformation(group: Group, diameter: np.ndarray, self_contact: bool, seed: i
 
 def stiff_conformation(
     group: Group, diameter: np.ndarray, self_contact: bool, seed: int, index: int
-) -> tuple[np.ndarray | None, float]:
-    """Return a conformation found by least squares, or None; and the least error of the bonds that was reached."""
-    found = embed(group, diameter, self_contact, seed, index)
-    if found.position is None:
-        return None, found.error
-    return settled(group, diameter, self_contact, found.position - found.position.mean(axis=0)), found.error
+) -> np.ndarray | None:
+    """Return a conformation found by least squares, or None; arguments as in `conformation`."""
+    found = embed(group, diameter, self_contact, seed, index).position
+    return None if found is None else settled(group, diameter, self_contact, found - found.mean(axis=0))
 
 
 def normal_modes(group: Group) -> np.ndarray:

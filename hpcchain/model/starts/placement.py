@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -244,12 +245,12 @@ def conformations(
         require_independent_shapes(*named, known[one])
     if len(known[one]):
         return known[one]
-    seed, shrunk = config.initial.seed, scale * diameter
-    found = conformation(group, shrunk, contact, seed, 0) if scale < 1.0 else None
-    if found is None or is_rigid(group, found):  # beads of a rigid one would never get their room
+    make = partial(conformation, group, scale * diameter, contact, config.initial.seed)
+    first = make(0) if scale < 1.0 else None
+    if first is None or is_rigid(group, first):  # beads of a rigid one would never get their room
         final = len(group.mass) <= MOST_BEADS  # least squares have been tried, too
         raise (NoArrangement if final else ConfigError)(no_arrangement(config, topology, group, "without overlaps"))
-    shapes = several(group, found, lambda k: conformation(group, shrunk, contact, seed, k))
+    shapes = several(group, make)
     require_independent_shapes(*named, shapes)
     return shapes
 
@@ -267,24 +268,22 @@ def full_conformations(
         When the bonds alone cannot be satisfied.
     """
     seed = config.initial.seed
-    found = conformation(group, diameter, contact, seed, 0)
-    if found is not None:
-        return several(group, found, lambda k: conformation(group, diameter, contact, seed, k))
-    found, _ = stiff_conformation(group, diameter, contact, seed, 0)
-    if found is not None:
-        return several(group, found, lambda k: stiff_conformation(group, diameter, contact, seed, k)[0])
+    for make in (conformation, stiff_conformation):
+        shapes = several(group, partial(make, group, diameter, contact, seed))
+        if len(shapes):
+            return shapes
     error = embed(group, diameter, False, seed).error
     if error > CLOSE:
         found = f"(in the nearest that was found a bond is off by {100.0 * error:.2g} % of its length)"
         raise NoArrangement(no_arrangement(config, topology, group, found))
-    return np.zeros((0, len(diameter), 3))
+    return shapes
 
 
-def several(group: Group, first: np.ndarray, another: Callable[[int], np.ndarray | None]) -> np.ndarray:
-    """Return (k, n, 3): the first conformation and others, `another(number)`, as many as are wanted and found."""
-    wanted = min(CONFORMATIONS, len(group.molecules))
-    found = [first] + [another(k) for k in range(1, wanted)]
-    return np.array([shape for shape in found if shape is not None])
+def several(group: Group, make: Callable[[int], np.ndarray | None]) -> np.ndarray:
+    """Return (k, n, 3) conformations `make(number)`, as many as are wanted and found; none without the first."""
+    first, wanted = make(0), min(CONFORMATIONS, len(group.molecules))
+    found = [] if first is None else [first, *(make(k) for k in range(1, wanted))]
+    return np.array([shape for shape in found if shape is not None]).reshape(-1, len(group.mass), 3)
 
 
 def no_arrangement(config: Config, topology: Topology, group: Group, how: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from hpcchain.config.demands.check import untried_speed, walls_of
 from hpcchain.config.keys.key import required
-from hpcchain.config.keys.values import LENGTHS, MASSES, PLACES
+from hpcchain.config.keys.values import PLACES
 from hpcchain.config.sizes import table_number
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
@@ -21,11 +21,11 @@ from hpcchain.model.molecules.independence import require_independent
 from hpcchain.model.molecules.long_chains import LEAST, LONG
 from hpcchain.model.physics.constants import (
     AndersenThermostat,
-    DistanceLimit,
     ExtendedPhysics,
     PairConstants,
     PotentialConstants,
     Roughness,
+    SteppedPair,
     SteppedPhysics,
     StepPotential,
     ThermostatConstants,
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 HOP = 1e-5
 """Of (diameter / gravity)^1/2: beads that hop for less count as at rest."""
 TOLERANCE = 1e-9
+Value = TypeVar("Value")
 
 RESTING = (
     "what gravity holds on a wall or on other beads would rest, and the engine of events has no rest: it hops ever so "
@@ -241,7 +242,7 @@ def check_molecules(
 
 
 def require_tried(source: str, topology: Topology, position: np.ndarray, squared: float) -> None:
-    """Raise ConfigError for masses, lengths and speeds that have not been tried (`hpcchain.config.keys.values`).
+    """Raise ConfigError for places and speeds that have not been tried (`hpcchain.config.keys.values`).
 
     Parameters
     ----------
@@ -256,15 +257,9 @@ def require_tried(source: str, topology: Topology, position: np.ndarray, squared
     """
     if not len(position):
         return
-    for key, tried, values in (
-        ("diameter", LENGTHS, topology.diameter),
-        ("bond_length", LENGTHS, topology.bond_length),
-        ("mass", MASSES, topology.mass),
-        ("positions", PLACES, np.abs(position)),
-    ):
-        wrong = [why for why in map(tried.wrong, (np.min(values, initial=1.0), np.max(values, initial=1.0))) if why]
-        if wrong:
-            raise ConfigError(f"{source}: molecule.{key}: {wrong[0]}")
+    why = PLACES.wrong(float(np.abs(position).max()))
+    if why is not None:
+        raise ConfigError(f"{source}: molecule.positions: {why}")
     why = untried_speed(float(topology.diameter.min()), squared)
     if why is not None:
         raise ConfigError(f"{source}: molecule.velocities: they are too far from the diameters: {why}")
@@ -366,16 +361,11 @@ def _require_near(
     """Raise ConfigError with the bead whose difference is the largest share of the scale, if that is too large."""
     off = np.sqrt(np.sum(difference**2, axis=2))
     scale = np.broadcast_to(scale, off.shape)
-    bead = _worst(group, np.divide(off, scale, out=np.zeros_like(off), where=scale > 0.0))
-    if bead is not None:
-        raise ConfigError(f"{key}: bead {ids[bead]} is {off[group.beads == bead][0]:.6g} off {where}; {rule}")
-
-
-def _worst(group: Group, error: np.ndarray) -> int | None:
-    """Return the bead with the largest relative error, or None where all are within TOLERANCE; NaN is not."""
-    if np.all(error <= TOLERANCE):
-        return None
-    return int(group.beads.ravel()[np.argmax(np.where(np.isnan(error), np.inf, error))])
+    error = np.divide(off, scale, out=np.zeros_like(off), where=scale > 0.0)
+    if not np.all(error <= TOLERANCE):
+        at = np.argmax(np.where(np.isnan(error), np.inf, error))
+        bead = ids[group.beads.ravel()[at]]
+        raise ConfigError(f"{key}: bead {bead} is {off.ravel()[at]:.6g} off {where}; {rule}")
 
 
 def build_physics(config: Config, topology: Topology, velocity: np.ndarray) -> Physics:
@@ -454,9 +444,7 @@ def stepping(config: Config) -> SteppedPhysics | None:
         **asdict(config.steps),
         simultaneous=config.contact.simultaneous,
         friction=config.contact.friction if config.steps.integrator == "contact" else None,
-        pairs=tuple(
-            PairConstants(one.types, one.restitution, None, None, one.friction) for one in config.contact.pairs
-        ),
+        pairs=tuple(SteppedPair(one.types, one.restitution, one.friction) for one in config.contact.pairs),
         walls={one.side: one.restitution for one in walls if one.side is not None and one.restitution is not None},
         potentials=tuple(
             PotentialConstants(**{each.name: getattr(one, each.name) for each in fields(PotentialConstants)})
@@ -469,11 +457,16 @@ def stepping(config: Config) -> SteppedPhysics | None:
     )
 
 
+def of_kinds(values: list[Value]) -> tuple[Value, ...]:
+    """Return what each kind of molecules has of its own; empty where none has any."""
+    return tuple(values) if any(values) else ()
+
+
 def beyond_smooth_beads(config: Config) -> ExtendedPhysics:
     """Return what a run with a checked input has beyond smooth hard beads."""
     if config.steps is not None:
         return moved_from_outside(config)
-    heat = config.thermostat
+    heat, kinds = config.thermostat, config.molecules
     thermal = heat is not None or any(wall.temperature for wall in config.walls)
     return replace(
         shapes_of(config),
@@ -484,14 +477,14 @@ def beyond_smooth_beads(config: Config) -> ExtendedPhysics:
         ),
         simultaneous=config.contact.simultaneous,
         rough=spinning(config) if config.is_rough else None,
-        orientations=directed(config) if config.is_rough else (),
+        orientations=of_kinds([kind.directors for kind in kinds]) if config.is_rough else (),
         potentials=step_potentials(config),
-        distance_limits=limits(config),
+        distance_limits=of_kinds([kind.distance_limits for kind in kinds]),
         gravity=tuple(config.external.gravity) if any(config.external.gravity) else (),
         walls=walls_of(config),
         thermostat=None if heat is None else AndersenThermostat(heat.temperature, required(heat.rate)),
         seed=config.initial.seed if thermal else None,
-        fixed_speed=max((float(np.linalg.norm(kind.fixed_velocity or 0.0)) for kind in config.molecules), default=0.0),
+        fixed_speed=max((float(np.linalg.norm(kind.fixed_velocity or 0.0)) for kind in kinds), default=0.0),
     )
 
 
@@ -513,18 +506,6 @@ def step_potentials(config: Config) -> tuple[StepPotential, ...]:
 def spinning(config: Config) -> Roughness:
     """Return how beads of a run spin whose contacts make them."""
     return Roughness(config.contact.tangential_restitution, config.initial.seed, config.initial.temperature)
-
-
-def directed(config: Config) -> tuple[bool, ...]:
-    """Return whether each kind's beads have directors; empty where none have."""
-    own = tuple(kind.directors for kind in config.molecules)
-    return own if any(own) else ()
-
-
-def limits(config: Config) -> tuple[tuple[DistanceLimit, ...], ...]:
-    """Return the limits of distances of each kind; empty where none have any."""
-    own = tuple(kind.distance_limits for kind in config.molecules)
-    return own if any(own) else ()
 
 
 def moved_from_outside(config: Config) -> ExtendedPhysics:

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.papers.collisions import Integrator, null_space
+from hpcchain.papers.collisions import Integrator
 from hpcchain.papers.engine import bond_gradient
 from hpcchain.papers.result import Result, Table
-from hpcchain.papers.single_chain import trimer
+from hpcchain.papers.single_chain import null_space, trimer
 
 NAME = "000-trimer-condition"
 TITLE = "condition numbers with multipliers and in the null space (Fig 7)"

@@ -15,10 +15,8 @@ def run(quick: Any) -> Any:
     result, found = spheres.result("grazing", printed)
     table, rows = Table("Iterations of (16) at the graze"), []
     for tolerance in (1e-6, 1e-8, 1e-10, 1e-11):
-        bodies = directors.Bodies(tolerance=tolerance)
-        other = directors.run(bodies, *directors.setup("grazing"), 0.01, 120)  # type: ignore[call-arg]
-        count = other.collisions[0]["after"]
-        sideways = abs(float((other.centre[-1] - other.centre[-2])[0, 2])) / 0.01
+        other = directors.run("grazing", 0.01, 120, tolerance)
+        count, sideways = other.hit.after, abs(float(other.w[0, 2]))
         rows.append((tolerance, count, sideways))
         table.add(
             f"tolerance {tolerance:g}",

@@ -18,10 +18,10 @@ def run(quick: Any) -> Any:
     table = Table("Jump of energy at the collision")
     rows = []
     for h in steps:
-        bodies, found = spheres.track("oblique", h)
-        hit, jump = found.collisions[0], spheres.jump(found)
-        before, after = (directors.rotation_energy(bodies, directors.SPIN, hit[part]) for part in ("alpha", "tau"))
-        rows.append((h, hit["alpha"], hit["tau"], jump, before - after))
+        found = spheres.track("oblique", h)
+        hit, jump = found.hit, spheres.jump(found)
+        before, after = (directors.rotation_energy(directors.SPIN, length) for length in (hit.alpha, hit.tau))
+        rows.append((h, hit.alpha, hit.tau, jump, before - after))
         table.add(
             f"|jump|, h = {h:g}",
             PRINTED[h],

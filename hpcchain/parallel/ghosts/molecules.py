@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.composition import composition_of
+from hpcchain.model.composition import composition_of, in_blocks
 from hpcchain.model.system import BEAD_STATE, State
 from hpcchain.sector.setup.shell import default_shell
 
@@ -105,9 +105,7 @@ def merged(composition: Composition, parts: list) -> MoleculeSet:
     molecule_ids = np.concatenate([part.molecule_ids for part in parts])
     size = composition.size_of(molecule_ids)
     sequence = np.argsort(molecule_ids)
-    start = (np.cumsum(size) - size)[sequence]
-    size = size[sequence]
-    at = np.arange(int(size.sum())) + np.repeat(start - (np.cumsum(size) - size), size)
+    at = in_blocks((np.cumsum(size) - size)[sequence], size[sequence])
     state = {name: np.concatenate([getattr(part.state, name) for part in parts])[at] for name in State.ARRAYS}
     return MoleculeSet(
         molecule_ids[sequence], State(**state), np.concatenate([part.position_now for part in parts])[at]

@@ -26,9 +26,8 @@ That is index2. The state of index1 is put on its bonds, which it leaves by O(ta
 at that order. That of paper is carried as its last stage has it. What a contact's projection takes is not given back,
 since no energy holds there.
 
-The scratch follows that of `graph_molecule`, where the series' workspace would be. It has the stages' constants and the
-workspace of `collocation`. The constants are number of stages, tolerance of the solver, variant, solver, width of
-nested intervals, whether stages fall in them, then the arrays of GaussTables.
+`Web.rest` has the stages' constants and the workspace of `collocation`. The constants are number of stages, tolerance
+of the solver, variant, solver, width of nested intervals, whether stages fall in them, then the arrays of GaussTables.
 """
 
 import numpy as np
@@ -37,7 +36,6 @@ from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import workspace as W
 from hpcchain.model.molecules.bond_graph import STRIDE
 from hpcchain.propagators.collocation.collocation import (
-    END,
     SOLVED,
     SWEEPS,
     collocation_interval,
@@ -45,14 +43,17 @@ from hpcchain.propagators.collocation.collocation import (
     collocation_segment,
     collocation_size,
     collocation_state,
+    part,
+    stage_work,
 )
 from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, PAPER, GaussTables, gauss_tables
 from hpcchain.propagators.taylor.graph_molecule import (
-    bound_acceleration,
     web_gather_state,
-    web_offsets,
+    web_of,
     web_prepare,
     web_scatter,
+    web_size,
+    web_spread,
 )
 
 STAGES, ACCURACY, VARIANT, SOLVER, WIDTH, FALLING, HEADER = range(7)
@@ -109,15 +110,15 @@ def falling_table(s, k):
 
 
 @kernel
-def stages_workspace(gs, go, tiles, s, solver):
+def stages_workspace(g, tiles, s, solver):
     """Return how many floats of workspace the molecule takes, tiles included; `solver` is a code of SOLVERS."""
-    return web_offsets(gs, go, tiles, 0)[7] + stage_table_size(s) + collocation_size(gs, go, W.LANES * tiles, s, solver)
+    return web_size(g, tiles) + stage_table_size(s) + collocation_size(g, W.LANES * tiles, s, solver)
 
 
 @kernel
 def stages_load(work, offset, tiles, gs, go, table, at):
     """Fill the stages' constants from the molecule's static table, where they follow the bond lengths."""
-    _copy(work, web_offsets(gs, go, tiles, offset)[7], table, stages_at(tiles, gs, go, at))
+    _copy(web_of(work, offset, tiles, gs, go), table[stages_at(tiles, gs, go, at) :])
 
 
 @kernel
@@ -127,16 +128,17 @@ def stages_at(tiles, gs, go, at):
 
 
 @kernel
-def _copy(work, to, table, source):
-    for k in range(stage_table_size(int(table[source]))):
-        work[to + k] = table[source + k]
+def _copy(web, constants):
+    for k in range(stage_table_size(int(constants[STAGES]))):
+        web.rest[k] = constants[k]
 
 
 @kernel
-def stage_tables(work, at):
-    """Return views of the constants as GaussTables, and where the workspace behind them begins."""
-    s = int(work[at + STAGES])
-    node = at + HEADER
+def stage_tables(web):
+    """Return views of the constants as GaussTables, and the workspace behind them."""
+    rest = web.rest
+    s = int(rest[STAGES])
+    node = HEADER
     a = node + s
     weight = a + s * s
     legendre = weight + s
@@ -144,22 +146,29 @@ def stage_tables(work, at):
     correction = monomial + (s + 1) * (s + 1)
     end = correction + s * s
     return GaussTables(
-        work[node:a],
-        work[a:weight].reshape(s, s),
-        work[weight:legendre],
-        work[legendre:monomial].reshape(s, s),
-        work[monomial:correction].reshape(s + 1, s + 1),
-        work[correction:end].reshape(s, s),
-        int(work[at + VARIANT]),
-        int(work[at + SOLVER]),
-    ), end
+        rest[node:a],
+        rest[a:weight].reshape(s, s),
+        rest[weight:legendre],
+        rest[legendre:monomial].reshape(s, s),
+        rest[monomial:correction].reshape(s + 1, s + 1),
+        rest[correction:end].reshape(s, s),
+        int(rest[VARIANT]),
+        int(rest[SOLVER]),
+    ), rest[end:]
 
 
 @kernel
 def stages_interval(work, offset, tiles, gs, go, h):
     """Return the time over which the stages of a segment of length h are solved."""
-    tables, end = stage_tables(work, web_offsets(gs, go, tiles, offset)[7])
-    return collocation_interval(tables, h)
+    return collocation_interval(stage_tables(web_of(work, offset, tiles, gs, go))[0], h)
+
+
+@kernel
+def _solve(web, tau):
+    """Solve the stages of the state in the scratch block over a time; return the status, tables and StageWork."""
+    tables, ws = stage_tables(web)
+    status = collocation_state(web.g, web.place, web.velocity, web.im, tau, web.rest[ACCURACY], tables, ws, web.factors)
+    return status, tables, stage_work(web.g, web.npad, len(tables.node), ws)
 
 
 @outlined
@@ -170,18 +179,13 @@ def stages_move(work, offset, tiles, gs, go, dt):
     """
     if dt == 0.0:
         return SOLVED
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
-    web_gather_state(work, offset, tiles, block)
-    tables, ws = stage_tables(work, constants)
-    status = collocation_state(
-        gs, go, work, block, W.LANES * tiles, work, im, dt, work[constants + ACCURACY], tables, work, ws, work, factors
-    )
+    web = web_of(work, offset, tiles, gs, go)
+    web_gather_state(work, offset, tiles, web)
+    status, tables, end = _solve(web, dt)
     if status == SOLVED:
-        projected = ws + END + W.ROW * tiles
-        raw = ws + END + 2 * W.ROW * tiles
-        lost, energy = _energies(work, im, raw, projected, W.LANES * tiles)
-        web_scatter(work, offset, tiles, W.COEF, ws + END)
-        web_scatter(work, offset, tiles, W.COEF + W.ROW, projected if lost <= NOTHING * energy else raw)
+        lost, energy = _energies(web.im, end.raw, end.projected)
+        web_scatter(work, offset, tiles, W.COEF, end.place)
+        web_scatter(work, offset, tiles, W.COEF + W.ROW, end.projected if lost <= NOTHING * energy else end.raw)
         if tables.variant == INDEX1:
             web_prepare(work, offset, tiles, gs, go)
             web_prepare(work, offset, tiles, gs, go)
@@ -191,8 +195,7 @@ def stages_move(work, offset, tiles, gs, go, dt):
 @kernel
 def stages_iterations(work, offset, tiles, gs, go):
     """Return how many sweeps, or Newton steps, the stages solved last in this workspace took."""
-    tables, ws = stage_tables(work, web_offsets(gs, go, tiles, offset)[7])
-    return np.int64(work[ws + SWEEPS])
+    return np.int64(stage_tables(web_of(work, offset, tiles, gs, go))[1][SWEEPS])
 
 
 @kernel
@@ -201,46 +204,29 @@ def stages_solve(work, offset, tiles, gs, go, table, at, k, span):
 
     `stages_state` and `stages_jump` read them. The constants of all stages are those of k then, until the next load.
     """
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
+    web = web_of(work, offset, tiles, gs, go)
     source = stages_at(tiles, gs, go, at)
-    _copy(work, constants, table, source + falling_table(int(table[source + STAGES]), k))
-    web_gather_state(work, offset, tiles, block)
-    tables, ws = stage_tables(work, constants)
-    last_node = span * tables.node[-1] if tables.variant == PAPER else span
-    return collocation_state(
-        gs,
-        go,
-        work,
-        block,
-        W.LANES * tiles,
-        work,
-        im,
-        last_node,
-        work[constants + ACCURACY],
-        tables,
-        work,
-        ws,
-        work,
-        factors,
-    )
+    _copy(web, table[source + falling_table(int(table[source + STAGES]), k) :])
+    web_gather_state(work, offset, tiles, web)
+    tables, ws = stage_tables(web)
+    return _solve(web, span * tables.node[-1] if tables.variant == PAPER else span)[0]
 
 
 @kernel
 def _stage(work, offset, tiles, gs, go, k):
-    """Return where positions and velocities of stage k are that `stages_solve` found."""
-    tables, ws = stage_tables(work, web_offsets(gs, go, tiles, offset)[7])
-    position = ws + END + 3 * W.ROW * tiles + W.ROW * tiles * k
-    return position, position + W.ROW * tiles * len(tables.node)
+    """Return positions and velocities of stage k that `stages_solve` found, vectors of beads."""
+    web = web_of(work, offset, tiles, gs, go)
+    tables, ws = stage_tables(web)
+    stages = stage_work(web.g, web.npad, len(tables.node), ws)
+    return part(stages.positions, k, web.size), part(stages.velocities, k, web.size)
 
 
 @kernel
 def stages_state(work, offset, tiles, gs, go, k, b):
     """Return position and velocity of bead b of the molecule at stage k that `stages_solve` found."""
-    p, q = _stage(work, offset, tiles, gs, go, k)
-    p += b
-    q += b
+    x, v = _stage(work, offset, tiles, gs, go, k)
     n = W.LANES * tiles
-    return work[p], work[p + n], work[p + 2 * n], work[q], work[q + n], work[q + 2 * n]
+    return x[b], x[b + n], x[b + 2 * n], v[b], v[b + n], v[b + 2 * n]
 
 
 @kernel
@@ -252,27 +238,27 @@ def stages_jump(work, offset, tiles, gs, go, k):
 
 
 @kernel
-def _energies(work, im, raw, projected, npad):
+def _energies(im, raw, projected):
     """Return the kinetic energy of the difference of two velocities, and that of the first."""
     lost = 0.0
     energy = 0.0
+    npad = len(im)
     for i in range(npad):
-        if work[im + i] > 0.0:
+        if im[i] > 0.0:
             for c in range(0, 3 * npad, npad):
-                lost += 0.5 * (work[raw + c + i] - work[projected + c + i]) ** 2 / work[im + i]
-                energy += 0.5 * work[raw + c + i] ** 2 / work[im + i]
+                lost += 0.5 * (raw[c + i] - projected[c + i]) ** 2 / im[i]
+                energy += 0.5 * raw[c + i] ** 2 / im[i]
     return lost, energy
 
 
 @kernel
 def stages_project(work, offset, tiles, gs, go):
     """Make bond vectors and factors and put the state on the bonds; return the kinetic energy to be given back."""
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
-    web_gather_state(work, offset, tiles, block)
-    velocity = block + W.ROW * tiles
+    web = web_of(work, offset, tiles, gs, go)
+    web_gather_state(work, offset, tiles, web)
     web_prepare(work, offset, tiles, gs, go)
-    lost, energy = _energies(work, im, velocity, vector, W.LANES * tiles)
-    if work[constants + VARIANT] == PAPER:
+    lost, energy = _energies(web.im, web.velocity, web.vector)
+    if web.rest[VARIANT] == PAPER:
         return 0.0
     return lost if lost > NOTHING * energy else 0.0
 
@@ -283,31 +269,14 @@ def stages_series(work, offset, tiles, gs, go, h):
 
     The length is NaN when they never are, as for a state that is not a number.
     """
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
-    web_gather_state(work, offset, tiles, block)
-    tables, ws = stage_tables(work, constants)
+    web = web_of(work, offset, tiles, gs, go)
+    web_gather_state(work, offset, tiles, web)
+    tables, ws = stage_tables(web)
     order = collocation_order(len(tables.node))
     for _ in range(MOST_HALVINGS):
-        status = collocation_segment(
-            gs,
-            go,
-            work,
-            block,
-            W.LANES * tiles,
-            work,
-            im,
-            h,
-            work[constants + ACCURACY],
-            tables,
-            work,
-            ws,
-            work,
-            factors,
-        )
+        status = collocation_segment(web.g, web.block, web.npad, web.im, h, web.rest[ACCURACY], tables, ws, web.factors)
         if status == SOLVED:
-            for k in range(2, order + 1):
-                web_scatter(work, offset, tiles, W.COEF + W.ROW * k, block + W.ROW * tiles * k)
-            bound_acceleration(work, offset, tiles, order, h)
+            web_spread(work, offset, tiles, web, order, h)
             return order, h
         h *= 0.5
     return order, np.nan

@@ -15,118 +15,91 @@ at which they do not.
 import math
 
 from hpcchain.jit.decorators import kernel, outlined
-from hpcchain.model.molecules.bond_graph import BAND, BEADS, BONDS, HIGH, LOW, NARROW, STRIDE
+from hpcchain.model.molecules.bond_graph import BAND, BEADS, BONDS, NARROW, STRIDE
 from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, INDEX2
+from hpcchain.propagators.taylor.graph import ends_of
 
 MOST_STEPS = 20
 LEAST_PIVOT = 1e-14
 
 
 @kernel
-def newton_size(gs, go, npad, s):
+def newton_size(g, npad, s):
     """Return the floats that `newton_step` takes: F1, right-hand side, band."""
-    unknowns = s * (3 * gs[go + BEADS] + gs[go + BONDS])
-    return 3 * npad * s + unknowns * (3 * s * gs[go + BAND] + 2)
+    unknowns = s * (3 * g[BEADS] + g[BONDS])
+    return 3 * npad * s + unknowns * (3 * s * g[BAND] + 2)
 
 
 @outlined
-def newton_step(
-    gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, defects
-):
+def newton_step(g, im, tau, tables, work):
     """Change stage accelerations and multipliers by one Newton step; return whether there was one.
 
-    Many parameters, since kernels take the workspace's arrays and offsets one by one.
-
-    The offsets are those of stage arrays in ws (`collocation`); F1 stands at `defects`, F2 at `residuals`.
+    Those of the StageWork `work` are, with F1 at the beginning of its `rest` and F2 in its residuals.
     """
-    s = len(tables.node)
-    width = s * gs[go + BAND]
-    unknowns = s * (3 * gs[go + BEADS] + gs[go + BONDS])
-    rhs = defects + 3 * npad * s
-    band = rhs + unknowns
-    ws[band : band + unknowns * (3 * width + 1)] = 0.0
-    _beads(gs, go, npad, s, ws, defects, rhs, band, width)
-    _bonds(
-        gs,
-        go,
-        npad,
-        im,
-        io,
-        tau,
-        tables,
-        ws,
-        velocities,
-        accelerations,
-        multipliers,
-        residuals,
-        bonds,
-        rhs,
-        band,
-        width,
-    )
-    if not _solve(ws, rhs, band, unknowns, width):
+    s, npad = len(tables.node), len(work.place) // 3
+    width = s * g[BAND]
+    unknowns = s * (3 * g[BEADS] + g[BONDS])
+    defects, rest = work.rest[: 3 * npad * s], work.rest[3 * npad * s :]
+    rhs, band = rest[:unknowns], rest[unknowns : unknowns + unknowns * (3 * width + 1)]
+    band[:] = 0.0
+    _beads(g, s, defects, rhs, band, width)
+    _bonds(g, im, tau, tables, work, rhs, band, width)
+    if not _solve(rhs, band, width):
         return False
-    narrow = go + gs[go + NARROW]
-    n = gs[go + BEADS]
+    narrow = g[g[NARROW] :]
+    n = g[BEADS]
     for k in range(s):
         for i in range(n):
             for c in range(3):
-                ws[accelerations + (3 * k + c) * npad + i] += ws[rhs + s * gs[narrow + i] + 3 * k + c]
-        for b in range(gs[go + BONDS]):
-            ws[multipliers + gs[go + STRIDE] * k + b] += ws[rhs + s * gs[narrow + n + b] + k]
+                work.accelerations[(3 * k + c) * npad + i] += rhs[s * narrow[i] + 3 * k + c]
+        for b in range(g[BONDS]):
+            work.multipliers[g[STRIDE] * k + b] += rhs[s * narrow[n + b] + k]
     return True
 
 
 @kernel
-def _beads(gs, go, npad, s, ws, defect, rhs, band, width):
+def _beads(g, s, defects, rhs, band, width):
     """Write the identity and -F1."""
-    narrow = go + gs[go + NARROW]
-    for i in range(gs[go + BEADS]):
+    npad, narrow = len(defects) // (3 * s), g[g[NARROW] :]
+    for i in range(g[BEADS]):
         for k in range(s):
             for c in range(3):
-                row = s * gs[narrow + i] + 3 * k + c
-                ws[band + row * (3 * width + 1) + width] = 1.0
-                ws[rhs + row] = -ws[defect + (3 * k + c) * npad + i]
+                row = s * narrow[i] + 3 * k + c
+                band[row * (3 * width + 1) + width] = 1.0
+                rhs[row] = -defects[(3 * k + c) * npad + i]
 
 
 @kernel
-def _bonds(
-    gs, go, npad, im, io, tau, tables, ws, velocities, accelerations, multipliers, residuals, bonds, rhs, band, width
-):
-    """Add what each bond contributes to the derivatives of F1, and write -F2 and its derivatives.
-
-    Many parameters, since kernels take the workspace's arrays and offsets one by one.
-    """
-    s = len(tables.node)
-    stride = gs[go + STRIDE]
-    size = 3 * npad
-    narrow = go + gs[go + NARROW]
+def _bonds(g, im, tau, tables, work, rhs, band, width):
+    """Add what each bond contributes to the derivatives of F1, and write -F2 and its derivatives."""
+    s, stride, size = len(tables.node), g[STRIDE], len(work.place)
+    npad, narrow = size // 3, g[g[NARROW] :]
+    lows, highs = ends_of(g)
+    velocities, accelerations, multipliers = work.velocities, work.accelerations, work.multipliers
     pitch = 3 * width
-    for b in range(gs[go + BONDS]):
-        low = gs[go + gs[go + LOW] + b]
-        high = gs[go + gs[go + HIGH] + b]
-        of_low = s * gs[narrow + low]
-        of_high = s * gs[narrow + high]
-        of_bond = s * gs[narrow + gs[go + BEADS] + b]
+    for b in range(g[BONDS]):
+        low, high = lows[b], highs[b]
+        of_low = s * narrow[low]
+        of_high = s * narrow[high]
+        of_bond = s * narrow[g[BEADS] + b]
         for i in range(s):
             row = of_bond + i
-            ws[rhs + row] = -ws[residuals + stride * i + b]
+            rhs[row] = -work.residuals[stride * i + b]
             for c in range(3):
-                here = ws[bonds + 3 * stride * i + c * stride + b]
-                u = velocities + size * i + c * npad
-                a = accelerations + size * i + c * npad
-                rate = ws[u + high] - ws[u + low]
-                bend = ws[a + high] - ws[a + low]
+                here = work.bonds[3 * stride * i + c * stride + b]
+                at = size * i + c * npad
+                rate = velocities[at + high] - velocities[at + low]
+                bend = accelerations[at + high] - accelerations[at + low]
                 for end in range(2):
-                    mass = im[io + high] if end else -im[io + low]
+                    mass = im[high] if end else -im[low]
                     target = (of_high if end else of_low) + 3 * i + c
-                    origin = band + width + target * pitch  # of column j of row t: band + t (3 w + 1) + j - t + w
-                    ws[origin + of_bond + i] -= mass * here
+                    origin = width + target * pitch  # of column j of row t: t (3 w + 1) + j - t + w
+                    band[origin + of_bond + i] -= mass * here
                     for k in range(s):
-                        push = mass * ws[multipliers + stride * i + b] * _twice(tables, i, k) * tau * tau
-                        ws[origin + of_high + 3 * k + c] -= push
-                        ws[origin + of_low + 3 * k + c] += push
-                origin = band + width + row * pitch
+                        push = mass * multipliers[stride * i + b] * _twice(tables, i, k) * tau * tau
+                        band[origin + of_high + 3 * k + c] -= push
+                        band[origin + of_low + 3 * k + c] += push
+                origin = width + row * pitch
                 for k in range(s):
                     once = tables.a[i, k] * tau
                     twice = _twice(tables, i, k) * tau * tau
@@ -136,8 +109,8 @@ def _bonds(
                         slope = bend * twice + 2.0 * rate * once + (here if i == k else 0.0)
                     else:
                         slope = here * twice
-                    ws[origin + of_high + 3 * k + c] += slope
-                    ws[origin + of_low + 3 * k + c] -= slope
+                    band[origin + of_high + 3 * k + c] += slope
+                    band[origin + of_low + 3 * k + c] -= slope
 
 
 @kernel
@@ -150,38 +123,36 @@ def _twice(tables, i, k):
 
 
 @kernel
-def _solve(ws, rhs, band, unknowns, width):
+def _solve(rhs, band, width):
     """Solve the banded system in place by elimination with row exchanges; return whether it is regular."""
-    pitch = 3 * width
-    origin = band + width
+    pitch, unknowns = 3 * width, len(rhs)
     for i in range(unknowns):
         last = min(i + width, unknowns - 1)
         best = i
         for r in range(i + 1, last + 1):
-            if abs(ws[origin + r * pitch + i]) > abs(ws[origin + best * pitch + i]):
+            if abs(band[width + r * pitch + i]) > abs(band[width + best * pitch + i]):
                 best = r
         end = min(i + 2 * width, unknowns - 1) + 1
+        upper = width + i * pitch
         if best != i:
-            ws[rhs + i], ws[rhs + best] = ws[rhs + best], ws[rhs + i]
+            rhs[i], rhs[best] = rhs[best], rhs[i]
+            other = width + best * pitch
             for j in range(i, end):
-                p = origin + i * pitch + j
-                q = origin + best * pitch + j
-                ws[p], ws[q] = ws[q], ws[p]
-        pivot = ws[origin + i * pitch + i]
+                band[upper + j], band[other + j] = band[other + j], band[upper + j]
+        pivot = band[upper + i]
         if not abs(pivot) > LEAST_PIVOT or not math.isfinite(pivot):
             return False
-        upper = origin + i * pitch
         for r in range(i + 1, last + 1):
-            lower = origin + r * pitch
-            if ws[lower + i] == 0.0:
+            lower = width + r * pitch
+            if band[lower + i] == 0.0:
                 continue
-            multiple = ws[lower + i] / pivot
+            multiple = band[lower + i] / pivot
             for j in range(i + 1, end):
-                ws[lower + j] -= multiple * ws[upper + j]
-            ws[rhs + r] -= multiple * ws[rhs + i]
+                band[lower + j] -= multiple * band[upper + j]
+            rhs[r] -= multiple * rhs[i]
     for i in range(unknowns - 1, -1, -1):
-        value = ws[rhs + i]
+        value, upper = rhs[i], width + i * pitch
         for j in range(i + 1, min(i + 2 * width, unknowns - 1) + 1):
-            value -= ws[origin + i * pitch + j] * ws[rhs + j]
-        ws[rhs + i] = value / ws[origin + i * pitch + i]
+            value -= band[upper + j] * rhs[j]
+        rhs[i] = value / band[upper + i]
     return True

@@ -22,31 +22,32 @@ DIFFERENCE = 2.0**-50  # round-off of the difference of two bond vectors
 
 
 @kernel
-def dense_solve(a, ao, n, rhs, ro):
-    """Solve the n equations with matrix a (row-major at a[ao], overwritten) in place; return 1 if it is singular."""
+def dense_solve(a, rhs):
+    """Solve the n equations with matrix a (n^2 floats, row-major, overwritten) in place; return 1 if it is singular."""
+    n = len(rhs)
     for k in range(n):
         best = k
         for r in range(k + 1, n):
-            if abs(a[ao + r * n + k]) > abs(a[ao + best * n + k]):
+            if abs(a[r * n + k]) > abs(a[best * n + k]):
                 best = r
-        if not abs(a[ao + best * n + k]) > 0.0:
+        if not abs(a[best * n + k]) > 0.0:
             return 1
         if best != k:
             for c in range(k, n):
-                a[ao + k * n + c], a[ao + best * n + c] = a[ao + best * n + c], a[ao + k * n + c]
-            rhs[ro + k], rhs[ro + best] = rhs[ro + best], rhs[ro + k]
-        inverse = 1.0 / a[ao + k * n + k]
+                a[k * n + c], a[best * n + c] = a[best * n + c], a[k * n + c]
+            rhs[k], rhs[best] = rhs[best], rhs[k]
+        inverse = 1.0 / a[k * n + k]
         for r in range(k + 1, n):
-            factor = a[ao + r * n + k] * inverse
+            factor = a[r * n + k] * inverse
             if factor != 0.0:
                 for c in range(k + 1, n):
-                    a[ao + r * n + c] -= factor * a[ao + k * n + c]
-                rhs[ro + r] -= factor * rhs[ro + k]
+                    a[r * n + c] -= factor * a[k * n + c]
+                rhs[r] -= factor * rhs[k]
     for k in range(n - 1, -1, -1):
-        total = rhs[ro + k]
+        total = rhs[k]
         for c in range(k + 1, n):
-            total -= a[ao + k * n + c] * rhs[ro + c]
-        rhs[ro + k] = total / a[ao + k * n + k]
+            total -= a[k * n + c] * rhs[c]
+        rhs[k] = total / a[k * n + k]
     return 0
 
 
@@ -80,23 +81,27 @@ def null_space_size(n):
 
 
 @kernel
-def null_space(n, tree, to, b, bo, stride, p, po):
+def _step_of(walk, k):
+    """Return bead, parent and bond of the k-th step of a walk, and the bond's sign."""
+    at = WALK * k
+    return int(walk[at + WALK_BEAD]), int(walk[at + WALK_PARENT]), int(walk[at + WALK_BOND]), walk[at + WALK_SIGN]
+
+
+@kernel
+def null_space(n, walk, b, p):
     """Write P of the bond vectors b: (3 n, 2 n + 1), row 3 i + c component c of bead i, row-major."""
-    m = 2 * n + 1
-    p[po : po + 3 * n * m] = 0.0
+    m, stride = 2 * n + 1, len(b) // 3
+    p[: 3 * n * m] = 0.0
     for c in range(3):
-        p[po + c * m + c] = 1.0
+        p[c * m + c] = 1.0
     for k in range(n - 1):
-        bead = int(tree[to + WALK * k + WALK_BEAD])
-        parent = int(tree[to + WALK * k + WALK_PARENT])
-        bond = bo + int(tree[to + WALK * k + WALK_BOND])
-        sign = tree[to + WALK * k + WALK_SIGN]
+        bead, parent, bond, sign = _step_of(walk, k)
         for c in range(3):
             for u in range(m):
-                p[po + (3 * bead + c) * m + u] = p[po + (3 * parent + c) * m + u]
+                p[(3 * bead + c) * m + u] = p[(3 * parent + c) * m + u]
         x, y, z = sign * b[bond], sign * b[bond + stride], sign * b[bond + 2 * stride]
         length, rx, ry, rz, sx, sy, sz = _triad(x, y, z)
-        at = po + 3 * bead * m + 3 + 2 * k
+        at = 3 * bead * m + 3 + 2 * k
         p[at], p[at + m], p[at + 2 * m] = length * rx, length * ry, length * rz
         at += 1
         p[at], p[at + m], p[at + 2 * m] = length * sx, length * sy, length * sz
@@ -119,14 +124,14 @@ def _triad(x, y, z):
 
 
 @kernel
-def _turn(n, tree, to, b, bo, stride, u, uo):
+def _turn(n, walk, b, u):
     """Turn every bond vector by its two rotations: b <- |b| exp_d(u_r r + u_s s)."""
+    stride = len(b) // 3
     for k in range(n - 1):
-        bond = bo + int(tree[to + WALK * k + WALK_BOND])
-        sign = tree[to + WALK * k + WALK_SIGN]
+        _, _, bond, sign = _step_of(walk, k)
         x, y, z = sign * b[bond], sign * b[bond + stride], sign * b[bond + 2 * stride]
         length, rx, ry, rz, sx, sy, sz = _triad(x, y, z)
-        ur, us = u[uo + 3 + 2 * k], u[uo + 4 + 2 * k]
+        ur, us = u[3 + 2 * k], u[4 + 2 * k]
         angle = math.sqrt(ur * ur + us * us)
         cosine = math.cos(angle)
         weight = sign * length * (math.sin(angle) / angle if angle > 0.0 else 1.0)
@@ -136,95 +141,90 @@ def _turn(n, tree, to, b, bo, stride, u, uo):
 
 
 @kernel
-def _velocities(n, tree, to, tau, b, start, end, stride, root, ro, v, vo, npad):
-    """Set V from the displacement of bead 0 and the bonds at start and end.
-
-    Many parameters, since kernels take the workspace's arrays and offsets one by one.
-    """
+def _velocities(n, walk, tau, start, end, root, v):
+    """Set V from the displacement of bead 0 and the bonds at start and end."""
+    npad, stride = len(v) // 3, len(start) // 3
     for c in range(3):
-        v[vo + c * npad] = root[ro + c] / tau
+        v[c * npad] = root[c] / tau
     for k in range(n - 1):
-        bead = int(tree[to + WALK * k + WALK_BEAD])
-        parent = int(tree[to + WALK * k + WALK_PARENT])
-        bond = int(tree[to + WALK * k + WALK_BOND])
-        rate = tree[to + WALK * k + WALK_SIGN] / tau
+        bead, parent, bond, sign = _step_of(walk, k)
+        rate = sign / tau
         for c in range(3):
-            moved = b[end + c * stride + bond] - b[start + c * stride + bond]
-            v[vo + c * npad + bead] = v[vo + c * npad + parent] + rate * moved
+            moved = end[c * stride + bond] - start[c * stride + bond]
+            v[c * npad + bead] = v[c * npad + parent] + rate * moved
 
 
 @outlined
-def null_space_newton(gs, go, x, velocity, npad, im, io, tau, tol, tree, to, ws, chord, start, rest):
-    """Solve a step; V is left at ws[chord]. Many parameters, since kernels take arrays and offsets one by one.
+def null_space_newton(g, velocity, im, tau, tol, walk, step):
+    """Solve a step for V, which is left in `step.chord`.
 
     Parameters
     ----------
-    x, velocity : velocities p, a vector array
+    velocity : velocities p, a vector of beads
     tol : float
         The largest component of P^T M (V - p), as a fraction of the momentum of all beads at the fastest one's speed.
-    ws, chord, start, rest : V, the bonds at the start and the end bonds behind them, and `null_space_size` floats
+    step : StepWork
+        Its bonds are those at the start; `null_space_size` floats of its rest are used.
 
     Returns
     -------
     int, int
         0 and the number of iterations, or 1 when there is no convergence.
     """
-    n, stride = gs[go + BEADS], gs[go + STRIDE]
+    n, npad, stride = g[BEADS], len(velocity) // 3, g[STRIDE]
     m = 2 * n + 1
-    end = start + 3 * stride
-    before = rest
-    after = before + 3 * n * m
-    matrix = after + 3 * n * m
-    rhs = matrix + m * m
-    root = rhs + m
+    size = 3 * n * m
+    before, after, matrix = step.rest[:size], step.rest[size : 2 * size], step.rest[2 * size : 2 * size + m * m]
+    rest = step.rest[2 * size + m * m :]
+    rhs, root = rest[:m], rest[m : m + 3]
+    chord, start, end = step.chord, step.start, step.end
     mass = 0.0
     fastest = 0.0
     for i in range(n):
-        mass += 1.0 / im[io + i]
-        fastest = max(fastest, abs(x[velocity + i]), abs(x[velocity + npad + i]), abs(x[velocity + 2 * npad + i]))
-    ws[root : root + 3] = 0.0
+        mass += 1.0 / im[i]
+        fastest = max(fastest, abs(velocity[i]), abs(velocity[npad + i]), abs(velocity[2 * npad + i]))
+    root[:] = 0.0
     longest = 0.0
-    for k in range(gs[go + BONDS]):
+    for k in range(g[BONDS]):
         for c in range(3):
-            longest = max(longest, abs(ws[start + c * stride + k]))
-            ws[end + c * stride + k] = ws[start + c * stride + k]
-    null_space(n, tree, to, ws, start, stride, ws, before)
+            longest = max(longest, abs(start[c * stride + k]))
+            end[c * stride + k] = start[c * stride + k]
+    null_space(n, walk, start, before)
     for iteration in range(MOST_ITERATIONS):
-        _velocities(n, tree, to, tau, ws, start, end, stride, ws, root, ws, chord, npad)
+        _velocities(n, walk, tau, start, end, root, chord)
         largest = 0.0
         for u in range(m):
             total = 0.0
             for i in range(n):
                 for c in range(3):
-                    change = x[velocity + c * npad + i] - ws[chord + c * npad + i]
-                    total += ws[before + (3 * i + c) * m + u] * change / im[io + i]
-            ws[rhs + u] = tau * total
+                    change = velocity[c * npad + i] - chord[c * npad + i]
+                    total += before[(3 * i + c) * m + u] * change / im[i]
+            rhs[u] = tau * total
             if not abs(total) <= largest:
                 largest = abs(total)
         if largest <= mass * (tol * fastest + DIFFERENCE * longest / tau):
             return 0, iteration
         if not math.isfinite(largest):
             return 1, iteration
-        null_space(n, tree, to, ws, end, stride, ws, after)
-        _jacobian(n, m, im, io, ws, before, after, matrix)
-        if dense_solve(ws, matrix, m, ws, rhs):
+        null_space(n, walk, end, after)
+        _jacobian(n, m, im, before, after, matrix)
+        if dense_solve(matrix, rhs):
             return 1, iteration
-        _turn(n, tree, to, ws, end, stride, ws, rhs)
+        _turn(n, walk, end, rhs)
         for c in range(3):
-            ws[root + c] += ws[rhs + c]
+            root[c] += rhs[c]
     return 1, MOST_ITERATIONS
 
 
 @kernel
-def _jacobian(n, m, im, io, ws, before, after, matrix):
+def _jacobian(n, m, im, before, after, matrix):
     """Write P^T(q0) M P(q)."""
-    ws[matrix : matrix + m * m] = 0.0
+    matrix[:] = 0.0
     for i in range(n):
-        mass = 1.0 / im[io + i]
+        mass = 1.0 / im[i]
         for c in range(3):
-            a = before + (3 * i + c) * m
-            b = after + (3 * i + c) * m
+            at = (3 * i + c) * m
             for u in range(m):
-                if ws[a + u] != 0.0:
+                if before[at + u] != 0.0:
                     for w in range(m):
-                        ws[matrix + u * m + w] += mass * ws[a + u] * ws[b + w]
+                        matrix[u * m + w] += mass * before[at + u] * after[at + w]

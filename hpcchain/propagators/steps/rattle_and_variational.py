@@ -15,21 +15,24 @@ SWEEPING is Gauss-Seidel sweeps over the bonds. ANALYTIC finds all multipliers a
 quadratic part by iteration. MULTIPLIERS is Newton for velocities and multipliers together, dense. NULL_SPACE works in
 the null space of G with q1 reached by the exponential map, dense, for trees only (`null_space`).
 
-The workspace has `step_size` floats at ws[wo]. First are ITERATIONS and RESIDUAL (of the constraints, over |b| |v|).
-Vector arrays of 3 npad floats follow: V at CHORD, q1 after it, the acceleration at the start over 2 after that. Then
-there is the solver's own.
+The workspace has `step_size` floats, of which `step_work` returns views.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from hpcchain.jit.decorators import kernel, outlined
-from hpcchain.model.molecules.bond_graph import BEADS, BONDS, HIGH, LOW, STRIDE
+from hpcchain.model.molecules.bond_graph import BEADS, BONDS, STRIDE
 from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
 from hpcchain.propagators.steps.null_space import dense_solve, null_space_newton, null_space_size
 from hpcchain.propagators.taylor.graph import (
+    ends_of,
     graph_bonds,
     graph_factor,
     graph_gt,
+    graph_gv,
     graph_solve,
     paired_factor,
     paired_size,
@@ -43,245 +46,262 @@ MOST_NEWTON, MOST_SWEEPS = 30, 3000
 ROUND_OFF = 16 * 2.0**-52
 
 
+class StepWork(NamedTuple):
+    """The workspace of a step.
+
+    Attributes
+    ----------
+    head : float64 array
+        At ITERATIONS and RESIDUAL, the latter of the constraints, over |b| |v|.
+    chord, place, half : float64 arrays
+        V, q1, and the acceleration at the start over 2, vectors of beads.
+    multipliers, residuals : float64 arrays
+        Of bonds.
+    start, end, factors : float64 arrays
+        Bonds at both ends, and the factorisation of J.
+    rest : float64 array
+        The solver's own.
+    """
+
+    head: np.ndarray
+    chord: np.ndarray
+    place: np.ndarray
+    half: np.ndarray
+    multipliers: np.ndarray
+    residuals: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    factors: np.ndarray
+    rest: np.ndarray
+
+
 @kernel
-def step_size(gs, go, npad, solver):
+def step_size(g, npad, solver):
     """Return the floats that the workspace of a step takes."""
-    common = CHORD + 9 * npad + 8 * gs[go + STRIDE] + paired_size(gs, go)
-    unknowns = 3 * gs[go + BEADS] + gs[go + BONDS]
+    common = CHORD + 9 * npad + 8 * g[STRIDE] + paired_size(g)
+    unknowns = 3 * g[BEADS] + g[BONDS]
     if solver == MULTIPLIERS:
         return common + unknowns * (unknowns + 1)
     if solver == NULL_SPACE:
-        return common + null_space_size(gs[go + BEADS])
+        return common + null_space_size(g[BEADS])
     return common
 
 
 @kernel
-def step_offsets(gs, go, npad, wo):
-    """Return offsets of V, q1, start acceleration / 2, multipliers, residuals, bonds (start, end), factors, rest."""
-    stride = gs[go + STRIDE]
-    chord = wo + CHORD
-    multipliers = chord + 9 * npad
-    residuals = multipliers + stride
-    start = residuals + stride
-    end = start + 3 * stride
-    factors = end + 3 * stride
-    rest = factors + paired_size(gs, go)
-    return chord, chord + 3 * npad, chord + 6 * npad, multipliers, residuals, start, end, factors, rest
+def step_work(g, npad, ws):
+    """Return the StepWork of a workspace of `step_size` floats or more."""
+    stride, size = g[STRIDE], 3 * npad
+    bead, bond = ws[CHORD:], ws[CHORD + 3 * size :]
+    factors = bond[8 * stride :]
+    return StepWork(
+        ws[:CHORD],
+        bead[:size],
+        bead[size : 2 * size],
+        bead[2 * size : 3 * size],
+        bond[:stride],
+        bond[stride : 2 * stride],
+        bond[2 * stride : 5 * stride],
+        bond[5 * stride : 8 * stride],
+        factors[: paired_size(g)],
+        factors[paired_size(g) :],
+    )
 
 
 @kernel
-def _residuals(gs, go, tau, npad, ws, wo):
+def _residuals(g, tau, step):
     """Write b0 . db + tau |db|^2 / 2 and the end bonds b0 + tau db of V; return the largest (NaN stays)."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
-    stride = gs[go + STRIDE]
-    low = go + gs[go + LOW]
-    high = go + gs[go + HIGH]
+    chord, start, end = step.chord, step.start, step.end
+    npad, stride = len(chord) // 3, g[STRIDE]
+    low, high = ends_of(g)
     largest = 0.0
-    for k in range(gs[go + BONDS]):
+    for k in range(g[BONDS]):
         total = 0.0
         for c in range(3):
-            at = chord + c * npad
-            d = ws[at + gs[high + k]] - ws[at + gs[low + k]]
-            b = ws[start + c * stride + k]
-            ws[end + c * stride + k] = b + tau * d
+            d = chord[c * npad + high[k]] - chord[c * npad + low[k]]
+            b = start[c * stride + k]
+            end[c * stride + k] = b + tau * d
             total += d * (b + 0.5 * tau * d)
-        ws[residuals + k] = total
+        step.residuals[k] = total
         if not abs(total) <= largest:
             largest = abs(total)
     return largest
 
 
 @kernel
-def _react(gs, go, npad, im, io, ws, wo, p, po):
+def _react(g, im, step, p):
     """Set V = p + M^-1 G^T(q0) mu."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
-    for k in range(3 * npad):
-        ws[chord + k] = p[po + k]
-    graph_gt(gs, go, ws, start, gs[go + STRIDE], ws, multipliers, im, io, ws, chord, npad)
+    for k in range(len(p)):
+        step.chord[k] = p[k]
+    graph_gt(g, step.start, step.multipliers, im, step.chord)
 
 
 @kernel
-def _sweep(gs, go, tau, npad, im, io, ws, wo):
+def _sweep(g, tau, im, step):
     """Put the bonds to their lengths one after the other, each with the velocities that the last one left."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
-    stride = gs[go + STRIDE]
-    for k in range(gs[go + BONDS]):
-        i = gs[go + gs[go + LOW] + k]
-        j = gs[go + gs[go + HIGH] + k]
+    chord, start = step.chord, step.start
+    npad, stride = len(chord) // 3, g[STRIDE]
+    low, high = ends_of(g)
+    for k in range(g[BONDS]):
+        i, j = low[k], high[k]
         total = 0.0
         slope = 0.0
         for c in range(3):
-            b = ws[start + c * stride + k]
-            d = ws[chord + c * npad + j] - ws[chord + c * npad + i]
+            b = start[c * stride + k]
+            d = chord[c * npad + j] - chord[c * npad + i]
             total += d * (b + 0.5 * tau * d)
             slope += (b + tau * d) * b
-        change = -total / (slope * (im[io + i] + im[io + j]))
-        ws[multipliers + k] += change
+        change = -total / (slope * (im[i] + im[j]))
+        step.multipliers[k] += change
         for c in range(3):
-            b = change * ws[start + c * stride + k]
-            ws[chord + c * npad + i] -= im[io + i] * b
-            ws[chord + c * npad + j] += im[io + j] * b
+            b = change * start[c * stride + k]
+            chord[c * npad + i] -= im[i] * b
+            chord[c * npad + j] += im[j] * b
 
 
 @kernel
-def _correct(gs, go, solver, npad, im, io, ws, wo, fac, fo):
+def _correct(g, solver, im, step, fac):
     """Change all multipliers at once by -J^-1 r, with T(q0) for J where the solver is ANALYTIC."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
     if solver == ANALYTIC:
-        graph_solve(gs, go, fac, fo, ws, residuals)
+        graph_solve(g, fac, step.residuals)
     else:
-        paired_factor(gs, go, ws, end, ws, start, im, io, ws, factors)
-        paired_solve(gs, go, ws, factors, ws, residuals)
-    for k in range(gs[go + BONDS]):
-        ws[multipliers + k] -= ws[residuals + k]
+        paired_factor(g, step.end, step.start, im, step.factors)
+        paired_solve(g, step.factors, step.residuals)
+    for k in range(g[BONDS]):
+        step.multipliers[k] -= step.residuals[k]
 
 
 @kernel
-def _correct_together(gs, go, npad, im, io, ws, wo, p, po):
+def _correct_together(g, im, step, p):
     """Newton for V and mu together: [M, -G^T(q0); G(q1), 0] (dV, dmu) = -(M (V - p) - G^T mu, r), a dense solve."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
-    n, nb, stride = gs[go + BEADS], gs[go + BONDS], gs[go + STRIDE]
+    chord, start, end, multipliers = step.chord, step.start, step.end, step.multipliers
+    n, nb, npad, stride = g[BEADS], g[BONDS], len(p) // 3, g[STRIDE]
+    low, high = ends_of(g)
     size = 3 * n + nb
-    rhs = rest + size * size
-    ws[rest : rhs + size] = 0.0
+    matrix, rhs = step.rest[: size * size], step.rest[size * size : size * size + size]
+    matrix[:] = 0.0
     for i in range(n):
         for c in range(3):
             r = 3 * i + c
-            ws[rest + r * size + r] = 1.0 / im[io + i]
-            ws[rhs + r] = (p[po + c * npad + i] - ws[chord + c * npad + i]) / im[io + i]
+            matrix[r * size + r] = 1.0 / im[i]
+            rhs[r] = (p[c * npad + i] - chord[c * npad + i]) / im[i]
     for k in range(nb):
-        i = gs[go + gs[go + LOW] + k]
-        j = gs[go + gs[go + HIGH] + k]
+        i, j = low[k], high[k]
         row = 3 * n + k
-        ws[rhs + row] = -ws[residuals + k]
+        rhs[row] = -step.residuals[k]
         for c in range(3):
-            b = ws[start + c * stride + k]
-            e = ws[end + c * stride + k]
-            ws[rest + (3 * i + c) * size + row] = b
-            ws[rest + (3 * j + c) * size + row] = -b
-            ws[rest + row * size + 3 * i + c] = -e
-            ws[rest + row * size + 3 * j + c] = e
-            ws[rhs + 3 * i + c] -= ws[multipliers + k] * b
-            ws[rhs + 3 * j + c] += ws[multipliers + k] * b
-    if dense_solve(ws, rest, size, ws, rhs):
+            b = start[c * stride + k]
+            e = end[c * stride + k]
+            matrix[(3 * i + c) * size + row] = b
+            matrix[(3 * j + c) * size + row] = -b
+            matrix[row * size + 3 * i + c] = -e
+            matrix[row * size + 3 * j + c] = e
+            rhs[3 * i + c] -= multipliers[k] * b
+            rhs[3 * j + c] += multipliers[k] * b
+    if dense_solve(matrix, rhs):
         return NOT_SOLVED
     for i in range(n):
         for c in range(3):
-            ws[chord + c * npad + i] += ws[rhs + 3 * i + c]
+            chord[c * npad + i] += rhs[3 * i + c]
     for k in range(nb):
-        ws[multipliers + k] += ws[rhs + 3 * n + k]
+        multipliers[k] += rhs[3 * n + k]
     return SOLVED
 
 
 @kernel
-def _begin(gs, go, x, xo, npad, im, io, tau, ws, wo, fac, fo):
+def _begin(g, place, velocity, im, tau, step, fac):
     """Make bonds and T at the start, first multipliers and the start's acceleration / 2; return the scale |b| |v|."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
-    stride = gs[go + STRIDE]
-    graph_bonds(gs, go, x, xo, npad, ws, start, stride)
-    graph_bonds(gs, go, x, xo + 3 * npad, npad, ws, end, stride)
-    graph_factor(gs, go, ws, start, stride, im, io, fac, fo)
+    start, end, multipliers = step.start, step.end, step.multipliers
+    npad, stride = len(place) // 3, g[STRIDE]
+    graph_bonds(g, place, start)
+    graph_bonds(g, velocity, end)
+    graph_factor(g, start, im, fac)
     longest = 0.0
-    for k in range(gs[go + BONDS]):
-        rate = ws[end + k] ** 2 + ws[end + stride + k] ** 2 + ws[end + 2 * stride + k] ** 2
-        size = ws[start + k] ** 2 + ws[start + stride + k] ** 2 + ws[start + 2 * stride + k] ** 2
-        ws[multipliers + k] = -0.5 * rate
+    for k in range(g[BONDS]):
+        rate = end[k] ** 2 + end[stride + k] ** 2 + end[2 * stride + k] ** 2
+        size = start[k] ** 2 + start[stride + k] ** 2 + start[2 * stride + k] ** 2
+        multipliers[k] = -0.5 * rate
         longest = max(longest, size)
     fastest = 0.0
-    for i in range(xo + 3 * npad, xo + 3 * npad + gs[go + BEADS]):
-        fastest = max(fastest, x[i] ** 2 + x[i + npad] ** 2 + x[i + 2 * npad] ** 2)
-    graph_solve(gs, go, fac, fo, ws, multipliers)
-    ws[half : half + 3 * npad] = 0.0
-    graph_gt(gs, go, ws, start, stride, ws, multipliers, im, io, ws, half, npad)
-    for k in range(gs[go + BONDS]):
-        ws[multipliers + k] *= tau
+    for i in range(g[BEADS]):
+        fastest = max(fastest, velocity[i] ** 2 + velocity[i + npad] ** 2 + velocity[i + 2 * npad] ** 2)
+    graph_solve(g, fac, multipliers)
+    step.half[:] = 0.0
+    graph_gt(g, start, multipliers, im, step.half)
+    for k in range(g[BONDS]):
+        multipliers[k] *= tau
     return math.sqrt(longest * fastest)
 
 
 @outlined
-def step_solve(gs, go, solver, x, xo, npad, im, io, tau, tol, tree, to, ws, wo, fac, fo):
-    """Solve one step; V, q1 and what else `step_offsets` names are in the workspace on return.
-
-    Many parameters, since kernels take the workspace's arrays and offsets one by one.
+def step_solve(g, solver, place, velocity, im, tau, tol, walk, ws, fac):
+    """Solve one step; V, q1 and what else StepWork has are in the workspace on return.
 
     Parameters
     ----------
-    gs, go : bond graph
+    g : bond graph
     solver : int
         Of STEP_SOLVER_CODES.
-    x, xo, npad : the molecule's block: positions, then velocities with G p = 0
-    im, io : inverse masses
+    place, velocity : vectors of beads, velocities with G p = 0
+    im : inverse masses
     tau, tol : length of the step [time]; the largest |r| / (|b| |v|), not below round-off
-    tree, to : walk through the beads (`null_space.tree_walk`), read by NULL_SPACE only
-    ws, wo : workspace of `step_size` floats
-    fac, fo : `factor_size` floats; hold T(q0) on return
+    walk : walk through the beads (`null_space.tree_walk`), read by NULL_SPACE only
+    ws : workspace of `step_size` floats
+    fac : `factor_size` floats; hold T(q0) on return
 
     Returns
     -------
     int
         SOLVED, or NOT_SOLVED where no solution was found: then shorten the step.
     """
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
-    scale = _begin(gs, go, x, xo, npad, im, io, tau, ws, wo, fac, fo)
-    velocity = xo + 3 * npad
-    _react(gs, go, npad, im, io, ws, wo, x, velocity)
+    step = step_work(g, len(place) // 3, ws)
+    scale = _begin(g, place, velocity, im, tau, step, fac)
+    _react(g, im, step, velocity)
     status = NOT_SOLVED
     if solver == NULL_SPACE:
-        status, count = null_space_newton(
-            gs, go, x, velocity, npad, im, io, tau, max(tol, ROUND_OFF), tree, to, ws, chord, start, rest
-        )
-        ws[wo + ITERATIONS] = count
-        ws[wo + RESIDUAL] = _residuals(gs, go, tau, npad, ws, wo)
+        status, count = null_space_newton(g, velocity, im, tau, max(tol, ROUND_OFF), walk, step)
+        step.head[ITERATIONS] = count
+        step.head[RESIDUAL] = _residuals(g, tau, step)
     else:
-        status = _iterate(gs, go, solver, x, velocity, npad, im, io, tau, max(tol, ROUND_OFF) * scale, ws, wo, fac, fo)
+        status = _iterate(g, solver, velocity, im, tau, max(tol, ROUND_OFF) * scale, step, fac)
     if scale > 0.0:
-        ws[wo + RESIDUAL] /= scale
-    for k in range(3 * npad):
-        ws[end_place + k] = x[xo + k] + tau * ws[chord + k]
+        step.head[RESIDUAL] /= scale
+    for k in range(len(place)):
+        step.place[k] = place[k] + tau * step.chord[k]
     return status
 
 
 @kernel
-def _iterate(gs, go, solver, x, velocity, npad, im, io, tau, limit, ws, wo, fac, fo):
-    """Find a step's multipliers by Newton steps or sweeps, until the residual is below a limit; return the status.
-
-    Many parameters, since kernels take the workspace's arrays and offsets one by one.
-    """
+def _iterate(g, solver, velocity, im, tau, limit, step, fac):
+    """Find a step's multipliers by Newton steps or sweeps, until the residual is below a limit; return the status."""
     most = MOST_SWEEPS if solver == SWEEPING or solver == ANALYTIC else MOST_NEWTON
     for iteration in range(most + 1):
-        residual = _residuals(gs, go, tau, npad, ws, wo)
-        ws[wo + RESIDUAL] = residual
-        ws[wo + ITERATIONS] = iteration
+        residual = _residuals(g, tau, step)
+        step.head[RESIDUAL] = residual
+        step.head[ITERATIONS] = iteration
         if residual <= limit:
             return SOLVED
         if not math.isfinite(residual):
             return NOT_SOLVED
         if solver == SWEEPING:
-            _sweep(gs, go, tau, npad, im, io, ws, wo)
+            _sweep(g, tau, im, step)
         elif solver == MULTIPLIERS:
-            if _correct_together(gs, go, npad, im, io, ws, wo, x, velocity) != SOLVED:
+            if _correct_together(g, im, step, velocity) != SOLVED:
                 return NOT_SOLVED
         else:
-            _correct(gs, go, solver, npad, im, io, ws, wo, fac, fo)
-            _react(gs, go, npad, im, io, ws, wo, x, velocity)
+            _correct(g, solver, im, step, fac)
+            _react(g, im, step, velocity)
     return NOT_SOLVED
 
 
 @kernel
-def step_response(gs, go, npad, im, io, d, do, out, oo, ws, wo):
+def step_response(g, im, d, out, step):
     """Write dV for a change d of the velocities p, at the solution in the workspace: dV = d - M^-1 G^T J^-1 G(q1) d."""
-    chord, end_place, half, multipliers, residuals, start, end, factors, rest = step_offsets(gs, go, npad, wo)
-    stride = gs[go + STRIDE]
-    low = go + gs[go + LOW]
-    high = go + gs[go + HIGH]
-    for k in range(gs[go + BONDS]):
-        total = 0.0
-        for c in range(3):
-            at = do + c * npad
-            total -= ws[end + c * stride + k] * (d[at + gs[high + k]] - d[at + gs[low + k]])
-        ws[residuals + k] = total
-    paired_factor(gs, go, ws, end, ws, start, im, io, ws, factors)
-    paired_solve(gs, go, ws, factors, ws, residuals)
-    for k in range(3 * npad):
-        out[oo + k] = d[do + k]
-    graph_gt(gs, go, ws, start, stride, ws, residuals, im, io, out, oo, npad)
+    residuals = step.residuals
+    graph_gv(g, step.end, d, residuals)
+    for k in range(g[BONDS]):
+        residuals[k] = -residuals[k]
+    paired_factor(g, step.end, step.start, im, step.factors)
+    paired_solve(g, step.factors, residuals)
+    for k in range(len(d)):
+        out[k] = d[k]
+    graph_gt(g, step.start, residuals, im, out)

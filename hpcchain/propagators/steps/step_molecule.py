@@ -14,16 +14,16 @@ the next steps, each molecule's to its own point of the grid, have the energy of
 molecule had is then the energy of the step that was planned. So none is lost or won from contact to contact, and
 momentum and angular momentum stay exact.
 
-The scratch follows that of `graph_molecule`, where the series' workspace would be. It has solver, accuracy, EXCESS,
-MARGIN (how far the cubic may be from the truncated steps) and PLANNED (the energy of V over the whole step). Then come
-the walk through the beads (null-space only) and the workspace of `rattle_and_variational`.
+`Web.rest` has solver, accuracy, EXCESS, MARGIN (how far the cubic may be from the truncated steps) and PLANNED (the
+energy of V over the whole step). Then come the walk through the beads (null-space only) and the workspace of
+`rattle_and_variational`.
 """
 
 import math
 
 import numpy as np
 
-from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import workspace as W
 from hpcchain.model.molecules.bond_graph import BEADS, BONDS, STRIDE
 from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
@@ -32,18 +32,19 @@ from hpcchain.propagators.steps.rattle_and_variational import (
     ITERATIONS,
     NULL_SPACE,
     SOLVED,
-    step_offsets,
     step_response,
     step_size,
     step_solve,
+    step_work,
 )
 from hpcchain.propagators.taylor.graph_molecule import (
-    bound_acceleration,
     web_gather,
     web_gather_state,
-    web_offsets,
+    web_of,
     web_refresh,
     web_scatter,
+    web_size,
+    web_spread,
     web_still,
 )
 
@@ -73,53 +74,33 @@ def _header(solver, n):
 
 
 @kernel
-def steps_workspace(gs, go, tiles, solver):
+def steps_workspace(g, tiles, solver):
     """Return how many floats of workspace the molecule takes, tiles included."""
-    return (
-        web_offsets(gs, go, tiles, 0)[7] + _header(solver, gs[go + BEADS]) + step_size(gs, go, W.LANES * tiles, solver)
-    )
+    return web_size(g, tiles) + _header(solver, g[BEADS]) + step_size(g, W.LANES * tiles, solver)
 
 
 @kernel
 def steps_load(work, offset, tiles, gs, go, table, at):
     """Fill the solver's constants from the molecule's static table, where they follow the bond lengths."""
-    to = web_offsets(gs, go, tiles, offset)[7]
-    source = at + tiles * W.TABLE + gs[go + STRIDE]
-    for k in range(_header(int(table[source]), gs[go + BEADS])):
-        work[to + k] = table[source + k]
+    web = web_of(work, offset, tiles, gs, go)
+    source = table[at + tiles * W.TABLE + web.g[STRIDE] :]
+    for k in range(_header(int(source[SOLVER]), web.g[BEADS])):
+        web.rest[k] = source[k]
+
+
+@inlined
+def _workspace_of(web):
+    """Return the workspace of the molecule's steps."""
+    return web.rest[_header(int(web.rest[SOLVER]), web.g[BEADS]) :]
 
 
 @kernel
-def _solve(work, offset, tiles, gs, go, tau):
-    """Solve the step of the state in the scratch block; return the status and where its workspace is."""
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
-    solver = int(work[constants + SOLVER])
-    ws = constants + _header(solver, gs[go + BEADS])
-    status = step_solve(
-        gs,
-        go,
-        solver,
-        work,
-        block,
-        W.LANES * tiles,
-        work,
-        im,
-        tau,
-        work[constants + ACCURACY],
-        work,
-        constants + HEADER,
-        work,
-        ws,
-        work,
-        factors,
-    )
-    return status, ws
-
-
-@kernel
-def steps_excess(offset, tiles, gs, go):
-    """Return where the difference between the energies of V and of the state in the tiles is kept."""
-    return web_offsets(gs, go, tiles, offset)[7] + EXCESS
+def _solve(web, tau):
+    """Solve the step of the state in the scratch block; return the status and its StepWork."""
+    solver, ws = int(web.rest[SOLVER]), _workspace_of(web)
+    accuracy, walk = web.rest[ACCURACY], web.rest[HEADER:]
+    status = step_solve(web.g, solver, web.place, web.velocity, web.im, tau, accuracy, walk, ws, web.factors)
+    return status, step_work(web.g, web.npad, ws)
 
 
 @outlined
@@ -128,63 +109,55 @@ def steps_move(work, offset, tiles, gs, go, dt):
 
     Unless that is SOLVED the state is left as it is.
     """
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
-    work[constants + EXCESS] = 0.0
+    web = web_of(work, offset, tiles, gs, go)
+    web.rest[EXCESS] = 0.0
     if dt == 0.0:
         return SOLVED
-    web_gather_state(work, offset, tiles, block)
-    if _nearly_still(work, tiles, gs, go, block, lengths, dt):
-        _move_straight(work, offset, tiles, gs, go, dt)
+    web_gather_state(work, offset, tiles, web)
+    if _nearly_still(web, dt):
+        for k in range(web.size):
+            web.place[k] += dt * web.velocity[k]
+        _arrive(work, offset, tiles, gs, go, web, web.place, web.velocity)
+        _workspace_of(web)[ITERATIONS] = 0.0
         return SOLVED
-    status, ws = _solve(work, offset, tiles, gs, go, dt)
+    status, step = _solve(web, dt)
     if status == SOLVED:
-        chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_offsets(gs, go, W.LANES * tiles, ws)
-        web_scatter(work, offset, tiles, W.COEF, place)
-        web_refresh(work, offset, tiles, gs, go)
-        for k in range(W.ROW * tiles):
-            work[vector + k] = work[chord + k]
-        web_still(work, offset, tiles, gs, go)
-        web_scatter(work, offset, tiles, W.COEF + W.ROW, vector)
-        work[constants + EXCESS] = _energy(work, im, chord, W.LANES * tiles) - _energy(
-            work, im, vector, W.LANES * tiles
-        )
+        _arrive(work, offset, tiles, gs, go, web, step.place, step.chord)
+        web.rest[EXCESS] = _energy(web.im, step.chord) - _energy(web.im, web.vector)
     return status
 
 
 @kernel
-def _nearly_still(work, tiles, gs, go, block, lengths, dt):
+def _nearly_still(web, dt):
     """Whether all beads go so little of a bond within dt that differences of places over dt would be round-off."""
     fastest = 0.0
-    for k in range(W.ROW * tiles):
-        fastest = max(fastest, abs(work[block + W.ROW * tiles + k]))
+    for k in range(web.size):
+        fastest = max(fastest, abs(web.velocity[k]))
     shortest = np.inf
-    for k in range(gs[go + BONDS]):
-        shortest = min(shortest, work[lengths + k])
+    for k in range(web.g[BONDS]):
+        shortest = min(shortest, web.lengths[k])
     return (fastest * dt) ** 2 <= NEARLY_STILL * shortest
 
 
 @kernel
-def _move_straight(work, offset, tiles, gs, go, dt):
-    """Move the state in the tiles, which the scratch block holds too, on straight, and its velocities to the bonds."""
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
-    for k in range(W.ROW * tiles):
-        work[block + k] += dt * work[block + W.ROW * tiles + k]
-        work[vector + k] = work[block + W.ROW * tiles + k]
-    web_scatter(work, offset, tiles, W.COEF, block)
+def _arrive(work, offset, tiles, gs, go, web, place, velocity):
+    """Put a place in the tiles, and the part of a velocity that keeps the bonds there."""
+    web_scatter(work, offset, tiles, W.COEF, place)
     web_refresh(work, offset, tiles, gs, go)
-    web_still(work, offset, tiles, gs, go)
-    web_scatter(work, offset, tiles, W.COEF + W.ROW, vector)
-    work[constants + _header(int(work[constants + SOLVER]), gs[go + BEADS]) + ITERATIONS] = 0.0
+    for k in range(web.size):
+        web.vector[k] = velocity[k]
+    web_still(web)
+    web_scatter(work, offset, tiles, W.COEF + W.ROW, web.vector)
 
 
 @kernel
-def _energy(work, im, v, npad):
-    """Return the kinetic energy of a vector array of velocities."""
-    energy = 0.0
+def _energy(im, v):
+    """Return the kinetic energy of a vector of velocities."""
+    energy, npad = 0.0, len(im)
     for i in range(npad):
-        if work[im + i] > 0.0:
+        if im[i] > 0.0:
             for c in range(0, 3 * npad, npad):
-                energy += 0.5 * work[v + c + i] ** 2 / work[im + i]
+                energy += 0.5 * v[c + i] ** 2 / im[i]
     return energy
 
 
@@ -194,34 +167,26 @@ def steps_series(work, offset, tiles, gs, go, h):
 
     The length is NaN when it never is, as for a state that is not a number.
     """
-    block = web_offsets(gs, go, tiles, offset)[0]
-    web_gather_state(work, offset, tiles, block)
+    web = web_of(work, offset, tiles, gs, go)
+    web_gather_state(work, offset, tiles, web)
+    square, cube = web.block[2 * web.size : 3 * web.size], web.block[3 * web.size : 4 * web.size]
     for _ in range(MOST_HALVINGS):
-        status, ws = _solve(work, offset, tiles, gs, go, h)
+        status, step = _solve(web, h)
         if status == SOLVED:
-            chord, place, half, multipliers, residuals, start, stop, pairs, rest = step_offsets(
-                gs, go, W.LANES * tiles, ws
-            )
-            square = block + 2 * W.ROW * tiles
-            cube = block + 3 * W.ROW * tiles
-            for k in range(W.ROW * tiles):
-                mean = (work[chord + k] - work[block + W.ROW * tiles + k]) / h
-                work[square + k] = work[half + k]
-                work[cube + k] = (mean - work[half + k]) / h
-            web_scatter(work, offset, tiles, W.COEF + 2 * W.ROW, square)
-            web_scatter(work, offset, tiles, W.COEF + 3 * W.ROW, cube)
-            bound_acceleration(work, offset, tiles, ORDER, h)
-            constants = web_offsets(gs, go, tiles, offset)[7]
-            im = web_offsets(gs, go, tiles, offset)[1]
-            work[constants + MARGIN] = cubic_error(work, gs, go, square, W.LANES * tiles, start, stop, h)
-            work[constants + PLANNED] = _energy(work, im, chord, W.LANES * tiles)
+            for k in range(web.size):
+                mean = (step.chord[k] - web.velocity[k]) / h
+                square[k] = step.half[k]
+                cube[k] = (mean - step.half[k]) / h
+            web_spread(work, offset, tiles, web, ORDER, h)
+            web.rest[MARGIN] = cubic_error(web.g, square, cube, step.start, step.end, h)
+            web.rest[PLANNED] = _energy(web.im, step.chord)
             return ORDER, h
         h *= 0.5
     return ORDER, np.nan
 
 
 @kernel
-def cubic_error(work, gs, go, square, npad, start, stop, h):
+def cubic_error(g, square, cube, start, end, h):
     """Return a bound of how far a cubic is from the truncated steps within h [length].
 
     It is WRONG (|c3| h^3 + |c2 + c3 h| h^2 (omega h)^2), the largest of all beads and of the bonds' turning rates
@@ -230,30 +195,27 @@ def cubic_error(work, gs, go, square, npad, start, stop, h):
 
     Parameters
     ----------
-    square : int
-        Where in `work` the coefficients c2 are, c3 behind them.
-    start, stop : int
-        Where the bonds at the ends of the step are.
+    square, cube : coefficients c2 and c3, vectors of beads
+    start, end : bonds at the ends of the step
     """
-    cube = square + 3 * npad
+    npad, stride = len(cube) // 3, g[STRIDE]
     last = 0.0
     all_of_it = 0.0
-    for i in range(gs[go + BEADS]):
+    for i in range(g[BEADS]):
         a = 0.0
         b = 0.0
         for c in range(0, 3 * npad, npad):
-            a += work[cube + c + i] ** 2
-            b += (work[square + c + i] + h * work[cube + c + i]) ** 2
+            a += cube[c + i] ** 2
+            b += (square[c + i] + h * cube[c + i]) ** 2
         last = max(last, a)
         all_of_it = max(all_of_it, b)
-    stride = gs[go + STRIDE]
     turned = 0.0
-    for k in range(gs[go + BONDS]):
+    for k in range(g[BONDS]):
         moved = 0.0
         length = 0.0
         for c in range(0, 3 * stride, stride):
-            moved += (work[stop + c + k] - work[start + c + k]) ** 2
-            length += work[start + c + k] ** 2
+            moved += (end[c + k] - start[c + k]) ** 2
+            length += start[c + k] ** 2
         turned = max(turned, moved / length)
     return WRONG * (math.sqrt(last) * h + math.sqrt(all_of_it) * turned) * h * h
 
@@ -261,15 +223,20 @@ def cubic_error(work, gs, go, square, npad, start, stop, h):
 @kernel
 def steps_figures(work, offset, tiles, gs, go):
     """Return how far the cubic in the tiles may be from the truncated steps [length], and the energy of V."""
-    constants = web_offsets(gs, go, tiles, offset)[7]
-    return work[constants + MARGIN], work[constants + PLANNED]
+    rest = web_of(work, offset, tiles, gs, go).rest
+    return rest[MARGIN], rest[PLANNED]
+
+
+@kernel
+def steps_excess(offset, tiles, gs, go):
+    """Return where the difference between the energies of V and of the state in the tiles is kept."""
+    return offset + web_size(gs[go:], tiles) + EXCESS
 
 
 @kernel
 def steps_iterations(work, offset, tiles, gs, go):
     """Return how many iterations the last step solved in this workspace took."""
-    constants = web_offsets(gs, go, tiles, offset)[7]
-    return np.int64(work[constants + _header(int(work[constants + SOLVER]), gs[go + BEADS]) + ITERATIONS])
+    return np.int64(_workspace_of(web_of(work, offset, tiles, gs, go))[ITERATIONS])
 
 
 @kernel
@@ -290,24 +257,23 @@ def steps_energy(work, offset, tiles, gs, go, tau, kappa):
 
     v stands in KEPT, v' in the velocity rows. The status of the solver comes first.
     """
-    block, im, lengths, bonds, rhs, vector, factors, constants, end = web_offsets(gs, go, tiles, offset)
-    npad = W.LANES * tiles
-    web_gather(work, offset, tiles, W.COEF, block)
-    web_gather(work, offset, tiles, W.KEPT, block + 3 * npad)
+    web = web_of(work, offset, tiles, gs, go)
+    velocity, vector, npad = web.velocity, web.vector, web.npad
+    web_gather(work, offset, tiles, W.COEF, web.place)
+    web_gather(work, offset, tiles, W.KEPT, velocity)
     web_gather(work, offset, tiles, W.COEF + W.ROW, vector)
-    for k in range(3 * npad):
-        work[vector + k] -= work[block + 3 * npad + k]
-        work[block + 3 * npad + k] += kappa * work[vector + k]
-    status, ws = _solve(work, offset, tiles, gs, go, tau)
+    for k in range(web.size):
+        vector[k] -= velocity[k]
+        velocity[k] += kappa * vector[k]
+    status, step = _solve(web, tau)
     if status != SOLVED:
         return status, 0.0, 0.0
-    chord = step_offsets(gs, go, npad, ws)[0]
-    response = block + 6 * npad
-    step_response(gs, go, npad, work, im, work, vector, work, response, work, ws)
+    response = web.block[2 * web.size : 3 * web.size]
+    step_response(web.g, web.im, vector, response, step)
     energy = 0.0
     slope = 0.0
-    for i in range(gs[go + BEADS]):
+    for i in range(web.g[BEADS]):
         for c in range(0, 3 * npad, npad):
-            energy += 0.5 * work[chord + c + i] ** 2 / work[im + i]
-            slope += work[chord + c + i] * work[response + c + i] / work[im + i]
+            energy += 0.5 * step.chord[c + i] ** 2 / web.im[i]
+            slope += step.chord[c + i] * response[c + i] / web.im[i]
     return status, energy, slope

@@ -1,7 +1,7 @@
 """The Taylor series of a linear chain's free motion, order by order, see docs/theory/numerics.md (Taylor series).
 
 Each order's tensions follow from the lower orders' tensions and bonds through the factors of T (`chain`), and with them
-the next coefficients of bonds and positions. Two chains are done in turn: each order needs the one before.
+the next coefficients of bonds and positions.
 
 A stretch of a long chain is done likewise, between the beads adjacent to it, which move as they did before. Its beads
 are in tiles of their own. The bead before it is the last lane of the tile before them, the one behind it the first lane
@@ -27,7 +27,6 @@ from hpcchain.jit.simd import (
     last_everywhere,
     load,
     mul,
-    root,
     size,
     splat,
     store,
@@ -288,22 +287,11 @@ def _first_side(work, at, held):
 
 
 @inlined
-def _latest(work, p, k):
-    """Return of a chain of two tiles what order k needs of the one before, tensions (2) and bonds (2 x 3)."""
-    y = z = splat(0.0)
-    if k > 0:
-        y = load(work, p + LAMBDA + PER_ORDER * (k - 1))
-        z = load(work, p + W.TILE + LAMBDA + PER_ORDER * (k - 1))
-    bond = p + W.HIST + PER_ORDER * (k + 1)
-    return y, z, triple(work, bond), triple(work, bond + W.TILE)
-
-
-@inlined
 def _order_in_two_tiles(work, p, k, latest):
     """Do for a chain of two tiles what `_known`, `solve_back` and `_append` do, to the same bits.
 
     What a step needs of the one before stays in registers, and no call comes between: these are most of the time where
-    tiles are few. Returns what `_append` does, and `_latest` of the next order.
+    tiles are few. Returns what `_append` does, and what the next order needs of this: tensions (2), bonds (2 x 3).
     """
     q = p + W.TILE
     zero = splat(0.0)
@@ -358,7 +346,7 @@ def chain_series(work, offset, tiles, h, tolerance):
     """
     at = Tiles(offset, tiles, np.int64(0), np.int64(0))
     tolerance *= _first_side(work, at, None)
-    return _orders_from(work, at, h, tolerance, np.int64(0), h, (0.0, 0.0, 0.0, 0.0), None)
+    return _orders(work, at, h, tolerance, None)
 
 
 @outlined
@@ -377,65 +365,16 @@ def stretch_series(work, at, h, tolerance):
     order, h : int, float
     """
     tolerance *= _first_side(work, at, True)
-    return _orders_from(work, at, h, tolerance, np.int64(0), h, (0.0, 0.0, 0.0, 0.0), True)
+    return _orders(work, at, h, tolerance, True)
 
 
-@outlined
-def chain_series_of_two(work, offset, tiles, h, tolerance, p, mt, g, accuracy):
-    """Expand the motions of two chains, of `tiles` and mt tiles at `offset` and p, in turn, order by order.
-
-    Each order needs the one before, step by step, and so leaves a processor half idle: the other chain fills it. The
-    numbers are those of `chain_series`.
-
-    Returns
-    -------
-    order, h, order, h : int, float, int, float
-        Of the first chain and of the second.
-    """
-    one, two = Tiles(offset, tiles, np.int64(0), np.int64(0)), Tiles(p, mt, np.int64(0), np.int64(0))
-    tolerance *= _first_side(work, one, None)
-    accuracy *= _first_side(work, two, None)
-    power = h
-    other = g
-    terms = (0.0, 0.0, 0.0, 0.0)
-    parts = (0.0, 0.0, 0.0, 0.0)
-    k = np.int64(0)
-    while True:
-        if k > 0:
-            _known(work, one, k, None)
-            _known(work, two, k, None)
-        solve_back(work, offset, tiles, LAMBDA + PER_ORDER * k)
-        solve_back(work, p, mt, LAMBDA + PER_ORDER * k)
-        now = _append(work, one, k, None) * power * (k + 2)
-        then = _append(work, two, k, None) * other * (k + 2)
-        terms = (terms[1], terms[2], terms[3], now)
-        parts = (parts[1], parts[2], parts[3], then)
-        power = power * h
-        other = other * g
-        k += 1
-        left = _left_after(terms, k, tolerance)
-        rest = _left_after(parts, k, accuracy)
-        ended = left <= tolerance or k + 1 == W.KMAX
-        over = rest <= accuracy or k + 1 == W.KMAX
-        if ended or over:
-            break
-    if ended:
-        order, h = _finished(work, offset, tiles, h, tolerance, k + 1, left)
-    else:
-        order, h = _orders_from(work, one, h, tolerance, k, power, terms, None)
-    if over:
-        number, g = _finished(work, p, mt, g, accuracy, k + 1, rest)
-    else:
-        number, g = _orders_from(work, two, g, accuracy, k, other, parts, None)
-    return order, h, number, g
-
-
-@outlined
-def _orders_from(work, at, h, tolerance, k, power, terms, held):
-    """Add the coefficients of order k + 2 and more; `power` is h^(k + 1), `terms` are the last four, latest last."""
+@kernel
+def _orders(work, at, h, tolerance, held):
+    """Add coefficients until what they leave out is below the tolerance; return order and length as `chain_series`."""
     if held is None:
         if at.tiles == 2:
-            return _orders_in_two_tiles(work, at.offset, h, tolerance, k, power, terms)
+            return _orders_in_two_tiles(work, at.offset, h, tolerance)
+    terms, power, k = (0.0, 0.0, 0.0, 0.0), h, np.int64(0)  # the last four, latest last; h^(k + 1)
     while True:
         if k > 0:
             _known(work, at, k, held)
@@ -449,9 +388,11 @@ def _orders_from(work, at, h, tolerance, k, power, terms, held):
 
 
 @kernel
-def _orders_in_two_tiles(work, offset, h, tolerance, k, power, terms):
-    """Do what `_orders_from` does, of a chain of two tiles."""
-    latest = _latest(work, offset, k)
+def _orders_in_two_tiles(work, offset, h, tolerance):
+    """Do what `_orders` does, of a chain of two tiles."""
+    bond = offset + W.HIST + PER_ORDER
+    latest = splat(0.0), splat(0.0), triple(work, bond), triple(work, bond + W.TILE)
+    terms, power, k = (0.0, 0.0, 0.0, 0.0), h, np.int64(0)
     while True:
         worst, latest = _order_in_two_tiles(work, offset, k, latest)
         terms = (terms[1], terms[2], terms[3], worst * power * (k + 2))
@@ -502,25 +443,6 @@ def _bound_acceleration(work, offset, tiles, order, h):
             power *= h
             at += W.ROW
         put_triple(work, p + W.BOUND, bx, by, bz)
-
-
-@kernel
-def bound_speeds(work, offset, tiles, h):
-    """Write bounds over a time h of each bead's acceleration and speed to the first two rows of BOUND.
-
-    Its components' bounds are there before. Returns the greatest speed.
-    """
-    worst = splat(0.0)
-    for t in range(tiles):
-        p = offset + t * W.TILE
-        x, y, z = triple(work, p + W.BOUND)
-        acceleration = root(add(add(mul(x, x), mul(y, y)), mul(z, z)))
-        x, y, z = triple(work, p + W.COEF + W.ROW)
-        speed = add(root(add(add(mul(x, x), mul(y, y)), mul(z, z))), mul(acceleration, splat(h)))
-        store(work, p + W.BOUND, acceleration)
-        store(work, p + W.BOUND + W.LANES, speed)
-        worst = larger(speed, worst)
-    return largest(worst)
 
 
 @kernel

@@ -1,18 +1,18 @@
 """Molecules with any bond graph in the tiled workspace: the same steps as `chain`, through the sparse solver `graph`.
 
-The scratch of such a molecule follows its tiles. It is component-major as `graph` wants it: the block of position
-coefficients, inverse masses, squared bond lengths, bond vectors, right-hand side, one per-bead vector, the
-factorisation, and the series' workspace.
+The scratch of such a molecule follows its tiles; `web_of` returns it as a Web.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import workspace as W
-from hpcchain.model.molecules.bond_graph import BONDS, HIGH, LOW, STRIDE
+from hpcchain.model.molecules.bond_graph import BONDS, STRIDE
 from hpcchain.propagators.taylor.graph import (
+    ends_of,
     factor_size,
     graph_bonds,
     graph_factor,
@@ -28,186 +28,237 @@ BOND_ERROR = 5e-15
 LEAST_ORDER = 3
 
 
+class Web(NamedTuple):
+    """Views of a molecule's scratch, component-major as `graph` wants it.
+
+    Attributes
+    ----------
+    g : int64 array
+        Its bond graph.
+    npad, size : int
+        Beads padded, and the floats of a vector of them.
+    block, place, velocity : float64 arrays
+        Position coefficients of all orders; those of order 0 and of order 1.
+    im, lengths : float64 arrays
+        Inverse masses, squared bond lengths.
+    bonds, rhs, vector, factors : float64 arrays
+        Bond vectors, right-hand side, one vector of beads, the factorisation of T.
+    rest : float64 array
+        What follows: the series' workspace, or what stages and steps have in its place.
+    """
+
+    g: np.ndarray
+    npad: int
+    size: int
+    block: np.ndarray
+    place: np.ndarray
+    velocity: np.ndarray
+    im: np.ndarray
+    lengths: np.ndarray
+    bonds: np.ndarray
+    rhs: np.ndarray
+    vector: np.ndarray
+    factors: np.ndarray
+    rest: np.ndarray
+
+
 @kernel
-def web_offsets(gs, go, tiles, offset):
-    """Return offsets of block, inverse masses, lengths, bonds, rhs, vector, factors and series, and of the end."""
+def web_size(g, tiles):
+    """Return how many floats of workspace a molecule takes up to what follows in `Web.rest`, tiles included."""
     npad = W.LANES * tiles
-    stride = gs[go + STRIDE]
+    return tiles * W.TILE + (3 * W.KMAX + 7) * npad + 5 * g[STRIDE] + factor_size(g)
+
+
+@kernel
+def web_workspace(g, tiles):
+    """Return how many floats of workspace a molecule takes, tiles included."""
+    return web_size(g, tiles) + series_size(g, W.KMAX)
+
+
+@kernel
+def web_of(work, offset, tiles, gs, go):
+    """Return the Web of a molecule whose tiles begin at `offset` and whose bond graph at gs[go]."""
+    g = gs[go:]
+    npad, stride = W.LANES * tiles, g[STRIDE]
+    size = 3 * npad
     block = offset + tiles * W.TILE
-    im = block + (W.KMAX + 1) * 3 * npad
+    im = block + (W.KMAX + 1) * size
     lengths = im + npad
     bonds = lengths + stride
     rhs = bonds + 3 * stride
     vector = rhs + stride
-    factors = vector + 3 * npad
-    series = factors + factor_size(gs, go)
-    return block, im, lengths, bonds, rhs, vector, factors, series, series + series_size(gs, go, W.KMAX)
-
-
-@kernel
-def web_workspace(gs, go, tiles):
-    """Return how many floats of workspace the molecule takes, tiles included."""
-    return web_offsets(gs, go, tiles, 0)[8]
+    factors = vector + size
+    rest = factors + factor_size(g)
+    return Web(
+        g,
+        npad,
+        size,
+        work[block:im],
+        work[block : block + size],
+        work[block + size : block + 2 * size],
+        work[im:lengths],
+        work[lengths:bonds],
+        work[bonds:rhs],
+        work[rhs:vector],
+        work[vector:factors],
+        work[factors:rest],
+        work[rest:],
+    )
 
 
 @kernel
 def web_gather(work, offset, tiles, row, to):
-    """Copy three rows of every tile (bead vectors at `row`) to a component-major array."""
+    """Copy three rows of every tile (bead vectors at `row`) to a vector of beads."""
     npad = W.LANES * tiles
     for t in range(tiles):
         for c in range(3):
             for i in range(W.LANES):
-                work[to + c * npad + W.LANES * t + i] = work[offset + t * W.TILE + row + W.LANES * c + i]
+                to[c * npad + W.LANES * t + i] = work[offset + t * W.TILE + row + W.LANES * c + i]
 
 
 @kernel
-def web_gather_state(work, offset, tiles, block):
-    """Copy positions and velocities of every tile to the first two rows of the block."""
-    web_gather(work, offset, tiles, W.COEF, block)
-    web_gather(work, offset, tiles, W.COEF + W.ROW, block + W.ROW * tiles)
+def web_gather_state(work, offset, tiles, web):
+    """Copy positions and velocities of every tile to the first two orders of the block."""
+    web_gather(work, offset, tiles, W.COEF, web.place)
+    web_gather(work, offset, tiles, W.COEF + W.ROW, web.velocity)
 
 
 @kernel
 def web_scatter(work, offset, tiles, row, source):
-    """Copy a component-major array to three rows of every tile."""
+    """Copy a vector of beads to three rows of every tile."""
     npad = W.LANES * tiles
     for t in range(tiles):
         for c in range(3):
             for i in range(W.LANES):
-                work[offset + t * W.TILE + row + W.LANES * c + i] = work[source + c * npad + W.LANES * t + i]
+                work[offset + t * W.TILE + row + W.LANES * c + i] = source[c * npad + W.LANES * t + i]
 
 
 @kernel
 def web_load(work, offset, tiles, gs, go, table, at):
     """Fill masses and bond lengths of the scratch from the molecule's static table."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
+    web = web_of(work, offset, tiles, gs, go)
     for t in range(tiles):
         for i in range(W.LANES):
-            work[im + W.LANES * t + i] = work[offset + t * W.TILE + W.INVM + i]
-    for k in range(gs[go + STRIDE]):
-        work[lengths + k] = table[at + tiles * W.TABLE + k]
+            web.im[W.LANES * t + i] = work[offset + t * W.TILE + W.INVM + i]
+    for k in range(web.g[STRIDE]):
+        web.lengths[k] = table[at + tiles * W.TABLE + k]
 
 
 @outlined
 def web_refresh(work, offset, tiles, gs, go):
     """Make bond vectors and factors of T from the positions in the workspace."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
-    web_gather(work, offset, tiles, W.COEF, block)
-    graph_bonds(gs, go, work, block, W.LANES * tiles, work, bonds, gs[go + STRIDE])
-    graph_factor(gs, go, work, bonds, gs[go + STRIDE], work, im, work, factors)
+    web = web_of(work, offset, tiles, gs, go)
+    web_gather(work, offset, tiles, W.COEF, web.place)
+    graph_bonds(web.g, web.place, web.bonds)
+    graph_factor(web.g, web.bonds, web.im, web.factors)
 
 
 @outlined
 def web_prepare(work, offset, tiles, gs, go):
     """Make bond vectors and factors, and move positions and velocities onto the bonds (see `chain_prepare`)."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
-    stride = gs[go + STRIDE]
-    npad = W.LANES * tiles
+    web = web_of(work, offset, tiles, gs, go)
+    bonds, lengths, rhs = web.bonds, web.lengths, web.rhs
+    stride = web.g[STRIDE]
     web_refresh(work, offset, tiles, gs, go)
     worst = 0.0
-    for k in range(gs[go + BONDS]):
-        square = work[bonds + k] ** 2 + work[bonds + stride + k] ** 2 + work[bonds + 2 * stride + k] ** 2
-        off = 0.5 * (work[lengths + k] - square)
-        work[rhs + k] = off
-        worst = max(worst, abs(off) / work[lengths + k])
+    for k in range(web.g[BONDS]):
+        square = bonds[k] ** 2 + bonds[stride + k] ** 2 + bonds[2 * stride + k] ** 2
+        off = 0.5 * (lengths[k] - square)
+        rhs[k] = off
+        worst = max(worst, abs(off) / lengths[k])
     if worst > BOND_ERROR:
-        graph_solve(gs, go, work, factors, work, rhs)
-        graph_gt(gs, go, work, bonds, stride, work, rhs, work, im, work, block, npad)
-        web_scatter(work, offset, tiles, W.COEF, block)
+        graph_solve(web.g, web.factors, rhs)
+        graph_gt(web.g, bonds, rhs, web.im, web.place)
+        web_scatter(work, offset, tiles, W.COEF, web.place)
         web_refresh(work, offset, tiles, gs, go)
-    web_gather(work, offset, tiles, W.COEF + W.ROW, vector)
-    web_still(work, offset, tiles, gs, go)
-    web_scatter(work, offset, tiles, W.COEF + W.ROW, vector)
+    web_gather(work, offset, tiles, W.COEF + W.ROW, web.vector)
+    web_still(web)
+    web_scatter(work, offset, tiles, W.COEF + W.ROW, web.vector)
 
 
 @kernel
-def web_still(work, offset, tiles, gs, go):
+def web_still(web):
     """Remove from the scratch vector the part that would change the lengths of bonds."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
-    stride = gs[go + STRIDE]
-    npad = W.LANES * tiles
-    graph_gv(gs, go, work, bonds, stride, work, vector, npad, work, rhs)
-    for k in range(gs[go + BONDS]):
-        work[rhs + k] = -work[rhs + k]
-    graph_solve(gs, go, work, factors, work, rhs)
-    graph_gt(gs, go, work, bonds, stride, work, rhs, work, im, work, vector, npad)
+    graph_gv(web.g, web.bonds, web.vector, web.rhs)
+    for k in range(web.g[BONDS]):
+        web.rhs[k] = -web.rhs[k]
+    graph_solve(web.g, web.factors, web.rhs)
+    graph_gt(web.g, web.bonds, web.rhs, web.im, web.vector)
 
 
 @kernel
 def web_kick(work, offset, tiles, gs, go, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
-    npad = W.LANES * tiles
-    for k in range(3 * npad):
-        work[vector + k] = 0.0
-    work[vector + bead] = work[im + bead] * nx
-    work[vector + npad + bead] = work[im + bead] * ny
-    work[vector + 2 * npad + bead] = work[im + bead] * nz
-    web_still(work, offset, tiles, gs, go)
+    web = web_of(work, offset, tiles, gs, go)
+    vector, npad = web.vector, web.npad
+    vector[:] = 0.0
+    vector[bead] = web.im[bead] * nx
+    vector[npad + bead] = web.im[bead] * ny
+    vector[2 * npad + bead] = web.im[bead] * nz
+    web_still(web)
     web_scatter(work, offset, tiles, W.KICK, vector)
-    return nx * work[vector + bead] + ny * work[vector + npad + bead] + nz * work[vector + 2 * npad + bead]
+    return nx * vector[bead] + ny * vector[npad + bead] + nz * vector[2 * npad + bead]
 
 
 @outlined
 def web_series(work, offset, tiles, gs, go, h, tolerance):
     """Expand the free motion of the state in the tiles; return order and length (see `chain_series`)."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
-    npad = W.LANES * tiles
-    web_gather_state(work, offset, tiles, block)
-    small = tolerance * bond_rate(work, gs, go, block + 3 * npad, npad) * h / W.KMAX
-    return _expanded(work, offset, tiles, gs, go, h, small, np.int64(-1))
+    web = web_of(work, offset, tiles, gs, go)
+    web_gather_state(work, offset, tiles, web)
+    small = tolerance * bond_rate(web.g, web.velocity) * h / W.KMAX
+    return _expanded(work, offset, tiles, web, h, small, web.vector[:0])
 
 
 @outlined
 def web_hanging(work, offset, tiles, gs, go, h, tolerance, gx, gy, gz):
     """Do what `web_series` does where all beads but those that are fixed fall with (gx, gy, gz) [length / time^2]."""
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
-    npad = W.LANES * tiles
-    web_gather_state(work, offset, tiles, block)
+    web = web_of(work, offset, tiles, gs, go)
+    vector, npad = web.vector, web.npad
+    web_gather_state(work, offset, tiles, web)
     for i in range(npad):
-        falls = 1.0 if work[im + i] > 0.0 else 0.0
-        work[vector + i] = falls * gx
-        work[vector + npad + i] = falls * gy
-        work[vector + 2 * npad + i] = falls * gz
-    speed = bond_rate(work, gs, go, block + 3 * npad, npad) + h * math.sqrt(gx * gx + gy * gy + gz * gz)
-    return _expanded(work, offset, tiles, gs, go, h, tolerance * speed * h / W.KMAX, vector)
+        falls = 1.0 if web.im[i] > 0.0 else 0.0
+        vector[i] = falls * gx
+        vector[npad + i] = falls * gy
+        vector[2 * npad + i] = falls * gz
+    speed = bond_rate(web.g, web.velocity) + h * math.sqrt(gx * gx + gy * gy + gz * gz)
+    return _expanded(work, offset, tiles, web, h, tolerance * speed * h / W.KMAX, vector)
 
 
 @kernel
-def _expanded(work, offset, tiles, gs, go, h, small, pull):
+def _expanded(work, offset, tiles, web, h, small, pull):
     """Expand the state in the block, with last terms below `small` [length]; return order and length."""
     # `pull` is that of `graph_series`.
-    block, im, lengths, bonds, rhs, vector, factors, series, end = web_offsets(gs, go, tiles, offset)
-    npad = W.LANES * tiles
     order = LEAST_ORDER
     if small > 0.0:
         order = graph_series(
-            gs, go, work, block, npad, work, im, h, small, LEAST_ORDER, W.KMAX, work, series, work, factors, pull
+            web.g, web.block, web.npad, web.im, h, small, LEAST_ORDER, W.KMAX, web.rest, web.factors, pull
         )
         if order == W.KMAX:
-            h = min(h, series_duration(work, series, W.KMAX, small))
+            h = min(h, series_duration(web.rest, W.KMAX, small))
     else:
-        for k in range(2, LEAST_ORDER + 1):
-            for i in range(3 * npad):
-                work[block + 3 * k * npad + i] = 0.0
-    for k in range(2, order + 1):
-        web_scatter(work, offset, tiles, W.COEF + W.ROW * k, block + 3 * k * npad)
-    bound_acceleration(work, offset, tiles, order, h)
+        web.block[2 * web.size : (LEAST_ORDER + 1) * web.size] = 0.0
+    web_spread(work, offset, tiles, web, order, h)
     return order, h
 
 
 @kernel
-def bond_rate(work, gs, go, velocity, npad):
+def web_spread(work, offset, tiles, web, order, h):
+    """Copy the block's coefficients from order 2 on to the tiles, and fill BOUND for a time h."""
+    for k in range(2, order + 1):
+        web_scatter(work, offset, tiles, W.COEF + W.ROW * k, web.block[k * web.size :])
+    bound_acceleration(work, offset, tiles, order, h)
+
+
+@kernel
+def bond_rate(g, velocity):
     """Return the largest speed of one bead of a bond against the other [length / time]."""
-    low = go + gs[go + LOW]
-    high = go + gs[go + HIGH]
+    npad = len(velocity) // 3
+    low, high = ends_of(g)
     largest = 0.0
-    for k in range(gs[go + BONDS]):
-        i = velocity + gs[low + k]
-        j = velocity + gs[high + k]
+    for k in range(g[BONDS]):
         square = 0.0
         for c in range(3):
-            square += (work[j + c * npad] - work[i + c * npad]) ** 2
+            square += (velocity[c * npad + high[k]] - velocity[c * npad + low[k]]) ** 2
         largest = max(largest, square)
     return math.sqrt(largest)
 

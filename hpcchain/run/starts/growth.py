@@ -447,13 +447,12 @@ class Growth:
         have been reached.
         """
         beads = self._topology.beads / ranks_at_work(engine, self._comm)
-        share = MOST_CONTACTS * beads
-        notice, most = SlowSlice(scale, MOST_CONTACTS * self._topology.beads), share
-        stall = Stall(beads, length)
+        share = most = MOST_CONTACTS * beads
+        watch = SliceWatch(scale, MOST_CONTACTS * self._topology.beads, beads, length)
 
         def enough(most: float) -> bool:
             self._report(min(scale + rate * max(engine.time, 0.0), 1.0))
-            return notice.look(engine) > most or stall.look(engine) or self._stopped()
+            return watch.look(engine) > most or watch.stalled or self._stopped()
 
         while True:
             try:
@@ -462,7 +461,7 @@ class Growth:
                 return math.inf
             contacts = sum(self._comm.allgather(met(engine))) / self._topology.beads
             stopped = self._comm.any(self._stopped())  # asked again: a short slice ends before the engine asks
-            stalled = not reached and self._comm.any(stall.found)
+            stalled = not reached and self._comm.any(watch.stalled)
             if reached or stopped or stalled or contacts > MOST_CONTACTS:
                 break
             most += 0.25 * share  # only some ranks have had theirs
@@ -507,47 +506,38 @@ def thermal_time(topology: Topology, temperature: float) -> float:
     return float(topology.diameter.mean()) * math.sqrt(mass / temperature)
 
 
-class Stall:
-    """Notices a few beads that are caught: they meet ever faster, and the slice never ends.
+class SliceWatch:
+    """Says once that a slice takes long, and notices a few beads that are caught, of which it never ends.
 
     Beads that grow without a way out meet so often, towards the time at which they touch, that any pace is surpassed.
     So what this finds is a jam in any case; it only spares the wait for MOST_CONTACTS of all beads.
 
     Parameters
     ----------
+    scale : float
+        Fraction of the full diameters at the beginning.
+    most : float
+        Contacts that are allowed.
     beads : float
         Of this rank.
     length : float
         Of the slice [time].
     """
 
-    def __init__(self, beads: float, length: float) -> None:
-        self._pace = STALLED_PACE * beads / length
-        self._contacts, self._time, self.found = 0, 0.0, False
-
-    def look(self, engine: Engine) -> bool:
-        """Return whether beads are caught."""
-        contacts = met(engine)
-        more, passed = contacts - self._contacts, engine.time - self._time
-        if more >= STALLED_CONTACTS:
-            self.found = self.found or more > self._pace * passed
-            self._contacts, self._time = contacts, engine.time
-        return self.found
-
-
-class SlowSlice:
-    """Warns the user, once, that a slice from a size `scale` takes long in which `most` contacts are allowed."""
-
-    def __init__(self, scale: float, most: float) -> None:
-        self._scale, self._most = scale, most
-        self._begin, self._warned = time.monotonic(), False
+    def __init__(self, scale: float, most: float, beads: float, length: float) -> None:
+        self._scale, self._most, self._pace = scale, most, STALLED_PACE * beads / length
+        self._contacts, self._time, self.stalled = 0, 0.0, False
+        self._late = time.monotonic() + SLOW_SECONDS
 
     def look(self, engine: Engine) -> int:
         """Return how often beads of this rank have met in the slice; see the class."""
         found = met(engine)
-        late = time.monotonic() > self._begin + SLOW_SECONDS
-        if late and not self._warned and found > SLOW_SHARE * self._most:
-            self._warned = True
+        more, passed = found - self._contacts, engine.time - self._time
+        if more >= STALLED_CONTACTS:
+            self.stalled = self.stalled or more > self._pace * passed
+            self._contacts, self._time = found, engine.time
+        if time.monotonic() > self._late and found > SLOW_SHARE * self._most:
+            self._late = math.inf
             LOG.warning(
                 "making the start: at %.4f of their diameters the beads meet so often that it hardly gets on; "
                 "it is given up, or done again another way, after %.3g contacts (%.3g so far); a larger box "

@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain.config import load_config
+from hpcchain.config.demands.check import check
+from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_input, read_outline
-from hpcchain.io.checkpoint.layout import number, wrong_contents
+from hpcchain.io.checkpoint.layout import wrong_contents
 from hpcchain.io.hdf5.collective import FAILURES
 from hpcchain.model.composition import composition_of
 from hpcchain.model.directors import kind_of_beads
-from hpcchain.model.molecules.long_chains import divides_any
-from hpcchain.model.physics.extended import is_extended
 from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import divided_from, physics_with
 from hpcchain.model.system import TOPOLOGY
-from hpcchain.model.topology import build_box, build_composition
+from hpcchain.model.topology import build_box, build_composition, sections_of
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import slab
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from hpcchain.model.directors import Directors
     from hpcchain.model.system import Box, KindPhysics, Physics, System, Topology
     from hpcchain.parallel.agreement import Communicator
-
-DRIFT = 1e-3
-"""By how much the energy may be off, relative: that of exact motion is off by round-off."""
 
 
 def config_of(checkpoint: Checkpoint, path: Path | str) -> Config:
@@ -85,8 +82,7 @@ def require_own_input(checkpoint: Checkpoint, path: Path | str, mpi: Communicato
     box, problem = box_difference(config, system.box), _physics_problem(config, system)
     if box is not None:
         problem = "box/{} is {}, that of the input in it {}".format(*box)
-    problem = problem or (_molecules_problem(config, system, mpi) if config.molecules else None)
-    problem = problem or _energy_problem(system, number(checkpoint.counters, "energy"), mpi)
+    problem = problem or (_molecules_problem(config, system, mpi) if config.molecules else _impossible(config, system))
     if problem:
         raise wrong_contents(path, problem)
     return config
@@ -99,25 +95,6 @@ def checked_outline(path: Path) -> Checkpoint:
     return found
 
 
-def _energy_problem(system: System, energy: float | None, mpi: Communicator | None) -> str | None:
-    """Return that a run has lost or won energy since its first report where it must not, or None; collective."""
-    # A molecule's is the same all along a segment, so segments may have begun at different times; a part's is not.
-    known = all(
-        one.propagator == "taylor" and one.tolerance <= 1e-9 and not (one.steps or is_extended(one))
-        for one in system.physics.every()
-    ) and not divides_any(system.topology, system.physics)
-    topology, velocity, ids = system.topology, system.state.velocity, held_beads(system)
-    mass = topology.prototypes.mass[topology.prototype_of(ids)]
-    parts = gathered(mpi, (len(ids), 0.5 * float(mass @ np.einsum("ik,ik->i", velocity, velocity))))
-    beads, found = (sum(column) for column in zip(*parts, strict=True))
-    if energy is None or not known or beads != topology.beads:
-        return None
-    least = energy * (1.0 - DRIFT) if system.physics.is_elastic else 0.0
-    if least <= found <= energy * (1.0 + DRIFT):
-        return None
-    return f"state/velocity: the kinetic energy is {found:.6g}; counters: energy: it was {energy:.6g} at first"
-
-
 def box_difference(config: Config, box: Box) -> tuple[str, list[float], list[float]] | None:
     """Return the first key of a box that is not the input's, its value there and the input's; None: it is its box."""
     given = build_box(config.box)
@@ -128,19 +105,17 @@ def box_difference(config: Config, box: Box) -> tuple[str, list[float], list[flo
 def _physics_problem(config: Config, system: System) -> str | None:
     """Return which constant is not that of the input."""
     stored = system.physics
-    given = physics_with(_as_chosen(config, stored), stored.tick)
-    pairs = [("", stored.table(), given.table())]
-    if config.molecules:
-        if len(stored.kinds) != len(given.kinds):
-            return "physics: kinds: are not those of the input in it"
-        own = zip(_tables_of_kinds(stored), _tables_of_kinds(given), strict=True)
-        pairs += [(f"kinds {kind} ", *pair) for kind, pair in enumerate(own)]
-    for where, ours, theirs in pairs:
-        for name in {*ours, *theirs} - {"kinds"}:
-            mine, other = ours.get(name), theirs.get(name)
-            if mine != other:
-                return f"physics: {where}{name} is {mine!r}, that of the input in it {other!r}"
+    ours, theirs = (by_name(one) for one in (stored, physics_with(_as_chosen(config, stored), stored.tick)))
+    for name in ours | theirs:
+        if ours.get(name) != theirs.get(name):
+            return f"physics: {name} is {ours.get(name)!r}, that of the input in it {theirs.get(name)!r}"
     return None
+
+
+def by_name(physics: Physics) -> dict[str, object]:
+    """Return the constants of a run by their names in messages, those of kinds that have their own among them."""
+    own = {f"kinds {k} {name}": one for k, kind in enumerate(physics.kinds) if kind for name, one in vars(kind).items()}
+    return {name: one for name, one in physics.table().items() if name != "kinds"} | own
 
 
 def _as_chosen(config: Config, physics: Physics) -> Config:
@@ -159,9 +134,21 @@ def _as_chosen(config: Config, physics: Physics) -> Config:
     return replace(config, propagator=like(config.propagator, physics), molecules=molecules)
 
 
-def _tables_of_kinds(physics: Physics) -> list[dict[str, object]]:
-    """Return the constants of each kind that has its own, with all that the run says of it, as a table; else none."""
-    return [{} if own is None else physics.of(kind).table() for kind, own in enumerate(physics.kinds)]
+def _impossible(config: Config, system: System) -> str | None:
+    """Return what is wrong with the molecules of a file whose input names none, or None."""
+    try:
+        whole_input(config, system)
+    except Wrong as wrong:
+        return f"topology: {wrong}"
+    return None
+
+
+def whole_input(config: Config, system: System) -> Config:
+    """Return an input that names no molecules with those of a file; raises Wrong where they are impossible together."""
+    turning = None if system.directors is None else system.directors.moment > 0.0
+    whole = replace(config, molecules=sections_of(system.topology, turning))
+    check(whole)
+    return whole
 
 
 def _molecules_problem(config: Config, system: System, mpi: Communicator | None) -> str | None:

@@ -29,9 +29,6 @@ from hpcchain.run.orientations import checked
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
-    from hpcchain.model.composition import Composition
-    from hpcchain.model.directors import Directors
-    from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import Single, World
 
 BLOCKS = 8
@@ -49,7 +46,6 @@ def write_copies(
     """Write the start of copies of a system, with velocities of their own; the same bits on any ranks; collective.
 
     Spheres with directors have orientations and spins of their own, too.
-
     What a rank has at a time follows from the small system and from `BLOCKS`, not from the number of copies.
 
     Parameters
@@ -89,7 +85,8 @@ def write_copies(
     copies = Copies(system.box, system.topology, whole_positions(system, comm), numbers)
     require_digits(config, copies)
     thermal = Thermal(copies, config.initial.temperature, config.initial.seed)
-    directors = turning_copies(config, system.directors, copies.composition, comm.mpi, go_on)
+    directors = system.directors and system.directors.fresh(config.initial.seed, config.initial.temperature)
+    directors = checked(directors, copies.composition, comm.mpi, config.source, BLOCKS, go_on)
     own = Sums()
     for low, high in slabs.pieces(copies.composition.beads, comm.mpi, BLOCKS):
         go_on()
@@ -105,20 +102,6 @@ def write_copies(
     no_beads = State.at_time_zero(*np.zeros((2, 0, 3)))  # `state_of` makes beads
     large = System(copies.box, copies.composition, no_beads, physics, directors=directors)
     write_start(path, comm.mpi, large, state_of, config.to_toml(), BLOCKS)
-
-
-def turning_copies(
-    config: Config,
-    directors: Directors | None,
-    composition: Composition,
-    mpi: Communicator | None,
-    go_on: Callable[[], object],
-) -> Directors | None:
-    """Return the Directors of all copies, None where one has none; ConfigError where a sphere spins too fast."""
-    if directors is None:
-        return None
-    directors = directors.fresh(config.initial.seed, config.initial.temperature)
-    return checked(directors, composition, mpi, config.source, BLOCKS, go_on)
 
 
 def require_few(config: Config, beads: int) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.demands.check import check
 from hpcchain.config.demands.units import Beads, check_units
 from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError
@@ -34,15 +33,14 @@ from hpcchain.model.starts.start import (
     require_within,
 )
 from hpcchain.model.system import TOPOLOGY, State, System
-from hpcchain.model.topology import build_composition, sections_of
+from hpcchain.model.topology import build_composition
 from hpcchain.parallel import slabs
 from hpcchain.parallel.agreement import agree, is_parallel
 from hpcchain.parallel.comm import Single
-from hpcchain.parallel.overlap import overlap_on_ranks
 from hpcchain.parallel.slabs import slab
-from hpcchain.run.engines import brought_together, engine_for, level_problem
+from hpcchain.run.engines import brought_together, engine_for, level_problem, overlap_in
 from hpcchain.run.orientations import checked
-from hpcchain.run.starts.own_input import box_difference, first_difference, require_own_input
+from hpcchain.run.starts.own_input import box_difference, first_difference, require_own_input, whole_input
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -105,7 +103,11 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     every = np.arange(topology.beads)
     require_within(config, position, topology.diameter, every)
     if not fresh:
-        position, velocity = projected(path, topology, position, velocity)
+        try:
+            position = project_positions(topology, position)
+        except NotConverged as error:
+            raise ConfigError(f"{path}: {error}") from None
+        velocity = project_velocities(topology, position, velocity)
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     state.image[:] = image
     state.extra = spins_of(found, comm, replace(system, physics=physics), ids, extra)
@@ -161,19 +163,17 @@ def fresh_system(config: Config, found: Checkpoint, topology: Composition | Topo
     Beads and tick are the file's to the bit: they are those of the run that would have made the start itself.
     """
     path, system = str(config.initial.file), replace(found.system, topology=topology)
+    held, composition = system.held, composition_of(topology)
+    ids = np.arange(topology.beads) if held is None else composition.beads_of(held)
+    part = topology.whole() if held is None else composition.part(held)
     try:
-        check_beads(path, system, comm)
+        check_beads(path, system, part, ids, comm)
     except ConfigError as error:  # `build` makes none of these
         raise DataError(f"{error}; {NOT_OURS}") from error
     state = State.at_time_zero(system.state.position, system.state.velocity)
     state.image[:] = system.state.image
     state.extra = system.state.extra
     physics, failure = physics_with(config, system.physics.tick), None
-    if system.held is None:
-        ids, part = np.arange(len(state.position)), topology.whole()
-    else:
-        composition = composition_of(topology)
-        ids, part = composition.beads_of(system.held), composition.part(system.held)
     try:
         require_within(config, state.position, part.diameter, ids)
         require_limits(path, part, physics, state.position, ids)
@@ -183,29 +183,17 @@ def fresh_system(config: Config, found: Checkpoint, topology: Composition | Topo
     return replace(system, state=state, physics=physics)
 
 
-def check_beads(path: str, system: System, comm: Single | World) -> None:
+def check_beads(path: str, system: System, part: Topology, ids: NDArray[np.int64], comm: Single | World) -> None:
     """Raise ConfigError on every rank unless the beads are a possible start, as `check_start` does; collective."""
     state, failure = system.state, None
-    if system.held is None:
-        check_start(path, system.box, system.topology.whole(), state.position, state.velocity)
-        return
-    topology = composition_of(system.topology)
-    total = sum(comm.allgather(np.array([len(state.velocity), np.sum(state.velocity**2)])))
+    beads, squared = sum(comm.allgather(np.array([len(state.velocity), np.sum(state.velocity**2)])))
     try:
-        check_molecules(
-            path,
-            system.box,
-            topology.part(system.held),
-            state.position,
-            state.velocity,
-            topology.beads_of(system.held),
-            total[1] / max(total[0], 1.0),
-        )
+        typical = float(squared / max(beads, 1.0))
+        check_molecules(path, system.box, part, state.position, state.velocity, ids, typical)
     except ConfigError as error:
         failure = error
     agree(comm.mpi, failure)
-    pair = overlap_on_ranks(comm.exchange, system.box, topology, system.held, state.position, TOLERANCE)
-    require_apart(path, topology, pair)
+    require_apart(path, system.topology, overlap_in(system, comm, ids, state.position, TOLERANCE))
 
 
 def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpoint, Composition | Topology]:
@@ -238,11 +226,8 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
 
 def require_possible(config: Config, path: str, found: Checkpoint) -> None:
     """Raise ConfigError where an input that names no molecules is impossible with those of its start file."""
-    system = found.system
-    turning = None if system.directors is None else system.directors.moment > 0.0
-    whole = replace(config, molecules=sections_of(system.topology, turning))
     try:
-        check(whole)
+        whole = whole_input(config, found.system)
     except Wrong as wrong:
         raise ConfigError(f"{config.source}: {wrong}; molecules are those of the start file {path}") from None
     if config.steps is not None:
@@ -330,17 +315,6 @@ def is_start(found: Checkpoint, comm: Single | World) -> bool:
 def is_fresh(state: State) -> bool:
     """Return whether nothing has happened yet in a state: all clocks are at zero."""
     return not (np.any(state.ticks) or np.any(state.remainder) or np.any(state.depth >= 0))
-
-
-def projected(
-    path: str, topology: Topology, position: NDArray[np.float64], velocity: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return positions and velocities that satisfy the bonds to round-off."""
-    try:
-        position = project_positions(topology, position)
-    except NotConverged as error:
-        raise ConfigError(f"{path}: {error}") from None
-    return position, project_velocities(topology, position, velocity)
 
 
 def require_same_box(config: Config, path: str, box: Box) -> None:

@@ -89,7 +89,8 @@ def try_steps(config: Config, trust: bool = False, source: Path | str | None = N
         from hpcchain.steps.potentials.laws import try_laws  # kernels that other runs need not load
 
         require_trusted(modules, trust, source)
-        try_laws(config, modules)
+        lengths = [float(np.mean(kind.bond_length)) for kind in config.molecules if kind.bond_count]
+        try_laws(modules, min(lengths, default=1.0), max(config.box.size))
 
 
 def require_own_potentials(physics: Physics, mpi: Communicator | None, trust: bool, source: Path | str) -> None:

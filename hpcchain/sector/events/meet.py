@@ -23,7 +23,7 @@ from hpcchain.sector.events.note import graze, note, note_rootless
 from hpcchain.sector.events.simultaneous import AGAIN, ALONE, BACK, FULL, MET, company, share_of_law
 from hpcchain.sector.events.stretch_sides import begin_stretch, bring_stretches
 from hpcchain.sector.segments.chain_centre import lever_of_sides, push_centre
-from hpcchain.sector.segments.new_segment import begin, close_rows, two_segments
+from hpcchain.sector.segments.new_segment import begin, close_rows
 
 
 @outlined
@@ -182,14 +182,9 @@ def _note(s, i, partner, a, b, members, done, distance, gained, ticks, remainder
 
 @inlined
 def _begin(s, a, b, one, ticks, remainder, depth):
-    """Start the new segments of both sides; those of two whole chains are made together."""
-    two = b.row >= 0 and not one
-    if two and not (a.part or b.part):
-        if s.mol[a.row, L.MOL_SOLVER] == L.CHAIN and s.mol[b.row, L.MOL_SOLVER] == L.CHAIN:
-            two_segments(s, a.offset, a.row, b.offset, b.row, ticks, remainder, depth)
-            return
+    """Start the new segments of both sides."""
     _begin_side(s, a, ticks, remainder, depth)
-    if two:
+    if b.row >= 0 and not one:
         _begin_side(s, b, ticks, remainder, depth)
 
 

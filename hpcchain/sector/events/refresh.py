@@ -7,10 +7,8 @@ from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.sector.search.earliest_event import outside_shell
 from hpcchain.sector.segments.list_renewal import note_lists, renew_list, renew_lists
 from hpcchain.sector.segments.new_segment import schedule_molecule
-from hpcchain.sector.segments.searches import search_beads, search_both, search_molecule
+from hpcchain.sector.segments.searches import search_beads, search_molecule
 from hpcchain.sector.speculation.rollback import roll_back
-
-SHORT = 32  # beads
 
 
 @inlined
@@ -42,32 +40,9 @@ def refresh_rows(s, low, high):
     return 0
 
 
-@inlined
-def _has_some(s, m):
-    """Whether molecule m has several beads, which move by series, and few enough for `search_both`."""
-    return m >= 0 and 1 < s.mol[m, L.MOL_BEADS] <= SHORT
-
-
-@inlined
-def _refresh_two(s, m, k):
-    """Do what `refresh` does for two molecules together, so that what one waits for comes while the other is done."""
-    due_of_m = note_lists(s, m)
-    due_of_k = note_lists(s, k)
-    if renew_lists(s, m, due_of_m) or renew_lists(s, k, due_of_k):
-        return 1
-    search_both(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS], s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS])
-    schedule_molecule(s, m)
-    schedule_molecule(s, k)
-    return 0
-
-
 @kernel
 def refresh_members(s, members):
     """Do what `refresh` does for the first members of the event that took part."""
-    if s.stretched is None and s.extended is None and members == 2:
-        one, two = s.member[0, L.MEMBER_ROW], s.member[1, L.MEMBER_ROW]
-        if _has_some(s, one) and _has_some(s, two):
-            return _refresh_two(s, one, two)
     for k in range(members):
         m = s.member[k, L.MEMBER_ROW]
         if m < 0:

@@ -35,8 +35,7 @@ from hpcchain.sector.events.members import (
     sort_members,
 )
 from hpcchain.sector.events.note import graze, note, note_rootless
-from hpcchain.sector.events.stretch_sides import ids_of
-from hpcchain.sector.queue.event_order import begins_later, segment_end
+from hpcchain.sector.queue.event_order import begins_later, ids_of, segment_end
 from hpcchain.sector.queue.tournament import others_before
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
 from hpcchain.sector.search.neighbour_lists import excluded, joined
@@ -248,7 +247,7 @@ def _closing(par, gap, rate, speed):
 @kernel
 def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
     """Note a contact of two beads, i of member g and j of member h, if it is one; return the number of contacts."""
-    n, contacts, beads = s.normals[count], s.contacts, s.tied
+    n = s.normals[count]
     if s.extended is not None:
         if inverse_mass(s, i) == 0.0 and inverse_mass(s, j) == 0.0:
             return count
@@ -262,13 +261,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
     if gap > s.par[L.SIMULTANEOUS_GAP] * sigma or _separates(s, rate, speed):
         return count
     s.impulses[count] = _closing(s.par, gap, rate, speed)
-    contacts[count, L.MEMBER] = g
-    contacts[count, L.MEMBER_BEAD] = b
-    contacts[count, L.OTHER_MEMBER] = h
-    contacts[count, L.OTHER_BEAD] = bj
-    beads[count, L.FIRST_BEAD] = i
-    beads[count, L.SECOND_BEAD] = j
-    return _one_more(s, count)
+    return _one_more(s, count, g, b, h, bj, i, j)
 
 
 @kernel
@@ -290,8 +283,11 @@ def _unlisted_ties(s, offset, g, b, i, scale, count):
 
 
 @kernel
-def _one_more(s, count):
-    """Return the number of contacts after one more; one too many fits, and then the last one goes."""
+def _one_more(s, count, g, b, h, other, i, j):
+    """Write down whose contact one more is; return their number. One too many fits, and then the last one goes."""
+    s.contacts[count, L.MEMBER], s.contacts[count, L.MEMBER_BEAD] = g, b
+    s.contacts[count, L.OTHER_MEMBER], s.contacts[count, L.OTHER_BEAD] = h, other
+    s.tied[count, L.FIRST_BEAD], s.tied[count, L.SECOND_BEAD] = i, j
     if count == L.MOST_TIES:
         _sort_ties(s.bead_id, s.contacts, s.tied, s.normals, s.growths, s.impulses, count + 1)
         return count
@@ -312,13 +308,7 @@ def _wall_tie(s, p, g, b, i, number, scale, count):
         return count
     s.impulses[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED])
     s.growths[count] = growth
-    s.contacts[count, L.MEMBER] = g
-    s.contacts[count, L.MEMBER_BEAD] = b
-    s.contacts[count, L.OTHER_MEMBER] = -1
-    s.contacts[count, L.OTHER_BEAD] = 0
-    s.tied[count, L.FIRST_BEAD] = i
-    s.tied[count, L.SECOND_BEAD] = -1 - number
-    return _one_more(s, count)
+    return _one_more(s, count, g, b, np.int64(-1), np.int64(0), i, np.int64(-1 - number))
 
 
 @inlined

@@ -14,6 +14,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.propagators.taylor.chain_series import Tiles, stretch_series
 from hpcchain.sector.events.members import bring
+from hpcchain.sector.queue.event_order import ids_of
 from hpcchain.sector.segments.new_segment import close_rows
 from hpcchain.sector.segments.stretch import (
     SOON_AT_CONTACT,
@@ -34,14 +35,6 @@ LEAST_SHARE = 0.05
 # Least share of its diagonal that the last pivot of T may have. Two beads that move as they are given leave a straight
 # stretch between them no way to go: there the share is 0, in coils of thermal chains it is above a third.
 TAUT = 1e-3
-
-
-@inlined
-def ids_of(s, i, partner):
-    """Return the lower and the higher id of a contact: of two beads, or of one and a wall's code."""
-    if partner < 0:
-        return s.bead_id[i], np.int64(partner)
-    return min(s.bead_id[i], s.bead_id[partner]), max(s.bead_id[i], s.bead_id[partner])
 
 
 @kernel

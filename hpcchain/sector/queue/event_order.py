@@ -29,7 +29,15 @@ def waits(s, m):
 
 
 @inlined
-def _next_of_history(s, m):
+def ids_of(s, i, partner):
+    """Return the lower and the higher id of bead i's event with a partner: of two beads, or its own and a code."""
+    if partner < 0:
+        return s.bead_id[i], np.int64(partner)
+    return min(s.bead_id[i], s.bead_id[partner]), max(s.bead_id[i], s.bead_id[partner])
+
+
+@inlined
+def next_of_history(s, m):
     """Return where in `owner_history` the segment begins that ghost m has next, -1 if its owner has sent none."""
     if s.window_molecule[m, L.WINDOW_NUMBER] < s.window_molecule[m, L.WINDOW_HISTORY]:
         return s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
@@ -43,7 +51,7 @@ def next_time_of(s, m):
     if holder >= 0:
         return s.event_time[holder, L.EVENT_TICKS], s.event_time[holder, L.EVENT_REM]
     if holder == L.BY_HISTORY:
-        begin = _next_of_history(s, m)
+        begin = next_of_history(s, m)
         if begin < 0:
             return np.inf, np.inf
         return s.owner_history[begin + L.ENTRY_TICKS], s.owner_history[begin + L.ENTRY_REM]
@@ -59,14 +67,10 @@ def next_event_of(s, m):
     """Return depth, lower and higher id of molecule m's earliest event, that of `next_time_of`."""
     holder = np.int64(s.holder[m])
     if holder >= 0:
-        a = s.bead_id[holder]
-        partner = partner_of(s.next_event, holder)
-        if partner < 0:
-            return event_depth(s.next_event, holder), a, partner
-        b = s.bead_id[partner]
-        return event_depth(s.next_event, holder), min(a, b), max(a, b)
+        lower, higher = ids_of(s, holder, partner_of(s.next_event, holder))
+        return event_depth(s.next_event, holder), lower, higher
     if holder == L.BY_HISTORY:
-        begin = _next_of_history(s, m)
+        begin = next_of_history(s, m)
         if begin < 0:
             return np.int64(0), np.int64(0), np.int64(L.SEGMENT_END)
         return (

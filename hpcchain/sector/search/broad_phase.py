@@ -13,12 +13,11 @@ import math
 import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
-from hpcchain.jit.simd import add, ceiling, div, floor, load, mul, smaller, splat, sub
+from hpcchain.jit.simd import NOT_COMPILED
 from hpcchain.layout import arrays as L
-from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import earlier, start_time, time_span
 from hpcchain.layout.segment_bits import radius_of, series_error_of
-from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, put_swept, straight_rows
+from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, straight_rows
 from hpcchain.sector.search.list_place import HALF_TURN, TURN, list_fraction, list_speed
 
 
@@ -35,7 +34,15 @@ def sweep(s, m):
         if s.extended is not None:
             s.swept[first, L.SWEPT_RADIUS] = L.UNBOUNDED
         return
-    _sweep_beads(s, m, first, first + s.mol[m, L.MOL_BEADS], _grown(s, m))
+    half, scale = 0.5 * s.timing[m, L.LENGTH], _grown(s, m)
+    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+        for c in range(3):
+            place = list_fraction(s, i, c, s.starts[i, c] + s.starts[i, L.VX + c] * half, half)
+            s.swept[i, c] = np.int64(place * TURN) - HALF_TURN
+        swept_radius = radius_of(s.radius, i) * scale + list_speed(s, i) * half + series_error_of(s, m)
+        swept_radius = (swept_radius + 0.5 * farther(s.par, s.extended)) / s.par[L.SWEPT_UNIT]
+        swept_radius = math.ceil(swept_radius + s.par[L.SWEPT_MARGIN]) if swept_radius < L.UNBOUNDED else L.UNBOUNDED
+        s.swept[i, L.SWEPT_RADIUS] = np.int64(min(swept_radius, L.UNBOUNDED))
 
 
 @inlined
@@ -44,48 +51,6 @@ def _grown(s, m):
     first = s.mol[m, L.MOL_FIRST]
     end = start_time(s, first) + s.timing[m, L.LENGTH]
     return s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * end if s.par[L.GROWTH_RATE] != 0.0 else s.par[L.GROWTH]
-
-
-@inlined
-def _fractions(s, k, x, v, half):
-    """Return where eight beads are along axis k in half their segment, in [0, 1]: 1 is written as 0."""
-    u = sub(add(x, mul(v, splat(half))), splat(s.par[L.ORIGIN + k]))
-    u = mul(u, splat(s.par[L.INVERSE_PERIOD + k]))
-    return sub(u, floor(u))
-
-
-@kernel
-def sweep_chain(s, m, offset):
-    """Do what `sweep` does, to the same bits, for a chain in the workspace (`chain_series.bound_speeds`), by eights."""
-    first, n = s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS]
-    whole = 0 if s.par[L.DRIFTS] != 0.0 else n - n % W.LANES
-    half, scale = 0.5 * s.timing[m, L.LENGTH], _grown(s, m)
-    for b in range(0, whole, W.LANES):
-        p = offset + (b >> W.LANE_SHIFT) * W.TILE + W.COEF
-        v = p + W.ROW
-        x = _fractions(s, 0, load(s.work, p), load(s.work, v), half)
-        y = _fractions(s, 1, load(s.work, p + W.LANES), load(s.work, v + W.LANES), half)
-        z = _fractions(s, 2, load(s.work, p + 2 * W.LANES), load(s.work, v + 2 * W.LANES), half)
-        radius = splat(s.radius[0]) if len(s.radius) == 1 else load(s.radius, first + b)
-        speed = load(s.work, p - W.COEF + W.BOUND + W.LANES)
-        swept_radius = div(add(mul(radius, splat(scale)), mul(speed, splat(half))), splat(s.par[L.SWEPT_UNIT]))
-        swept_radius = smaller(ceiling(add(swept_radius, splat(s.par[L.SWEPT_MARGIN]))), splat(L.UNBOUNDED))
-        put_swept(s.swept, first + b, x, y, z, swept_radius)
-    _sweep_beads(s, m, first + whole, first + n, scale)
-
-
-@inlined
-def _sweep_beads(s, m, first, end, scale):
-    """Do what `sweep` does for a molecule's beads from one row on before another."""
-    for i in range(first, end):
-        half = 0.5 * s.timing[m, L.LENGTH]
-        for c in range(3):
-            place = list_fraction(s, i, c, s.starts[i, c] + s.starts[i, L.VX + c] * half, half)
-            s.swept[i, c] = np.int64(place * TURN) - HALF_TURN
-        swept_radius = radius_of(s.radius, i) * scale + list_speed(s, i) * half + series_error_of(s, m)
-        swept_radius = (swept_radius + 0.5 * farther(s.par, s.extended)) / s.par[L.SWEPT_UNIT]
-        swept_radius = math.ceil(swept_radius + s.par[L.SWEPT_MARGIN]) if swept_radius < L.UNBOUNDED else L.UNBOUNDED
-        s.swept[i, L.SWEPT_RADIUS] = np.int64(min(swept_radius, L.UNBOUNDED))
 
 
 @kernel
@@ -179,7 +144,9 @@ def candidates_straight(s, i, at, extended):
     wide = s.par[L.WIDEST] * s.par[L.GROWTH] + rough + farther(s.par, extended)
     together = 0.0 if s.scalars[L.SCALAR_WINDOWED] != 0 else np.nan
     if extended is not None:
-        return _candidates_falling(s, i, at, rough, wide, together, extended)
+        return _candidates_one_by_one(s, i, at, rough, wide, together, extended)
+    if NOT_COMPILED:  # only compiled code looks at eight flights at a time
+        return _candidates_one_by_one(s, i, at, rough, wide, together, extended)
     count = at
     e = np.int64(s.lists[i, L.LIST_FIRST])
     left = np.int64(s.lists[i, L.LIST_LENGTH])
@@ -194,8 +161,8 @@ def candidates_straight(s, i, at, extended):
 
 
 @kernel
-def _candidates_falling(s, i, at, rough, wide, together, extended):
-    """Do what `candidates_straight` does, of beads that may fall, or act on one another from afar."""
+def _candidates_one_by_one(s, i, at, rough, wide, together, extended):
+    """Do what `candidates_straight` does, also of beads that may fall, or act on one another from afar."""
     xi, yi, zi, ui, vi, wi, high, low = own_flight(s, i)
     count = at
     first = np.int64(s.lists[i, L.LIST_FIRST])

@@ -143,26 +143,6 @@ def broad_phase_rows(typing, rows, a, b, c, d, count, px, py, pz, own, sx, sy, s
     return types.int64(rows, *numbers), generate
 
 
-@intrinsic
-def put_swept(typing, swept, row, x, y, z, swept_radius):
-    """Write eight rows of `swept` from a row on: three fractions of a turn, and whole numbers of up to 31 bits."""
-
-    def generate(context, builder, signature, args):
-        swept, row, *values = args
-        turn, half = ir.Constant(REALS, [4294967296.0] * 8), ir.Constant(ir.VectorType(LONG, 8), [2147483648] * 8)
-        ints = ir.VectorType(INT, 8)
-        columns = [builder.fptosi(builder.fmul(value, turn), half.type) for value in values[:3]]
-        columns = [builder.trunc(builder.sub(value, half), ints) for value in columns]
-        columns.append(builder.fptosi(values[3], ints))
-        pairs = [_shuffle(builder, *columns[k : k + 2], list(range(16))) for k in (0, 2)]
-        rows = _shuffle(builder, *pairs, [8 * c + k for k in range(8) for c in range(4)])
-        address = _address(context, builder, signature.args[0], swept, row)
-        builder.store(rows, builder.bitcast(address, rows.type.as_pointer())).align = 4
-        return context.get_dummy_value()
-
-    return types.void(swept, types.int64, x, y, z, swept_radius), generate
-
-
 def _within_rows(builder: Any, values: Any, lanes: list) -> Any:
     """Return sixteen lanes of which each row of four is put into the same other order."""
     return _shuffle(builder, values, values, [4 * k + lane for k in FOUR for lane in lanes])
@@ -312,39 +292,4 @@ if config.DISABLE_JIT:
             far = WIDER * (int(own) + int(rows[j, L.SWEPT_RADIUS]) + back)
             met = rows[j, L.SWEPT_RADIUS] == L.UNBOUNDED or _square(px, py, pz, rows[j], sx, sy, sz) <= far * far
             bits |= int(met) << 4 * k
-        return bits
-
-    def put_swept(
-        swept: np.ndarray, row: int, x: np.ndarray, y: np.ndarray, z: np.ndarray, swept_radius: np.ndarray
-    ) -> None:
-        """Write eight rows."""
-        for column, value in enumerate((x, y, z)):
-            swept[row : row + 8, column] = (value * 2.0**32).astype(np.int64) - 2**31
-        swept[row : row + 8, L.SWEPT_RADIUS] = swept_radius
-
-    def straight_rows(
-        flight: np.ndarray,
-        i: int,
-        neighbour: np.ndarray,
-        first: int,
-        count: int,
-        par: np.ndarray,
-        rough: float,
-        wide: float,
-        together: float,
-    ) -> Any:
-        """Find which listed beads a single bead may meet, as bits."""
-        own, bits = flight[i].astype(float), 0
-        for k in range(min(count, 8)):
-            other = flight[neighbour[first + k]].astype(float)
-            lag = sum(own[part] - other[part] for part in (L.FLIGHT_HIGH, L.FLIGHT_LOW))
-            back, ahead = (lag if lag < 0.0 else 0.0), (lag if lag > 0.0 else 0.0)
-            places, velocities = slice(L.X, L.VX), slice(L.VX, L.FLIGHT_HIGH)
-            r = (own[places] - own[velocities] * back) - (other[places] + other[velocities] * ahead)
-            r -= par[L.SIZE : L.SIZE + 3] * np.rint(r * par[L.INVERSE : L.INVERSE + 3])
-            u = own[velocities] - other[velocities]
-            rr, uu, ru = ((a[0] * b[0] + a[1] * b[1]) + a[2] * b[2] for a, b in ((r, r), (u, u), (r, u)))
-            parts = ru > 0.0 and ru * ru > rough * rough * uu
-            passes = rr * uu - ru * ru > (wide * wide + L.ROUGHNESS * rr) * uu
-            bits |= int(not ((parts or passes) and lag != together)) << k
         return bits

@@ -30,7 +30,6 @@ from hpcchain.propagators.interface import (
     LAST_TERM,
     acceleration_bound,
     expand,
-    expand_two,
     iterations,
     load_start,
     note_iterations,
@@ -39,11 +38,10 @@ from hpcchain.propagators.interface import (
     store,
 )
 from hpcchain.propagators.steps.step_molecule import steps_figures, to_grid
-from hpcchain.propagators.taylor.chain_series import bound_speeds
 from hpcchain.propagators.taylor.graph_molecule import web_hanging
-from hpcchain.sector.queue.event_order import next_time_of, segment_end, waits
+from hpcchain.sector.queue.event_order import ids_of, next_event_of, next_of_history, next_time_of, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
-from hpcchain.sector.search.broad_phase import sweep, sweep_chain
+from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.speculation.rollback import save_segment
 
@@ -103,32 +101,6 @@ def _hanging(s, offset, m, h, tolerance):
     return web_hanging(s.work, offset, tiles, s.graph, at, h, LAST_TERM * tolerance, gx, gy, gz)
 
 
-@outlined
-def two_segments(s, offset, m, p, k, ticks, remainder, depth):
-    """Write new segments of two linear chains, m from the workspace at `offset`, k from that at p (`new_segment`)."""
-    rebase(s, offset, m)
-    rebase(s, p, k)
-    order, h, number, g = expand_two(
-        s.work,
-        offset,
-        s.mol,
-        m,
-        requested_length(s, m, ticks, remainder),
-        s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT],
-        p,
-        k,
-        requested_length(s, k, ticks, remainder),
-        s.table[s.mol[k, L.MOL_TABLE] + L.TOLERANCE_AT],
-    )
-    if s.extended is not None:
-        order = add_fall(s, offset, m, order)
-        number = add_fall(s, p, k, number)
-    s.scalars[L.SCALAR_SERIAL] += 2
-    serial = s.scalars[L.SCALAR_SERIAL]
-    write_segment(s, offset, m, ticks, remainder, serial - 1, depth, order, h)
-    write_segment(s, p, k, ticks, remainder, serial, depth, number, g)
-
-
 @inlined
 def requested_length(s, m, ticks, remainder):
     """Return how long molecule m's new segment is to be, if its series lasts [time]."""
@@ -176,19 +148,12 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
             s.work, offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH]
         )
     fastest = 0.0
-    chain = solver == L.CHAIN and s.extended is None
-    if chain:
-        fastest = bound_speeds(s.work, offset, s.mol[m, L.MOL_TILES], h)
     for b in range(n):
         p = W.bead_offset(offset, b) + W.COEF
         i = first + b
         _write_start(s, i, p, ticks, remainder)
-        if chain:
-            acceleration = s.work[p - W.COEF + W.BOUND]
-            speed = s.work[p - W.COEF + W.BOUND + W.LANES]
-        else:
-            acceleration = acceleration_bound(s.work, offset, b) if solver != L.BALLISTIC else 0.0
-            speed = _speed(s.work, W.bead_offset(offset, b)) + acceleration * h
+        acceleration = acceleration_bound(s.work, offset, b) if solver != L.BALLISTIC else 0.0
+        speed = _speed(s.work, W.bead_offset(offset, b)) + acceleration * h
         if s.extended is not None:
             acceleration, speed = bounds_of_fall(s, m, order, acceleration, speed, h)
         s.bounds[i, L.ACCELERATION] = acceleration
@@ -202,10 +167,7 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     write_serial(s, m, serial)
     note_top_speed(s, m, fastest)
     if first < s.scalars[L.SCALAR_BEADS]:
-        if chain:
-            sweep_chain(s, m, offset)
-        else:
-            sweep(s, m)
+        sweep(s, m)
     s.count[L.N_ORDERS] += order
     s.count[L.N_SEGMENTS] += 1
     s.count[L.N_BEAD_SEGMENTS] += n
@@ -247,20 +209,36 @@ def make_own_series(s, h):
 
 
 @kernel
-def _redrawn_before(s, m, ticks, remainder):
-    """Return time, depth, higher id and holder of what ends molecule m's segment: its end, or a draw of velocities."""
+def _redrawn_before_end(s, m):
+    """Whether molecule m's velocities are drawn anew before its segment ends."""
     start = s.mol[m, L.MOL_FIRST]
-    depth = np.int64(0)
     if s.mol[m, L.MOL_BEADS] == 1 and inverse_mass(s, start) == 0.0:
-        return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
+        return False
     if s.stretched is not None and s.chain_part[m, L.PART_PLACE] > 0:  # the clock is that of the chain's first part
-        return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
+        return False
     t, r = next_redraw(s, m)
-    if not earlier(t, r, ticks, remainder):
-        return ticks, remainder, depth, np.int64(L.SEGMENT_END), L.AT_END
-    if t == s.starts[start, L.START_TICKS] and r == s.starts[start, L.START_REM]:
-        depth = start_depth(s.segment, start) + 1
-    return t, r, depth, np.int64(L.REDRAW), L.BY_THERMOSTAT
+    ticks, remainder = segment_end(s, m)
+    return earlier(t, r, ticks, remainder)
+
+
+@inlined
+def _follows_history(s, m):
+    """Whether a ghost's next segment is what its owner's history has, and nothing that is done here begins it."""
+    if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED or s.window_molecule[m, L.WINDOW_MATCH] != 1:
+        return False
+    begin = next_of_history(s, m)
+    return begin >= 0 and s.owner_history[begin + L.ENTRY_ALONE] != 0.0
+
+
+@inlined
+def _end_of_segment(s, m):
+    """Return what ends molecule m's segment if nothing hits it: AT_END, BY_HISTORY or BY_THERMOSTAT."""
+    if _follows_history(s, m):
+        return np.int64(L.BY_HISTORY)
+    if s.extended is not None:
+        if not waits(s, m) and _redrawn_before_end(s, m):
+            return np.int64(L.BY_THERMOSTAT)
+    return np.int64(L.AT_END)
 
 
 @kernel
@@ -272,43 +250,20 @@ def schedule_molecule(s, m):
     here. Of a contact and a replayed segment with one key the contact is first (`tie_less`): it moves both molecules.
     """
     start = s.mol[m, L.MOL_FIRST]
-    sort = s.mol[m, L.MOL_OWNERSHIP]
-    begin = np.int64(-1)
-    if (
-        sort != L.OWNED
-        and s.window_molecule[m, L.WINDOW_MATCH] == 1
-        and s.window_molecule[m, L.WINDOW_NUMBER] < s.window_molecule[m, L.WINDOW_HISTORY]
-    ):
-        begin = s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
-    if begin >= 0 and s.owner_history[begin + L.ENTRY_ALONE] != 0.0:
-        ticks = s.owner_history[begin + L.ENTRY_TICKS]
-        remainder = s.owner_history[begin + L.ENTRY_REM]
-        depth = np.int64(s.owner_history[begin + L.ENTRY_DEPTH])
-        lower = np.int64(s.owner_history[begin + L.ENTRY_LOWER])
-        higher = np.int64(s.owner_history[begin + L.ENTRY_HIGHER])
-        holder = L.BY_HISTORY
-    else:
-        waiting = waits(s, m)
-        if waiting:
-            ticks = remainder = np.inf
-        else:
-            ticks, remainder = segment_end(s, m)
-        depth = np.int64(0)
-        lower = s.bead_id[start]
-        higher = np.int64(L.SEGMENT_END)
-        holder = L.AT_END
-        if s.extended is not None and not waiting:
-            ticks, remainder, depth, higher, holder = _redrawn_before(s, m, ticks, remainder)
+    s.holder[m] = holder = _end_of_segment(s, m)
+    ticks, remainder = next_time_of(s, m)
+    depth, lower, higher = next_event_of(s, m)
     for i in range(start, start + s.mol[m, L.MOL_BEADS]):
         if earlier(ticks, remainder, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM]):
             continue
-        if partner_of(s.next_event, i) == L.NO_EVENT:
+        partner = partner_of(s.next_event, i)
+        if partner == L.NO_EVENT:
             continue
         d = event_depth(s.next_event, i)
         if ticks == s.event_time[i, L.EVENT_TICKS] and remainder == s.event_time[i, L.EVENT_REM]:
             if holder >= 0:
-                lower, higher = _ids_of(s, holder)
-            lo, hi = _ids_of(s, i)
+                lower, higher = ids_of(s, holder, partner_of(s.next_event, holder))
+            lo, hi = ids_of(s, i, partner)
             same = holder != L.BY_HISTORY and hi == higher
             if d > depth or (d == depth and (lo > lower or (lo == lower and (hi > higher or same)))):
                 continue
@@ -319,33 +274,16 @@ def schedule_molecule(s, m):
     _enqueue(s, m, ticks, remainder, holder)
 
 
-@inlined
-def _ids_of(s, i):
-    """Return the lower and the higher id of bead i's event: those of two beads, or its own and the partner's code."""
-    partner = partner_of(s.next_event, i)
-    a = s.bead_id[i]
-    if partner < 0:
-        return a, np.int64(partner)
-    b = s.bead_id[partner]
-    return min(a, b), max(a, b)
-
-
 @kernel
 def schedule_history(s, m):
     """Put ghost m into the queue, of which its owner has sent more segments; see `schedule_molecule`.
 
     Where the next of them is sooner than all that was due, no bead is looked at.
     """
-    if (
-        s.window_molecule[m, L.WINDOW_MATCH] == 1
-        and s.window_molecule[m, L.WINDOW_NUMBER] < s.window_molecule[m, L.WINDOW_HISTORY]
-    ):
-        begin = s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
-        ticks = s.owner_history[begin + L.ENTRY_TICKS]
-        remainder = s.owner_history[begin + L.ENTRY_REM]
-        due_ticks, due_remainder = next_time_of(s, m)
-        sooner = earlier(ticks, remainder, due_ticks, due_remainder)
-        if sooner and s.owner_history[begin + L.ENTRY_ALONE] != 0.0:
+    if _follows_history(s, m):
+        begin, (due_ticks, due_remainder) = next_of_history(s, m), next_time_of(s, m)
+        ticks, remainder = s.owner_history[begin + L.ENTRY_TICKS], s.owner_history[begin + L.ENTRY_REM]
+        if earlier(ticks, remainder, due_ticks, due_remainder):
             _enqueue(s, m, ticks, remainder, np.int64(L.BY_HISTORY))
             return
     schedule_molecule(s, m)

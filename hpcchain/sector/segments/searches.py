@@ -19,13 +19,6 @@ def search_one(s, i):
     prefetch_next(s)
 
 
-@outlined
-def _search_range(s, first, n):
-    """Search every bead of a range for its earliest event."""
-    for i in range(first, first + n):
-        search_one(s, i)
-
-
 @inlined
 def _search(s, i):
     """Search bead i for its earliest event, and make the series that this needs."""
@@ -42,56 +35,43 @@ def search_molecule(s, m):
     search_beads(s, s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS])
 
 
-@kernel
-def search_beads(s, first, n):
-    """Search n beads from `first` on, of one molecule or of parts of one, for their earliest events."""
-    none = np.int64(0)
-    search_both(s, first, n, none, none)
-
-
 @outlined
-def search_both(s, first, n, second, others):
-    """Search n beads from `first` on, and as many others from `second` on, for their earliest events.
+def search_beads(s, first, n):
+    """Search n beads from `first` on, of one molecule or of parts of one, for their earliest events.
 
     Most beads of a molecule can touch nothing during its segment: a first pass finds them and is done with them. It
     also prefetches the segments of what the others may touch, which have come when the second pass reads them.
     """
-    if s.stepper is not None or s.extended is not None or n == 1 or others == 1 or s.par[L.WALLS] != 0.0:
-        _search_range(s, first, n)
-        _search_range(s, second, others)
+    if s.stepper is not None or s.extended is not None or n == 1 or s.par[L.WALLS] != 0.0:
+        for i in range(first, first + n):
+            search_one(s, i)
         return
     found = np.int64(0)
-    begin, number = first, n
-    for _ in range(2):
-        for i in range(begin, begin + min(AHEAD, number)):
-            prefetch_listed(s, s.swept, i)
-        for i in range(begin, begin + number):
-            if i + AHEAD < begin + number:
-                prefetch_listed(s, s.swept, i + AHEAD)
-            if found + s.lists[i, L.LIST_LENGTH] + 4 > len(s.found):
-                _search_awaited(s, first, n, second, others, found)
-                found = np.int64(0)
-            found = search_alone(s, i, found)
-        prefetch_next(s)
-        begin, number = second, others
-    _search_awaited(s, first, n, second, others, found)
+    for i in range(first, first + min(AHEAD, n)):
+        prefetch_listed(s, s.swept, i)
+    for i in range(first, first + n):
+        if i + AHEAD < first + n:
+            prefetch_listed(s, s.swept, i + AHEAD)
+        if found + s.lists[i, L.LIST_LENGTH] + 4 > len(s.found):
+            _search_awaited(s, first, n, found)
+            found = np.int64(0)
+        found = search_alone(s, i, found)
+    prefetch_next(s)
+    _search_awaited(s, first, n, found)
 
 
 @kernel
-def _search_awaited(s, first, n, second, others, found):
-    """Search the beads of `search_both` that its first pass has left, and make the series that this needs.
+def _search_awaited(s, first, n, found):
+    """Search the beads of `search_beads` that its first pass has left, and make the series that this needs.
 
     What they may touch are the first entries of `found`, as many as that says: how long their segments last, and where
     their series begin, is written down with their molecules. Series are read from their ends on.
     """
     prefetch_series(s, found)
-    begin, number = first, n
-    for _ in range(2):
-        for i in range(begin, begin + number):
-            if tied_with(s.next_event, i) == L.AWAITED:
-                while True:
-                    lacking = search_awaited(s, i, s.stepper, s.extended)
-                    if lacking < 0:
-                        break
-                    make_series(s, lacking)
-        begin, number = second, others
+    for i in range(first, first + n):
+        if tied_with(s.next_event, i) == L.AWAITED:
+            while True:
+                lacking = search_awaited(s, i, s.stepper, s.extended)
+                if lacking < 0:
+                    break
+                make_series(s, lacking)

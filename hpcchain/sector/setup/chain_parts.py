@@ -11,7 +11,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.workspace import tiles
-from hpcchain.model.composition import Composition, composition_of, running_sum
+from hpcchain.model.composition import Composition, composition_of, in_blocks, running_sum
 from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
@@ -22,23 +22,6 @@ if TYPE_CHECKING:
 def chain_parts_of(system: System) -> ChainParts | None:
     """Return the ChainParts of a system that has any long chain to be divided, else None."""
     return ChainParts(system) if divides_any(system.topology, system.physics) else None
-
-
-def whole_chains(chain_part: np.ndarray, rows: np.ndarray, molecules: int) -> np.ndarray:
-    """Return the rows of these molecules, and of all parts of their long chains, in ascending order.
-
-    Parameters
-    ----------
-    chain_part : (n, 4) int32 array
-        A sector's.
-    rows : (k,) int64 array
-    molecules : int
-        Rows of present molecules.
-    """
-    first = np.arange(molecules) - chain_part[:molecules, L.PART_PLACE]
-    wanted = np.zeros(molecules, dtype=bool)
-    wanted[first[rows]] = True
-    return np.flatnonzero(wanted[first])
 
 
 class ChainParts:
@@ -105,8 +88,7 @@ class ChainParts:
 
     def sequence(self, molecules: np.ndarray) -> np.ndarray:
         """Return the parts of these molecules of the whole system, in that order, with those of each in a row."""
-        begin, count = self.first_part[molecules], np.diff(self.first_part)[molecules]
-        return np.arange(int(count.sum())) + np.repeat(begin - (np.cumsum(count) - count), count)
+        return in_blocks(self.first_part[molecules], np.diff(self.first_part)[molecules])
 
     def grouped(self, parts: np.ndarray, first_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return an order of parts in which those of each molecule stand together.
@@ -121,8 +103,7 @@ class ChainParts:
         leads = np.flatnonzero(self.leads(parts) == np.arange(len(parts)))
         count = np.diff(np.append(leads, len(parts)))
         sequence = first_of(leads)
-        count = count[np.searchsorted(leads, sequence)]
-        return np.arange(len(parts)) + np.repeat(sequence - (np.cumsum(count) - count), count)
+        return in_blocks(sequence, count[np.searchsorted(leads, sequence)])
 
     def molecules_of(self, parts: np.ndarray) -> np.ndarray:
         """Return the molecules of the whole system to which these parts belong."""

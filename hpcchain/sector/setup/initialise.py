@@ -10,15 +10,14 @@ from hpcchain.contact.laws.step import potential_begin, set_level
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import is_chain_part, start_depth
+from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.model.physics.extended import UNKNOWN
 from hpcchain.model.physics.step_potentials import BRIDGE, ENERGIES
-from hpcchain.propagators.interface import load_start, refresh
 from hpcchain.sector.events.meet_alone import between
 from hpcchain.sector.queue.tournament import queue_build
 from hpcchain.sector.search.neighbour_lists import build_lists
 from hpcchain.sector.segments.list_renewal import renew_list
-from hpcchain.sector.segments.new_segment import new_segment, schedule_molecule
+from hpcchain.sector.segments.new_segment import make_series, schedule_molecule
 from hpcchain.sector.segments.searches import search_molecule
 from hpcchain.sector.segments.stretch import begin_chain, resume_part
 
@@ -26,20 +25,9 @@ from hpcchain.sector.segments.stretch import begin_chain, resume_part
 @kernel
 def begin(s, m):
     """Make molecule m's segment from its start state in `starts`."""
-    offset = np.int64(0)  # a literal would have every kernel compiled for it once more
-    first = s.mol[m, L.MOL_FIRST]
-    load_start(s.work, offset, s.mol, m, s.table, s.graph, s.starts, s.stepper)
-    refresh(s.work, offset, s.mol, m, s.graph)
     s.scalars[L.SCALAR_SERIAL] += 1
-    new_segment(
-        s,
-        offset,
-        m,
-        s.starts[first, L.START_TICKS],
-        s.starts[first, L.START_REM],
-        s.scalars[L.SCALAR_SERIAL],
-        start_depth(s.segment, first),
-    )
+    s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
+    make_series(s, m)
 
 
 @kernel

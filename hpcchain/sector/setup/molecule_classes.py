@@ -26,6 +26,7 @@ from hpcchain.propagators.steps.step_molecule import step_table, steps_workspace
 from hpcchain.propagators.taylor.graph_molecule import web_workspace
 
 if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
     from hpcchain.model.system import Physics, System, Topology
     from hpcchain.sector.setup.chain_parts import ChainParts
 
@@ -81,16 +82,16 @@ class MoleculeClasses:
             if row[L.MOL_SOLVER] in (L.GRAPH, L.COLLOCATION, L.STEPPER):
                 graphs.append(graph_words(topology, m))
                 graph_end += len(graphs[-1])
-                row[L.MOL_WORKSPACE] = web_workspace(graphs[-1], 0, tiles(n))
+                row[L.MOL_WORKSPACE] = web_workspace(graphs[-1], tiles(n))
             if row[L.MOL_SOLVER] == L.COLLOCATION:
                 stages = stages_of(physics)
                 table = np.concatenate([table, stages])
-                row[L.MOL_WORKSPACE] = stages_workspace(graphs[-1], 0, tiles(n), physics.stages, int(stages[SOLVER]))
+                row[L.MOL_WORKSPACE] = stages_workspace(graphs[-1], tiles(n), physics.stages, int(stages[SOLVER]))
             if row[L.MOL_SOLVER] == L.STEPPER:
                 solver = physics.options.solver
                 steps = step_table(solver, 1e-3 * physics.tolerance, n, molecule_bonds(topology, m))
                 table = np.concatenate([table, steps])
-                row[L.MOL_WORKSPACE] = steps_workspace(graphs[-1], 0, tiles(n), STEP_SOLVER_CODES[solver])
+                row[L.MOL_WORKSPACE] = steps_workspace(graphs[-1], tiles(n), STEP_SOLVER_CODES[solver])
             tables += [own, limits(physics, row[L.MOL_SOLVER], has_fixed(topology, m)), table]
             table_end = row[L.MOL_TABLE] + len(table)
         self.rows[:, L.MOL_WORKSPACE] = -(-self.rows[:, L.MOL_WORKSPACE] // W.LANES) * W.LANES
@@ -267,50 +268,23 @@ VACANCY = 8  # one free row for so many molecules of a class that are there
 LEAST_VACANT = 8
 
 
-class Vacancies:
-    """Free rows for molecules of each class; those of a long chain in parts lie in a row.
+def vacant_like(classes: MoleculeClasses, molecules: np.ndarray) -> np.ndarray:
+    """Return molecules like which rows are kept free for ghosts, where these are; a chain's parts are in a row."""
+    parts, composition = classes.chain_parts, classes.composition
+    firsts = composition.firsts if parts is None else parts.whole.firsts
+    kinds = composition.class_of(firsts if parts is None else parts.first_part[firsts])
+    here = np.bincount(composition.class_of(molecules), minlength=composition.prototypes.molecules)[kinds]
+    like = np.repeat(firsts, here // VACANCY + LEAST_VACANT)
+    return like if parts is None else parts.sequence(like)
 
-    Parameters
-    ----------
-    classes : MoleculeClasses
+
+def vacant_rows(composition: Composition, free: np.ndarray, like: np.ndarray, molecules: np.ndarray) -> np.ndarray:
+    """Return rows for molecules that come in, of free ones that are for molecules like others; -1 where there is none.
+
+    Chains' parts come chain by chain, as rows for them lie: each chain's get rows side by side.
     """
-
-    def __init__(self, classes: MoleculeClasses) -> None:
-        self._chain_parts = classes.chain_parts
-        self._whole = classes.composition if classes.chain_parts is None else classes.chain_parts.whole
-        self._free: dict[int, list[int]] = {}
-
-    def _parts_of(self, molecules: np.ndarray) -> np.ndarray:
-        """Return the parts of molecules of the whole system, themselves where none are divided."""
-        return molecules if self._chain_parts is None else self._chain_parts.sequence(molecules)
-
-    def _leads(self, molecules: np.ndarray) -> np.ndarray:
-        """Return where, among molecules and parts of chains with all of each in a row, each begins."""
-        if self._chain_parts is None:
-            return np.arange(len(molecules))
-        return np.flatnonzero(self._chain_parts.first_part[self._chain_parts.molecules_of(molecules)] == molecules)
-
-    def _kinds(self, leads: np.ndarray) -> np.ndarray:
-        """Return the classes of the whole system that molecules are of, given by their first parts."""
-        return self._whole.class_of(leads if self._chain_parts is None else self._chain_parts.molecules_of(leads))
-
-    def lay_out(self, molecules: np.ndarray) -> np.ndarray:
-        """Choose free rows behind those of the molecules here, by row; return a molecule like what each is for."""
-        kinds = np.bincount(self._kinds(molecules[self._leads(molecules)]), minlength=self._whole.prototypes.molecules)
-        like = np.repeat(self._whole.firsts, kinds // VACANCY + LEAST_VACANT)
-        parts = self._parts_of(like)
-        at = self._leads(parts)
-        for row, kind in zip((len(molecules) + at).tolist(), self._kinds(parts[at]).tolist(), strict=True):
-            self._free.setdefault(kind, []).append(row)
-        return parts
-
-    def take(self, molecules: np.ndarray) -> np.ndarray:
-        """Return rows for molecules, all parts of each chain in order; fewer where there are no more."""
-        at = self._leads(molecules)
-        rows = []
-        for kind, size in zip(self._kinds(molecules[at]).tolist(), np.diff(np.append(at, len(molecules))), strict=True):
-            free = self._free.get(kind)
-            if not free:
-                break
-            rows.append(free.pop() + np.arange(size))
-        return np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+    rows, kinds, its = np.full(len(molecules), -1), composition.class_of(molecules), composition.class_of(like)
+    for kind in np.unique(kinds):
+        at, there = np.flatnonzero(kinds == kind), free[its == kind]
+        rows[at[: len(there)]] = there[: len(at)]
+    return rows

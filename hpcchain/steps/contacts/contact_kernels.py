@@ -20,17 +20,17 @@ def gap(position, i, j, contact, size, inverse):
 
 
 @kernel
-def find_pairs(before, after, own, row, neighbour, count, radius, through, box, close, pairs):
+def find_pairs(before, after, lists, row, radius, through, box, close, pairs):
     """Write the pairs that touch before a step or overlap after it; return how many there are, of which some may fit.
 
     Parameters
     ----------
     before, after : (n, 3) float64 arrays
         Places of local beads [length].
-    own, row : (m,), (n,) int64 arrays
-        Which local beads are own, and the rows of local beads among them, -1 for ghosts.
-    neighbour, count :
-        See `lists.fill_lists`.
+    lists : Pairs
+        Of own beads (`forces`).
+    row : (n,) int64 array
+        The rows of local beads among own ones, -1 for ghosts.
     radius : (n,) float64 array
         0 for beads without a hard core [length].
     through : (n,) int64 array
@@ -42,6 +42,7 @@ def find_pairs(before, after, own, row, neighbour, count, radius, through, box, 
     pairs : (k, 2) int64 array
         Local beads, the lower first.
     """
+    own, neighbour, count = lists.own, lists.neighbour, lists.lengths
     size, inverse = box
     found = 0
     for r in range(len(own)):

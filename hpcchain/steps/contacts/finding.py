@@ -93,29 +93,17 @@ class ContactFinder:
 
         None is of fixed beads alone, which walls do not stop either.
         """
-        lists = self.lists
-        box = (lists.size, lists.inverse)
+        radius, lists = self.local_radius, self.lists
         while True:
             pairs = np.empty((self.capacity, 2), dtype=np.int64)
             count = kernels.find_pairs(
-                before,
-                after,
-                self.own,
-                self.row,
-                lists.neighbour,
-                lists.count,
-                self.local_radius,
-                self.through,
-                box,
-                CLOSE,
-                pairs,
+                before, after, lists.pairs, self.row, radius, self.through, lists.images, CLOSE, pairs
             )
             rest = pairs[min(count, self.capacity) :]
             walls = 0
             if self.walls.there:
-                walls = kernels.find_walls(
-                    before, after, self.own, self.local_radius, self.walls.rows, self.clock.span, CLOSE, rest
-                )
+                span = self.clock.span
+                walls = kernels.find_walls(before, after, self.own, radius, self.walls.rows, span, CLOSE, rest)
             if count + walls <= self.capacity:
                 break
             self.capacity = 2 * (count + walls)

@@ -86,25 +86,12 @@ class ClusterSolver:
 
     def _sweep(self, bodies: ContactBodies, left: np.ndarray, unit: np.ndarray, most: int) -> None:
         """Sweep over the clusters that are left, as `sweep_kernels.sweep_clusters` says."""
-        sizes = 2 * (len(self.pool.pairs), len(self.pool.pool.ids), len(self.pool.pool.ids))
-        kept = sweep_kernels.Kept(*(np.zeros((n, 3)) for n in sizes))
-        seen, moved = (
-            np.full(len(self.pool.pairs), -1, dtype=np.int64),
-            np.zeros(len(self.pool.pool.ids), dtype=np.int64),
-        )
+        pool, beads, contacts = self.pool, len(self.pool.pool.ids), len(self.pool.pairs)
+        kept = sweep_kernels.Kept(*(np.zeros((n, 3)) for n in 2 * (contacts, beads, beads)))
+        seen, moved = np.full(contacts, -1, dtype=np.int64), np.zeros(beads, dtype=np.int64)
+        starts, rows, begins, counts = self.starts, pool.rows, pool.row_starts, self.counts
         sweep_kernels.sweep_clusters(
-            bodies,
-            self.contacts,
-            self.starts,
-            self.pool.rows,
-            self.pool.row_starts,
-            left,
-            unit,
-            most,
-            self.counts,
-            kept,
-            seen,
-            moved,
+            bodies, self.contacts, starts, rows, begins, left, unit, most, counts, kept, seen, moved
         )
 
     def _begin(self, start: np.ndarray) -> None:

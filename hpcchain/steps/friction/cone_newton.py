@@ -30,13 +30,13 @@ LITTLE, RATIO, MISSED = 0.1, 10.0**0.25, 2
 """Friction from which on there is continuation; by how much it grows at a time; how often in a row that may fail."""
 
 
-def cone_function(p: np.ndarray, w: np.ndarray, scale: np.ndarray, friction: np.ndarray) -> tuple[np.ndarray, tuple]:
-    """Return F (k, 3) and what its derivative is made of, of impulses and rates (k, 3), scale (k, 2) = a_n, a_t."""
-    ahead = p[:, 0] - w[:, 0] / scale[:, 0]
+def cone_function(p: np.ndarray, w: np.ndarray, weight: np.ndarray, friction: np.ndarray) -> tuple[np.ndarray, tuple]:
+    """Return F (k, 3) and what its derivative is made of, of impulses, rates and weights a_n, a_t, a_t (k, 3)."""
+    ahead = p[:, 0] - w[:, 0] / weight[:, 0]
     most = np.maximum(ahead, 0.0)
     value = np.empty_like(p)
     value[:, 0] = p[:, 0] - most
-    trial = p[:, 1:] - w[:, 1:] / scale[:, 1:]
+    trial = p[:, 1:] - w[:, 1:] / weight[:, 1:]
     size = np.hypot(trial[:, 0], trial[:, 1])
     radius = friction * most
     slides = size > radius
@@ -46,12 +46,11 @@ def cone_function(p: np.ndarray, w: np.ndarray, scale: np.ndarray, friction: np.
     return value, (ahead > 0.0, slides, along, radius, size)
 
 
-def derivative(matrix: np.ndarray, scale: np.ndarray, friction: np.ndarray, parts: tuple) -> np.ndarray:
+def derivative(matrix: np.ndarray, weight: np.ndarray, friction: np.ndarray, parts: tuple) -> np.ndarray:
     """Return the (3 k, 3 k) derivative of F by p, of which `cone_function` has returned the parts."""
     pushes, slides, along, radius, size = parts
-    k = len(scale)
-    weighted = matrix / np.column_stack([scale[:, 0], scale[:, 1], scale[:, 1]]).reshape(-1, 1)
-    rest = np.eye(3 * k) - weighted  # of p - w / a
+    k = len(weight)
+    rest = np.eye(3 * k) - matrix / weight.reshape(-1, 1)  # of p - w / a
     found = np.eye(3 * k)
     for c in range(k):
         n, t = 3 * c, slice(3 * c + 1, 3 * c + 3)
@@ -112,14 +111,14 @@ def proximal_points(
     """Return what `cone_newton` finds with one friction (k,)."""
     k = len(offset)
     blocks = matrix.reshape(k, 3, k, 3)[np.arange(k), :, np.arange(k), :]
-    scale = np.column_stack([blocks[:, 0, 0], greatest(blocks[:, 1, 1], blocks[:, 1, 2], blocks[:, 2, 2])])
-    weight = np.column_stack([scale[:, 0], scale[:, 1], scale[:, 1]])
+    across = greatest(blocks[:, 1, 1], blocks[:, 1, 2], blocks[:, 2, 2])
+    weight = np.column_stack([blocks[:, 0, 0], across, across])
 
     def left_of(p: np.ndarray) -> float:
-        value = cone_function(p, (matrix @ p.ravel()).reshape(k, 3) + offset, scale, friction)[0]
+        value = cone_function(p, (matrix @ p.ravel()).reshape(k, 3) + offset, weight, friction)[0]
         return float(np.abs(weight * value).max())
 
-    p, share = newton(matrix, offset, start, friction, unit, scale, weight)[0], FIRST_SHARE
+    p, share = newton(matrix, offset, start, friction, unit, weight)[0], FIRST_SHARE
     best, least = start, left_of(start)
     for _ in range(PROXIMAL):
         left = left_of(p)
@@ -129,33 +128,27 @@ def proximal_points(
             return p, True
         near = matrix + np.diag(share * weight.ravel())
         wanted = max(GAIN * left, 0.3 * unit)
-        found, good = newton(near, offset - share * weight * p, p, friction, wanted, scale, weight)
+        found, good = newton(near, offset - share * weight * p, p, friction, wanted, weight)
         p = found if good else p
         share = max(share * LESS, LEAST_SHARE) if good else min(share * MORE, 1.0)
     return best, False
 
 
 def newton(
-    matrix: np.ndarray,
-    offset: np.ndarray,
-    start: np.ndarray,
-    friction: np.ndarray,
-    unit: float,
-    scale: np.ndarray,
-    weight: np.ndarray,
+    matrix: np.ndarray, offset: np.ndarray, start: np.ndarray, friction: np.ndarray, unit: float, weight: np.ndarray
 ) -> tuple[np.ndarray, bool]:
-    """Return what `cone_newton` finds, by plain steps; `scale` (k, 2) and `weight` (k, 3) are a_n, a_t of unknowns."""
+    """Return what `cone_newton` finds, by plain steps; `weight` (k, 3) are a_n, a_t of unknowns."""
     k = len(offset)
     p = start.copy()
-    value, parts = cone_function(p, (matrix @ p.ravel()).reshape(k, 3) + offset, scale, friction)
+    value, parts = cone_function(p, (matrix @ p.ravel()).reshape(k, 3) + offset, weight, friction)
     for _ in range(MOST):
         if np.abs(weight * value).max() <= unit:
             return p, True
-        step = least_step(derivative(matrix, scale, friction, parts), value.ravel(), weight.ravel()).reshape(k, 3)
+        step = least_step(derivative(matrix, weight, friction, parts), value.ravel(), weight.ravel()).reshape(k, 3)
         before, kept = float(np.sum((weight * value) ** 2)), None
         for _ in range(HALVINGS):
             trial = p + step
-            value, parts = cone_function(trial, (matrix @ trial.ravel()).reshape(k, 3) + offset, scale, friction)
+            value, parts = cone_function(trial, (matrix @ trial.ravel()).reshape(k, 3) + offset, weight, friction)
             if float(np.sum((weight * value) ** 2)) < before * (1.0 - 1e-4):
                 kept = trial
                 break

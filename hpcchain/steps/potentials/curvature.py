@@ -9,7 +9,7 @@ solves them.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from hpcchain.steps.potentials.forces import (
     SIGMA2,
     STIFFNESS,
     WCA2,
+    Bonds,
     lennard_jones,
 )
 from hpcchain.steps.potentials.lists import nearest
@@ -79,27 +80,6 @@ def gather_block(d, w, f, c, out):
     out[6] += c * d[0] * d[1]
     out[7] += c * d[0] * d[2]
     out[8] += c * d[1] * d[2]
-
-
-class Pairs(NamedTuple):
-    """Lists of own beads, and the table of their pairs' constants; see `forces.pair_forces`."""
-
-    own: np.ndarray
-    neighbour: np.ndarray
-    lengths: np.ndarray
-    table: np.ndarray
-
-
-class Bonds(NamedTuple):
-    """Bonds of beads, and the table of their constants; see `forces.bond_forces`.
-
-    `partner` has the beads at their other ends by row; of a pool's beads, how many rows further they are.
-    """
-
-    first: np.ndarray
-    partner: np.ndarray
-    which: np.ndarray
-    table: np.ndarray
 
 
 @kernel
@@ -280,10 +260,9 @@ class Metric:
         if self.constants.range == 0.0:
             return np.zeros((0, 2), dtype=np.int64)
         lists = self.lists
-        pairs = Pairs(lists.own, lists.neighbour, lists.count, self.constants.pairs)
         while True:
             links = np.empty((self.capacity, 2), dtype=np.int64)
-            count = count_links(position, lists.kind, self.molecule, flag, pairs, (lists.size, lists.inverse), links)
+            count = count_links(position, lists.kind, self.molecule, flag, lists.pairs, lists.images, links)
             if count <= self.capacity:
                 return np.unique(self.ids[links[:count]], axis=0)
             self.capacity = 2 * count
@@ -295,11 +274,9 @@ class Metric:
         rows = np.flatnonzero(flag[lists.own, 0])
         out = np.empty((len(rows), EXTRA))
         count = lists.count if constants.range > 0.0 else np.zeros_like(lists.count)
-        pairs = Pairs(lists.own, lists.neighbour, count, constants.pairs)
-        bonds = Bonds(lists.first, lists.partner, lists.which, constants.bonds)
-        box = (lists.size, lists.inverse)
+        pairs, spring = lists.pairs._replace(lengths=count), constants.field[CENTER]
         own_blocks(
-            position, velocity, lists.kind, rows, pairs, bonds, box, constants.field[CENTER], np.empty((2, 3)), out
+            position, velocity, lists.kind, rows, pairs, lists.bonds, lists.images, spring, np.empty((2, 3)), out
         )
         found[rows] = out
         return found

@@ -23,6 +23,41 @@ WCA2 = 2.0 ** (1.0 / 3.0)
 """Square of the cutoff of a purely repulsive Lennard-Jones potential, in units of sigma^2."""
 
 
+class Pairs(NamedTuple):
+    """Lists of own beads, and the table of their pairs' constants.
+
+    Attributes
+    ----------
+    own, neighbour, lengths :
+        See `lists.fill_lists`; `lengths` is its `count`.
+    table : (t, t, 4) float64 array
+    """
+
+    own: np.ndarray
+    neighbour: np.ndarray
+    lengths: np.ndarray
+    table: np.ndarray
+
+
+class Bonds(NamedTuple):
+    """Bonds of beads, and the table of their constants.
+
+    Attributes
+    ----------
+    first : (m + 1,) int64 array
+        Where the bonds of each bead begin.
+    partner, which : (b,) int64 arrays
+        Local numbers of the other beads in ascending order, or how many rows further they are (`Constants.partners`);
+        rows of `table`, below 0: no potential of these.
+    table : (k, 5) float64 array
+    """
+
+    first: np.ndarray
+    partner: np.ndarray
+    which: np.ndarray
+    table: np.ndarray
+
+
 class PairWork(NamedTuple):
     """Workspace for a bead's list: places of its beads or forces on them, and constants of its pairs."""
 
@@ -79,24 +114,23 @@ def forces_of_list(xi, yi, zi, n, size, inverse, work):
 
 
 @kernel
-def pair_forces(position, kind, own, neighbour, count, table, size, inverse, work, force):
+def pair_forces(position, kind, pairs, box, work, force):
     """Write the forces of pairs on own beads, summed in the order of the other beads' global numbers.
 
     Parameters
     ----------
     position, kind : (n, 3) float64, (n,) int32 arrays
         Of local beads [length].
-    own, neighbour, count :
-        See `lists.fill_lists`.
-    table : (t, t, 4) float64 array
-        Constants of pairs of types.
-    size, inverse : (3,) float64 arrays
-        See `lists.fill_lists`.
+    pairs : Pairs
+    box : ((3,) float64 array, (3,) float64 array)
+        `size` and `inverse` of `lists.fill_lists`.
     work : PairWork
     force : (m, 3) float64 array
         [mass length / time^2].
     """
     x, y, z = work.x, work.y, work.z
+    own, neighbour, count, table = pairs.own, pairs.neighbour, pairs.lengths, pairs.table
+    size, inverse = box
     for r in range(len(own)):
         i = own[r]
         n = count[r]
@@ -119,8 +153,10 @@ def lennard_jones(r2, eps24, sigma2):
 
 
 @kernel
-def pair_energies(position, kind, own, neighbour, count, table, size, inverse, energy, virial):
-    """Write half the energies, and half of separation times force, of each own bead's pairs."""
+def pair_energies(position, kind, pairs, box, energy, virial):
+    """Write half the energies, and half of separation times force, of each own bead's pairs; see `pair_forces`."""
+    own, neighbour, count, table = pairs.own, pairs.neighbour, pairs.lengths, pairs.table
+    size, inverse = box
     for r in range(len(own)):
         i = own[r]
         u, w = 0.0, 0.0
@@ -166,19 +202,20 @@ def bond_energy(r2, bond):
 
 
 @kernel
-def bond_forces(position, own, first, partner, which, table, force):
+def add_bonds(position, own, bonds, whole, force, energy, virial):
     """Add the forces of bonds to those on own beads; return the row and entry of a torn bond, or (-1, -1).
+
+    Where it is `whole`, half their energies, and half of separation times force, are added, too.
 
     Parameters
     ----------
     position, own, force :
         See `pair_forces`.
-    first, partner, which : (m + 1,), (b,), (b,) int64 arrays
-        Of each own bead: where its bonds begin, local numbers of the other beads in ascending order, rows of `table`
-        (-1: no potential).
-    table : (t, 5) float64 array
-        Constants of bonds.
+    bonds : Bonds
+    whole : bool
+    energy, virial : (m,) float64 arrays
     """
+    first, partner, which, table = bonds.first, bonds.partner, bonds.which, bonds.table
     for r in range(len(own)):
         i = own[r]
         for b in range(first[r], first[r + 1]):
@@ -188,29 +225,17 @@ def bond_forces(position, own, first, partner, which, table, force):
             dx = position[i, 0] - position[j, 0]
             dy = position[i, 1] - position[j, 1]
             dz = position[i, 2] - position[j, 2]
-            f = bond_force(dx * dx + dy * dy + dz * dz, table[which[b]])
+            r2 = dx * dx + dy * dy + dz * dz
+            f = bond_force(r2, table[which[b]])
             if not -math.inf < f < math.inf:
                 return r, b
             force[r, 0] += f * dx
             force[r, 1] += f * dy
             force[r, 2] += f * dz
+            if whole:
+                energy[r] += 0.5 * bond_energy(r2, table[which[b]])
+                virial[r] += 0.5 * f * r2
     return -1, -1
-
-
-@kernel
-def bond_energies(position, own, first, partner, which, table, energy, virial):
-    """Add half the energies of bonds, and half of separation times force, to those of own beads."""
-    for r in range(len(own)):
-        i = own[r]
-        for b in range(first[r], first[r + 1]):
-            if which[b] < 0:
-                continue
-            r2 = 0.0
-            for c in range(3):
-                d = position[i, c] - position[partner[b], c]
-                r2 += d * d
-            energy[r] += 0.5 * bond_energy(r2, table[which[b]])
-            virial[r] += 0.5 * bond_force(r2, table[which[b]]) * r2
 
 
 @kernel

@@ -34,6 +34,7 @@ class Interactions:
         self.size = np.where(periodic, box.size, 0.0)
         self.inverse = np.where(periodic, 1.0 / box.size, 0.0)
         self.capacity = FIRST_CAPACITY
+        self.images = self.size, self.inverse
         self.field_acts = bool(np.any(constants.field[:4]))
 
     def set_beads(
@@ -62,14 +63,15 @@ class Interactions:
         self.mass = constants.mass[rows[own]]
         self.weight = constants.composition.prototypes.mass[rows[own]]
         self.falling = np.where(np.isfinite(self.mass), self.weight, 0.0)
-        self.first, offset, self.which = constants.partners(rows[own])
-        numbers = np.repeat(ids[own], np.diff(self.first)) + offset
-        self.partner = np.searchsorted(ids, numbers)
-        self.force = np.zeros((len(own), 3))
+        first, offset, which = constants.partners(rows[own])
+        partner = np.searchsorted(ids, np.repeat(ids[own], np.diff(first)) + offset)
+        self.bonds = forces.Bonds(first, partner, which, constants.bonds)
+        self.force, self.unread = np.zeros((len(own), 3)), (np.zeros(len(own)), np.zeros(len(own)))
         self.count = np.zeros(len(own), dtype=np.int64)
         self.neighbour = np.zeros((len(own), 0), dtype=np.uint32)
         if list_radius > 0.0:
             self._list(position, list_radius, cells)
+        self.pairs = forces.Pairs(own, self.neighbour, self.count, constants.pairs)
 
     def _list(self, position: np.ndarray, list_radius: float, cells: np.ndarray) -> None:
         """Fill the neighbour lists, with as much space as that takes."""
@@ -81,7 +83,7 @@ class Interactions:
         lists.count_cells(code, first)
         lists.sort_by_cell(code, first, np.zeros(len(first) - 1, dtype=np.int64), sequence)
         periodic = self.box.boundary == PERIODIC
-        near = (list_radius**2, self.first, self.partner)
+        near = (list_radius**2, self.bonds.first, self.bonds.partner)
         work = lists.list_work(n)
         while True:
             self.neighbour = np.empty((len(self.own), self.capacity), dtype=np.uint32)
@@ -96,64 +98,44 @@ class Interactions:
 
     def forces(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, tuple]:
         """Return the forces (m, 3) on own beads, and (row, entry) of a torn bond or (-1, -1)."""
-        constants, own = self.constants, self.own
-        if constants.pair_range > 0.0:
-            forces.pair_forces(
-                position,
-                self.kind,
-                own,
-                self.neighbour,
-                self.count,
-                constants.pairs,
-                self.size,
-                self.inverse,
-                self.work,
-                self.force,
-            )
+        if self.constants.pair_range > 0.0:
+            forces.pair_forces(position, self.kind, self.pairs, self.images, self.work, self.force)
         else:
             self.force[:] = 0.0
-        torn = (-1, -1)
-        if len(constants.bonds):
-            torn = forces.bond_forces(position, own, self.first, self.partner, self.which, constants.bonds, self.force)
-        if self.field_acts:
-            self._add_field(position, image, self.force, np.zeros(len(own)))
-        if self.laws:
-            found = self._pass(position, image, self.force, np.zeros(len(own)), np.zeros(len(own)))
-            torn = torn if torn[0] >= 0 else found
-        return self.force, torn
+        return self.force, self._add(position, image, self.force, *self.unread)
 
-    def _add_field(self, position: np.ndarray, image: np.ndarray, force: np.ndarray, energy: np.ndarray) -> None:
-        """Add forces and energies of own beads in gravity and of springs to a centre."""
-        forces.add_field(position, image, self.own, self.falling, self.box.size, self.constants.field, force, energy)
-
-    def _pass(
-        self, position: np.ndarray, image: np.ndarray, force: np.ndarray, energy: np.ndarray, virial: np.ndarray
+    def _add(
+        self,
+        position: np.ndarray,
+        image: np.ndarray,
+        force: np.ndarray,
+        energy: np.ndarray,
+        virial: np.ndarray,
+        whole: bool = False,
+        inner: bool = True,
     ) -> tuple:
-        """Add what a user's own potentials do; return (row, entry) of a torn bond or (-1, -1)."""
-        torn = (-1, -1)
+        """Add what bonds, fields and a user's own potentials do; return (row, entry) of a torn bond or (-1, -1)."""
+        # Energies and virials of bonds only where it is `whole`; of beads among themselves nothing unless `inner`.
+        own, constants, bonds, torn = self.own, self.constants, self.bonds, (-1, -1)
+        if inner and len(constants.bonds):
+            torn = forces.add_bonds(position, own, bonds, whole, force, energy, virial)
+        if self.field_acts:
+            forces.add_field(position, image, own, self.falling, self.box.size, constants.field, force, energy)
         for k, law in enumerate(self.laws):
             with law.fails:
-                if law.on == "pair":
-                    pairs, box = (self.own, self.neighbour, self.count), (self.size, self.inverse)
-                    law.run(position, self.types, pairs, law.acts, law.near, box, force, energy, virial)
-                elif law.on == "bond":
-                    found = law.run(
-                        position, self.own, self.first, self.partner, self.which, -2 - k, force, energy, virial
-                    )
+                if law.on == "center":
+                    law.run(position, image, own, self.box.size, law.center, force, energy)
+                elif inner and law.on == "pair":
+                    law.run(position, self.types, self.pairs, law.acts, law.near, self.images, force, energy, virial)
+                elif inner:
+                    found = law.run(position, own, bonds, -2 - k, force, energy, virial)
                     torn = torn if torn[0] >= 0 else found
-                else:
-                    law.run(position, image, self.own, self.box.size, law.center, force, energy)
         return torn
 
     def inner_forces(self, position: np.ndarray, image: np.ndarray) -> np.ndarray:
         """Return the forces (m, 3) on own beads that other beads exert."""
         outer = np.zeros_like(self.force)
-        if self.field_acts:
-            self._add_field(position, image, outer, np.zeros(len(self.own)))
-        for law in self.laws:
-            if law.on == "center":
-                with law.fails:
-                    law.run(position, image, self.own, self.box.size, law.center, outer, np.zeros(len(self.own)))
+        self._add(position, image, outer, *self.unread, inner=False)
         return self.force - outer
 
     def energies(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -161,27 +143,10 @@ class Interactions:
 
         The virial is the sum of separation times force: of the outer fields there is none.
         """
-        constants, own = self.constants, self.own
-        energy, virial = np.zeros(len(own)), np.zeros(len(own))
-        if constants.pair_range > 0.0:
-            forces.pair_energies(
-                position,
-                self.kind,
-                own,
-                self.neighbour,
-                self.count,
-                constants.pairs,
-                self.size,
-                self.inverse,
-                energy,
-                virial,
-            )
-        if len(constants.bonds):
-            forces.bond_energies(position, own, self.first, self.partner, self.which, constants.bonds, energy, virial)
-        if self.field_acts:
-            self._add_field(position, image, np.zeros_like(self.force), energy)
-        if self.laws:
-            self._pass(position, image, np.zeros_like(self.force), energy, virial)
+        energy, virial = np.zeros(len(self.own)), np.zeros(len(self.own))
+        if self.constants.pair_range > 0.0:
+            forces.pair_energies(position, self.kind, self.pairs, self.images, energy, virial)
+        self._add(position, image, np.zeros_like(self.force), energy, virial, whole=True)
         return energy, virial
 
     def molecular_energies(self, position: np.ndarray, image: np.ndarray, first: np.ndarray) -> np.ndarray:

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
-from hpcchain.config.demands.potentials import content, digest
-from hpcchain.config.keys.values import Wrong
+from hpcchain.config.text import content, digest
 from hpcchain.errors import CodeError, ConfigError
 from hpcchain.steps.domain import SingleExchange
 from hpcchain.steps.potentials.constants import acts_on
@@ -28,7 +27,6 @@ from hpcchain.steps.potentials.lists import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hpcchain.config.keys.sections import Config
     from hpcchain.model.physics.constants import PotentialConstants
     from hpcchain.steps.potentials.constants import Constants
 
@@ -61,8 +59,8 @@ def source_of(one: PotentialConstants, comm: Any = None) -> bytes:
                     f"potential.file: {one.file} is not what the run began with (its SHA-256 was {one.digest}); "
                     "put that back, or begin a new run"
                 )
-        except Wrong as wrong:
-            found = ConfigError(f"potential.file: {wrong}")
+        except ConfigError as error:
+            found = ConfigError(f"potential.file: {error}")
     found = comm.allgather(found)[0]
     if not isinstance(found, bytes):
         raise found or ConfigError(f"potential.file: {one.file} cannot be read")
@@ -221,22 +219,18 @@ def announced(modules: list) -> list:
     return texts
 
 
-def try_laws(config: Config, modules: list) -> None:
+def try_laws(modules: list, bond: float, edge: float) -> None:
     """Raise CodeError where a user's function is not there, does not compile, or returns what is no potential.
 
     Parameters
     ----------
-    config : Config
     modules : list of PotentialConstants
-        Its potentials that are a user's own.
+        A user's own potentials.
+    bond, edge : float
+        The shortest bond's length and the box's longest edge [length].
     """
-    lengths = [float(np.mean(kind.bond_length)) for kind in config.molecules if kind.bond_count]
     for one, text in zip(modules, announced(modules), strict=True):
-        scale = {
-            "pair": one.cutoff,
-            "bond": 1.2 * min(lengths, default=1.0),
-            "center": 0.5 * max(config.box.size),
-        }
+        scale = {"pair": one.cutoff, "bond": 1.2 * bond, "center": 0.5 * edge}
         try_law(one, law_of(one, text), scale[one.on])
 
 
@@ -245,7 +239,7 @@ def pair_pass(law: Callable) -> Any:
 
     @numba.njit(error_model="numpy")
     def run(position, kind, pairs, acts, near, box, force, energy, virial):
-        own, neighbour, count = pairs
+        own, neighbour, count = pairs.own, pairs.neighbour, pairs.lengths
         cutoff2, shift = near
         size, inverse = box
         for r in range(len(own)):
@@ -282,7 +276,8 @@ def bond_pass(law: Callable) -> Any:
     """Return the kernel that adds the forces, energies and virials of bonds; it returns where one is no number."""
 
     @numba.njit(error_model="numpy")
-    def run(position, own, first, partner, which, mine, force, energy, virial):
+    def run(position, own, bonds, mine, force, energy, virial):
+        first, partner, which = bonds.first, bonds.partner, bonds.which
         for r in range(len(own)):
             i = own[r]
             for b in range(first[r], first[r + 1]):

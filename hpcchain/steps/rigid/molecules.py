@@ -39,23 +39,21 @@ class Bonded:
     def __init__(self, bonds: np.ndarray, length: np.ndarray, mass: np.ndarray) -> None:
         n = len(mass)
         self.structure = build_structure(n, bonds)
-        self.npad = -(-max(n, len(bonds)) // LANES) * LANES
-        self.shape = np.zeros(2 * self.npad)
-        self.shape[:n] = 1.0 / mass
-        self.shape[self.npad : self.npad + len(bonds)] = length**2
-        floats = step_size(self.structure, 0, self.npad, TRIDIAGONAL)
-        self.work = (np.zeros(6 * self.npad), np.zeros(floats), np.zeros(factor_size(self.structure, 0)))
+        npad = -(-n // LANES) * LANES
+        self.shape = 1.0 / mass, length**2
+        floats = step_size(self.structure, npad, TRIDIAGONAL), factor_size(self.structure)
+        self.work = tuple(np.zeros(size) for size in (3 * npad, 3 * npad, *floats))
         self.rows = np.zeros(0, dtype=np.int64)
 
     def move(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, step: float, rows: np.ndarray) -> int:
         """Move the molecules with these first rows; return -1, or the index of the first that cannot be moved."""
         return kernels.move_bonded(
-            position, own, velocity, rows, self.structure, self.npad, self.shape, step, TOLERANCE, self.work
+            position, own, velocity, rows, self.structure, self.shape, step, TOLERANCE, self.work
         )
 
     def project(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, rows: np.ndarray) -> None:
         """Take from velocities of the molecules with these first rows what would change the lengths of bonds."""
-        kernels.project_bonded(position, own, velocity, rows, self.structure, self.npad, self.shape, self.work)
+        kernels.project_bonded(position, own, velocity, rows, self.structure, self.shape, self.work)
 
 
 class Rigid:

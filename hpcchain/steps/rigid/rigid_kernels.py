@@ -28,7 +28,7 @@ from hpcchain.model.molecules.bond_graph import BEADS, BONDS, STRIDE
 from hpcchain.propagators.rigid.body import SITE, body_frame, body_moments, body_prepare, body_turning, in_space, placed
 from hpcchain.propagators.rigid.rod import SITE as PLACE
 from hpcchain.propagators.rigid.rod import rod_prepare
-from hpcchain.propagators.steps.rattle_and_variational import SOLVED, TRIDIAGONAL, step_offsets, step_solve
+from hpcchain.propagators.steps.rattle_and_variational import SOLVED, TRIDIAGONAL, step_solve, step_work
 from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
 
 MOST_NEWTON = 30
@@ -37,7 +37,17 @@ WIDEST = 0.9  # |p| of the widest turn in a step
 
 
 @kernel
-def move_bonded(position, own, velocity, rows, gs, npad, shape, step, tolerance, work):
+def _take(position, own, velocity, first, n, place, rates):
+    """Copy the beads of a molecule from rows own[first] ... of positions and first ... of velocities to vectors."""
+    npad = len(place) // 3
+    for i in range(n):
+        for c in range(3):
+            place[c * npad + i] = position[own[first + i], c]
+            rates[c * npad + i] = velocity[first + i, c]
+
+
+@kernel
+def move_bonded(position, own, velocity, rows, g, shape, step, tolerance, work):
     """Move molecules of one kind for a step; return -1, or the first that has no solution.
 
     Parameters
@@ -48,67 +58,58 @@ def move_bonded(position, own, velocity, rows, gs, npad, shape, step, tolerance,
         Which local beads are own.
     rows : (k,) int64 array
         First rows of the molecules among own beads.
-    gs : int64 array
+    g : int64 array
         Their bond graph.
-    npad : int
-        Beads rounded up.
-    shape : (2 npad,) float64 array
+    shape : (float64 array, float64 array)
         Inverse masses and squared bond lengths.
     step, tolerance : float
         [time]; of the solution, relative.
-    work : (float64 array, float64 array, float64 array)
-        Workspace: the molecule, for `step_solve`, and for factors.
+    work : (float64 array, float64 array, float64 array, float64 array)
+        Workspace: vectors of the molecule's beads for places and velocities, for `step_solve`, and for factors.
     """
-    block, ws, factors = work
-    n, nb, stride = gs[BEADS], gs[BONDS], gs[STRIDE]
+    (im, lengths), (place, rates, ws, factors) = shape, work
+    n, npad, stride = g[BEADS], len(place) // 3, g[STRIDE]
+    found = step_work(g, npad, ws)
+    end, multipliers = found.end, found.multipliers
     for m in range(len(rows)):
         r = rows[m]
-        for i in range(n):
-            for c in range(3):
-                block[c * npad + i] = position[own[r + i], c]
-                block[(3 + c) * npad + i] = velocity[r + i, c]
-        status = step_solve(
-            gs, 0, TRIDIAGONAL, block, 0, npad, shape, 0, step, tolerance, factors, 0, ws, 0, factors, 0
-        )
+        _take(position, own, velocity, r, n, place, rates)
+        status = step_solve(g, TRIDIAGONAL, place, rates, im, step, tolerance, factors, ws, factors)
         if status != SOLVED:
             return m
-        chord, place, half, multipliers, residuals, start, end, pairs, rest = step_offsets(gs, 0, npad, 0)
-        graph_bonds(gs, 0, ws, place, npad, ws, end, stride)
-        graph_factor(gs, 0, ws, end, stride, shape, 0, factors, 0)
-        for k in range(nb):
-            b2 = ws[end + k] ** 2 + ws[end + stride + k] ** 2 + ws[end + 2 * stride + k] ** 2
-            ws[multipliers + k] = -0.5 * (b2 - shape[npad + k])
-        graph_solve(gs, 0, factors, 0, ws, multipliers)
-        graph_gt(gs, 0, ws, end, stride, ws, multipliers, shape, 0, ws, place, npad)
+        graph_bonds(g, found.place, end)
+        graph_factor(g, end, im, factors)
+        for k in range(g[BONDS]):
+            b2 = end[k] ** 2 + end[stride + k] ** 2 + end[2 * stride + k] ** 2
+            multipliers[k] = -0.5 * (b2 - lengths[k])
+        graph_solve(g, factors, multipliers)
+        graph_gt(g, end, multipliers, im, found.place)
         for i in range(n):
             for c in range(3):
-                position[own[r + i], c] = ws[place + c * npad + i]
-                velocity[r + i, c] = ws[chord + c * npad + i]
+                position[own[r + i], c] = found.place[c * npad + i]
+                velocity[r + i, c] = found.chord[c * npad + i]
     return -1
 
 
 @kernel
-def project_bonded(position, own, velocity, rows, gs, npad, shape, work):
+def project_bonded(position, own, velocity, rows, g, shape, work):
     """Take from velocities of molecules of one kind what would change the lengths of bonds; see `move_bonded`."""
-    block, ws, factors = work
-    n, stride = gs[BEADS], gs[STRIDE]
-    multipliers = 3 * stride
+    place, rates, ws, factors = work
+    found = step_work(g, len(place) // 3, ws)
+    n, npad = g[BEADS], len(place) // 3
     for m in range(len(rows)):
         r = rows[m]
+        _take(position, own, velocity, r, n, place, rates)
+        graph_bonds(g, place, found.end)
+        graph_factor(g, found.end, shape[0], factors)
+        graph_gv(g, found.end, rates, found.multipliers)
+        for k in range(g[BONDS]):
+            found.multipliers[k] = -found.multipliers[k]
+        graph_solve(g, factors, found.multipliers)
+        graph_gt(g, found.end, found.multipliers, shape[0], rates)
         for i in range(n):
             for c in range(3):
-                block[c * npad + i] = position[own[r + i], c]
-                block[(3 + c) * npad + i] = velocity[r + i, c]
-        graph_bonds(gs, 0, block, 0, npad, ws, 0, stride)
-        graph_factor(gs, 0, ws, 0, stride, shape, 0, factors, 0)
-        graph_gv(gs, 0, ws, 0, stride, block, 3 * npad, npad, ws, multipliers)
-        for k in range(gs[BONDS]):
-            ws[multipliers + k] = -ws[multipliers + k]
-        graph_solve(gs, 0, factors, 0, ws, multipliers)
-        graph_gt(gs, 0, ws, 0, stride, ws, multipliers, shape, 0, block, 3 * npad, npad)
-        for i in range(n):
-            for c in range(3):
-                velocity[r + i, c] = block[(3 + c) * npad + i]
+                velocity[r + i, c] = rates[c * npad + i]
 
 
 @kernel

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from hpcchain.analysis.plot import draw_curve, draw_panel, drawing, label, literal, observables_of, run_names
+from hpcchain.analysis.plot import (
+    draw_curve,
+    draw_panel,
+    drawing,
+    label,
+    literal,
+    observables_of,
+    run_names,
+    symbol,
+)
 from hpcchain.analysis.tables import Curve, Report
 
 figures, cbook = pytest.importorskip("matplotlib.figure"), pytest.importorskip("matplotlib.cbook")
@@ -14,7 +23,7 @@ def test_names_are_shown_letter_by_letter(tmp_path, name):
     figure = figures.Figure()
     panel = figure.subplots()
     curve = Curve("radial_distribution", name, "", "r", "length", np.arange(3.0), np.ones(3), np.zeros(3))
-    draw_curve(panel, curve, name)
+    draw_curve(panel, curve, literal(name))
     label(panel, True)
     figure.savefig(tmp_path / "curve.png")
     (text,) = panel.get_legend().get_texts()
@@ -22,12 +31,12 @@ def test_names_are_shown_letter_by_letter(tmp_path, name):
     assert literal(name).replace(r"\$", "$").strip() == name
 
 
-def panel_with(curves, reports=1):
+def panel_with(curves, reports=1, colors=None):
     """Return the panel of some curves of each of some runs, drawn."""
     own = [(Report(f"runs/{number}"), curve) for number in range(reports) for curve in curves]
     figure = drawing()
     panel = figure.subplots()
-    draw_panel(panel, own, run_names([report for report, _ in own[:: len(curves)]]))
+    draw_panel(panel, own, run_names([report for report, _ in own[:: len(curves)]]), {} if colors is None else colors)
     figure.canvas.draw()
     return panel
 
@@ -58,6 +67,23 @@ def test_modes_are_in_one_panel_each_of_its_color_in_all_runs():
     colors = [line.get_color() for line in panel.get_lines()]
     assert colors[:3] == colors[3:] and len(set(colors)) == 3
     assert [text.get_text() for text in panel.get_legend().get_texts()] == ["A $p=1$", "A $p=2$", "A $p=3$"]
+
+
+def test_molecules_have_one_color_in_all_panels_and_the_curve_of_all_beads_a_name():
+    colors, names = {}, ["", "A", "B"]
+    x = np.arange(3.0)
+    curves = [Curve("profile_beads", name, "1 / length^3", "z", "length", x, x, x) for name in names]
+    panels = [panel_with(curves, colors=colors), panel_with(curves[1:], colors=colors)]
+    found = [{line.get_label(): line.get_color() for line in panel.get_lines()} for panel in panels]
+    assert list(found[0]) == ["all", "A", "B"] and len(set(found[0].values())) == 3
+    assert found[1] == {name: found[0][name] for name in ("A", "B")}
+
+
+@pytest.mark.parametrize("name", ["velocity", "kinetic_pressure", "pressure"])
+@pytest.mark.parametrize("part", ["radial", "around", "axial", "z", "xz"])
+def test_components_of_profiles_have_symbols(name, part):
+    """Their names are longer than a panel is high."""
+    assert symbol(f"profile_{name}_{part}").startswith("$")
 
 
 @pytest.mark.parametrize("decades", [0.1, 0.4, 0.8, 1.5, 2.5, 6.0])

@@ -107,6 +107,19 @@ def test_starts_that_decay_are_lost(time, decay, noise):
     assert np.mean(10.0 * np.exp(-found / decay) < 3.0) >= 0.85 and found.max() <= 250
 
 
+@pytest.mark.parametrize("time", [5.0, 25.0, 50.0])
+def test_a_start_of_six_deviations_is_seen_in_ten_correlation_times(time):
+    """It decays within one of these: in 90 of 100, when there are more in 95."""
+    assert np.mean(ends(500, time, 0.0, 6.0, time) > 0) >= 0.84
+
+
+@pytest.mark.parametrize("part", [0.2, 0.4])
+def test_a_step_is_lost(part):
+    step = 5.0 * (np.arange(500) < 500 * part)
+    found = np.array([equilibration(autoregressive(500, 1.0, seed) + step)[0] for seed in range(10)])
+    assert np.all((found >= 495 * part) & (found <= 250))
+
+
 def test_a_small_shift_is_seen_in_a_long_series():
     """In 95 of 100: it lasts a fifth of the half to which it is compared, and five means know their scatter badly."""
     assert np.mean(ends(1000, 0.5, 0.0, 1.5, 100.0, seeds=40) > 0) >= 0.9

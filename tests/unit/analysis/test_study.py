@@ -56,7 +56,7 @@ def test_the_series_that_decided_is_named(folder, tmp_path, capsys, monkeypatch)
     for run, name in ((folder, "pressure"), (sizes, "radius_of_gyration A")):
         assert study(run, Wanted()).decisive[0] == name
         assert main(["analyze", str(run), "--figures", "observables", "--plot", "--output", str(tmp_path)]) == 0
-        assert f"where {name} has become steady" in " ".join(capsys.readouterr().out.split())
+        assert f"where equilibration of {name} ends" in " ".join(capsys.readouterr().out.split())
         assert main(["analyze", str(run), "--figures", "observables", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["runs"][0]["from_series"] == name
     assert panels == ["$p$", r"$R_\mathrm{g}$ A", r"$R_\mathrm{e}$ A"] + [r"$R_\mathrm{g}$ A", r"$R_\mathrm{e}$ A"]

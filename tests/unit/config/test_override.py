@@ -59,7 +59,7 @@ def test_the_only_table_of_a_list_needs_no_number(path):
         ("box.boundary=3", "box.boundary: 3 is not one of"),
         (
             "box.tilt=0",
-            r"box.tilt: unknown key; nothing like it is in \[box\]; \[box\] has size, packing_fraction, origin",
+            r'nothing like it is in this program; see "What it cannot do" in the manual; \[box\] has size, packing_',
         ),
         ('title="gr\udcf6\udcdfe"', "--set .*: is not in UTF-8"),
         ("run.siez=1", r"run.siez: unknown key; nothing like it .* \[run\] has end_time"),

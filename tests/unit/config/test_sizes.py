@@ -101,8 +101,8 @@ WRONG = (
     ({"mean": 1.0, "deviation": 0.1, "distribution": "flat"}, "diameter: distribution: 'flat' is unknown; use"),
     ({"mean": 1.0, "deviation": 0.1, "least": 0.5}, "diameter: least: unknown key; needs mean and deviation"),
     ({"sizes": [1.0, 1.1]}, "diameter: shares: is missing; needs sizes and shares"),
-    ({"sizes": [1.0, 1.1], "shares": [1.0]}, "diameter: shares: has 1 entries; needs 2, one per size"),
-    ({"sizes": [], "shares": []}, "diameter: sizes: has 0 entries; needs 1 to 128"),
+    ({"sizes": [1.0, 1.1], "shares": [1.0]}, "diameter: shares: is a list of 1; needs 2, one per size"),
+    ({"sizes": [], "shares": []}, "diameter: sizes: is a list of 0; needs 1 to 128"),
     ({"sizes": [1.0, 1.0], "shares": [1.0, 1.0]}, "diameter: sizes: has the same size twice"),
     ({"sizes": [1.0, -1.0], "shares": [1.0, 1.0]}, "diameter: sizes: entry 1: -1 is out of range"),
 )

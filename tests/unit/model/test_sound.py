@@ -7,7 +7,7 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.model.physics.extended import first_rows
-from hpcchain.model.sound import extended_problem, extra_problem
+from hpcchain.model.sound import extra_problem, physics_problem
 from hpcchain.model.starts.start import build_system
 
 INPUT = """
@@ -50,15 +50,14 @@ def test_a_thermostat_needs_a_seed(system):
     ("changes", "words"),
     [
         ({}, None),
-        ({"exclude": 1}, "physics: exclude: is no flag"),
-        ({"impulses": "yes"}, "physics: impulses: is no flag"),
-        ({"simultaneous": "never"}, "physics: simultaneous: is unknown"),
-        ({"orientations": (True, False)}, "physics: orientations: are not a flag for each kind"),
-        ({"orientations": (1,)}, "physics: orientations: are not a flag for each kind"),
-        ({"distance_limits": ((), ())}, "physics: distance_limits: are no list for each kind of molecules"),
-        ({"fixed_speed": np.inf}, "physics: fixed_speed: is no speed"),
-        ({"fixed_speed": "fast"}, "physics: fixed_speed: is no speed"),
+        ({"orientations": (True, False)}, "physics: orientations: there are not as many as kinds of molecules"),
+        ({"distance_limits": ((), ())}, "physics: distance_limits: there are not as many as kinds of molecules"),
     ],
 )
-def test_constants_that_are_none(system, changes, words):
-    assert extended_problem(with_constants(system, **changes)) == words
+def test_constants_of_kinds_that_are_not_there(system, changes, words):
+    assert physics_problem(with_constants(system, **changes).physics, 1) == words
+
+
+@pytest.mark.parametrize("tick", [0.015, 0.0, -0.5, np.inf, np.nan, 2.0**-400])
+def test_ticks_are_powers_of_two(system, tick):
+    assert "is not a power of two" in physics_problem(replace(system.physics, tick=tick), 1)

@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 
 from hpcchain.config.keys.schema import keys_of
+from hpcchain.model.physics.constants import made
 from hpcchain.model.system import KindPhysics, Options, Physics
 
 
@@ -24,10 +25,10 @@ def test_options_come_back_from_their_tables():
     options = Options(solver="newton", contact_search="nested", contact_interval=1e-3, contact_stages="all")
     own = KindPhysics("rattle", 4, 0.1, 1e-12, options)
     physics = Physics(0.5, options=options, kinds=(None, own))
-    found = Physics.read(json.loads(json.dumps(physics.table())))
+    found = made(Physics, json.loads(json.dumps(physics.table())), "physics")
     assert found == physics and found.of(1).options == options
 
 
 def test_what_is_no_option_is_refused():
-    with pytest.raises(TypeError):
-        Physics.read(Physics(0.5).table() | {"options": {"speed": 3.0}})
+    with pytest.raises(ValueError, match="options: speed is missing, or unknown"):
+        made(Physics, Physics(0.5).table() | {"options": {"speed": 3.0}}, "physics")

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from hpcchain.analysis.correlate import autocorrelation, lags_of, square_displacement
+from hpcchain.analysis.correlate import autocorrelations, flat, lags_of, square_distances
 from hpcchain.analysis.figures.displacement import not_diffusive
 from hpcchain.analysis.study import Wanted, evenly_spaced, study
 from hpcchain.cli.main import main
@@ -19,8 +19,8 @@ def test_correlations_are_those_of_the_double_sum():
     for lag in range(11):
         products = np.sum(x[lag:] * x[: 11 - lag]) / (11 - lag)
         squares = np.sum((x[lag:] - x[: 11 - lag]) ** 2) / (11 - lag)
-        assert autocorrelation(x)[lag] == pytest.approx(products)
-        assert square_displacement(x)[lag] == pytest.approx(squares, abs=1e-9)
+        assert autocorrelations(flat(x))[lag] == pytest.approx(products)
+        assert square_distances(flat(x))[lag] == pytest.approx(squares, abs=1e-9)
 
 
 def test_lags_are_all_short_ones_and_some_of_the_long():

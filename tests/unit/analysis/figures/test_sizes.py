@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hpcchain.analysis.correlate import autocorrelation, integrated
+from hpcchain.analysis.correlate import autocorrelations, flat, integrated
 from hpcchain.analysis.figures.sizes import ENDS, Sizes
 from hpcchain.analysis.kinds import far_ends, kinds_in
 from hpcchain.analysis.statistics import Sums, split
@@ -108,7 +108,7 @@ def test_the_greater_error_is_taken():
 
 def correlation_time(series):
     """Return the integrated correlation time of (frames, chains, 3) vectors in frames."""
-    values = autocorrelation(series)
+    values = autocorrelations(flat(series))
     return integrated(np.arange(float(len(values))), values / values[0])
 
 
@@ -122,7 +122,7 @@ def test_correlation_time_of_a_long_run(time):
 
 def test_correlation_of_vectors_that_stay_is_as_long_as_the_run():
     still = np.ones((100, 3, 3))
-    assert autocorrelation(still) == pytest.approx(9.0)
+    assert autocorrelations(flat(still)) == pytest.approx(9.0)
     assert correlation_time(still) > 50.0
 
 

@@ -170,6 +170,7 @@ def test_a_crystal_scatters_at_its_own_wave_vectors_alone(tmp_path):
     shell = 4.0 * np.pi * g.x**2 * (g.x[1] - g.x[0]) * 255 / 64.0
     first = g.x < 0.85
     assert np.sum(g.value[first] * shell[first]) == pytest.approx(12.0, rel=0.01)
+    assert len(report.curves) == 1, "single beads have no pairs in one molecule"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bonds import type_names
-from hpcchain.model.physics.constants import ExtendedPhysics
+from hpcchain.model.physics.constants import ExtendedPhysics, table_of
 from hpcchain.model.starts.start import physics_with
 
 TEXT = """
@@ -72,7 +72,7 @@ def test_smooth_elastic_runs_need_nothing_more(load):
     ("old", "new", "message"),
     [
         ('"H", "B"', '"H", "X"', "contact.pair[0].types: 'X' is no type of beads; types are H, P, B"),
-        ('"H", "B"', '"H"', "contact.pair[0].types: has 1 entries; needs 2"),
+        ('"H", "B"', '"H"', "contact.pair[0].types: is a list of 1; needs 2"),
         ('"H", "B"', '"x-", "B"', "contact.pair[0].types: 'x-' is a wall; name it second"),
         ('"P", "z+"', '"P", "x+"', "contact.pair[1].types: there is no wall 'x+'; set box.boundary"),
         ('"P", "z+"', '"B", "H"', "contact.pair[1].types: B and H have contact.pair[0] already"),
@@ -81,7 +81,7 @@ def test_smooth_elastic_runs_need_nothing_more(load):
         ("restitution = 0.8", "resitution = 0.8", "contact.pair[0].resitution: unknown key"),
         ("contact_time = 0.01", "contact_time = -1", "contact.pair[1].contact_time: -1 is out of range"),
         ('name = "B"', 'name = "z+"', "molecule: 'z+' is a wall's name"),
-        ("moment = [0.1, 0.2, 0.1]", "moment = [0.1]", "molecule[0].moment: has 1 entries; needs 3"),
+        ("moment = [0.1, 0.2, 0.1]", "moment = [0.1]", "molecule[0].moment: is a list of 1; needs 3"),
         ("moment = [0.1, 0.2, 0.1]", "moment = 0", "molecule[0].moment: 0 is out of range"),
         ("moment = [0.1, 0.2, 0.1]", "angular_velocities = [[0, 0, 1]]", "angular_velocities: means nothing"),
         (
@@ -156,7 +156,7 @@ def test_pairs_of_steps_are_written_out_again(load, tmp_path):
     again.write_text(config.to_toml())
     assert load_config(again) == config
     assert config.spins and not config.contact.is_rough
-    steps = physics_with(config, 1.0).steps.table()
+    steps = table_of(physics_with(config, 1.0).steps)
     assert steps["pairs"] == [{"types": ["P", "z+"], "restitution": 0.2, "friction": 0.3}]
     assert steps["walls"] == {"z-": 0.4}
     assert not physics_with(config, 1.0).is_elastic

@@ -4,6 +4,7 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
+from hpcchain.model.physics.constants import table_of
 from hpcchain.model.starts.start import beyond_smooth_beads
 
 STEPS = {"name": '"steps"', "types": '["A", "A"]', "distances": "[1.5, 2.0]", "energies": "[-1.0, 0.5]"}
@@ -174,7 +175,7 @@ def test_bridges_load_back(tmp_path):
     path.write_text(config.to_toml())
     assert load_config(path) == config
     expected = {"types": ["A", "A"], "distances": [1.5], "energies": [0.0], "bridge": 0.5}
-    assert beyond_smooth_beads(config).table() == {"potentials": [expected]}
+    assert table_of(beyond_smooth_beads(config)) == {"potentials": [expected]}
 
 
 def test_the_resolved_input_loads_back(tmp_path):
@@ -182,7 +183,7 @@ def test_the_resolved_input_loads_back(tmp_path):
     path = tmp_path / "again.toml"
     path.write_text(config.to_toml())
     assert load_config(path) == config
-    assert beyond_smooth_beads(config).table() == {
+    assert table_of(beyond_smooth_beads(config)) == {
         "potentials": [{"types": ["A", "A"], "distances": [1.5, 2.0], "energies": [-1.0, 0.5]}],
         "distance_limits": [[[2, 1.2, 1.9]]],
     }

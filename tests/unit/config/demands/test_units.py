@@ -5,8 +5,9 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.config.demands.units import LEFT, derived_keys, has_range, unit_of
 from hpcchain.config.keys.schema import KEYS
-from hpcchain.config.keys.values import Limits, Number, Rows
+from hpcchain.config.keys.values import Number, Rows
 from hpcchain.errors import ConfigError
+from hpcchain.model.physics.constants import DistanceLimit
 from hpcchain.run.starts.starting import try_steps
 from tests.support.mixtures import to_toml
 
@@ -30,7 +31,8 @@ PURE = (
 def is_float(value):
     """Whether a key's value holds numbers that need not be whole."""
     value = getattr(value, "entry", value)
-    return isinstance(value, (Number, Limits)) or (isinstance(value, Rows) and not value.whole)
+    is_limits = getattr(value, "into", None) is DistanceLimit
+    return isinstance(value, Number) or is_limits or (isinstance(value, Rows) and not value.whole)
 
 
 def test_every_number_has_a_unit_and_a_range_or_neither():

@@ -162,7 +162,7 @@ def test_an_earlier_file_that_is_too_short_is_refused(tmp_path, system):
     counters = write_parts(tmp_path, system, 0, 1)
     finish(tmp_path, system, counters[0])
     more = write_parts(tmp_path, system, 1, 2, {name: 100 for name in NONE})
-    with pytest.raises(DataError, match="trajectory.h5: has 2 rows where the checkpoint counts 100"):
+    with pytest.raises(DataError, match="trajectory.h5: has 2 rows where 100 are counted on"):
         finish(tmp_path, system, more[-1])
 
 

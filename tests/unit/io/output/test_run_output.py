@@ -46,7 +46,7 @@ def test_files_and_parts_stand_for_what_they_are(tmp_path):
 def test_what_is_missing_or_damaged_is_named(tmp_path):
     folder = run_folder(tmp_path / "a", 1)
     (folder / "trajectory.h5").unlink()
-    with pytest.raises(DataError, match="of the 3 frames before part-000001.h5 trajectory.h5 has 0"):
+    with pytest.raises(DataError, match="trajectory.h5: the first 3 frames, before part-000001.h5, are nowhere"):
         run_output(folder)
     folder = run_folder(tmp_path / "b", 0)
     middle = folder / "parts" / "part-000001.h5"
@@ -105,7 +105,7 @@ def test_parts_that_the_run_joins_meanwhile_are_read_from_the_joined_files(tmp_p
     with open_frames(output) as frames:
         assert frames.table("position", 7)[0, 0] == 7000.0
         last = read_head(output.parts[-1].path)
-        assemble(tmp_path, None, system.topology, system.box, last.end | {"part_seal": last.seal})
+        assemble(tmp_path, None, system.topology, system.box, last.end | {"part_seal": last.seal, "part": PARTS})
         assert not output.parts[0].path.exists()
         assert [frames.table("position", k)[0, 0] for k in (2, 3, 8)] == [2000.0, 3000.0, 8000.0]
     with open_frames(output) as frames:

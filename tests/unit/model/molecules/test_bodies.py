@@ -97,13 +97,13 @@ def set_first(value):
 )
 def test_tables_that_make_no_body_are_seen(name, change, words):
     system = gas(["bent", "cross", "monomer"], 1)
-    assert topology_problem(system.box, system.topology) is None
-    assert words in topology_problem(system.box, with_table(system.topology, name, change))
+    assert topology_problem(system.topology) is None
+    assert words in topology_problem(with_table(system.topology, name, change))
 
 
 def test_bodies_that_are_not_along_their_axes_are_seen():
     system = gas(["cross", "monomer"], 1)
     turned = np.array(system.topology.site)
     turned[:7] = turned[:7] @ rotation(np.random.default_rng(2))
-    problem = topology_problem(system.box, replace(system.topology, site=turned))
+    problem = topology_problem(replace(system.topology, site=turned))
     assert "site: are not along the body's axes" in problem

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics
+from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics, made, table_of
 from hpcchain.model.system import Physics
 
 WALL = {"side": "z-", "shape": None, "center": None, "radius": None, "axis": None}
@@ -48,13 +48,13 @@ OPTIONAL = ("simultaneous", "friction", "pairs", "walls")
 @pytest.mark.parametrize("left_out", [None, *EXTENDED])
 def test_tables_beyond_smooth_beads_come_back(left_out):
     table = {name: value for name, value in EXTENDED.items() if name != left_out}
-    assert ExtendedPhysics.read(table).table() == table
+    assert table_of(made(ExtendedPhysics, table, "extended")) == table
 
 
 @pytest.mark.parametrize("left_out", [None, *OPTIONAL])
 def test_tables_of_steps_come_back(left_out):
     table = {name: value for name, value in STEPS.items() if name != left_out}
-    assert SteppedPhysics.read(table).table() == table
+    assert table_of(made(SteppedPhysics, table, "steps")) == table
 
 
 def test_constants_come_back():
@@ -66,26 +66,36 @@ def test_constants_come_back():
         "options": Physics(0.5).table()["options"],
     }
     table = Physics(0.5).table() | {"kinds": [{}, own], "steps": STEPS, "extended": {"impulses": True}}
-    assert Physics.read(table).table() == table
+    assert made(Physics, table, "physics").table() == table
     assert Physics(0.5).table() == Physics(0.5).table() | {"kinds": [], "steps": {}, "extended": {}}
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"spin": 1}, "extended: spin is unknown to this version"),
+        ({"spin": 1}, "extended: spin is missing, or unknown to this version"),
         ({"rough": {"seed": 1}}, "rough: .*temperature"),
         ({"potentials": 5}, "potentials: are no list"),
         ({"walls": [5]}, "walls: are no table"),
         ({"pairs": [{"types": ["A", "A"]}]}, "pairs: contact_time, .* is missing"),
+        ({"seed": True}, "seed: is True, and no int"),
+        ({"seed": 1.0}, "seed: is 1.0, and no int"),
+        ({"exclude": 1}, "exclude: is 1, and no bool"),
+        ({"simultaneous": None}, "simultaneous: is None, and no str"),
+        ({"fixed_speed": "fast"}, "fixed_speed: is 'fast', and no float"),
+        ({"orientations": [True, 1]}, "orientations: is 1, and no bool"),
+        ({"gravity": {"x": 1.0}}, "gravity: are no list"),
+        ({"distance_limits": [[[2.5, 1.2, 1.9]]]}, "distance_limits: is 2.5, and no int"),
+        ({"distance_limits": [[[2, 1.2]]]}, "shorter"),
+        ({"rough": 3.0}, "rough: are no table"),
     ],
 )
 def test_what_is_no_such_table_is_refused(change, words):
     with pytest.raises(ValueError, match=words):
-        ExtendedPhysics.read(EXTENDED | change)
+        made(ExtendedPhysics, EXTENDED | change, "extended")
 
 
 @pytest.mark.parametrize("name", sorted(STEPS.keys() - {*OPTIONAL}))
 def test_steps_lack_nothing(name):
     with pytest.raises(ValueError, match=name):
-        SteppedPhysics.read({one: value for one, value in STEPS.items() if one != name})
+        made(SteppedPhysics, {one: value for one, value in STEPS.items() if one != name}, "steps")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hpcchain.papers.engine import thermal_chain
-from hpcchain.propagators.collocation.collocation import END
+from hpcchain.propagators.collocation.collocation import stage_work
 from hpcchain.propagators.collocation.gauss_coefficients import gauss_tables
 from hpcchain.sector.serial import Engine
 from tests.reference.systems import Molecule, System
@@ -79,8 +79,8 @@ def printed_time(system, s, span, variant, width):
             s, span * (node[-2] if variant == "paper" else 1.0), dense=False, variant=variant
         )
         assert status == 0
-        size, begin = 3 * beads.npad, END + 9 * beads.npad
-        stages = [beads.get(ws, begin + size * k) for k in range(2 * s)]  # positions, then velocities
+        work = molecules.views(stage_work, beads.g, beads.npad, s, ws)
+        stages = [beads.get(one) for many in (work.positions, work.velocities) for one in many.reshape(s, -1)]
         apart = [np.linalg.norm(x[pairs[:, 0]] - x[pairs[:, 1]], axis=1).min() for x in stages[:s]]
         j = next((k for k, least in enumerate(apart) if least < 1.0), s)
         low = node[j - 1] * span if j else 0.0

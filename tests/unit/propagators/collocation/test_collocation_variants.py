@@ -8,11 +8,11 @@ import pytest
 
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bond_graph import BAND, NARROW, build_structure
-from hpcchain.propagators.collocation.collocation import END, SOLVED, SWEEPS
+from hpcchain.propagators.collocation.collocation import SOLVED, SWEEPS, stage_work
 from hpcchain.propagators.collocation.gauss_coefficients import gauss_tables
 from tests.support import twins
 from tests.support.free_motion import build, reference
-from tests.support.molecules import GRAPHS, Molecule, chain, ring, star
+from tests.support.molecules import GRAPHS, Molecule, chain, ring, star, views
 from tests.support.stepping import form, on_bonds
 
 SOLVERS = {
@@ -76,13 +76,13 @@ def test_stages_satisfy_the_variants_equations(name, variant):
     status, x_end, _, v_end, ws = m.collocate(s, tau, dense=False, variant=variant)
     assert status == SOLVED
     c, a, weight = twins.gauss(s)
-    size = 3 * m.npad
+    work = views(stage_work, m.g, m.npad, s, ws)
     interval = tau / c[-1] if variant == "paper" else tau
 
-    def stages(first):
-        return np.array([m.get(ws, END + 3 * size + (first * s + j) * size) for j in range(s)])
+    def stages(flat):
+        return np.array([m.get(one) for one in flat[: 3 * m.npad * s].reshape(s, -1)])
 
-    x, u, f = stages(0), stages(1), stages(2)
+    x, u, f = stages(work.positions), stages(work.velocities), stages(work.accelerations)
     assert np.abs(x - (m.x + interval * np.einsum("jk,kic->jic", a, u))).max() < 1e-14
     if variant == "paper":
         assert max(np.abs(twins.lengths(m.bonds, xj) - twins.lengths(m.bonds, m.x)).max() for xj in x) < 3e-15

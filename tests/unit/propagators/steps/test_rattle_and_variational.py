@@ -164,11 +164,10 @@ def test_cubic_is_within_its_bound():
 
 def bound(m, x, square, cube, tau):
     """Return the kernel's bound."""
-    work = np.concatenate([m.flat(square), m.flat(cube), np.zeros(6 * m.stride)])
-    start, stop = 6 * m.npad, 6 * m.npad + 3 * m.stride
-    for place, at in ((start, m.x), (stop, x)):
-        graph_bonds(m.gs, m.go, m.flat(at), 0, m.npad, work, place, m.stride)
-    return cubic_error(work, m.gs, m.go, 0, m.npad, start, stop, tau)
+    start, end = np.zeros((2, 3 * m.stride))
+    for bonds, at in ((start, m.x), (end, x)):
+        graph_bonds(m.g, m.flat(at), bonds)
+    return cubic_error(m.g, m.flat(square), m.flat(cube), start, end, tau)
 
 
 @pytest.mark.parametrize("solver", ["tridiagonal", "sweeping", "analytic", "multipliers"])

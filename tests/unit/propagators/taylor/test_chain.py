@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hpcchain.layout.workspace import COEF, KMAX, ROW
-from hpcchain.propagators.interface import acceleration_bound
 from hpcchain.propagators.taylor import chain_series as chain_series_kernels
+from hpcchain.propagators.taylor.chain import solve_back
 from tests.support import twins
 from tests.support.kernel_tools import Bench, chain_bonds, random_chain
 from tests.support.kicks import dense_kick, inverse
@@ -101,22 +101,23 @@ def test_series_is_the_dense_expansion(n):
         np.testing.assert_allclose(series[k], twin[k], rtol=0, atol=1e-11 * np.abs(twin[k]).max(), err_msg=f"order {k}")
 
 
-@pytest.mark.parametrize("sizes", [(3, 3), (10, 10), (9, 40), (20, 5)])
-@pytest.mark.parametrize("h", [(1e-2, 1e-2), (1e-3, 0.1), (2.0, 1e-3), (2.0, 3.0)])
-def test_two_chains_together_are_as_each_alone(sizes, h):
-    molecules = [random_chain(n, 30 + k) for k, n in enumerate(sizes)]
-    tolerance = 1e-13, 1e-15
-    alone = Bench(*molecules, stale=1)
-    want = [alone.expand(h[m], tolerance[m], m) for m in range(2)]
-    both = Bench(*molecules, stale=2)
-    found = both.expand_both(h, tolerance)
-    for m, (order, length) in enumerate(found):
-        series, expected, bound = want[m]
-        assert (order, length) == (len(series) - 1, expected)
-        for k in range(order + 1):
-            np.testing.assert_array_equal(both.rows(COEF + ROW * k, m), series[k])
-        seen = [acceleration_bound(both.work, both.offset[m], b) for b in range(sizes[m])]
-        np.testing.assert_array_equal(seen, bound)
+@pytest.mark.parametrize("n", [9, 10, 16])
+def test_in_two_tiles_the_bits_are_those_of_any_number(n):
+    """What is made in registers there, and step by step in memory elsewhere."""
+    molecule = random_chain(n, 30)
+    series, h, _ = Bench(molecule, stale=1).expand(1e-2, 1e-13)
+    other = Bench(molecule, stale=2)
+    tiles, none = np.int64(2), np.int64(0)
+    at = chain_series_kernels.Tiles(np.int64(other.offset[0]), tiles, none, none)
+    chain_series_kernels._first_side(other.work, at, None)
+    for k in range(len(series) - 2):
+        if k > 0:
+            chain_series_kernels._known(other.work, at, np.int64(k), None)
+        lowest = chain_series_kernels.LAMBDA + chain_series_kernels.PER_ORDER * k
+        solve_back(other.work, at.offset, tiles, np.int64(lowest))
+        chain_series_kernels._append(other.work, at, np.int64(k), None)
+    for k in range(len(series)):
+        np.testing.assert_array_equal(other.rows(COEF + ROW * k), series[k])
 
 
 @pytest.mark.parametrize("n", SOME)

@@ -21,7 +21,7 @@ from hpcchain.run.starts.growth import (
     LONGEST_STEP,
     Growth,
     Jammed,
-    Stall,
+    SliceWatch,
     crossing_size,
     grown_system,
     thermal_time,
@@ -199,16 +199,17 @@ def test_three_bonds_that_cross_are_caught_and_noticed():
         def __init__(self):
             self.time, self.counters = 0.0, {"contacts": 0, "wall_contacts": 0}
 
-    engine, stall = Engine(), Stall(beads=1000, length=0.1)
+    engine, watch = Engine(), SliceWatch(0.7, 1e6, beads=1000, length=0.1)
     for _ in range(50):  # a dense slice: 300 contacts of a bead
         engine.counters["contacts"] += 6000
         engine.time += 0.002
-        assert not stall.look(engine)
+        watch.look(engine)
+        assert not watch.stalled
     for _ in range(100):
         engine.counters["contacts"] += 6000
         engine.time += 1e-7
-        stall.look(engine)
-    assert stall.found
+        watch.look(engine)
+    assert watch.stalled
 
 
 @pytest.mark.parametrize("size", [0.7044, 0.914])

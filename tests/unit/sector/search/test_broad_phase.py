@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import MOL_BEADS, MOLECULE, UNBOUNDED
 from hpcchain.model.system import PERIODIC, WALL
-from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
 from tests.support.kernel_tools import (
@@ -19,7 +17,6 @@ from tests.support.kernel_tools import (
     make_system,
 )
 from tests.support.shapes import bead
-from tests.support.twins import project
 
 SAMPLES = 15
 
@@ -51,32 +48,6 @@ def test_what_is_left_out_cannot_be_met(boundary, growth):
                 assert np.linalg.norm(apart, axis=-1).min() > width
                 left_out += 1
     assert left_out > 300 and kept > 60, (left_out, kept)
-
-
-@pytest.mark.parametrize("diameters", [(1.0, 1.0), (1.0, 0.8)])
-def test_chains_by_eights_are_as_beads_one_by_one(diameters):
-    """What is written for eight beads of a chain at a time is what `sweep` writes for each, to the bit."""
-    molecules = [
-        (chain_bonds(n), 1.0 + 0.9 * k + np.column_stack([np.arange(n), np.zeros((n, 2))]), None, np.ones(n))
-        for k, n in enumerate((19, 16, 5))
-    ]
-    rng = np.random.default_rng(3)
-    molecules = [(b, x, project(b, x, rng.normal(size=x.shape), m), m) for b, x, _, m in molecules]
-    system = make_system(molecules, (25.0,) * 3, (PERIODIC,) * 3, (0.0,) * 3, 0.8 * np.resize(diameters, 40))
-    engine = Engine(system, growth=(0.9, 0.05))
-    engine.advance(0.7)
-    s = engine.sector
-    assert len(s.radius) == (1 if diameters[0] == diameters[1] else len(s.starts))
-    written = s.swept.copy()
-    assert (written[:, L.SWEPT_RADIUS] > 0).all()
-    for m in range(len(s.mol)):
-        s.swept[s.mol[m, L.MOL_FIRST] :][: s.mol[m, L.MOL_BEADS]] = 0
-        sweep(s, m)
-    np.testing.assert_array_equal(s.swept, written)
-    length = s.timing[s.segment[:, MOLECULE], L.LENGTH]
-    u, v, w = s.starts[:, L.VX], s.starts[:, L.VX + 1], s.starts[:, L.VX + 2]
-    speed = np.sqrt(u * u + v * v + w * w) + s.bounds[:, L.ACCELERATION] * length
-    np.testing.assert_array_equal(s.bounds[:, L.SPEED], speed)
 
 
 def test_single_beads_may_be_anywhere():

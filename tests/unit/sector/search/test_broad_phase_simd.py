@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numba import config
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
@@ -141,6 +142,7 @@ def may_meet(one, other, size, rough, wide, together):
     return not ((parts or passes) and lag != together)
 
 
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="plain Python looks at flights one by one")
 @pytest.mark.parametrize("together", [0.0, np.nan])
 def test_straight_rows(together):
     """Flights that began at a few times, over the edges of the box, some of them not numbers: eight as one by one."""

@@ -6,7 +6,7 @@ import pytest
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import PARTNER_BITS
 from hpcchain.sector.search.earliest_event import search_bead
-from hpcchain.sector.segments.searches import search_both, search_molecule
+from hpcchain.sector.segments.searches import search_molecule
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
 from tests.support.kernel_tools import events_kept
@@ -30,12 +30,6 @@ def by_molecules(s):
         search_molecule(s, m)
 
 
-def by_pairs(s):
-    spans = [(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS]) for m in range(s.scalars[L.SCALAR_MOLECULES])]
-    for one, other in zip(spans, spans[::-1], strict=True):
-        search_both(s, *one, *other)
-
-
 @pytest.mark.parametrize("shell", [0.3, 1.5])
 def test_two_passes_find_what_single_searches_find(shell):
     engine = Engine(gas(MIXTURE * 3, 1, 4.3), shell=shell)
@@ -52,25 +46,6 @@ def test_two_passes_find_what_single_searches_find(shell):
         met += np.sum(partners >= 0)
         renewed += np.sum(partners == L.RELIST)
     assert met > 10 and renewed > 50, (met, renewed)
-
-
-@pytest.mark.parametrize("spare", [None, 4])
-def test_two_molecules_together_find_what_single_searches_find(spare):
-    """Also where `found` can take one bead's list alone."""
-    engine = Engine(gas(MIXTURE * 3, 1, 4.3), shell=1.5)
-    met = 0
-    for time in np.arange(0.25, 6.0, 0.25):
-        engine.advance(time)
-        s = engine.sector
-        with events_kept(s):
-            expected = events(s, one_by_one)
-            if spare:
-                s = s._replace(found=np.zeros(int(s.lists[:, L.LIST_LENGTH].max()) + spare, dtype=np.int64))
-            found = events(s, by_pairs)
-        np.testing.assert_array_equal(found[0], expected[0])
-        np.testing.assert_array_equal(found[1], expected[1])
-        met += np.sum(found[1][s.bounds[:, L.ACCELERATION] != 0.0, L.EVENT_BITS] >> PARTNER_BITS >= 0)
-    assert met > 10, met
 
 
 def test_candidates_that_do_not_fit_are_met_at_once():
