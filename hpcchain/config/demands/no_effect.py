@@ -102,11 +102,6 @@ NO_EFFECT: tuple[tuple[When, str, str], ...] = (
         "molecule.bond_length",
         'means nothing for kind "rigid", whose shape is in sites; remove it',
     ),
-    (
-        of_kind(lambda _, kind: kind.kind != "monomer"),
-        "molecule.directors",
-        'means nothing for kind "{table.kind}", only for monomer; remove it',
-    ),
     (of_kind(lambda _, kind: not kind.directors), "molecule.orientations", f"{DIRECTORS} or remove it"),
     (
         of_kind(lambda config, kind: not (kind.directors or config.spins)),

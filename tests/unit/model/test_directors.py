@@ -65,7 +65,7 @@ method = "explicit"
 end_time = 1.0
 """
 MISTAKES = [
-    ("molecule.0.directors = true", 'molecule[0].directors: means nothing for kind "chain", only for monomer'),
+    ("molecule.0.directors = true", "molecule.directors: does not work for molecule[0], kind 'chain'"),
     ("molecule.1.directors = 1", "molecule[1].directors: 1 is not true or false"),
     ("molecule.1.moment = 0.0", "molecule[1].moment: 0 is out of range"),
     ("molecule.1.moment = nan", "molecule[1].moment: nan is not a finite number"),

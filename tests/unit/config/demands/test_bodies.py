@@ -53,7 +53,7 @@ def read(*args, **keys):
         ({"contact": {"tangential_restitution": 0.5}}, "contact.tangential_restitution: does not work for molecule"),
         ({"contact": {"simultaneous": "moreau"}}, "contact.simultaneous: does not work for molecule"),
         ({"fixed": [0]}, "molecule.fixed: does not work for molecule"),
-        ({"directors": True}, 'directors: means nothing for kind "rigid", only for monomer'),
+        ({"directors": True}, "molecule.directors: does not work for molecule"),
         (
             {"box": {"size": [1.2] * 3, "boundary": ["wall"] * 3}, "diameter": 0.5, "count": 1},
             "fits nowhere between the walls",

@@ -193,10 +193,16 @@ def test_reflections_lose_the_energy_of_their_pairs():
     assert lost == pytest.approx(0.75, abs=1e-12)
 
 
+PAIR = {"types": ["A", "B"], "restitution": 0.5}
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"steps": {"step": 0.01, "integrator": "dsi"}}, r'contact.pair: means nothing for steps.integrator "dsi"'),
+        (
+            {"steps": {"step": 0.01, "integrator": "dsi"}, "contact": {"pair": [PAIR]}, "wall": []},
+            r'contact.pair\[0\]: means nothing for steps.integrator "dsi"',
+        ),
         ({"steps": {"step": 0.01, "integrator": "dsi"}, "contact": {}}, r"wall\[0\].restitution: means nothing for"),
         (
             {"steps": {"step": 0.01, "integrator": "dsi"}, "contact": {"restitution": 0.5}, "wall": []},
