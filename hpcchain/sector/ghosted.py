@@ -52,7 +52,7 @@ class GhostedSector:
     Attributes
     ----------
     owned : int64 array
-        Rows of molecules.
+        Rows of owned molecules, in the order of their global numbers.
     owned_molecules : int
         How many that are, with the parts of a long chain as one.
     owned_beads : int64 array
@@ -163,7 +163,8 @@ class GhostedSector:
             core.sector = s = s._replace(centre_change=changes, arms=np.zeros((EVENTS, L.ARM_COLUMNS)))
         s.scalars[L.SCALAR_WINDOWED] = 1
         s.free_rows[:, L.SPARE_LEAST] = self.classes.most_rows
-        self.owned = np.flatnonzero(ownership == L.OWNED)
+        owned = np.flatnonzero(ownership == L.OWNED)
+        self.owned = owned[np.argsort(molecule_ids[owned])]
         self.owned_molecules = len(self.owned)
         if s.stretched is not None:
             self.owned_molecules = int(np.count_nonzero(s.chain_part[self.owned, L.PART_PLACE] == 0))

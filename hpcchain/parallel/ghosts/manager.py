@@ -79,11 +79,11 @@ class SectorBuilder:
 
     def own(self, ghosted: GhostedSector, now: tuple) -> MoleculeSet:
         """Return the owned molecules of a sector, at a time."""
-        rows = ghosted.owned[np.argsort(ghosted.molecule_ids[ghosted.owned])]
-        beads = ghosted.beads_of(rows)
+        beads = ghosted.beads_of(ghosted.owned)
         position_now = np.empty((len(ghosted.ids), 3))
         position_now[ghosted.owned_beads] = ghosted.frame(*now)[0]
-        return MoleculeSet(ghosted.molecule_ids[rows], ghosted.state(beads), self.in_frame(position_now[beads], now))
+        ids = ghosted.molecule_ids[ghosted.owned]
+        return MoleculeSet(ids, ghosted.state(beads), self.in_frame(position_now[beads], now))
 
     def let_go(self, ghosted: GhostedSector) -> None:
         """Keep what the next sector begins with, so that this one may be dropped, and there is memory for that."""

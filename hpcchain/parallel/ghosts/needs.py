@@ -125,9 +125,8 @@ class GhostNeeds:
     def newly_needed(self, ghosted: GhostedSector, rank: int) -> np.ndarray:
         """Return the rows of owned molecules that a neighbour needs from now on and does not have."""
         lent = self.lent.get(rank, np.zeros_like(self.lent_at_all))
-        rest = np.sort(ghosted.molecule_ids[ghosted.owned[lent[ghosted.owned] == 0]])
-        rows = ghosted.rows_of(rest)
-        return rows[self._needed(rank, rest, self.balls.some(rows))]
+        rest = ghosted.owned[lent[ghosted.owned] == 0]
+        return rest[self._needed(rank, ghosted.molecule_ids[rest], self.balls.some(rest))]
 
     def request(self, wanted: list) -> None:
         """Have these molecules as full ghosts at the next choice; collective, every rank says what it wants."""
