@@ -6,7 +6,7 @@ been run yet has the day on which it came into the list, and no seconds.
 """
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ TURNS = 10
 GUESS = 60.0
 """Seconds that a test is taken to need until it has been run."""
 MOST_DAYS, MOST_SECONDS = 30, 300.0
+MOST_SECONDS_A_TURN = 1.5 * MOST_SECONDS
 WAITING = "tests/cluster/"
 
 
@@ -80,7 +81,30 @@ def noted(entries, found, passed, day):
             kept[test] = Entry(turn_of(test, kept), day)
     for test, seconds in sorted(passed.items()):
         kept[test] = Entry(turn_of(test, kept), day, seconds)
-    return kept
+    return balanced(kept)
+
+
+def balanced(entries):
+    """Return the list with files moved out of turns that take too long, where that helps.
+
+    What a test takes is known when it has first run, so that files which share a turn may be too much for it.
+    """
+    turns, files = dict.fromkeys(range(TURNS), 0.0), {}
+    for test, entry in entries.items():
+        turns[entry.turn] += entry.seconds or 0.0
+        name = (file_of(test), entry.turn)
+        files[name] = files.get(name, 0.0) + (entry.seconds or 0.0)
+    full, free = max(turns, key=turns.get), min(turns, key=turns.get)
+    fitting = [name for name in files if name[1] == full and 0.0 < files[name] < turns[full] - turns[free]]
+    if turns[full] <= MOST_SECONDS_A_TURN or not fitting:
+        return entries
+    moved = max(fitting, key=files.get)
+    return balanced(
+        {
+            test: replace(entry, turn=free) if (file_of(test), entry.turn) == moved else entry
+            for test, entry in entries.items()
+        }
+    )
 
 
 def is_there(test):
