@@ -37,8 +37,8 @@ def dealt(found, comm):
     np.random.default_rng(comm.rank).shuffle(mine)
     ids, rows = topology.beads_of(mine), topology.beads_of(found.system.held)
     arrays = {name: getattr(state, name) for name in State.ARRAYS}
-    bounds, arrays = slabs.bounds(topology.beads, comm), slabs.sorted_slabs(comm, topology.beads, rows, arrays)
-    arrays = slabs.from_slabs(comm, bounds, ids, arrays)
+    arrays = slabs.everywhere(comm, slabs.sorted_slabs(comm, topology.beads, rows, arrays))
+    arrays = {name: every.take(ids, axis=0) for name, every in arrays.items()}
     return replace(found.system, state=State(**arrays), held=mine), ids
 
 

@@ -121,7 +121,7 @@ def facts(engine):
         "windows": engine.statistics.counts["windows"],
         "passes": engine.statistics.counts["passes"],
         "contacts": engine.finished["contacts"],
-        "segments": int(engine.ghosts.builder.counts(engine.ghosted)[L.C["segments"]]),
+        "segments": int(engine.ghosted.counts[L.C["segments"]]),
         "skins refreshed": engine.ghosts.skin_refreshes,
         "ghosts chosen": engine.ghosts.rebuilds,
     }

@@ -12,7 +12,7 @@ from hpcchain.parallel.activity import Activity, found_asleep
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
-TAG, DELIVERY, NOTE = 7, 8, 9
+TAG, NOTE = 7, 9
 FEW_NOTES = 16
 
 
@@ -128,20 +128,10 @@ class Exchange:
     def exchange_unknown(self, outgoing: dict) -> dict:
         """Like `exchange_known`, where no rank knows yet from which to expect a message; collective.
 
-        Only how many there will be is found by a call of all. No message of a later call is taken for one of this: its
-        sender waits in that call for this rank's.
+        From which ranks one comes is found by a call of all.
         """
-        marks, expected = np.zeros(self.size, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        marks, theirs = np.zeros(self.size, dtype=np.int64), np.zeros(self.size, dtype=np.int64)
         marks[list(outgoing)] = 1
         with self.activity.waiting():
-            self._mpi.Reduce_scatter_block(marks, expected, op=MPI.SUM)
-        requests = [self._mpi.Isend([rows, MPI.DOUBLE], rank, DELIVERY) for rank, rows in outgoing.items()]
-        received = {}
-        for _ in range(int(expected[0])):
-            status = MPI.Status()
-            with self.activity.waiting():
-                message = self._mpi.Mprobe(MPI.ANY_SOURCE, DELIVERY, status)
-            rows = received[status.Get_source()] = np.empty(status.Get_count(MPI.DOUBLE))
-            message.Recv([rows, MPI.DOUBLE])
-        MPI.Request.Waitall(requests)
-        return received
+            self._mpi.Alltoall(marks, theirs)
+        return self.exchange_known(outgoing, np.flatnonzero(theirs).tolist())

@@ -216,36 +216,6 @@ def _inverse(place: np.ndarray) -> np.ndarray:
     return source
 
 
-def from_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, slabs: dict) -> dict:
-    """Return the rows of the given ids, in their order: the inverse of `to_slabs`.
-
-    Parameters
-    ----------
-    comm : communicator
-    bounds : (size + 1,) int64 array
-    ids : (n,) int64 array
-        Global ids this rank wants; several ranks may want the same one.
-    slabs : dict of name -> (bounds[r + 1] - bounds[r], ...) array
-
-    Returns
-    -------
-    dict of name -> (n, ...) array
-
-    Raises
-    ------
-    EngineError
-        On every rank, if an id is out of range.
-    """
-    ids = np.asarray(ids, dtype=np.int64)
-    _agree_on_range(comm, bounds, ids)
-    owner = np.searchsorted(bounds, ids, side="right") - 1
-    wanted, counts = exchange(comm, owner, ids)
-    wanted -= bounds[comm.Get_rank()]
-    back = Way(comm, np.repeat(np.arange(comm.Get_size()), counts))
-    source = _inverse(np.argsort(owner, kind="stable"))
-    return {name: back.sent(slab.take(wanted, axis=0)).take(source, axis=0) for name, slab in slabs.items()}
-
-
 def range_from_slabs(comm: Communicator, bounds: np.ndarray, low: int, high: int, slabs: dict) -> dict:
     """Return rows low ... high - 1, this rank's range; only those that its slab does not have are sent.
 
@@ -266,16 +236,19 @@ def range_from_slabs(comm: Communicator, bounds: np.ndarray, low: int, high: int
     EngineError
         On every rank, if a row is out of range.
     """
-    begin, end = bounds[comm.Get_rank()], bounds[comm.Get_rank() + 1]
-    own = slice(*np.clip([low, high], begin, end) - begin)
-    before, after = np.arange(low, min(begin, high)), np.arange(max(end, low), high)
-    came = from_slabs(comm, bounds, np.concatenate([before, after]), slabs)
-    return {
-        name: np.concatenate([came[name][: len(before)], slab[own], came[name][len(before) :]])
-        if len(came[name])
-        else slab[own]
-        for name, slab in slabs.items()
-    }
+    _agree_on_range(comm, bounds, np.array([low, high - 1] if high > low else [], dtype=np.int64))
+    rank = comm.Get_rank()
+    begin, end = bounds[rank], bounds[rank + 1]
+    parts = np.clip(comm.allgather((low, high)), begin, end) - begin  # of this rank's slab that each one needs
+    own, parts[rank] = slice(*parts[rank]), 0
+    way = Way(comm, np.repeat(np.arange(comm.Get_size()), parts[:, 1] - parts[:, 0]))
+    at = np.concatenate([np.arange(*part) for part in parts])
+    before = max(int(min(begin, high)) - low, 0)
+    found = {}
+    for name, rows in slabs.items():
+        came = way.sent(rows.take(at, axis=0))
+        found[name] = np.concatenate([came[:before], rows[own], came[before:]]) if len(came) else rows[own]
+    return found
 
 
 def _agree_on_range(comm: Communicator, bounds: np.ndarray, ids: np.ndarray) -> None:

@@ -153,7 +153,7 @@ class WindowedEngine(Recorded):
         """Move sectors when ranks have cost unequally much; return whether all ghosts were chosen anew for that."""
         if not self.ghosts.movable:
             return False
-        segments = int(self.ghosts.builder.counts(self.ghosted)[L.C["segments"]])
+        segments = int(self.ghosted.counts[L.N_SEGMENTS])
         costs = self.balance.observe(self.statistics.counts["windows"], self.cost(self), segments)
         if costs is not None:
             self._rebuild_ghosts(cost=costs[self.comm.rank])
@@ -167,11 +167,10 @@ class WindowedEngine(Recorded):
         self.statistics.counts["undone"] += 1
         self._setbacks += 1
         self._trouble = max(self._trouble, trial.end)
-        if said.excess > 0.0 and said.wrong == 0.0:
-            self.ghosts.needs.widen(self.ghosted.molecule_ids, trial.violation(trial.end))
         self.ghosted.window.undo()
         lost = said.wrong > 0.0 and not said.broken and not said.wanted
-        if not self.length.taken_back(lost or said.status in (loop.STUCK, loop.NOT_A_NUMBER)):
+        left = said.excess > 0.0 and said.wrong == 0.0  # a skin: in a shorter window it will do
+        if not self.length.taken_back(lost or left or said.status in (loop.STUCK, loop.NOT_A_NUMBER)):
             raise error_of(said.status, self.physics, int(said.bead) - 1, self.time)
         full = said.status in (loop.LIST_FULL, loop.TABLE_FULL)
         self._rebuild_ghosts(everything=self._setbacks > DESPERATE, more_space=full)
@@ -244,7 +243,7 @@ class WindowedEngine(Recorded):
     @property
     def counters(self) -> dict:
         """Name -> number of events and operations of this rank so far (int), for reports."""
-        counts = self.ghosts.builder.counts(self.ghosted)
+        counts = self.ghosted.counts
         return {name: int(counts[i]) for i, name in enumerate(L.COUNTERS)} | self.finished
 
     @property

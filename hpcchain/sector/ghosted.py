@@ -46,8 +46,6 @@ class GhostedSector:
         Of those molecules: OWNED, GHOST or FULL_GHOST.
     options : Options
         See `Core`; the contact log begins with `EVENTS` rows whatever they say.
-    closed : (sizes,) int64 array, optional
-        Rows for closed segments to begin with, as `WindowCapacity` takes them.
 
     Attributes
     ----------
@@ -66,7 +64,6 @@ class GhostedSector:
         system: System,
         ownership: np.ndarray,
         options: Options,
-        closed: np.ndarray | None = None,
     ) -> None:
         self.system, self.classes = replace(system, state=None, held=None), classes
         composition = classes.composition
@@ -79,7 +76,7 @@ class GhostedSector:
         free_rows, every = composition.class_of(vacant), np.concatenate([ids, vacant])
         self.row_of = id_table(len(every))
         insert(self.row_of, ids, np.arange(len(ids)))
-        self.window = Window(classes, self.row_of, closed)
+        self.window = Window(classes, self.row_of)
         self.core = Core(
             classes,
             replace(system, state=with_vacant(system.state, composition.prototypes.beads)),

@@ -61,20 +61,20 @@ class Window:
     classes : MoleculeClasses
     row_of : (k, 2) int64 array
         Local rows of molecules by global number (`layout.id_table`).
-    closed : (sizes,) int64 array, optional
-        Rows for closed segments to begin with, as `WindowCapacity` takes them.
     """
 
     core: Core
 
-    def __init__(self, classes: MoleculeClasses, row_of: np.ndarray, closed: np.ndarray | None) -> None:
+    def __init__(self, classes: MoleculeClasses, row_of: np.ndarray) -> None:
         self.classes, self.row_of = classes, row_of
-        self.capacity = WindowCapacity(classes, closed)
+        self._class_of_size = np.unique(classes.rows[:, L.MOL_BEADS], return_index=True)[1]  # one of the classes
 
     def begin(self, core: Core) -> None:
         """Take the arrays of the sector, and give them space for what windows keep."""
         self.core, self._rows = core, np.empty(core.sector.scalars[L.SCALAR_MOLECULES], dtype=np.int64)
-        self.capacity.begin(core)
+        present = np.bincount(core.sector.window_molecule[:, L.WINDOW_CLASS], minlength=len(self.classes.sizes))
+        rows = np.minimum(present, present // CLOSED + CLOSED_BEADS // self.classes.sizes)
+        self.more_rows(rows + 2 * self.classes.most_rows)
 
     def run(self, until: tuple) -> None:
         """Carry out all events up to and including a time (ticks, remainder).
@@ -96,9 +96,9 @@ class Window:
             if budget < 0 or bead >= 0:
                 raise WindowBroken(loop.STUCK, bead)
             if status == loop.LOG_FULL:
-                self.capacity.more_log(self.core)
+                self.more_log()
             elif status == loop.HISTORY_FULL:
-                self.capacity.more_history(self.core)
+                self.more_history()
             elif status != loop.PAUSED:
                 raise WindowBroken(status, self.core.failed_bead())
 
@@ -202,60 +202,30 @@ class Window:
         """Take the window back: every molecule has the segment that it began it with."""
         abort_window(self.core.sector)
 
-
-class WindowCapacity:
-    """Gives a sector's arrays space for what its windows keep.
-
-    Parameters
-    ----------
-    classes : MoleculeClasses
-    least : (sizes,) int64 array, optional
-        Rows for closed segments to begin with, by size of molecule (`MoleculeClasses.sizes`), if that is more than
-        usual.
-
-    Attributes
-    ----------
-    closed : (sizes,) int64 array
-        Rows for closed segments, by size of molecule.
-    """
-
-    def __init__(self, classes: MoleculeClasses, least: np.ndarray | None = None) -> None:
-        self.classes, self.least = classes, least
-        self._class_of_size = np.unique(classes.rows[:, L.MOL_BEADS], return_index=True)[1]  # one of the classes
-        self.closed = np.zeros(len(classes.sizes), dtype=np.int64)
-
-    def begin(self, core: Core) -> None:
-        """Append the rows for closed segments that a sector begins with."""
-        s, most = core.sector, self.classes.most_rows
-        present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))
-        rows = np.minimum(present, present // CLOSED + CLOSED_BEADS // self.classes.sizes) + 2 * most
-        self.more_rows(core, rows if self.least is None else np.maximum(rows, self.least))
-
-    def more_log(self, core: Core) -> None:
+    def more_log(self) -> None:
         """Make the log twice as long."""
-        s = core.sector
+        s = self.core.sector
         log = np.zeros((2 * len(s.log) + L.MOST_TIES, L.LOG_COLUMNS))
         log[: len(s.log)] = s.log
-        core.sector = s._replace(log=log)
+        self.core.sector = s._replace(log=log)
         if s.stretched is not None:
             arms = np.zeros((len(log), L.ARM_COLUMNS))
             arms[: len(s.arms)] = s.arms
-            core.sector = core.sector._replace(arms=arms)
+            self.core.sector = self.core.sector._replace(arms=arms)
 
-    def more_history(self, core: Core) -> None:
+    def more_history(self) -> None:
         """Make space for more events and closed segments, whichever have run out."""
-        s = core.sector
+        s = self.core.sector
         if s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event):
-            core.sector = s._replace(window_event=np.concatenate([s.window_event, np.zeros_like(s.window_event)]))
+            self.core.sector = s._replace(window_event=np.concatenate([s.window_event, np.zeros_like(s.window_event)]))
         if s.scalars[L.SCALAR_OUT_OF_ROWS]:
             short = s.free_rows[:, L.SPARE_ROWS] < self.classes.most_rows
             present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))
-            self.more_rows(core, np.where(short, present // 2 + 2 * self.classes.most_rows, 0))
+            self.more_rows(np.where(short, present // 2 + 2 * self.classes.most_rows, 0))
 
-    def more_rows(self, core: Core, more: np.ndarray) -> None:
+    def more_rows(self, more: np.ndarray) -> None:
         """Append rows for closed segments: `more` of each size of molecule."""
-        s = core.sector
-        self.closed += more
+        s = self.core.sector
         sizes = self.classes.sizes
         kinds = np.repeat(np.arange(len(sizes)), more)
         beads = sizes[kinds]
@@ -277,7 +247,7 @@ class WindowCapacity:
         lines = bead_lines(len(s.starts) + len(segment))
         for columns, former in zip(lines, (s.starts, s.bounds, s.segment), strict=True):
             columns[: len(former)] = former
-        core.sector = s._replace(
+        self.core.sector = s._replace(
             mol_own=extended(s.mol_own, len(mol)),
             window_molecule=extended(s.window_molecule, len(mol)),
             starts=lines[0],
@@ -294,6 +264,6 @@ class WindowCapacity:
             centre_change=s.centre_change if s.stretched is None else extended(s.centre_change, len(kinds)),
             series=with_space(s, int(floats.sum())),
         )
-        core.sector.mol_own[len(s.mol) :] = mol
-        core.sector.window_molecule[len(s.mol) :] = in_window
-        core.sector.segment[len(s.segment) :] = segment
+        self.core.sector.mol_own[len(s.mol) :] = mol
+        self.core.sector.window_molecule[len(s.mol) :] = in_window
+        self.core.sector.segment[len(s.segment) :] = segment

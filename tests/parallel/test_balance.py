@@ -20,7 +20,7 @@ RANKS, EVEN = 8, (2, 1, 4)
 
 def counted(engine):
     """Return how many beads' segments a rank has made."""
-    return float(engine.ghosts.builder.counts(engine.ghosted)[C["bead_segments"]])
+    return float(engine.ghosted.counts[C["bead_segments"]])
 
 
 def places(low, counts, pitch):

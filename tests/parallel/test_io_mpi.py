@@ -21,7 +21,7 @@ from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.comm import library
-from hpcchain.parallel.slabs import exchange, from_slabs, range_from_slabs, to_slabs
+from hpcchain.parallel.slabs import everywhere, exchange, range_from_slabs, to_slabs
 from tests.support.io_samples import chains, events_between, frame_of, same_state, same_system, same_topology, system_of
 from tests.support.outputs import read_observables
 
@@ -322,7 +322,7 @@ def test_rows_go_to_their_destination_in_order(comm):
 
 
 @pytest.mark.parametrize("how", OWNERS)
-def test_to_slabs_and_back(comm, how):
+def test_to_slabs_and_everywhere(comm, how):
     system = system_of([1, 3, 5, 2, 7, 4])
     count = system.topology.beads
     bounds = np.minimum(np.arange(comm.size + 1) * 9, count)
@@ -332,9 +332,8 @@ def test_to_slabs_and_back(comm, how):
     slabs = to_slabs(comm, bounds, ids, arrays)
     low, high = bounds[comm.rank], bounds[comm.rank + 1]
     assert np.array_equal(slabs["position"], system.state.position[low:high])
-    back = from_slabs(comm, bounds, ids, slabs)
-    assert all(np.array_equal(back[name], arrays[name]) for name in arrays)
-    assert np.array_equal(from_slabs(comm, bounds, np.arange(count), slabs)["depth"], system.state.depth)
+    every = everywhere(comm, slabs)
+    assert all(np.array_equal(every[name], getattr(system.state, name)) for name in arrays)
 
 
 def test_a_range_of_rows_takes_those_of_other_slabs_along(comm):

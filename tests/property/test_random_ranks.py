@@ -15,7 +15,7 @@ from hpcchain.parallel.ghosts import manager
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector import window as window_module
 from hpcchain.sector.ghosted import GhostedSector
-from hpcchain.sector.window import WindowCapacity
+from hpcchain.sector.window import Window
 from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
 from tests.support.mixtures import random_input
 from tests.support.run_folders import write_input
@@ -89,11 +89,11 @@ def test_rows_for_closed_segments_that_come_as_they_are_needed_leave_no_trace(mo
     """None to begin with but a few spare ones; sectors never rest, and an old one is gone when the next is made."""
     monkeypatch.setattr(window_module, "CLOSED", 10**6)
     monkeypatch.setattr(window_module, "CLOSED_BEADS", 0)
-    more, made, left = WindowCapacity.more_rows, [], []
+    more, made, left = Window.more_rows, [], []
 
-    def counted(self, core, rows):
+    def counted(self, rows):
         made.append(int(rows.sum()))
-        more(self, core, rows)
+        more(self, rows)
 
     def first_of_all(*arguments):
         left.extend(at() for at in earlier.pop(threading.get_ident(), []) if at() is not None)
@@ -105,7 +105,7 @@ def test_rows_for_closed_segments_that_come_as_they_are_needed_leave_no_trace(mo
         return sector
 
     earlier = {}
-    monkeypatch.setattr(WindowCapacity, "more_rows", counted)
+    monkeypatch.setattr(Window, "more_rows", counted)
     monkeypatch.setattr(manager, "GhostedSector", first_of_all)
     system, end = start_of(seed, tmp_path)
     one = serial(system, end)

@@ -55,8 +55,7 @@ class SectorBuilder:
     def __init__(self, system: System, classes: MoleculeClasses, options: Options) -> None:
         self.classes, self.composition, self.options = classes, classes.composition, options
         self.system = replace(system, topology=self.composition, state=None, held=None)
-        self._closed: np.ndarray | None = None  # rows for closed segments that the last sector had
-        self.past_counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
+        self._counts = np.zeros(len(L.COUNTERS), dtype=np.int64)
 
     def complete(self, own: MoleculeSet) -> MoleculeSet:
         """Return molecules with as many columns of `State.extra` as all ranks have from now on."""
@@ -73,8 +72,9 @@ class SectorBuilder:
     def build(self, held: MoleculeSet, ownership: np.ndarray) -> GhostedSector:
         """Return the sector of molecules; `ownership`: see `GhostedSector`."""
         system = replace(self.system, state=held.state, held=held.molecule_ids)
-        ghosted = GhostedSector(self.classes, system, ownership, self.options, self._closed)
-        self.past_counts[L.SUMMED] -= ghosted.counts[L.SUMMED]
+        ghosted = GhostedSector(self.classes, system, ownership, self.options)
+        # What building took is in no sum.
+        ghosted.counts[:] = np.where(L.SUMMED, self._counts, np.maximum(self._counts, ghosted.counts))
         return ghosted
 
     def own(self, ghosted: GhostedSector, now: tuple) -> MoleculeSet:
@@ -87,8 +87,7 @@ class SectorBuilder:
 
     def let_go(self, ghosted: GhostedSector) -> None:
         """Keep what the next sector begins with, so that this one may be dropped, and there is memory for that."""
-        self.past_counts = self.counts(ghosted)
-        self._closed = ghosted.window.capacity.closed
+        self._counts = ghosted.counts
         self.options = replace(self.options, space=ghosted.core.space)
 
     def more_space(self) -> None:
@@ -96,16 +95,11 @@ class SectorBuilder:
         inside = self.options.inside
         self.options = replace(self.options, inside=inside + inside // 2, space=2.0 * self.options.space)
 
-    def counts(self, ghosted: GhostedSector) -> np.ndarray:
-        """Return the kernels' counts so far, (len(COUNTERS),) int64, but for what building took."""
-        return np.where(L.SUMMED, self.past_counts + ghosted.counts, np.maximum(self.past_counts, ghosted.counts))
-
     def sizes(self, ghosted: GhostedSector) -> dict:
         """Return counts for reports: segments made and rolled back here so far, beads owned and ghosts' beads."""
-        counts = self.counts(ghosted)
         return {
-            "segments": int(counts[L.N_SEGMENTS]),
-            "restored": int(counts[L.N_RESTORED]),
+            "segments": int(ghosted.counts[L.N_SEGMENTS]),
+            "restored": int(ghosted.counts[L.N_RESTORED]),
             "owned": len(ghosted.owned_beads),
             "ghosts": ghosted.ghosts,
         }
