@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.enlarge import enlarged
-from hpcchain.config.load import config_from_table, read_table
+from hpcchain.config.load import read_table
 from hpcchain.config.override import apply
 from hpcchain.config.vary import Combination, combinations
 from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, UsageError
@@ -43,7 +43,7 @@ from hpcchain.run.guards.watchdog import Watchdog
 from hpcchain.run.simulation import complete
 from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.growth_file import GrowthFile, input_of
-from hpcchain.run.starts.own_input import require_own_input
+from hpcchain.run.starts.load_input import input_from_table
 from hpcchain.run.starts.preconditions import (
     counted_on,
     has_checkpoints,
@@ -132,7 +132,7 @@ def run_in(folder: Path, config: Config, goes_on: bool, comm: Single | World, li
             if found is not None:
                 require_memory_to_resume(found, comm, mpi)
                 checkpoint = timed_read(found, mpi, limit)
-                require_same_physics(config, require_own_input(checkpoint, found, mpi), found)
+                require_same_physics(config, checkpoint.config, found)
                 return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
         folders.refuse_occupied(folder, mpi)
         return complete(config, folder, comm, signals, limit)
@@ -187,7 +187,7 @@ def combined(one: Combination, table: dict[str, object], name: str, until: float
     try:
         for override in one.overrides:
             apply(own, override)
-        return with_end(config_from_table(own, name), until)
+        return with_end(input_from_table(own, name), until)
     except ConfigError as error:
         raise ConfigError(f"{error} (run {one.name})") from None
 
@@ -294,7 +294,7 @@ def resume(
         path = newest(source, earlier, mpi, required=True) if is_run else source
         require_memory_to_resume(path, comm, mpi)
         checkpoint = timed_read(path, mpi, limit)
-        config = with_end(require_own_input(checkpoint, path, mpi), until)
+        config = with_end(checkpoint.config, until)
         require_time_left(config, checkpoint, path)
         if not is_over(checkpoint, config, earlier, mpi):
             require_own_potentials(checkpoint.system.physics, mpi, trust_code, path)
@@ -333,7 +333,7 @@ def build(
     with Signals() as signals, CompilingNotice():
         system = start_system(config, signals, comm, keep=growth)
         ids = None if system.held is None else composition_of(system.topology).beads_of(system.held)
-        write_checkpoint(Path(out), mpi, system, 0.0, {}, config.to_toml(), ids=ids)
+        write_checkpoint(Path(out), mpi, system, 0.0, {}, config, ids=ids)
     growth.remove()
     return EXIT_DONE
 
@@ -386,7 +386,7 @@ def build_from(
     large = run_input(config, out)
     with Signals() as signals, CompilingNotice():
         system = started_from(found, grow, signals, comm)
-        write_checkpoint(Path(out), mpi, system, 0.0, {}, large.to_toml())
+        write_checkpoint(Path(out), mpi, system, 0.0, {}, large)
     return large
 
 

@@ -84,7 +84,7 @@ def main():
     part = np.random.default_rng(comm.rank).random(length)
     rows = {
         "write": (
-            lambda: write_checkpoint(ours, comm, system, found.time, found.counters, found.config_toml, ids=ids),
+            lambda: write_checkpoint(ours, comm, system, found.time, found.counters, found.config, ids=ids),
             lambda: write_plainly(comm, plain, part),
         ),
         "read": (lambda: read_part(ours, comm), lambda: read_plainly(comm, plain, length)),

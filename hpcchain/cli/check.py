@@ -39,11 +39,12 @@ def execute(args: argparse.Namespace) -> int:
     """Print the resolved input and the estimate as TOML, or a line for each file; return the exit code."""
     if Path(args.input).is_dir() or Path(args.input).suffix == ".h5":
         return check_files(args.input)
-    from hpcchain.config.load import config_from_table, read_table
+    from hpcchain.config.load import read_table
+    from hpcchain.run.starts.load_input import input_from_table
     from hpcchain.run.starts.starting import try_steps
 
     given = read_table(args.input, args.overrides)
-    config = config_from_table(given, args.input)
+    config = input_from_table(given, args.input)
     try_steps(config, args.trust_code)
     lines = estimate(config)
     for line in cautions(config):
@@ -57,10 +58,10 @@ def execute(args: argparse.Namespace) -> int:
 
 def check_files(path: Path) -> Any:
     """Print what `verify` finds; return the exit code."""
+    from hpcchain.io.checkpoint.checkpoint import read_outline
     from hpcchain.io.tools.verify import verify
-    from hpcchain.run.starts.own_input import checked_outline
 
-    for line in verify(path, checked_outline):
+    for line in verify(path, read_outline):
         print(line)
     return 0
 
@@ -123,10 +124,8 @@ def estimate(config: Config) -> list:
     """
     from hpcchain.run.guards.disk import frames_between
     from hpcchain.run.guards.memory import extent_of, short_of_memory
-    from hpcchain.run.starts.own_input import described
 
     extent = check_start(config, extent_of(config))
-    config = described(config)
     lack = short_of_memory(extent.need(1))
     if lack is not None:
         LOG.warning(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
+
+import numpy as np
 
 from hpcchain.config.bounds import require_bounded, require_small
 from hpcchain.config.demands.check import check, check_rows
@@ -32,13 +34,16 @@ from hpcchain.config.keys.sections import (
 from hpcchain.config.keys.values import Sizes, Wrong, shown
 from hpcchain.config.override import apply
 from hpcchain.config.packing import require_one, with_size
-from hpcchain.config.sizes import expanded
+from hpcchain.config.sizes import OF_START, expanded
 from hpcchain.config.text import cure, read_text
-from hpcchain.errors import ConfigError
+from hpcchain.errors import ConfigError, DataError
 from hpcchain.model.molecules.bodies import LEAST_BEADS as LEAST_IN_BODY
 
 S = TypeVar("S", bound=Section)
+Stored: TypeAlias = Callable[[str], Config]
+"""Returns the input in a start file, by its path; raises DataError."""
 
+NO_MOLECULE = "molecule: is missing; give at least one [[molecule]] with its kind"
 LEAST_BEADS = {"monomer": 1, "chain": 1, "ring": 3, "star": 2, "graph": 1, "rod": 2, "rigid": LEAST_IN_BODY}
 
 
@@ -74,14 +79,61 @@ def read_table(path: Path | str, overrides: Sequence[str] = (), stored: bool = F
     return table
 
 
-def config_from_table(table: Mapping[str, object], name: str) -> Config:
-    """Return the checked Config of a TOML table; raises ConfigError with one message, `name` before it."""
+def config_from_table(table: Mapping[str, object], name: str, stored: Stored | None = None) -> Config:
+    """Return the checked Config of a TOML table; raises ConfigError with one message, `name` before it.
+
+    Where it names no molecules they are those of the input that is `stored` in its start file.
+    """
+    origin = ""
     try:
         config = resolve(table, name)
+        if not config.molecules and config.initial.file is not None:
+            if stored is None:
+                raise Wrong(NO_MOLECULE)
+            origin = f"; molecules are those of the start file {config.initial.file}"
+            config = with_kinds(config, stored(config.initial.file))
         check(config)
     except Wrong as wrong:
-        raise ConfigError(f"{name}: {in_key_given(str(wrong), table)}") from None
+        raise ConfigError(f"{name}: {in_key_given(str(wrong), table)}{origin}") from None
     return config
+
+
+def stored_config(text: str, path: Path | str) -> Config:
+    """Return the Config of an input that the program has stored in a file; raises DataError where it is none."""
+    name = f"{path}: the input in it cannot be used"
+    try:
+        return replace(config_from_table(parse(text, name, stored=True), name), source=str(path))
+    except ConfigError as error:
+        raise DataError(str(error)) from error
+
+
+def with_kinds(config: Config, stored: Config) -> Config:
+    """Return an input that names no molecules with those of its start file's, by what means something in it.
+
+    [propagator] moves all of them, and damping is not theirs.
+    """
+    kinds = [
+        replace(
+            kind,
+            propagator=None,
+            damping=0.0,
+            moment=kind.moment if kind.directors or config.spins else None,
+            distance_limits=() if config.steps else kind.distance_limits,
+            **dict.fromkeys(OF_START),  # type: ignore[arg-type]
+        )
+        for kind in stored.molecules
+    ]
+    flexible, soft = any(not kind.rigid for kind in kinds), any(np.any(kind.soft) for kind in kinds)
+    if config.steps is None and (soft or flexible):
+        what, like = ("soft beads", "hard") if soft else ("flexible bonds", "rigid")
+        raise Wrong(
+            f'run.engine: "events" would take the {what} of the start file as {like} ones; set run.engine = "steps", '
+            "or build a start of other molecules"
+        )
+    ours, theirs = config.initial.seed, stored.initial.seed
+    if ours != theirs and any(kind.sizes and kind.beads > 1 for kind in kinds):
+        raise Wrong(f"initial.seed: {ours} is not {theirs}, which says which bead has which size; set that")
+    return replace(config, molecules=tuple(kinds))
 
 
 def in_key_given(message: str, table: Mapping[str, object]) -> str:
@@ -210,7 +262,7 @@ def read_molecules(tables: object, method: str, seed: int) -> tuple[MoleculeSect
     if tables is None and method == "file":
         return ()
     if tables is None or tables == []:
-        raise Wrong("molecule: is missing; give at least one [[molecule]] with its kind")
+        raise Wrong(NO_MOLECULE)
     kinds = tuple(
         finish(kind, f"molecule[{i}]") for i, kind in enumerate(with_names(read_sections(MoleculeSection, tables)))
     )

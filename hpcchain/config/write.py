@@ -54,10 +54,13 @@ def to_toml(config: Config, given: Mapping[str, object] | None = None) -> str:
 
 
 def table_of(given: object, section: str, index: int) -> object:
-    """Return one of the tables of a name, such as contact.pair, in the TOML table of an input that has been checked."""
+    """Return one of the tables of a name, such as contact.pair, in the TOML table of an input that has been checked.
+
+    It is empty where the input leaves these tables to its start file.
+    """
     for name in section.split("."):
-        given = cast(Mapping[str, object], given)[name]
-    return cast(list[object], given)[index]
+        given = cast(Mapping[str, object], given).get(name, {})
+    return cast(list[object], given)[index] if given else {}
 
 
 def section_text(header: str, lines: list[str]) -> str:

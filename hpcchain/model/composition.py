@@ -7,7 +7,7 @@ all that a `Topology` does: which beads a molecule has, and each bead's mass, di
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +21,6 @@ PER_BEAD, PER_BOND, PER_MOLECULE = (
 """Names of a Topology's tables."""
 KEPT = "_composition"
 """Under this name a Topology keeps its Composition: an engine asks for it eight times, and all tables are looked at."""
-Rows = Callable[[str, int, int], np.ndarray]
-"""Returns rows of a table, given its name, the first row and how many."""
 FEW = 100
 """Runs that are copied one by one: of more each row is looked up."""
 COMPARED = 1 << 20
@@ -247,70 +245,6 @@ def _found_in(topology: Topology) -> Composition:
     )
     _require_alike(topology, found)
     return found
-
-
-def composition_from(
-    names: tuple[str, ...],
-    starts: np.ndarray,
-    kinds: np.ndarray,
-    lengths: Mapping[str, int],
-    rows_of: Rows,
-    type_names: tuple[str, ...] = (),
-) -> Composition | None:
-    """Return the Composition of tables of which only a few rows are read, or None where they make no sense.
-
-    Parameters
-    ----------
-    names : tuple of str
-    starts, kinds : (r,) integer arrays
-        Molecules at which the kind may change, in ascending order, and the kind from there on.
-    lengths : dict of str -> int
-        How many rows the tables have.
-    rows_of : function
-        Of the tables; on several ranks all ask for the same rows.
-    type_names : tuple of str, optional
-        Of beads; those of the kinds when left out.
-    """
-    change = np.flatnonzero(np.diff(kinds, prepend=-1))
-    found, run = np.unique(kinds[change], return_inverse=True)
-    run = run.reshape(-1).astype(np.int64)
-    first_molecule = np.append(starts[change], lengths["kind"]).astype(np.int64)
-    prototypes = first_molecule[:-1][np.unique(run, return_index=True)[1]]
-    if lengths["first_bead"] != lengths["kind"] + 1 or lengths["first_bond"] != lengths["kind"] + 1:
-        return None
-    parts = []
-    for m in prototypes.tolist():
-        if (part := _one_molecule(m, lengths, rows_of)) is None:
-            return None
-        parts.append(part)
-    first = {
-        name: running_sum([len(part[column]) for part in parts])
-        for name, column in (("first_bead", "mass"), ("first_bond", "bond_length"))
-    }
-    tables = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    shift = np.repeat(first["first_bead"][:-1], np.diff(first["first_bond"]))
-    tables["bonds"] = tables["bonds"] + shift[:, None]
-    each = {name: np.diff(first[name])[run] * np.diff(first_molecule) for name in first}
-    return Composition(
-        prototypes=Topology(names=names, kind=found.astype(np.int32), type_names=type_names, **first, **tables),
-        run=run,
-        first_molecule=first_molecule,
-        **{name: running_sum(sizes) for name, sizes in each.items()},
-    )
-
-
-def _one_molecule(molecule: int, lengths: Mapping[str, int], rows_of: Rows) -> dict[str, np.ndarray] | None:
-    """Return a molecule's rows in the tables of beads, bonds and molecules, beads numbered from 0; None: impossible."""
-    (a, b), (c, d) = (rows_of(name, molecule, 2).tolist() for name in ("first_bead", "first_bond"))
-    if not (0 <= a <= b <= lengths["mass"] and 0 <= c <= d <= lengths["bonds"]):
-        return None
-    count = {BEADS: lengths["mass"], BONDS: lengths["bonds"], MOLECULES: lengths["kind"]}
-    rows = {BEADS: (a, b - a), BONDS: (c, d - c), MOLECULES: (molecule, 1)}
-    given = [table for table in TOPOLOGY if table.about in count and table.name in lengths]
-    if any(lengths[table.name] != count[table.about] for table in given):
-        return None
-    found = {table.name: rows_of(table.name, *rows[table.about]).astype(table.dtype) for table in given}
-    return found | {"bonds": rows_of("bonds", c, d - c).reshape(-1, 2) - a}
 
 
 def running_sum(sizes: Sequence[int] | np.ndarray) -> np.ndarray:

@@ -1,25 +1,22 @@
-"""Whether what has been read of a system can be one: bounds of every field, and what fields must have in common.
+"""Whether states that have been read can be those of a system: bounds of every field, and what they have in common.
 
-The bounds of a bead's state stand in `system.BEAD_STATE`, those of what an input says in `config.keys.schema`. Behind
-them stand the looks at `State.extra` and at long chains in parts (`State.parts`). All looks are vectorised, and work on
-some molecules of a system as on all of them.
+The bounds of a bead's state stand in `system.BEAD_STATE`. Behind them stand the looks at `State.extra` and at long
+chains in parts (`State.parts`). All looks are vectorised, and work on some molecules of a system as on all of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.keys.schema import keys_of
-from hpcchain.config.keys.values import LARGEST, Wrong
+from hpcchain.config.keys.values import LARGEST
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.model.clock import split
-from hpcchain.model.molecules.bodies import body_length, is_thin
+from hpcchain.model.molecules.bodies import body_length
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.long_chains import at_time, divides_any
 from hpcchain.model.physics.extended import LEVELS, SLOTS, WARM, is_extended, tables_of
@@ -29,14 +26,12 @@ from hpcchain.model.physics.step_potentials import inside_is_sound
 from hpcchain.model.random import Stream, uniform
 from hpcchain.model.starts.constraints import bond_vectors, project_group
 from hpcchain.model.starts.overlap import wall_overlap
-from hpcchain.model.system import BEAD_STATE, BOUNDARIES, PERIODIC
+from hpcchain.model.system import BEAD_STATE, PERIODIC
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics, State, System, Topology
 
 
-Rule = tuple[str, Callable[[object], object], object]
-"""A value's name in messages, what reads such values, and the value."""
 MUTUAL = "state/inside: a bead names another that does not name it, or another level of their potential"
 EPS = np.finfo(np.float64).eps
 OFF, LOOSE = 1e-6, 1e-2
@@ -52,45 +47,11 @@ MIXERS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 """Odd numbers whose products have their bits well mixed."""
 
 
-def box_problem(box: Box) -> str | None:
-    """Return what is wrong with a Box, or None."""
-    if not (box.size.shape == box.origin.shape == box.boundary.shape == (3,)):
-        return "box: size, origin and boundary are not three numbers each"
-    if not set(box.boundary.tolist()) <= set(range(len(BOUNDARIES))):
-        return f"box/boundary: {box.boundary.tolist()}: a boundary is unknown"
-    return first_wrong(
-        [
-            ("box/size", _reads("box", "size"), box.size.tolist()),
-            ("box/origin", _reads("box", "origin"), box.origin.tolist()),
-        ]
-    )
-
-
-def _reads(section: str, name: str) -> Callable[[object], object]:
-    return keys_of(section)[name].value.read
-
-
-def first_wrong(rules: Sequence[Rule]) -> str | None:
-    """Return what is wrong with the first value that its rule does not take, or None."""
-    for name, read, value in rules:
-        try:
-            read(value)
-        except Wrong as wrong:
-            return f"{name}: {wrong}"
-    return None
-
-
-def physics_problem(physics: Physics, kinds: int) -> str | None:
-    """Return what is wrong with the constants of a run whose molecules are of so many kinds, or None.
-
-    All but the tick follow from the input that a file has, too, and are compared with it (`run.starts.own_input`).
-    """
-    tick, own = physics.tick, physics.extended
+def tick_problem(tick: object) -> str | None:
+    """Return what is wrong with the tick of a run's clock, or None."""
     if type(tick) is not float or not 1.0 / LARGEST <= tick <= LARGEST or math.frexp(tick)[0] != 0.5:
         return f"physics: tick: {tick!r} is not a power of two"
-    given = {"kinds": physics.kinds, "orientations": own.orientations, "distance_limits": own.distance_limits}
-    wrong = next((name for name, rows in given.items() if len(rows) not in (0, kinds)), None)
-    return wrong and f"physics: {wrong}: there are not as many as kinds of molecules"
+    return None
 
 
 def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | None:
@@ -124,56 +85,6 @@ def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | 
             return _at(one.name, int(np.argmin(good)), own, "is out of bounds")
     found = _extra_faults(system, time, own)
     return MUTUAL if found is None and ids is None and imbalance(system, own) else found
-
-
-def topology_problem(topology: Topology) -> str | None:
-    """Return what is wrong with the numbers, flags and bonds of molecules, one of each kind, or None.
-
-    Whether they are possible together the input says (`run.starts.own_input`).
-    """
-    numbers = (
-        (name, np.unique(getattr(topology, name)).tolist()) for name in ("mass", "diameter", "bond_length", "moment")
-    )
-    problem = first_wrong([(f"topology/{name}", _reads("molecule", name), values) for name, values in numbers])
-    if problem:
-        return problem
-    ends = (topology.first_bead, topology.first_bond)
-    for m in range(topology.molecules):
-        problem = _molecule_problem(topology, m, *(slice(*first[m : m + 2].tolist()) for first in ends))
-        if problem:
-            return f"topology: {topology.names[topology.kind[m]]!r}: {problem}"
-    return None
-
-
-def _molecule_problem(topology: Topology, m: int, bead: slice, bond: slice) -> str | None:
-    """Return what is wrong with the flags and bonds of molecule m, or None."""
-    bonds, beads, rod = topology.bonds[bond] - bead.start, bead.stop - bead.start, bool(topology.rod[m])
-    if beads < 1:
-        return "a molecule has no bead"
-    if np.any((bonds[:, 0] >= bonds[:, 1]) | (bonds[:, 0] < 0) | (bonds[:, 1] >= beads)):
-        return "bonds: do not name two beads of the molecule, the lower first"
-    alone = not topology.self_contact[m]
-    line = np.column_stack([np.arange(beads - 1), np.arange(1, beads)])
-    if rod and (beads < 3 or not np.array_equal(bonds, line) or not alone):
-        return "rod: is set for molecules that are not straight lines of beads without self_contact"
-    sites, mass = topology.site[bead], topology.mass[bead]
-    if not topology.body[m]:
-        return "site: is set for molecules that are no rigid bodies" if np.any(sites) else None
-    if not np.all(np.abs(sites) <= LARGEST):
-        return "site: is not a number"
-    if beads < 3 or rod or not alone or is_thin(sites, mass):
-        return "body: is set for molecules that are rods, collide with themselves or have all beads on a line"
-    drawn = np.sqrt(np.sum(np.diff(sites[bonds], axis=1)[:, 0] ** 2, axis=1))
-    if len(bonds) != beads - 1 or not np.allclose(topology.bond_length[bond], drawn, rtol=1e-9):
-        return "bonds: are not between beads of a rigid body, or are not as long"
-    mean, moments = mass @ sites / mass.sum(), np.einsum("n,ni,nj->ij", mass, sites, sites)
-    size = body_length(sites)
-    if (
-        max(np.abs(mean).max() / size, np.abs(moments - np.diag(np.diag(moments))).max() / (mass.sum() * size**2))
-        > 1e-12
-    ):
-        return "site: are not along the body's axes about its centre of mass"
-    return None
 
 
 def fields_problem(state: State, ids: np.ndarray | None = None) -> str | None:

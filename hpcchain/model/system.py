@@ -7,13 +7,13 @@ spells these arrays derives from the two.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.layout.arrays import MOST_DEPTH, WHOLE_CONTACT
-from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics, table_of
+from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -67,40 +67,35 @@ WHICH, BEADS, BONDS, MOLECULES = range(4)
 
 @dataclass(frozen=True)
 class Table:
-    """One array of a Topology: its type, columns (0: one number a row), what it is about, and its meaning.
-
-    `optional`: files have it only where it says more than what stands without it (`Topology.needs`); with all of these
-    they would be larger by a fifth.
-    """
+    """One array of a Topology: its type, columns (0: one number a row), what it is about, and its meaning."""
 
     name: str
     dtype: type
     columns: int
     about: int
-    optional: bool
     meaning: str
 
 
 TOPOLOGY = (
-    Table("kind", np.int32, 0, WHICH, False, "of a molecule: index of its kind in `names`"),
-    Table("first_bead", np.int64, 0, WHICH, False, "beads of molecule m are first_bead[m]:first_bead[m + 1]"),
-    Table("first_bond", np.int64, 0, WHICH, False, "bonds of molecule m are first_bond[m]:first_bond[m + 1]"),
-    Table("bonds", np.int64, 2, WHICH, False, "global bead ids, lower first; a chain's bonds in chain order"),
-    Table("bond_length", np.float64, 0, BONDS, False, "[length]"),
-    Table("mass", np.float64, 0, BEADS, False, "[mass]"),
-    Table("diameter", np.float64, 0, BEADS, False, "[length]"),
-    Table("self_contact", np.bool_, 0, MOLECULES, False, "whether non-bonded beads of it collide with each other"),
-    Table("rod", np.bool_, 0, MOLECULES, True, "whether its beads, more than two, are held on a straight line"),
-    Table("flexible", np.bool_, 0, MOLECULES, True, 'whether potentials hold its bonds, not rigid (engine "steps")'),
-    Table("soft", np.bool_, 0, BEADS, True, 'whether it has no hard core (engine "steps")'),
-    Table("bead_type", np.int32, 0, BEADS, True, "index of its type in `type_names`; its molecule's kind unless given"),
-    Table("exclude", np.int8, 0, MOLECULES, True, "beads of it up to so many bonds apart never collide"),
-    Table("moment", np.float64, 0, BEADS, True, "of inertia; a uniform sphere's unless given [mass length^2]"),
-    Table("fixed", np.bool_, 0, BEADS, True, 'whether it moves only as it starts (engine "events")'),
-    Table("body", np.bool_, 0, MOLECULES, True, "whether it is a rigid body, of which bonds are only drawn"),
-    Table("site", np.float64, 3, BEADS, True, "a body's: from its centre of mass, along its axes [length]"),
+    Table("kind", np.int32, 0, WHICH, "of a molecule: index of its kind in `names`"),
+    Table("first_bead", np.int64, 0, WHICH, "beads of molecule m are first_bead[m]:first_bead[m + 1]"),
+    Table("first_bond", np.int64, 0, WHICH, "bonds of molecule m are first_bond[m]:first_bond[m + 1]"),
+    Table("bonds", np.int64, 2, WHICH, "global bead ids, lower first; a chain's bonds in chain order"),
+    Table("bond_length", np.float64, 0, BONDS, "[length]"),
+    Table("mass", np.float64, 0, BEADS, "[mass]"),
+    Table("diameter", np.float64, 0, BEADS, "[length]"),
+    Table("self_contact", np.bool_, 0, MOLECULES, "whether non-bonded beads of it collide with each other"),
+    Table("rod", np.bool_, 0, MOLECULES, "whether its beads, more than two, are held on a straight line"),
+    Table("flexible", np.bool_, 0, MOLECULES, 'whether potentials hold its bonds, not rigid (engine "steps")'),
+    Table("soft", np.bool_, 0, BEADS, 'whether it has no hard core (engine "steps")'),
+    Table("bead_type", np.int32, 0, BEADS, "index of its type in `type_names`; its molecule's kind unless given"),
+    Table("exclude", np.int8, 0, MOLECULES, "beads of it up to so many bonds apart never collide"),
+    Table("moment", np.float64, 0, BEADS, "of inertia; a uniform sphere's unless given [mass length^2]"),
+    Table("fixed", np.bool_, 0, BEADS, 'whether it moves only as it starts (engine "events")'),
+    Table("body", np.bool_, 0, MOLECULES, "whether it is a rigid body, of which bonds are only drawn"),
+    Table("site", np.float64, 3, BEADS, "a body's: from its centre of mass, along its axes [length]"),
 )
-"""The arrays of Topology, in the order in which files have them."""
+"""The arrays of Topology."""
 
 
 @dataclass(frozen=True)
@@ -162,21 +157,15 @@ class Topology:
             object.__setattr__(self, "type_names", tuple(self.names))
 
     def _without(self, table: Table) -> np.ndarray:
-        """Return what stands in place of an optional table; files may have what does not fit, and checks follow."""
-        if table.name == "bead_type" and len(self.first_bead) == len(self.kind) + 1:
+        """Return what stands in place of a table that is not given."""
+        if table.name == "bead_type":
             return np.repeat(self.kind, np.diff(self.first_bead)).astype(table.dtype)
-        if table.name == "moment" and np.shape(self.mass) == np.shape(self.diameter):
+        if table.name == "moment":
             return self.mass * self.diameter**2 / 10.0
         rows = len(self.mass if table.about == BEADS else self.kind)
         if table.columns:
             return np.broadcast_to(np.zeros(table.columns), (rows, table.columns))
         return np.full(rows, table.name == "exclude", dtype=table.dtype)
-
-    def needs(self, table: Table) -> bool:
-        """Return whether files must have a table: a needed one, or one that says more than what stands without it."""
-        if not table.optional or (table.name == "bead_type" and self.type_names != tuple(self.names)):
-            return True
-        return not np.array_equal(getattr(self, table.name), self._without(table))
 
     @property
     def beads(self) -> int:
@@ -345,14 +334,6 @@ class Physics:
     kinds: tuple[KindPhysics | None, ...] = ()
     steps: SteppedPhysics | None = None
     extended: ExtendedPhysics = ExtendedPhysics()
-
-    def table(self) -> dict[str, object]:
-        """Return the table of the constants, of which `made` makes them; all of them are in it."""
-        return asdict(self) | {
-            "kinds": [{} if one is None else asdict(one) for one in self.kinds],
-            "steps": table_of(self.steps),
-            "extended": table_of(self.extended),
-        }
 
     @property
     def longest_contact_time(self) -> float:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hpcchain.config.keys.sections import MoleculeSection
-from hpcchain.model.composition import Composition, composition_of, running_sum
+from hpcchain.model.composition import Composition, running_sum
 from hpcchain.model.molecules.bodies import body_sites, bond_lengths
 from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.system import BOUNDARIES, FOLLOWS, Box, Topology
@@ -87,46 +86,6 @@ def _one_of_each(kinds: Sequence[MoleculeSection], rough: bool) -> Topology:
         body=np.array([kind.is_body for kind in kinds], dtype=bool),
         site=np.concatenate([sites_of(kind) for kind in kinds]) if any(kind.is_body for kind in kinds) else FOLLOWS,
     )
-
-
-def sections_of(topology: Topology | Composition, directors: np.ndarray | None = None) -> tuple[MoleculeSection, ...]:
-    """Return the [[molecule]] tables, without rows of a start, that `build_topology` makes molecules like these of.
-
-    Rings and stars are graphs. `directors`: (K,) whether the molecules of each kind have them; none without it.
-    """
-    composition = composition_of(topology)
-    one, found = composition.prototypes, []
-    for k, copies in enumerate(composition.copies.tolist()):
-        low, high = one.first_bead[k : k + 2].tolist()
-        beads, bonds = slice(low, high), slice(*one.first_bond[k : k + 2].tolist())
-        pairs, count = one.bonds[bonds] - low, high - low
-        kind = "graph"
-        if one.body[k]:
-            kind = "rigid"
-        elif count == 1:
-            kind = "monomer"
-        elif np.array_equal(pairs, np.arange(count - 1)[:, None] + [0, 1]):
-            kind = "rod" if one.rod[k] else "chain"
-        own = MoleculeSection(
-            name=one.names[one.kind[k]],
-            kind=kind,
-            beads=count,
-            count=copies,
-            bonds=pairs if kind == "graph" else None,
-            sites=one.site[beads] if kind == "rigid" else None,
-            diameter=tuple(one.diameter[beads].tolist()),
-            mass=tuple(one.mass[beads].tolist()),
-            types=tuple(one.type_names[number] for number in one.bead_type[beads].tolist()),
-            self_contact=bool(one.self_contact[k]) or kind in ("rod", "rigid"),
-            exclude=int(one.exclude[k]),
-            hard=tuple((~one.soft[beads]).tolist()),
-            rigid=not one.flexible[k],
-            fixed=tuple(np.flatnonzero(one.fixed[beads]).tolist()) or None,
-            directors=directors is not None and bool(directors[one.kind[k]]),
-        )
-        lengths = tuple(one.bond_length[bonds].tolist())
-        found.append(replace(own, bond_length=lengths) if len(lengths) and kind != "rigid" else own)
-    return tuple(found)
 
 
 def sites_of(kind: MoleculeSection) -> np.ndarray:

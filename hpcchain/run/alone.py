@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpcchain.config import load_config
 from hpcchain.errors import HpcchainError
-from hpcchain.io.checkpoint.checkpoint import read_input
+from hpcchain.io.checkpoint.checkpoint import read_config
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.hdf5.collective import FAILURES
 from hpcchain.io.hdf5.files import library
@@ -20,7 +19,7 @@ from hpcchain.parallel.tuning.ranks_at_work import Work
 from hpcchain.run import folder as folders
 from hpcchain.run.engines import ranks_of_work
 from hpcchain.run.starts.growth_file import input_of
-from hpcchain.run.starts.own_input import config_of_text, described
+from hpcchain.run.starts.load_input import load_input
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -59,8 +58,7 @@ def ranks_that_pay(config: Config) -> int | None:
 
 def works_of(config: Config) -> list[Work]:
     """Return what decides how many ranks pay for an input, as its start grows and as it runs; empty where unknown."""
-    config = described(config)
-    if not config.molecules or max(kind.beads for kind in config.molecules) > LONGEST:
+    if max(kind.beads for kind in config.molecules) > LONGEST:
         return []
     composition, box = build_composition(config), build_box(config.box)
     divided = divided_classes(composition, physics_with(config, 1.0))
@@ -72,7 +70,7 @@ def given_input(path: Path | str, overrides: Sequence[str]) -> Config | None:
     if not Path(path).is_file():  # a pipe is left to the run
         return None
     try:
-        return load_config(path, overrides)
+        return load_input(path, overrides)
     except (HpcchainError, *FAILURES):
         return None
 
@@ -81,15 +79,10 @@ def stored_input(source: Path) -> Config | None:
     """Return the input in a checkpoint, or that of a run's folder, as far as it can be read; else None."""
     try:
         if not source.is_dir():
-            return _stored(source)
+            return read_config(source)
         found = list_checkpoints(source / folders.CHECKPOINTS)
         if not found:
             return input_of(source, None)
         return next(filter(None, (stored_input(path) for _, path in found)), None)  # the newest may be damaged
     except (HpcchainError, *FAILURES):
         return None
-
-
-def _stored(path: Path | str) -> Config | None:
-    stored = read_input(path)
-    return config_of_text(stored, path) if stored else None

@@ -354,7 +354,7 @@ class Run:
                 state,
                 self.time,
                 self._counters(),
-                self.config.to_toml(),
+                self.config,
                 self._perf(),
                 self.engine.ids,
                 self.provenance,

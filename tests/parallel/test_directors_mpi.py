@@ -38,6 +38,8 @@ TABLES = WITH_DIRECTORS | {
     "run": {"end_time": 1.5, "sectors": "all"},
     "output": {"frame_every": 0.25, "report_every": 0.5, "checkpoint_every": 0.5},
 }
+FROM_FILE = TABLES | {"initial": {"method": "file", "file": "start.h5"}}
+"""With a start that no input says."""
 EVERY = ("trajectory", "observables")
 
 
@@ -101,9 +103,10 @@ def dealt(comm, system):
 def test_checkpoints_do_not_depend_on_the_ranks(comm, folder, block, random):
     system = system_in(comm, folder, random)
     part, ids = dealt(comm, system)
-    write_checkpoint(folder / "p.h5", comm.mpi, part, 1.5, {}, "x", ids=ids)
+    config = config_in(comm, folder, FROM_FILE, "of_file.toml")
+    write_checkpoint(folder / "p.h5", comm.mpi, part, 1.5, {}, config, ids=ids)
     if comm.rank == 0:
-        write_checkpoint(folder / "s.h5", None, system, 1.5, {}, "x")
+        write_checkpoint(folder / "s.h5", None, system, 1.5, {}, config)
         assert compare(folder / "s.h5", folder / "p.h5") is None
     comm.barrier()
     low, high = slabs.slab(system.topology.beads, comm.mpi)
@@ -121,7 +124,7 @@ def test_a_bad_row_on_one_rank_is_everyones_error(comm, folder, block):
     system = system_in(comm, folder, False)
     table = system.directors.table
     table.orientation[60, 2] = np.nan  # in the last rank's slab when blocks are small
-    write_checkpoint(folder / "p.h5", comm.mpi, system, 1.5, {}, "x")
+    write_checkpoint(folder / "p.h5", comm.mpi, system, 1.5, {}, config_in(comm, folder, FROM_FILE, "of_file.toml"))
     for read in (read_part, read_checkpoint):
         with pytest.raises(DataError, match="an orientation is no unit quaternion"):
             read(folder / "p.h5", comm.mpi)
@@ -173,7 +176,7 @@ def test_the_trajectory_does_not_depend_on_the_ranks(comm, folder, block):
 def test_a_start_from_a_checkpoint_goes_on_on_any_ranks(comm, folder, block):
     """The table of orientations at its time, slab by slab, is that of one rank."""
     system = system_in(comm, folder, True)
-    write_checkpoint(folder / "c.h5", comm.mpi, system, 1.5, {}, config_in(comm, folder).to_toml())
+    write_checkpoint(folder / "c.h5", comm.mpi, system, 1.5, {}, config_in(comm, folder))
     config = config_in(comm, folder, TABLES | {"initial": {"method": "file", "file": str(folder / "c.h5")}}, "on.toml")
     mine = directors_from(config, *read_start(config, comm.mpi), comm.mpi).table
     whole = directors_from(config, *read_start(config), None).table

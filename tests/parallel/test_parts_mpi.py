@@ -82,7 +82,7 @@ def write_start(folder, name, moved):
     velocity = np.random.default_rng(1).normal(size=(52, 3))[topology.molecule_of_bead]
     physics = build_physics(config, topology, velocity)
     system = System(build_box(config.box), topology, State.at_time_zero(position, velocity), physics)
-    write_checkpoint(folder / f"{name}.h5", None, system, 0.0, {}, config.to_toml())
+    write_checkpoint(folder / f"{name}.h5", None, system, 0.0, {}, config)
 
 
 def test_the_parts_are_the_whole(comm, folder):

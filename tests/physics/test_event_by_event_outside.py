@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.physics.constants import table_of
 from hpcchain.sector.serial import Engine
+from tests.support.constant_tables import table_of
 from tests.support.extended import (
     bridges,
     distance_limits,

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics import extended
 from hpcchain.model.physics.external import loses_energy
@@ -13,6 +12,7 @@ from hpcchain.model.starts.levels import wrong_level
 from hpcchain.sector import core
 from hpcchain.sector.serial import Engine
 from tests.physics.test_step_potentials import Brute
+from tests.support.checkpoints import through_file
 from tests.support.extended import with_extended
 from tests.support.gases import gas, monomer
 from tests.support.identity import in_stages, parallel, require_same, serial
@@ -181,8 +181,7 @@ def test_ranks_and_restarts_leave_no_trace(tmp_path):
     require_same(one, parallel(system, 3.0, 3, window=0.2), "3 ranks")
     half = serial(system, 2.0)
     assert half.state.extra[:, L.INSIDE :].any()
-    write_checkpoint(tmp_path / "c.h5", None, replace(system, state=half.state), 2.0, {}, "")
-    went_on = serial(read_checkpoint(tmp_path / "c.h5").system, 3.0)
+    went_on = serial(through_file(tmp_path / "c.h5", replace(system, state=half.state), 2.0), 3.0)
     np.testing.assert_array_equal(np.concatenate([half.events, went_on.events]), one.events)
     for found, expected in zip(went_on.frame, one.frame, strict=True):
         np.testing.assert_array_equal(found, expected)

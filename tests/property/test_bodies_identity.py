@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.sector.serial import Engine
 from tests.support.bodies import SHAPES, gas
+from tests.support.checkpoints import through_file
 from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
 from tests.support.whole import frame_of, state_of
 
@@ -45,11 +45,7 @@ def test_checkpoints_and_lists_leave_no_trace(tmp_path, seed):
     half = Engine(system, shell=0.1, cell=1.1)
     half.advance(0.4 * END)
     frame_of(half, 0.5 * END)
-    path = tmp_path / "c.h5"
-    write_checkpoint(path, None, replace(system, state=state_of(half)), 0.4 * END, {}, "")
-    found = read_checkpoint(path).system
-    for name in ("body", "site", "bonds", "self_contact"):
-        assert np.array_equal(getattr(found.topology, name), getattr(system.topology, name))
+    found = through_file(tmp_path / "c.h5", replace(system, state=state_of(half)), 0.4 * END)
     rest = serial(found, END, shell=0.6)
     late = one.events[one.events["time"] > 0.4 * END]
     assert np.array_equal(late, rest.events)

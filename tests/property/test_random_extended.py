@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
+from tests.support.checkpoints import through_file
 from tests.support.extended import (
     bridges,
     coefficients,
@@ -93,9 +93,7 @@ def added(rng, system, seed, what):
 
 def restarted(system, state, time, folder):
     """Return the System with a state that a checkpoint has held in between."""
-    path = folder / "c.h5"
-    write_checkpoint(path, None, replace(system, state=state), time, {}, "")
-    return read_checkpoint(path).system
+    return through_file(folder / "c.h5", replace(system, state=state), time)
 
 
 SEEDS = range(max(4, DRAWS // len(ADDITIONS)) if DRAWS > 12 else 4)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from hpcchain.config import load_config
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.system import State
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector.serial import Engine
+from tests.support.checkpoints import through_file
 from tests.support.mixtures import random_input, to_toml
 from tests.support.run_folders import command, difference, write_input
 from tests.support.whole import frame_of, state_of
@@ -47,8 +47,7 @@ def in_pieces(system, end, rng, folder):
             engine.advance(time)
             frame_of(engine, time)
         tables.append(engine.drain_events())
-        write_checkpoint(folder / "c.h5", None, replace(system, state=state_of(engine)), stop, {}, "")
-        system = read_checkpoint(folder / "c.h5").system
+        system = through_file(folder / "c.h5", replace(system, state=state_of(engine)), stop)
     return np.concatenate(tables), frame_of(engine, end), state_of(engine)
 
 

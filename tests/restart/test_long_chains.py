@@ -201,9 +201,9 @@ def test_a_file_without_parts_is_refused(whole, tmp_path, columns):
 
 def test_parts_of_whole_chains_are_refused(whole, tmp_path):
     def change(file):
-        text = file["physics"][()].tobytes().replace(b'"stretches": 100', b'"stretches": 0')
-        del file["physics"]
-        file["physics"] = np.frombuffer(text, np.uint8)
+        text = file["config_toml"][()].tobytes().replace(b"stretches = 100", b"stretches = 0")
+        del file["config_toml"]
+        file["config_toml"] = np.frombuffer(text, np.uint8)
 
     path = spoil(newest(whole[0]), tmp_path / "ckpt.h5", change)
     with pytest.raises(DataError, match="divides no chain"):

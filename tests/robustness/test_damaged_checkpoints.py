@@ -14,7 +14,7 @@ from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter, read_head
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.inspect import info
-from tests.support.io_samples import events_between, frame_of, same_system, system_of
+from tests.support.io_samples import events_between, frame_of, input_for, same_system, system_of
 from tests.support.outputs import read_events
 
 SEED = 20260
@@ -25,7 +25,7 @@ def checkpoint(tmp_path_factory):
     """Return (bytes, system) of a small checkpoint."""
     system = system_of([1, 3, 20])
     path = tmp_path_factory.mktemp("good") / "c.h5"
-    write_checkpoint(path, None, system, 2.5, {"events": 7}, 'title = "x"\n', {"search": (1.0, 2.0, 3.0)})
+    write_checkpoint(path, None, system, 2.5, {"events": 7}, input_for(system), {"search": (1.0, 2.0, 3.0)})
     return path.read_bytes(), system
 
 
@@ -38,7 +38,7 @@ def refused_or_same(path, data, system):
         assert str(path) in str(error)
         return True
     assert same_system(found.system, system) and found.time == 2.5 and found.counters == {"events": 7}
-    assert found.config_toml == 'title = "x"\n'
+    assert found.config == input_for(system)
     return False
 
 

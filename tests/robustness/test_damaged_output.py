@@ -239,7 +239,7 @@ def test_two_beads_in_one_place(tmp_path, finished, here, there):
     for array in (state.position, state.velocity, state.image, state.ticks, state.remainder):
         array[here] = array[there]
     counters = found.counters | {"energy": None}  # which would show it, too
-    write_checkpoint(tmp_path / "lone.h5", None, found.system, found.time, counters, found.config_toml)
+    write_checkpoint(tmp_path / "lone.h5", None, found.system, found.time, counters, found.config)
     with pytest.raises(DataError, match="its state is impossible: at t 2.8 beads"):
         resume(tmp_path / "lone.h5", output=tmp_path / "a", until=4.0)
     if here == 1:

@@ -14,7 +14,7 @@ from hpcchain.io.hdf5 import atomic
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
-from tests.support.io_samples import system_of
+from tests.support.io_samples import input_for, system_of
 
 atomic._sync = lambda path: None  # files need not outlast the machine
 folder, system = Path("."), system_of([1] * 900)
@@ -31,7 +31,7 @@ for index in range(3):
 before = sorted(path.name for path in Path("parts").iterdir())
 
 def checkpoint():
-    write_checkpoint(folder / "c.h5", None, system, 1.0, {}, "x" * 5000)
+    write_checkpoint(folder / "c.h5", None, system, 1.0, {"x": "x" * 5000}, input_for(system))
 
 def joined():
     assemble(folder, None, system.topology, system.box, counters)

@@ -14,7 +14,6 @@ from hpcchain.cli.main import main
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, UsageError
 from hpcchain.run.recorder import Recorder
-from hpcchain.run.starts.own_input import config_of
 from tests.support.launching import run_python
 from tests.support.mixtures import to_toml
 from tests.support.outputs import read_events, read_observables
@@ -391,6 +390,6 @@ def test_the_checkpoint_carries_the_resolved_input(whole):
     from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 
     path = checkpoint(whole, 0)
-    found = config_of(read_checkpoint(path), path)
+    found = read_checkpoint(path).config
     given = load_config(whole / "input.toml")
     assert found == dataclasses.replace(given, source="") and Path(found.source) == path

@@ -18,7 +18,7 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.growth_state import GrowthState, write_growth
 from hpcchain.io.hdf5 import files, seal
-from tests.support.io_samples import system_of
+from tests.support.io_samples import input_of, system_of
 from tests.support.run_folders import command, start
 
 OTHER = 54321
@@ -249,7 +249,7 @@ def to_storage(file, place):
 def test_checkpoints_do_not_lead_to_other_files(tmp_path, lead):
     """Opening a pipe would wait for ever."""
     os.mkfifo(tmp_path / "pipe")
-    write_checkpoint(tmp_path / "c.h5", None, system_of([1, 3]), 1.0, {}, "")
+    write_checkpoint(tmp_path / "c.h5", None, system_of([1, 3]), 1.0, {}, input_of([1, 3]))
     with h5py.File(tmp_path / "c.h5", "r+") as file:
         del file["time"]
         lead(file, tmp_path)
@@ -261,7 +261,7 @@ def test_checkpoints_do_not_lead_to_other_files(tmp_path, lead):
 
 def test_stored_texts_are_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MOST_JSON", 100)
-    write_checkpoint(tmp_path / "c.h5", None, system_of([1, 3]), 1.0, {}, "")
+    write_checkpoint(tmp_path / "c.h5", None, system_of([1, 3]), 1.0, {}, input_of([1, 3]))
     said = command(["info", "c.h5"], tmp_path, code=65)
     assert "has more than 100 bytes" in said
 

@@ -6,10 +6,11 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import SIDE_NAMES
-from hpcchain.model.physics.constants import ExtendedPhysics, made, table_of
+from hpcchain.model.physics.constants import ExtendedPhysics
 from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.physics.step_potentials import pairs_apart
 from hpcchain.model.system import OPEN, WALL
+from tests.support.constant_tables import made, table_of
 from tests.support.gases import gas, monomer
 from tests.support.kernel_tools import make_system
 from tests.support.twins import project

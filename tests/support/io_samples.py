@@ -1,9 +1,14 @@
 """Small systems and runs' output made by hand, for the tests of the files."""
 
+from itertools import groupby
+
 import numpy as np
 
+from hpcchain.config.load import config_from_table
 from hpcchain.io.output.events import EVENT
-from hpcchain.model.system import OPEN, PERIODIC, WALL, Box, Options, Physics, State, System, Topology
+from hpcchain.model.starts.start import physics_with
+from hpcchain.model.system import State, System, Topology
+from hpcchain.model.topology import build_box, build_topology
 
 
 def event_rows(time, kind, bead, impulse):
@@ -58,14 +63,41 @@ def state_of(topology, seed=1):
     )
 
 
-def system_of(lengths, seed=1):
+def tables_of(lengths, names=None):
+    """Return the input of chains, those that follow one another with one length of one kind; all boundaries are in it.
+
+    Names are those of the kinds: A, B, and so on when left out.
+    """
+    kinds = [{"kind": "chain", "beads": n, "count": len(list(same))} for n, same in groupby(map(int, lengths))]
+    named = [{"name": name, **kind} for name, kind in zip(names, kinds, strict=True)] if names else kinds
+    return {
+        "title": "é",
+        "box": {"size": [7.0, 8.0, 9.1], "origin": [-1.0, 0.0, 0.3], "boundary": ["periodic", "wall", "open"]},
+        "molecule": named,
+        "initial": {"method": "file", "file": "start.h5"},
+        "propagator": {"name": "collocation", "variant": "paper", "step": 0.1, "contact_search": "nested"}
+        | {"contact_interval": 0.1 + 0.2},
+        "contact": {"contact_time": 0.01},
+        "run": {"end_time": 1.0},
+    }
+
+
+def input_of(lengths, names=None):
+    """Return the Config of `tables_of`."""
+    return config_from_table(tables_of(lengths, names), "in.toml")
+
+
+def input_for(system):
+    """Return the Config of a system that `system_of` has made."""
+    topology = system.topology
+    return input_of(np.diff(topology.first_bead), topology.names)
+
+
+def system_of(lengths, seed=1, names=None):
     """Return a System of chains with a box of all three boundaries."""
-    topology = chains(lengths)
-    box = Box(np.array([7.0, 8.0, 9.1]), np.array([-1.0, 0.0, 0.3]), np.array([PERIODIC, WALL, OPEN], dtype=np.int8))
-    physics = Physics(
-        tick=2.0**-7, step=0.1, contact_time=0.01, options=Options(contact_interval=0.1 + 0.2, variant="paper")
-    )
-    return System(box, topology, state_of(topology, seed), physics)
+    config = input_of(lengths, names)
+    topology = build_topology(config)
+    return System(build_box(config.box), topology, state_of(topology, seed), physics_with(config, 2.0**-7))
 
 
 def same_state(a, b):

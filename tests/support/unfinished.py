@@ -6,7 +6,7 @@ from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.events import TANGENTIAL
 from hpcchain.io.output.parts import PartWriter
-from tests.support.io_samples import event_rows, system_of
+from tests.support.io_samples import event_rows, input_for, system_of
 
 FRAMES, PARTS = 3, 3
 
@@ -39,5 +39,5 @@ def run_folder(folder, joined, rough=False):
         if index + 1 == joined:
             spin = {"moment_of_inertia": np.ones(system.topology.beads)} if rough else None
             assemble(folder, None, system.topology, system.box, counters, spin=spin)
-    write_checkpoint(folder / "checkpoints" / f"ckpt-{9.0:022.12f}.h5", None, system, 9.0, {}, "")
+    write_checkpoint(folder / "checkpoints" / f"ckpt-{9.0:022.12f}.h5", None, system, 9.0, {}, input_for(system))
     return folder

@@ -110,7 +110,7 @@ def check_fixed(config: Config) -> None:
         if config.run.engine != "events":
             check_fixed_in_steps(kind, where)
         check_beads(kind, where)
-    if config.molecules and all(len(set(kind.fixed or ())) == kind.beads for kind in config.molecules):
+    if all(len(set(kind.fixed or ())) == kind.beads for kind in config.molecules):
         raise Wrong("molecule[0].fixed: all beads of all molecules are fixed; leave one that can move")
 
 

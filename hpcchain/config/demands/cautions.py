@@ -32,8 +32,7 @@ def cautions(config: Config, begin: float = 0.0) -> list[str]:
     for key, what in OUTPUTS.items():
         count = times(span, getattr(config.output, key))
         if count >= MANY:
-            known = key == "frame_every" and config.molecules  # a start file may name the kinds instead
-            on_disk = f", {size(count * frame_bytes(config, config.beads))} on disk" if known else ""
+            on_disk = f", {size(count * frame_bytes(config, config.beads))} on disk" if key == "frame_every" else ""
             lines.append(
                 f"output.{key} = {getattr(config.output, key):g} makes {count:.3g} {what}{on_disk} up to time "
                 f"{config.run.end_time:g}; take a longer interval if that is not meant"
@@ -73,7 +72,7 @@ def steps(config: Config) -> list[tuple[str, float]]:
         return [("steps.step", config.steps.step)]
     found = []
     moving = [(index, kind) for index, kind in enumerate(config.molecules) if kind.beads > 1 or kind.directors]
-    if config.propagator.step and (not config.molecules or any(kind.propagator is None for _, kind in moving)):
+    if config.propagator.step and any(kind.propagator is None for _, kind in moving):
         found.append(("propagator.step", config.propagator.step))
     for index, kind in moving:
         if kind.propagator is not None and kind.propagator.step:

@@ -100,17 +100,16 @@ def check_all(config: Config) -> None:
         check_step_potentials(config)
         for where, kind in numbered(config.molecules):
             check_limits(config, kind, f"{where}.distance_limits")
-    elif config.molecules:
+    else:
         check_acting(config)
-    if config.molecules:
-        check_velocities(config)
-        check_masses(config)
-        check_box(config.box, config.molecules)
-        check_packing(config)
-        check_shell(config)
-        check_temperature(config)
-        check_units(config)
-        check_stable(config)
+    check_velocities(config)
+    check_masses(config)
+    check_box(config.box, config.molecules)
+    check_packing(config)
+    check_shell(config)
+    check_temperature(config)
+    check_units(config)
+    check_stable(config)
 
 
 def check_method(config: Config) -> None:

@@ -45,7 +45,7 @@ def check_pair(config: Config, one: PairSection, where: str) -> None:
     if first in SIDE_NAMES:
         raise Wrong(f"{where}.types: {first!r} is a wall; name it second, behind a type of beads")
     for name in one.types:
-        if names and name not in (*names, *SIDE_NAMES):
+        if name not in (*names, *SIDE_NAMES):
             raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(names)}")
     if second in SIDE_NAMES and config.box.boundary["xyz".index(second[0])] != "wall":
         raise Wrong(f'{where}.types: there is no wall {second!r}; set box.boundary to "wall" along {second[0]}')
@@ -103,13 +103,13 @@ def check_walls(config: Config) -> None:
             check_shape(config, one, where)
         check_motion(config, one, where)
     check_apart(config, config.run.end_time)
-    if config.initial.method == "grow" and config.molecules:
+    if config.initial.method == "grow":
         check_meeting(config)
 
 
 def largest_diameter(config: Config) -> float:
-    """Return the largest bead's diameter, 0 where no bead is known: lists are looked at later [length]."""
-    return max((float(np.max(kind.diameter, initial=0.0)) for kind in config.molecules), default=0.0)
+    """Return the largest bead's diameter; lists are looked at later [length]."""
+    return max(float(np.max(kind.diameter, initial=0.0)) for kind in config.molecules)
 
 
 def check_meeting(config: Config) -> None:

@@ -107,19 +107,15 @@ def check_step_potentials(config: Config) -> None:
     largest = {name: one.largest for name, one in types_in(config).items()}
     taken: dict[tuple[str, str], str] = {}
     for where, types, name, distances in given:
-        if types is None and not largest:
-            raise Wrong(
-                f"{where}.types: is missing, and there is no [[molecule]] to say what types there are; name two"
-            )
         for one in types or ():
-            if largest and one not in largest:
+            if one not in largest:
                 raise Wrong(f"{where}.types: {one!r} is no type of beads; types are {', '.join(largest)}")
         key = f"{where}.{name}"
         for pair in type_pairs(types, list(largest)):
             if pair in taken:
                 raise Wrong(f"{where}: pairs of {pair[0]} and {pair[1]} have {taken[pair]} already")
             taken[pair] = where
-            contact = 0.5 * (largest[pair[0]] + largest[pair[1]]) if largest else 0.0
+            contact = 0.5 * (largest[pair[0]] + largest[pair[1]])
             if distances[0] <= contact * (1.0 + CLOSEST):
                 raise Wrong(
                     f"{key}: {distances[0]:g} is not beyond the contact distance {contact:g} of "
@@ -400,7 +396,7 @@ def check_beyond_contact(config: Config, one: PotentialSection, where: str) -> N
     least = {name: each.least if each.hard else 0.0 for name, each in types_in(config).items()}
     pairs = [tuple(one.types)] if one.types else [(a, b) for a in least for b in least]
     near = [0.5 * (least[a] + least[b]) if least[a] and least[b] else 0.0 for a, b in pairs]
-    if near and cutoff <= min(near) * (1.0 + CLOSEST):
+    if cutoff <= min(near) * (1.0 + CLOSEST):
         key = "sigma" if one.name == "wca" else "cutoff"
         raise Wrong(
             f"{where}.{key}: it ends at {cutoff:g}, not beyond the contact distance {min(near):g} of hard cores, so "
@@ -413,7 +409,7 @@ def check_cores(config: Config) -> None:
     names = type_names(config.molecules)
     hard = {name for name, one in types_in(config).items() if one.some_hard}
     given = {"restitution": config.contact.restitution != 1.0, "simultaneous": config.contact.simultaneous != "joint"}
-    for key, there in given.items() if names and not hard else ():
+    for key, there in given.items() if not hard else ():
         if there:
             raise Wrong(f"contact.{key}: no bead has a hard core, so it acts on nothing; remove it")
     for where, one in numbered(config.contact.pairs):
@@ -432,7 +428,7 @@ def pairs_that_are_none(config: Config) -> list[str]:
         for name in kind.bead_types:
             count[name] = count.get(name, 0) + kind.count * (kind.beads if len(kind.bead_types) == 1 else 1)
     lines = []
-    for where, one in numbered(config.potentials if config.molecules else ()):
+    for where, one in numbered(config.potentials):
         if one.name != "steps" and sort_of(one) != "pairs":
             continue
         few = sum(count.values()) < 2 if one.types is None else len(set(one.types)) == 1 and count[one.types[0]] < 2

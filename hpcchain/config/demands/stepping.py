@@ -68,7 +68,7 @@ def check_contact_dynamics(config: Config) -> None:
             f"propagator.tolerance: {config.propagator.tolerance:g} is below the round-off of speeds, to which no "
             'contact can be solved by steps.integrator "contact"; use 1e-15 or more'
         )
-    if config.molecules and all(np.all(kind.soft) for kind in config.molecules):
+    if all(np.all(kind.soft) for kind in config.molecules):
         raise Wrong('steps.integrator: "contact" is for beads with a hard core; set molecule.hard = true, or use "gvi"')
     for where, kind in numbered(config.molecules):
         if kind.is_line and config.contact.rubs:
@@ -114,7 +114,7 @@ def check_potentials(config: Config, steps: StepsSection) -> None:
         if one.name == "steps":
             raise Wrong(f'{where}.name: "steps" is for run.engine "events"; choose a smooth potential')
         for name in one.types or ():
-            if names and name not in names:
+            if name not in names:
                 raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(names)}")
         sort = sort_of(one)
         if one.cutoff == "none" and "periodic" in config.box.boundary:
@@ -213,14 +213,13 @@ def oscillators(config: Config, one: PotentialSection, heat: float = 0.0) -> Ite
     if one.name in PAIRS:
         light = types_in(config)
         for a, b in type_pairs(one.types, list(light)):
-            if a in light and b in light:
-                apart = 0.5 * (light[a].least + light[b].least)
-                yield (
-                    curvature(one, apart, config.initial.method == "grow", light[a].hard and light[b].hard, heat),
-                    light[a].slowness + light[b].slowness,
-                )
+            apart = 0.5 * (light[a].least + light[b].least)
+            yield (
+                curvature(one, apart, config.initial.method == "grow", light[a].hard and light[b].hard, heat),
+                light[a].slowness + light[b].slowness,
+            )
     elif one.name == "center":
-        yield required(one.stiffness), max((bead.slowness for bead in types_in(config).values()), default=0.0)
+        yield required(one.stiffness), max(bead.slowness for bead in types_in(config).values())
     elif one.name in BONDS:
         for kind in (kind for kind in config.molecules if not kind.rigid and kind.bond_count):
             bonds, names = kind.bond_table, types_of_beads(kind)

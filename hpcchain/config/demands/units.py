@@ -83,8 +83,6 @@ def check_units(config: Config, beads: Beads | None = None) -> None:
         Those of a start file.
     """
     beads = beads or beads_of(config)
-    if beads is None:
-        return
     for where, table in config.tables:
         own = beads
         if isinstance(table, MoleculeSection):
@@ -126,11 +124,9 @@ def check_steps(config: Config, thermal: float) -> None:
             )
 
 
-def beads_of(config: Config) -> Beads | None:
-    """Return the Beads of an input's molecules, None where it has none."""
+def beads_of(config: Config) -> Beads:
+    """Return the Beads of an input's molecules; their thermal time is a start file's to say."""
     kinds = config.molecules
-    if not kinds:
-        return None
     diameter, mass = (min(float(np.min(getattr(kind, name))) for kind in kinds) for name in ("diameter", "mass"))
     if config.initial.method == "file":
         return Beads(diameter, mass, 0.0)

@@ -1,5 +1,8 @@
 """Checkpoints and start files: everything that a run needs to go on to the same bits on any rank count.
 
+Box, molecules and constants follow from the input in the file. Besides it there are the states of the beads, and what
+the program chose where the input leaves that to it.
+
 A checkpoint is sealed (every byte), and carries per-block checksums of its arrays taken from memory as they were
 written: the seal finds damage to the file, the checksums a write that went wrong before it was sealed.
 """
@@ -8,39 +11,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import h5py
 import numpy as np
 
-from hpcchain.config.bounds import require_bytes
 from hpcchain.config.keys.values import LARGEST
+from hpcchain.config.load import stored_config
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint import orientations
-from hpcchain.io.checkpoint.layout import STATE, TABLES, check_system, counters_problem, wrong_contents
+from hpcchain.io.checkpoint.layout import STATE, check_system, counters_problem, wrong_contents
 from hpcchain.io.hdf5 import files, slabs
 from hpcchain.io.hdf5.checksummed import RowsOf, Rule, check_table, get_pieces, put_tables, stored_type
 from hpcchain.io.hdf5.collective import FAILURES, together, translated
 from hpcchain.io.provenance import collect
 from hpcchain.layout import arrays as L
 from hpcchain.layout.workspace import PART_COLUMNS, PART_SERIES
-from hpcchain.model.composition import composition_from
+from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import columns_in_use, divides_any, with_columns
-from hpcchain.model.physics.constants import made
 from hpcchain.model.physics.extended import EXTRA, UNKNOWN, column, joined, tables_of, widened
-from hpcchain.model.sound import MUTUAL, imbalance
-from hpcchain.model.system import TOPOLOGY, Box, Physics, State, System, Topology
+from hpcchain.model.sound import MUTUAL, imbalance, tick_problem
+from hpcchain.model.starts.spins import build_directors
+from hpcchain.model.starts.start import choices_in, physics_as_chosen
+from hpcchain.model.system import State, System
+from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import agree, gathered, is_parallel
 
 if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
     from hpcchain.model.composition import Composition
+    from hpcchain.model.starts.start import Choices
+    from hpcchain.model.system import Physics
     from hpcchain.parallel.agreement import Communicator
-
-BOX = {"size": Rule(np.float64, 3), "origin": Rule(np.float64, 3), "boundary": Rule(np.int8, 3)}
-"""Name -> type and length of what a file says of the box."""
 
 OUTLINED = 64
 """Blocks of rows that `read_outline` looks at together."""
@@ -68,7 +73,7 @@ class Checkpoint:
         Simulated time that the run has reached [time].
     counters : dict
         Running totals (events, frames, reports, ...).
-    config_toml : str
+    config : Config
         The resolved input.
     provenance : dict
         See `provenance.collect`.
@@ -77,7 +82,7 @@ class Checkpoint:
     system: System
     time: float
     counters: dict[str, object]
-    config_toml: str
+    config: Config
     provenance: dict[str, object]
 
 
@@ -87,7 +92,7 @@ def write_checkpoint(
     system: System,
     time: float,
     counters: Mapping[str, object],
-    config_toml: str,
+    config: Config,
     perf: Mapping[str, tuple[float, float, float]] | None = None,
     ids: np.ndarray | None = None,
     provenance: Mapping[str, str | int] | None = None,
@@ -99,12 +104,13 @@ def write_checkpoint(
     path : path
     comm : communicator or None
     system : System
-        Box, topology (or its Composition) and physics are the same on all ranks; the state has this rank's rows, and a
+        Box, topology (or its Composition) and physics are those of the input; the state has this rank's rows, and a
         table of directors at least this rank's slab of the beads.
     time : float
         [time]
     counters : dict of str -> what JSON holds
-    config_toml : str
+    config : Config
+        The resolved input.
     perf : dict of phase -> (min, avg, max), optional
         Wall seconds over ranks.
     ids : (n,) int64 array, optional
@@ -130,7 +136,7 @@ def write_checkpoint(
 
     values: dict[str, object] = {"counters": counters, "perf": perf or {}, "provenance": provenance or collect(comm)}
     tables = STATE | {name: one.rule for name, one in further.items()}
-    _write(path, comm, system, held, time, config_toml, values, tables=tables)
+    _write(path, comm, system, held, time, config, values, tables=tables)
 
 
 def write_start(
@@ -138,7 +144,7 @@ def write_start(
     comm: Communicator | None,
     system: System,
     state_of: Callable[[int, int], State],
-    config_toml: str,
+    config: Config,
     blocks: int,
 ) -> None:
     """Write the file of a start at time 0 of which no rank has more beads at a time than it is asked for; collective.
@@ -152,7 +158,7 @@ def write_start(
     state_of : function of (int, int)
         Returns the State of beads low ... high - 1, of `blocks` blocks of 4096 at most, maybe of none; all ranks ask
         equally often, so that it may be collective.
-    config_toml : str
+    config : Config
     blocks : int
 
     Raises
@@ -166,7 +172,7 @@ def write_start(
         return {name: getattr(state, name) for name in STATE}
 
     values: dict[str, object] = {"counters": {}, "perf": {}, "provenance": collect(comm)}
-    _write(path, comm, system, made, 0.0, config_toml, values, blocks)
+    _write(path, comm, system, made, 0.0, config, values, blocks)
 
 
 def _write(
@@ -175,31 +181,20 @@ def _write(
     system: System,
     state_of: RowsOf,
     time: float,
-    config_toml: str,
+    config: Config,
     values: dict[str, object],
     blocks: int | None = None,
     tables: Mapping[str, Rule] | None = None,
 ) -> None:
     """Write a checkpoint of which `state_of` returns the state's rows, so many blocks of them at a time."""
-    topology = system.topology
+    beads = system.topology.beads
     with files.writing(path, "checkpoint", comm) as file:
-        put_tables(file, "state", tables or STATE, topology.beads, state_of, comm, blocks)
-        if system.directors is not None:
-            orientations.put(file, system.directors, topology.beads, comm, blocks)
-        for table in TOPOLOGY:
-            if topology.prototypes.needs(table):
-
-                def rows_of(low: int, high: int, name: str = table.name) -> dict[str, np.ndarray]:
-                    return {name: topology.rows(name, low, high)}
-
-                rule = {table.name: TABLES[table.name]}
-                put_tables(file, "topology", rule, topology.count(table.name), rows_of, comm, blocks)
-        for name, own in BOX.items():
-            slabs.put(file, f"box/{name}", np.asarray(getattr(system.box, name), dtype=own.kind), comm)
+        put_tables(file, "state", tables or STATE, beads, state_of, comm, blocks)
+        if system.directors is not None and config.initial.method == "file":  # else they follow from the input
+            orientations.put(file, system.directors, beads, comm, blocks)
         slabs.put(file, "time", np.float64(time), comm)
-        files.put_text(file, "config_toml", config_toml, comm)
-        values |= {"names": topology.names, "type_names": topology.type_names, "physics": system.physics.table()}
-        for name, value in values.items():
+        files.put_text(file, "config_toml", config.to_toml(), comm)
+        for name, value in (values | {"physics": choices_in(system.physics)}).items():
             files.put_json(file, name, value, comm)
 
 
@@ -223,7 +218,7 @@ def read_part(path: Path | str, comm: Communicator | None) -> Checkpoint:
     Raises
     ------
     DataError
-        On every rank, as `read_checkpoint`, or when molecules of one kind are not alike.
+        On every rank, as `read_checkpoint`.
     """
     return _read(path, comm, whole=not is_parallel(comm))
 
@@ -239,7 +234,7 @@ def read_outline(path: Path | str) -> Checkpoint:
     Raises
     ------
     DataError
-        As `read_checkpoint`, or when molecules of one kind are not alike; the states and directors are checked, too.
+        As `read_checkpoint`; the states and directors are checked, too.
     """
     return _read(path, None, whole=False, blocks=OUTLINED)
 
@@ -251,17 +246,16 @@ def _read(path: Path | str, comm: Communicator | None, whole: bool, blocks: int 
     rank alone, and none is kept.
     """
     with files.reading(path, "checkpoint", comm) as file:
-        composition = _read_composition(file, comm, blocks)
-        topology = composition.whole() if whole else composition
-        tables = _states_in(file, topology.beads, comm, blocks)
-        found = _read_rest(file, topology, comm, blocks)
-        unlike = 0
+        found = _read_rest(file, comm, blocks)
+        composition, unlike = composition_of(found.system.topology), 0
+        found.system.topology = composition.whole() if whole else composition
+        tables = _states_in(file, composition.beads, comm, blocks)
         for held, state in _rows(tables, None if whole else composition, comm):
             system = replace(found.system, state=state)
             if held is not None:
                 system.held = held
             with together(comm, path, "checking"):
-                check_system(path, system, found.time)
+                check_system(path, system, found.time, found.config)
             if held is not None and blocks:
                 unlike += imbalance(system, composition.beads_of(held))
             else:
@@ -315,25 +309,36 @@ def _rows(
         first, over = end, {name: part[beads:] for name, part in rows.items()}
 
 
-def _read_rest(
-    file: h5py.File, topology: Composition | Topology, comm: Communicator | None, blocks: int | None
-) -> Checkpoint:
-    """Return the Checkpoint of a file without the state of a bead; `blocks` as for `orientations.get`."""
-    for name, rule in BOX.items():
-        check_table(files.dataset_of(file, f"box/{name}"), Rule(rule.kind), rule.columns)
-    box = Box(*(files.get(file, f"box/{name}", comm) for name in BOX))
-    with translated(f"{file.filename}: physics", "reading"):
-        physics = _physics(files.get_table(file, "physics", comm), file.filename)
-    with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
-        turning = orientations.get(file, topology.beads, len(topology.names), comm, blocks)
-    reached = _progress(file, comm)
-    _require_extra(file, physics, reached.time)
+def system_in(file: h5py.File, comm: Communicator | None) -> tuple[Config, System]:
+    """Return the input in an open checkpoint, and the System that follows from it, without the state of a bead."""
+    path, text = file.filename, files.get_text(file, "config_toml", comm)
+    with together(comm, path, "reading its input"):
+        config, beads = stored_config(text, path), len(files.dataset_of(file, "state/depth"))
+        if config.beads != beads:
+            raise wrong_contents(path, f"state: is of {beads} beads, the input in it of {config.beads}")
+    with translated(f"{path}: physics", "reading"):
+        physics = physics_as_chosen(config, cast("Choices", files.get_table(file, "physics", comm)))
+    problem = tick_problem(physics.tick)
+    if problem:
+        raise wrong_contents(path, problem)
     no_beads = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
+    return config, System(build_box(config.box), build_composition(config), no_beads, physics)
+
+
+def _read_rest(file: h5py.File, comm: Communicator | None, blocks: int | None) -> Checkpoint:
+    """Return the Checkpoint of a file without the state of a bead; `blocks` as for `orientations.get`."""
+    config, system = system_in(file, comm)
+    system.directors = build_directors(config)
+    if system.directors is not None and config.initial.method == "file":
+        with translated(f"{file.filename}: {orientations.GROUP}", "reading"):
+            system.directors = orientations.get(file, system.directors, config.beads, comm, blocks)
+    reached = _progress(file, comm)
+    _require_extra(file, system.physics, reached.time)
     return Checkpoint(
-        system=System(box, topology, no_beads, physics, directors=turning),
+        system=system,
         time=reached.time,
         counters=reached.counters,
-        config_toml=files.get_text(file, "config_toml", comm),
+        config=config,
         provenance=files.get_table(file, "provenance", comm),
     )
 
@@ -368,22 +373,18 @@ def read_extent(path: Path | str) -> tuple[int, float]:
     """
     try:
         with files.reading(path, "checkpoint", checked=False) as file:
-            return len(files.dataset_of(file, "topology/mass")), float(files.get(file, "time")[0])
+            return len(files.dataset_of(file, "state/depth")), float(files.get(file, "time")[0])
     except (*FAILURES, HpcchainError):
         return 0, 0.0
 
 
-def read_input(path: Path | str) -> str:
-    """Return the input in a checkpoint or start file without proof, as `read_extent`; "" where there is none to read.
+def read_config(path: Path | str) -> Config:
+    """Return the input in a checkpoint or start file without proof, as `read_extent`; raises DataError where it cannot.
 
     Not even a damaged file makes this read more than an input may hold.
     """
-    try:
-        with files.reading(path, "checkpoint", checked=False) as file:
-            require_bytes(files.dataset_of(file, "config_toml").nbytes, "config_toml", stored=True)
-            return files.get_text(file, "config_toml")
-    except (*FAILURES, HpcchainError):
-        return ""
+    with files.reading(path, "checkpoint", checked=False) as file:
+        return stored_config(files.get_text(file, "config_toml"), path)
 
 
 def read_progress(path: Path, comm: Communicator | None = None) -> Progress:
@@ -392,58 +393,9 @@ def read_progress(path: Path, comm: Communicator | None = None) -> Progress:
         return _progress(file, comm)
 
 
-def _physics(table: dict[str, object], path: str) -> Physics:
-    """Return the constants of a run that a file has as a table, all of them: none has a value that was not given."""
-    missing = next((each.name for each in fields(Physics) if each.name not in table), None)
-    if missing:
-        raise wrong_contents(path, f"physics: {missing} is missing")
-    return made(Physics, table, "physics")
-
-
 def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) -> None:
     good = math.isfinite(time) and time >= 0.0
     agree(comm, None if good else DataError(f"{path}: a checkpoint at time {time} cannot be written"))
-
-
-def _read_composition(file: h5py.File, comm: Communicator | None, blocks: int | None = None) -> Composition:
-    """Return the Composition of a file's molecules; each rank compares its slabs of the tables with it.
-
-    Raises
-    ------
-    DataError
-        On every rank, when they differ: molecules of one kind are not alike, or their beads or bonds do not add up.
-    """
-    tables = {name: files.dataset_of(file, f"topology/{name}") for name, _ in _tables_in(file)}
-    for name, rule in _tables_in(file):
-        check_table(tables[name], rule, None)
-    runs: list[tuple[np.ndarray, np.ndarray]] = []
-    for low, kind in get_pieces(file, "topology/kind", TABLES["kind"], None, comm, blocks):
-        starts = np.flatnonzero(np.diff(kind, prepend=-1))
-        runs.append((low + starts, kind[starts]))
-    every = [pair for part in gathered(comm, runs) for pair in part]
-    first, kinds = (np.concatenate(each) for each in zip(*every, strict=True))
-
-    def rows_of(name: str, first: int, count: int) -> np.ndarray:
-        table = tables[name]
-        return slabs.read_at(table, (first, *[0] * (table.ndim - 1)), (count, *table.shape[1:]), comm)
-
-    names, unlike = files.get_names(file, "names", comm), ""
-    lengths = {name: len(table) for name, table in tables.items()}
-    found = composition_from(names, first, kinds, lengths, rows_of, files.get_names(file, "type_names", comm))
-    for name, rule in _tables_in(file):
-        for low, part in get_pieces(file, f"topology/{name}", rule, None, comm, blocks):
-            fits = found is not None and len(tables[name]) == found.count(name)
-            if found is None or not fits or not np.array_equal(part, found.rows(name, low, low + len(part))):
-                found, unlike = None, unlike or f"/{name}"  # and on with reading, which is collective
-    problem = f"topology{unlike}: molecules of one kind are not alike, or their beads or bonds do not add up"
-    agree(comm, None if found is not None else wrong_contents(file.filename, problem))
-    return cast("Composition", found)
-
-
-def _tables_in(file: h5py.File) -> list[tuple[str, Rule]]:
-    """Return the names and types of those of a topology's tables that a file has."""
-    there = [table.name for table in TOPOLOGY if not table.optional or f"topology/{table.name}" in file]
-    return [(name, TABLES[name]) for name in there]
 
 
 class Table(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which tables and counters a checkpoint has, and what makes their contents a system that can run."""
+"""Which tables and counters a checkpoint has, and what makes their contents a state that a run can have."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ from hpcchain.io.hdf5.checksummed import Rule
 from hpcchain.io.hdf5.files import NOT_OURS
 from hpcchain.model import sound
 from hpcchain.model.composition import composition_of, running_sum
+from hpcchain.model.directors import kind_of_beads
 from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
-from hpcchain.model.system import BEAD_STATE, TOPOLOGY
+from hpcchain.model.system import BEAD_STATE
 
 if TYPE_CHECKING:
+    from hpcchain.config.keys.sections import Config
     from hpcchain.model.system import System, Topology
 
 STATE = {column.name: Rule(column.dtype, column.columns) for column in BEAD_STATE}
 """Name -> Rule of the tables with one row per bead."""
 
-TABLES = {table.name: Rule(table.dtype, table.columns) for table in TOPOLOGY}
-"""The same for the tables of molecules, bonds and beads."""
-
 PIECE = 1 << 14
 """Beads whose molecules are looked at together."""
 
 
-def check_system(path: Path | str, system: System, time: float) -> None:
-    """Raise DataError unless the parts of a system fit each other and all that they say is possible.
+def check_system(path: Path | str, system: System, time: float, config: Config) -> None:
+    """Raise DataError unless the states of a system's beads are possible.
 
     Parameters
     ----------
@@ -44,14 +43,28 @@ def check_system(path: Path | str, system: System, time: float) -> None:
         Of the molecules that it holds each is looked at alone, where it has not all. These follow one another.
     time : float
         [time]
+    config : Config
+        The input.
     """
     topology, held = system.topology, system.held
     ids = None if held is None else composition_of(topology).beads_of(held)
-    problem = system_problem(system) or sound.fields_problem(system.state, ids)
-    problem = problem or sound.extra_problem(system, time, ids)
+    problem = sound.fields_problem(system.state, ids) or sound.extra_problem(system, time, ids)
     problem = problem or _first_problem(system, np.arange(topology.molecules) if held is None else held, time)
+    problem = problem or _fixed_problem(config, system, np.arange(topology.beads) if ids is None else ids)
     if problem:
         raise wrong_contents(path, problem)
+
+
+def _fixed_problem(config: Config, system: System, ids: np.ndarray) -> str | None:
+    """Return which fixed bead has another velocity than the input says, or None; a start file may say another."""
+    topology, velocity = system.topology, system.state.velocity
+    if config.initial.method == "file" or not topology.prototypes.fixed.any():
+        return None
+    speeds = np.array([kind.fixed_velocity or np.zeros(3) for kind in config.molecules])
+    fixed = topology.prototypes.fixed[topology.prototype_of(ids)]
+    off = np.flatnonzero(np.any(velocity != speeds[kind_of_beads(topology, ids)], axis=1) & fixed)
+    text = "which is fixed, is not that of the input in it"
+    return f"state/velocity: of bead {ids[off[0]]}, {text}" if len(off) else None
 
 
 def _first_problem(system: System, molecules: np.ndarray, time: float) -> str | None:
@@ -83,28 +96,6 @@ def _molecules_problem(system: System, topology: Topology, time: float, ids: np.
 def wrong_contents(path: Path | str, problem: str) -> DataError:
     """Return the DataError for a file of which every byte is as it was written, but that makes no system."""
     return DataError(f"{path}: {problem}; {NOT_OURS}")
-
-
-def system_problem(system: System) -> str | None:
-    """Return what is wrong with all of a system but the states of its beads, or None."""
-    topology = composition_of(system.topology).prototypes
-    problem = sound.box_problem(system.box) or tables_problem(topology)
-    problem = problem or sound.physics_problem(system.physics, len(topology.names))
-    return problem or sound.topology_problem(topology)
-
-
-def tables_problem(topology: Topology) -> str | None:
-    """Return which number of a molecule of each kind stands for nothing, or None."""
-    tests = {
-        "topology/kind: a molecule's kind has no name": _within(topology.kind, len(topology.names)),
-        "topology/bead_type: a bead's type has no name": _within(topology.bead_type, len(topology.type_names)),
-        "topology/exclude: is not 1, 2 or 3": _within(topology.exclude - 1, 3),
-    }
-    return next((text for text, good in tests.items() if not good), None)
-
-
-def _within(indices: np.ndarray, count: int) -> bool:
-    return bool(np.all((indices >= 0) & (indices < count)))
 
 
 WHOLE, QUANTA, QUANTUM, TIME, ENERGY, BY_AXIS, SEAL, TENSOR = range(8)

@@ -1,4 +1,4 @@
-"""Orientation and spin in checkpoints: the constants, and the start of every bead where that is not random."""
+"""Orientation and spin in checkpoints of runs that began with a file, which no input says: how every bead started."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ UNIT = 1e-12
 class Constants(TypedDict):
     """What is stored besides the table."""
 
-    moment: list[float]
-    step: list[float]
     seed: int
     temperature: float
     random: bool
@@ -45,8 +43,6 @@ def put(
     Their table must have this rank's slab of the beads.
     """
     constants = {
-        "moment": directors.moment,
-        "step": directors.step,
         "seed": directors.seed,
         "temperature": directors.temperature,
         "random": directors.table is None,
@@ -66,14 +62,16 @@ def put(
 
 
 def get(
-    file: h5py.File, beads: int, kinds: int, comm: Communicator | None, blocks: int | None = None
-) -> Directors | None:
-    """Return the Directors in a checkpoint, their table with this rank's slab, or None where it has none; collective.
+    file: h5py.File, directors: Directors, beads: int, comm: Communicator | None, blocks: int | None = None
+) -> Directors:
+    """Return the Directors of a run with the start that a checkpoint has, its table with this rank's slab; collective.
 
     Parameters
     ----------
     file : h5py.File
-    beads, kinds : int
+    directors : Directors
+        Which spheres have any, as the input says.
+    beads : int
         How many the system has.
     comm : communicator or None
     blocks : int, optional
@@ -84,12 +82,9 @@ def get(
     DataError
         On every rank, when they are damaged or make no sense.
     """
-    if GROUP not in file:
-        return None
     given = cast("Constants", files.get_table(file, f"{GROUP}/constants", comm))
-    moment, step = np.array(given["moment"], dtype=np.float64), np.array(given["step"], dtype=np.float64)
-    found = Directors(moment, step, given["seed"], given["temperature"])
-    problem = _problem(found, kinds)
+    found = directors.fresh(given["seed"], given["temperature"])
+    problem = _problem(found)
     if not given["random"]:
         for table in _tables(file, beads, comm, blocks):
             problem = problem or table_problem(table)
@@ -108,11 +103,8 @@ def _tables(file: h5py.File, beads: int, comm: Communicator | None, blocks: int 
         yield Table(low, orientation, velocity)
 
 
-def _problem(directors: Directors, kinds: int) -> str | None:
+def _problem(directors: Directors) -> str | None:
     """Return what is wrong with the constants, or None."""
-    columns = (directors.moment, directors.step)
-    if any(column.shape != (kinds,) or not np.all((column >= 0.0) & (column <= LARGEST)) for column in columns):
-        return "moment, step: the moments of inertia or null-space steps are not one positive number for each kind"
     seed, temperature = directors.seed, directors.temperature
     if (
         type(seed) is not int

@@ -15,8 +15,7 @@ from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.hdf5 import atomic, files, seal
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.lineage import FILES
-from hpcchain.io.output.parts import PartHead, counts_in, list_parts
-from hpcchain.model.physics.constants import made
+from hpcchain.io.output.parts import counts_in, head_in, list_parts
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
@@ -110,7 +109,7 @@ def stamp(path: Path) -> tuple[int, ...]:
 def start_of(part: Path) -> dict[str, int]:
     """Return what a run had counted before a part, which has been found whole."""
     with files.reading(part, "part", checked=False) as file:
-        return counts_in(made(PartHead, {"path": part, "seal": "", **files.get_table(file, "head")}, "head").start)
+        return head_in(file, part).start
 
 
 def way_on(folder: Path) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+import h5py
 import numpy as np
 
 from hpcchain.errors import DataError, EngineError
@@ -15,7 +16,6 @@ from hpcchain.io.hdf5 import atomic, files, seal, slabs, unclosable
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.io.output import events
 from hpcchain.io.output.trajectory import VECTORS
-from hpcchain.model.physics.constants import made
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import gathered
 
@@ -227,6 +227,18 @@ class PartHead:
         return self.end[name] - self.start[name]
 
 
+def head_in(file: h5py.File, path: Path) -> PartHead:
+    """Return the PartHead in an open part."""
+    head = files.get_table(file, "head")
+    start, end = (counts_in(cast("dict[str, object]", head[name])) for name in ("start", "end"))
+    index, after, logs = head["index"], head["after"], head["log_events"]
+    if not (type(index) is int and isinstance(after, str) and isinstance(logs, bool)):
+        raise ValueError("head: something in it is of another type")
+    if (start, end) != (head["start"], head["end"]):
+        raise ValueError("head: start and end are no counts")
+    return PartHead(Path(path), index, start, end, logs, seal.digest_in(path), after)
+
+
 def read_head(path: Path, comm: Communicator | None = None) -> PartHead:
     """Return the PartHead of a closed part after checking every byte of it; collective.
 
@@ -240,8 +252,7 @@ def read_head(path: Path, comm: Communicator | None = None) -> PartHead:
     def read() -> PartHead:
         with files.reading(path, "part", checked=False) as file:
             files.require_own_data(file, path)
-            head = files.get_table(file, "head")
-            return made(PartHead, {"path": Path(path), "seal": seal.digest_in(path), **head}, "head")
+            return head_in(file, path)
 
     head = root_does(comm, path, "reading", read)
     if head.path.name != part_path("", head.index).name:

@@ -1,16 +1,25 @@
 """Compare two files of one kind bit for bit, and name the first difference."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
 
+from hpcchain.config.keys.values import shown
 from hpcchain.errors import DataError
+from hpcchain.io.checkpoint.checkpoint import system_in
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.collective import translated
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.output.run_output import run_output
+from hpcchain.model.composition import composition_of
+
+if TYPE_CHECKING:
+    from hpcchain.model.system import System
 
 NOT_COMPARED = {"provenance", "perf", "config_toml", "counters", "checksum", "lineage"}
 """By which program, when, how fast, and how often was written: not results."""
@@ -53,7 +62,8 @@ def compare(a: Path | str, b: Path | str, common: bool = False) -> str | None:
         raise DataError(f"{a} is of kind {kind!r} and {b} of kind {other!r}: they cannot be compared")
     with files.reading(a, kind, checked=False) as first, files.reading(b, kind, checked=False) as second:
         with translated(f"{a} and {b}", "comparing"):
-            return _compare_files(first, second, common and kind in ("trajectory", "observables"))
+            found = _compare_inputs(first, second) if kind == "checkpoint" else None
+            return found or _compare_files(first, second, common and kind in ("trajectory", "observables"))
 
 
 def _compare_runs(a: Path, b: Path, common: bool) -> str | None:
@@ -72,6 +82,22 @@ def _compare_runs(a: Path, b: Path, common: bool) -> str | None:
         if found:
             return f"{kind}.h5: {found}"
     return None
+
+
+def _compare_inputs(first: h5py.File, second: h5py.File) -> str | None:
+    """Compare box, molecules and constants of two checkpoints, which follow from their inputs."""
+    one, other = (_facts(system_in(file, None)[1]) for file in (first, second))
+    name = next((name for name in one if one[name] != other[name]), None)
+    return name and f"{name}: {shown(one[name])} and {shown(other[name])}"
+
+
+def _facts(system: System) -> dict[str, object]:
+    """Return what a system is besides the states of its beads, by name."""
+    composition = composition_of(system.topology)
+    parts = {"box": system.box, "topology": composition.prototypes, "physics": system.physics}
+    found = {f"/{part}/{name}": value for part, one in parts.items() for name, value in vars(one).items()}
+    found["/molecules"] = np.stack([composition.run, np.diff(composition.first_molecule)])
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in found.items()}
 
 
 def _compare_files(first: h5py.File, second: h5py.File, common: bool) -> str | None:

@@ -162,8 +162,6 @@ def rules_of(config: Config, topology: Topology, group: Group) -> list[DistanceL
 
     Beads keep the distance of full ones from the start on: while they grow, limits are as they are in the end.
     """
-    if not config.molecules:
-        return []
     kind = config.molecules[topology.kind[group.molecules[0]]]
     contact = float(np.max(kind.diameter)) if kind.self_contact else 0.0
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar, cast
 
 import numpy as np
 
@@ -402,6 +402,51 @@ def physics_with(config: Config, tick: float) -> Physics:
         extended=beyond_smooth_beads(config),
         **vars(settings(config.propagator, config)),
     )
+
+
+class Chosen(TypedDict):
+    """What the program has chosen for a propagator: `stretches`, by this name."""
+
+    options: dict[str, int]
+
+
+class Choices(Chosen):
+    """The same of a run, with the tick of its clock, and of kinds that have a propagator of their own; {}: none."""
+
+    tick: float
+    kinds: list[Chosen]
+
+
+def choices_in(physics: Physics) -> Choices:
+    """Return what the program has chosen for a run where its input leaves that to it."""
+
+    def own(one: Physics | KindPhysics) -> Chosen:
+        return {"options": {"stretches": one.options.stretches}}
+
+    kinds = [cast("Chosen", {}) if one is None else own(one) for one in physics.kinds]
+    return {"tick": physics.tick, "kinds": kinds, **own(physics)}
+
+
+def physics_as_chosen(config: Config, choices: Choices) -> Physics:
+    """Return the constants of a run that has begun with what is chosen so: another version may choose otherwise.
+
+    Choices are from a file: what they lack or have wrong raises LookupError, TypeError or ValueError.
+    """
+
+    def like(one: PropagatorSection, own: Chosen) -> PropagatorSection:
+        chosen = own["options"]["stretches"]
+        if type(chosen) is not int or chosen < 0:
+            raise ValueError(f"stretches: is {chosen!r:.60}")
+        left = one.stretches == "auto" and (chosen == 0 or divided_from(one, config) > 0)
+        return replace(one, stretches=chosen) if left else one
+
+    kinds = [*choices["kinds"], *[cast("Chosen", {})] * len(config.molecules)]
+    molecules = tuple(
+        kind if kind.propagator is None or not own else replace(kind, propagator=like(kind.propagator, own))
+        for kind, own in zip(config.molecules, kinds, strict=False)
+    )
+    config = replace(config, propagator=like(config.propagator, choices), molecules=molecules)
+    return physics_with(config, choices["tick"])
 
 
 def settings(propagator: PropagatorSection, config: Config) -> KindPhysics:

@@ -19,7 +19,7 @@ import numpy as np
 from hpcchain import machine
 from hpcchain.config.packing import bead_volume
 from hpcchain.errors import ConfigError, HpcchainError
-from hpcchain.io.checkpoint.checkpoint import read_extent, read_input
+from hpcchain.io.checkpoint.checkpoint import read_config, read_extent
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.model.physics.extended import is_extended
 from hpcchain.model.physics.step_potentials import beyond_contact
@@ -27,7 +27,6 @@ from hpcchain.model.starts.start import in_stretches, physics_with
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.agreement import agree
-from hpcchain.run.starts.own_input import config_of_text, described
 from hpcchain.sector.setup.shell import default_shell, is_dilute
 
 if TYPE_CHECKING:
@@ -170,20 +169,16 @@ class Extent:
 
 
 def extent_of(config: Config) -> Extent:
-    """Return the Extent of a run that begins with an input, of a start file as far as it can be read.
+    """Return the Extent of a run that begins with an input.
 
     Parameters
     ----------
     config : Config
     """
-    config = described(config)
     kinds, method = config.molecules, config.initial.method
-    beads, whole = config.beads, method != "file"
-    if config.initial.file is not None:
-        found, time = read_extent(config.initial.file)
-        beads, whole = max(beads, found), time > 0.0
+    whole = method != "file" or read_extent(str(config.initial.file))[1] > 0.0
     closed = [kind.beads for kind in kinds if method == "grow" and kind.beads > 1 and kind.bond_count >= kind.beads]
-    found = _extent(config, beads, whole, max(closed, default=0))
+    found = _extent(config, config.beads, whole, max(closed, default=0))
     return replace(found, soft=found.soft and method != "grow")
 
 
@@ -191,7 +186,7 @@ def resumed_extent(path: Path) -> Extent:
     """Return the Extent of a run that goes on from a checkpoint, as far as this can be read; it is checked later."""
     beads, _ = read_extent(path)
     try:
-        return _extent(config_of_text(read_input(path), path), beads, whole=False)
+        return _extent(read_config(path), beads, whole=False)
     except HpcchainError:
         return Extent(beads, 0, 0, whole=False)
 
@@ -209,17 +204,14 @@ def _extent(config: Config, beads: int, whole: bool, closed: int = 0) -> Extent:
         parts=parts,
         alone=parts and config.run.sectors == "auto",
         lists=list_bytes(config) if sum(kind.beads for kind in kinds) <= MOST_LISTED else 0.0,
-        soft=bool(kinds)
-        and config.steps is not None
+        soft=config.steps is not None
         and all(bool(np.all(kind.soft)) and not (kind.rigid and kind.beads > 1) for kind in kinds),
-        smooth=bool(kinds) and config.steps is None and not is_extended(physics_with(config, 1.0)),
+        smooth=config.steps is None and not is_extended(physics_with(config, 1.0)),
     )
 
 
 def list_bytes(config: Config) -> float:
     """Return what the lists of neighbours of a bead of an input's molecules take, in the mean [byte]."""
-    if not config.molecules:
-        return 0.0
     composition, physics = build_composition(config), physics_with(config, 1.0)
     one, copies = composition.prototypes, np.repeat(composition.copies, np.diff(composition.prototypes.first_bead))
     shell = None if config.run.list_shell == "auto" else config.run.list_shell

@@ -9,13 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hpcchain.config.load import stored_config
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.growth_state import read_growth, write_growth
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.parallel.agreement import from_root, rank_of
 from hpcchain.run.folder import CHECKPOINTS
-from hpcchain.run.starts.own_input import config_of_text
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -54,7 +54,7 @@ class GrowthFile:
             return None
         try:
             state, text = read_growth(self.path)
-            earlier = config_of_text(text, self.path)
+            earlier = stored_config(text, self.path)
         except DataError as error:
             LOG.warning("the start is grown anew: %s", error)
             return None
@@ -89,5 +89,5 @@ def input_of(folder: Path, mpi: Communicator | None) -> Config | None:
     """Return the input of a run whose start was still growing when it stopped, None where it was not; collective."""
     path = Path(folder) / NAME
     return root_does(
-        mpi, path, "reading", lambda: config_of_text(read_growth(path)[1], path) if path.is_file() else None
+        mpi, path, "reading", lambda: stored_config(read_growth(path)[1], path) if path.is_file() else None
     )

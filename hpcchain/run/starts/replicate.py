@@ -101,7 +101,7 @@ def write_copies(
     physics = physics_with(config, tick_for(copies.least_diameter / thermal.speed))
     no_beads = State.at_time_zero(*np.zeros((2, 0, 3)))  # `state_of` makes beads
     large = System(copies.box, copies.composition, no_beads, physics, directors=directors)
-    write_start(path, comm.mpi, large, state_of, config.to_toml(), BLOCKS)
+    write_start(path, comm.mpi, large, state_of, config, BLOCKS)
 
 
 def require_few(config: Config, beads: int) -> None:

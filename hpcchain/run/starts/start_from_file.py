@@ -21,7 +21,7 @@ from hpcchain.model.physics.spins import draw_orientations, orientations_at
 from hpcchain.model.rotation import unit
 from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
 from hpcchain.model.starts.limits import require_limits
-from hpcchain.model.starts.spins import build_directors, step_of
+from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import (
     TOLERANCE,
     build_physics,
@@ -33,14 +33,13 @@ from hpcchain.model.starts.start import (
     require_within,
 )
 from hpcchain.model.system import TOPOLOGY, State, System
-from hpcchain.model.topology import build_composition
+from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel import slabs
-from hpcchain.parallel.agreement import agree, is_parallel
+from hpcchain.parallel.agreement import agree, gathered, is_parallel
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.slabs import slab
 from hpcchain.run.engines import brought_together, engine_for, level_problem, overlap_in
 from hpcchain.run.orientations import checked
-from hpcchain.run.starts.own_input import box_difference, first_difference, require_own_input, whole_input
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -209,42 +208,14 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
         found = read_part(path, mpi)
     except DataError as error:
         raise DataError(f"{config.source}: initial.file: {error}") from error
-    require_own_input(found, path, mpi)
     require_same_box(config, path, found.system.box)
-    if config.steps is None:
-        require_hard(config, path, found.system.topology)
-    topology = agreed_topology(config, path, found.system.topology, mpi)
-    if not config.molecules:
-        require_possible(config, path, found)
+    topology = agreed_topology(config, path, found.system, mpi)
     one, thermal = composition_of(topology).prototypes, 32.0 * found.system.physics.tick  # `tick_for`
     try:
         check_units(config, Beads(float(one.diameter.min()), float(one.mass.min()), thermal))
     except Wrong as wrong:
         raise ConfigError(f"{config.source}: {wrong}") from None
     return found, topology
-
-
-def require_possible(config: Config, path: str, found: Checkpoint) -> None:
-    """Raise ConfigError where an input that names no molecules is impossible with those of its start file."""
-    try:
-        whole = whole_input(config, found.system)
-    except Wrong as wrong:
-        raise ConfigError(f"{config.source}: {wrong}; molecules are those of the start file {path}") from None
-    if config.steps is not None:
-        from hpcchain.steps.skin import require_wide_box  # kernels that other runs need not load
-
-        require_wide_box(whole)
-
-
-def require_hard(config: Config, path: str, topology: Composition | Topology) -> None:
-    """Raise ConfigError where a file has soft beads or flexible bonds, which the engine of events does not know."""
-    one = composition_of(topology).prototypes
-    for there, what, like in ((one.soft, "soft beads", "hard"), (one.flexible, "flexible bonds", "rigid")):
-        if there.any():
-            raise ConfigError(
-                f'{config.source}: run.engine: "events" would take the {what} of the start file {path} as {like} ones; '
-                'set run.engine = "steps", or build a start of other molecules'
-            )
 
 
 def directors_from(
@@ -275,16 +246,12 @@ def directors_from(
         return checked(given, topology, mpi, config.source)
     low, high = slab(topology.beads, mpi)
     moment = there.moments(found.system.topology, low, high)
-    if config.molecules:
-        ours = np.zeros(high - low) if given is None else given.moments(topology, low, high)
-        require_same_moments(config.source, path, low, ours, moment, mpi)
-        step = given.step if given is not None else there.step
-    else:
-        step = np.where(there.moment > 0.0, step_of(config.propagator), 0.0)
+    ours = np.zeros(high - low) if given is None else given.moments(topology, low, high)
+    require_same_moments(config.source, path, low, ours, moment, mpi)
     if found.time > 0.0:
         there = there.restarted(found.system.topology, low, high, found.time)
-    own = there.moment if given is None else given.moment
-    return checked(replace(there, moment=own, step=step), topology, mpi, config.source)
+    own = there if given is None else given
+    return checked(replace(there, moment=own.moment, step=own.step), topology, mpi, config.source)
 
 
 def require_same_moments(
@@ -319,31 +286,31 @@ def is_fresh(state: State) -> bool:
 
 def require_same_box(config: Config, path: str, box: Box) -> None:
     """Raise ConfigError unless the input's box is the file's."""
-    differ = box_difference(config, box)
-    if differ is not None:
-        key, theirs, ours = differ
-        raise ConfigError(
-            f"{config.source}: box.{key}: {ours} is not that of the start file {path}: {theirs}; a start keeps its box"
-        )
+    given = build_box(config.box)
+    for key in ("size", "origin", "boundary"):
+        ours, theirs = getattr(given, key).tolist(), getattr(box, key).tolist()
+        if ours != theirs:
+            raise ConfigError(
+                f"{config.source}: box.{key}: {ours} is not that of the start file {path}: {theirs}; a start keeps its "
+                "box"
+            )
 
 
-def agreed_topology(
-    config: Config, path: str, topology: Composition | Topology, mpi: Communicator | None
-) -> Composition | Topology:
-    """Return the file's topology, with the input's names where it names molecules; ConfigError when they differ.
+def agreed_topology(config: Config, path: str, system: System, mpi: Communicator | None) -> Composition | Topology:
+    """Return the topology of a file's system with the input's names; ConfigError when they differ.
 
-    On several ranks it is a Composition, and each compares its slabs of the tables; collective.
+    On several ranks it is a Composition, and each compares its slabs of the tables; collective. Moments of inertia are
+    a file's only where its beads spin.
     """
-    if not config.molecules:
-        return topology
-    given = build_composition(config)
+    given, topology = build_composition(config), system.topology
+    new = ("kind", "bead_type") if system.physics.extended.rough else ("kind", "bead_type", "moment")
     if given.beads != topology.beads or given.molecules != topology.molecules:
         raise ConfigError(
             f"{config.source}: molecule: {given.molecules} molecules of {given.beads} beads in all are "
             f"not the {topology.molecules} of {topology.beads} in the start file {path}; correct them, "
             "or leave [[molecule]] out"
         )
-    for table in [table.name for table in TOPOLOGY if table.name not in ("kind", "bead_type")]:
+    for table in [table.name for table in TOPOLOGY if table.name not in new]:
         where = first_difference(given, topology, table, mpi)
         if where is not None:
             key = KEY_OF_TABLE.get(table, table)
@@ -352,3 +319,19 @@ def agreed_topology(
                 "it, or leave [[molecule]] out"
             )
     return given if is_parallel(mpi) else given.whole()
+
+
+def first_difference(
+    given: Composition, topology: Composition | Topology, table: str, mpi: Communicator | None
+) -> str | None:
+    """Return for a message where the tables of this name differ first, None where they do not; collective."""
+    count = given.count(table)
+    if count != topology.count(table):
+        return ""
+    low, high = slab(count, mpi)
+    ours, theirs = given.rows(table, low, high), topology.rows(table, low, high)
+    other, text = np.argwhere(ours != theirs), None
+    if len(other):
+        row = int(other[0][0])
+        text = f" in row {low + row}: {ours[row].tolist()} here, {theirs[row].tolist()} there"
+    return next((found for found in gathered(mpi, text) if found is not None), None)

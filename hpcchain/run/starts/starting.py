@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.demands.contacts import check_apart
 from hpcchain.config.demands.stepping import require_whole
@@ -25,6 +24,7 @@ from hpcchain.parallel.agreement import agree, from_root, rank_of
 from hpcchain.run.guards.memory import BYTES_PER_RANK, BYTES_WHOLE, short_of_memory
 from hpcchain.run.progress import Progress
 from hpcchain.run.starts.growth import grown_system
+from hpcchain.run.starts.load_input import load_input
 from hpcchain.run.starts.start_from_file import system_from_file
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def read_input(path: Path | str, overrides: Sequence[str], mpi: Communicator | N
     """
 
     def read() -> Config:
-        config = load_config(path, overrides)
+        config = load_input(path, overrides)
         try_steps(config, trust)
         return config
 

@@ -13,7 +13,7 @@ from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
 from tests.support.analysed import tables_of
-from tests.support.io_samples import system_of
+from tests.support.io_samples import input_for, system_of
 
 LENGTHS = [2, 4]
 PNG = b"\x89PNG\r\n"
@@ -37,7 +37,7 @@ def folder(tmp_path):
     (tmp_path / "checkpoints").mkdir()
     for time, seconds in ((1.0, 1.0), (3.0, 4.0)):
         path = tmp_path / "checkpoints" / f"ckpt-{time:022.12f}.h5"
-        write_checkpoint(path, None, system, time, {}, "", perf={"events": (seconds, seconds, seconds)})
+        write_checkpoint(path, None, system, time, {}, input_for(system), perf={"events": (seconds, seconds, seconds)})
     return tmp_path
 
 

@@ -8,7 +8,7 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.errors import EngineError
 from hpcchain.model import composition
-from hpcchain.model.composition import composition_from, composition_of, one_of_each
+from hpcchain.model.composition import composition_of, one_of_each
 from hpcchain.model.topology import build_composition, build_topology
 from tests.support.io_samples import same_topology
 from tests.support.kernel_tools import make_system
@@ -89,23 +89,6 @@ def test_an_inputs_composition(config):
     assert same_topology(found.whole(), build_topology(config))
     assert same_topology(found.prototypes, composition_of(build_topology(config)).prototypes)
     assert np.array_equal(found.run, composition_of(build_topology(config)).run)
-
-
-@pytest.mark.parametrize("order", [lambda topology: topology, shuffled])
-def test_a_composition_of_a_few_rows_of_the_tables(topology, order):
-    table, asked = order(topology), []
-
-    def rows_of(name, first, count):
-        asked.append(count)
-        return table.rows(name, first, first + count)
-
-    lengths = {name: table.count(name) for name in (*TABLES, "first_bead", "first_bond", "bonds", "kind")}
-    starts = np.flatnonzero(np.diff(table.kind, prepend=-1))
-    found = composition_from(table.names, starts, table.kind[starts], lengths, rows_of)
-    assert same_topology(found.whole(), table) and same_topology(found.prototypes, composition_of(table).prototypes)
-    assert sum(asked) < 1000
-    wrong = lengths | {"first_bead": table.molecules}
-    assert composition_from(table.names, starts, table.kind[starts], wrong, rows_of) is None
 
 
 def test_memory_does_not_grow_with_the_molecules(topology):

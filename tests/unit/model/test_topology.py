@@ -1,14 +1,12 @@
 """Molecules and bonds as arrays."""
 
-from dataclasses import fields, replace
-
 import numpy as np
 import pytest
 
 from hpcchain.config import load_config
 from hpcchain.model.molecules.equal_shapes import groups_of
-from hpcchain.model.system import OPEN, PERIODIC, WALL, Topology
-from hpcchain.model.topology import build_box, build_topology, sections_of
+from hpcchain.model.system import OPEN, PERIODIC, WALL
+from hpcchain.model.topology import build_box, build_topology
 
 TEXT = """
 [box]
@@ -102,14 +100,3 @@ exclude = 2
 fixed = [0]
 [run]
 """
-
-
-def test_sections_of_a_topology_make_it_again(tmp_path):
-    path = tmp_path / "in.toml"
-    path.write_text(TEXT.replace("[run]\n", MORE))
-    config = load_config(path)
-    topology = build_topology(config)
-    again = build_topology(replace(config, molecules=sections_of(topology)))
-    for name in {each.name for each in fields(Topology)} - {"site"}:
-        assert np.array_equal(getattr(again, name), getattr(topology, name)), name
-    assert np.allclose(again.site, topology.site, rtol=0.0, atol=1e-15)

@@ -102,7 +102,8 @@ def test_of_many_molecules_some_are_looked_at(tmp_path, capsys):
     }
     path = tmp_path / "in.toml"
     path.write_text(to_toml(tables))
-    write_checkpoint(tmp_path / "start.h5", None, build_system(load_config(path)), 0.0, {}, "")
+    config = load_config(path)
+    write_checkpoint(tmp_path / "start.h5", None, build_system(config), 0.0, {}, config)
     assert main(["info", str(tmp_path / "start.h5"), "--conditions"]) == 0
     in_words = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("trimer")]
     assert [line[-3] for line in in_words] == ["100"] * 4 and [line[1] for line in in_words[:2]] == [

@@ -50,7 +50,7 @@ def build(folder, molecules, **propagator):
     }
     path = folder / "in.toml"
     path.write_text(to_toml(tables), encoding="utf-8")
-    return build_system(load_config(path))
+    return build_system(load_config(path))  # the input stays in the folder
 
 
 def table(molecule, place, drift=(0.0, 0.0, 0.0), propagator=None):
@@ -189,7 +189,7 @@ def test_checkpoint_brings_them_back(tmp_path):
     state = state_of(engine)
     engine.advance(4.0)
     path = tmp_path / "stopped.h5"
-    write_checkpoint(path, None, replace(system, state=state), 2.1, {}, "")
+    write_checkpoint(path, None, replace(system, state=state), 2.1, {}, load_config(tmp_path / "in.toml"))
     again = read_checkpoint(path).system
     assert again.physics == system.physics and len(again.physics.kinds) == 6
     other = Engine(System(again.box, again.topology, again.state, again.physics))

@@ -71,12 +71,12 @@ def test_files_say_what_a_run_goes_on_with(tmp_path):
     for source in (folder, newest):
         assert one_does(stored_input(source), 4)
     start = {"initial": {"method": "file", "file": str(newest)}}
-    config = load_config(write_input(tmp_path / "b.toml", SMALL | start | {"molecule": []}))
-    assert one_does(config, 4)
+    path = write_input(tmp_path / "b.toml", SMALL | start | {"molecule": []})
+    assert one_does(given_input(path, ()), 4)
     (folder / "checkpoints" / "ckpt-000000009.000000000000.h5").write_bytes(b"nothing")
     assert one_does(stored_input(folder), 4)  # the newest is damaged
     newest.write_bytes(b"nothing")
-    assert not one_does(config, 4)
+    assert given_input(path, ()) is None and not one_does(None, 4)
 
 
 def test_the_root_that_works_by_itself_gives_signs_of_life():

@@ -10,6 +10,7 @@ from hpcchain.model.starts.start import build_system
 from hpcchain.observe.observables import Observables
 from hpcchain.parallel.comm import Single
 from hpcchain.run.starts.growth import grown_system
+from hpcchain.run.starts.load_input import load_input
 from hpcchain.run.starts.start_from_file import system_from_file
 from hpcchain.sector.serial import Engine
 from tests.support.mixtures import to_toml
@@ -128,7 +129,7 @@ def test_files_are_looked_at(write, tmp_path, monkeypatch):
     tables = scaled(initial={"method": "file", "file": "start.h5"})
     del tables["molecule"]
     with pytest.raises(DataError, match="start.h5: molecule.velocities: .* thermal times"):
-        system_from_file(load_config(write(tables)), Single())
+        system_from_file(load_input(write(tables)), Single())
 
 
 def test_copies_are_looked_at(write, tmp_path):

@@ -9,7 +9,9 @@ from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions
 from hpcchain.errors import ConfigError
 from hpcchain.model.starts.start import build_system
+from hpcchain.run.starts.load_input import load_input
 from hpcchain.run.starts.start_from_file import read_start
+from hpcchain.run.starts.starting import read_input
 from tests.support.launching import call_hpcchain
 from tests.support.stepped import FENE, LJ, config_of, liquid
 
@@ -195,9 +197,9 @@ def test_an_input_without_molecules_is_checked_with_those_of_its_start_file(path
     text = RIGID[: RIGID.index("[[molecule]]")] + RIGID[RIGID.index("[run]") :]
     text += '[initial]\nmethod = "file"\nfile = "start.h5"\n'
     path.write_text(text + '[[potential]]\nname = "wca"\nepsilon = 1.0\nsigma = 1.0\n', encoding="utf-8")
-    read_start(load_config(path))
+    read_start(load_input(path))
     times = [f"output.{key}_every = 0.5" for key in ("frame", "report", "checkpoint")] + ["run.end_time = 0.5"]
     for setting, message in MISFITS.items():
         with pytest.raises(ConfigError) as caught:
-            read_start(load_config(path, [setting, *(times if "step =" in setting else ())]))
+            read_input(path, [setting, *(times if "step =" in setting else ())], None)
         assert message in str(caught.value) and str(caught.value).startswith(str(path))

@@ -5,8 +5,9 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bonds import type_names
-from hpcchain.model.physics.constants import ExtendedPhysics, table_of
+from hpcchain.model.physics.constants import ExtendedPhysics
 from hpcchain.model.starts.start import physics_with
+from tests.support.constant_tables import table_of
 
 TEXT = """
 [box]

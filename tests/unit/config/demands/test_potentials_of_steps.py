@@ -4,8 +4,8 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
-from hpcchain.model.physics.constants import table_of
 from hpcchain.model.starts.start import beyond_smooth_beads
+from tests.support.constant_tables import table_of
 
 STEPS = {"name": '"steps"', "types": '["A", "A"]', "distances": "[1.5, 2.0]", "energies": "[-1.0, 0.5]"}
 BRIDGE = {"types": '["A", "A"]', "bridge_distance": "1.5", "bridge_energy": "0.5"}

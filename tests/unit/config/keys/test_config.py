@@ -4,7 +4,8 @@ import csv
 import json
 import re
 import time
-from dataclasses import FrozenInstanceError
+import tomllib
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.config.keys.schema import KEYS, markdown
 from hpcchain.config.keys.values import Wrong
+from hpcchain.config.load import config_from_table, read_table
 from hpcchain.errors import ConfigError, DataError
 
 MESSAGES = Path(__file__).parents[3] / "data" / "messages.csv"
@@ -288,11 +290,40 @@ def test_configs_differ_where_their_arrays_do(write):
     assert load_config(write(moved)) != config
 
 
-def test_a_start_file_is_found_next_to_the_input(write, tmp_path):
+def test_an_input_without_molecules_has_those_of_its_start_file(write, tmp_path):
     text = '[box]\nsize = [9, 9, 9]\n[initial]\nmethod = "file"\nfile = "start.h5"\n[run]\nend_time = 1\n'
-    config = load_config(write(text))
-    assert config.molecules == () and config.initial.file == str(tmp_path / "start.h5")
-    assert load_config(write(config.to_toml())) == config
+    with pytest.raises(ConfigError, match="molecule: is missing"):
+        load_config(write(text))
+    more = "[contact]\ntangential_restitution = 0.5\n"
+    given, asked = load_config(write(MELT.replace("[run]", "[run]\n") + more)), []
+    kinds = tuple(replace(kind, propagator=given.propagator, moment=0.2, damping=0.5) for kind in given.molecules)
+
+    def stored(file):
+        asked.append(file)
+        return replace(given, molecules=kinds)
+
+    for added, moment in (("", None), (more, 0.2)):
+        table = read_table(write(text + added))
+        config = config_from_table(table, str(tmp_path / "in.toml"), stored)
+        assert asked[-1] == config.initial.file == str(tmp_path / "start.h5")
+        assert [replace(kind, moment=None) for kind in config.molecules] == list(given.molecules)
+        assert {kind.moment for kind in config.molecules} == {moment}
+        assert load_config(write(config.to_toml())) == config
+    small = tomllib.loads(text) | {"box": {"size": 2.0}}
+    with pytest.raises(ConfigError, match="in.toml: box.size: .*; molecules are those of the start file /.*start.h5"):
+        config_from_table(small, str(tmp_path / "in.toml"), stored)
+
+
+def test_the_seed_of_molecules_of_many_sizes_is_that_of_their_start(write, tmp_path):
+    kind = '[[molecule]]\nkind = "chain"\nbeads = 3\ncount = 4\ndiameter = { mean = 1.0, deviation = 0.05 }\n'
+    start = "[box]\nsize = [9, 9, 9]\n[run]\nend_time = 1\n[initial]\nseed = 7\n"
+    given = load_config(write(start + kind))
+    table = tomllib.loads(start + 'method = "file"\nfile = "start.h5"\n')
+    found = config_from_table(table, str(tmp_path / "in.toml"), lambda file: given)
+    assert found.molecules == given.molecules == load_config(write(found.to_toml())).molecules
+    table["initial"]["seed"] = 8
+    with pytest.raises(ConfigError, match="initial.seed: 8 is not 7, which says which bead has which size"):
+        config_from_table(table, "in.toml", lambda file: given)
 
 
 @pytest.mark.parametrize(("setting", "message"), MISTAKES, ids=[setting for setting, _ in MISTAKES])

@@ -68,7 +68,8 @@ def test_a_rank_without_beads_has_the_tables_of_the_others(name, begun):
 def test_a_start_comes_back(tmp_path, name):
     """What has not been looked at yet, which bead is within a step of which, stays unknown."""
     system = system_of(INPUTS[name])
-    write_checkpoint(tmp_path / "start.h5", None, system, 0.0, {}, "")
+    config = config_from_table(table(INPUTS[name]), "in.toml")
+    write_checkpoint(tmp_path / "start.h5", None, system, 0.0, {}, config)
     found = read_checkpoint(tmp_path / "start.h5").system.state.extra
     ours, theirs = (complete(rows, system.physics, 0) for rows in (system.state.extra, found))
     if "potential" in INPUTS[name]:

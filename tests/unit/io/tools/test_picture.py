@@ -13,7 +13,7 @@ from hpcchain.errors import UsageError
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.tools.export import export
 from hpcchain.io.tools.picture import COLORS, TYPE_COLORS, Look, colors_of, drawn, view_axes, write_pixels
-from tests.support.io_samples import system_of
+from tests.support.io_samples import input_of, system_of
 
 
 @dataclass
@@ -102,7 +102,7 @@ def test_colors_follow_molecules_or_types():
 
 
 def test_a_checkpoint_is_drawn_and_only_a_picture_is_drawn_over(tmp_path):
-    write_checkpoint(tmp_path / "c.h5", None, system_of([2, 4]), 1.0, {}, "x")
+    write_checkpoint(tmp_path / "c.h5", None, system_of([2, 4]), 1.0, {}, input_of([2, 4]))
     out = tmp_path / "c.png"
     export(tmp_path / "c.h5", "png", out, Look(width=64))
     export(tmp_path / "c.h5", "png", out)
@@ -122,6 +122,6 @@ def test_a_checkpoint_is_drawn_and_only_a_picture_is_drawn_over(tmp_path):
     ],
 )
 def test_messages(tmp_path, capsys, more, words):
-    write_checkpoint(tmp_path / "c.h5", None, system_of([2, 4]), 1.0, {}, "x")
+    write_checkpoint(tmp_path / "c.h5", None, system_of([2, 4]), 1.0, {}, input_of([2, 4]))
     assert main(["export", str(tmp_path / "c.h5"), *more, "-o", str(tmp_path / "c.png")]) == 2
     assert words in capsys.readouterr().err and not (tmp_path / "c.png").exists()

@@ -20,7 +20,7 @@ from hpcchain.io.tools.export import elements_for, export
 from hpcchain.io.tools.inspect import info
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
 from hpcchain.model.system import PERIODIC, WALL
-from tests.support.io_samples import events_between, frame_of, system_of
+from tests.support.io_samples import events_between, frame_of, input_for, system_of
 
 BEADS = 6
 
@@ -43,8 +43,8 @@ def run(folder, system, numbers=(0, 1, 2, 3), events=12):
     return folder
 
 
-def checkpoint(path, system, counters=None, text="x", time=1.0):
-    write_checkpoint(path, None, system, time, counters or {}, text)
+def checkpoint(path, system, counters=None, config=None, time=1.0):
+    write_checkpoint(path, None, system, time, counters or {}, config or input_for(system))
     return path
 
 
@@ -56,8 +56,8 @@ def edit(path, name, index, value):
 
 
 def test_equal_checkpoints_have_no_difference_wherever_they_come_from(tmp_path, system):
-    a = checkpoint(tmp_path / "a.h5", system, {"events": 3}, "x")
-    b = checkpoint(tmp_path / "b.h5", system, {"events": 4}, "longer")
+    a = checkpoint(tmp_path / "a.h5", system, {"events": 3})
+    b = checkpoint(tmp_path / "b.h5", system, {"events": 4}, replace(input_for(system), title="longer"))
     assert compare(a, b) is None
 
 
@@ -86,8 +86,16 @@ def test_zeros_of_either_sign_differ_and_one_nan_equals_itself(tmp_path, system)
 def test_other_times_boxes_and_sizes_are_found(tmp_path, system):
     a = checkpoint(tmp_path / "a.h5", system)
     assert "/time" in compare(a, checkpoint(tmp_path / "t.h5", system, time=2.0))
-    other = replace(system, box=replace(system.box, origin=np.array([-1.0, 0.0, 0.4])))
-    assert "/box/origin" in compare(a, checkpoint(tmp_path / "o.h5", other))
+    given = input_for(system)
+    for name, section, key, value in (
+        ("/box/origin", "box", "origin", (-1.0, 0.0, 0.4)),
+        ("/physics/contact_time", "contact", "contact_time", 0.02),
+        ("/physics/step", "propagator", "step", 0.2),
+    ):
+        other = replace(given, **{section: replace(getattr(given, section), **{key: value})})
+        assert f"{name}: " in compare(a, checkpoint(tmp_path / "o.h5", system, config=other))
+    heavy = replace(given, molecules=tuple(replace(kind, mass=2.0) for kind in given.molecules))
+    assert "/topology/mass: " in compare(a, checkpoint(tmp_path / "m.h5", system, config=heavy))
     assert "(1,)" not in compare(a, checkpoint(tmp_path / "s.h5", system_of([2, 5])))
 
 
@@ -154,7 +162,7 @@ def test_info_says_what_is_in_every_kind_of_file(tmp_path, system):
     folder = run(tmp_path / "a", system)
     path = checkpoint(tmp_path / "c.h5", system, {"events": 12}, time=0.1 + 0.2)
     expected = {
-        path: ["checkpoint, format 2", "0.30000000000000004", "periodic wall open", "1 A, 1 B", "taylor", "12"],
+        path: ["checkpoint, format 2", "0.30000000000000004", "periodic wall open", "1 A, 1 B", "collocation", "12"],
         folder / "trajectory.h5": ["trajectory", "time 0.0 to 1.5", "A, B", "created"],
         folder / "observables.h5": ["energy:        4 reports, time 0.0 to 1.5", "numba"],
         folder / "events.h5": ["events:        12", "bead-bead"],
@@ -229,7 +237,9 @@ def test_info_gives_the_packing_fraction_of_a_bounded_box(tmp_path, system):
     bounded = replace(system, box=replace(system.box, boundary=np.array([PERIODIC, WALL, WALL], dtype=np.int8)))
     fraction = np.pi / 6.0 * np.sum(system.topology.diameter**3) / np.prod(system.box.size)
     share = f"packing:       fraction {fraction:.6g}"
-    assert share in info(checkpoint(tmp_path / "c.h5", bounded))
+    given = input_for(system)
+    config = replace(given, box=replace(given.box, boundary=("periodic", "wall", "wall")))
+    assert share in info(checkpoint(tmp_path / "c.h5", bounded, config=config))
     assert share in info(run(tmp_path / "a", bounded) / "trajectory.h5")
     assert "packing:" not in info(checkpoint(tmp_path / "open.h5", system))
 

@@ -1,7 +1,5 @@
 """Places of beads along a body's axes, states put onto bodies, and what a file may say of them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -14,8 +12,7 @@ from hpcchain.model.molecules.bodies import (
     is_thin,
 )
 from hpcchain.model.molecules.equal_shapes import groups_of
-from hpcchain.model.sound import topology_problem
-from tests.support.bodies import BENT, CROSS, TETRAHEDRON, gas, random_body, rotation
+from tests.support.bodies import BENT, CROSS, TETRAHEDRON, random_body, rotation
 from tests.support.kernel_tools import make_system
 from tests.support.twins import invariants
 
@@ -67,43 +64,3 @@ def test_states_are_put_onto_the_body(sort):
     wanted, found = invariants(shaken, hurried, mass), invariants(got[0], rate[0], mass)
     np.testing.assert_allclose(found[1:4], wanted[1:4], atol=1e-13)
     np.testing.assert_allclose(found[4:], wanted[4:], atol=1e-5)
-
-
-def with_table(topology, name, change):
-    """Return a Topology of which one table is changed in place by a function."""
-    table = np.array(getattr(topology, name))
-    change(table)
-    return replace(topology, **{name: table})
-
-
-def set_first(value):
-    """Return what sets the first entry of a table."""
-
-    def change(table):
-        table[0] = value
-
-    return change
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "words"),
-    [
-        ("site", set_first([np.nan, 0.0, 0.0]), "site: is not a number"),
-        ("site", set_first([9.0, 0.0, 0.0]), "bonds: are not between beads of a rigid body, or are not as long"),
-        ("self_contact", set_first(True), "body: is set for molecules that are rods"),
-        ("body", set_first(False), "site: is set for molecules that are no rigid bodies"),
-        ("bond_length", set_first(0.7), "bonds: are not between beads of a rigid body, or are not as long"),
-    ],
-)
-def test_tables_that_make_no_body_are_seen(name, change, words):
-    system = gas(["bent", "cross", "monomer"], 1)
-    assert topology_problem(system.topology) is None
-    assert words in topology_problem(with_table(system.topology, name, change))
-
-
-def test_bodies_that_are_not_along_their_axes_are_seen():
-    system = gas(["cross", "monomer"], 1)
-    turned = np.array(system.topology.site)
-    turned[:7] = turned[:7] @ rotation(np.random.default_rng(2))
-    problem = topology_problem(replace(system.topology, site=turned))
-    assert "site: are not along the body's axes" in problem

@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
-import h5py
 import numpy as np
 import pytest
 
 from hpcchain.config import load_config
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_outline, write_checkpoint
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.output.trajectory import bead_types
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.exclusion import BondWalker, excluded_pairs, pairs_within
@@ -102,27 +101,11 @@ def test_beads_few_bonds_apart_may_overlap_at_the_start(tmp_path):
     assert bead_overlap(system.box, one, system.state.position)[:2] in ((0, 2), (3, 5))
 
 
-def test_files_have_types_and_exclusion_where_they_are_given_alone(tmp_path):
-    system = build_system(loaded(tmp_path))
-    for typed in (True, False):
-        if not typed:
-            plain = TYPED.replace('types = ["H", "P", "H"]', "").replace('types = "P"', "")
-            plain = plain.replace("exclude = 2", "self_contact = false")
-            system = build_system(loaded(tmp_path, plain))
-        path = tmp_path / f"{typed}.h5"
-        write_checkpoint(path, None, system, 0.0, {}, "")
-        with h5py.File(path) as file:
-            assert ("topology/bead_type" in file) == ("topology/exclude" in file) == typed
-        for found in (read_checkpoint(path).system.topology, read_outline(path).system.topology.whole()):
-            assert found.type_names == system.topology.type_names
-            assert np.array_equal(found.bead_type, system.topology.bead_type)
-            assert np.array_equal(found.exclude, system.topology.exclude)
-
-
 def test_files_have_potentials_of_types_that_no_kind_is_named_for(tmp_path):
     step = '[[potential]]\nname = "steps"\ntypes = ["H", "P"]\ndistances = [2.0]\nenergies = [-0.5]\n'
-    system = build_system(loaded(tmp_path, TYPED + step))
+    config = loaded(tmp_path, TYPED + step)
+    system = build_system(config)
     assert "H" not in system.topology.names
     path = tmp_path / "typed.h5"
-    write_checkpoint(path, None, system, 0.0, {}, "")
+    write_checkpoint(path, None, system, 0.0, {}, config)
     assert read_checkpoint(path).system.physics.extended.potentials[0].types == ("H", "P")

@@ -4,9 +4,7 @@ import pytest
 
 from hpcchain.config.load import config_from_table
 from hpcchain.model.molecules.long_chains import LEAST, LONG, divided_classes
-from hpcchain.model.physics.constants import made
-from hpcchain.model.starts.start import in_stretches, physics_with
-from hpcchain.model.system import Physics
+from hpcchain.model.starts.start import choices_in, in_stretches, physics_as_chosen, physics_with
 from hpcchain.model.topology import build_composition
 
 CHAIN = {"kind": "chain", "beads": LONG, "count": 2}
@@ -61,9 +59,22 @@ def test_which_chains_are_divided(name):
     assert [in_stretches(kind, config) for kind in config.molecules] == expected
 
 
-@pytest.mark.parametrize("value", ["auto", True, 1.0, None])
+@pytest.mark.parametrize("value", ["auto", True, 1.0, None, -1])
 def test_a_file_has_the_number_that_was_chosen(value):
-    table = physics_with(config_from_table(TABLES, "in.toml"), 2.0**-8).table()
-    assert table["options"]["stretches"] == LONG == made(Physics, table, "physics").options.stretches
-    with pytest.raises(ValueError, match="stretches: is .*, and no int"):
-        made(Physics, table | {"options": table["options"] | {"stretches": value}}, "physics")
+    config = config_from_table(TABLES, "in.toml")
+    choices = choices_in(physics_with(config, 2.0**-8))
+    assert choices["options"] == {"stretches": LONG}
+    assert physics_as_chosen(config, choices).options.stretches == LONG
+    with pytest.raises(ValueError, match="stretches: is "):
+        physics_as_chosen(config, choices | {"options": {"stretches": value}})
+    with pytest.raises(LookupError):
+        physics_as_chosen(config, choices | {"options": {}})
+
+
+def test_kinds_keep_what_was_chosen_for_them():
+    kinds = [CHAIN | {"propagator": {"name": "taylor", "tolerance": 1e-10}}, CHAIN]
+    config = config_from_table(TABLES | {"molecule": kinds}, "in.toml")
+    choices = choices_in(physics_with(config, 2.0**-8))
+    choices["kinds"][0] = {"options": {"stretches": 0}}
+    found = physics_as_chosen(config, choices)
+    assert [found.of(kind).options.stretches for kind in (0, 1)] == [0, LONG]

@@ -5,7 +5,6 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.rods import longest_rod, rod_length, sites
 from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
@@ -182,12 +181,3 @@ def test_a_rod_longer_than_its_box_is_possible(tmp_path):
     """Aslant, so that it misses its own images."""
     axis = np.array([0.8, 0.6, 0.0])
     explicit(tmp_path, (np.arange(12)[:, None] * axis).tolist(), beads=12, box="[8, 9, 9]")
-
-
-def test_checkpoints_keep_which_molecules_are_rods(tmp_path):
-    system = explicit(tmp_path, ROD)
-    write_checkpoint(tmp_path / "rod.h5", None, system, 0.0, {}, "")
-    assert read_checkpoint(tmp_path / "rod.h5").system.topology.rod.tolist() == [True]
-    two = explicit(tmp_path, ROD[:2], beads=2)
-    write_checkpoint(tmp_path / "two.h5", None, two, 0.0, {}, "")
-    assert read_checkpoint(tmp_path / "two.h5").system.topology.rod.tolist() == [False]

@@ -11,14 +11,16 @@ import pytest
 
 from hpcchain import machine
 from hpcchain.api import build
-from hpcchain.config import bounds, load_config
-from hpcchain.errors import ConfigError
-from hpcchain.io.checkpoint.checkpoint import read_extent, read_input
+from hpcchain.config import load_config
+from hpcchain.errors import ConfigError, DataError
+from hpcchain.io.checkpoint.checkpoint import read_config, read_extent
+from hpcchain.io.hdf5 import files
 from hpcchain.machine import Available, Bound
 from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.comm import Single
 from hpcchain.run.engines import engine_on
 from hpcchain.run.guards import memory
+from hpcchain.run.starts.load_input import load_input
 
 GB = 10**9
 EVERY = ("frame", "report", "checkpoint")
@@ -343,9 +345,10 @@ def test_no_more_is_read_of_a_file_than_an_input_may_hold(tmp_path, monkeypatch)
     """The seal has not been checked by then: the table of the input may claim any length."""
     (tmp_path / "in.toml").write_text(INPUT.format(size=20.0, beads=8, count=1))
     assert build(tmp_path / "in.toml", tmp_path / "c.h5") == 0
-    assert "beads = 8" in read_input(tmp_path / "c.h5")
-    monkeypatch.setattr(bounds, "MOST_BYTES", 10)
-    assert read_input(tmp_path / "c.h5") == ""
+    assert read_config(tmp_path / "c.h5").beads == 8
+    monkeypatch.setattr(files, "MOST_BYTES", 10)
+    with pytest.raises(DataError, match="config_toml has more than 80 bytes"):
+        read_config(tmp_path / "c.h5")
     assert memory.resumed_extent(tmp_path / "c.h5") == memory.Extent(8, 0, 0, whole=False)
 
 
@@ -438,10 +441,11 @@ def test_runs_that_fit_begin_go_on_and_are_refused_a_smaller_job(run_hpcchain, t
 def test_a_start_file_says_how_many_beads_it_has(run_hpcchain, tmp_path):
     (tmp_path / "in.toml").write_text(INPUT.format(size=30.0, beads=8, count=100))
     assert run_hpcchain(["build", "in.toml", "-o", "start.h5"]).returncode == 0
-    extent = memory.extent_of(load_config(started_from(tmp_path)))
+    extent = memory.extent_of(load_input(started_from(tmp_path)))
     assert (extent.beads, extent.whole, extent.largest, extent.parts) == (800, False, 8, False)
     (tmp_path / "start.h5").write_bytes(b"nothing")
-    assert memory.extent_of(load_config(tmp_path / "from.toml")).beads == 0
+    with pytest.raises(DataError, match="from.toml: initial.file: .*start.h5: not an HDF5 file"):
+        load_input(tmp_path / "from.toml")
     assert read_extent(tmp_path / "in.toml") == read_extent(tmp_path / "none.h5") == (0, 0.0)
 
 
@@ -450,7 +454,7 @@ def test_a_start_file_says_which_chains_move_in_stretches(run_hpcchain, tmp_path
     (tmp_path / "in.toml").write_text(INPUT.format(size=40.0, beads=30, count=1))
     assert run_hpcchain(["build", "in.toml", "-o", "start.h5"]).returncode == 0
     path = started_from(tmp_path, "[propagator]\nstretches = 30\n")
-    extent = memory.extent_of(load_config(path))
+    extent = memory.extent_of(load_input(path))
     assert extent.parts and extent.alone and extent.largest == 30
     assert "a contact moves what it reaches of chains of 30 beads" in run_hpcchain(["check", "from.toml"]).stdout
 

@@ -38,7 +38,7 @@ def test_smooth_runs_start_without_the_spins_of_rough_ones(tmp_path, directors):
         (tmp_path / "in.toml").write_text(text, encoding="utf-8")
         configs[tangential] = load_config(tmp_path / "in.toml")
     system = with_spins(build_system(configs[0.5]), configs[0.5])
-    write_checkpoint(tmp_path / "c.h5", None, system, 0.0, {}, "")
+    write_checkpoint(tmp_path / "c.h5", None, system, 0.0, {}, configs[0.5])
     found, ids = read_checkpoint(tmp_path / "c.h5"), np.arange(2)
     for tangential, columns in ((1.0, 0), (0.25, L.INSIDE)):
         new = replace(found.system, physics=physics_with(configs[tangential], found.system.physics.tick))

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import is_divided
 from hpcchain.model.system import OPEN, PERIODIC, WALL, State
 from hpcchain.sector.serial import Engine
+from tests.support.checkpoints import through_file
 from tests.support.extended import rough, wall_table, with_extended
 from tests.support.identity import in_stages, serial
 from tests.support.kernel_tools import chain_bonds, make_system
@@ -193,8 +193,7 @@ def test_runs_go_on_from_checkpoints_to_the_same_bits(name, tmp_path):
     engine = Engine(system)
     engine.advance(0.37)
     path = tmp_path / "c.h5"
-    write_checkpoint(path, None, replace(system, state=whole_state(engine)), 0.37, {}, "")
-    found = serial(read_checkpoint(path).system, 0.9)
+    found = serial(through_file(path, replace(system, state=whole_state(engine)), 0.37), 0.9)
     assert len(found.events) > 10
     np.testing.assert_array_equal(found.events, expected.events[expected.events["time"] > 0.37])
     for got, want in zip(found.frame, expected.frame, strict=True):
