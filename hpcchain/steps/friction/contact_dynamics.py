@@ -264,8 +264,8 @@ class ContactDynamics(WithContacts):
         for ids, row in rows:
             place, speed, spin, bend, kept, struck = np.split(row, [3, 6, 9, 12, 12 + SLOTS * WARM], axis=1)
             beads.put(ids, place, speed)
-            mine = np.isin(ids, own.ids)
-            at = np.searchsorted(own.ids, ids[mine])
+            mine = np.isin(ids, beads.ids)
+            at = np.searchsorted(beads.ids, ids[mine])
             after.bend[at], after.spin[at], after.met[at] = bend[mine], spin[mine], True
             own.extra[at, L.INSIDE :], after.struck[at] = kept[mine], struck[mine]
         return done
