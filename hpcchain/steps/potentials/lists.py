@@ -53,7 +53,8 @@ class ListWork(NamedTuple):
 def list_work(n: int) -> ListWork:
     """Return the ListWork of n beads."""
     one, hits = (np.empty(size, dtype=np.int64) for size in (n, n + 1))
-    return ListWork(one, *(np.empty(n) for _ in range(4)), hits, np.empty((4, 3), dtype=np.int64))
+    x, y, z, square = (np.empty(n) for _ in range(4))
+    return ListWork(one, x, y, z, square, hits, np.empty((4, 3), dtype=np.int64))
 
 
 @kernel
