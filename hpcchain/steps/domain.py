@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.model.physics.extended import complete
-from hpcchain.model.system import State
 from hpcchain.parallel.ghosts.ghost_cells import Balls
 from hpcchain.parallel.ghosts.migration import Migration, share_of
 from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, unpack
@@ -53,32 +52,6 @@ class SingleExchange:
 
 
 @dataclass
-class Own:
-    """The beads that a rank owns, in ascending order of their global numbers, molecules whole.
-
-    Attributes
-    ----------
-    molecules : (k,) int64 array
-        Global numbers, ascending.
-    ids : (m,) int64 array
-        Of their beads.
-    position, velocity : (m, 3) float64 arrays
-        [length], [length / time].
-    image : (m, 3) int64 array
-        Box lengths to add to positions.
-    extra : (m, e) float64 array
-        `State.extra`; e is 0 where runs have nothing besides.
-    """
-
-    molecules: np.ndarray
-    ids: np.ndarray
-    position: np.ndarray
-    velocity: np.ndarray
-    image: np.ndarray
-    extra: np.ndarray
-
-
-@dataclass
 class Ghosts:
     """Beads of other ranks that own ones may interact with.
 
@@ -113,50 +86,46 @@ class Domain:
 
     Attributes
     ----------
-    own : Own
-        What this rank is given of the system.
+    held : MoleculeSet
+        What this rank is given of the system, in arrays of its own.
     """
 
     def __init__(self, system: System, composition: Composition, comm: Any, sectors: tuple | list | None) -> None:
         self.box, self.composition, self.comm = system.box, composition, comm
         held = share_of(system, composition, comm)
-        held.state = replace(held.state, extra=complete(held.state.extra, system.physics, 0))
-        self.width = WIDTH + held.state.extra.shape[1]
-        self.own = self._own(held)
+        self.held = held.only(composition, np.ones(len(held.molecule_ids), dtype=bool))
+        state = self.held.state
+        self.held.state = replace(state, extra=complete(state.extra, system.physics, 0), parts=state.parts[:, :0])
+        self.width = WIDTH + self.held.state.extra.shape[1]
         if comm.size > 1:
-            self.migration = Migration(system.box, composition, comm, sectors, held)
+            self.migration = Migration(system.box, composition, comm, sectors, self.held)
 
-    def _own(self, held: MoleculeSet) -> Own:
-        state, ids = held.state, self.composition.beads_of(held.molecule_ids)
-        arrays = (one.copy() for one in (state.position, state.velocity, state.image, state.extra))
-        return Own(held.molecule_ids, ids, *arrays)
-
-    def settled(self, own: Own) -> Own:
+    def settled(self, held: MoleculeSet) -> MoleculeSet:
         """Hand molecules over to the ranks whose sectors they are in, and return what is own then; collective."""
         if self.comm.size == 1:
-            return own
-        state = State.at_time_zero(own.position, own.velocity)
-        state.image, state.extra = own.image, own.extra
-        held = MoleculeSet(own.molecules, state, own.position)
-        return self._own(
-            self.migration.settled(held, lambda rows: unpack(self.composition, rows.reshape(-1, self.width)))
-        )
+            return held
+        return self.migration.settled(held, lambda rows: unpack(self.composition, rows.reshape(-1, self.width)))
 
-    def ghosts(self, own: Own, list_radius: float) -> Ghosts:
-        """Return the Ghosts that are nearer to own beads than `list_radius` [length]; collective.
+    def ghosts(self, ids: np.ndarray, position: np.ndarray, list_radius: float) -> Ghosts:
+        """Return the Ghosts that are nearer to own beads than a distance; collective.
 
-        0: there are no forces between beads of different molecules.
+        Parameters
+        ----------
+        ids, position : (m,), (m, 3) arrays
+            Of own beads [length].
+        list_radius : float
+            0: there are no forces between beads of different molecules [length].
         """
         if self.comm.size == 1 or list_radius <= 0.0:
             return Ghosts()
-        half, beads = 0.5 * list_radius * (1.0 + ROUNDING), len(own.ids)
+        half, beads = 0.5 * list_radius * (1.0 + ROUNDING), len(ids)
         one_each = np.ones(beads, dtype=np.int64)
-        balls = Balls(own.position, np.full(beads, half), np.arange(beads), one_each, np.zeros(beads))
+        balls = Balls(position, np.full(beads, half), np.arange(beads), one_each, np.zeros(beads))
         around = Surroundings(self.box, half, self.comm)
         around.look_around(balls, set(), False)
         near = sorted(around.neighbours)
         sent = {rank: np.flatnonzero(around.needed_by(rank, balls)) for rank in near}
-        rows = {rank: np.column_stack([own.ids[which], own.position[which]]).ravel() for rank, which in sent.items()}
+        rows = {rank: np.column_stack([ids[which], position[which]]).ravel() for rank, which in sent.items()}
         news = {rank: rows.reshape(-1, 4) for rank, rows in self.comm.exchange_known(rows, near).items()}
         every = np.concatenate([np.zeros((0, 4)), *(news[rank] for rank in near)])
         sequence = np.argsort(every[:, 0])

@@ -138,8 +138,10 @@ class SteppedEngine:
         self.integrator.finish()
         self._half_step_of_friction(2 * self.clock.steps - 1)
         if self.thermostat.draws:
-            own, beads = self.beads.own, self.beads
-            drawn = self.thermostat.redraw(own.velocity, own.molecules, beads.first, own.ids, self.clock.steps)
+            beads = self.beads
+            drawn = self.thermostat.redraw(
+                beads.own.velocity, beads.molecules, beads.first, beads.ids, self.clock.steps
+            )
             beads.project(drawn)
 
     def _drag(self) -> None:
@@ -153,13 +155,13 @@ class SteppedEngine:
     def _half_step_of_friction(self, draw: int) -> None:
         """Let half a step of the thermostat's friction act; `draw`: half steps so far."""
         if self.thermostat.damps:
-            self.thermostat.half_step(self.beads.own.velocity, self.beads.own.ids, draw)
+            self.thermostat.half_step(self.beads.own.velocity, self.beads.ids, draw)
             self.beads.project()
 
     @property
     def ids(self) -> np.ndarray:
         """(m,) int64 global ids of the beads that this rank owns, ascending."""
-        return self.beads.own.ids
+        return self.beads.ids
 
     @property
     def time(self) -> float:

@@ -176,7 +176,7 @@ class Variational(WithContacts):
         resting, beads, own = self.resting, self.beads, self.beads.own
         if self.comm.maximum(np.array([float(len(resting))]))[0] == 0.0:
             return
-        pool = beads.pool(beads.position[beads.local], own.velocity.copy(), np.zeros((len(own.ids), 0)))
+        pool = beads.pool(beads.position[beads.local], own.velocity.copy(), np.zeros((len(beads.ids), 0)))
         done, rows = self.contacts.sharing.share(pool, resting).solved(self.contacts.stilled, lambda one: one.velocity)
         for ids, velocity in rows:
             beads.put(ids, None, velocity)

@@ -12,6 +12,7 @@ import numpy as np
 
 from hpcchain.model.composition import running_sum
 from hpcchain.model.system import PERIODIC
+from hpcchain.parallel.ghosts.molecules import MoleculeSet
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Pool, together
 from hpcchain.steps.domain import Domain, Refresh
@@ -97,8 +98,10 @@ class LocalBeads:
 
     Attributes
     ----------
-    own : Own
-        Their positions are those of when lists were made.
+    molecules, ids : (k,), (m,) int64 arrays
+        Own molecules and their beads, by global number, ascending.
+    own : State
+        Of these beads; positions are those of when lists were made.
     position, local : (n, 3) float64, (m,) int64 arrays
         Of local beads, own ones and ghosts by global number [length]; which of them are own.
     first, force : (k + 1,) int64, (m, 3) float64 arrays
@@ -134,29 +137,35 @@ class LocalBeads:
         self.interactions = Interactions(self.box, constants, passes_of(constants, comm))
         self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
         self.domain = Domain(system, self.composition, comm, sectors)
-        self.own = self.domain.own
+        self._take(self.domain.held)
+
+    def _take(self, held: MoleculeSet) -> None:
+        """Have these molecules for own ones."""
+        self.molecules, self.own = held.molecule_ids, held.state
+        self.ids = self.composition.beads_of(self.molecules)
 
     @timed("lists")
     def rebuild(self) -> None:
         """Choose ghosts and list neighbours anew, and hand molecules over now and then."""
         if self.rebuilds % REBUILDS_BETWEEN_OWNERS == 0:
-            self.own = self.domain.settled(self.own)
-            size = self.composition.size_of(self.own.molecules)
+            self._take(self.domain.settled(MoleculeSet(self.molecules, self.own, self.own.position)))
+            size = self.composition.size_of(self.molecules)
             self.skin.fit(self.own.position[np.cumsum(size) - size])
         self.rebuilds += 1
-        ghosts = self.domain.ghosts(self.own, self.skin.list_radius if self.skin.width > 0.0 else 0.0)
-        ids = np.concatenate([self.own.ids, ghosts.ids])
+        list_radius = self.skin.list_radius if self.skin.width > 0.0 else 0.0
+        ghosts = self.domain.ghosts(self.ids, self.own.position, list_radius)
+        ids = np.concatenate([self.ids, ghosts.ids])
         sequence = np.argsort(ids, kind="stable")
         number = np.empty(len(ids), dtype=np.int64)
         number[sequence] = np.arange(len(ids))
-        self.local, at = number[: len(self.own.ids)].copy(), number[len(self.own.ids) :].copy()
+        self.local, at = number[: len(self.ids)].copy(), number[len(self.ids) :].copy()
         self.position = np.concatenate([self.own.position, ghosts.position])[sequence]
         self.refresh, self.stale = Refresh(self.comm, ghosts, self.local, at), False
         self.skin.start(self.own.position, self.own.velocity, self.clock.h)
-        size = self.composition.size_of(self.own.molecules)
+        size = self.composition.size_of(self.molecules)
         self.first = running_sum(size)
-        self.free = self.rigid.set_molecules(self.own.molecules, self.first)
-        fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.own.ids)]
+        self.free = self.rigid.set_molecules(self.molecules, self.first)
+        fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.ids)]
         self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))
         self.interactions.set_beads(ids[sequence], self.local, self.position, self.skin.list_radius, self.skin.cells)
         if self.finder:
@@ -170,7 +179,7 @@ class LocalBeads:
         self.torn = None
         if row >= 0:
             other = int(np.flatnonzero(self.local == self.interactions.bonds.partner[entry])[0])
-            self.torn = tuple(sorted((int(self.own.ids[row]), int(self.own.ids[other]))))
+            self.torn = tuple(sorted((int(self.ids[row]), int(self.ids[other]))))
 
     @timed("messages")
     def place_ghosts(self) -> None:
@@ -180,8 +189,7 @@ class LocalBeads:
 
     def pool(self, place: np.ndarray, velocity: np.ndarray, extra: np.ndarray, links: np.ndarray = NONE) -> Pool:
         """Return the Pool of own molecules at places and with velocities (m, 3), with the present forces."""
-        own = self.own
-        return Pool(own.molecules, own.ids, self.first, place, velocity, self.force, extra, links)
+        return Pool(self.molecules, self.ids, self.first, place, velocity, self.force, extra, links)
 
     def kick(self, time: float) -> None:
         """Give own beads the velocity of so long a time of their forces."""
@@ -205,8 +213,8 @@ class LocalBeads:
 
     def put(self, ids: np.ndarray, place: np.ndarray | None, velocity: np.ndarray) -> None:
         """Set places, where they are given, and velocities of those of some beads that are own."""
-        mine = np.isin(ids, self.own.ids)
-        rows = np.searchsorted(self.own.ids, ids[mine])
+        mine = np.isin(ids, self.ids)
+        rows = np.searchsorted(self.ids, ids[mine])
         if place is not None:
             self.position[self.local[rows]], self.stale = place[mine], True
         self.own.velocity[rows] = velocity[mine]
@@ -248,7 +256,7 @@ class LocalBeads:
     def _farthest_moved(self) -> int:
         """Return the bead that has moved farthest since lists were made, of all ranks'."""
         moved = np.sum((self.position[self.local] - self.skin.reference) ** 2, axis=1)
-        bead = (float(moved.max()), -int(self.own.ids[np.argmax(moved)])) if len(moved) else (-1.0, 0)
+        bead = (float(moved.max()), -int(self.ids[np.argmax(moved)])) if len(moved) else (-1.0, 0)
         return -max(self.comm.allgather(bead))[1]
 
     def list_after_contacts(self, resting: np.ndarray) -> np.ndarray:
@@ -264,7 +272,7 @@ class LocalBeads:
         self.list_where_they_are()
         every = together(*self.comm.allgather(resting))
         beads = np.where(every < 0, every[:, :1], every)
-        return every[np.isin(self.composition.molecule_of(beads), self.own.molecules).any(axis=1)]
+        return every[np.isin(self.composition.molecule_of(beads), self.molecules).any(axis=1)]
 
     def require_sound(self) -> None:
         """Raise on every rank when a bond is torn on one, or a force is not a number."""
@@ -274,8 +282,8 @@ class LocalBeads:
 
     def _fail(self) -> None:
         """Raise what has gone wrong on some rank, on every one."""
-        stuck = None if self.stuck is None else (int(self.own.ids[self.stuck[0]]), self.stuck[1])
+        stuck = None if self.stuck is None else (int(self.ids[self.stuck[0]]), self.stuck[1])
         with np.errstate(over="ignore", invalid="ignore"):
             moved = (self.position[self.local] - self.skin.reference) ** 2
-        bad = self.own.ids[~np.isfinite(self.force + moved).all(axis=1)]
+        bad = self.ids[~np.isfinite(self.force + moved).all(axis=1)]
         raise_worst(self.comm, self.clock.time, self.torn, stuck, bad)

@@ -1,4 +1,23 @@
-"""One part of a step under contact dynamics: all clusters of a pool, by sweeps or Newton's method."""
+"""A step of a pool of molecules in contact under contact dynamics, cluster by cluster, by sweeps or Newton's method.
+
+A step has two parts, u the relative velocity of a contact's surfaces.
+
+1. Where something strikes, that is, where contacts approach and e > 0: impacts without forces (Moreau 1988), of all
+   contacts that hang together with it. With v' before, w = u + e u':
+
+       0 <= w_n,   0 <= P_n,   w_n P_n = 0,   |P_t| <= mu P_n, against w_t
+
+   One coefficient for all of them, along contacts as across, takes energy out whatever happens: P (u + u') <= 0.
+   Contacts with coefficients of their own may win energy together: where they would, all take the least of theirs.
+2. Everywhere: implicit Euler without restitution (Jean 1999, Marinkovic 2022), from there and with the forces:
+
+       0 <= u_n + max(gap, 0) / h,   0 <= P_n,   (u_n + ...) P_n = 0,   |P_t| <= mu P_n, against u_t
+
+   What comes near lies at the end of the step; P u <= 0 takes energy out, too.
+
+Bonds are taken up in what impulses do to molecules. That bonds turn during the step changes their beads' velocities,
+`bend`; it is found by solving again.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +25,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.layout import arrays as L
 from hpcchain.steps.contacts.clusters import dot
+from hpcchain.steps.contacts.finding import CLOSE
 from hpcchain.steps.friction import friction_kernels as kernels
 from hpcchain.steps.friction import sweep_kernels
 from hpcchain.steps.friction.cone_newton import cone_newton
@@ -22,15 +43,20 @@ FIRST_SWEEPS, MOST_SWEEPS, NEWTON_TURNS, DENSE = 40, 20_000, 4, 120
 each; contacts of a cluster up to which Newton's method is tried on it as a whole."""
 REGIONS_FROM, REGION_TURNS, REGION_SWEEPS = 2, 10, 100
 """Turn from which on regions of larger clusters are solved; how often at most in a turn, and sweeps after each."""
+NO_APPROACH = 1e-9
+"""Approach in a step, relative to the contact distance, that does not count as one."""
+WON = 1e-9
+"""Work of impacts above 0, relative to the sum of the sizes of its parts, by which energy counts as won, at least."""
 
 
 class ClusterSolver:
-    """Finds the impulses of a pool's contacts, with given offsets of rates.
+    """Finds the impulses of a pool's contacts.
 
     Parameters
     ----------
     pool : PoolContacts
-        Impulses found are in its `contacts`.
+        Impulses found are in its `contacts`. Velocities of its Pool are those before the step; `extra` is as
+        `contact_dynamics` has it.
     settings : FrictionalContacts
 
     Attributes
@@ -43,6 +69,66 @@ class ClusterSolver:
         self.pool, self.settings, self.bodies = pool, settings, pool.bodies
         self.starts, self.contacts, self.geometry = pool.starts, pool.contacts, pool.geometry
         self.counts = np.zeros((len(self.starts) - 1, 2), dtype=np.int64)
+
+    def step(
+        self, start: np.ndarray, begin: np.ndarray, bend: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+        """Return velocities and spins (m, 3) after a step, impulses of impacts (n, 3), and whether all is solved.
+
+        Impulses of the second part are those of `contacts` then.
+
+        Parameters
+        ----------
+        start, begin : (n, 3) float64 arrays
+            Impulses of the second part, and of the first one, to begin with, in the order of the pool's contacts.
+        bend : (m, 3) float64 array
+            By how much the step's velocities are off the linear ones because of bonds.
+        """
+        h, found, geometry = self.settings.h, self.pool, self.geometry
+        velocity, spin = found.pool.velocity, np.ascontiguousarray(found.pool.extra[:, L.SPIN : L.SPIN + 3])
+        before = found.rates(velocity, spin) - found.leaving
+        bent = bend[geometry.one] - np.where(geometry.wall[:, None], 0.0, bend[geometry.other])
+        strikes = (dot(found.normal, before) < -NO_APPROACH * geometry.contact / h) & (found.restitution > 0.0)
+        struck = np.bincount(found.of, strikes, len(found.starts) - 1) > 0.0
+        blows, solved = np.zeros((len(found.pairs), 3)), True
+        if struck.any():
+            velocity, spin, solved = self._struck(velocity, spin, before, begin, struck)
+            blows = self.contacts.impulse.copy()
+        gap = np.where(found.gap > CLOSE * geometry.contact, found.gap, 0.0)  # that of what touches is rounding
+        offset = bent + (gap / h)[:, None] * found.normal - found.leaving
+        every = np.ones(len(struck), dtype=bool)
+        velocity = self.bodies.with_forces(velocity, h)
+        velocity, spin, good = self.solved(velocity, spin, offset, start, every)
+        return velocity, spin, blows, solved and good
+
+    def _struck(
+        self, velocity: np.ndarray, spin: np.ndarray, before: np.ndarray, begin: np.ndarray, struck: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Solve the impacts; where contacts with coefficients of their own would win energy, all take the least.
+
+        Parameters
+        ----------
+        velocity, spin : (m, 3) float64 arrays
+        before, begin : (n, 3) float64 arrays
+            Rates of contacts; impulses to begin with.
+        struck : (q,) bool array
+            Which clusters have impacts.
+        """
+        pool, restitution, count = self.pool, self.pool.restitution, len(struck)
+        offset = restitution[:, None] * before - pool.leaving
+        found = self.solved(velocity, spin, offset, begin, struck)
+        if self.settings.coefficients.same:
+            return found
+        work = dot(self.contacts.impulse, before + (pool.rates(found[0], found[1]) - pool.leaving))
+        most = max(WON, 10.0 * self.settings.aim) * np.bincount(pool.of, np.abs(work), count)
+        wins = np.bincount(pool.of, work, count) > most
+        if not wins.any():
+            return found
+        least = np.ones(count)
+        np.minimum.at(least, pool.of, restitution)
+        restitution = np.where(wins[pool.of], least[pool.of], restitution)
+        offset = restitution[:, None] * before - pool.leaving
+        return self.solved(velocity, spin, offset, begin, struck)
 
     def solved(
         self, velocity: np.ndarray, spin: np.ndarray, offset: np.ndarray, start: np.ndarray, left: np.ndarray

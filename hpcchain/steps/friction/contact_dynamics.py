@@ -1,7 +1,7 @@
 """Contact dynamics in steps: implicit Euler with Signorini's contacts and Coulomb's friction (Moreau 1988, Jean 1999).
 
 A step gives beads the velocity of a whole step of the forces at its beginning, finds the impulses of all contacts
-that would be passed (`contact_problem`), and moves beads with the velocities after them (Marinkovic 2022, eq. 36). It
+that would be passed (`cluster_solver`), and moves beads with the velocities after them (Marinkovic 2022, eq. 36). It
 is predicted again until no contact is met that was not known, and until the bonds, which turn during the step, agree
 with the impulses.
 
@@ -21,14 +21,14 @@ from hpcchain.model.physics.extended import SLOTS, WARM
 from hpcchain.steps.contacts.clusters import NONE, Geometry, Pool, dot
 from hpcchain.steps.contacts.inclusions import ContactSolver
 from hpcchain.steps.failures import raise_unsolved
-from hpcchain.steps.friction.contact_problem import Problem
+from hpcchain.steps.friction.cluster_solver import ClusterSolver
+from hpcchain.steps.friction.pool_contacts import PoolContacts
 from hpcchain.steps.integrators import WithContacts
 from hpcchain.steps.local_beads import timed
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
     from hpcchain.steps.contacts.finding import ContactFinder
-    from hpcchain.steps.friction.pool_contacts import PoolContacts
     from hpcchain.steps.local_beads import LocalBeads
 
 MOST_ROUNDS, LATE = 50, 10
@@ -52,7 +52,7 @@ class Outcome:
     impulse : (n, 3) float64 array
         [mass length / time].
     place, velocity, spin, bend : (m, 3) float64 arrays
-        After the step; `bend` as in `contact_problem.Problem`.
+        After the step; `bend` as in `ClusterSolver.step`.
     kept, struck : (m, SLOTS * WARM) float64 arrays
         Impulses for the next step; those of impacts, for the next round, without columns where nothing has restitution.
     turned : float
@@ -134,29 +134,30 @@ class FrictionalContacts(ContactSolver):
     def outcome(self, pool: Pool, pairs: np.ndarray) -> Outcome:
         """Return what contacts do to a pool; its `extra` are rows of `State.extra`, `struck` and `bend` of `After`."""
         state, struck, bend = np.split(pool.extra, [-3 - self.columns, -3], axis=1)
-        problem = Problem(pool, pairs, self, bend)
-        contacts = problem.contacts
+        contacts = PoolContacts(pool, pairs, self)
+        solver = ClusterSolver(contacts, self)
         begin = np.zeros((len(contacts.pairs), 3)) if not self.columns else kept_impulses(struck, contacts)
         kept = kept_impulses(state[:, L.INSIDE : L.INSIDE + SLOTS * WARM], contacts)
-        found = problem.solve(kept, begin)
-        self.sweeps += int(problem.solver.counts[:, 0].sum())
-        self.changes += int(problem.solver.counts[:, 1].sum())
-        place, moved = self.flown(pool, found.velocity)
-        bent = moved - found.velocity
+        velocity, spin, blows, solved = solver.step(kept, begin, bend)
+        impulse = solver.contacts.impulse
+        self.sweeps += int(solver.counts[:, 0].sum())
+        self.changes += int(solver.counts[:, 1].sum())
+        place, moved = self.flown(pool, velocity)
+        bent = moved - velocity
         turned = float(np.abs(bent - bend).max(initial=0.0))
         return Outcome(
             pool=pool,
             geometry=contacts.geometry,
             normal=contacts.normal,
-            impulse=found.blows + found.impulse,
+            impulse=blows + impulse,
             place=place,
             velocity=moved,
-            spin=found.spin,
+            spin=spin,
             bend=bent,
-            kept=to_keep(contacts, found.impulse),
-            struck=to_keep(contacts, found.blows)[:, : self.columns],
+            kept=to_keep(contacts, impulse),
+            struck=to_keep(contacts, blows)[:, : self.columns],
             turned=turned,
-            solved=found.solved,
+            solved=solved,
         )
 
 
@@ -263,8 +264,8 @@ class ContactDynamics(WithContacts):
         for ids, row in rows:
             place, speed, spin, bend, kept, struck = np.split(row, [3, 6, 9, 12, 12 + SLOTS * WARM], axis=1)
             beads.put(ids, place, speed)
-            mine = np.isin(ids, own.ids)
-            at = np.searchsorted(own.ids, ids[mine])
+            mine = np.isin(ids, beads.ids)
+            at = np.searchsorted(beads.ids, ids[mine])
             after.bend[at], after.spin[at], after.met[at] = bend[mine], spin[mine], True
             own.extra[at, L.INSIDE :], after.struck[at] = kept[mine], struck[mine]
         return done

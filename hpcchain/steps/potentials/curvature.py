@@ -8,13 +8,13 @@ solves them.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.errors import StepError
-from hpcchain.jit.decorators import kernel
+from hpcchain.model.composition import in_blocks
+from hpcchain.steps.contacts.clusters import dot
 from hpcchain.steps.potentials.forces import (
     BOND_EPSILON,
     BOND_SIGMA2,
@@ -26,15 +26,12 @@ from hpcchain.steps.potentials.forces import (
     SIGMA2,
     STIFFNESS,
     WCA2,
-    Bonds,
-    lennard_jones,
 )
-from hpcchain.steps.potentials.lists import nearest
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.physics.constants import SteppedPhysics
-    from hpcchain.steps.contacts.clusters import Pool, Responses
+    from hpcchain.steps.contacts.clusters import Geometry, Pool, Responses
     from hpcchain.steps.potentials.constants import Constants
     from hpcchain.steps.potentials.interactions import Interactions
 
@@ -42,182 +39,43 @@ EXTRA = 9
 """Numbers of a bead besides its place: V'' v (3,), and xx, yy, zz, xy, xz, yz of its own block of V''."""
 CENTER = 3
 """Where the field has the stiffness of springs to a centre."""
+UNBONDED = -2
+"""Of two beads that no bond joins, where bonds without a potential have -1."""
 
 
-@kernel
-def pair_curvature(r2, eps24, sigma2):
-    """Return f and c of a pair's block c d d^T - f of V'': force over distance, and (V'' - V'/r) / r^2."""
-    f = lennard_jones(r2, eps24, sigma2)[0]
-    s2 = sigma2 / r2
+def pair_curvature(r2: np.ndarray, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return f and c of pairs' blocks c d d^T - f of V'': force over distance, and (V'' - V'/r) / r^2, (n,) each.
+
+    Parameters
+    ----------
+    r2 : (n,) float64 array
+        Squared distances [length^2].
+    row : (n, 4) float64 array
+        Of the table of pairs (`forces`).
+    """
+    eps24, s2 = row[:, EPS24], row[:, SIGMA2] / r2
     s6 = s2 * s2 * s2
+    f = eps24 * (2.0 * s6 * s6 - s6) / r2
     return f, (eps24 * (26.0 * s6 * s6 - 7.0 * s6) / r2 + f) / r2
 
 
-@kernel
-def bond_curvature(r2, bond):
-    """Return what `pair_curvature` does, of a bond that is not torn."""
-    if bond[KIND] == HARMONIC:
-        r = math.sqrt(r2)
-        f = -bond[STIFFNESS] * (r - bond[LENGTH]) / r
-        return f, (bond[STIFFNESS] + f) / r2
-    square = bond[LENGTH] * bond[LENGTH]
-    rest = 1.0 - r2 / square
-    f, c = -bond[STIFFNESS] / rest, 2.0 * bond[STIFFNESS] / (square * rest * rest)
-    if r2 < WCA2 * bond[BOND_SIGMA2]:
-        push, bend = pair_curvature(r2, 24.0 * bond[BOND_EPSILON], bond[BOND_SIGMA2])
-        f += push
-        c += bend
+def bond_curvature(r2: np.ndarray, bond: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `pair_curvature` does, of bonds that are not torn; `bond` (n, 5): rows of the table of bonds."""
+    stiffness, length, f, c = bond[:, STIFFNESS], bond[:, LENGTH], np.empty(len(r2)), np.empty(len(r2))
+    harmonic = bond[:, KIND] == HARMONIC
+    k, r = stiffness[harmonic], np.sqrt(r2[harmonic])
+    f[harmonic] = -k * (r - length[harmonic]) / r
+    c[harmonic] = (k + f[harmonic]) / r2[harmonic]
+    k, square = stiffness[~harmonic], length[~harmonic] * length[~harmonic]
+    rest = 1.0 - r2[~harmonic] / square
+    f[~harmonic], c[~harmonic] = -k / rest, 2.0 * k / (square * rest * rest)
+    near = ~harmonic & (r2 < WCA2 * bond[:, BOND_SIGMA2])
+    row = np.zeros((int(near.sum()), 4))
+    row[:, EPS24], row[:, SIGMA2] = 24.0 * bond[near, BOND_EPSILON], bond[near, BOND_SIGMA2]
+    push, bend = pair_curvature(r2[near], row)
+    f[near] += push
+    c[near] += bend
     return f, c
-
-
-@kernel
-def gather_block(d, w, f, c, out):
-    """Add a pair's part to a bead's row (EXTRA,): separation d (3,), relative velocity w (3,)."""
-    along = d[0] * w[0] + d[1] * w[1] + d[2] * w[2]
-    for a in range(3):
-        out[a] += c * along * d[a] - f * w[a]
-        out[3 + a] += c * d[a] * d[a] - f
-    out[6] += c * d[0] * d[1]
-    out[7] += c * d[0] * d[2]
-    out[8] += c * d[1] * d[2]
-
-
-@kernel
-def own_blocks(position, velocity, kind, rows, pairs, bonds, box, spring, work, out):
-    """Write V'' v and the own blocks of V'' of some own beads.
-
-    Parameters
-    ----------
-    position, velocity, kind : (n, 3), (n, 3), (n,) arrays
-        Of local beads.
-    rows : (k,) int64 array
-        Rows of own beads.
-    pairs : Pairs
-    bonds : Bonds
-    box : ((3,) float64 array, (3,) float64 array)
-        See `contact_kernels.find_pairs`.
-    spring : float
-        Stiffness of the springs to a centre.
-    work : (2, 3) float64 array
-        Workspace.
-    out : (k, EXTRA) float64 array
-    """
-    own, neighbour, count, table = pairs.own, pairs.neighbour, pairs.lengths, pairs.table
-    first, partner, which, constants = bonds.first, bonds.partner, bonds.which, bonds.table
-    size, inverse = box
-    for m in range(len(rows)):
-        r = rows[m]
-        i = own[r]
-        for a in range(3):
-            out[m, a] = spring * velocity[i, a]
-            out[m, 3 + a] = spring
-            out[m, 6 + a] = 0.0
-        for k in range(count[r]):
-            j = neighbour[r, k]
-            r2 = 0.0
-            for c in range(3):
-                work[0, c] = nearest(position[i, c] - position[j, c], size[c], inverse[c])
-                work[1, c] = velocity[i, c] - velocity[j, c]
-                r2 += work[0, c] * work[0, c]
-            if r2 < table[kind[i], kind[j], CUTOFF2]:
-                f, bend = pair_curvature(r2, table[kind[i], kind[j], EPS24], table[kind[i], kind[j], SIGMA2])
-                gather_block(work[0], work[1], f, bend, out[m])
-        for b in range(first[r], first[r + 1]):
-            if which[b] < 0:
-                continue
-            j = partner[b]
-            r2 = 0.0
-            for c in range(3):
-                work[0, c] = position[i, c] - position[j, c]
-                work[1, c] = velocity[i, c] - velocity[j, c]
-                r2 += work[0, c] * work[0, c]
-            f, bend = bond_curvature(r2, constants[which[b]])
-            gather_block(work[0], work[1], f, bend, out[m])
-
-
-@kernel
-def count_links(position, kind, molecule, flag, pairs, box, links):
-    """Write pairs of local beads of two molecules that are flagged and interact; return how many there are."""
-    own, neighbour, count, table = pairs.own, pairs.neighbour, pairs.lengths, pairs.table
-    size, inverse = box
-    found = 0
-    for r in range(len(own)):
-        i = own[r]
-        if flag[i, 0] == 0.0:
-            continue
-        for k in range(count[r]):
-            j = neighbour[r, k]
-            if flag[j, 0] == 0.0 or molecule[i] == molecule[j]:
-                continue
-            r2 = 0.0
-            for c in range(3):
-                x = nearest(position[i, c] - position[j, c], size[c], inverse[c])
-                r2 += x * x
-            if r2 < table[kind[i], kind[j], CUTOFF2]:
-                if found < len(links):
-                    links[found, 0], links[found, 1] = min(i, int(j)), max(i, int(j))
-                found += 1
-    return found
-
-
-@kernel
-def weigh(position, kind, rows, own, bonds, table, box, change, out):
-    """Write out[l] = V'' change[l], of the beads of some contacts.
-
-    Parameters
-    ----------
-    position, kind : (n, 3), (n,) arrays
-        Of a pool's beads.
-    rows : (m,) int64 array
-        The beads of the contacts.
-    own : (m, EXTRA) float64 array
-        Their rows of `own_blocks`.
-    bonds : Bonds
-        Of the pool's beads (`Constants.partners`).
-    table, box :
-        See `own_blocks`.
-    change, out : (k, m, 3) float64 arrays
-    """
-    first, step, which, constants = bonds.first, bonds.partner, bonds.which, bonds.table
-    size, inverse = box
-    for k in range(len(change)):
-        for a in range(len(rows)):
-            x, y, z = change[k, a, 0], change[k, a, 1], change[k, a, 2]
-            out[k, a, 0] = own[a, 3] * x + own[a, 6] * y + own[a, 7] * z
-            out[k, a, 1] = own[a, 6] * x + own[a, 4] * y + own[a, 8] * z
-            out[k, a, 2] = own[a, 7] * x + own[a, 8] * y + own[a, 5] * z
-    for a in range(len(rows)):
-        i = rows[a]
-        for b in range(len(rows)):
-            j = rows[b]
-            if i == j:
-                continue
-            bond, bonded = -1, False
-            for e in range(first[i], first[i + 1]):
-                if i + step[e] == j:
-                    bonded, bond = True, which[e]
-            if bonded and bond < 0:
-                continue
-            d0 = position[i, 0] - position[j, 0]
-            d1 = position[i, 1] - position[j, 1]
-            d2 = position[i, 2] - position[j, 2]
-            if not bonded:
-                d0 = nearest(d0, size[0], inverse[0])
-                d1 = nearest(d1, size[1], inverse[1])
-                d2 = nearest(d2, size[2], inverse[2])
-            r2 = d0 * d0 + d1 * d1 + d2 * d2
-            if bonded:
-                f, c = bond_curvature(r2, constants[bond])
-            elif r2 < table[kind[i], kind[j], CUTOFF2]:
-                f, c = pair_curvature(r2, table[kind[i], kind[j], EPS24], table[kind[i], kind[j], SIGMA2])
-            else:
-                continue
-            for k in range(len(change)):
-                x, y, z = change[k, b, 0], change[k, b, 1], change[k, b, 2]
-                along = c * (d0 * x + d1 * y + d2 * z)
-                out[k, a, 0] -= along * d0 - f * x
-                out[k, a, 1] -= along * d1 - f * y
-                out[k, a, 2] -= along * d2 - f * z
 
 
 class Metric:
@@ -235,7 +93,6 @@ class Metric:
         self.composition, self.constants = composition, constants
         h = settings.step
         self.factor = h * h / 6.0 if settings.base == "verlet" else -h * h / 12.0
-        self.capacity = 64
 
     def set_beads(self, ids: np.ndarray, interactions: Interactions) -> None:
         """Take local beads and the lists of own ones."""
@@ -257,29 +114,40 @@ class Metric:
 
     def links(self, position: np.ndarray, flag: np.ndarray) -> np.ndarray:
         """Return pairs (n, 2) of beads by global numbers, of two molecules, that are flagged and interact."""
-        if self.constants.range == 0.0:
-            return np.zeros((0, 2), dtype=np.int64)
-        lists = self.lists
-        while True:
-            links = np.empty((self.capacity, 2), dtype=np.int64)
-            count = count_links(position, lists.kind, self.molecule, flag, lists.pairs, lists.images, links)
-            if count <= self.capacity:
-                return np.unique(self.ids[links[:count]], axis=0)
-            self.capacity = 2 * count
+        _, i, j, _, _ = self._near(position, np.flatnonzero(flag[self.lists.own, 0]))
+        apart = (flag[j, 0] != 0.0) & (self.molecule[i] != self.molecule[j])
+        return np.unique(np.sort(self.ids[np.column_stack([i, j])[apart]], axis=1), axis=0)
 
     def blocks(self, position: np.ndarray, velocity: np.ndarray, flag: np.ndarray) -> np.ndarray:
         """Return rows (m, EXTRA) of own beads, zeros but for those flagged; places and velocities of local ones."""
-        lists, constants = self.lists, self.constants
-        found = np.zeros((len(lists.own), EXTRA))
-        rows = np.flatnonzero(flag[lists.own, 0])
-        out = np.empty((len(rows), EXTRA))
-        count = lists.count if constants.range > 0.0 else np.zeros_like(lists.count)
-        pairs, spring = lists.pairs._replace(lengths=count), constants.field[CENTER]
-        own_blocks(
-            position, velocity, lists.kind, rows, pairs, lists.bonds, lists.images, spring, np.empty((2, 3)), out
-        )
-        found[rows] = out
+        lists, spring = self.lists, self.constants.field[CENTER]
+        found, rows = np.zeros((len(lists.own), EXTRA)), np.flatnonzero(flag[lists.own, 0])
+        found[rows, :3], found[rows, 3:6] = spring * velocity[lists.own[rows]], spring
+        row, i, j, d, r2 = self._near(position, rows)
+        add_blocks(found, row, d, velocity[i] - velocity[j], pair_curvature(r2, self._of_pairs(i, j)))
+        bonds, count = lists.bonds, np.diff(lists.bonds.first)[rows]
+        at, row = in_blocks(bonds.first[rows], count), np.repeat(rows, count)
+        at, row = at[bonds.which[at] >= 0], row[bonds.which[at] >= 0]
+        i, j = lists.own[row], bonds.partner[at]
+        d = position[i] - position[j]
+        add_blocks(found, row, d, velocity[i] - velocity[j], bond_curvature(dot(d, d), bonds.table[bonds.which[at]]))
         return found
+
+    def _near(self, position: np.ndarray, rows: np.ndarray) -> tuple:
+        """Return rows of own beads, local beads i and j, separations (n, 3) and squares of the pairs that interact."""
+        lists = self.lists
+        listed = np.arange(lists.neighbour.shape[1]) < lists.count[rows, None]
+        row, j = np.repeat(rows, lists.count[rows]), lists.neighbour[rows][listed].astype(np.int64)
+        i = lists.own[row]
+        d = position[i] - position[j]
+        d = d - lists.size * np.rint(d * lists.inverse)
+        r2 = dot(d, d)
+        acts = r2 < self._of_pairs(i, j)[:, CUTOFF2]
+        return row[acts], i[acts], j[acts], d[acts], r2[acts]
+
+    def _of_pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Return the rows (n, 4) of the table of pairs of local beads i and j."""
+        return self.constants.pairs[self.lists.kind[i], self.lists.kind[j]]
 
     def weighted(self, pool: Pool, responses: Responses, cluster: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the matrix (k, k) of a cluster's contacts in the metric W, and their rates (k,) with it.
@@ -297,11 +165,7 @@ class Metric:
         change = np.zeros((len(cluster), len(rows), 3))
         for k, part in enumerate(parts):
             change[k, number[responses.bead[part]]] = responses.change[part]
-        prototypes = self.composition.prototype_of(pool.ids)
-        bonds = Bonds(*self.constants.partners(prototypes), self.constants.bonds)
-        bent, box = np.empty_like(change), (geometry.size, geometry.inverse)
-        kind = self.constants.kind[prototypes]
-        weigh(pool.position, kind, rows, pool.extra[rows], bonds, self.constants.pairs, box, change, bent)
+        bent = self._bent(pool, rows, number, change, geometry)
         matrix = responses.matrix(cluster) + self.factor * np.einsum("kmc,lmc->kl", change, bent)
         rates = geometry.rates(pool.velocity, responses.normal)[cluster]
         rates = rates + self.factor * np.einsum("kmc,mc->k", change, pool.extra[rows, :3])
@@ -311,3 +175,38 @@ class Metric:
                 'steps.step smaller or use "H"'
             )
         return matrix, rates
+
+    def _bent(
+        self, pool: Pool, rows: np.ndarray, number: np.ndarray, change: np.ndarray, geometry: Geometry
+    ) -> np.ndarray:
+        """Return V'' change (k, m, 3) of changes of the beads `rows` of a pool, whose numbers (-1: none) are given."""
+        prototype, own = self.composition.prototype_of(pool.ids), pool.extra[rows]
+        first, step, which = self.constants.partners(prototype[rows])
+        bond = np.full((len(rows), len(rows)), UNBONDED)
+        one = np.repeat(np.arange(len(rows)), np.diff(first))
+        other = number[rows[one] + step]
+        bond[one[other >= 0], other[other >= 0]] = which[other >= 0]
+        d = pool.position[rows, None] - pool.position[rows]
+        d = np.where((bond == UNBONDED)[:, :, None], d - geometry.size * np.rint(d * geometry.inverse), d)
+        r2 = d[:, :, 0] * d[:, :, 0] + d[:, :, 1] * d[:, :, 1] + d[:, :, 2] * d[:, :, 2]
+        table = self.constants.pairs[np.ix_(self.constants.kind[prototype[rows]], self.constants.kind[prototype[rows]])]
+        bonded, pair = bond >= 0, (bond == UNBONDED) & (r2 < table[:, :, CUTOFF2]) & ~np.eye(len(rows), dtype=bool)
+        f, c = np.zeros_like(r2), np.zeros_like(r2)
+        f[bonded], c[bonded] = bond_curvature(r2[bonded], self.constants.bonds[bond[bonded]])
+        f[pair], c[pair] = pair_curvature(r2[pair], table[pair])
+        block = own[:, [[3, 6, 7], [6, 4, 8], [7, 8, 5]]]
+        found = (
+            block[:, :, 0] * change[:, :, :1] + block[:, :, 1] * change[:, :, 1:2] + block[:, :, 2] * change[:, :, 2:]
+        )
+        for b in np.flatnonzero((bonded | pair).any(axis=0)):
+            x, e = change[:, b, None], d[:, b]
+            along = c[:, b] * (e[:, 0] * x[:, :, 0] + e[:, 1] * x[:, :, 1] + e[:, 2] * x[:, :, 2])
+            found = found - (along[:, :, None] * e - f[:, b, None] * x)
+        return found
+
+
+def add_blocks(found: np.ndarray, row: np.ndarray, d: np.ndarray, w: np.ndarray, curvature: tuple) -> None:
+    """Add to rows (m, EXTRA), in order, what pairs give: separations and relative velocities (n, 3), f and c."""
+    f, c = (each[:, None] for each in curvature)
+    crossed = [c * d[:, [a]] * d[:, [b]] for a, b in ((0, 1), (0, 2), (1, 2))]
+    np.add.at(found, row, np.concatenate([c * dot(d, w)[:, None] * d - f * w, c * d * d - f, *crossed], axis=1))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.composition import centres_of
+from hpcchain.model.composition import centres_of, running_sum
 from hpcchain.model.system import PERIODIC
 from hpcchain.steps.potentials import forces, lists
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hpcchain.steps.potentials.constants import Constants
 
 FIRST_CAPACITY = 32
+NO_BEAD = np.uint32(2**32 - 1)
+"""In lists, behind the last bead."""
 
 
 class Interactions:
@@ -76,17 +78,18 @@ class Interactions:
     def _list(self, position: np.ndarray, list_radius: float, cells: np.ndarray) -> None:
         """Fill the neighbour lists, with as much space as that takes."""
         n = len(position)
-        code = lists.cell_numbers(self.box, position, cells)
-        first = np.zeros(int(np.prod(cells)) + 1, dtype=np.int64)
-        sequence, row = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
-        row[self.own] = np.arange(len(self.own))
-        lists.count_cells(code, first)
-        lists.sort_by_cell(code, first, np.zeros(len(first) - 1, dtype=np.int64), sequence)
         periodic = self.box.boundary == PERIODIC
+        part = (position - self.box.origin) / self.box.size
+        part = np.where(periodic, part - np.floor(part), np.clip(part, 0.0, 1.0))  # outside: in the outermost cells
+        x, y, z = np.minimum((part * cells).astype(np.int64), cells - 1).T
+        code = (x * cells[1] + y) * cells[2] + z
+        first = running_sum(np.bincount(code, minlength=int(np.prod(cells))))
+        sequence, row = np.argsort(code, kind="stable"), np.full(n, -1, dtype=np.int64)
+        row[self.own] = np.arange(len(self.own))
         near = (list_radius**2, self.bonds.first, self.bonds.partner)
         work = lists.list_work(n)
         while True:
-            self.neighbour = np.empty((len(self.own), self.capacity), dtype=np.uint32)
+            self.neighbour = np.full((len(self.own), self.capacity), NO_BEAD)
             made = (self.neighbour, self.count)
             need = lists.fill_lists(
                 position, row, first, sequence, cells, periodic, self.size, self.inverse, near, made, work
@@ -94,6 +97,7 @@ class Interactions:
             if not need:
                 break
             self.capacity = -(-need * 9 // 8 // 8) * 8
+        self.neighbour.sort(axis=1)
         self.work = forces.pair_work(self.constants.pairs, self.capacity)
 
     def forces(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, tuple]:

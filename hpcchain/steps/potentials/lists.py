@@ -1,14 +1,12 @@
 """Cell lists and neighbour lists: which beads a bead may interact with until the next lists are made.
 
-A bead's neighbours stand in ascending order of their global numbers, since local beads do, and those in a bead's cell
-and in the cells next to it are brought into that order. Sums over a list so have one order on any number of ranks.
-What a list has beyond the range of forces adds exact zeros: neither how wide lists are nor when they were made changes
-a bit.
+A bead's neighbours stand in ascending order of their global numbers, as local beads do. Sums over a list so have one
+order on any number of ranks. What a list has beyond the range of forces adds exact zeros: neither how wide lists are
+nor when they were made changes a bit.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -33,61 +31,30 @@ class ListWork(NamedTuple):
 
     Attributes
     ----------
-    one, other : (n,) int64 arrays
-        Beads that are near, and their next order.
+    one : (n,) int64 array
+        Beads that are near.
     x, y, z, square : (n,) float64 arrays
         Their places, and their squared distances from a bead.
     hits : (n + 1,) int64 array
         Those that are within the list radius of it.
-    bounds, found : (28,), (4, 3) int64 arrays
-        Where the beads of each cell begin; the cells along each axis, and a cell itself.
+    found : (4, 3) int64 array
+        The cells along each axis, and a cell itself.
     """
 
     one: np.ndarray
-    other: np.ndarray
     x: np.ndarray
     y: np.ndarray
     z: np.ndarray
     square: np.ndarray
     hits: np.ndarray
-    bounds: np.ndarray
     found: np.ndarray
 
 
 def list_work(n: int) -> ListWork:
     """Return the ListWork of n beads."""
-    one, other, hits = (np.empty(size, dtype=np.int64) for size in (n, n, n + 1))
+    one, hits = (np.empty(size, dtype=np.int64) for size in (n, n + 1))
     x, y, z, square = (np.empty(n) for _ in range(4))
-    bounds, found = np.empty(28, dtype=np.int64), np.empty((4, 3), dtype=np.int64)
-    return ListWork(one, other, x, y, z, square, hits, bounds, found)
-
-
-@kernel
-def put_in_cells(position, origin, size, periodic, cells, found):
-    """Write the cells (n, 3) of positions; see `cell_numbers`."""
-    for i in range(len(position)):
-        for c in range(3):
-            part = (position[i, c] - origin[c]) / size[c]
-            part = part - math.floor(part) if periodic[c] else min(max(part, 0.0), 1.0)
-            found[i, c] = min(int(part * cells[c]), cells[c] - 1)
-
-
-@kernel
-def count_cells(code, first):
-    """Fill first[c + 1] with how many beads, of cells `code`, are in cells 0 ... c; `first` begins as zeros."""
-    for k in range(len(code)):
-        first[code[k] + 1] += 1
-    for c in range(len(first) - 1):
-        first[c + 1] += first[c]
-
-
-@kernel
-def sort_by_cell(code, first, filled, sequence):
-    """Fill `sequence` with the numbers of beads, cell by cell, in order within each; `filled` begins as zeros."""
-    for k in range(len(code)):
-        c = code[k]
-        sequence[first[c] + filled[c]] = k
-        filled[c] += 1
+    return ListWork(one, x, y, z, square, hits, np.empty((4, 3), dtype=np.int64))
 
 
 @kernel
@@ -110,39 +77,8 @@ def axis_cells(cell, cells, periodic, found):
 
 
 @kernel
-def merge_pairs(source, target, bounds, runs):
-    """Merge ascending runs of numbers, two by two, from one array into another; return how many runs are left.
-
-    `bounds` has where the runs begin, and the end of the last; those of the merged ones take their place.
-    """
-    end, kept = bounds[runs], 0
-    for m in range(0, runs, 2):
-        low, middle, high = bounds[m], bounds[min(m + 1, runs)], bounds[min(m + 2, runs)]
-        i, j, k = low, middle, low
-        while i < middle and j < high:
-            a, b = source[i], source[j]
-            first = a <= b
-            target[k] = a if first else b
-            i += first
-            j += not first
-            k += 1
-        while i < middle:
-            target[k] = source[i]
-            i += 1
-            k += 1
-        while j < high:
-            target[k] = source[j]
-            j += 1
-            k += 1
-        bounds[kept] = low
-        kept += 1
-    bounds[kept] = end
-    return kept
-
-
-@kernel
 def gather_near(here, position, first, sequence, cells, periodic, work):
-    """Collect the beads of a cell (3,) and of those next to it, ascending, and their places; return how many they are.
+    """Collect the beads of a cell (3,) and of those next to it, and their places; return how many they are.
 
     Parameters
     ----------
@@ -151,27 +87,18 @@ def gather_near(here, position, first, sequence, cells, periodic, work):
     position, first, sequence, cells, periodic, work :
         See `fill_lists`.
     """
-    one, other, bounds, found = work.one, work.other, work.bounds, work.found
+    one, found = work.one, work.found
     nx = axis_cells(here[0], cells[0], periodic[0], found[0])
     ny = axis_cells(here[1], cells[1], periodic[1], found[1])
     nz = axis_cells(here[2], cells[2], periodic[2], found[2])
-    count, runs = 0, 0
+    count = 0
     for a in range(nx):
         for b in range(ny):
             for c in range(nz):
                 code = (found[0, a] * cells[1] + found[1, b]) * cells[2] + found[2, c]
-                if first[code] == first[code + 1]:
-                    continue
-                bounds[runs] = count
-                runs += 1
                 for k in range(first[code], first[code + 1]):
                     one[count] = sequence[k]
                     count += 1
-    bounds[runs] = count
-    while runs > 1:
-        runs = merge_pairs(one, other, bounds, runs)
-        for k in range(count):
-            one[k] = other[k]
     for k in range(count):
         work.x[k], work.y[k], work.z[k] = position[one[k], 0], position[one[k], 1], position[one[k], 2]
     return count
@@ -189,7 +116,7 @@ def squares_from(x, y, z, n, xi, yi, zi, size, inverse, square):
 
 @kernel
 def fill_list(i, r, n, near, lists, work):
-    """Fill the list of own bead i, in row r, with those of n beads that are near, ascending; see `fill_lists`."""
+    """Fill the list of own bead i, in row r, with those of n beads that are near; see `fill_lists`."""
     radius2, left_first, left = near
     neighbour, count = lists
     one, square, hits = work.one, work.square, work.hits
@@ -214,7 +141,7 @@ def fill_list(i, r, n, near, lists, work):
 def fill_lists(position, row, first, sequence, cells, periodic, size, inverse, near, lists, work):
     """Fill the neighbour lists of own beads; return 0, or what capacity a list needs at least.
 
-    Own beads of one cell have the same beads in their cell and those next to it, which are brought into order once.
+    Own beads of one cell have the same beads in their cell and those next to it, which are collected once.
 
     Parameters
     ----------
@@ -229,7 +156,7 @@ def fill_lists(position, row, first, sequence, cells, periodic, size, inverse, n
     near : (float, (m + 1,) int64 array, (b,) int64 array)
         Squared distance [length^2]; beads that are left out, of each own bead: where they begin, and local numbers.
     lists : ((m, k) uint32 array, (m,) int64 array)
-        Neighbours, and how many there are.
+        Neighbours, not in order, and how many there are.
     work : ListWork
     """
     here, most = work.found[3], 0
@@ -264,16 +191,6 @@ def farthest(position, own, reference):
         if d2 > most or d2 != d2:
             most = d2
     return most
-
-
-def cell_numbers(box: Box, position: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return the numbers (n,) int64 of the cells of positions (n, 3), of `cells` (3,) along the axes.
-
-    Beads outside of a box that is not periodic are in its outermost cells.
-    """
-    found = np.empty(position.shape, dtype=np.int64)
-    put_in_cells(position, box.origin, box.size, box.boundary == 0, cells, found)
-    return (found[:, 0] * cells[1] + found[:, 1]) * cells[2] + found[:, 2]
 
 
 def shape_for(box: Box, list_radius: float, beads: int) -> np.ndarray:

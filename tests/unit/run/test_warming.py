@@ -77,7 +77,6 @@ ELSEWHERE = {
     "hpcchain.analysis": "of `hpcchain analyze`",
     "hpcchain.steps.friction.friction_kernels.fill_matrix": "of contacts that sweeps do not solve",
     "hpcchain.steps.friction.friction_kernels.residual": "of the same",
-    "hpcchain.steps.potentials.curvature": "of contacts among beads with potentials",
 }
 """Kernels that no run of the warm-up calls, by how their names begin; each compiles in a second or two."""
 

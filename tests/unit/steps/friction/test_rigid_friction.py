@@ -6,7 +6,7 @@ import pytest
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.steps.engine import SteppedEngine
-from hpcchain.steps.friction.contact_problem import Problem
+from hpcchain.steps.friction.cluster_solver import ClusterSolver
 from tests.support.bodies import CROSS, TETRAHEDRON, moments, rotation
 from tests.support.heaps import heap, require_no_trace
 from tests.support.stepped import config_of, system_of
@@ -204,33 +204,33 @@ def mixed(seed=1, friction=0.4, restitution=0.3, solver="newton", step=0.01, tol
 
 def test_impulses_are_in_their_cones_and_act_on_bodies_where_surfaces_touch(monkeypatch):
     """Of every contact of every step, from places, impulses and velocities alone."""
-    seen, solve = [], Problem.solve
+    seen, step = [], ClusterSolver.step
 
-    def watched(problem, *given):
-        seen.append((problem, solve(problem, *given)))
-        return seen[-1][1]
+    def watched(solver, start, begin, bend):
+        seen.append((solver, bend, step(solver, start, begin, bend)))
+        return seen[-1][-1]
 
-    monkeypatch.setattr(Problem, "solve", watched)
+    monkeypatch.setattr(ClusterSolver, "step", watched)
     system = mixed(2, restitution=0.0)
     engine, loaded, slid = SteppedEngine(system), 0, 0
     for k in range(1, 201):
         seen.clear()
         engine.advance(round(0.01 * k, 2))
-        for problem, (velocity, spin, _, impulse, solved) in seen[-1:]:
+        for solver, bend, (velocity, spin, _, solved) in seen[-1:]:
             assert solved
-            contacts = problem.contacts
-            pool, geometry, n = problem.pool, contacts.geometry, contacts.normal
+            contacts, impulse = solver.pool, solver.contacts.impulse
+            pool, geometry, n = contacts.pool, contacts.geometry, contacts.normal
             spin = spin.copy()
             for m in range(len(pool.molecules)):
                 rows = slice(*pool.first[m : m + 2])
                 if rows.stop - rows.start == 7:
                     assert np.all(spin[rows] == 0.0)
-                    require_blows(problem, velocity, impulse, rows)
+                    require_blows(solver, velocity, impulse, rows)
                     spin[rows] = spin_of(pool.position[rows], velocity[rows])
             wall, radius = geometry.wall[:, None], np.where(contacts.bodies.radius > 0.4, 0.5, 0.4)[:, None]
             turning = radius[geometry.one] * spin[geometry.one]
             turning = turning + np.where(wall, 0.0, radius[geometry.other] * spin[geometry.other])
-            moving = velocity + problem.bend
+            moving = velocity + bend
             u = moving[geometry.one] - np.where(wall, 0.0, moving[geometry.other]) - np.cross(turning, n)
             p_n, u_n = np.sum(impulse * n, axis=1), np.sum(u * n, axis=1)
             p_t, u_t = impulse - p_n[:, None] * n, u - u_n[:, None] * n
@@ -248,12 +248,12 @@ def test_impulses_are_in_their_cones_and_act_on_bodies_where_surfaces_touch(monk
     assert 20 < slid < loaded - 20
 
 
-def require_blows(problem, velocity, impulse, rows):
+def require_blows(solver, velocity, impulse, rows):
     """Require of a body that momenta change by forces and by impulses at the surfaces of its beads."""
-    contacts = problem.contacts
-    pool, geometry, n = problem.pool, contacts.geometry, contacts.normal
+    contacts = solver.pool
+    pool, geometry, n = contacts.pool, contacts.geometry, contacts.normal
     centre = pool.position[rows].mean(axis=0)
-    change = velocity[rows] - pool.velocity[rows] - problem.settings.h * pool.force[rows]
+    change = velocity[rows] - pool.velocity[rows] - solver.settings.h * pool.force[rows]
     wanted = np.zeros((2, 3))
     for bead, sign in ((geometry.one, 1.0), (np.where(geometry.wall, -1, geometry.other), -1.0)):
         for c in np.flatnonzero((bead >= rows.start) & (bead < rows.stop)):
