@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,17 +106,21 @@ def box_difference(config: Config, box: Box) -> tuple[str, list[float], list[flo
 def _physics_problem(config: Config, system: System) -> str | None:
     """Return which constant is not that of the input."""
     stored = system.physics
-    ours, theirs = (by_name(one) for one in (stored, physics_with(_as_chosen(config, stored), stored.tick)))
+    given = physics_with(_as_chosen(config, stored), stored.tick)
+    ours, theirs = (dict(numbers_in(one.table())) for one in (stored, given))
     for name in ours | theirs:
         if ours.get(name) != theirs.get(name):
             return f"physics: {name} is {ours.get(name)!r}, that of the input in it {theirs.get(name)!r}"
     return None
 
 
-def by_name(physics: Physics) -> dict[str, object]:
-    """Return the constants of a run by their names in messages, those of kinds that have their own among them."""
-    own = {f"kinds {k} {name}": one for k, kind in enumerate(physics.kinds) if kind for name, one in vars(kind).items()}
-    return {name: one for name, one in physics.table().items() if name != "kinds"} | own
+def numbers_in(table: object, name: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the names, such as steps.gravity.2, and the values of all that is neither table nor list in a table."""
+    if isinstance(table, (dict, list, tuple)):
+        for key, one in table.items() if isinstance(table, dict) else enumerate(table):
+            yield from numbers_in(one, f"{name}.{key}".lstrip("."))
+    else:
+        yield name, table
 
 
 def _as_chosen(config: Config, physics: Physics) -> Config:

@@ -38,8 +38,11 @@ def of_kinds(lengths, names):
     return dataclasses.replace(system_of(lengths), topology=chains(lengths, names=tuple(names)))
 
 
+COUNTS = {"frames": 3, "frame_time": 0.0, "events": 10}
+
+
 def write(path, system, time=1.5, **options):
-    write_checkpoint(path, None, system, time, {"frames": 3, "events": 10}, "title = 'é'\n", **options)
+    write_checkpoint(path, None, system, time, COUNTS, "title = 'é'\n", **options)
 
 
 @pytest.mark.parametrize("lengths", [[1], [1, 1, 1], [1, 3, 5, 2], [20] * 500])
@@ -49,7 +52,7 @@ def test_a_checkpoint_comes_back_to_the_bit(tmp_path, lengths):
     found = read_checkpoint(tmp_path / "c.h5")
     assert same_system(found.system, system)
     assert found.time == 0.1 + 0.2
-    assert found.counters == {"frames": 3, "events": 10}
+    assert found.counters == COUNTS
     assert found.config_toml == "title = 'é'\n"
     assert found.provenance["numpy"] == np.__version__
 

@@ -92,5 +92,5 @@ def test_what_the_program_chose_stays(tmp_path, monkeypatch):
     require_own_input(*whole)
     for asked in ("0", "64"):
         wrong = stored(tmp_path, straight(LONG), change=straight(LONG, f"[propagator]\nstretches = {asked}"))
-        with pytest.raises(DataError, match="physics: options is"):
+        with pytest.raises(DataError, match="physics: options.stretches is"):
             require_own_input(*wrong)
