@@ -235,6 +235,7 @@ def test_constants_and_counters_out_of_bounds(sources, tmp_path, field):
 TABLES = {
     "bond_length": (("topology/bond_length", 3, 100.0), "bond_length"),
     "diameter": (("topology/diameter", 0, np.inf), "diameter"),
+    "diameter squared": (("topology/diameter", 0, 1e300), "diameter"),
     "mass": (("topology/mass", 5, np.inf), "mass"),
     "another mass": (("topology/mass", slice(0, 24), 1.0), "topology/mass: is not that of the input"),
     "rod": (("topology/rod", 7, 1), "of one kind"),
@@ -248,6 +249,7 @@ TABLES = {
 }
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("field", TABLES)
 def test_tables_out_of_bounds(sources, tmp_path, field):
     change, words = TABLES[field]

@@ -250,7 +250,7 @@ def _read(path: Path | str, comm: Communicator | None, whole: bool, blocks: int 
     They are all of them (`whole`), or an even part. With `blocks` so many blocks of rows are looked at together, by one
     rank alone, and none is kept.
     """
-    with files.reading(path, "checkpoint", comm) as file:
+    with files.reading(path, "checkpoint", comm) as file, np.errstate(over="ignore"):  # numbers are looked at later
         composition = _read_composition(file, comm, blocks)
         topology = composition.whole() if whole else composition
         tables = _states_in(file, topology.beads, comm, blocks)

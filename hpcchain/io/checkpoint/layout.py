@@ -90,6 +90,9 @@ def system_problem(system: System) -> str | None:
     topology = composition_of(system.topology).prototypes
     problem = sound.box_problem(system.box) or tables_problem(topology)
     problem = problem or sound.physics_problem(system.physics, len(topology.names))
+    named = [name for one in system.physics.extended.potentials for name in one.types]
+    unknown = next((name for name in named if name not in topology.type_names), None)
+    problem = problem or unknown and f"type_names: {unknown!r}, of which there is a potential, is not among them"
     return problem or sound.topology_problem(topology)
 
 
