@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -142,7 +143,7 @@ def words_of(one: Varied) -> list[str]:
         width = max(len(str(value)) for value in values)
         names = [f"{value:0{width}d}" for value in values]
     else:
-        names = [re.sub(r"[^\w.+-]+", "-", str(value)) for value in values]
+        names = [re.sub(r"[^\w.+-]+", "-", json.dumps(value, ensure_ascii=False, default=str)) for value in values]
         names = [
             name if type(value) in (int, float) else name.strip("-.") or "-"
             for name, value in zip(names, values, strict=True)

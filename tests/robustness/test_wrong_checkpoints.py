@@ -241,6 +241,7 @@ TABLES = {
 }
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("field", TABLES)
 def test_tables_out_of_bounds(sources, tmp_path, field):
     change, words = TABLES[field]

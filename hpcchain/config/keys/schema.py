@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import TypeVar
 
@@ -13,6 +14,8 @@ S = TypeVar("S", bound=Section)
 
 CLASSES: tuple[type[Section], ...] = (Config, *(one for one in Section.__subclasses__() if one is not Config))
 KEYS = tuple(key for one in CLASSES for key in one.keys().values())
+MEANINGS = {key.path: f" ({key.meaning.split(';')[0]})" for key in KEYS}
+"""What messages say of a key, in short."""
 SECTIONS = tuple(one.section for one in CLASSES if one not in (Config, PairSection))
 """Names of tables at the top level."""
 
@@ -109,7 +112,8 @@ def is_near(name: str, other: str) -> bool:
 def unknown(name: str, section: str, prefix: str) -> str:
     """Return the message for a key that does not exist: the nearest one of its table, or, where none is near, its keys.
 
-    A key that another table has by this name is meant wherever it stands.
+    A key that another table has by this name is meant wherever it stands. One that other programs call so is explained:
+    it may be another quantity.
     """
     here = {other: prefix + other for other in list(keys_of(section)) + ([] if section else list(SECTIONS))}
     anywhere = {other: [path] for other, path in here.items()}
@@ -118,7 +122,7 @@ def unknown(name: str, section: str, prefix: str) -> str:
             anywhere.setdefault(key.name, []).append(key.path)
     text = name if name.isidentifier() and len(name) <= 60 else shown(name)
     absent, names = name.lower() in NOWHERE, meant(name, anywhere)
-    name = names[0]
+    misspelt, name = names == [name], names[0]
     local, other = nearest(name, here), nearest(name, anywhere)
     better = likeness(name, other) > likeness(name, local) + 0.2
     best = other if better and (other == name or not section) else local
@@ -131,7 +135,8 @@ def unknown(name: str, section: str, prefix: str) -> str:
         best
     ]
     keys = "key is" if len(found) == 1 else "keys are"
-    return f"{prefix}{text}: unknown key; the nearest valid {keys} {', '.join(found)}{has}"
+    shown_as = found if misspelt else [path + MEANINGS.get(re.sub(r"\[\d+\]", "", path), "") for path in found]
+    return f"{prefix}{text}: unknown key; the nearest valid {keys} {', '.join(shown_as)}{has}"
 
 
 def markdown() -> str:

@@ -2,6 +2,7 @@
 
 import datetime
 import difflib
+import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -473,64 +474,75 @@ ELSEWHERE = {
     "bond_length": ("bond", "b", "r0", "bond_distance"),
     "boundary": ("pbc", "periodicity", "boundary_conditions"),
     "box": ("cell", "domain", "lattice"),
-    "chain": ("linear", "polymer", "dimer", "dumbbell", "flexible"),
-    "count": ("number", "nmol", "nmols", "amount", "molecules", "copies"),
+    "chain": ("linear", "polymer", "dimer", "dumbbell", "flexible", "trimer"),
+    "checkpoint_every": ("restart_every", "restart", "nstcheckpoint"),
+    "contact": ("pair", "collision"),
+    "count": ("number", "nmol", "nmols", "amount", "molecules", "copies", "nmolecules", "n_molecules"),
     "cutoff": ("r_cut", "rcut", "rc", "rvdw"),
-    "damping": ("gamma", "friction"),
+    "damping": ("gamma", "friction", "tau", "tau_t", "damp"),
     "diameter": ("radius", "sigma", "d"),
     "directory": ("prefix", "folder", "trajectory", "path"),
     "distance_limits": ("angle", "angles", "bond_angle", "dihedral", "bending_stiffness", "persistence_length"),
     "distances": ("range", "width", "lambda"),
-    "end_time": ("nsteps", "steps", "n_steps", "run_time", "t_end", "tmax", "t_max", "max_time", "time", "duration"),
+    "end_time": (
+        *("nsteps", "steps", "n_steps", "run_time", "t_end", "tmax", "t_max", "max_time", "time", "duration"),
+        *("end", "until", "stop"),
+    ),
     "energies": ("depth", "well_depth", "u0"),
     "events": ("event-driven", "edmd", "dmd"),
     "external": ("fix", "field"),
     "fene": ("kremer-grest",),
     "fixed": ("fix", "frozen", "immobile", "freeze"),
-    "file": ("restart", "read_data", "read_restart", "input_file"),
-    "frame_every": ("nstxout", "dump", "dump_every", "freq", "period", "every", "stride"),
-    "friction": ("mu", "friction_coefficient"),
+    "file": ("restart", "read_data", "read_restart", "input_file", "read"),
+    "frame_every": ("nstxout", "dump", "dump_every", "freq", "period", "every", "stride", "interval", "save_every"),
+    "friction": ("mu", "friction_coefficient", "cof", "xmu"),
     "graph": ("tree", "branched", "comb", "dendrimer", "network"),
-    "grow": ("random", "lattice", "insert", "packmol", "generate"),
+    "gravity": ("g",),
+    "grow": ("random", "lattice", "insert", "packmol", "generate", "fcc", "bcc", "sc"),
     "harmonic": ("spring", "hookean"),
     "initial": ("start", "velocities", "velocity"),
-    "langevin": ("nose-hoover", "nvt", "csvr", "v-rescale", "bussi", "berendsen", "brownian"),
+    "langevin": ("nose-hoover", "nvt", "csvr", "v-rescale", "bussi", "berendsen", "brownian", "nh"),
+    "length": ("r0", "rest_length"),
     "lennard-jones": ("lj", "lj/cut", "12-6"),
     "list_shell": ("skin", "neighbor", "buffer", "rlist"),
     "log-normal": ("lognormal",),
-    "molecule": ("polymer", "species", "molecules", "polymers", "particles", "beads"),
+    "module": ("table", "tabulated", "morse", "yukawa", "buckingham", "hertz"),
+    "molecule": ("polymer", "species", "molecules", "polymers", "particles", "beads", "particle"),
     "monomer": ("sphere", "atom", "bead", "particle", "colloid"),
-    "open": ("f", "s", "shrink", "none", "vacuum", "free"),
+    "open": ("f", "s", "shrink", "none", "vacuum", "free", "nonperiodic", "non-periodic", "ff"),
     "packing_fraction": ("density", "phi", "number_density", "rho", "volume_fraction"),
-    "periodic": ("p", "pp", "p p p", "pbc"),
-    "potential": ("interaction", "pair_style", "pair_coeff", "forcefield", "force_field"),
+    "periodic": ("p", "pp", "p p p", "pbc", "xyz"),
+    "potential": ("interaction", "pair_style", "pair_coeff", "forcefield", "force_field", "force", "forces"),
+    "rate": ("nu", "tau", "tau_t", "period", "frequency"),
     "rattle": ("verlet", "velocity-verlet", "shake", "lincs", "settle"),
-    "report_every": ("thermo", "nstenergy", "log_every", "nstlog"),
+    "report_every": ("thermo", "nstenergy", "log_every", "nstlog", "log"),
     "restitution": ("e", "elasticity", "inelasticity"),
     "rigid": ("constraints", "constraint", "flexible"),
     "ring": ("loop", "cyclic", "circle"),
     "run": ("simulation", "simulate", "control"),
-    "sectors": ("processors", "domains", "decomposition", "mpi", "ranks"),
+    "sectors": ("processors", "domains", "decomposition", "mpi", "ranks", "nprocs"),
     "seed": ("random_seed", "rng", "gen_seed", "ld_seed"),
     "side": ("position", "face"),
-    "size": ("dimensions", "length", "l", "lx", "xlo", "xhi"),
+    "size": ("dimensions", "length", "l", "lx", "xlo", "xhi", "lo", "hi", "bounds", "edge", "edges"),
     "step": ("timestep", "dt", "time_step", "delta_t"),
-    "steps": ("square-well", "square_well", "well", "md", "time-driven"),
-    "temperature": ("t", "kt", "ref_t", "gen_temp", "gen_vel"),
+    "steps": ("square-well", "square_well", "well", "md", "time-driven", "square-shoulder", "shoulder"),
+    "stiffness": ("k", "spring_constant", "force_constant"),
+    "temperature": ("t", "kt", "ref_t", "gen_temp", "gen_vel", "temp"),
     "thermostat": ("tcoupl", "fix"),
+    "velocities": ("velocity", "v"),
     "wall": ("m", "reflect", "reflecting", "hard", "fixed", "walls", "closed", "fix"),
-    "z+": ("top", "zhi", "+z", "upper"),
-    "z-": ("bottom", "zlo", "-z", "lower", "floor"),
-    "x-": ("left", "-x", "xlo"),
-    "x+": ("right", "+x", "xhi"),
-    "y-": ("front", "-y", "ylo"),
-    "y+": ("back", "+y", "yhi"),
+    "z+": ("top", "zhi", "+z", "upper", "zmax"),
+    "z-": ("bottom", "zlo", "-z", "lower", "floor", "zmin"),
+    "x-": ("left", "-x", "xlo", "xmin"),
+    "x+": ("right", "+x", "xhi", "xmax"),
+    "y-": ("front", "-y", "ylo", "ymin"),
+    "y+": ("back", "+y", "yhi", "ymax"),
 }
 """Names and words of this program, each with what other programs and people call it."""
 NOWHERE = (
     *("gpu", "cuda", "opencl", "kokkos", "barostat", "npt", "nph", "charge", "charges", "coulomb", "ewald", "pme"),
     *("shear", "shear_rate", "lees-edwards", "lees_edwards", "deform", "tilt", "triclinic", "reaction"),
-    *("pressure", "dimension", "2d", "enforce2d"),
+    *("pressure", "dimension", "2d", "enforce2d", "ellipsoid", "water"),
 )
 """What other programs have and this one has not: the manual says what to take in its place."""
 CANNOT = '; see "What it cannot do" in the manual'
@@ -538,12 +550,20 @@ CANNOT = '; see "What it cannot do" in the manual'
 
 def meant(name: str, names: Iterable[str]) -> list[str]:
     """Return those of the names that a word of other programs stands for, or the word itself."""
-    return [one for one in names if name.lower() in ELSEWHERE.get(one, ())] or [name]
+    found = [one for one in names if name.lower() in ELSEWHERE.get(one, ())]
+    return found or [one for one in names if name.lower() == one.lower()] or [name]
 
 
 def suggestion(name: str, names: tuple[str, ...]) -> str:
-    """Return '; did you mean "…"?' with the nearest of the names, or an empty text when none is near."""
-    close = difflib.get_close_matches(meant(name, names)[0][:100], names, n=1, cutoff=0.6)
+    """Return '; did you mean "…"?' with the nearest of the names, or an empty text when none is near.
+
+    A word for each axis, such as "ppf", is a list of names.
+    """
+    word = meant(name, names)[0]
+    axes = [meant(part, names)[0] for part in (name.split() if " " in name else name)[:4]]
+    if word == name and len(axes) == 3 and set(axes) <= set(names):
+        return f"; did you mean [{', '.join(map(json.dumps, axes))}]?"
+    close = difflib.get_close_matches(word[:100], names, n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else CANNOT * (name.lower() in NOWHERE)
 
 

@@ -143,6 +143,9 @@ NEEDED = {
     "interval_tensor": "virial_quantum",
     "interval_flow": "flow_quantum",
     "interval_pushes": "impulse_quantum",
+    "frames": "frame_time",
+    "reports": "report_time",
+    "part": "checkpoint_time",
 }
 """Counters that mean something only with another."""
 MOST, MOST_QUANTA = 2**53, 2**200
@@ -160,7 +163,9 @@ def counters_problem(counters: object, time: float) -> str | None:
             return f"counters: {NEEDED[name]} is missing"
     if counters.get("interval_contacts", 0) > sum(counters.get(name, 0) for name in ("contacts", "wall_contacts")):
         return f"counters: interval_contacts: {counters['interval_contacts']} are more than all contacts"
-    since = [name for name in ("interval_contacts", *NEEDED) if np.any(np.not_equal(counters.get(name, 0), 0))]
+    since = [
+        name for name in COUNTERS if name.startswith("interval_") and np.any(np.not_equal(counters.get(name, 0), 0))
+    ]
     if since and counters.get("report_time") == time:
         return f"counters: {since[0]}: is not 0, and a report of this very time counts from here"
     unit = counters.get("virial_quantum", 1.0)

@@ -25,6 +25,11 @@ def test_keys_that_end_alike_have_their_whole_names():
     assert found.name == "molecule.0.count-10_molecule.1.count-5"
 
 
+def test_truth_is_written_as_in_the_input():
+    found = combinations(["output.events=true,false", "x.y=[true, 1.0]"])
+    assert [one.name for one in found] == ["events-true_y-true-1.0", "events-false_y-true-1.0"]
+
+
 def test_numbers_below_zero_are_told_apart():
     assert [one.name for one in combinations(["external.gravity=-1,1"])] == ["gravity--1", "gravity-1"]
 

@@ -33,8 +33,11 @@ def system():
     return system_of([1, 3, 5, 2])
 
 
+COUNTS = {"frames": 3, "frame_time": 0.0, "events": 10}
+
+
 def write(path, system, time=1.5, **options):
-    write_checkpoint(path, None, system, time, {"frames": 3, "events": 10}, input_for(system), **options)
+    write_checkpoint(path, None, system, time, COUNTS, input_for(system), **options)
 
 
 @pytest.mark.parametrize("lengths", [[1], [1, 1, 1], [1, 3, 5, 2], [20] * 500])
@@ -44,7 +47,7 @@ def test_a_checkpoint_comes_back_to_the_bit(tmp_path, lengths):
     found = read_checkpoint(tmp_path / "c.h5")
     assert same_system(found.system, system)
     assert found.time == 0.1 + 0.2
-    assert found.counters == {"frames": 3, "events": 10}
+    assert found.counters == COUNTS
     assert found.config == input_for(system) and found.config.title == "é"
     assert found.provenance["numpy"] == np.__version__
 

@@ -337,6 +337,7 @@ def test_info_has_no_empty_facts_and_none_of_the_bookkeeping(tmp_path, system):
         "contacts": 7,
         "events": 3,
         "part": 2,
+        "checkpoint_time": 0.1,
         "part_seal": "0a" * 32,
         "report_time": 0.1,
         "virial_quantum": 2.0**-9,
