@@ -170,11 +170,6 @@ def test_counters(whole, tmp_path, case):
     refused(spoil(whole, tmp_path / "c.h5", put_json("counters", value)), f"counters.*{case.strip()}", tmp_path)
 
 
-def test_types_that_potentials_name(whole, tmp_path):
-    path = spoil(whole, tmp_path / "c.h5", put_json("type_names", ["A", "A"]))
-    refused(path, "type_names: 'F', of which there is a potential", tmp_path)
-
-
 @pytest.mark.parametrize("name", ["frame_time", "report_time", "checkpoint_time"])
 def test_times_of_what_is_counted(whole, tmp_path, name):
     """Without the time of the last one the next would come when none is due."""
