@@ -125,7 +125,7 @@ def planned(
         Where the folder holds a run of its own, or a run cannot have so many ranks.
     """
     if ranks_per_run is not None and not 1 <= ranks_per_run <= ranks:
-        raise UsageError(f"--ranks-per-run {ranks_per_run}: there are {in_words(ranks)}; give 1 to {ranks}")
+        raise UsageError(f"--ranks-per-run {ranks_per_run}: the command has {in_words(ranks)}; give 1 to that many")
     if list_checkpoints(folder / CHECKPOINTS):
         raise UsageError(f"{folder}: holds a run of its own; choose another --output for those of --vary")
     known = read_runs(folder) if is_ensemble(folder) else []

@@ -530,6 +530,7 @@ ELSEWHERE = {
 NOWHERE = (
     *("gpu", "cuda", "opencl", "kokkos", "barostat", "npt", "nph", "charge", "charges", "coulomb", "ewald", "pme"),
     *("shear", "shear_rate", "lees-edwards", "lees_edwards", "deform", "tilt", "triclinic", "reaction"),
+    *("pressure", "dimension", "2d", "enforce2d"),
 )
 """What other programs have and this one has not: the manual says what to take in its place."""
 CANNOT = '; see "What it cannot do" in the manual'

@@ -114,7 +114,7 @@ def test_what_no_run_could_be_ends_all_before_any_begins(tmp_path, capsys):
     assert main([*words, "initial.sead=1:2"]) == 78
     assert "initial.sead" in capsys.readouterr().err
     assert main([*words, "initial.seed=1:2", "--ranks-per-run", "2"]) == 2
-    assert "--ranks-per-run 2: there are 1 rank; give 1 to 1" in capsys.readouterr().err
+    assert "--ranks-per-run 2: the command has 1 rank; give 1 to that many" in capsys.readouterr().err
     assert main(["run", str(path), "--ranks-per-run", "1"]) == 2
     assert "give --vary, too" in capsys.readouterr().err
     assert not (tmp_path / "many" / "runs.csv").exists()
