@@ -147,6 +147,7 @@ def lacking(root):
     known = facts(root)
     changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     citation = (root / "CITATION.cff").read_text(encoding="utf-8")
+    status = (root / "README.md").read_text(encoding="utf-8").partition("## Status and licence")[2]
     dated = re.search(rf"^## {re.escape(known['version'])} - (\d{{4}}-\d\d-\d\d)$", changes, re.MULTILINE)
     day = dated[1] if dated else datetime.date.today().isoformat()
     wanted = {
@@ -159,6 +160,9 @@ def lacking(root):
         f"CITATION.cff: date-released: {day}": f"\ndate-released: {day}\n" in citation,
         f"CITATION.cff: license: {known['license'] or 'the one of setup.cfg'}": known["license"]
         and f"\nlicense: {known['license']}\n" in citation,
+        "README.md: under Status and licence, the licence of what is released": known["license"]
+        and known["license"] in status
+        and "not been released" not in status,
     }
     return [what for what, there in wanted.items() if not there]
 

@@ -50,9 +50,10 @@ def require_parallel(comm: Communicator | None) -> None:
     if is_parallel(comm) and not parallel:
         failure = UsageError(
             f"{size_of(comm)} ranks write their files together, and this h5py ({h5py.__version__}, HDF5 {version}) was "
-            "built without MPI. Build it for your MPI and a parallel HDF5: CC=mpicc HDF5_MPI=ON HDF5_DIR=/path/to/hdf5 "
-            "pip install --force-reinstall --no-deps --no-binary=h5py h5py. In the sources tools/setup does it; with "
-            "conda: conda install -c conda-forge 'h5py=*=mpi*'. Or start one rank, which works as it is"
+            "built without MPI. Build it for your MPI and a parallel HDF5: pip install --upgrade setuptools packaging "
+            "Cython pkgconfig && CC=mpicc HDF5_MPI=ON HDF5_DIR=/path/to/hdf5 pip install --no-build-isolation "
+            "--no-cache-dir --force-reinstall --no-deps --no-binary=h5py h5py. In the sources tools/setup does it; "
+            "with conda: conda install -c conda-forge 'h5py=*=mpi*'. Or start one rank, which works as it is"
         )
     agree(comm, failure)
 

@@ -235,7 +235,8 @@ def test_timers_table():
     with timers.phase("search"):
         time.sleep(0.01)
     table = timers.table(Single())
-    assert list(table)[:2] == ["total", "search"] and table["search"][0] >= 0.02 > table["inner"][2] >= 0.01
+    assert list(table)[:2] == ["total", "search"]
+    assert table["search"][0] >= table["inner"][2] + 0.01 >= 0.02  # a busy machine sleeps longer
     assert timers.table(Single(), {"search: part": 0.5})["search: part"] == (0.5, 0.5, 0.5)
 
 

@@ -94,13 +94,13 @@ def test_links_lead_to_the_sources_from_anywhere(release):
 def sources(folder, **texts):
     """Write the files that a release is judged by, from those that are here, with some replaced."""
     (folder / "hpcchain").mkdir()
-    for name in ("setup.cfg", "CHANGELOG.md", "CITATION.cff", "hpcchain/__init__.py"):
+    for name in ("setup.cfg", "CHANGELOG.md", "CITATION.cff", "README.md", "hpcchain/__init__.py"):
         (folder / name).write_text(texts.get(name) or (ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
     return folder
 
 
 def test_what_is_lacking_is_said_until_nothing_is(release, tmp_path):
-    """The licence, its text, two addresses, and the date in two files; here none of them is there yet."""
+    """The licence, its text, two addresses, the date in two files, what README says; here none of them is there yet."""
     found = release.lacking(sources(tmp_path))
     version = release.facts(tmp_path)["version"]
     setup = (
@@ -108,16 +108,18 @@ def test_what_is_lacking_is_said_until_nothing_is(release, tmp_path):
     )
     setup = re.sub(r"# project_urls =\n#( +Source =) .*\n#( +Download =) .*\n", r"project_urls =\n\1 a\n\2 b\n", setup)
     (tmp_path / "setup.cfg").write_text(re.sub(r"(expression = MIT).*", r"\1", setup))
-    assert release.lacking(tmp_path) == [line for line in found if not line.startswith("setup.cfg")][:-1] + [
-        "CITATION.cff: license: MIT"
-    ]
+    last = ["CITATION.cff: license: MIT", found[-1]]
+    assert found[-1].startswith("README.md")
+    assert release.lacking(tmp_path) == [line for line in found if not line.startswith("setup.cfg")][:-2] + last
     (tmp_path / "LICENSE").write_text("as you like")
     changes = (tmp_path / "CHANGELOG.md").read_text()
     heading = f"## {version} - 2030-01-02"
     (tmp_path / "CHANGELOG.md").write_text(re.sub(rf"^## .*{re.escape(version)}.*$", heading, changes, flags=re.M))
-    assert release.lacking(tmp_path) == ["CITATION.cff: date-released: 2030-01-02", "CITATION.cff: license: MIT"]
+    assert release.lacking(tmp_path) == ["CITATION.cff: date-released: 2030-01-02", *last]
     citation = (tmp_path / "CITATION.cff").read_text()
     (tmp_path / "CITATION.cff").write_text(f"{citation}date-released: 2030-01-02\nlicense: MIT\n")
+    assert release.lacking(tmp_path) == last[1:]
+    (tmp_path / "README.md").write_text("## Status and licence\n\nAs you like it (MIT).\n")
     assert release.lacking(tmp_path) == []
     assert release.facts(tmp_path) == {"version": version, "license": "MIT", "source": "a", "download": "b"}
 

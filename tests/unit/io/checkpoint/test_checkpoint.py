@@ -323,9 +323,11 @@ def test_prune_keeps_the_latest_and_removes_leftovers(tmp_path, system):
     assert [path.name for _, path in list_checkpoints(tmp_path)] == [checkpoint_name(10.0)]
 
 
-def test_provenance_says_nothing_of_the_user(tmp_path, system):
+def test_provenance_says_what_is_compiled_for_and_nothing_of_the_user(tmp_path, system, monkeypatch):
+    monkeypatch.setenv("NUMBA_CPU_NAME", "x86-64-v3")
     write(tmp_path / "c.h5", system)
     found = read_checkpoint(tmp_path / "c.h5").provenance
+    assert found["cpu_names"] == "x86-64-v3"
     assert set(found) == {
         "hpcchain",
         "python",
