@@ -162,6 +162,10 @@ def _bead(s, i):
     prefetch_far(s.starts, i)
     prefetch_far(s.bounds, i)
     prefetch_far(s.next_event, i)
+    if s.extended is not None:
+        if i >= 0:
+            for k in range(0, s.extra.shape[1], 8):
+                prefetch_far(s.extra[i], k)
 
 
 @kernel
