@@ -244,7 +244,7 @@ def test_the_layout_is_h5md(tmp_path, system):
             assert group[f"{name}/time"] == group["position/time"]
             assert group[f"{name}/step"] == group["position/step"]
         assert group["id"][...].tolist() == list(range(BEADS))
-        assert group["species"][...].tolist() == [0, 2, 2, 2, 3, 3, 3, 3, 3, 1, 1]
+        assert group["species"][...].tolist() == [0, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3]
         assert group["mass"].shape == (BEADS,)
         assert file[file["connectivity/bonds"].attrs["particles_group"]] == group
         assert file["parameters/vmd_structure/bond_from"][0] == system.topology.bonds[0, 0] + 1
