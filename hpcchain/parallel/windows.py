@@ -167,10 +167,11 @@ class WindowedEngine(Recorded):
         self.statistics.counts["undone"] += 1
         self._setbacks += 1
         self._trouble = max(self._trouble, trial.end)
+        if said.excess > 0.0 and said.wrong == 0.0:
+            self.ghosts.needs.widen(self.ghosted.molecule_ids, trial.violation(trial.end))
         self.ghosted.window.undo()
         lost = said.wrong > 0.0 and not said.broken and not said.wanted
-        left = said.excess > 0.0 and said.wrong == 0.0  # a skin: in a shorter window it will do
-        if not self.length.taken_back(lost or left or said.status in (loop.STUCK, loop.NOT_A_NUMBER)):
+        if not self.length.taken_back(lost or said.status in (loop.STUCK, loop.NOT_A_NUMBER)):
             raise error_of(said.status, self.physics, int(said.bead) - 1, self.time)
         full = said.status in (loop.LIST_FULL, loop.TABLE_FULL)
         self._rebuild_ghosts(everything=self._setbacks > DESPERATE, more_space=full)

@@ -34,7 +34,8 @@ for number in range(100000):
     writer.close()
     counters = writer.counters
     system.state = state_of(system.topology, seed=number)
-    write_checkpoint(folder / checkpoint_name(number + 1), None, system, number + 1.0, counters, config)
+    times = dict.fromkeys(("frame_time", "report_time", "checkpoint_time"), float(number))
+    write_checkpoint(folder / checkpoint_name(number + 1), None, system, number + 1.0, counters | times, config)
     prune(folder, 2)
     print(number, flush=True)
 """

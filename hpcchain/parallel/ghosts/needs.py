@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.layout import arrays as L
 from hpcchain.parallel.ghosts.ghost_cells import FINEST, Balls
 from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings
@@ -90,6 +91,7 @@ class GhostNeeds:
         self.lent: dict[int, np.ndarray] = {}
         self.lent_at_all = np.zeros(len(ghosted.molecule_ids), dtype=np.uint8)
         self.lend(needed)
+        self.skins.forget_others(ghosted.molecule_ids[ghosted.ownership != L.VACANT])
         self.ghosts_at_first, self.crowding = ghosted.ghosts, 0
 
     def lend(self, needed: dict) -> None:
@@ -103,6 +105,11 @@ class GhostNeeds:
         """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
         return ghosted.skin_violation(self.balls.position, self.balls.skin, since, until)
 
+    def widen(self, molecule_ids: np.ndarray, violation: np.ndarray) -> None:
+        """Give molecules, by row, that got out of their skin more of it from the next choice on."""
+        out = np.flatnonzero(violation > 0.0)
+        self.skins.give_more(molecule_ids[out], 1.5 * (self.balls.skin[out] + violation[out]))
+
     def renew(self, ghosted: GhostedSector, now: tuple, until: tuple) -> tuple[bool, dict]:
         """Give new reference positions to molecules that would else be out of their skins by a time; collective.
 
@@ -110,7 +117,7 @@ class GhostNeeds:
         """
         leaving = np.flatnonzero(self.violation(ghosted, now, until) > 0.0)
         speeds = ghosted.move_reference(leaving, now, self.balls.position)
-        self.balls.skin[leaving] = self.skins.for_speeds(speeds)
+        self.balls.skin[leaving] = self.skins.for_speeds(ghosted.molecule_ids[leaving], speeds)
         inside = self.around.mark(self.balls.some(leaving))
         self.around.exchange_marks()
         return inside, {rank: self.newly_needed(ghosted, rank) for rank in self.around.neighbours}
