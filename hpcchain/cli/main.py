@@ -37,9 +37,9 @@ COMMANDS = (
 ALLOCATIONS = 50_000  # between collections: loading kernels makes a million objects, all of which stay
 EPILOG = """\
 exit codes: 0 done, 1 compare found a difference, 2 usage, 65 unreadable or damaged file, 70 internal error,
-75 stopped early with a checkpoint (resubmit), 78 bad input. Signals to a run: USR1, TERM and INT leave a checkpoint
-and stop it (75), USR2 leaves a checkpoint in passing; Open MPI's mpirun passes on USR1 and USR2 alone. Job scripts for
-Slurm: hpcchain template --job run. Run on N ranks with: mpirun -n N hpcchain run INPUT.toml"""
+75 stopped early with a checkpoint (resubmit), 78 bad input, 130 interrupted. Signals to a run: USR1, TERM and INT leave
+a checkpoint and stop it (75), USR2 leaves a checkpoint in passing; Open MPI's mpirun passes on USR1 and USR2 alone. Job
+scripts for Slurm: hpcchain template --job run. Run on N ranks with: mpirun -n N hpcchain run INPUT.toml"""
 
 
 def main(argv: list | None = None) -> int:
