@@ -5,7 +5,13 @@ By Fourier transforms, in O(T log T), of many vectors at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from hpcchain.analysis.statistics import Sums
 
 PER_DOUBLING = 16
 """Lags that are kept per doubling; the shortest are all kept."""
@@ -72,3 +78,25 @@ def integrated(lags: np.ndarray, values: np.ndarray) -> float:
     so_far = np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(lags))
     done = np.flatnonzero(lags[1:] >= WINDOW * so_far)
     return float(max(so_far[done[0] if len(done) else -1], 0.0))
+
+
+def correlation_times(sums: Sums, lags: np.ndarray, correlations: Callable) -> tuple[np.ndarray, np.ndarray]:
+    """Return the integrals of normalised autocorrelations of a mean, and their errors.
+
+    Where the lags end before WINDOW times the integral, what lies beyond them is missing from it. Its scatter says
+    nothing of that, so there is no error.
+
+    Parameters
+    ----------
+    sums : Sums
+    lags : (k,) float64 array
+    correlations : function
+        Takes a mean, returns (J, k) with 1 at lag 0, or rows of NaN.
+
+    Returns
+    -------
+    times, errors : (J,) float64 arrays
+        NaN where there is none.
+    """
+    times, errors = sums.estimate(lambda x: np.array([integrated(lags, row) for row in correlations(x)]))
+    return times, np.where(WINDOW * times <= lags[-1], errors, np.nan)

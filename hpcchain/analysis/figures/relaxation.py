@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.analysis.correlate import autocorrelations, flat, integrated
+from hpcchain.analysis.correlate import autocorrelations, correlation_times, flat
 from hpcchain.analysis.figures.figure import TIME, Slab, rows
 from hpcchain.analysis.tables import Curve, Value, numbers
 
@@ -32,7 +32,7 @@ class EndRelaxation:
         """Return the normalised correlation, and its integral, the correlation time."""
         value, error = sums.estimate(lambda x: x / x[0])
         name = self.kind.name
-        time = sums.estimate(lambda x: integrated(lag, x / x[0]) if x[0] > 0.0 else np.nan)
+        time = correlation_times(sums, lag, lambda x: (x / x[0] if x[0] > 0.0 else np.full_like(x, np.nan))[None])
         return [
             Curve("end_correlation", name, "", "lag", TIME, lag, value, error),
             *numbers(["end_correlation_time"], name, time, [TIME]),

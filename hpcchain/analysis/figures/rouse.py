@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.analysis.correlate import autocorrelations, flat, integrated
+from hpcchain.analysis.correlate import autocorrelations, correlation_times, flat
 from hpcchain.analysis.figures.figure import AREA, TIME, Slab, rows
 from hpcchain.analysis.tables import Curve, Value
 
@@ -51,10 +51,8 @@ class RouseModes:
             real = table[:, :1] > NOTHING * table[:, 0].max()
             return np.where(real, table / table[:, :1], np.nan)
 
-        def times(x: np.ndarray) -> np.ndarray:
-            return np.array([integrated(lag, row) if row[0] == 1.0 else np.nan for row in correlations(x)])
-
-        found.append(Curve("rouse_times", name, TIME, "mode", "", p, *sums.estimate(times), ("log", "log")))
+        times, errors = correlation_times(sums, lag, correlations)
+        found.append(Curve("rouse_times", name, TIME, "mode", "", p, times, errors, ("log", "log")))
         value, error = sums.estimate(lambda x: correlations(x).ravel())
         for mode in range(min(count, DRAWN)):
             y, e = rows(value, count)[mode], rows(error, count)[mode]
