@@ -36,6 +36,22 @@ class LanesModel(models.PrimitiveModel):
         super().__init__(manager, kind, _vector(kind.width))
 
 
+class Truths(types.Type):
+    """Type of a vector of that many truths."""
+
+    def __init__(self, width):
+        super().__init__(name=f"Truths({width})")
+        self.width = width
+
+
+@register_model(Truths)
+class TruthsModel(models.PrimitiveModel):
+    """Kept in a register, passed by value."""
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, ir.VectorType(ir.IntType(1), kind.width))
+
+
 def _vector(width):
     return ir.VectorType(DOUBLE, width)
 
@@ -144,6 +160,12 @@ def root(typing, a):
 
 
 @intrinsic
+def nearest_whole(typing, a):
+    """Return the nearest whole numbers."""
+    return a(a), _call("rint")
+
+
+@intrinsic
 def larger(typing, a, b):
     """Return the larger of each two lanes; b where one is not a number."""
 
@@ -151,6 +173,40 @@ def larger(typing, a, b):
         return builder.select(builder.fcmp_ordered(">", *args), *args)
 
     return a(a, a), generate
+
+
+def _comparison(kind, relation):
+    """Return an intrinsic that compares two vectors lane by lane."""
+
+    @intrinsic
+    def comparison(typing, a, b):
+        def generate(context, builder, signature, args):
+            return getattr(builder, f"fcmp_{kind}")(relation, *args)
+
+        return Truths(a.width)(a, a), generate
+
+    return comparison
+
+
+# Of what is not a number none is true but `unlike`.
+above, at_most, unlike = _comparison("ordered", ">"), _comparison("ordered", "<="), _comparison("unordered", "!=")
+both, either = _operation("and_"), _operation("or_")
+
+
+@intrinsic
+def where(typing, truths, a, b):
+    """Return the lanes of a where a truth is true, else those of b."""
+    return a(truths, a, a), lambda context, builder, signature, args: builder.select(*args)
+
+
+@intrinsic
+def as_bits(typing, truths):
+    """Return truths as the lowest bits of an int64, the first lane's the lowest."""
+
+    def generate(context, builder, signature, args):
+        return builder.zext(builder.bitcast(args[0], ir.IntType(truths.width)), ir.IntType(64))
+
+    return types.int64(truths), generate
 
 
 def _spread(context, builder, signature, args):

@@ -53,8 +53,40 @@ def root(a):
     return np.sqrt(a)
 
 
+def nearest_whole(a):
+    return np.rint(a)
+
+
 def larger(a, b):
     return np.where(a > b, a, b)
+
+
+def above(a, b):
+    return a > b
+
+
+def at_most(a, b):
+    return a <= b
+
+
+def unlike(a, b):
+    return a != b
+
+
+def both(a, b):
+    return a & b
+
+
+def either(a, b):
+    return a | b
+
+
+def where(truths, a, b):
+    return np.where(truths, a, b)
+
+
+def as_bits(truths):
+    return int(np.packbits(truths, bitorder="little")[0])
 
 
 def splat(x):

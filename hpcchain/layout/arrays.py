@@ -29,7 +29,7 @@ origin_time       float32     how long after its segment's start the bead is whe
 swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, SWEPT_RADIUS: where the bead may be during its segment
                               (`broad_phase`); no rows where all are single, smooth and hard
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
-                              the time in two parts (`broad_phase`); no rows where none is single, all smooth and hard
+                              the time in two parts (`flights`); no rows where none is single, all smooth and hard
 lists             4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
                               OWNED, GHOST, FULL_GHOST, or VACANT: a row that a ghost may be put in
 origin_fractions  4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: list origin as fractions of the box, in the lists'
@@ -328,7 +328,7 @@ SCALARS = 32
 BEYOND, STEP_POTENTIALS = 57, 58  # how much farther than contact beads act on one another; whether there are any
 INSTANT_RULE = 59  # which contacts of one instant are resolved together, in runs that are extended: one of the next
 JOINT, GENERALISED, MOREAU = range(3)
-HORIZON = 60  # how long after its segment's start a bead most likely meets a distance (`broad_phase_by_time`)
+HORIZON = 60  # how long after its segment's start a bead most likely meets a distance (`candidates_within`)
 TURNS = 61  # whether beads that spin have orientations
 SAFE_SHELL = 62  # half width of the shell without what list origins are rounded by (`neighbour_lists`) [length]
 SWEPT_SCALE = 63  # of each axis: SWEPT_UNITs in a unit of the fractions in `swept`

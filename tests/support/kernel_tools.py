@@ -50,7 +50,7 @@ from hpcchain.model.molecules.bodies import body_sites
 from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
 from hpcchain.propagators import interface as molecule_kernels
 from hpcchain.propagators.taylor import chain as chain_kernels
-from hpcchain.sector.search import broad_phase, earliest_event, neighbour_lists
+from hpcchain.sector.search import broad_phase, earliest_event, flights, neighbour_lists
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import build_sector, cell_arrays
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
@@ -329,7 +329,7 @@ def first_look(s, i):
 
 def first_look_at_single(s, i):
     """Return the beads of single bead i's list that straight flight may bring to it."""
-    return s.found[: broad_phase.candidates_straight(s, i, 0, s.extended)].tolist()
+    return s.found[: flights.candidates_straight(s, i, 0, s.extended)].tolist()
 
 
 def candidates(s, i):

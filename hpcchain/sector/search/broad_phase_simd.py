@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import config, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from hpcchain.jit import simd
 from hpcchain.layout import arrays as L
 
 INT, LONG, REAL, SINGLE = ir.IntType(32), ir.IntType(64), ir.DoubleType(), ir.FloatType()
@@ -149,39 +149,24 @@ def _within_rows(builder: Any, values: Any, lanes: list) -> Any:
 
 
 @intrinsic
-def straight_rows(typing, flight, i, neighbour, first, count, par, rough, wide, together):
-    """Find which of up to eight listed beads straight flight may bring to single bead i (`candidates_straight`).
+def eight_flights(typing, flight, neighbour, first, count):
+    """Return the eight columns of `flight`, as float64, of the beads in up to `count` entries of `neighbour`.
 
-    Bit k of the result is that of entry `first` + k of `neighbour`; entries from `first` + `count` on have none. The
-    arithmetic is that of `broad_phase.flights_apart`, to the bit.
+    Lanes from `count` on are the last bead's once more.
     """
 
     def generate(context, builder, signature, args):
         rows = make_array(signature.args[0])(context, builder, args[0]).data
-        listed = make_array(signature.args[2])(context, builder, args[2]).data
-        par = make_array(signature.args[5])(context, builder, args[5]).data
-        own = _eight_floats(builder, rows, args[1])
-        own = builder.fpext(own, REALS)
-        own = [_shuffle(builder, own, own, [c] * 8) for c in range(8)]
-        other = []
+        listed = make_array(signature.args[1])(context, builder, args[1]).data
+        last, other = builder.sub(args[3], LONG(1)), []
         for k in range(8):
-            last = builder.sub(args[4], LONG(1))
             at = builder.select(builder.icmp_signed("<", last, LONG(k)), last, LONG(k))
-            j = builder.load(builder.gep(listed, [builder.add(args[3], at)]))
+            j = builder.load(builder.gep(listed, [builder.add(args[2], at)]))
             other.append(_eight_floats(builder, rows, builder.sext(j, LONG)))
-        other = [builder.fpext(column, REALS) for column in _transposed(builder, other)]
-        periods = [
-            [_splat(builder, [builder.load(builder.gep(par, [LONG(at + c)]))], 8) for at in (L.SIZE, L.INVERSE)]
-            for c in range(L.AXES)
-        ]
-        rough, wide, together = (_splat(builder, [value], 8) for value in args[6:])
-        left_out = _astray(builder, own, other, periods, rough, wide, together)
-        bits = builder.zext(builder.bitcast(builder.not_(left_out), ir.IntType(8)), LONG)
-        there = builder.select(builder.icmp_signed("<", args[4], LONG(8)), args[4], LONG(8))
-        return builder.and_(bits, builder.sub(builder.shl(LONG(1), there), LONG(1)))
+        columns = [builder.fpext(column, REALS) for column in _transposed(builder, other)]
+        return context.make_tuple(builder, signature.return_type, columns)
 
-    types_of = flight, types.intp, neighbour, types.intp, types.intp, par, types.float64, types.float64, types.float64
-    return types.int64(*types_of), generate
+    return types.UniTuple(simd.eight, 8)(flight, neighbour, types.intp, types.intp), generate
 
 
 def _eight_floats(builder: Any, rows: Any, row: Any) -> Any:
@@ -205,34 +190,11 @@ def _transposed(builder: Any, rows: list) -> list:
     return [_shuffle(builder, *four, lanes) for lanes in (low, high) for four in fours]
 
 
-def _astray(builder: Any, own: list, other: list, periods: list, rough: Any, wide: Any, together: Any) -> Any:
-    """Return for which of eight flights it is sure that they do not meet another one; not a number is never sure."""
-    zero = ir.Constant(REALS, [0.0] * 8)
-    lag = builder.fadd(*(builder.fsub(own[part], other[part]) for part in (L.FLIGHT_HIGH, L.FLIGHT_LOW)))
-    back = builder.select(builder.fcmp_ordered("<", lag, zero), lag, zero)
-    ahead = builder.select(builder.fcmp_ordered(">", lag, zero), lag, zero)
-    rint = cgutils.get_or_insert_function(builder.module, ir.FunctionType(REALS, [REALS]), "llvm.rint.v8f64")
-    rr = uu = ru = None
-    for c, (size, inverse) in enumerate(periods):
-        here = builder.fsub(own[c], builder.fmul(own[L.VX + c], back))
-        there = builder.fadd(other[c], builder.fmul(other[L.VX + c], ahead))
-        r = builder.fsub(here, there)
-        r = builder.fsub(r, builder.fmul(size, builder.call(rint, [builder.fmul(r, inverse)])))
-        u = builder.fsub(own[L.VX + c], other[L.VX + c])
-        products = [builder.fmul(*pair) for pair in ((r, r), (u, u), (r, u))]
-        sums = products if c == 0 else [builder.fadd(*pair) for pair in zip((rr, uu, ru), products, strict=True)]
-        rr, uu, ru = sums
-    square = builder.fmul(ru, ru)
-    parts = builder.and_(
-        builder.fcmp_ordered(">", ru, zero),
-        builder.fcmp_ordered(">", square, builder.fmul(builder.fmul(rough, rough), uu)),
-    )
-    most = builder.fadd(builder.fmul(wide, wide), builder.fmul(ir.Constant(REALS, [L.ROUGHNESS] * 8), rr))
-    passes = builder.fcmp_ordered(">", builder.fsub(builder.fmul(rr, uu), square), builder.fmul(most, uu))
-    return builder.and_(builder.or_(parts, passes), builder.fcmp_unordered("!=", lag, together))
-
-
 if config.DISABLE_JIT:
+
+    def eight_flights(flight: np.ndarray, neighbour: np.ndarray, first: Any, count: Any) -> tuple:
+        """Return the columns of up to eight flights."""
+        return tuple(flight[neighbour[first + np.minimum(np.arange(8), count - 1)]].T.astype(np.float64))
 
     def _square(px: Any, py: Any, pz: Any, row: Any, sx: Any, sy: Any, sz: Any) -> Any:
         apart = ((int(p) - int(q) + 2**31) % 2**32 - 2**31 for p, q in zip((px, py, pz), row[:3], strict=True))

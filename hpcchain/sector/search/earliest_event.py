@@ -44,14 +44,8 @@ from hpcchain.sector.queue.event_order import (
     row_before,
     wall_before,
 )
-from hpcchain.sector.search.broad_phase import (
-    all_listed,
-    candidates_straight,
-    flights_apart,
-    looking_back,
-    own_flight,
-    within_sweep,
-)
+from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
+from hpcchain.sector.search.flights import candidates_straight, candidates_within
 from hpcchain.sector.search.list_place import list_speed, way_from_origin
 from hpcchain.sector.search.neighbour_lists import concerns_others, joined
 from hpcchain.sector.search.solved_contact_time import exact_contact
@@ -116,47 +110,6 @@ FARTHER = 4.0
 WIDER, NARROWER = 1.0 + 2.0**-3, 1.0 - 2.0**-6
 """What becomes of the horizon for all beads when one has met nothing within it, and when one has: one in nine does not.
 Results do not depend on it."""
-
-
-@outlined
-def candidates_within(s, i, horizon):
-    """Write those of single bead i's list with which it may meet a distance within a horizon to `found`.
-
-    Returns how many. Those are left out with which it is nearer or farther than each distance of the run's potentials,
-    and farther than contact, by more than rounding can make (`broad_phase.candidates_straight`). This must hold from
-    where both segments exist to the horizon [time], which counts from bead i's segment's start.
-    """
-    xi, yi, zi, ui, vi, wi, high, low = own_flight(s, i)
-    rough = 4.0 * s.par[L.ASTRAY]
-    touching = (s.par[L.WIDEST] + rough) * (s.par[L.WIDEST] + rough)
-    distances = np.int64(s.potential[len(s.potential) - 1])
-    last = len(s.potential) - 1
-    together = 0.0 if s.scalars[L.SCALAR_WINDOWED] != 0 else np.nan
-    count = np.int64(0)
-    first = np.int64(s.lists[i, L.LIST_FIRST])
-    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
-        j = np.int64(s.neighbour[e])
-        lag, own, rx, ry, rz, ux, uy, uz = flights_apart(s, j, xi, yi, zi, ui, vi, wi, high, low)
-        rr = rx * rx + ry * ry + rz * rz
-        uu = ux * ux + uy * uy + uz * uz
-        ru = rx * ux + ry * uy + rz * uz
-        left = horizon + own
-        end = rr + left * (2.0 * ru + left * uu)
-        turning = rr - ru * ru / uu
-        least = turning if -ru < left * uu else end
-        least = least if ru < 0.0 else rr
-        most = max(rr, end)
-        meets = (least <= touching) & ((ru < 0.0) | (ru * ru <= rough * rough * uu))
-        for k in range(last - distances, last):
-            distance = s.potential[k]
-            meets |= (least <= (distance + rough) * (distance + rough)) & (
-                most >= (distance - rough) * (distance - rough)
-            )
-        unknown = (not rr >= 0.0) | (lag == together)  # a molecule's bead has no such way: its numbers are none
-        s.found[count] = j
-        count += 1 if (meets | unknown) & (not left < 0.0) else 0
-    prefetch_segments(s, 0, count)
-    return count
 
 
 EARLY = 2.0**-6

@@ -21,7 +21,6 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import radius_of
 from hpcchain.sector.prefetch import prefetch_cells, prefetch_lists
-from hpcchain.sector.search.broad_phase import farther
 from hpcchain.sector.search.broad_phase_simd import newly_near_rows
 from hpcchain.sector.search.cells import (
     CELL_FULL,
@@ -36,6 +35,7 @@ from hpcchain.sector.search.cells import (
     place_list_origin,
     way_between,
 )
+from hpcchain.sector.search.flights import farther
 
 ROUNDING = 1e-8
 EARLY = 1.0 - 2.0**-22  # of a time: in single precision it is never later

@@ -15,7 +15,7 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.layout.segment_bits import radius_of, series_order, set_start
-from hpcchain.sector.search.broad_phase import store_path
+from hpcchain.sector.search.flights import store_path
 from hpcchain.sector.search.list_place import list_speed
 from hpcchain.sector.speculation.rollback import save_segment
 

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from numba import config
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import UNBOUNDED
-from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, near_rows, newly_near_rows, straight_rows
+from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, near_rows, newly_near_rows
 
 SCALE = 7.0 / 2**32, 9.0 / 2**32, 11.0 / 2**32
 UNIT, BACK = 2.0**-18, 32768.0
@@ -44,12 +42,6 @@ def met(rows, four, count, bead, scale, back):
         scale[2],
         back,
     )
-
-
-@kernel
-def straight(flight, i, neighbour, first, count, par, rough, wide, together):
-    """Call `straight_rows`."""
-    return straight_rows(flight, i, neighbour, first, count, par, rough, wide, together)
 
 
 def squares(bead, rows):
@@ -127,39 +119,3 @@ def test_a_row_just_near_enough_is_met():
     rows[:, 3] = np.floor(swept_radius * (1.0 - 1e-5)) - 1
     for k in range(0, 4000, 4):
         assert met(rows, np.arange(k, k + 4), 4, np.zeros(4, dtype=np.int64), scale, 0.0) == 0
-
-
-def may_meet(one, other, size, rough, wide, together):
-    """Return whether straight flight may bring two beads together, as `straight_rows` has it."""
-    lag = (one[6] - other[6]) + (one[7] - other[7])
-    r = (one[:3] - one[3:6] * min(lag, 0.0)) - (other[:3] + other[3:6] * max(lag, 0.0))
-    inverse = np.where(size > 0.0, 1.0 / np.where(size > 0.0, size, 1.0), 0.0)
-    r -= size * np.rint(r * inverse)
-    u = one[3:6] - other[3:6]
-    rr, uu, ru = ((a[0] * b[0] + a[1] * b[1]) + a[2] * b[2] for a, b in ((r, r), (u, u), (r, u)))
-    parts = ru > 0.0 and ru * ru > rough * rough * uu
-    passes = rr * uu - ru * ru > (wide * wide + L.ROUGHNESS * rr) * uu
-    return not ((parts or passes) and lag != together)
-
-
-@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="plain Python looks at flights one by one")
-@pytest.mark.parametrize("together", [0.0, np.nan])
-def test_straight_rows(together):
-    """Flights that began at a few times, over the edges of the box, some of them not numbers: eight as one by one."""
-    rng = np.random.default_rng(6)
-    size = np.array([5.0, 6.0, 0.0])
-    par = np.zeros(L.PARAMETERS)
-    par[L.SIZE : L.SIZE + 3], par[L.INVERSE : L.INVERSE + 2] = size, 1.0 / size[:2]
-    flight = np.zeros((300, 8), dtype=np.float32)
-    flight[:, :3], flight[:, 3:6] = rng.uniform(0.0, 5.0, (300, 3)), rng.normal(size=(300, 3))
-    flight[:, 6], flight[:, 7] = rng.integers(0, 3, 300) / 4, rng.integers(0, 3, 300) * 1e-6
-    flight[::17, :3] = np.nan
-    neighbour, kinds = rng.integers(0, 300, 600).astype(np.int32), set()
-    for first in range(500):
-        i, count = int(rng.integers(300)), int(rng.integers(1, 14))
-        bits = straight(flight, i, neighbour, first, count, par, 1e-3, 1.0, together)
-        one, others = flight[i].astype(float), flight[neighbour[first : first + min(count, 8)]].astype(float)
-        met = [may_meet(one, other, size, 1e-3, 1.0, together) for other in others]
-        assert bits == sum(1 << k for k in range(len(met)) if met[k])
-        kinds.add(bits)
-    assert len(kinds) > 50

@@ -1,4 +1,6 @@
-"""The search up to a horizon: what is left out meets no distance within it, and the earliest event is that of all."""
+"""Single beads' flights: eight as one by one in NumPy; what is left out up to a horizon meets no distance within it."""
+
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -7,7 +9,8 @@ from hpcchain.contact.laws.step import step_time
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import WALL
 from hpcchain.sector.search.broad_phase import all_listed
-from hpcchain.sector.search.earliest_event import candidates_within, meet_candidates, search_bead
+from hpcchain.sector.search.earliest_event import meet_candidates, search_bead
+from hpcchain.sector.search.flights import candidates_straight, candidates_within
 from hpcchain.sector.serial import Engine
 from tests.support.extended import gravity, step_potentials, with_extended
 from tests.support.gases import gas
@@ -85,3 +88,55 @@ def test_the_horizon_follows_the_pace_of_events():
         horizons.append(engine.sector.par[L.HORIZON])
     pace = 64 * 6.0 / engine.counters["contacts"] / 2
     assert all(pace < horizon < 10.0 * pace for horizon in horizons), (pace, horizons)
+
+
+Listed = namedtuple("Listed", "flight lists neighbour found par scalars extended")
+SMALL, ASTRAY, SIZE = 0.9, 1e-3 / 4.0, np.array([5.0, 6.0, 0.0])
+
+
+def listed(rng, gravity, windowed):
+    """Return what `candidates_straight` reads of 300 flights that began at a few times; some are not numbers."""
+    par = np.zeros(L.PARAMETERS)
+    par[L.SIZE : L.SIZE + 3], par[L.INVERSE : L.INVERSE + 2] = SIZE, 1.0 / SIZE[:2]
+    par[L.WIDEST], par[L.GROWTH], par[L.ASTRAY], par[L.BEYOND] = SMALL, 1.0, ASTRAY, 0.2
+    par[L.GRAVITY : L.GRAVITY + 3] = 9.0 if gravity is None else gravity
+    flight = np.zeros((300, 8), dtype=np.float32)
+    flight[:, :3], flight[:, 3:6] = rng.uniform(0.0, 5.0, (300, 3)), rng.normal(size=(300, 3))
+    flight[:, 6], flight[:, 7] = rng.integers(0, 3, 300) / 4, rng.integers(0, 3, 300) * 1e-6
+    flight[::17, :3] = np.nan
+    lists = np.zeros((300, 1 + max(L.LIST_FIRST, L.LIST_LENGTH)), dtype=np.int32)
+    lists[:, L.LIST_FIRST], lists[:, L.LIST_LENGTH] = rng.integers(0, 580, 300), rng.integers(0, 20, 300)
+    scalars = np.zeros(L.SCALARS, dtype=np.int64)
+    scalars[L.SCALAR_WINDOWED] = windowed
+    neighbour = rng.integers(0, 300, 600).astype(np.int32)
+    return Listed(flight, lists, neighbour, np.zeros(64, np.int64), par, scalars, None if gravity is None else (1,))
+
+
+def may_meet(one, other, gravity, wide, windowed):
+    """Return whether flights may bring two beads together; gravity is None in runs without extensions."""
+    rough = 4.0 * ASTRAY
+    lag = (one[6] - other[6]) + (one[7] - other[7])
+    own, far = min(lag, 0.0), max(lag, 0.0)
+    r = (one[:3] - one[3:6] * own) - (other[:3] + other[3:6] * far)
+    u = one[3:6] - other[3:6]
+    if gravity is not None:
+        r, u = r + gravity * (0.5 * (own * own - far * far)), u - gravity * (own + far)
+    r -= SIZE * np.rint(r * np.divide(1.0, SIZE, out=np.zeros(3), where=SIZE > 0.0))
+    rr, uu, ru = ((a[0] * b[0] + a[1] * b[1]) + a[2] * b[2] for a, b in ((r, r), (u, u), (r, u)))
+    parts = ru > 0.0 and ru * ru > rough * rough * uu and (gravity is None or rr > (wide + rough) ** 2)
+    passes = rr * uu - ru * ru > (wide * wide + L.ROUGHNESS * rr) * uu
+    return not ((parts or passes) and not (windowed and lag == 0.0))
+
+
+@pytest.mark.parametrize("windowed", [False, True])
+@pytest.mark.parametrize("gravity", [None, np.zeros(3), np.array([0.5, 0.0, -3.0])])
+def test_eight_flights_as_one_by_one(windowed, gravity):
+    s = listed(np.random.default_rng(6), gravity, windowed)
+    wide, numbers = SMALL + 4.0 * ASTRAY + (0.0 if gravity is None else 0.2), set()
+    for i in range(300):
+        first, length = int(s.lists[i, L.LIST_FIRST]), int(s.lists[i, L.LIST_LENGTH])
+        met = s.found[3 : 3 + candidates_straight(s, i, 3, s.extended)].tolist()
+        near, flight = s.neighbour[first : first + length].tolist(), s.flight.astype(float)
+        assert met == [j for j in near if may_meet(flight[i], flight[j], gravity, wide, windowed)]
+        numbers.add(len(met))
+    assert len(numbers) > 5
