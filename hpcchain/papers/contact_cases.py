@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,21 +44,10 @@ def hard(
     center : float
         Stiffness of a spring that draws all to (0, 0, 20).
     """
-    keys: dict = dict.fromkeys(each.name for each in fields(PotentialConstants))
-    keys |= {"name": "center", "stiffness": center, "center": (MIDDLE, MIDDLE, 20.0)}
+    spring = PotentialConstants("center", stiffness=center, center=(MIDDLE, MIDDLE, 20.0))
+    potentials = (spring,) if center else ()
     steps = SteppedPhysics(
-        step=h,
-        integrator="contact",
-        base="verlet",
-        energy="H",
-        predictions=1,
-        solver="newton",
-        friction=friction,
-        potentials=(PotentialConstants(**keys),) if center else (),
-        gravity=tuple(gravity),
-        thermostat=None,
-        seed=1,
-        damping=(0.0,),
+        step=h, integrator="contact", friction=friction, potentials=potentials, gravity=tuple(gravity), seed=1
     )
     extended = ExtendedPhysics(impulses=True, rough=Roughness(1.0, 1, 1.0) if friction > 0.0 else None)
     place = np.asarray(position, dtype=float) + [MIDDLE, MIDDLE, 0.0]

@@ -175,7 +175,7 @@ def bond_table(names: tuple, potentials: list) -> tuple[np.ndarray, np.ndarray]:
 def field_of(settings: SteppedPhysics) -> np.ndarray:
     """Return gravity, and the stiffness and centre of the springs that draw all beads to one place."""
     field = np.zeros(FIELD)
-    field[:3] = settings.gravity
+    field[:3] = settings.gravity or 0.0
     centers = [one for one in settings.potentials if one.name == "center"]
     if centers:
         field[3], field[4:] = centers[0].stiffness, centers[0].center
