@@ -116,7 +116,7 @@ class ContactSolver:
 
         Those that do not give way, where `yields` (n,) says which do, are in none.
         """
-        one, other = (np.searchsorted(pool.first, rows, side="right") - 1 for rows in (geometry.one, geometry.other))
+        one, other = pool.molecule_of(geometry.one), pool.molecule_of(geometry.other)
         first, second = one, other
         if linked:
             rows = np.searchsorted(pool.molecules, self.composition.molecule_of(pool.links))
@@ -133,12 +133,10 @@ class ContactSolver:
         """Return places and velocities after a step of motion with velocities (m, 3), which keeps bonds."""
         velocity, place = velocity.copy(), pool.position.copy()
         classes = self.composition.class_of(pool.molecules)
-        free = np.repeat(~np.isin(classes, list(self.rigid.groups)), np.diff(pool.first))
+        free = np.repeat(self.rigid.free(classes), np.diff(pool.first))
         place[free] += self.h * velocity[free]
-        for one, group in self.rigid.groups.items():
-            rows = pool.first[:-1][classes == one]
-            if len(rows):
-                group.move(place, np.arange(len(place)), velocity, self.h, rows)
+        for group, rows in self.rigid.among(classes, pool.first):
+            group.move(place, np.arange(len(place)), velocity, self.h, rows)
         return place, velocity
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.steps.contacts.clusters import through
 from hpcchain.steps.friction import turning_kernels
 from hpcchain.steps.friction.friction_kernels import ContactBodies
 
 if TYPE_CHECKING:
-    from hpcchain.model.composition import Composition
     from hpcchain.steps.contacts.clusters import Geometry, Pool
-    from hpcchain.steps.rigid.molecules import RigidMolecules
+    from hpcchain.steps.contacts.inclusions import ContactSolver
 
 
 class PoolBodies:
@@ -23,8 +23,7 @@ class PoolBodies:
     pool : Pool
     geometry : Geometry
         Of its contacts.
-    composition : Composition
-    rigid : RigidMolecules
+    solver : ContactSolver
 
     Attributes
     ----------
@@ -37,13 +36,12 @@ class PoolBodies:
         Where a bead's rows of `response` begin, and which rigid body it is of; negative: none.
     """
 
-    def __init__(self, pool: Pool, geometry: Geometry, composition: Composition, rigid: RigidMolecules) -> None:
-        self.pool, self.rigid = pool, rigid
-        examples, prototype = composition.prototypes, composition.prototype_of(pool.ids)
-        self.radius = np.where(examples.soft, 0.0, 0.5 * examples.diameter)[prototype]
+    def __init__(self, pool: Pool, geometry: Geometry, solver: ContactSolver) -> None:
+        self.pool, self.rigid = pool, solver.rigid
+        examples, prototype = solver.composition.prototypes, solver.composition.prototype_of(pool.ids)
+        self.radius, self.inverse = solver.radius[prototype], 1.0 / solver.mass[prototype]
         self.fixed, self.moment = examples.fixed[prototype], examples.moment[prototype]
-        self.inverse = np.where(self.fixed, 0.0, 1.0 / examples.mass[prototype])
-        size, self.kind = np.diff(pool.first), composition.class_of(pool.molecules)
+        size, self.kind = np.diff(pool.first), solver.composition.class_of(pool.molecules)
         self.first, self.size = np.repeat(pool.first[:-1], size), np.repeat(size, size)
         self._set_turning()
         self._set_responses(np.unique(np.concatenate([geometry.one, geometry.other[~geometry.wall]])))
@@ -56,7 +54,7 @@ class PoolBodies:
         for one, group in self.rigid.groups.items():
             beads = met[kind == one]
             if len(beads) and not group.is_body:
-                part = _responses_of(self.pool, group, beads, self.first, self.inverse)
+                part = _responses_of(self.pool, group, beads, self.inverse)
                 n = int(self.size[beads[0]])
                 self.row_block[beads] = at + n * np.arange(len(beads))
                 responses.append(part)
@@ -66,29 +64,23 @@ class PoolBodies:
     def _set_turning(self) -> None:
         """Make tables of the rigid bodies; see `turning_kernels`."""
         beads, kind = len(self.pool.ids), self.kind
-        bodies = {one: group for one, group in self.rigid.groups.items() if group.is_body}
-        is_body = np.isin(kind, list(bodies))
+        bodies = [(group.beads, rows) for group, rows in self.rigid.among(kind, self.pool.first) if group.is_body]
         self.whole = np.full(beads, turning_kernels.NONE, dtype=np.int64)
-        self.lever, self.heavy = np.zeros((beads, 3)), np.zeros(int(is_body.sum()))
+        self.lever, self.heavy = np.zeros((beads, 3)), np.zeros(sum(len(rows) for _, rows in bodies))
         self.tensor, self.turning, at = np.zeros((len(self.heavy), 3, 3)), [], 0
-        for one, group in bodies.items():
-            rows = self.pool.first[:-1][kind == one]
-            if len(rows):
-                turning_kernels.body_tables(
-                    self.pool.position, self.inverse, rows, group.beads, at, self.lever, self.heavy, self.tensor
-                )
-                self.whole[rows[:, None] + np.arange(group.beads)] = at + np.arange(len(rows))[:, None]
-                self.turning.append((rows, group.beads, at))
-                at += len(rows)
+        place = self.pool.position
+        for n, rows in bodies:
+            turning_kernels.body_tables(place, self.inverse, rows, n, at, self.lever, self.heavy, self.tensor)
+            self.whole[rows[:, None] + np.arange(n)] = at + np.arange(len(rows))[:, None]
+            self.turning.append((rows, n, at))
+            at += len(rows)
 
     def with_forces(self, velocity: np.ndarray, h: float) -> np.ndarray:
         """Return velocities (m, 3) after a step h of forces, without contacts."""
         pool = self.pool
         found = velocity + h * (pool.force * self.inverse[:, None])
-        for one, group in self.rigid.groups.items():
-            begin = pool.first[:-1][self.kind == one]
-            if len(begin):
-                group.project(pool.position, np.arange(len(found)), found, begin)
+        for group, rows in self.rigid.among(self.kind, pool.first):
+            group.project(pool.position, np.arange(len(found)), found, rows)
         return found
 
     def still(self) -> ContactBodies:
@@ -122,26 +114,9 @@ class PoolBodies:
             bodies.velocity[left], bodies.spin[left] = velocity[left], spin[left]
 
 
-def _responses_of(pool: Pool, group: Any, beads: np.ndarray, first: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    """Return what unit impulses on some beads do to their molecules' beads, through bonds: (k size, 3, 3).
-
-    Parameters
-    ----------
-    pool : Pool
-    group : Bonded or Rigid, no body
-        Of the molecules, all of one kind.
-    beads : (k,) int64 array
-        Rows of the pool.
-    first, inverse : (m,), (m,) arrays
-        First rows of beads' molecules, inverse masses [1 / mass].
-    """
-    k = len(beads)
-    size = int(np.diff(pool.first)[np.searchsorted(pool.first, beads[0], side="right") - 1])
-    rows = (first[beads][:, None] + np.arange(size)).ravel()
-    place = np.tile(pool.position[rows], (3, 1))
-    field = np.zeros((3, k, size, 3))
-    for d in range(3):
-        field[d, np.arange(k), beads - first[beads], d] = inverse[beads]
-    flat = field.reshape(-1, 3)
-    group.project(place, np.arange(len(flat)), flat, np.arange(3 * k) * size)
-    return np.ascontiguousarray(flat.reshape(3, k * size, 3).transpose(1, 2, 0))
+def _responses_of(pool: Pool, group: Any, beads: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    """Return what unit impulses on beads (k,) of molecules of a group do to all of these, through bonds: (r, 3, 3)."""
+    struck = np.tile(beads, 3)
+    change = np.repeat(np.eye(3), len(beads), axis=0) * inverse[struck, None]
+    _, _, fields = through(pool, group, np.arange(len(struck)), struck, change, pool.molecule_of(struck))
+    return np.ascontiguousarray(fields.reshape(3, -1, 3).transpose(1, 2, 0))

@@ -51,7 +51,7 @@ class PoolContacts:
         self.geometry = solver.geometry(pool, self.pairs)
         self.gap, self.normal = self.geometry.at(pool.position, solver.clock.span[0])
         self.leaving = self.geometry.moving[:, None] * self.normal + self.geometry.sliding
-        self.bodies = PoolBodies(pool, self.geometry, solver.composition, solver.rigid)
+        self.bodies = PoolBodies(pool, self.geometry, solver)
         self._set_contacts()
         self._set_clusters()
 
