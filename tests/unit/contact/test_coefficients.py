@@ -10,7 +10,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.constants import PairConstants, SteppedPhysics
 from hpcchain.model.system import PERIODIC, WALL
-from hpcchain.steps.contacts.coefficients import Coefficients
+from hpcchain.steps.contacts.inclusions import Coefficients
 from tests.support.extended import wall_table, with_extended
 from tests.support.kernel_tools import make_system, plain_sector, random_chain
 
