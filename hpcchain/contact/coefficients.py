@@ -53,19 +53,16 @@ def coefficient_table(physics: Physics, names: tuple) -> np.ndarray:
     table[:, :, L.PAIR_TANGENTIAL] = 1.0 if extended.rough is None else extended.rough.tangential_restitution
     table[:, :, L.PAIR_LEFT] = most_left(physics, physics.contact_time)
     table[:, :, L.PAIR_FRICTION] = 0.0 if steps is None else steps.friction or 0.0
-    for number, one in enumerate([*extended.pairs, *(() if steps is None else steps.pairs)]):
+    for number, one in enumerate(physics.acting.pairs):
         i, j = (row_of_type(name, names, f"contact.pair[{number}]") for name in one.types)
-        own = {column: getattr(one, key, None) for key, column in OF_PAIRS.items()}
-        longest = getattr(one, "contact_time", None)
-        if longest is not None:
-            own[L.PAIR_LEFT] = most_left(physics, longest)
+        own = {column: getattr(one, key) for key, column in OF_PAIRS.items()}
+        if one.contact_time is not None:
+            own[L.PAIR_LEFT] = most_left(physics, one.contact_time)
         for column, value in own.items():
             if value is not None:
                 table[i, j, column] = value
                 if j < len(names):
                     table[j, i, column] = value
-    for side, value in ({} if steps is None else steps.walls).items():
-        table[:, len(names) + L.SIDE_NAMES.index(side), L.PAIR_NORMAL] = value
     for wall in extended.walls:
         column = len(names) + number_of_wall(physics, wall)
         if wall.restitution != NOT_GIVEN:

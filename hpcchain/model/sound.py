@@ -29,7 +29,8 @@ from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.system import BEAD_STATE, PERIODIC
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import Box, Physics, State, System, Topology
+    from hpcchain.model.physics.extended import Bounds
+    from hpcchain.model.system import Box, Column, Physics, State, System, Topology
 
 
 MUTUAL = "state/inside: a bead names another that does not name it, or another level of their potential"
@@ -78,8 +79,7 @@ def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | 
     own = np.arange(len(rows)) if ids is None else ids
     for one in tables_of(system.physics):
         part = rows[:, one.first : one.first + one.columns] if one.columns else rows[:, one.first :]
-        most = LARGEST if one.most is None else one.most
-        least = -most if one.least is None else one.least
+        least, most = limits(one.bounds)
         good = np.all((part >= least) & (part <= most), axis=1)
         if not good.all():
             return _at(one.name, int(np.argmin(good)), own, "is out of bounds")
@@ -91,13 +91,18 @@ def fields_problem(state: State, ids: np.ndarray | None = None) -> str | None:
     """Return which field of which bead's state is not within its bounds, or None; `ids`: of the beads, for messages."""
     for column in BEAD_STATE:
         array = getattr(state, column.name)
-        most = LARGEST if column.most is None else column.most
-        least = -most if column.least is None else column.least
+        least, most = limits(column)
         good = (array >= least) & (array <= most)  # not a number is neither
         if not np.all(good):
             row = int(np.argmin(good.reshape(len(array), -1).all(axis=1)))
             return _at(column.name, row, ids, f"is {array[row].tolist()}, not from {least:g} to {most:g}")
     return None
+
+
+def limits(one: Bounds | Column) -> tuple[float, float]:
+    """Return between which numbers some are; those that there are where it says none."""
+    most = LARGEST if one.most is None else one.most
+    return -most if one.least is None else one.least, most
 
 
 def _at(name: str, row: int, ids: np.ndarray | None, words: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.layout.arrays import MOST_DEPTH, WHOLE_CONTACT
-from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics
+from hpcchain.model.physics.constants import Acting, ExtendedPhysics, SteppedPhysics
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -338,18 +338,20 @@ class Physics:
     @property
     def longest_contact_time(self) -> float:
         """The longest time that contacts take of any pair of types (`contact.coefficients`) [time]."""
-        own = [one.contact_time for one in self.extended.pairs]
-        return max([self.contact_time, *(time for time in own if time is not None)])
+        return max([self.contact_time, *(one.contact_time or 0.0 for one in self.acting.pairs)])
+
+    @property
+    def acting(self) -> Acting:
+        """What the run's engine has, be it of events or of steps."""
+        return self.steps or self.extended
 
     @property
     def is_elastic(self) -> bool:
         """Whether contacts keep the energy, that of spins included."""
         if self.steps and self.steps.integrator == "contact":
             return False
-        normal = [self.restitution, *(one.restitution for one in self.extended.pairs)]
-        if self.steps:
-            normal += [*(one.restitution for one in self.steps.pairs), *self.steps.walls.values()]
-        tangential = [one.tangential_restitution for one in self.extended.pairs]
+        normal = [self.restitution, *(one.restitution for one in self.acting.pairs)]
+        tangential = [one.tangential_restitution for one in self.acting.pairs]
         if self.extended.rough:
             tangential.append(self.extended.rough.tangential_restitution)
         return all(e in (None, 1.0) for e in normal) and all(e in (None, 1.0, -1.0) for e in tangential)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from hpcchain.model.clock import tick_for
 from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.system import OPEN, PERIODIC, Box, Physics, State, System, Topology
 from hpcchain.observe.condition_numbers import gradient
+
+if TYPE_CHECKING:
+    from hpcchain.sector.serial import Engine
 
 FAR = 1e6
 """Size of free space [length]. It cuts no segment: bounds of motion may be far above it over a long printed step."""
@@ -91,6 +94,11 @@ class Track:
         return np.sum(self.velocity**2, axis=(1, 2))
 
     @property
+    def energy_error(self) -> float:
+        """The largest deviation of 2 E from its start."""
+        return float(np.max(np.abs(self.double_energy - self.double_energy[0])))
+
+    @property
     def angular(self) -> Any:
         """Angular momentum (k, 3)."""
         return np.sum(np.cross(self.position, self.velocity), axis=1)
@@ -102,11 +110,16 @@ class Track:
         return np.sum(bond**2, axis=2) - 1.0
 
 
-def followed(system: System, times: Any) -> Track:
-    """Return the Track of a run, with the states at some times, which ascend [time]."""
+def engine_of(system: System, **options: Any) -> Engine:
+    """Return the engine of events of a system; a list of experiments need not load its kernels."""
     from hpcchain.sector.serial import Engine
 
-    engine, states = Engine(system, log_events=True), []
+    return Engine(system, **options)
+
+
+def followed(system: System, times: Any) -> Track:
+    """Return the Track of a run, with the states at some times, which ascend [time]."""
+    engine, states = engine_of(system, log_events=True), []
     for time in np.asarray(times, dtype=float).tolist():
         engine.advance(time)
         sequence = np.argsort(engine.ids)

@@ -9,7 +9,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics.constants import ExtendedPhysics, Roughness
 from hpcchain.model.system import System
-from hpcchain.papers.engine import system_of
+from hpcchain.papers.engine import engine_of, system_of
 
 
 def rough(e_t: float) -> ExtendedPhysics:
@@ -30,8 +30,6 @@ def gas(cells: int, fraction: float, seed: int, spins: bool = False, **physics: 
         Whether they spin, at the same temperature.
     physics : settings of Physics of the run that begins then.
     """
-    from hpcchain.sector.serial import Engine
-
     n, random = cells**3, np.random.default_rng(seed)
     edge = (n * np.pi / 6.0 / fraction) ** (1.0 / 3.0)
     grid = np.stack(np.meshgrid(*[np.arange(cells)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
@@ -39,7 +37,7 @@ def gas(cells: int, fraction: float, seed: int, spins: bool = False, **physics: 
     velocity = random.normal(size=(n, 3))
     velocity -= velocity.mean(axis=0)
     velocity *= np.sqrt(3.0 * n / np.sum(velocity**2))
-    mixing = Engine(system_of(position, velocity, size=edge))
+    mixing = engine_of(system_of(position, velocity, size=edge))
     time = 0.0
     while mixing.counters["contacts"] < 5 * n:
         time += 0.2
@@ -84,9 +82,7 @@ def cooled(contacts: Any, e_n: float, e_t: float) -> np.ndarray:
 
 def run_cooling(system: System, contacts: float, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return times, contacts over spheres, and (k, 2) temperatures of a gas that cools, until it has had so many."""
-    from hpcchain.sector.serial import Engine
-
-    engine, n = Engine(system), system.topology.beads
+    engine, n = engine_of(system), system.topology.beads
     time, interval, found = 0.0, 0.05, [(0.0, 0.0, *temperatures(system.state.velocity, system.state.extra))]
     while found[-1][1] < contacts:
         time += interval

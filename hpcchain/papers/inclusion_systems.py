@@ -86,13 +86,12 @@ def oscillator() -> tuple[Mechanics, np.ndarray, np.ndarray]:
             found[k : k + 2, k : k + 2] = 2.0 * first * np.eye(2) + 4.0 * (6.0 * s - 4.0) * np.outer(one, one)
         return found
 
-    def gaps(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        apart = q[:2] - q[2:]
-        r = np.linalg.norm(apart)
-        return np.array([r - 2.0]), np.concatenate([apart / r, -apart / r])[:, None]
-
     found = Mechanics(
-        np.ones(4), lambda q: sum(s * (s - 1.0) ** 2 for s in (q[:2] @ q[:2], q[2:] @ q[2:])), slope, curvature, gaps
+        np.ones(4),
+        lambda q: sum(s * (s - 1.0) ** 2 for s in (q[:2] @ q[:2], q[2:] @ q[2:])),
+        slope,
+        curvature,
+        lambda q: pair_gaps(q.reshape(2, 2), [(0, 1)], 2.0),
     )
     return found, np.array([0.0, -1.4, 0.0, 1.4]), np.array([1.0, 0.0, -1.0, 0.0])
 

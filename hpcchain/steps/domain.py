@@ -128,18 +128,12 @@ class Domain:
         rows = {rank: np.column_stack([ids[which], position[which]]).ravel() for rank, which in sent.items()}
         news = {rank: rows.reshape(-1, 4) for rank, rows in self.comm.exchange_known(rows, near).items()}
         every = np.concatenate([np.zeros((0, 4)), *(news[rank] for rank in near)])
-        sequence = np.argsort(every[:, 0])
-        number, at, received = np.empty(len(sequence), dtype=np.int64), 0, {}
-        number[sequence] = np.arange(len(sequence))
-        for rank in near:
-            received[rank] = number[at : at + len(news[rank])]
-            at += len(news[rank])
-        every = every[sequence]
+        every = every[np.argsort(every[:, 0])]
         return Ghosts(
             every[:, 0].astype(np.int64),
             every[:, 1:].copy(),
             {rank: which for rank, which in sent.items() if len(which)},
-            {rank: which for rank, which in received.items() if len(which)},
+            {rank: np.searchsorted(every[:, 0], news[rank][:, 0]) for rank in near if len(news[rank])},
         )
 
 

@@ -83,18 +83,14 @@ class WithContacts(Verlet):
         Returns places of local beads and velocities of own ones at the step's beginning. Lists that do not go so far
         are made anew before the step, which begins again then, and look farther if need be.
         """
-        before, velocity = self._begun()
         wider = False
-        while self.beads.have_moved_far():
+        while True:
+            before, velocity = self.beads.position.copy(), self.beads.own.velocity.copy()
+            self.predict()
+            if not self.beads.have_moved_far():
+                return before, velocity
             self.beads.list_anew(before, velocity, wider)
-            before, velocity = self._begun()
             wider = True
-        return before, velocity
-
-    def _begun(self) -> tuple[np.ndarray, np.ndarray]:
-        before, velocity = self.beads.position.copy(), self.beads.own.velocity.copy()
-        self.predict()
-        return before, velocity
 
     def met(self, before: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, float, float, float]:
         """Return known contacts with those that beads meet now; collective.

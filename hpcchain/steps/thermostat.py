@@ -48,7 +48,7 @@ class Thermostat:
         prototypes = composition.prototypes
         known = settings.damping or [0.0] * len(prototypes.names)  # an input may leave its molecules to a start file
         own = np.array(known)[prototypes.kind]
-        friction = table.damping if self.name == "langevin" else 0.0
+        friction = table.damping if table else 0.0
         rate = np.repeat(own + friction, np.diff(prototypes.first_bead))
         rate[prototypes.fixed] = 0.0
         self.keeps = np.exp(-0.5 * self.h * rate)

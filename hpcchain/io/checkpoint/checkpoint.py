@@ -428,7 +428,7 @@ def _own_tables(system: System, comm: Communicator | None) -> dict[str, Table]:
     for one in tables:
         if one.columns or everyone_knows:
             array = column(widened(rows, one.first + one.columns), one, max(columns, 1))
-            found[one.name] = Table(array, Rule(one.dtype, array.shape[1] if array.ndim > 1 else 0))
+            found[one.name] = Table(array, Rule(one.bounds.dtype, array.shape[1] if array.ndim > 1 else 0))
     return found
 
 
@@ -448,7 +448,7 @@ def _rules_in(file: h5py.File) -> list[tuple[str, Rule]]:
         dataset = file.get(f"state/{one.name}")
         if isinstance(dataset, h5py.Dataset):
             columns = dataset.shape[1] if one.columns == 0 and dataset.ndim == 2 else one.columns
-            found.append((one.name, Rule(one.dtype, 0 if columns == 1 and one.columns == 1 else columns)))
+            found.append((one.name, Rule(one.bounds.dtype, 0 if columns == 1 and one.columns == 1 else columns)))
     parts = file.get(f"state/{PARTS}")
     if isinstance(parts, h5py.Dataset) and parts.ndim == 2 and PART_SERIES < parts.shape[1] <= PART_COLUMNS:
         found.append((PARTS, Rule(np.float64, parts.shape[1])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -83,33 +83,17 @@ class WallConstants:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairConstants:
     """Coefficients of the contacts of two types of beads, or of a type and a side; None: those of all contacts.
 
-    Attributes
-    ----------
-    types : tuple of 2 str
-    restitution : float or None
-        e_n.
+    The names are those of the input's [[contact.pair]].
     """
 
     types: tuple[str, ...]
-    restitution: float | None
-
-
-@dataclass(frozen=True)
-class PairConstants(Pair):
-    """The same of the engine of events, with e_t and how long a contact takes [time]."""
-
-    tangential_restitution: float | None
-    contact_time: float | None
-
-
-@dataclass(frozen=True)
-class SteppedPair(Pair):
-    """The same of contact dynamics, with the coefficient of friction."""
-
-    friction: float | None
+    restitution: float | None = None
+    tangential_restitution: float | None = None
+    contact_time: float | None = None
+    friction: float | None = None
 
 
 @dataclass(frozen=True)
@@ -120,18 +104,18 @@ class PotentialConstants:
     """
 
     name: str
-    types: tuple[str, ...] | None
-    epsilon: float | None
-    sigma: float | None
-    cutoff: float | str | None
-    shift: bool | None
-    stiffness: float | None
-    length: float | None
-    center: tuple[float, ...] | None
-    file: str | None
-    function: str | None
-    on: str | None
-    digest: str | None
+    types: tuple[str, ...] | None = None
+    epsilon: float | None = None
+    sigma: float | None = None
+    cutoff: float | str | None = None
+    shift: bool | None = None
+    stiffness: float | None = None
+    length: float | None = None
+    center: tuple[float, ...] | None = None
+    file: str | None = None
+    function: str | None = None
+    on: str | None = None
+    digest: str | None = None
 
     @property
     def range(self) -> float:
@@ -143,21 +127,21 @@ class PotentialConstants:
 
 @dataclass(frozen=True)
 class ThermostatConstants:
-    """The thermostat of the engine of steps: "langevin" or "andersen".
+    """A thermostat: "andersen", or "langevin" in steps.
 
     Attributes
     ----------
-    name : str
     temperature : float
         [mass length^2 / time^2]
-    damping, rate : float or None
-        Of the one and the other [1 / time].
+    rate, damping : float
+        How often velocities of a molecule are drawn anew; friction; 0 of the other one [1 / time].
+    name : str
     """
 
-    name: str
     temperature: float
-    damping: float | None
-    rate: float | None
+    rate: float = 0.0
+    damping: float = 0.0
+    name: str = "andersen"
 
 
 @dataclass(frozen=True)
@@ -208,16 +192,32 @@ class Roughness:
     temperature: float
 
 
-@dataclass(frozen=True)
-class AndersenThermostat:
-    """Temperature [mass length^2 / time^2] and how often a molecule's velocities are drawn anew [1 / time]."""
+@dataclass(frozen=True, kw_only=True)
+class Acting:
+    """What runs of either engine may have beyond smooth hard beads.
 
-    temperature: float
-    rate: float
+    Attributes
+    ----------
+    pairs : tuple of PairConstants
+        As the input's [[contact.pair]].
+    simultaneous : str
+        Rule of contacts at one instant: "joint", "generalised" or "moreau".
+    gravity : tuple of 3 float
+        Empty: none [length / time^2].
+    thermostat : ThermostatConstants or None
+    seed : int or None
+        Of what thermal walls and the thermostat draw.
+    """
+
+    pairs: tuple[PairConstants, ...] = ()
+    simultaneous: str = "joint"
+    gravity: tuple[float, ...] = ()
+    thermostat: ThermostatConstants | None = None
+    seed: int | None = None
 
 
-@dataclass(frozen=True)
-class ExtendedPhysics:
+@dataclass(frozen=True, kw_only=True)
+class ExtendedPhysics(Acting):
     """What the engine of events needs beyond smooth hard beads, and contact dynamics besides its steps.
 
     Attributes
@@ -230,10 +230,6 @@ class ExtendedPhysics:
         The greatest of fixed beads (engine "events") [length / time].
     impulses : bool
         Whether impulses of contacts are kept from step to step.
-    pairs : tuple of PairConstants
-        As the input's [[contact.pair]].
-    simultaneous : str
-        Rule of contacts at one instant: "joint", "generalised" or "moreau".
     rough : Roughness or None
         Where beads spin.
     orientations : tuple of bool
@@ -241,33 +237,23 @@ class ExtendedPhysics:
     potentials : tuple of StepPotential
     distance_limits : tuple of tuples of DistanceLimit
         Per kind of molecules; empty: none have.
-    gravity : tuple of 3 float
-        Empty: none [length / time^2].
     walls : tuple of WallConstants
         As the input's [[wall]].
-    thermostat : AndersenThermostat or None
-    seed : int or None
-        Of what thermal walls and the thermostat draw.
     """
 
     exclude: bool = False
     fixed: bool = False
     fixed_speed: float = 0.0
     impulses: bool = False
-    pairs: tuple[PairConstants, ...] = ()
-    simultaneous: str = "joint"
     rough: Roughness | None = None
     orientations: tuple[bool, ...] = ()
     potentials: tuple[StepPotential, ...] = ()
     distance_limits: tuple[tuple[DistanceLimit, ...], ...] = ()
-    gravity: tuple[float, ...] = ()
     walls: tuple[WallConstants, ...] = ()
-    thermostat: AndersenThermostat | None = None
-    seed: int | None = None
 
 
-@dataclass(frozen=True)
-class SteppedPhysics:
+@dataclass(frozen=True, kw_only=True)
+class SteppedPhysics(Acting):
     """What the engine of steps needs.
 
     Attributes
@@ -279,38 +265,21 @@ class SteppedPhysics:
         See the input's [steps].
     potentials : tuple of PotentialConstants
         As the input's [[potential]].
-    gravity : tuple of 3 float
-        [length / time^2]
-    thermostat : ThermostatConstants or None
-    seed : int
-        Of what the thermostat draws.
     damping : tuple of float
         Per kind of molecules [1 / time]; empty: none.
-    simultaneous : str
-        Rule of contacts at one instant: "joint" or "moreau".
     friction : float or None
         Of contact dynamics.
-    pairs : tuple of SteppedPair
-        As the input's [[contact.pair]].
-    walls : dict of str -> float
-        e_n of sides that have one of their own.
     """
 
     step: float
-    integrator: str
-    base: str
-    energy: str
-    predictions: int
-    solver: str
-    potentials: tuple[PotentialConstants, ...]
-    gravity: tuple[float, ...]
-    thermostat: ThermostatConstants | None
-    seed: int
-    damping: tuple[float, ...]
-    simultaneous: str = "joint"
+    integrator: str = "gvi"
+    base: str = "verlet"
+    energy: str = "H"
+    predictions: int = 1
+    solver: str = "newton"
+    potentials: tuple[PotentialConstants, ...] = ()
+    damping: tuple[float, ...] = ()
     friction: float | None = None
-    pairs: tuple[SteppedPair, ...] = ()
-    walls: dict[str, float] = field(default_factory=dict)
 
     @property
     def modules(self) -> list[PotentialConstants]:

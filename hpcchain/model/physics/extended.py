@@ -13,15 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics.constants import ExtendedPhysics
+from hpcchain.model.system import WHOLE
 
 if TYPE_CHECKING:
-    from hpcchain.model.physics.constants import Pair, PotentialConstants, StepPotential
+    from hpcchain.model.physics.constants import PairConstants, PotentialConstants, StepPotential
     from hpcchain.model.system import Physics
 
 LEVELS = 64
@@ -40,6 +41,14 @@ def has(name: str) -> Callable[[Physics], bool]:
     return lambda physics: getattr(physics.extended, name) not in (None, False, ())
 
 
+class Bounds(NamedTuple):
+    """Type of numbers in files, and between which they are; None: all numbers."""
+
+    dtype: type
+    least: float | None
+    most: float | None
+
+
 @dataclass(frozen=True)
 class ExtraColumn:
     """One group of columns of `State.extra`, and the table that files have of it.
@@ -50,10 +59,7 @@ class ExtraColumn:
         Of the table, state/NAME.
     first, columns : int
         Where it is in a row; 0 columns: all from there on.
-    dtype : type
-        In files.
-    least, most : float or None
-        Bounds; None: those of all numbers.
+    bounds : Bounds
     present : callable
         Of a Physics: whether its runs have it.
     meaning : str
@@ -62,62 +68,41 @@ class ExtraColumn:
     name: str
     first: int
     columns: int
-    dtype: type
-    least: float | None
-    most: float | None
+    bounds: Bounds
     present: Callable[[Physics], bool]
     meaning: str
 
 
+NUMBER, UNIT = Bounds(np.float64, None, None), Bounds(np.float64, -1.0, 1.0)
+CLOCK, COUNT = Bounds(np.float64, 0.0, WHOLE), Bounds(np.int64, 0, WHOLE)
+
 EXTRA = (
     ExtraColumn(
-        "angular_velocity",
-        L.SPIN,
-        3,
-        np.float64,
-        None,
-        None,
-        has("rough"),
-        "angular velocity, constant between contacts [1 / time]",
+        "angular_velocity", L.SPIN, 3, NUMBER, has("rough"), "angular velocity, constant between contacts [1 / time]"
     ),
     ExtraColumn(
         "orientation",
         L.ORIENTATION,
         4,
-        np.float64,
-        -1.0,
-        1.0,
+        UNIT,
         has("orientations"),
         "unit quaternion of how the bead was turned when its angular velocity last changed",
     ),
-    ExtraColumn(
-        "turned",
-        L.TURNED,
-        2,
-        np.float64,
-        0.0,
-        2**53,
-        has("orientations"),
-        "ticks and remainder of when that was",
-    ),
+    ExtraColumn("turned", L.TURNED, 2, CLOCK, has("orientations"), "ticks and remainder of when that was"),
     ExtraColumn(
         "contacts",
         L.CONTACTS,
         1,
-        np.int64,
-        0,
-        2**53,
+        COUNT,
         lambda physics: is_extended(physics) and not physics.steps,
         "events that the bead has taken part in",
     ),
-    ExtraColumn("draws", L.DRAWS, 1, np.int64, 0, 2**53, has("seed"), "random numbers that the bead has drawn"),
+    ExtraColumn("draws", L.DRAWS, 1, COUNT, has("seed"), "random numbers that the bead has drawn"),
     ExtraColumn(
         "next_draw",
         L.NEXT_DRAW,
         2,
-        np.float64,
-        0.0,
-        2**53,
+        CLOCK,
         has("thermostat"),
         "ticks and remainder of when its molecule's velocities are drawn next; 0 where they never were",
     ),
@@ -125,21 +110,12 @@ EXTRA = (
         "impulses",
         L.INSIDE,
         WARM * SLOTS,
-        np.float64,
-        None,
-        None,
+        NUMBER,
         has("impulses"),
         "impulses of the bead's contacts in the last step, with which the next one begins",
     ),
     ExtraColumn(
-        "inside",
-        L.INSIDE,
-        0,
-        np.int64,
-        0,
-        2**53,
-        has("potentials"),
-        "beads that the bead is within a step of, and of which one",
+        "inside", L.INSIDE, 0, COUNT, has("potentials"), "beads that the bead is within a step of, and of which one"
     ),
 )
 """What `State.extra` has; a new capability adds its columns here (docs/developer/data_layout.md)."""
@@ -153,7 +129,7 @@ def type_pairs(types: tuple[str, ...] | None, names: Sequence[str]) -> list[tupl
 
 
 def types_apart(
-    names: tuple[str, ...], given: Iterable[Pair | StepPotential | PotentialConstants]
+    names: tuple[str, ...], given: Iterable[PairConstants | StepPotential | PotentialConstants]
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Return those of the names of types that some things tell apart, and which of them each name is like.
 
@@ -162,7 +138,7 @@ def types_apart(
     Parameters
     ----------
     names : tuple of str
-    given : iterable of Pair, StepPotential or PotentialConstants
+    given : iterable of PairConstants, StepPotential or PotentialConstants
         Their `types` are looked at.
     """
     named = {name for one in given for name in one.types or ()}
@@ -174,7 +150,7 @@ def types_apart(
 
 def types_of_contacts(names: tuple[str, ...], physics: Physics) -> tuple[tuple[str, ...], np.ndarray]:
     """Return the types of beads that coefficients of contacts tell apart, as `types_apart` does."""
-    return types_apart(names, [*physics.extended.pairs, *(physics.steps.pairs if physics.steps else ())])
+    return types_apart(names, physics.acting.pairs)
 
 
 def is_extended(physics: Physics) -> bool:
@@ -231,7 +207,7 @@ def tables_of(physics: Physics) -> list[ExtraColumn]:
 def column(rows: np.ndarray, one: ExtraColumn, columns: int = 0) -> np.ndarray:
     """Return the table that files have of a group of columns of `State.extra`; `columns`: how many of a last one."""
     count = one.columns or columns
-    part = rows[:, one.first : one.first + count].astype(one.dtype)
+    part = rows[:, one.first : one.first + count].astype(one.bounds.dtype)
     return part[:, 0] if one.columns == 1 else part
 
 

@@ -19,8 +19,7 @@ def exchanges_energy(physics: Physics) -> bool:
 
 def draws_momenta(physics: Physics) -> bool:
     """Whether a thermostat, or a thermal wall, draws velocities, and with them those of the centre of mass."""
-    in_steps = physics.steps is not None and physics.steps.thermostat is not None
-    return in_steps or physics.extended.seed is not None
+    return physics.acting.thermostat is not None or physics.extended.seed is not None
 
 
 def not_one_volume(physics: Physics) -> bool:

@@ -20,12 +20,11 @@ from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.independence import require_independent
 from hpcchain.model.molecules.long_chains import LEAST, LONG
 from hpcchain.model.physics.constants import (
-    AndersenThermostat,
+    Acting,
     ExtendedPhysics,
     PairConstants,
     PotentialConstants,
     Roughness,
-    SteppedPair,
     SteppedPhysics,
     StepPotential,
     ThermostatConstants,
@@ -484,21 +483,30 @@ def stepping(config: Config) -> SteppedPhysics | None:
     """Return the steps, potentials, field and thermostat of a checked input; None for the engine of events."""
     if config.steps is None:
         return None
-    heat, walls = config.thermostat, config.walls
     return SteppedPhysics(
         **asdict(config.steps),
-        simultaneous=config.contact.simultaneous,
+        **vars(acting(config, config.initial.seed)),
         friction=config.contact.friction if config.steps.integrator == "contact" else None,
-        pairs=tuple(SteppedPair(one.types, one.restitution, one.friction) for one in config.contact.pairs),
-        walls={one.side: one.restitution for one in walls if one.side is not None and one.restitution is not None},
         potentials=tuple(
             PotentialConstants(**{each.name: getattr(one, each.name) for each in fields(PotentialConstants)})
             for one in config.potentials
         ),
-        gravity=config.external.gravity,
-        thermostat=None if heat is None else ThermostatConstants(**vars(heat)),
-        seed=config.initial.seed,
         damping=tuple(kind.damping for kind in config.molecules),
+    )
+
+
+def acting(config: Config, seed: int | None) -> Acting:
+    """Return what runs of either engine may have, of a checked input; `seed` as Acting has it."""
+    heat, own = config.thermostat, [each.name for each in fields(PairConstants)]
+    pairs = [one for one in config.contact.pairs if one.has_coefficients]
+    return Acting(
+        pairs=tuple(PairConstants(**{name: getattr(one, name) for name in own}) for one in pairs),
+        simultaneous=config.contact.simultaneous,
+        gravity=tuple(config.external.gravity) if any(config.external.gravity) else (),
+        thermostat=None
+        if heat is None
+        else ThermostatConstants(heat.temperature, heat.rate or 0.0, heat.damping or 0.0, heat.name),
+        seed=seed,
     )
 
 
@@ -511,24 +519,16 @@ def beyond_smooth_beads(config: Config) -> ExtendedPhysics:
     """Return what a run with a checked input has beyond smooth hard beads."""
     if config.steps is not None:
         return moved_from_outside(config)
-    heat, kinds = config.thermostat, config.molecules
-    thermal = heat is not None or any(wall.temperature for wall in config.walls)
+    kinds = config.molecules
+    thermal = config.thermostat is not None or any(wall.temperature for wall in config.walls)
     return replace(
         shapes_of(config),
-        pairs=tuple(
-            PairConstants(one.types, one.restitution, one.tangential_restitution, one.contact_time)
-            for one in config.contact.pairs
-            if one.has_coefficients
-        ),
-        simultaneous=config.contact.simultaneous,
+        **vars(acting(config, config.initial.seed if thermal else None)),
         rough=spinning(config) if config.is_rough else None,
         orientations=of_kinds([kind.directors for kind in kinds]) if config.is_rough else (),
         potentials=step_potentials(config),
         distance_limits=of_kinds([kind.distance_limits for kind in kinds]),
-        gravity=tuple(config.external.gravity) if any(config.external.gravity) else (),
         walls=walls_of(config),
-        thermostat=None if heat is None else AndersenThermostat(heat.temperature, required(heat.rate)),
-        seed=config.initial.seed if thermal else None,
         fixed_speed=max((float(np.linalg.norm(kind.fixed_velocity or 0.0)) for kind in kinds), default=0.0),
     )
 
@@ -554,16 +554,12 @@ def spinning(config: Config) -> Roughness:
 
 
 def moved_from_outside(config: Config) -> ExtendedPhysics:
-    """Return what a run in steps has besides: walls or fixed beads that move, shapes, and what contact dynamics keeps.
-
-    Walls at rest with a restitution of their own stand in `Physics.steps` alone, fixed beads at rest in the topology.
-    """
+    """Return what a run in steps has besides: walls, fixed beads that move, and what contact dynamics keeps."""
     keeps = required(config.steps).integrator == "contact"
-    walls = walls_of(config)
     return ExtendedPhysics(
         impulses=keeps,
         rough=spinning(config) if keeps and config.contact.rubs else None,
-        walls=walls if any(wall.moves or wall.shape for wall in walls) else (),
+        walls=walls_of(config),
         fixed=any(np.any(kind.fixed_velocity or (0.0,)) for kind in config.molecules),
     )
 

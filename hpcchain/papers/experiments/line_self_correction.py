@@ -11,6 +11,10 @@ from hpcchain.papers.result import Result, Table
 NAME = "002-self-correction"
 TITLE = "errors of the geometry over many steps, and after a disturbance of 1e-3"
 DT, EVERY = 0.02, 50
+WORDS = {
+    "positions / length": "agree: round-off, in the very step after a disturbance",
+    "velocities": "agree: round-off",
+}
 
 
 def setting(n: int) -> Any:
@@ -46,22 +50,9 @@ def run(quick: Any) -> Any:
     for n in (4, 10, 50):
         for closed, name in ((False, "multipliers"), (True, "closed form")):
             errors = follow(n, steps, closed)
-            table.compare(
-                f"N = {n}, {name}: positions / length",
-                "exact within numerical accuracy",
-                errors[:, 0].max(),
-                0.0,
-                1e-12,
-                "agree: round-off, in the very step after a disturbance",
-            )
-            table.compare(
-                f"N = {n}, {name}: velocities",
-                "exact within numerical accuracy",
-                errors[:, 1].max(),
-                0.0,
-                1e-12,
-                "agree: round-off",
-            )
+            wanted = "exact within numerical accuracy"
+            for k, (what, words) in enumerate(WORDS.items()):
+                table.compare(f"N = {n}, {name}: {what}", wanted, errors[:, k].max(), 0.0, 1e-12, words)
             data[f"N = {n}, {name}"] = errors[:, 0]
     notes = [
         "Unequal masses, distances and damping, forces towards a point. Equations (8), (11) and (23) as printed have a "

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from hpcchain.model.system import Options
+from hpcchain.papers.engine import engine_of, system_of, thermal_chain
 from hpcchain.papers.result import Result, Table, columns
 
 NAME = "000-drift"
@@ -76,13 +77,10 @@ def walk(name: str, options: dict[str, Any], step: Any, chains: Any, contacts: i
 
     The error is infinite for a chain whose energy has doubled, which is not followed further.
     """
-    from hpcchain.papers.engine import system_of, thermal_chain
-    from hpcchain.sector.serial import Engine
-
     errors, lacking, number = [], 0, 0
     for seed in range(chains):
         position, velocity = thermal_chain(10, seed)
-        engine = Engine(system_of(position, velocity, 10, propagator=name, step=step, options=Options(**options)))
+        engine = engine_of(system_of(position, velocity, 10, propagator=name, step=step, options=Options(**options)))
         time, ratio, energy = 0.0, 1.0, np.sum(velocity**2)
         while engine.counters["contacts"] < contacts and ratio < 2.0:
             time += 0.5

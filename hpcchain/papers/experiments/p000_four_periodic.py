@@ -61,5 +61,4 @@ def draw(result: Any, figure: Any) -> None:
     """Draw the energy."""
     axes = figure.subplots()
     axes.step(result.data[""]["time"], result.data[""]["energy"], where="pre", linewidth=0.7)
-    axes.set_xlabel("time")
-    axes.set_ylabel("discrete energy")
+    axes.set(xlabel="time", ylabel="discrete energy")

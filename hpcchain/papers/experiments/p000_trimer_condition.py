@@ -79,6 +79,5 @@ def draw(result: Any, figure: Any) -> None:
     columns = result.data[""]
     for name in ("multipliers", "multipliers_scaled", "null_space"):
         axes.loglog(columns["step"], columns[name], "o-", label=name.replace("_", " "))
-    axes.set_xlabel("h")
-    axes.set_ylabel("condition number")
+    axes.set(xlabel="h", ylabel="condition number")
     axes.legend()

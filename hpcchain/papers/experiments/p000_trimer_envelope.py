@@ -58,6 +58,5 @@ def draw(result: Any, figure: Any) -> None:
     axes = figure.subplots()
     for name, columns in result.data.items():
         axes.fill_between(columns["time"], columns["lower"], columns["upper"], alpha=0.5, label=f"h = {name[1:]}")
-    axes.set_xlabel("time")
-    axes.set_ylabel("discrete energy")
+    axes.set(xlabel="time", ylabel="discrete energy")
     axes.legend()

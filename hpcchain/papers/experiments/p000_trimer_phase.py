@@ -60,6 +60,5 @@ def draw(result: Any, figure: Any) -> None:
     for name in ("x", "y"):
         line = lower.plot(exact["time"], exact[name], label=f"{name}, accurate")[0]
         lower.plot(ours["time"], ours[name], "o--", color=line.get_color())
-    lower.set_xlabel("time")
-    lower.set_ylabel("first body")
+    lower.set(xlabel="time", ylabel="first body")
     lower.legend()

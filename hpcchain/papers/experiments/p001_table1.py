@@ -60,16 +60,11 @@ def run(quick: Any) -> Any:
             track = at_nodes(crossing, collocation(tau, s, "paper", "newton"), duration)
             seconds = time.process_time() - begin
             sound = at_nodes(crossing, collocation(tau, s, "index2", "newton"), duration)
-            ours = distance(track, reference), distance(track, true), nan(de), energy_error(track)
-            rows.append((tau, s, nan(dx), *ours, nan(cpu), seconds, distance(sound, true), energy_error(sound)))
+            ours = distance(track, reference), distance(track, true), nan(de), track.energy_error
+            rows.append((tau, s, nan(dx), *ours, nan(cpu), seconds, distance(sound, true), sound.energy_error))
     names = "tau stages printed_dx dx dx_exact printed_dE dE printed_cpu cpu index2_dx_exact index2_dE"
     data = columns(names, rows)
     return Result({"": data}, [table(data, floor, quick)], notes(floor, half, data, duration))
-
-
-def energy_error(track: Any) -> Any:
-    """Return the largest deviation of 2 E from its start."""
-    return float(np.max(np.abs(track.double_energy - track.double_energy[0])))
 
 
 def nan(value: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from hpcchain.model.physics.constants import ExtendedPhysics
+from hpcchain.papers import granular
 from hpcchain.papers.result import Result, Table, within
 
 NAME = "004-cooling"
@@ -20,8 +21,6 @@ WIDTH = 0.1
 
 def run(quick: Any) -> Any:
     """Return temperatures over contacts of each case: of 10^3 spheres at packing fraction 0.05, of 6^3 when quick."""
-    from hpcchain.papers import granular
-
     cells, contacts = (6, 4.0) if quick else (10, 8.0)
     data, table = {}, Table(f"{cells**3} spheres, packing fraction 0.05, after {contacts:g} contacts a sphere")
     for name, (e_n, e_t) in CASES.items():

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from hpcchain.papers import granular
+from hpcchain.papers.engine import engine_of
 from hpcchain.papers.result import Result, Table, columns, within
 
 NAME = "004-lubachevsky"
@@ -47,12 +49,9 @@ def run(quick: Any) -> Any:
 
 def measured(cells: int, events: int) -> list:
     """Return N, microseconds of all pairs, of one with all, of an event of the engine, its searches, and levels."""
-    from hpcchain.papers import granular
-    from hpcchain.sector.serial import Engine
-
     system = granular.gas(cells, 0.3, 2)
     n, x, v = cells**3, system.state.position, system.state.velocity
-    engine = Engine(system)
+    engine = engine_of(system)
     engine.advance(0.1)  # compiled, and in the caches
     before, target = dict(engine.counters), 0.1
     begin = time.thread_time()

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from hpcchain.papers.engine import engine_of, system_of
+from hpcchain.papers.granular import rough
 from hpcchain.papers.result import Result, Table, columns, within
 
 NAME = "004-rough"
@@ -43,16 +45,12 @@ def run(quick: Any) -> Any:
 
 def one(rng: np.random.Generator, e_t: float) -> list:
     """Return errors of one contact: printed and ours, of energy change and angular momentum, and |u_t' - e_t u_t|."""
-    from hpcchain.papers.engine import system_of
-    from hpcchain.papers.granular import rough
-    from hpcchain.sector.serial import Engine
-
     n = rng.normal(size=3)
     n /= np.linalg.norm(n)
     x = np.array([0.5 * n, -0.5 * n]) * (1.0 + 1e-13)
     v, w = rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
     v[0] -= (1.0 + abs((v[0] - v[1]) @ n)) * n
-    engine = Engine(system_of(x, v, spins=w, extended=rough(e_t)))
+    engine = engine_of(system_of(x, v, spins=w, extended=rough(e_t)))
     engine.advance(1e-12)
     sequence = np.argsort(engine.ids)
     state = engine.state()

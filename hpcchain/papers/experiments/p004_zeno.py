@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from hpcchain.papers.engine import engine_of, system_of
 from hpcchain.papers.result import Result, Table, columns, within
 
 NAME = "004-zeno"
@@ -91,12 +92,9 @@ def collisions(e: float) -> int:
 
 def with_contact_time(contact_time: float) -> tuple[int, float]:
     """Return contacts and energy of three spheres that collapse at e_n = 0.05, in the engine with this contact time."""
-    from hpcchain.papers.engine import system_of
-    from hpcchain.sector.serial import Engine
-
     x = np.array([[-2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
     v = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.999, 0.0, 0.0]])
-    engine = Engine(system_of(x, v, restitution=0.05, contact_time=contact_time))
+    engine = engine_of(system_of(x, v, restitution=0.05, contact_time=contact_time))
     engine.advance(50.0)
     return engine.counters["contacts"], 0.5 * float(np.sum(engine.frame(50.0)[1] ** 2))
 

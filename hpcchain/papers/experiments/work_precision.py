@@ -7,7 +7,7 @@ import numpy as np
 
 from hpcchain.errors import HpcchainError
 from hpcchain.model.system import Options
-from hpcchain.papers.engine import on_bonds, system_of
+from hpcchain.papers.engine import engine_of, on_bonds, system_of
 from hpcchain.papers.result import Result, Table, columns
 from hpcchain.propagators.catalogue import PROPAGATORS, VARIANTS
 
@@ -77,9 +77,7 @@ def measured(position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any,
 
 def measure(position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any, physics: dict, quick: Any) -> Any:
     """Return positions at the end time, the relative energy error later, and CPU µs per bead and unit time."""
-    from hpcchain.sector.serial import Engine
-
-    engine = Engine(system_of(position, velocity, len(position), collide=collide, **physics))
+    engine = engine_of(system_of(position, velocity, len(position), collide=collide, **physics))
     engine.advance(end)
     found = engine.frame(end)[0].copy()
     late = end + (1.0 if quick else ENERGY_TIME)

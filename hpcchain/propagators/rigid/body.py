@@ -24,6 +24,7 @@ import math
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.rigid.rotor import turning_time
+from hpcchain.propagators.taylor.graph_molecule import bound_acceleration
 
 SITE = W.FORWARD
 TURN = 12
@@ -287,15 +288,7 @@ def _expand_turning(work, at, factors, h, tolerance):
 
 @kernel
 def body_series(work, offset, n, h, tolerance):
-    """Fill the position coefficients of a body from its rows 0 and 1, and the bounds of its beads' accelerations.
-
-    Returns
-    -------
-    order : int
-        Highest coefficient.
-    h : float
-        Length of the segment [time], at most what was asked.
-    """
+    """Fill the position coefficients of a body from its rows 0 and 1; return order and length as `chain_series`."""
     mass, moments = body_moments(work, offset, n)
     _, axes = body_frame(work, offset, n, mass, moments)
     _, turn = body_turning(work, offset, n, mass, moments, axes)
@@ -311,19 +304,11 @@ def body_series(work, offset, n, h, tolerance):
     for b in range(n):
         p = W.bead_offset(offset, b)
         r, s, t = W.vector(work, p + SITE)
-        bx = by = bz = 0.0
-        power = 1.0
         for k in range(2, order + 1):
             q = at + TURN * k + AXIS
             x = r * work[q] + s * work[q + 3] + t * work[q + 6]
             y = r * work[q + 1] + s * work[q + 4] + t * work[q + 7]
             z = r * work[q + 2] + s * work[q + 5] + t * work[q + 8]
-            row = p + W.COEF + W.ROW * k
-            W.put_vector(work, row, x, y, z)
-            weight = k * (k - 1) * power
-            bx += weight * abs(x)
-            by += weight * abs(y)
-            bz += weight * abs(z)
-            power *= h
-        W.put_vector(work, p + W.BOUND, bx, by, bz)
+            W.put_vector(work, p + W.COEF + W.ROW * k, x, y, z)
+    bound_acceleration(work, offset, (n + W.LANES - 1) // W.LANES, order, h)
     return order, h

@@ -26,15 +26,8 @@ def last_turn(k, even, odd, h, phase, tolerance):
 def rotor_series(work, offset, h, tolerance):
     """Fill the position coefficients of a dimer: those of cos and sin, until two in a row are below `tolerance`.
 
-    Positions and velocities are in COEF rows 0 and 1. The segment is kept to WIDEST_TURN, where
-    KMAX terms are exact to round-off.
-
-    Returns
-    -------
-    order : int
-        Highest coefficient.
-    h : float
-        Length of the segment [time], at most what was asked.
+    Positions and velocities are in COEF rows 0 and 1. The segment is kept to WIDEST_TURN, where KMAX terms are exact to
+    round-off. Returns order and length as `chain_series`.
     """
     share = work[offset + W.INVM] / (work[offset + W.INVM] + work[offset + W.INVM + 1])
     uu = 0.0

@@ -296,6 +296,16 @@ def _project_known(g, bonds, tension, known):
 
 
 @kernel
+def graph_project(g, b, im, fac, rates, v):
+    """Take from a vector v of beads what would change the lengths of bonds b, by factors of T; `rates` is scratch."""
+    graph_gv(g, b, v, rates)
+    for k in range(g[BONDS]):
+        rates[k] = -rates[k]
+    graph_solve(g, fac, rates)
+    graph_gt(g, b, rates, im, v)
+
+
+@kernel
 def largest_of(x, n):
     """Return the largest length of the first n vectors of x."""
     largest, pad = 0.0, len(x) // 3

@@ -54,7 +54,7 @@ class SteppedWatch:
     """Ends a run in steps whose energy is no number; how far it may be off, potentials and step decide."""
 
     def __init__(self, physics: Physics, freedom: int) -> None:
-        thermostat = physics.steps and physics.steps.thermostat
+        thermostat = physics.acting.thermostat
         self._warmth = freedom * float(thermostat.temperature if thermostat else 0.0)
         damped = thermostat or (physics.steps and any(physics.steps.damping))
         self._kept = not damped and physics.is_elastic and not loses_energy(physics)

@@ -58,20 +58,15 @@ class Pool:
         """Return the rows of the beads of some molecules, given by their indices in `molecules`, ascending."""
         return in_blocks(self.first[which], np.diff(self.first)[which])
 
+    def molecule_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the indices in `molecules` of those that beads in some rows are of."""
+        return np.searchsorted(self.first, rows, side="right") - 1
+
     def part(self, which: np.ndarray, links: np.ndarray) -> Pool:
         """Return the Pool of some molecules, with links of theirs."""
-        rows = self.rows_of(which)
-        first = running_sum(np.diff(self.first)[which])
-        return Pool(
-            self.molecules[which],
-            self.ids[rows],
-            first,
-            self.position[rows],
-            self.velocity[rows],
-            self.force[rows],
-            self.extra[rows],
-            links,
-        )
+        rows, first = self.rows_of(which), running_sum(np.diff(self.first)[which])
+        fields = (self.position[rows], self.velocity[rows], self.force[rows], self.extra[rows])
+        return Pool(self.molecules[which], self.ids[rows], first, *fields, links)
 
     def packed(self, which: np.ndarray) -> np.ndarray:
         """Return (n, ROW + e) float64 rows of the beads of some molecules."""
@@ -133,7 +128,9 @@ class Geometry:
     def __init__(self, pool: Pool, pairs: np.ndarray, box: Box, walls: Walls, radius: np.ndarray) -> None:
         self.pairs, self.walls = pairs, walls
         self.wall = pairs[:, 1] < 0
-        self.moving, self.sliding = walls.speeds(pairs[:, 1]), walls.sliding_of(pairs[:, 1])
+        row = np.where(self.wall, -1 - pairs[:, 1], 0)
+        self.moving = np.where(self.wall, walls.velocity[row], 0.0)
+        self.sliding = np.where(self.wall[:, None], walls.sliding[row], 0.0)
         self.one = np.searchsorted(pool.ids, pairs[:, 0])
         self.other = np.where(self.wall, self.one, np.searchsorted(pool.ids, np.maximum(pairs[:, 1], 0)))
         self.contact = radius[self.one] + np.where(self.wall, 0.0, radius[self.other])
@@ -207,9 +204,9 @@ class Responses:
         contact = np.concatenate([np.arange(n), np.flatnonzero(~wall)])
         bead = np.concatenate([geometry.one, geometry.other[~wall]])
         change = np.concatenate([normal, -normal[~wall]]) / mass[bead, None]
-        molecule = np.searchsorted(pool.first, bead, side="right") - 1
+        molecule = pool.molecule_of(bead)
         kind = rigid.composition.class_of(pool.molecules)[molecule]
-        free = ~np.isin(kind, list(rigid.groups))
+        free = rigid.free(kind)
         parts = [(contact[free], bead[free], change[free])]
         for one, group in rigid.groups.items():
             mine = kind == one

@@ -3,7 +3,7 @@
 from hpcchain.contact.walls import gap_of, normal_of
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import arrays as L
-from hpcchain.steps.potentials.lists import nearest
+from hpcchain.steps.potentials.lists import apart
 
 NEAR = 1.2
 """Times the contact distance, squared: farther apart after a step, beads are not looked at as they were before it."""
@@ -12,11 +12,7 @@ NEAR = 1.2
 @kernel
 def gap(position, i, j, contact, size, inverse):
     """Return the distance of the nearest images of two beads beyond their contact distance, times their sum."""
-    total = 0.0
-    for c in range(3):
-        d = nearest(position[i, c] - position[j, c], size[c], inverse[c])
-        total += d * d
-    return total - contact * contact
+    return apart(position, i, j, size, inverse)[3] - contact * contact
 
 
 @kernel

@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpcchain.contact.coefficients import coefficient_table
+from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.exclusion import component_of
+from hpcchain.model.physics.extended import types_of_contacts
 from hpcchain.steps.contacts.clusters import Geometry, Pool, Responses
-from hpcchain.steps.contacts.coefficients import Coefficients
 from hpcchain.steps.contacts.complementarity import newton, reflected
 from hpcchain.steps.contacts.finding import CLOSE
 from hpcchain.steps.contacts.shared import Sharing
 
 if TYPE_CHECKING:
+    from hpcchain.model.composition import Composition
     from hpcchain.model.system import Physics
     from hpcchain.steps.contacts.finding import ContactFinder
     from hpcchain.steps.local_beads import LocalBeads
@@ -84,6 +87,39 @@ class Solution:
         return np.concatenate([self.place, self.velocity], axis=1)
 
 
+class Coefficients:
+    """Restitution and friction of contacts.
+
+    Parameters
+    ----------
+    composition : Composition
+    physics : Physics
+
+    Attributes
+    ----------
+    restitution, friction : (t, t + 6 + s) float64 arrays
+        Of beads of two types, of those that pairs tell apart; then of a type and each wall, in the order of their codes
+        -1, -2, ...; s have shapes.
+    same : bool
+        Whether all contacts have one restitution.
+    rubs, strikes : bool
+        Whether any contact has friction; whether any has restitution.
+    """
+
+    def __init__(self, composition: Composition, physics: Physics) -> None:
+        names, like = types_of_contacts(composition.type_names, physics)
+        self.composition, self.types = composition, like[composition.prototypes.bead_type]
+        table = coefficient_table(physics, names)
+        self.restitution, self.friction = (table[:, :, column].copy() for column in (L.PAIR_NORMAL, L.PAIR_FRICTION))
+        self.same = bool(np.all(self.restitution == physics.restitution))
+        self.rubs, self.strikes = (bool(np.any(one > 0.0)) for one in (self.friction, self.restitution))
+
+    def of(self, table: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        """Return a coefficient (n,) of contacts (n, 2) by global numbers, of `restitution` or `friction`."""
+        one, other = (self.types[self.composition.prototype_of(np.maximum(pairs[:, k], 0))] for k in (0, 1))
+        return table[one, np.where(pairs[:, 1] < 0, len(table) - 1 - pairs[:, 1], other)]
+
+
 class ContactSolver:
     """What solvers of contacts have in common.
 
@@ -116,7 +152,7 @@ class ContactSolver:
 
         Those that do not give way, where `yields` (n,) says which do, are in none.
         """
-        one, other = (np.searchsorted(pool.first, rows, side="right") - 1 for rows in (geometry.one, geometry.other))
+        one, other = pool.molecule_of(geometry.one), pool.molecule_of(geometry.other)
         first, second = one, other
         if linked:
             rows = np.searchsorted(pool.molecules, self.composition.molecule_of(pool.links))
@@ -133,12 +169,10 @@ class ContactSolver:
         """Return places and velocities after a step of motion with velocities (m, 3), which keeps bonds."""
         velocity, place = velocity.copy(), pool.position.copy()
         classes = self.composition.class_of(pool.molecules)
-        free = np.repeat(~np.isin(classes, list(self.rigid.groups)), np.diff(pool.first))
+        free = np.repeat(self.rigid.free(classes), np.diff(pool.first))
         place[free] += self.h * velocity[free]
-        for one, group in self.rigid.groups.items():
-            rows = pool.first[:-1][classes == one]
-            if len(rows):
-                group.move(place, np.arange(len(place)), velocity, self.h, rows)
+        for group, rows in self.rigid.among(classes, pool.first):
+            group.move(place, np.arange(len(place)), velocity, self.h, rows)
         return place, velocity
 
 

@@ -50,11 +50,3 @@ class Walls:
         distance, normal = np.empty(len(codes)), np.empty((len(codes), 3))
         kernels.from_walls(self.rows, -1 - codes, position, time, distance, normal)
         return distance, normal
-
-    def speeds(self, codes: np.ndarray) -> np.ndarray:
-        """Return how fast walls with these codes (n,) move towards the inside, 0 where a code is a bead's number."""
-        return np.where(codes < 0, self.velocity[np.where(codes < 0, -1 - codes, 0)], 0.0)
-
-    def sliding_of(self, codes: np.ndarray) -> np.ndarray:
-        """Return the velocities (n, 3) of walls along themselves, as `speeds`."""
-        return np.where(codes[:, None] < 0, self.sliding[np.where(codes < 0, -1 - codes, 0)], 0.0)

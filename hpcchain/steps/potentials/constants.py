@@ -10,7 +10,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.model.composition import in_blocks, running_sum
 from hpcchain.model.molecules.bodies import body_length
 from hpcchain.model.molecules.exclusion import excluded_pairs
-from hpcchain.model.physics.extended import types_apart
+from hpcchain.model.physics.extended import type_pairs, types_apart
 from hpcchain.steps.potentials import forces
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Constants:
             if one.on == "pair":
                 self.range = max(self.range, one.range)
             if one.on == "bond":
-                row[acts_on(names, one)] = -2 - k
+                row[numbered(names, [one]) == 0] = -2 - k
         self._find_partners(prototypes, row)
 
     def _find_partners(self, prototypes: Topology, row: np.ndarray) -> None:
@@ -117,17 +117,22 @@ def left_out(prototypes: Topology) -> np.ndarray:
     return np.concatenate([left, np.array(more, dtype=np.int64)]) if more else left
 
 
+def numbered(names: tuple, potentials: list, twice: str = "") -> np.ndarray:
+    """Return which of some potentials (t, t) is that of two types, -1: none; ConfigError, `twice`, where two are."""
+    number = np.full((len(names), len(names)), -1)
+    for k, one in enumerate(potentials):
+        for pair in type_pairs(one.types, names):
+            i, j = sorted(names.index(name) for name in pair)
+            if number[i, j] >= 0:
+                raise ConfigError(f"potential: {twice.format(names[i], names[j])}")
+            number[i, j] = number[j, i] = k
+    return number
+
+
 def pair_table(names: tuple, potentials: list) -> np.ndarray:
     """Return the (t, t, 4) table of pairs of potentials between beads of named types."""
-    table = np.zeros((len(names), len(names), 4))
-    taken = np.zeros((len(names), len(names)), dtype=bool)
-    for one in potentials:
-        for i, j in types_of(names, one):
-            if taken[i, j]:
-                raise ConfigError(f"potential: the pair {names[i]}, {names[j]} has two pair potentials; give it one")
-            taken[i, j] = taken[j, i] = True
-            table[i, j] = table[j, i] = pair_row(one)
-    return table
+    which = numbered(names, potentials, "the pair {}, {} has two pair potentials; give it one")
+    return np.array([*map(pair_row, potentials), (0.0, 0.0, 0.0, 0.0)])[which]
 
 
 def pair_row(one: PotentialConstants) -> tuple[float, float, float, float]:
@@ -143,39 +148,19 @@ def pair_row(one: PotentialConstants) -> tuple[float, float, float, float]:
     return 24.0 * one.epsilon, sigma2, cutoff2, shift
 
 
-def acts_on(names: tuple, one: PotentialConstants) -> np.ndarray:
-    """Return which pairs of types (t, t) bool a potential is for."""
-    found = np.zeros((len(names), len(names)), dtype=bool)
-    for i, j in types_of(names, one):
-        found[i, j] = found[j, i] = True
-    return found
-
-
-def types_of(names: tuple, one: PotentialConstants) -> list:
-    """Return the pairs (i, j), i <= j, of types that a potential is for."""
-    if one.types is None:
-        return [(i, j) for i in range(len(names)) for j in range(i, len(names))]
-    i, j = sorted(names.index(name) for name in one.types)
-    return [(i, j)]
-
-
 def bond_table(names: tuple, potentials: list) -> tuple[np.ndarray, np.ndarray]:
     """Return the (b, 5) table of bonds, and the (t, t) rows of it of bonds between beads of two types, -1: none."""
-    table, row = np.zeros((len(potentials), 5)), np.full((len(names), len(names)), -1)
+    table = np.zeros((len(potentials), 5))
     for k, one in enumerate(potentials):
         epsilon, sigma = (one.epsilon, one.sigma) if one.name == "fene" else (0.0, 0.0)
         table[k] = BONDED[one.name], one.stiffness, one.length, epsilon, sigma**2
-        for i, j in types_of(names, one):
-            if row[i, j] >= 0:
-                raise ConfigError(f"potential: bonds of {names[i]} and {names[j]} have two potentials; give them one")
-            row[i, j] = row[j, i] = k
-    return table, row
+    return table, numbered(names, potentials, "bonds of {} and {} have two potentials; give them one")
 
 
 def field_of(settings: SteppedPhysics) -> np.ndarray:
     """Return gravity, and the stiffness and centre of the springs that draw all beads to one place."""
     field = np.zeros(FIELD)
-    field[:3] = settings.gravity
+    field[:3] = settings.gravity or 0.0
     centers = [one for one in settings.potentials if one.name == "center"]
     if centers:
         field[3], field[4:] = centers[0].stiffness, centers[0].center

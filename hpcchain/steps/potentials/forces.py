@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hpcchain.jit.decorators import kernel
-from hpcchain.steps.potentials.lists import nearest
+from hpcchain.steps.potentials.lists import add_to, along_bond, apart, nearest
 
 EPS24, SIGMA2, CUTOFF2, SHIFT = 0, 1, 2, 3
 """Columns of the table of pairs: 24 epsilon, sigma^2, cutoff^2, what is taken off the energy."""
@@ -162,10 +162,7 @@ def pair_energies(position, kind, pairs, box, energy, virial):
         u, w = 0.0, 0.0
         for k in range(count[r]):
             j = neighbour[r, k]
-            r2 = 0.0
-            for c in range(3):
-                d = nearest(position[i, c] - position[j, c], size[c], inverse[c])
-                r2 += d * d
+            _, _, _, r2 = apart(position, i, j, size, inverse)
             if r2 < table[kind[i], kind[j], CUTOFF2]:
                 f, e = lennard_jones(r2, table[kind[i], kind[j], EPS24], table[kind[i], kind[j], SIGMA2])
                 u += 0.5 * (e - table[kind[i], kind[j], SHIFT])
@@ -221,17 +218,11 @@ def add_bonds(position, own, bonds, whole, force, energy, virial):
         for b in range(first[r], first[r + 1]):
             if which[b] < 0:
                 continue
-            j = partner[b]
-            dx = position[i, 0] - position[j, 0]
-            dy = position[i, 1] - position[j, 1]
-            dz = position[i, 2] - position[j, 2]
-            r2 = dx * dx + dy * dy + dz * dz
+            dx, dy, dz, r2 = along_bond(position, i, partner[b])
             f = bond_force(r2, table[which[b]])
             if not -math.inf < f < math.inf:
                 return r, b
-            force[r, 0] += f * dx
-            force[r, 1] += f * dy
-            force[r, 2] += f * dz
+            add_to(force, r, f * dx, f * dy, f * dz)
             if whole:
                 energy[r] += 0.5 * bond_energy(r2, table[which[b]])
                 virial[r] += 0.5 * f * r2

@@ -21,8 +21,8 @@ import numpy as np
 from hpcchain.config.text import content, digest
 from hpcchain.errors import CodeError, ConfigError
 from hpcchain.steps.domain import SingleExchange
-from hpcchain.steps.potentials.constants import acts_on
-from hpcchain.steps.potentials.lists import nearest
+from hpcchain.steps.potentials.constants import numbered
+from hpcchain.steps.potentials.lists import add_to, along_bond, apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -198,7 +198,7 @@ class Passes:
 
     def __init__(self, one: PotentialConstants, law: Callable, names: tuple) -> None:
         self.on, self.fails = one.on, fails(one)
-        self.acts = acts_on(names, one)
+        self.acts = numbered(names, [one]) == 0
         if self.on == "pair":
             with self.fails:
                 self.near = (one.range**2, float(law(one.cutoff)[0]) if one.shift else 0.0)
@@ -249,10 +249,7 @@ def pair_pass(law: Callable) -> Any:
                 j = neighbour[r, k]
                 if not acts[kind[i], kind[j]]:
                     continue
-                dx = nearest(position[i, 0] - position[j, 0], size[0], inverse[0])
-                dy = nearest(position[i, 1] - position[j, 1], size[1], inverse[1])
-                dz = nearest(position[i, 2] - position[j, 2], size[2], inverse[2])
-                r2 = dx * dx + dy * dy + dz * dz
+                dx, dy, dz, r2 = apart(position, i, j, size, inverse)
                 if r2 >= cutoff2:
                     continue
                 distance = math.sqrt(r2)
@@ -263,9 +260,7 @@ def pair_pass(law: Callable) -> Any:
                 fz += f * dz
                 u += 0.5 * (value - shift)
                 w += 0.5 * f * r2
-            force[r, 0] += fx
-            force[r, 1] += fy
-            force[r, 2] += fz
+            add_to(force, r, fx, fy, fz)
             energy[r] += u
             virial[r] += w
 
@@ -283,19 +278,13 @@ def bond_pass(law: Callable) -> Any:
             for b in range(first[r], first[r + 1]):
                 if which[b] != mine:
                     continue
-                j = partner[b]
-                dx = position[i, 0] - position[j, 0]
-                dy = position[i, 1] - position[j, 1]
-                dz = position[i, 2] - position[j, 2]
-                r2 = dx * dx + dy * dy + dz * dz
+                dx, dy, dz, r2 = along_bond(position, i, partner[b])
                 distance = math.sqrt(r2)
                 value, slope = law(distance)
                 f = -slope / distance
                 if not (-math.inf < f < math.inf):
                     return r, b
-                force[r, 0] += f * dx
-                force[r, 1] += f * dy
-                force[r, 2] += f * dz
+                add_to(force, r, f * dx, f * dy, f * dz)
                 energy[r] += 0.5 * value
                 virial[r] += 0.5 * f * r2
         return -1, -1
@@ -315,9 +304,7 @@ def center_pass(law: Callable) -> Any:
             distance = math.sqrt(dx * dx + dy * dy + dz * dz)
             value, slope = law(distance)
             f = -slope / distance if distance > 0.0 else 0.0
-            force[r, 0] += f * dx
-            force[r, 1] += f * dy
-            force[r, 2] += f * dz
+            add_to(force, r, f * dx, f * dy, f * dz)
             energy[r] += value
 
     return run

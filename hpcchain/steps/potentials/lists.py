@@ -26,6 +26,30 @@ def nearest(d, size, inverse):
     return d - size * ((d * inverse + NEAREST) - NEAREST)
 
 
+@inlined
+def apart(position, i, j, size, inverse):
+    """Return the separation of the nearest images of two beads, from j to i, and its square: four floats."""
+    dx = nearest(position[i, 0] - position[j, 0], size[0], inverse[0])
+    dy = nearest(position[i, 1] - position[j, 1], size[1], inverse[1])
+    dz = nearest(position[i, 2] - position[j, 2], size[2], inverse[2])
+    return dx, dy, dz, dx * dx + dy * dy + dz * dz
+
+
+@inlined
+def along_bond(position, i, j):
+    """Return the separation of two beads of a molecule, from j to i, and its square: four floats."""
+    dx, dy, dz = position[i, 0] - position[j, 0], position[i, 1] - position[j, 1], position[i, 2] - position[j, 2]
+    return dx, dy, dz, dx * dx + dy * dy + dz * dz
+
+
+@inlined
+def add_to(force, r, x, y, z):
+    """Add a force (x, y, z) to that on own bead r."""
+    force[r, 0] += x
+    force[r, 1] += y
+    force[r, 2] += z
+
+
 class ListWork(NamedTuple):
     """Workspace to fill lists of n local beads.
 

@@ -116,8 +116,16 @@ class RigidMolecules:
         classes = self.composition.class_of(molecules)
         for one, group in self.groups.items():
             group.rows = first[:-1][classes == one].copy()
-        free = ~np.isin(classes, list(self.groups))
-        return np.flatnonzero(np.repeat(free, np.diff(first)))
+        return np.flatnonzero(np.repeat(self.free(classes), np.diff(first)))
+
+    def free(self, classes: np.ndarray) -> np.ndarray:
+        """Return whether molecules of these classes (k,) are none of these."""
+        return ~np.isin(classes, list(self.groups))
+
+    def among(self, classes: np.ndarray, first: np.ndarray) -> list[tuple[Any, np.ndarray]]:
+        """Return the groups that molecules are of, by their classes (k,), each with its first rows of `first`."""
+        found = [(group, first[:-1][classes == one]) for one, group in self.groups.items()]
+        return [(group, rows) for group, rows in found if len(rows)]
 
     def move(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, step: float) -> tuple[int, str] | None:
         """Move molecules for a step; return None, or (first row of one that cannot be moved, why)."""

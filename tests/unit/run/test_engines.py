@@ -150,7 +150,7 @@ def test_steps_have_their_own_engine(monkeypatch):
         SMALL,
         physics=replace(
             SMALL.physics,
-            steps=SteppedPhysics(0.1, "gvi", "verlet", "H", 1, "newton", (), (0.0, 0.0, 0.0), None, 1, ()),
+            steps=SteppedPhysics(step=0.1),
         ),
     )
     engine_for(stepped, config(list_shell=0.3, sectors=[2, 2, 1]), FOUR)

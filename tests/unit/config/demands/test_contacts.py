@@ -159,7 +159,7 @@ def test_pairs_of_steps_are_written_out_again(load, tmp_path):
     assert config.spins and not config.contact.is_rough
     steps = table_of(physics_with(config, 1.0).steps)
     assert steps["pairs"] == [{"types": ["P", "z+"], "restitution": 0.2, "friction": 0.3}]
-    assert steps["walls"] == {"z-": 0.4}
+    assert [(wall.side, wall.restitution) for wall in physics_with(config, 1.0).extended.walls] == [("z-", 0.4)]
     assert not physics_with(config, 1.0).is_elastic
 
 

@@ -142,7 +142,7 @@ def test_no_number_ends_any_run(tmp_path, energy):
         assert found.value.exit_code == (78 if "rattle" in more else 70)
 
 
-STEPS = SteppedPhysics(0.1, "gvi", "verlet", "H", 1, "newton", (), (0.0, 0.0, 0.0), None, 1, ())
+STEPS = SteppedPhysics(step=0.1)
 
 
 def test_steps_that_come_to_no_number_are_the_inputs_fault():

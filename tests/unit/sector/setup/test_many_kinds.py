@@ -15,7 +15,7 @@ from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.system import PERIODIC, Box, Physics, State, System, Topology
 from hpcchain.sector.setup.allocate import contact_arrays, parameters
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
-from hpcchain.steps.contacts.coefficients import Coefficients
+from hpcchain.steps.contacts.inclusions import Coefficients
 from tests.support.extended import with_extended
 from tests.support.kernel_tools import plain_sector
 
