@@ -41,6 +41,7 @@ from hpcchain.propagators.taylor.graph import (
     graph_gt,
     graph_gv,
     graph_solve,
+    graph_still,
     largest_of,
 )
 
@@ -375,13 +376,9 @@ def collocation_state(g, place, velocity, im, tau, tol, tables, ws, fac):
     bonds, rates = part(work.bonds, 0, 3 * stride), part(work.residuals, 0, stride)
     graph_bonds(g, work.place, bonds)
     graph_factor(g, bonds, im, fac)
-    graph_gv(g, bonds, work.raw, rates)
-    graph_solve(g, fac, rates)
-    for i in range(g[BONDS]):
-        rates[i] = -rates[i]
     for i in range(size):
         work.projected[i] = work.raw[i]
-    graph_gt(g, bonds, rates, im, work.projected)
+    graph_still(g, bonds, fac, im, work.projected, rates)
     return SOLVED
 
 

@@ -119,6 +119,15 @@ def rod_kick(work, offset, n, bead, nx, ny, nz):
 
 
 @kernel
+def rod_turning(work, offset, n):
+    """Return the axis u and its rate u' (six components) of the rod in the tiles, and w^2."""
+    _, _, _, _, _, ux, uy, uz = rod_line(work, offset, n, W.COEF)
+    _, _, _, _, _, wx, wy, wz = rod_line(work, offset, n, W.COEF + W.ROW)
+    omega2 = (wx * wx + wy * wy + wz * wz) / (ux * ux + uy * uy + uz * uz)
+    return ux, uy, uz, wx, wy, wz, omega2
+
+
+@kernel
 def rod_series(work, offset, n, h, tolerance):
     """Fill the position coefficients of a rod from its rows 0 and 1, as `rotor_series` does of a dimer.
 
@@ -129,9 +138,7 @@ def rod_series(work, offset, n, h, tolerance):
     h : float
         Length of the segment [time], at most what was asked.
     """
-    _, _, _, _, _, ux, uy, uz = rod_line(work, offset, n, W.COEF)
-    _, _, _, _, _, wx, wy, wz = rod_line(work, offset, n, W.COEF + W.ROW)
-    omega2 = (wx * wx + wy * wy + wz * wz) / (ux * ux + uy * uy + uz * uz)
+    ux, uy, uz, wx, wy, wz, omega2 = rod_turning(work, offset, n)
     h = turning_time(omega2, h)
     phase = math.sqrt(omega2)
     even = 1.0

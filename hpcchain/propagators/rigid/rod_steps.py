@@ -19,25 +19,16 @@ import math
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import workspace as W
-from hpcchain.propagators.rigid.rod import SITE, rod_line
+from hpcchain.propagators.rigid.rod import SITE, rod_turning
 
 WIDEST = 0.8  # sine of the widest turn in a step
 MOST_HALVINGS = 1100  # down to the smallest number
 
 
 @kernel
-def _turning(work, offset, n):
-    """Return the axis u and its rate u' (six components) of the rod in the tiles, and w^2."""
-    _, _, _, _, _, ux, uy, uz = rod_line(work, offset, n, W.COEF)
-    _, _, _, _, _, wx, wy, wz = rod_line(work, offset, n, W.COEF + W.ROW)
-    omega2 = (wx * wx + wy * wy + wz * wz) / (ux * ux + uy * uy + uz * uz)
-    return ux, uy, uz, wx, wy, wz, omega2
-
-
-@kernel
 def rod_step(work, offset, n, tau):
     """Move the rod in the tiles by one step of length tau [time]; by none, not a bit changes."""
-    ux, uy, uz, wx, wy, wz, omega2 = _turning(work, offset, n)
+    ux, uy, uz, wx, wy, wz, omega2 = rod_turning(work, offset, n)
     back = omega2 * tau
     cosine = math.sqrt(1.0 - back * tau)
     short = -back * tau / (1.0 + cosine)  # cosine - 1, without a difference
@@ -73,7 +64,7 @@ def rod_steps_series(work, offset, n, h, tolerance):
     h : float
         Length of the segment [time]: what was asked, halved until the rod turns less than WIDEST.
     """
-    ux, uy, uz, _, _, _, omega2 = _turning(work, offset, n)
+    ux, uy, uz, _, _, _, omega2 = rod_turning(work, offset, n)
     for _ in range(MOST_HALVINGS):
         if not h * h * omega2 >= WIDEST * WIDEST:
             break
@@ -103,7 +94,7 @@ def rod_steps_series(work, offset, n, h, tolerance):
 @kernel
 def rod_steps_error(work, offset, n, order, h):
     """Return how far the series in the tiles may be from the truncated steps within h [length]."""
-    _, _, _, _, _, _, omega2 = _turning(work, offset, n)
+    _, _, _, _, _, _, omega2 = rod_turning(work, offset, n)
     term = 1.0
     for k in range(2, order + 1, 2):
         term *= omega2 * (k - 3) / k

@@ -117,6 +117,16 @@ def graph_gt(g, b, mu, im, v):
 
 
 @kernel
+def graph_still(g, b, fac, im, v, rates):
+    """Remove from the vector v of beads what would change the lengths of bonds; `fac` has T, `rates` is scratch."""
+    graph_gv(g, b, v, rates)
+    for k in range(g[BONDS]):
+        rates[k] = -rates[k]
+    graph_solve(g, fac, rates)
+    graph_gt(g, b, rates, im, v)
+
+
+@kernel
 def _dot(b, i, c, j, stride):
     return b[i] * c[j] + b[i + stride] * c[j + stride] + b[i + 2 * stride] * c[j + 2 * stride]
 

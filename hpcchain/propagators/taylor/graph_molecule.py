@@ -17,9 +17,9 @@ from hpcchain.propagators.taylor.graph import (
     graph_bonds,
     graph_factor,
     graph_gt,
-    graph_gv,
     graph_series,
     graph_solve,
+    graph_still,
     series_duration,
     series_size,
 )
@@ -179,11 +179,7 @@ def web_prepare(work, offset, tiles, gs, go):
 @kernel
 def web_still(web):
     """Remove from the scratch vector the part that would change the lengths of bonds."""
-    graph_gv(web.g, web.bonds, web.vector, web.rhs)
-    for k in range(web.g[BONDS]):
-        web.rhs[k] = -web.rhs[k]
-    graph_solve(web.g, web.factors, web.rhs)
-    graph_gt(web.g, web.bonds, web.rhs, web.im, web.vector)
+    graph_still(web.g, web.bonds, web.factors, web.im, web.vector, web.rhs)
 
 
 @kernel

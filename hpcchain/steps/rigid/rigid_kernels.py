@@ -29,7 +29,7 @@ from hpcchain.propagators.rigid.body import SITE, body_frame, body_moments, body
 from hpcchain.propagators.rigid.rod import SITE as PLACE
 from hpcchain.propagators.rigid.rod import rod_prepare
 from hpcchain.propagators.steps.rattle_and_variational import SOLVED, TRIDIAGONAL, step_solve, step_work
-from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_gv, graph_solve
+from hpcchain.propagators.taylor.graph import graph_bonds, graph_factor, graph_gt, graph_solve, graph_still
 
 MOST_NEWTON = 30
 CLOSE = 1e-9  # of p, which the last step is below: the next would be below round-off
@@ -102,11 +102,7 @@ def project_bonded(position, own, velocity, rows, g, shape, work):
         _take(position, own, velocity, r, n, place, rates)
         graph_bonds(g, place, found.end)
         graph_factor(g, found.end, shape[0], factors)
-        graph_gv(g, found.end, rates, found.multipliers)
-        for k in range(g[BONDS]):
-            found.multipliers[k] = -found.multipliers[k]
-        graph_solve(g, factors, found.multipliers)
-        graph_gt(g, found.end, found.multipliers, shape[0], rates)
+        graph_still(g, found.end, factors, shape[0], rates, found.multipliers)
         for i in range(n):
             for c in range(3):
                 velocity[r + i, c] = rates[c * npad + i]
