@@ -123,7 +123,7 @@ def flights_apart(s, j, xi, yi, zi, ui, vi, wi, high, low):
     ux = ui - s.flight[j, L.VX]
     uy = vi - s.flight[j, L.VY]
     uz = wi - s.flight[j, L.VZ]
-    if s.extended is not None:  # `contact.span.separation_falling`
+    if s.extended is not None:  # `contact.span.separation_on_lines`
         ux -= s.par[L.GRAVITY] * (own + far)
         uy -= s.par[L.GRAVITY + L.Y] * (own + far)
         uz -= s.par[L.GRAVITY + L.Z] * (own + far)
