@@ -33,42 +33,27 @@ def common_span(s, i, r, newer, limit):
 
 
 @inlined
-def separation_on_lines(s, i, r, ti, tj):
-    """Return separation (3), its rate (3) and image shift (3) of straight lines at times on either segment."""
-    ui = s.starts[i, L.VX]
-    vi = s.starts[i, L.VY]
-    wi = s.starts[i, L.VZ]
-    rx = (s.starts[i, L.X] + ui * ti) - (s.starts[r, L.X] + s.starts[r, L.VX] * tj)
-    ry = (s.starts[i, L.Y] + vi * ti) - (s.starts[r, L.Y] + s.starts[r, L.VY] * tj)
-    rz = (s.starts[i, L.Z] + wi * ti) - (s.starts[r, L.Z] + s.starts[r, L.VZ] * tj)
-    sx = -s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
-    sy = -s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
-    sz = -s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
-    ux = ui - s.starts[r, L.VX]
-    uy = vi - s.starts[r, L.VY]
-    uz = wi - s.starts[r, L.VZ]
-    return rx + sx, ry + sy, rz + sz, ux, uy, uz, sx, sy, sz
+def separation_on_lines(s, i, r, ti, tj, fi, fj):
+    """Return separation (3), its rate (3) and image shift (3) of straight lines at times on either segment.
 
-
-@inlined
-def separation_falling(s, i, r, ti, tj, fi, fj):
-    """Return what `separation_on_lines` does of beads that have `fallen` for times fi and fj.
-
-    One of the times ti and tj is 0: of the bead whose segment begins with the common span. Of the common acceleration
-    what differs in age is left.
+    Or of parabolas, of beads that have `fallen` for times fi and fj. One of the times ti and tj is 0: of the bead whose
+    segment begins with the common span. Of the common acceleration what differs in age is left.
     """
-    gx, gy, gz = s.par[L.GRAVITY], s.par[L.GRAVITY + L.Y], s.par[L.GRAVITY + L.Z]
-    older = fi - fj
-    half = 0.5 * (fi * fi - fj * fj)
-    rx = (s.starts[i, L.X] + s.starts[i, L.VX] * ti) - (s.starts[r, L.X] + s.starts[r, L.VX] * tj) + gx * half
-    ry = (s.starts[i, L.Y] + s.starts[i, L.VY] * ti) - (s.starts[r, L.Y] + s.starts[r, L.VY] * tj) + gy * half
-    rz = (s.starts[i, L.Z] + s.starts[i, L.VZ] * ti) - (s.starts[r, L.Z] + s.starts[r, L.VZ] * tj) + gz * half
+    rx = (s.starts[i, L.X] + s.starts[i, L.VX] * ti) - (s.starts[r, L.X] + s.starts[r, L.VX] * tj)
+    ry = (s.starts[i, L.Y] + s.starts[i, L.VY] * ti) - (s.starts[r, L.Y] + s.starts[r, L.VY] * tj)
+    rz = (s.starts[i, L.Z] + s.starts[i, L.VZ] * ti) - (s.starts[r, L.Z] + s.starts[r, L.VZ] * tj)
+    ux = s.starts[i, L.VX] - s.starts[r, L.VX]
+    uy = s.starts[i, L.VY] - s.starts[r, L.VY]
+    uz = s.starts[i, L.VZ] - s.starts[r, L.VZ]
+    if s.extended is not None:
+        gx, gy, gz = s.par[L.GRAVITY], s.par[L.GRAVITY + L.Y], s.par[L.GRAVITY + L.Z]
+        older = fi - fj
+        half = 0.5 * (fi * fi - fj * fj)
+        rx, ry, rz = rx + gx * half, ry + gy * half, rz + gz * half
+        ux, uy, uz = ux + gx * older, uy + gy * older, uz + gz * older
     sx = -s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
     sy = -s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
     sz = -s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
-    ux = (s.starts[i, L.VX] - s.starts[r, L.VX]) + gx * older
-    uy = (s.starts[i, L.VY] - s.starts[r, L.VY]) + gy * older
-    uz = (s.starts[i, L.VZ] - s.starts[r, L.VZ]) + gz * older
     return rx + sx, ry + sy, rz + sz, ux, uy, uz, sx, sy, sz
 
 

@@ -169,12 +169,7 @@ def inward(s, number, x, y, z):
     rz = s.walls[number, L.WALL_CENTRE + L.Z] - z
     if s.walls[number, L.WALL_SORT] == L.CYLINDER:
         axis = s.walls[number, L.WALL_AXIS]
-        if axis == 0.0:
-            rx = 0.0
-        elif axis == 1.0:
-            ry = 0.0
-        else:
-            rz = 0.0
+        return 0.0 if axis == 0.0 else rx, 0.0 if axis == 1.0 else ry, 0.0 if axis == 2.0 else rz
     return rx, ry, rz
 
 

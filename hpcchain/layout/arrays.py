@@ -96,7 +96,7 @@ extra             flat rows   in runs that are `extended`, for each row of `star
                               its segment's start on, columns SPIN … INSIDE below (`model.physics.extended`)
 walls            16 float64   sides of the box and walls with shapes: columns WALL_… below
 potential         flat        potentials with steps, by types of beads (`model.physics.step_potentials`)
-chain_part       4 int32     per molecule, where long chains have segments of stretches: columns PART_… below
+chain_part       3 int32     per molecule, where long chains have segments of stretches: columns PART_… below
 centre            9 float64   per such chain: its centre of mass, like a bead's start, and CENTRE_MASS
 centre_change     8 float64   per molecule row, closed ones too, in windows of such runs: what the event that began its
                               segment is to do to its chain's centre: CHANGE_SORT (UNCHANGED, PUSHED, PLACED), and
@@ -269,29 +269,24 @@ SCALAR_WALL_IMPULSE = SCALAR_SUMS + SUM_WALL_IMPULSE
 SCALAR_WORK, SCALAR_HEAT = SCALAR_SUMS + SUM_WORK, SCALAR_SUMS + SUM_HEAT
 SCALARS = 32
 
+# Of `par`: the tick, what there is of each axis, times of two numbers, and the rest. LOWER_WALL and UPPER_WALL are next
+# to one another. DRIFT: velocity of the lists' frame (`list_place`), DRIFT_TURNS: its periods in a tick; SWEPT_SCALE:
+# SWEPT_UNITs in a unit of the fractions in `swept`.
+TICK = 0
+SIZE, INVERSE, LOWER_WALL, UPPER_WALL, ORIGIN, PERIOD = range(1, 6 * AXES, AXES)
+INVERSE_PERIOD, GRAVITY, SWEPT_SCALE, DRIFT, DRIFT_TURNS = range(6 * AXES + 1, 11 * AXES, AXES)
+NOW, NOW_REM, LATEST, LATEST_REM = range(11 * AXES + 1, 11 * AXES + 5)
 (
-    TICK,
-    SIZE,
-    INVERSE,
-    LOWER_WALL,
-    UPPER_WALL,
     GROWTH,
     GROWTH_RATE,
     SHELL,
     CAP,
     SIMULTANEOUS,
-    SIMULTANEOUS_GAP,
-    FIRST_STEP,
-    ORIGIN,
-    PERIOD,
-    INVERSE_PERIOD,
     SMALL_BOX,
     WIDEST,
     WALLS,
     UNEQUAL,
-    NOW,
     QUANTUM,
-    LATEST,
     SWEPT_UNIT,
     SWEPT_MARGIN,
     LAW,
@@ -299,46 +294,32 @@ SCALARS = 32
     ASTRAY,
     CONTACT_RATE,
     IMPULSE_QUANTUM,
-    GRAVITY,
     FALL,
     ENERGY_QUANTUM,
     REDRAW_RATE,
     REDRAW_TEMPERATURE,
     PAIR_COLUMNS,
-) = (
-    *(
-        0,
-        1,
-        4,
-        7,
-        10,
-        *range(13, 17),
-        *range(20, 24),
-        26,
-        29,
-        *range(32, 35),
-        36,
-        37,
-        39,
-        40,
-        *range(42, 49),
-    ),
-    *(49, 52, 53, 54, 55, 56),
-)  # GRAVITY: of each axis; FALL: its size
-BEYOND, STEP_POTENTIALS = 57, 58  # how much farther than contact beads act on one another; whether there are any
-INSTANT_RULE = 59  # which contacts of one instant are resolved together, in runs that are extended: one of the next
+    BEYOND,
+    STEP_POTENTIALS,
+    INSTANT_RULE,
+    HORIZON,
+    TURNS,
+    SAFE_SHELL,
+    DRIFTS,
+    BASE,
+    TRAVELLED,
+    PARAMETERS,
+) = range(LATEST_REM + 1, LATEST_REM + 33)
+# FALL: size of GRAVITY; BEYOND: how much farther than contact beads act on one another, STEP_POTENTIALS: whether there
+# are any that do so; INSTANT_RULE: which contacts of one instant are resolved together, in runs that are extended, one
+# of the next; HORIZON: how long after its segment's start a bead most likely meets a distance
+# (`candidates_within`); TURNS: whether beads that spin have orientations; SAFE_SHELL: half width of the shell without
+# what list origins are rounded by (`neighbour_lists`) [length]; DRIFTS: whether the lists' frame moves; BASE: ticks
+# that the queue's keys are relative to; TRAVELLED: how far beads can have come at most in the windows that are done, in
+# the lists' frame [length].
 JOINT, GENERALISED, MOREAU = range(3)
-HORIZON = 60  # how long after its segment's start a bead most likely meets a distance (`candidates_within`)
-TURNS = 61  # whether beads that spin have orientations
-SAFE_SHELL = 62  # half width of the shell without what list origins are rounded by (`neighbour_lists`) [length]
-SWEPT_SCALE = 63  # of each axis: SWEPT_UNITs in a unit of the fractions in `swept`
-DRIFT, DRIFT_TURNS = 66, 69  # of each axis: velocity of the lists' frame (`list_place`), and its periods in a tick
-DRIFTS = 72  # whether it moves
-BASE = 73  # ticks that the queue's keys are relative to
-TRAVELLED = 74  # how far beads can have come at most in the windows that are done, in the lists' frame [length]
-PARAMETERS = 75
+SIMULTANEOUS_GAP = 1e-10  # of beads that are in contact, in contact distances
 LISTED = -2.0  # in `origin_time`
-NOW_REM, LATEST_REM = NOW + 1, LATEST + 1
 # Of `walls`: whether there is one (a side, a sphere, a cylinder) and its axis; place of a side, or centre and radius of
 # the surface, at time 0; velocity towards the inside; temperature, 0: it reflects; velocity along itself; of one that
 # oscillates amplitudes along itself and towards the inside, and the period, 0 of others.
@@ -369,9 +350,10 @@ UNBOUNDED = 2**31 - 1  # swept radius of a bead that may be anywhere (`broad_pha
 EVENT_MEMBERS, EVENT_LOG, EVENT_LOGS = 1, 1 + MOST_MEMBERS, 2 + MOST_MEMBERS
 EVENT_COLUMNS = 3 + MOST_MEMBERS
 
-# Of `chain_part`: of a row that is a part of a long chain, the rows of the parts before and behind it, -1 at the ends,
-# the row of its chain in `centre`, and which part it is. `centre`: mass of the chain, and its START_COLUMNS.
-PART_BEFORE, PART_BEHIND, PART_CHAIN, PART_PLACE = range(4)
+# Of `chain_part`: of a row that is a part of a long chain, whose rows follow one another, the row of its chain in
+# `centre` (-1: it is none), and how many parts are before and behind it. `centre`: mass of the chain, and its
+# START_COLUMNS.
+PART_CHAIN, PART_PLACE, PART_REST = range(3)
 CENTRE_MASS = START_COLUMNS
 CHANGE_SORT, CHANGE, CHANGE_COLUMNS = 0, 1, 8
 UNCHANGED, PUSHED, PLACED = 0.0, 1.0, 2.0
@@ -382,7 +364,7 @@ ARM_CHAIN, ARM_PLACE, ARM_WAY, ARM_IMPULSE, ARM_ENERGY = 0, 2, 2 + 2 * AXES, 2 +
 ARM_COLUMNS = 16
 
 # Of a molecule's part of a message (`ghost_messages`), then as many entries of segments as are new.
-HEAD_ID, HEAD_KEPT, HEAD_TOTAL, HEAD = range(4)
+HEAD_ID, HEAD_KEPT, HEAD_TOTAL, HEAD_FLOATS, HEAD = range(5)
 # Of the entry of one segment, in messages and owners' histories; ENTRY_LOWER and ENTRY_HIGHER are the ids of the event
 # that began it, of depth ENTRY_DEPTH.
 ENTRY_TICKS, ENTRY_REM, ENTRY_DEPTH, ENTRY_LOWER, ENTRY_HIGHER, ENTRY_RUNNING_LENGTH, ENTRY_IMAGE = range(7)
@@ -436,7 +418,6 @@ FIELDS = {
     "next_line": "i4",
     "slabs": "f8 2",
     "where": "i4",
-    "mark": "i1",
     "found": "i8",
     "mol_own": f"i4 {OWN_COLUMNS}",
     "mol_class": f"i8 {MOL_COLUMNS - OWN_COLUMNS}",
@@ -485,7 +466,7 @@ FIELDS = {
     "limited": "i8",
     "limited_row": "i8",
     "limits": "f8 3",
-    "chain_part": "i4 4",
+    "chain_part": "i4 3",
     "centre": f"f8 {CENTRE_MASS + 1}",
     "centre_change": f"f8 {CHANGE_COLUMNS}",
     "arms": f"f8 {ARM_COLUMNS}",

@@ -9,6 +9,7 @@ what was left of the duration of the bead's last contact.
 import numpy as np
 
 from hpcchain.jit.decorators import inlined
+from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.jit.threads import fence_release, store_release
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -124,6 +125,35 @@ def write_serial(s, m, serial):
 
 
 @inlined
+def copy_segment(s, a, w, b):
+    """Copy the segment of molecule row a of a sector, but for its series, to row b of another, or of the same."""
+    w.mol[b, L.MOL_CLASS] = s.mol[a, L.MOL_CLASS]
+    for c in range(L.MOL_ORDER, OWN_COLUMNS):
+        w.mol[b, c] = s.mol[a, c]
+    w.running_length[b] = s.running_length[a]
+    if s.stepper is not None:
+        w.series_error[b] = s.series_error[a]
+        w.step_energy[b] = s.step_energy[a]
+    w.timing[b, L.LENGTH] = s.timing[a, L.LENGTH]
+    first, at = s.mol[a, L.MOL_FIRST], w.mol[b, L.MOL_FIRST]
+    for k in range(s.mol[a, L.MOL_BEADS]):
+        _copy_bead(s, first + k, w, at + k)
+        if len(s.radius) > 1:
+            w.radius[at + k] = s.radius[first + k]
+
+
+@inlined
+def _copy_bead(s, i, w, j):
+    """Copy what is kept of a bead's segment from row i to row j: all is read first, so that several go at once."""
+    x, y, z, u = s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], s.starts[i, L.VX]
+    v, h, ticks, remainder = s.starts[i, L.VY], s.starts[i, L.VZ], s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
+    a, b, marks = s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED], s.segment[i, L.START_MARKS]
+    w.starts[j, L.X], w.starts[j, L.Y], w.starts[j, L.Z], w.starts[j, L.VX] = x, y, z, u
+    w.starts[j, L.VY], w.starts[j, L.VZ], w.starts[j, L.START_TICKS], w.starts[j, L.START_REM] = v, h, ticks, remainder
+    w.bounds[j, L.ACCELERATION], w.bounds[j, L.SPEED], w.segment[j, L.START_MARKS] = a, b, marks
+
+
+@inlined
 def series_error_of(s, m):
     """Return how far the series of molecule m's segment may be from the motion at most [length]."""
     if s.stepper is not None:
@@ -134,7 +164,25 @@ def series_error_of(s, m):
 @inlined
 def is_chain_part(s, m):
     """Whether molecule row m is a part of a long chain (`chain_part`), in a sector where some are."""
-    return s.chain_part[m, L.PART_PLACE] > 0 or s.chain_part[m, L.PART_BEHIND] >= 0
+    return s.chain_part[m, L.PART_CHAIN] >= 0
+
+
+@inlined
+def part_before(s, m):
+    """Return the row of the part before that in row m of a long chain, -1 if there is none."""
+    return m - 1 if s.chain_part[m, L.PART_PLACE] > 0 else np.int64(-1)
+
+
+@inlined
+def part_behind(s, m):
+    """Return the row of the part behind that in row m of a long chain, -1 if there is none."""
+    return m + 1 if s.chain_part[m, L.PART_REST] > 0 else np.int64(-1)
+
+
+@inlined
+def last_row(s, m):
+    """Return the last row of the chain that row m is of."""
+    return m + np.int64(s.chain_part[m, L.PART_REST])
 
 
 @inlined

@@ -203,15 +203,18 @@ class Core:
         """Make lists of another width of shell, and cells for them; of the system the state is not looked at."""
         self.options = replace(self.options, shell=shell)
         cells = set_shell(self.sector.par, system, shell, self.options.cell)
-        cells = folded(cells, system.box, None, most_cells(len(self.ids)))
-        self.sector = self.sector._replace(**cell_arrays(cells, len(self.ids), self.entries * self.space))
+        self._make_cells(folded(cells, system.box, None, most_cells(len(self.ids))))
         self.enlist()
 
     def more_space(self) -> None:
         """Give cells, which are empty then, and lists, when they are made, twice the space for changes."""
         self.space *= 2.0
-        self.sector = self.sector._replace(**cell_arrays(self.sector.cells, len(self.ids), self.entries * self.space))
+        self._make_cells(self.sector.cells)
         self.make_blocks()
+
+    def _make_cells(self, cells: np.ndarray) -> None:
+        """Make cells, `folded`, that are empty."""
+        self.sector = self.sector._replace(**cell_arrays(cells, len(self.ids), self.entries * self.space))
 
     def make_blocks(self) -> None:
         """Make as much space for lists as the present numbers of their entries need, and `found` for the longest."""

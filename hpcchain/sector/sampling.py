@@ -40,12 +40,8 @@ def _read_off(s, m, ticks, remainder, position, velocity, image, stepper):
             x, y, z, u, v, w = bead_exactly(s, i, dt, offset)
         else:
             x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, dt)
-        position[i, 0] = x
-        position[i, 1] = y
-        position[i, 2] = z
-        velocity[i, 0] = u
-        velocity[i, 1] = v
-        velocity[i, 2] = w
+        position[i, 0], position[i, 1], position[i, 2] = x, y, z
+        velocity[i, 0], velocity[i, 1], velocity[i, 2] = u, v, w
         for c in range(3):
             image[i, c] = s.mol[m, L.MOL_IMAGE + c]
 
@@ -53,61 +49,48 @@ def _read_off(s, m, ticks, remainder, position, velocity, image, stepper):
 def chain_part_state(s: Any, beads: np.ndarray) -> np.ndarray:
     """Return `State.parts` of a sector's beads in these rows, (n, COLUMNS) (`layout.workspace`)."""
     parts = np.zeros((len(beads), W.PART_COLUMNS))
-    _read_parts(s, beads, parts)
+    _exchange(s, beads, parts, False)
     return parts
 
 
 def put_chain_part_state(s: Any, beads: np.ndarray, parts: np.ndarray) -> None:
     """Write `State.parts` of the beads in these rows to a sector; those without a segment as yet are left alone."""
     if parts.shape[1]:
-        _write_parts(s, beads, parts)
+        _exchange(s, beads, parts, True)
+
+
+@kernel
+def _exchange(s, beads, parts, puts):
+    """Write to the rows of `parts` what beads in these rows have; if it `puts`, give the beads what those have."""
+    for k in range(len(beads)):
+        i, row = beads[k], parts[k]
+        m = s.segment[i, L.MOLECULE]
+        if not is_chain_part(s, m):
+            continue
+        if puts:
+            s.mol[m, L.MOL_ORDER] = np.int64(row[W.PART_ORDER])
+            if s.mol[m, L.MOL_ORDER] == 0:
+                continue
+            s.timing[m, L.LENGTH] = row[W.PART_LENGTH]
+            s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED] = row[W.PART_ACCELERATION], row[W.PART_SPEED]
+            set_order(s.segment, i, s.mol[m, L.MOL_ORDER])
+        else:
+            row[W.PART_LENGTH], row[W.PART_ORDER] = s.timing[m, L.LENGTH], s.mol[m, L.MOL_ORDER]
+            row[W.PART_ACCELERATION], row[W.PART_SPEED] = s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED]
+        _swap(s.centre[s.chain_part[m, L.PART_CHAIN]], 0, row, W.PART_CENTRE, L.START_COLUMNS, puts)
+        size = W.curve(s.mol[m, L.MOL_ORDER])
+        begin = W.UNIT * s.mol[m, L.MOL_SERIES] + (i - s.mol[m, L.MOL_FIRST]) * size
+        _swap(s.series, begin, row, W.PART_SERIES, size, puts)
 
 
 @inlined
-def _coefficients(s, m, i):
-    """Return where in `series` the coefficients of bead i of row m begin, and how many there are."""
-    size = W.curve(s.mol[m, L.MOL_ORDER])
-    return W.UNIT * s.mol[m, L.MOL_SERIES] + (i - s.mol[m, L.MOL_FIRST]) * size, size
-
-
-@kernel
-def _read_parts(s, beads, parts):
-    """Write to the rows of `parts` what beads in these rows have."""
-    for k in range(len(beads)):
-        i = beads[k]
-        m = s.segment[i, L.MOLECULE]
-        if not is_chain_part(s, m):
-            continue
-        row = parts[k]
-        row[W.PART_LENGTH], row[W.PART_ORDER] = s.timing[m, L.LENGTH], s.mol[m, L.MOL_ORDER]
-        row[W.PART_ACCELERATION], row[W.PART_SPEED] = s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED]
-        for c in range(L.START_COLUMNS):
-            row[W.PART_CENTRE + c] = s.centre[s.chain_part[m, L.PART_CHAIN], c]
-        begin, size = _coefficients(s, m, i)
-        for c in range(size):
-            row[W.PART_SERIES + c] = s.series[begin + c]
-
-
-@kernel
-def _write_parts(s, beads, parts):
-    """Give beads in these rows what the rows of `parts` have."""
-    for k in range(len(beads)):
-        i = beads[k]
-        m = s.segment[i, L.MOLECULE]
-        if not is_chain_part(s, m):
-            continue
-        row = parts[k]
-        s.mol[m, L.MOL_ORDER] = np.int64(row[W.PART_ORDER])
-        if s.mol[m, L.MOL_ORDER] == 0:
-            continue
-        s.timing[m, L.LENGTH] = row[W.PART_LENGTH]
-        s.bounds[i, L.ACCELERATION], s.bounds[i, L.SPEED] = row[W.PART_ACCELERATION], row[W.PART_SPEED]
-        for c in range(L.START_COLUMNS):
-            s.centre[s.chain_part[m, L.PART_CHAIN], c] = row[W.PART_CENTRE + c]
-        begin, size = _coefficients(s, m, i)
-        for c in range(size):
-            s.series[begin + c] = row[W.PART_SERIES + c]
-        set_order(s.segment, i, s.mol[m, L.MOL_ORDER])
+def _swap(own, at, row, begin, count, puts):
+    """Copy so many numbers from one place to the other, or back if it `puts`."""
+    for c in range(count):
+        if puts:
+            own[at + c] = row[begin + c]
+        else:
+            row[begin + c] = own[at + c]
 
 
 def unite_images(s: Any, position: np.ndarray, image: np.ndarray) -> None:

@@ -36,6 +36,11 @@ EVENTS = 1024
 # windows of large sectors are short (`parallel.tuning.window_length`).
 CLOSED, CLOSED_BEADS = 2, 1 << 15
 
+OF_MOLECULES = (
+    "mol_own window_molecule timing running_length top_speed step_energy series_error chain_part centre_change"
+)
+"""Arrays that have further rows for closed segments, where the sector does not do without them."""
+
 
 class WindowBroken(Exception):
     """A window cannot be carried on with as it is: a list is full, or a guess has led nowhere.
@@ -144,13 +149,14 @@ class Window:
     def receive(self, received: np.ndarray) -> np.ndarray:
         """Put a message from its owner into ghosts' histories; return global molecules that are needed to go on."""
         s = self.core.sector
-        most, floats = ghost_messages.longest_history(s, received, self.row_of)
+        most, floats = ghost_messages.longest_history(received)
         if most >= s.owner_history_at.shape[1]:
             more = 2 * most + 2 - s.owner_history_at.shape[1]
             s = s._replace(owner_history_at=np.pad(s.owner_history_at, ((0, 0), (0, more))))
+            self.core.sector = s
         if s.scalars[L.SCALAR_HISTORY] + floats > len(s.owner_history):
-            s = s._replace(owner_history=np.concatenate([s.owner_history, np.zeros(len(s.owner_history) + floats)]))
-        self.core.sector = s
+            self._lengthen("owner_history", len(s.owner_history), len(s.owner_history) + floats)
+        s = self.core.sector
         wanted = np.zeros(WANTED, dtype=np.int64)
         return wanted[: ghost_messages.receive(s, received, self.row_of, wanted)]
 
@@ -176,9 +182,8 @@ class Window:
         lent : (M,) uint8 array
             Which molecules others hold, by row.
         """
-        return int(ghost_messages.count_mismatched(self.core.sector)) + int(
-            ghost_messages.unsent(self.core.sector, lent)
-        )
+        s = self.core.sector
+        return int(ghost_messages.count_mismatched(s)) + int(ghost_messages.changed(s, lent, self._rows))
 
     def finish(self, length: float) -> tuple[np.ndarray, np.ndarray]:
         """End a window so long: log and count its contacts, and make the present segments the next one's first.
@@ -204,20 +209,20 @@ class Window:
 
     def more_log(self) -> None:
         """Make the log twice as long."""
-        s = self.core.sector
-        log = np.zeros((2 * len(s.log) + L.MOST_TIES, L.LOG_COLUMNS))
-        log[: len(s.log)] = s.log
-        self.core.sector = s._replace(log=log)
-        if s.stretched is not None:
-            arms = np.zeros((len(log), L.ARM_COLUMNS))
-            arms[: len(s.arms)] = s.arms
-            self.core.sector = self.core.sector._replace(arms=arms)
+        rows = len(self.core.sector.log)
+        self._lengthen("log arms", rows, rows + L.MOST_TIES)
+
+    def _lengthen(self, names: str, rows: int, more: int) -> None:
+        """Put rows of zeros behind those of arrays that have so many; the others are not needed in this sector."""
+        arrays = {name: getattr(self.core.sector, name) for name in names.split()}
+        longer = {name: extended(array, more) for name, array in arrays.items() if len(array) == rows}
+        self.core.sector = self.core.sector._replace(**longer)
 
     def more_history(self) -> None:
         """Make space for more events and closed segments, whichever have run out."""
         s = self.core.sector
         if s.scalars[L.SCALAR_EVENT] + 1 >= len(s.window_event):
-            self.core.sector = s._replace(window_event=np.concatenate([s.window_event, np.zeros_like(s.window_event)]))
+            self._lengthen("window_event", len(s.window_event), len(s.window_event))
         if s.scalars[L.SCALAR_OUT_OF_ROWS]:
             short = s.free_rows[:, L.SPARE_ROWS] < self.classes.most_rows
             present = np.bincount(s.window_molecule[:, L.WINDOW_CLASS], minlength=len(s.free_rows))
@@ -247,23 +252,10 @@ class Window:
         lines = bead_lines(len(s.starts) + len(segment))
         for columns, former in zip(lines, (s.starts, s.bounds, s.segment), strict=True):
             columns[: len(former)] = former
-        self.core.sector = s._replace(
-            mol_own=extended(s.mol_own, len(mol)),
-            window_molecule=extended(s.window_molecule, len(mol)),
-            starts=lines[0],
-            bounds=lines[1],
-            segment=lines[2],
-            timing=extended(s.timing, len(kinds)),
-            radius=s.radius if len(s.radius) == 1 else extended(s.radius, len(segment)),
-            running_length=extended(s.running_length, len(kinds)),
-            top_speed=extended(s.top_speed, len(kinds)),
-            step_energy=s.step_energy if s.stepper is None else extended(s.step_energy, len(kinds)),
-            series_error=s.series_error if s.stepper is None else extended(s.series_error, len(kinds)),
-            extra=s.extra if s.extended is None else extended(s.extra, len(segment)),
-            chain_part=s.chain_part if s.stretched is None else extended(s.chain_part, len(kinds)),
-            centre_change=s.centre_change if s.stretched is None else extended(s.centre_change, len(kinds)),
-            series=with_space(s, int(floats.sum())),
-        )
+        series = with_space(s, int(floats.sum()))
+        self._lengthen(OF_MOLECULES, len(s.mol), len(kinds))
+        self._lengthen("radius extra", len(s.starts), len(segment))
+        self.core.sector = self.core.sector._replace(starts=lines[0], bounds=lines[1], segment=lines[2], series=series)
         self.core.sector.mol_own[len(s.mol) :] = mol
         self.core.sector.window_molecule[len(s.mol) :] = in_window
         self.core.sector.segment[len(s.segment) :] = segment

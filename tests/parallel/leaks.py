@@ -130,7 +130,7 @@ def anchor(put):
         s = self.core.sector
         for m in np.flatnonzero(s.mol[: s.scalars[L.SCALAR_MOLECULES], L.MOL_OWNERSHIP] != VACANT):
             carry_on._end_segment(s, m, *self.until)
-            refresh(s, m)
+            refresh(s, m, m)
         return old(self, length)
 
     put(window.Window, "run", run)
@@ -196,12 +196,11 @@ def ghosts_of(s):
 def no_contradiction(put):
     """Nor are news waited for: which meets which is seen from both sides, so that either alone is as good as both."""
 
-    def count_mismatched(old, s):
-        ghosts = ghosts_of(s)
+    def unsettled(old, self, lent):
+        ghosts = ghosts_of(self.core.sector)
         return int(np.sum((ghosts[:, WINDOW_MATCH] == 0) & (ghosts[:, WINDOW_NUMBER] <= ghosts[:, WINDOW_HISTORY])))
 
-    put(ghost_messages, "count_mismatched", count_mismatched)
-    put(ghost_messages, "unsent", lambda old, s, lent: 0)
+    put(window.Window, "unsettled", unsettled)
 
 
 @leak("a withdrawal does not go on to those met", "gas")
@@ -226,9 +225,11 @@ def kept_logs(put):
 
 @leak("a ghost's own segments are taken for its history's", "cradle")
 def no_comparison(put):
-    put(ghost_messages, "unsent", lambda old, s, lent: 0)
+    def unsettled(old, self, lent):
+        return int(np.sum(ghosts_of(self.core.sector)[:, WINDOW_MATCH] == 0))
+
     put(ghost_messages, "match_with_owner", lambda old, *args: None)
-    put(ghost_messages, "count_mismatched", lambda old, s: int(np.sum(ghosts_of(s)[:, WINDOW_MATCH] == 0)))
+    put(window.Window, "unsettled", unsettled)
 
 
 def shown(name):

@@ -20,7 +20,7 @@ import numpy as np
 from hpcchain.contact.falling import fallen, inverse_mass
 from hpcchain.contact.laws.contact import HARD, INNER, OUTER, Outcome, along_normal, separates
 from hpcchain.contact.pair import REST, TOUCHING, Pair, curved_contact, curved_exit, straight_contact
-from hpcchain.contact.span import LACKING, SLACK, common_span, just_hit, least_square, separation_falling
+from hpcchain.contact.span import LACKING, SLACK, common_span, just_hit, least_square, separation_on_lines
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import radius_of, series_order
@@ -155,7 +155,7 @@ def step_time(s, i, r, j, newer, limit, limits):
     if horizon < 0.0:
         return np.inf, lag
     fi, fj = fallen(s, i, ti), fallen(s, r, tj)
-    rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_falling(s, i, r, ti, tj, fi, fj)
+    rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_on_lines(s, i, r, ti, tj, fi, fj)
     rv = rx * ux + ry * uy + rz * uz
     rr = rx * rx + ry * ry + rz * rz
     uu = ux * ux + uy * uy + uz * uz

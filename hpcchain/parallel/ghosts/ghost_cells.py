@@ -222,34 +222,13 @@ def mark_cells(marks, low, length, lattice, balls):
     bool
         Whether all cells that they may come to are in the extent.
     """
+    inside = True
     for k in range(len(balls.first)):
         for i in range(balls.first[k], balls.first[k] + balls.size[k]):
             far = balls.radius[i] + balls.skin[k]
-            across, x = _run(lattice, balls.position, far, low, i, 0)
-            along, from_y = _run(lattice, balls.position, far, low, i, 1)
-            up, z = _run(lattice, balls.position, far, low, i, 2)
-            ahead = min(up, lattice.cells[2] - z)  # then on from where the box begins once more
-            if z + ahead > length[2] or up - ahead > length[2]:
-                return False
-            for _ in range(across):
-                y = from_y
-                for _ in range(along):
-                    if x >= length[0] or y >= length[1]:
-                        return False
-                    _mark_row(marks[x, y], z, ahead)
-                    _mark_row(marks[x, y], np.int64(0), up - ahead)
-                    y = y + 1 if y + 1 < lattice.cells[1] else np.int64(0)  # cheaper than a division
-                x = x + 1 if x + 1 < lattice.cells[0] else np.int64(0)
-    return True
-
-
-@inlined
-def _mark_row(row, start, number):
-    at, end = start, start + number
-    while at < end:
-        some = min(end - at, WORD - at % WORD)
-        row[at // WORD] |= np.uint32(((np.int64(1) << some) - 1) << (at % WORD))
-        at += some
+            _, all_in = _visit(marks, low, length, lattice, balls.position, far, i, True)
+            inside = inside and all_in
+    return inside
 
 
 @kernel
@@ -258,39 +237,49 @@ def reaches(marks, low, length, lattice, balls, hit):
     for k in range(len(hit)):
         for i in range(balls.first[k], balls.first[k] + balls.size[k]):
             far = balls.radius[i] + balls.skin[k]
-            if hit[k] == 0 and _reaches(marks, low, length, lattice, balls.position, far, i):
+            if hit[k] == 0 and _visit(marks, low, length, lattice, balls.position, far, i, False)[0]:
                 hit[k] = 1
 
 
 @kernel
-def _reaches(marks, low, length, lattice, position, far, i):
-    """Whether the box of half width `far` about bead i reaches a marked cell of an extent; see `mark_cells`."""
+def _visit(marks, low, length, lattice, position, far, i, puts):
+    """Return whether the box of half width `far` about bead i reaches marked cells, and no cells beyond the extent."""
+    # If it `puts`, all that it reaches are marked; else the first marked one, or that there is none, is enough to know.
     cells = lattice.cells
     across, x = _run(lattice, position, far, low, i, 0)
-    if x >= length[0] and x + across <= cells[0]:
-        return False
+    if not puts and x >= length[0] and x + across <= cells[0]:
+        return False, False
     along, from_y = _run(lattice, position, far, low, i, 1)
-    if from_y >= length[1] and from_y + along <= cells[1]:
-        return False
     up, z = _run(lattice, position, far, low, i, 2)
-    ahead = min(up, cells[2] - z)
+    ahead = min(up, cells[2] - z)  # then on from where the box begins once more
+    inside = z + ahead <= length[2] and up - ahead <= length[2]
     again, ahead = min(up - ahead, length[2]), min(ahead, length[2] - z)
+    found = False
     for _ in range(across):
         y = from_y
-        for _ in range(along if x < length[0] else 0):
-            if y < length[1] and (_any_marked(marks[x, y], z, ahead) or _any_marked(marks[x, y], np.int64(0), again)):
-                return True
-            y = y + 1 if y + 1 < cells[1] else np.int64(0)
+        for _ in range(along):
+            if x < length[0] and y < length[1]:
+                found |= _look_at_row(marks[x, y], z, ahead, puts)
+                found |= _look_at_row(marks[x, y], np.int64(0), again, puts)
+            else:
+                inside = False
+            y = y + 1 if y + 1 < cells[1] else np.int64(0)  # cheaper than a division
+        if found and not puts:
+            break
         x = x + 1 if x + 1 < cells[0] else np.int64(0)
-    return False
+    return found, inside
 
 
 @inlined
-def _any_marked(row, start, number):
+def _look_at_row(row, start, number, puts):
+    """Return whether any of so many cells of a row is marked; if it `puts`, all are from then on."""
     found, at, end = np.int64(0), start, start + number
     while at < end:
         some = min(end - at, WORD - at % WORD)
-        found |= np.int64(row[at // WORD]) & (((np.int64(1) << some) - 1) << (at % WORD))
+        bits = ((np.int64(1) << some) - 1) << (at % WORD)
+        found |= np.int64(row[at // WORD]) & bits
+        if puts:
+            row[at // WORD] |= np.uint32(bits)
         at += some
     return found != 0
 

@@ -45,19 +45,15 @@ class MoleculeSet:
         none = np.zeros((0, 3))
         self.state, self.position_now = State.at_time_zero(none, none), none
 
-    def rows(self, composition: Composition, which: np.ndarray) -> np.ndarray:
-        """Return the rows of the beads of some of the molecules, given as a mask of them."""
-        return np.flatnonzero(np.repeat(which, composition.size_of(self.molecule_ids)))
-
     def only(self, composition: Composition, which: np.ndarray) -> MoleculeSet:
         """Return some of the molecules, given as a mask of them."""
-        at = self.rows(composition, which)
+        at = np.flatnonzero(np.repeat(which, composition.size_of(self.molecule_ids)))
         return MoleculeSet(self.molecule_ids[which], taken(self.state, at), self.position_now[at])
 
     def packed(self, composition: Composition, which: np.ndarray) -> np.ndarray:
         """Return the rows that `pack` makes of the beads of some of the molecules."""
-        at = self.rows(composition, which)
-        return pack(composition.beads_of(self.molecule_ids[which]), taken(self.state, at), self.position_now[at])
+        some = self.only(composition, which)
+        return pack(composition.beads_of(some.molecule_ids), some.state, some.position_now)
 
 
 def fitting_shell(system: System, own: MoleculeSet, comm: Exchange) -> float:

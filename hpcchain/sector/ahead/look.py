@@ -17,11 +17,11 @@ from hpcchain.jit.threads import fence_acquire, fence_release, load_acquire, pau
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import event_depth, partner_of
+from hpcchain.layout.segment_bits import copy_segment, event_depth, partner_of
 from hpcchain.sector.ahead.taking import slot_of, tag_of
 from hpcchain.sector.events.carry_on import end_segment
 from hpcchain.sector.events.meet import meet
-from hpcchain.sector.events.simultaneous import MET
+from hpcchain.sector.events.members import MET
 from hpcchain.sector.queue.event_order import segment_end
 from hpcchain.sector.queue.tournament import BEFORE_LEAVES, COLUMN, ROW_BITS
 
@@ -92,29 +92,13 @@ def _lasts(w, r, ticks, remainder):
 @kernel
 def _copy(s, w, m, r):
     """Copy molecule m's segment to row r of the slots, perhaps while it changes."""
+    copy_segment(s, m, w, r)
     n, first, at = s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_FIRST], w.mol[r, L.MOL_FIRST]
-    order = s.mol[m, L.MOL_ORDER]
-    w.mol[r, L.MOL_CLASS], w.mol[r, L.MOL_ORDER] = s.mol[m, L.MOL_CLASS], order
-    for c in range(L.AXES):
-        w.mol[r, L.MOL_IMAGE + c] = s.mol[m, L.MOL_IMAGE + c]
     for b in range(n):
-        i, k = first + b, at + b
-        for c in range(L.START_COLUMNS):
-            w.starts[k, c] = s.starts[i, c]
-        for c in range(L.BOUNDS_COLUMNS):
-            w.bounds[k, c] = s.bounds[i, c]
-        w.segment[k, L.START_MARKS] = s.segment[i, L.START_MARKS]
-        w.bead_id[k] = s.bead_id[i]
-        if len(s.radius) > 1:
-            w.radius[k] = s.radius[i]
+        w.bead_id[at + b] = s.bead_id[first + b]
     begin, target = W.UNIT * s.mol[m, L.MOL_SERIES], W.UNIT * w.mol[r, L.MOL_SERIES]
-    for k in range(min(n * W.curve(order), len(s.series) - begin)):
+    for k in range(min(n * W.curve(w.mol[r, L.MOL_ORDER]), len(s.series) - begin)):
         w.series[target + k] = s.series[begin + k]
-    w.running_length[r] = s.running_length[m]
-    if s.stepper is not None:
-        w.series_error[r] = s.series_error[m]
-        w.step_energy[r] = s.step_energy[m]
-    w.timing[r, L.LENGTH] = s.timing[m, L.LENGTH]
 
 
 @kernel

@@ -12,7 +12,7 @@ from hpcchain.jit.struct import another
 from hpcchain.jit.threads import fence_acquire, fence_release
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import begin_writing, write_serial
+from hpcchain.layout.segment_bits import begin_writing, copy_segment, write_serial
 from hpcchain.sector.search.list_place import note_top_speed
 
 
@@ -96,33 +96,19 @@ def take(s, i, partner, ticks, remainder, depth):
 def _take_molecule(s, w, r, m, serial):
     """Give molecule m the segment that is in row r of the slots."""
     begin_writing(s, m)
+    copy_segment(w, r, s, m)
     n, first, at = s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_FIRST], w.mol[r, L.MOL_FIRST]
-    order = w.mol[r, L.MOL_ORDER]
     begin, source = s.mol[m, L.MOL_SERIES], w.mol[r, L.MOL_SERIES]
     if n == w.mol[1, L.MOL_FIRST]:  # their blocks of the one `series` are as long: nothing is copied
         s.mol[m, L.MOL_SERIES], w.mol[r, L.MOL_SERIES] = source, begin
     else:
-        for k in range(n * W.curve(order)):
+        for k in range(n * W.curve(w.mol[r, L.MOL_ORDER])):
             s.series[W.UNIT * begin + k] = s.series[W.UNIT * source + k]
-    s.mol[m, L.MOL_ORDER] = order
-    for c in range(L.AXES):
-        s.mol[m, L.MOL_IMAGE + c] = w.mol[r, L.MOL_IMAGE + c]
     fastest = 0.0
     for b in range(n):
-        i, k = first + b, at + b
-        for c in range(L.START_COLUMNS):
-            s.starts[i, c] = w.starts[k, c]
-        for c in range(L.BOUNDS_COLUMNS):
-            s.bounds[i, c] = w.bounds[k, c]
-        s.segment[i, L.START_MARKS] = w.segment[k, L.START_MARKS]
         for c in range(4):
-            s.swept[i, c] = w.swept[k, c]
-        fastest = max(fastest, w.bounds[k, L.SPEED])
-    s.running_length[m] = w.running_length[r]
-    if s.stepper is not None:
-        s.series_error[m] = w.series_error[r]
-        s.step_energy[m] = w.step_energy[r]
-    s.timing[m, L.LENGTH] = w.timing[r, L.LENGTH]
+            s.swept[first + b, c] = w.swept[at + b, c]
+        fastest = max(fastest, w.bounds[at + b, L.SPEED])
     write_serial(s, m, serial)
     note_top_speed(s, m, fastest)
 

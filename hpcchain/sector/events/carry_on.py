@@ -14,19 +14,19 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import is_chain_part, start_depth
+from hpcchain.layout.segment_bits import is_chain_part, last_row, start_depth
 from hpcchain.propagators.interface import load, prepare, project
 from hpcchain.propagators.taylor.chain import chain_prepare
 from hpcchain.sector.ahead.taking import take
 from hpcchain.sector.events.members import kinetic_energy
 from hpcchain.sector.events.note import note_draw
-from hpcchain.sector.events.refresh import refresh, refresh_rows, set_back
+from hpcchain.sector.events.refresh import refresh, set_back
 from hpcchain.sector.events.stretch_sides import end_stretch
 from hpcchain.sector.segments.monomer import move_on, set_off
 from hpcchain.sector.segments.new_segment import begin, close_after, close_rows, make_own_series
-from hpcchain.sector.segments.stretch import begin_all, last_row, load_stretch
+from hpcchain.sector.segments.stretch import begin_all, load_stretch
 from hpcchain.sector.speculation.ghost_messages import replay, sign_draw, sign_end
-from hpcchain.sector.speculation.rollback import ready, request_back_adjacent
+from hpcchain.sector.speculation.rollback import ready, request_adjacent
 
 
 @inlined
@@ -39,7 +39,7 @@ def carry_on(s, m, holder, ticks, remainder):
         replay(s, m)
     else:
         _next_segment(s, m, holder, ticks, remainder)
-    return refresh(s, m)
+    return refresh(s, m, m)
 
 
 @inlined
@@ -92,10 +92,10 @@ def _carry_on_part(s, m, holder, ticks, remainder):
     """Do what `carry_on` does for a part of a long chain, with those parts that get new segments with it."""
     if holder == L.BY_HISTORY:
         replay(s, m)
-        request_back_adjacent(s, m)
+        request_adjacent(s, m, 0)
         if s.scalars[L.SCALAR_ROLLED_BACK] != 0 and set_back(s):
             return 1
-        return refresh_rows(s, m, m)
+        return refresh(s, m, m)
     logged, low, high = s.count[L.N_LOGGED], m, np.int64(-1)
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     drawn = False
@@ -114,7 +114,7 @@ def _carry_on_part(s, m, holder, ticks, remainder):
         s.count[L.N_SEGMENT_ENDS] += 1
         if windowed:
             sign_end(s, low, high, m)
-    return refresh_rows(s, low, high)
+    return refresh(s, low, high)
 
 
 @outlined

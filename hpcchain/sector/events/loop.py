@@ -11,8 +11,9 @@ from hpcchain.layout.segment_bits import event_depth, partner_of, serial_of
 from hpcchain.sector.events.carry_on import carry_on
 from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.meet_alone import meet_alone
+from hpcchain.sector.events.members import ALONE, BACK, FULL
 from hpcchain.sector.events.refresh import refresh_members, refresh_rolled_back, set_back
-from hpcchain.sector.events.simultaneous import ALONE, BACK, FULL, crowded_at
+from hpcchain.sector.events.simultaneous import crowded_at
 from hpcchain.sector.prefetch import prefetch_listed
 from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
 from hpcchain.sector.segments.list_renewal import renew_list
@@ -25,37 +26,19 @@ REACHED, PAUSED, LIST_FULL, LOG_FULL, STUCK, NOT_A_NUMBER, HISTORY_FULL, GO_ON, 
 MOST_BACKS = 10000
 
 
-@inlined
-def _renew_list(s, i, ticks, remainder):
-    """Make a bead's list anew where it is now; no segment changes."""
-    return renew_list(s, i, since_start(s, i, ticks, remainder))
-
-
 @outlined
 def _go_back(s, holder, partner, ticks, remainder, depth):
     """Reopen the closed segment that an event is with, and undo what came after it; -1 if the event does not happen."""
     m = s.segment[partner, L.MOLECULE]
     serial = s.next_event[holder, L.PARTNER_SERIAL]
-    b = partner - s.mol[m, L.MOL_FIRST]
     h, newer = closed_with_serial(s.window_molecule, s.timing, m, serial)
     if h < 0:
         return -1
-    r = s.mol[h, L.MOL_FIRST] + b
-    after_r = s.mol[newer, L.MOL_FIRST] + b
-    if not is_current(
-        s,
-        holder,
-        r,
-        after_r,
-        ticks,
-        remainder,
-        depth,
-        s.bead_id[holder],
-        s.bead_id[partner],
-    ):
+    way = partner - s.mol[m, L.MOL_FIRST]
+    r, after_r = s.mol[h, L.MOL_FIRST] + way, s.mol[newer, L.MOL_FIRST] + way
+    a, b = s.bead_id[holder], s.bead_id[partner]
+    if not is_current(s, holder, r, after_r, ticks, remainder, depth, a, b):
         return -1
-    a = s.bead_id[holder]
-    b = s.bead_id[partner]
     tied = depth == L.REOPENS or not precedes(s, after_r, ticks, remainder, depth, a, b)
     s.scalars[L.SCALAR_REOPENED] += 1
     request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
@@ -128,7 +111,7 @@ def advance(s, until_ticks, until_remainder, most):
             continue
         partner = partner_of(s.next_event, holder)
         if partner == L.RELIST:
-            if _renew_list(s, holder, ticks, remainder):
+            if renew_list(s, holder, since_start(s, holder, ticks, remainder)):
                 return LIST_FULL
             search_one(s, holder)
             schedule_molecule(s, m)

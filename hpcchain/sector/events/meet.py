@@ -18,9 +18,9 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.sector.ahead.taking import take
-from hpcchain.sector.events.members import join
+from hpcchain.sector.events.members import AGAIN, ALONE, BACK, FULL, MET, join
 from hpcchain.sector.events.note import graze, note, note_rootless
-from hpcchain.sector.events.simultaneous import AGAIN, ALONE, BACK, FULL, MET, company, share_of_law
+from hpcchain.sector.events.simultaneous import company, share_of_law
 from hpcchain.sector.events.stretch_sides import begin_stretch, bring_stretches
 from hpcchain.sector.segments.chain_centre import lever_of_sides, push_centre
 from hpcchain.sector.segments.new_segment import begin, close_rows

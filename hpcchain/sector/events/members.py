@@ -9,14 +9,15 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import is_chain_part, struck
+from hpcchain.layout.segment_bits import is_chain_part, last_row, struck
 from hpcchain.propagators.interface import iterations, load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
 from hpcchain.sector.segments.new_segment import make_own_series
-from hpcchain.sector.segments.stretch import any_waits, last_row, load_stretch
+from hpcchain.sector.segments.stretch import any_waits, load_stretch
 from hpcchain.sector.speculation.rollback import ready
 
-KNOWN, GONE_BEYOND, WAITING = range(3)
+ALONE, AGAIN, MET, BACK, FULL = range(5)
+"""What has become of a contact so far (`simultaneous.company`)."""
 
 
 @outlined
@@ -76,20 +77,20 @@ def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
     Returns
     -------
     int
-        KNOWN; in windows WAITING, where a ghost's part waits for what its owner sends, or GONE_BEYOND, where parts
-        have begun segments after the event: they are requested to go back.
+        AGAIN; in windows ALONE, where a ghost's part waits for what its owner sends, or BACK, where parts have begun
+        segments after the event: they are requested to go back.
     """
-    status = KNOWN
+    status = AGAIN
     if s.stretched is not None:
         if s.scalars[L.SCALAR_WINDOWED] != 0:
             for k in range(low, high):
                 m = s.member[k, L.MEMBER_ROW]
                 if is_chain_part(s, m) and any_waits(s, m, last_row(s, m), ticks, remainder):
-                    return WAITING
+                    return ALONE
             for k in range(low, high):
                 m = s.member[k, L.MEMBER_ROW]
                 if is_chain_part(s, m) and not ready(s, m, last_row(s, m), ticks, remainder, depth, lower, higher):
-                    status = GONE_BEYOND
+                    status = BACK
     return status
 
 

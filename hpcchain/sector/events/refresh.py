@@ -1,37 +1,28 @@
 """After an event: renew lists, search and queue what has new segments, and what a rollback has set back."""
 
-from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import is_chain_part
 from hpcchain.sector.search.earliest_event import outside_shell
-from hpcchain.sector.segments.list_renewal import note_lists, renew_list, renew_lists
+from hpcchain.sector.segments.list_renewal import renew_list, renew_lists
 from hpcchain.sector.segments.new_segment import schedule_molecule
 from hpcchain.sector.segments.searches import search_beads, search_molecule
 from hpcchain.sector.speculation.rollback import roll_back
 
 
-@inlined
-def refresh(s, m):
-    """Renew lists, search and queue a molecule that has a new segment; return 0 or an error."""
-    status = 0
-    if s.extended is not None or s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
-        status = renew_lists(s, m, note_lists(s, m))
-    else:
-        s.origin_time[s.mol[m, L.MOL_FIRST]] = -1.0
-    if status == 0:
-        search_molecule(s, m)
-        schedule_molecule(s, m)
-    return status
-
-
 @kernel
-def refresh_rows(s, low, high):
-    """Do what `refresh` does for the rows from `low` to `high`, parts of a long chain; of none if `high` is lower."""
+def refresh(s, low, high):
+    """Renew lists, search and queue what has new segments: rows `low` to `high`, a molecule or parts of a long chain.
+
+    Returns 0 or an error; of no rows if `high` is lower.
+    """
     if high < low:
         return 0
     for m in range(low, high + 1):
-        if renew_lists(s, m, note_lists(s, m)):
+        if s.extended is None and s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
+            s.origin_time[s.mol[m, L.MOL_FIRST]] = -1.0
+        elif renew_lists(s, m):
             return 1
     first = s.mol[low, L.MOL_FIRST]
     search_beads(s, first, s.mol[high, L.MOL_FIRST] + s.mol[high, L.MOL_BEADS] - first)
@@ -44,15 +35,13 @@ def refresh_rows(s, low, high):
 def refresh_members(s, members):
     """Do what `refresh` does for the first members of the event that took part."""
     for k in range(members):
-        m = s.member[k, L.MEMBER_ROW]
-        if m < 0:
+        low = high = s.member[k, L.MEMBER_ROW]
+        if low < 0:
             continue
-        long = False
         if s.stretched is not None:
-            long = is_chain_part(s, m)
-            if long and refresh_rows(s, s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW]):
-                return 1
-        if not long and refresh(s, m):
+            if is_chain_part(s, low):
+                low, high = s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW]
+        if refresh(s, low, high):
             return 1
     return 0
 

@@ -24,8 +24,11 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start, time_span
 from hpcchain.layout.segment_bits import is_chain_part, member_of, partner_of, radius_of, series_error_of, tied_with
 from hpcchain.sector.events.members import (
-    GONE_BEYOND,
-    KNOWN,
+    AGAIN,
+    ALONE,
+    BACK,
+    FULL,
+    MET,
     bring,
     chains_known,
     index_in,
@@ -75,7 +78,7 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
         own = own or main
         others = others or ((s.impulses[k] != 0.0 or counts_resting(s)) and not main)
     sort_members(s, core, members, count)
-    _sort_ties(s.bead_id, s.contacts, beads, s.normals, s.growths, s.impulses, count)
+    _sort_ties(s, count)
     return count, members, others and own
 
 
@@ -206,7 +209,7 @@ def near(s, work, p, j, distance, ticks, remainder):
     dt = since_start(s, j, ticks, remainder)
     if dt < 0.0:
         return False
-    far = distance * (1.0 + s.par[L.SIMULTANEOUS_GAP]) + series_error_of(s, s.segment[j, L.MOLECULE])
+    far = distance * (1.0 + L.SIMULTANEOUS_GAP) + series_error_of(s, s.segment[j, L.MOLECULE])
     fall = dt
     x = s.starts[j, L.X] + s.starts[j, L.VX] * dt
     y = s.starts[j, L.Y] + s.starts[j, L.VY] * dt
@@ -258,7 +261,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
     gap = r - sigma * scale
     rate = approach(s.work, p, q, n) - s.growths[count]
     speed = s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED]
-    if gap > s.par[L.SIMULTANEOUS_GAP] * sigma or _separates(s, rate, speed):
+    if gap > L.SIMULTANEOUS_GAP * sigma or _separates(s, rate, speed):
         return count
     s.impulses[count] = _closing(s.par, gap, rate, speed)
     return _one_more(s, count, g, b, h, bj, i, j)
@@ -289,7 +292,7 @@ def _one_more(s, count, g, b, h, other, i, j):
     s.contacts[count, L.OTHER_MEMBER], s.contacts[count, L.OTHER_BEAD] = h, other
     s.tied[count, L.FIRST_BEAD], s.tied[count, L.SECOND_BEAD] = i, j
     if count == L.MOST_TIES:
-        _sort_ties(s.bead_id, s.contacts, s.tied, s.normals, s.growths, s.impulses, count + 1)
+        _sort_ties(s, count + 1)
         return count
     return count + 1
 
@@ -300,7 +303,7 @@ def _wall_tie(s, p, g, b, i, number, scale, count):
     radius = radius_of(s.radius, i)
     x, y, z = W.vector(s.work, p + W.COEF)
     gap = wall_gap(s, number, x, y, z) - radius * scale
-    if gap > s.par[L.SIMULTANEOUS_GAP] * radius or _alone(s, i, number):
+    if gap > L.SIMULTANEOUS_GAP * radius or _alone(s, i, number):
         return count
     growth = radius * s.par[L.GROWTH_RATE] + wall_normal(s, number, x, y, z, s.normals[count])
     rate = approach(s.work, p, -1, s.normals[count]) - growth
@@ -320,11 +323,12 @@ def _alone(s, i, number):
 
 
 @kernel
-def _sort_ties(bead_id, contacts, beads, normals, growths, closing, count):
+def _sort_ties(s, count):
     """Order contacts by (first id, second id or wall code), so that rounding does not depend on list order."""
+    contacts, beads, normals, growths, closing = s.contacts, s.tied, s.normals, s.growths, s.impulses
     for k in range(1, count):
         at = k
-        while at > 0 and _before(bead_id, beads, at, at - 1):
+        while at > 0 and _comes_before(s, at, at - 1):
             for c in range(4):
                 contacts[at, c], contacts[at - 1, c] = contacts[at - 1, c], contacts[at, c]
             for c in range(3):
@@ -337,13 +341,11 @@ def _sort_ties(bead_id, contacts, beads, normals, growths, closing, count):
 
 
 @kernel
-def _before(bead_id, beads, a, b):
-    first = bead_id[beads[a, L.FIRST_BEAD]] - bead_id[beads[b, L.FIRST_BEAD]]
-    if first != 0:
-        return first < 0
-    x = bead_id[beads[a, L.SECOND_BEAD]] if beads[a, L.SECOND_BEAD] >= 0 else beads[a, L.SECOND_BEAD]
-    y = bead_id[beads[b, L.SECOND_BEAD]] if beads[b, L.SECOND_BEAD] >= 0 else beads[b, L.SECOND_BEAD]
-    return x < y
+def _comes_before(s, a, b):
+    """Whether contact a of `tied`, whose bead of the lower id is first, comes before contact b."""
+    lower, higher = ids_of(s, s.tied[a, L.FIRST_BEAD], s.tied[a, L.SECOND_BEAD])
+    other_lower, other_higher = ids_of(s, s.tied[b, L.FIRST_BEAD], s.tied[b, L.SECOND_BEAD])
+    return lower < other_lower or (lower == other_lower and higher < other_higher)
 
 
 @kernel
@@ -400,7 +402,6 @@ def crowded_at(s, i, partner, m, other, ticks, remainder):
     return False
 
 
-ALONE, AGAIN, MET, BACK, FULL = range(5)
 TIES_ROW = 2  # of the rows for contacts: those before it have the normal of the contact at hand, and scratch
 
 
@@ -444,14 +445,14 @@ def company(s, i, partner, a, b, one, is_straggler, ticks, remainder, depth):
         while _set_touching_back(s, members, ticks, remainder, depth, lower, higher) != 0:
             found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
     known = chains_known(s, core, members, ticks, remainder, depth, lower, higher)
-    if known == GONE_BEYOND:
+    if known == BACK:
         return BACK, none
     if not bridges_fit(s, found, s.extended):
         return FULL, none
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, s.member[k, L.MEMBER_OFFSET], s.member[k, L.MEMBER_TILES])
-    if found > 1 and others and known == KNOWN and _resolve_together(s, members, found, ticks, remainder):
+    if found > 1 and others and known == AGAIN and _resolve_together(s, members, found, ticks, remainder):
         _finish_together(s, members, found, ticks, remainder)
         for k in range(members):
             if s.member[k, L.MEMBER_ROW] >= 0:
@@ -470,8 +471,8 @@ def _join_whole(s, a, b, ticks, remainder, depth, lower, higher):
         last = np.int64(2)
     s.member[0, L.MEMBER_ROW], s.member[1, L.MEMBER_ROW] = first, second
     known = chains_known(s, 0, last, ticks, remainder, depth, lower, higher)
-    if known != KNOWN:
-        return BACK if known == GONE_BEYOND else ALONE, last  # ALONE: a ghost's part waits for what its owner sends
+    if known != AGAIN:
+        return known, last
     _, members, _ = join(s, np.int64(0), first, ticks, remainder)
     _, members, _ = join(s, members, second, ticks, remainder)
     return AGAIN, members

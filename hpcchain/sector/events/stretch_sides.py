@@ -7,11 +7,11 @@ an end beyond which the impulse would be felt. A pull is felt along a chain by t
 import numpy as np
 
 from hpcchain.contact.falling import inverse_mass_in
-from hpcchain.contact.sides import Side, of_one_chain
+from hpcchain.contact.sides import Side, of_one_chain, whole_side
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import is_chain_part
+from hpcchain.layout.segment_bits import is_chain_part, part_before, part_behind
 from hpcchain.propagators.taylor.chain_series import Tiles, stretch_series
 from hpcchain.sector.events.members import bring
 from hpcchain.sector.queue.event_order import ids_of
@@ -40,16 +40,12 @@ TAUT = 1e-3
 @kernel
 def _side_of(s, i):
     """Return the side of bead i, or of the wall with that code, which has not been loaded yet."""
-    none = np.int64(0)
-    if i < 0:
-        return Side(np.int64(-1), False, none, none, none, none, none, none, none, 0.0, 0.0)
-    m = s.segment[i, L.MOLECULE]
-    low, high = m, m
-    part = is_chain_part(s, m)
-    if part:
+    m = s.segment[i, L.MOLECULE] if i >= 0 else np.int64(-1)
+    side = whole_side(s, m, i, np.int64(0), 0.0)
+    if i >= 0 and is_chain_part(s, m):
         low, high = rows_about(s, m, i)
-    bead = i - s.mol[m, L.MOL_FIRST]
-    return Side(m, part, low, high, none, s.mol[m, L.MOL_TILES], none, none, bead, 0.0, 0.0)
+        return _of_rows(side, low, high, 0.0)
+    return side
 
 
 @inlined
@@ -102,9 +98,7 @@ def _loaded(s, side, i, offset, ticks, remainder):
     if side.row < 0:
         return side
     if not side.part:
-        loss = bring(s, offset, side.row, ticks, remainder)
-        low, high, none = side.low, side.high, np.int64(0)
-        return Side(side.row, False, low, high, offset, side.tiles, none, none, side.bead, 0.0, loss)
+        return whole_side(s, side.row, i, offset, bring(s, offset, side.row, ticks, remainder))
     tiles, before, behind = load_stretch(s, offset, side.low, side.high, side.row, ticks, remainder)
     bead = lane_of(s, side.low, side.row, i, before)
     return Side(side.row, True, side.low, side.high, offset, tiles, before, behind, bead, side.length, 0.0)
@@ -207,7 +201,7 @@ def _handed_on(s, side, low, high):
 @kernel
 def _felt_before(s, side, bead):
     """Return the most that the bead before a stretch would be moved by what moves a struck one of it by 1."""
-    m = np.int64(s.chain_part[side.low, L.PART_BEFORE])
+    m = part_before(s, side.low)
     own = s.work[W.bead_offset(side.offset, bead) + W.INVM]
     return _handed_on(s, side, W.LANES, bead - 1) * inverse_mass_in(s, m, s.mol[m, L.MOL_BEADS] - 1) / own
 
@@ -217,7 +211,7 @@ def _felt_behind(s, side, bead):
     """Return the same of the bead behind it."""
     own = s.work[W.bead_offset(side.offset, bead) + W.INVM]
     share = _handed_on(s, side, bead + 1, (side.tiles - 1) * W.LANES - 1)
-    return share * inverse_mass_in(s, np.int64(s.chain_part[side.high, L.PART_BEHIND]), np.int64(0)) / own
+    return share * inverse_mass_in(s, part_behind(s, side.high), np.int64(0)) / own
 
 
 @kernel
@@ -254,6 +248,6 @@ def _loosened(s, side):
 
 @kernel
 def _wider(s, side, before, behind):
-    low = np.int64(s.chain_part[side.low, L.PART_BEFORE]) if before else side.low
-    high = np.int64(s.chain_part[side.high, L.PART_BEHIND]) if behind else side.high
+    low = part_before(s, side.low) if before else side.low
+    high = part_behind(s, side.high) if behind else side.high
     return _of_rows(side, low, high, side.length)

@@ -111,17 +111,9 @@ def begins_later(s, r, ticks, remainder, depth, lower, higher):
 @kernel
 def begins_after(s, r, i):
     """Whether the segment in row r begins after that in row i."""
-    m = s.segment[i, L.MOLECULE]
-    depth = start_depth(s.segment, i)
-    return begins_later(
-        s,
-        r,
-        s.starts[i, L.START_TICKS],
-        s.starts[i, L.START_REM],
-        depth,
-        s.window_molecule[m, L.WINDOW_LOWER],
-        s.window_molecule[m, L.WINDOW_HIGHER],
-    )
+    ticks, remainder, depth = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], start_depth(s.segment, i)
+    row = s.window_molecule[s.segment[i, L.MOLECULE]]
+    return begins_later(s, r, ticks, remainder, depth, row[L.WINDOW_LOWER], row[L.WINDOW_HIGHER])
 
 
 @kernel
@@ -157,16 +149,7 @@ def is_current(s, i, r, newer, ticks, remainder, depth, a, b):
 @kernel
 def precedes(s, newer, ticks, remainder, depth, a, b):
     """Whether a contact comes before the event that began the segment in row `newer`, or is it; see `is_current`."""
-    h = s.segment[newer, L.MOLECULE]
-    since = since_start(s, newer, ticks, remainder)
-    if since != 0.0:
-        return since < 0.0
-    if depth != start_depth(s.segment, newer):
-        return depth < start_depth(s.segment, newer)
-    lower = min(a, b)
-    return lower < s.window_molecule[h, L.WINDOW_LOWER] or (
-        lower == s.window_molecule[h, L.WINDOW_LOWER] and max(a, b) <= s.window_molecule[h, L.WINDOW_HIGHER]
-    )
+    return begins_later(s, newer, ticks, remainder, depth, min(a, b), max(a, b) - 1)  # -1: or is it
 
 
 @inlined
@@ -198,11 +181,3 @@ def _pair_before(gid, new, old):
     lower_new = min(gid, new)
     lower_old = min(gid, old)
     return lower_new < lower_old or (lower_new == lower_old and max(gid, new) < max(gid, old))
-
-
-@inlined
-def wall_before(gid, code, best, bead_id):
-    """Whether bead gid's contact with a wall orders before its contact with `best`, a bead or another wall."""
-    lower = min(gid, bead_id[best]) if best >= 0 else gid
-    higher = max(gid, bead_id[best]) if best >= 0 else best
-    return gid < lower or (gid == lower and code < higher)

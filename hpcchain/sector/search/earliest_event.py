@@ -16,7 +16,6 @@ from hpcchain.contact.span import (
     contact_distance,
     just_hit,
     least_square,
-    separation_falling,
     separation_on_lines,
 )
 from hpcchain.contact.walls import at_rest, gap_of, sense_of, shape_contact, swing_from, wall_contact
@@ -39,10 +38,10 @@ from hpcchain.sector.queue.event_order import (
     begins_after,
     comes_first,
     depth_of,
+    ids_of,
     is_current,
     precedes,
     row_before,
-    wall_before,
 )
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
 from hpcchain.sector.search.flights import candidates_straight, candidates_within
@@ -191,10 +190,10 @@ def meet_candidates(s, i, at, number, stepper, extended):
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
     for e in range(at, at + number):
         j = s.found[e]
-        lacking, limit, best = _against_bead(s, i, j, limit, best, stepper, extended)
+        lacking, limit, best = _against_bead(s, i, j, np.int64(-1), limit, best, stepper, extended)
         if lacking >= 0:
             return lacking
-    lacking, limit, best = _against_limited(s, i, limit, best, extended)
+    lacking, limit, best = _against_limited(s, i, limit, best, stepper, extended)
     if lacking >= 0:
         return lacking
     if s.par[L.WALLS] != 0.0:
@@ -269,8 +268,9 @@ def _search_span(s, i, stepper):
 
 
 @inlined
-def _against_bead(s, i, j, limit, best, stepper, extended):
+def _against_bead(s, i, j, limits, limit, best, stepper, extended):
     """Compare bead i's contacts with bead j's segment, and with those of j closed since NOW, with the best so far."""
+    # `limits` is the row of the limits of their distance, -1 where they have none.
     # Returns the row of a molecule that lacks its series, else -1; what `limit` is now; the best.
     ticks = s.starts[i, L.START_TICKS]
     remainder = s.starts[i, L.START_REM]
@@ -279,7 +279,7 @@ def _against_bead(s, i, j, limit, best, stepper, extended):
     r = j
     newer = np.int64(-1)
     while r >= 0:
-        time, lag = _meeting_time(s, i, r, j, newer, limit, stepper, extended)
+        time, lag = _meeting_time(s, i, r, j, newer, limits, limit, stepper, extended)
         if time == LACKING:
             lacking = s.segment[i if series_order(s.segment, i) == L.UNMADE else r, L.MOLECULE]
             break
@@ -349,9 +349,8 @@ def _with_wall(s, i, code, time, best):
     depth = start_depth(s.segment, i) + 1 if t == ticks and q == remainder else np.int64(0)
     sooner = t < best.ticks or (t == best.ticks and q < best.remainder)
     if t == best.ticks and q == best.remainder:
-        sooner = depth < best.depth or (
-            depth == best.depth and wall_before(s.bead_id[i], code, best.partner, s.bead_id)
-        )
+        own, (lower, higher) = s.bead_id[i], ids_of(s, i, best.partner)
+        sooner = depth < best.depth or (depth == best.depth and (own < lower or (own == lower and code < higher)))
     if sooner:
         return Candidate(t, q, depth, code, np.int64(0), tied)
     return Candidate(best.ticks, best.remainder, best.depth, best.partner, best.serial, tied)
@@ -379,37 +378,26 @@ def _begun_since(s, i, r):
 
 
 @inlined
-def _meeting_time(s, i, r, j, newer, limit, stepper, extended):
-    """Return what `contact_time` does, in runs that have potentials with steps of what beads meet first."""
+def _meeting_time(s, i, r, j, newer, limits, limit, stepper, extended):
+    """Return what `contact_time` does, where there are limits or potentials with steps of what beads meet first."""
     if extended is not None:
-        if s.par[L.STEP_POTENTIALS] != 0.0:
-            return step_time(s, i, r, j, newer, limit, np.int64(-1))
+        if limits >= 0 or s.par[L.STEP_POTENTIALS] != 0.0:
+            return step_time(s, i, r, j, newer, limit, limits)
     return contact_time(s, i, r, newer, limit, stepper)
 
 
 @kernel
-def _against_limited(s, i, limit, best, extended):
+def _against_limited(s, i, limit, best, stepper, extended):
     """Compare with the best so far when bead i comes to the limits of its distance from others of its molecule."""
     # Returns as `_against_bead`.
     lacking = np.int64(-1)
     if extended is not None:
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             j = s.limited[e]
-            if concerns_others(s, i, j):
-                continue
-            time, lag = step_time(s, i, j, j, np.int64(-1), limit, np.int64(e))
-            if time == LACKING:
-                return s.segment[i, L.MOLECULE], limit, best
-            if time == np.inf:
-                continue
-            t, q = after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], time, s.par[L.TICK])
-            depth = depth_of(s.starts, s.segment, i, j, t, q)
-            tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.remainder), best.tied)
-            if comes_first(t, q, depth, i, j, best.ticks, best.remainder, best.depth, best.partner, s.bead_id):
-                best = Candidate(t, q, depth, j, serial_of(s, j), tied)
-                limit = min(limit, time * SLACK + s.par[L.SIMULTANEOUS])
-            else:
-                best = Candidate(best.ticks, best.remainder, best.depth, best.partner, best.serial, tied)
+            if not concerns_others(s, i, j):
+                lacking, limit, best = _against_bead(s, i, j, np.int64(e), limit, best, stepper, extended)
+                if lacking >= 0:
+                    break
     return lacking, limit, best
 
 
@@ -428,9 +416,7 @@ def contact_time(s, i, r, newer, limit, stepper):
     off_i, off_j = ti, tj
     if s.extended is not None:
         off_i, off_j = fallen(s, i, ti), fallen(s, r, tj)
-        rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_falling(s, i, r, ti, tj, off_i, off_j)
-    else:
-        rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_on_lines(s, i, r, ti, tj)
+    rx, ry, rz, ux, uy, uz, sx, sy, sz = separation_on_lines(s, i, r, ti, tj, off_i, off_j)
     rv = rx * ux + ry * uy + rz * uz
     rr = rx * rx + ry * ry + rz * rz
     uu = ux * ux + uy * uy + uz * uz

@@ -89,7 +89,7 @@ def _flights_apart(s, own, e, left):
     y = sub(sub(own.y, mul(own.v, back)), add(y, mul(v, ahead)))
     z = sub(sub(own.z, mul(own.w, back)), add(z, mul(w, ahead)))
     u, v, w = sub(own.u, u), sub(own.v, v), sub(own.w, w)
-    if s.extended is not None:  # `contact.span.separation_falling`
+    if s.extended is not None:  # `contact.span.separation_on_lines`
         half = mul(splat(0.5), sub(mul(back, back), mul(ahead, ahead)))
         longer = add(back, ahead)
         gx, gy, gz = splat(s.par[L.GRAVITY]), splat(s.par[L.GRAVITY + L.Y]), splat(s.par[L.GRAVITY + L.Z])

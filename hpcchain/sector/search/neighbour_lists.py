@@ -86,6 +86,9 @@ def rebuild_list(s, i, x, y, z, t):
 
     Nothing is done to beads that stay; in a window none leaves. Returns 0, FULL or CELL_FULL when
     they do not fit; lists are then incomplete and must be built anew.
+
+    Of beads of one size that have not come far only the cells ahead may hold any that are new. What a step reads all
+    over the memory, the step before has prefetched.
     """
     s.origin_time[i] = t * EARLY
     qx, qy, qz = origin_of(s, i)
@@ -93,53 +96,77 @@ def rebuild_list(s, i, x, y, z, t):
     if place_list_origin(s, i, x, y, z, t):
         return CELL_FULL
     narrow = min(min(s.cells[L.CELLS_X], s.cells[L.CELLS_Y]), s.cells[L.CELLS_Z]) < 3
+    number = -1
     if placed and s.par[L.UNEQUAL] == 0.0 and not narrow:
         number = cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius(s, i))
-        if number >= 0 and s.scalars[L.SCALAR_WINDOWED] != 0:
-            return _lengthen_list(s, i, number, qx, qy, qz)
-        if number >= 0:
-            return _amend_list(s, i, number, qx, qy, qz)
-    return _renew_whole_list(s, i)
+    if number >= 0:
+        prefetch_cells(s, number)
+        return _amend_list(s, i, number, _newly_near(s, i, number, number, qx, qy, qz), True)
+    return _amend_list(s, i, 0, near_beads(s, list_radius(s, i), i), False)
 
 
 @kernel
-def _lengthen_list(s, i, number, qx, qy, qz):
-    """Put on bead i's list what is near now and was not; arguments and result as `_amend_list`, but in a window.
+def _amend_list(s, i, number, end, ahead):
+    """Take off bead i's list what is far now, put on it entries `number` to `end` of `found`; return as `rebuild_list`.
 
-    Whatever stands in the cells near the former origin is on the list already: it was, when that was chosen, or has
-    come there since and found bead i. Beads that are far now stay until the window ends (`clean_lists`).
+    `ahead`: these were not near the former origin. Outside windows they then are on no list of its; in a window they
+    may have come there since and found it. Beads that are far now stay there until the window ends (`clean_lists`).
     """
-    first = np.int64(s.lists[i, L.LIST_FIRST])
-    end = first + s.lists[i, L.LIST_LENGTH]
-    prefetch_cells(s, number)
-    for e in range(first, end):
-        if far_apart(s, i, np.int64(s.neighbour[e])):
-            _note_drifted(s, i, np.int64(s.neighbour[e]))
-    new = _newly_near(s, i, number, number, qx, qy, qz)
-    if new < 0:
+    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
+    prefetch_lists(s, number, end)
+    new = number
+    for e in range(number, end):
+        j = s.found[e]
+        if j == i or excluded(s, i, j) or not ((ahead and not windowed) or _is_new(s, i, j, number, new)):
+            continue
+        s.found[new] = j
+        new += 1
+    first, length = np.int64(s.lists[i, L.LIST_FIRST]), np.int64(s.lists[i, L.LIST_LENGTH])
+    if end < 0 or new + length > len(s.found):
         return CELL_FULL
-    prefetch_lists(s, number, new)
+    kept, far = first, new
+    for e in range(first, first + length):
+        j = np.int64(s.neighbour[e])
+        drifted = far_apart(s, i, j)
+        s.neighbour[kept] = j
+        s.found[far] = j
+        kept += windowed | (not drifted)
+        far += drifted
+    prefetch_lists(s, new, far)
+    s.lists[i, L.LIST_LENGTH] = kept - first
+    if not make_space(s, i, kept - first + new - number):
+        return FULL
     for e in range(number, new):
         j = s.found[e]
-        if concerns_others(s, i, j) or _lists(s, i, j) or excluded(s, i, j):
-            continue
-        if not (make_space(s, i, s.lists[i, L.LIST_LENGTH] + 1) and make_space(s, j, s.lists[j, L.LIST_LENGTH] + 1)):
+        if not make_space(s, j, s.lists[j, L.LIST_LENGTH] + 1):
             return FULL
         _put_on_list(s, i, j)
         _put_on_list(s, j, i)
-        if far_apart(s, i, j):  # found by a list origin that it had before
+        if windowed and far_apart(s, i, j):  # found by a list origin that it had before, or of unequal beads
             _note_drifted(s, i, j)
+    for e in range(new, far):
+        if windowed:
+            _note_drifted(s, i, s.found[e])
+        else:
+            drop(s, s.found[e], i)
+    if not windowed:
+        trim_space(s, i)
     return 0
 
 
 @inlined
-def _lists(s, i, j):
-    """Whether bead j is on bead i's list."""
+def _is_new(s, i, j, number, new):
+    """Whether bead j is to be put on bead i's list, and is none of entries `number` to `new` of `found`, which are."""
+    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
+    if concerns_others(s, i, j) or (not windowed and far_apart(s, i, j)):
+        return False
     first = np.int64(s.lists[i, L.LIST_FIRST])
     found = False
     for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
         found |= s.neighbour[e] == j
-    return found
+    for e in range(number, new if windowed else number):  # there a bead may be found by several list origins
+        found |= s.found[e] == j
+    return not found
 
 
 @inlined
@@ -147,52 +174,6 @@ def _put_on_list(s, i, j):
     """Put bead j on bead i's list, which can take it."""
     s.neighbour[np.int64(s.lists[i, L.LIST_FIRST]) + s.lists[i, L.LIST_LENGTH]] = j
     s.lists[i, L.LIST_LENGTH] += 1
-
-
-@kernel
-def _amend_list(s, i, number, qx, qy, qz):
-    """Take off bead i's list what is far now, put on it what is near now and was not; return as `rebuild_list`.
-
-    For beads of one size and outside windows: then a list has the beads that are near, all of them and no other. The
-    first `number` of `found` are the cells of those that may be new, `qx`, `qy`, `qz` the former origin. What a step
-    reads all over the memory, the step before has prefetched.
-    """
-    first = np.int64(s.lists[i, L.LIST_FIRST])
-    end = first + s.lists[i, L.LIST_LENGTH]
-    prefetch_cells(s, number)
-    new = _newly_near(s, i, number, number, qx, qy, qz)
-    if new < 0 or new + end - first > len(s.found):
-        return CELL_FULL
-    prefetch_lists(s, number, new)
-    kept = first
-    far = new
-    for e in range(first, end):
-        j = np.int64(s.neighbour[e])
-        drifted = far_apart(s, i, j)
-        s.neighbour[kept] = j
-        s.found[far] = j
-        kept += not drifted
-        far += drifted
-    prefetch_lists(s, new, far)
-    s.lists[i, L.LIST_LENGTH] = kept - first
-    if not make_space(s, i, kept - first + new - number):
-        return FULL
-    kept += np.int64(s.lists[i, L.LIST_FIRST]) - first
-    first = np.int64(s.lists[i, L.LIST_FIRST])
-    for e in range(number, new):
-        j = s.found[e]
-        if excluded(s, i, j):
-            continue
-        if not make_space(s, j, s.lists[j, L.LIST_LENGTH] + 1):
-            return FULL
-        _put_on_list(s, j, i)
-        s.neighbour[kept] = j
-        kept += 1
-    s.lists[i, L.LIST_LENGTH] = kept - first
-    for e in range(new, far):
-        drop(s, s.found[e], i)
-    trim_space(s, i)
-    return 0
 
 
 @inlined
@@ -218,75 +199,6 @@ def _newly_near(s, i, number, at, qx, qy, qz):
                 break
             line = np.int64(s.next_line[line])
     return at
-
-
-@kernel
-def _renew_whole_list(s, i):
-    """Make bead i's list of all beads near its list origin; return as `rebuild_list`."""
-    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
-    first = np.int64(s.lists[i, L.LIST_FIRST])
-    old = np.int64(s.lists[i, L.LIST_LENGTH])
-    for e in range(first, first + old):
-        s.mark[s.neighbour[e]] = 1
-    count = near_beads(s, list_radius(s, i), i)
-    if count < 0:
-        return _unmark(s, first, old, np.int64(0), CELL_FULL)
-    several = s.par[L.UNEQUAL] != 0.0 and not windowed
-    kept = 0
-    for e in range(count):
-        j = s.found[e]
-        if j == i or s.mark[j] > 1 or (several and far_apart(s, i, j)):
-            continue
-        if s.mark[j] == 0:
-            if concerns_others(s, i, j) or excluded(s, i, j):
-                continue
-            if not make_space(s, j, s.lists[j, L.LIST_LENGTH] + 1):
-                return _unmark(s, first, old, kept, FULL)
-            s.neighbour[np.int64(s.lists[j, L.LIST_FIRST]) + s.lists[j, L.LIST_LENGTH]] = i
-            s.lists[j, L.LIST_LENGTH] += 1
-        if windowed and far_apart(s, i, j):  # found by a list origin that it had before, or of unequal beads
-            _note_drifted(s, i, j)
-        s.mark[j] = 2
-        s.found[kept] = j
-        kept += 1
-    for e in range(first, first + old):
-        j = s.neighbour[e]
-        if s.mark[j] == 1:
-            if windowed:
-                _note_drifted(s, i, j)
-                s.found[kept] = j
-                kept += 1
-            else:
-                drop(s, j, i)
-        s.mark[j] = 0
-    for e in range(kept):
-        s.mark[s.found[e]] = 0
-    if not _write_list(s, i, kept):
-        return FULL
-    trim_space(s, i)
-    return 0
-
-
-@inlined
-def _write_list(s, i, kept):
-    """Make the first entries of `found` bead i's list; return whether they fit, else it has but their number."""
-    s.lists[i, L.LIST_LENGTH] = 0
-    fits = make_space(s, i, kept)
-    if fits:
-        first = np.int64(s.lists[i, L.LIST_FIRST])
-        for e in range(kept):
-            s.neighbour[first + e] = s.found[e]
-    s.lists[i, L.LIST_LENGTH] = kept
-    return fits
-
-
-@kernel
-def _unmark(s, first, old, kept, status):
-    for e in range(first, first + old):
-        s.mark[s.neighbour[e]] = 0
-    for e in range(kept):
-        s.mark[s.found[e]] = 0
-    return status
 
 
 @inlined
@@ -342,8 +254,14 @@ def build_lists(s, places):
                 continue
             s.found[kept] = j
             kept += 1
-        if not _write_list(s, i, kept):
+        s.lists[i, L.LIST_LENGTH] = 0
+        if make_space(s, i, kept):
+            first = np.int64(s.lists[i, L.LIST_FIRST])
+            for e in range(kept):
+                s.neighbour[first + e] = s.found[e]
+        else:
             status = FULL
+        s.lists[i, L.LIST_LENGTH] = kept
     return status
 
 

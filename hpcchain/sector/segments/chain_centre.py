@@ -174,33 +174,26 @@ def place_centre(s, offset, tiles, first, ticks, remainder):
 
 
 @kernel
-def count_changes(s):
-    """Return how many segments of this window have noted that they change a chain's centre."""
-    number = 0
-    for k in range(s.scalars[L.SCALAR_ALTERED]):
-        h = s.altered[k]
-        while s.window_molecule[h, L.WINDOW_NUMBER] > 0:
-            number += s.centre_change[h, L.CHANGE_SORT] != L.UNCHANGED
-            h = s.window_molecule[h, L.WINDOW_PREVIOUS]
-    return number
-
-
-@kernel
 def collect_changes(s, rows, keys):
-    """Write down the rows of the segments of `count_changes`, and the keys of their events, (KEYS, n) float64."""
+    """Write down which segments of this window have noted that they change a chain's centre; return how many have.
+
+    Their rows go to `rows`, as far as these fit, and the keys of their events to `keys`, (KEYS, n) float64.
+    """
     number = 0
     for k in range(s.scalars[L.SCALAR_ALTERED]):
         h = s.altered[k]
         while s.window_molecule[h, L.WINDOW_NUMBER] > 0:
             if s.centre_change[h, L.CHANGE_SORT] != L.UNCHANGED:
-                rows[number] = h
-                i = s.mol[h, L.MOL_FIRST]
-                keys[TIME, number], keys[REMAINDER, number] = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
-                keys[DEPTH, number] = start_depth(s.segment, i)
-                keys[LOWER, number] = s.window_molecule[h, L.WINDOW_LOWER]
-                keys[HIGHER, number] = s.window_molecule[h, L.WINDOW_HIGHER]
+                if number < len(rows):
+                    rows[number] = h
+                    i = s.mol[h, L.MOL_FIRST]
+                    keys[TIME, number], keys[REMAINDER, number] = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
+                    keys[DEPTH, number] = start_depth(s.segment, i)
+                    keys[LOWER, number] = s.window_molecule[h, L.WINDOW_LOWER]
+                    keys[HIGHER, number] = s.window_molecule[h, L.WINDOW_HIGHER]
                 number += 1
             h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+    return number
 
 
 @kernel
@@ -264,7 +257,8 @@ def settle_changes(s, rows, keys):
 
 def settle_centres(s: Any) -> None:
     """Do what a final window has noted of long chains' centres, in the order of its events (`settle_changes`)."""
-    rows = np.empty(count_changes(s), dtype=np.int64)
+    rows, keys = np.empty(0, dtype=np.int64), np.empty((KEYS, 0))
+    rows = np.empty(collect_changes(s, rows, keys), dtype=np.int64)
     keys = np.empty((KEYS, len(rows)))
     collect_changes(s, rows, keys)
     sequence = np.lexsort(keys[::-1])

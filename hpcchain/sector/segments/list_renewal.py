@@ -25,6 +25,8 @@ def renew_list(s, i, dt):
     s.count[L.N_RELISTS] += 1
     m = s.segment[i, L.MOLECULE]
     dt = list_time(s, i, dt)
+    if dt == 0.0:
+        return rebuild_list(s, i, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], dt)
     if s.stepper is None and series_order(s.segment, s.mol[m, L.MOL_FIRST]) == L.UNMADE:
         bend = 0.5 * s.bounds[i, L.ACCELERATION] * dt * dt + series_error_of(s, m)
         if s.extended is not None:
@@ -43,11 +45,11 @@ def renew_list(s, i, dt):
 
 
 @kernel
-def note_lists(s, m):
-    """Note which beads of a new segment would soon leave their lists' shells; return how many these are.
+def renew_lists(s, m):
+    """Renew the lists of the beads of a new segment that would soon leave their shells; return 0 or an error.
 
-    What renewing their lists reads is prefetched. Segments last half as long as requested (`new_segment`): later than
-    that a list is renewed when it comes to it.
+    What that reads is prefetched. Segments last half as long as requested (`new_segment`): later than that a list is
+    renewed when it comes to it.
     """
     first = s.mol[m, L.MOL_FIRST]
     due = 0
@@ -64,19 +66,9 @@ def note_lists(s, m):
             s.origin_time[i] = DUE
             due += 1
             prefetch_renewal(s, i, 0.0)
-    return due
-
-
-@kernel
-def renew_lists(s, m, due):
-    """Make the new lists of molecule m that `note_lists` has found to be due, so many; 0 or an error."""
-    if due == 0:
-        return 0
-    first = s.mol[m, L.MOL_FIRST]
-    for i in range(first, first + s.mol[m, L.MOL_BEADS]):
+    for i in range(first, first + s.mol[m, L.MOL_BEADS] if due > 0 else first):
         if s.origin_time[i] == DUE:
-            s.count[L.N_RELISTS] += 1
-            status = rebuild_list(s, i, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], 0.0)
+            status = renew_list(s, i, 0.0)
             if status:
                 return status
     return 0

@@ -16,33 +16,26 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.layout.segment_bits import radius_of, series_order, set_start
 from hpcchain.sector.search.flights import store_path
-from hpcchain.sector.search.list_place import list_speed
+from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.speculation.rollback import save_segment
 
 REBASE = 0.25
 
 
 @inlined
+def boxes_off(s, c, x):
+    """Return by how many box lengths coordinate x is to be shifted along axis c: of what is REBASE of one outside."""
+    if s.par[L.SIZE + c] == 0.0:
+        return np.int64(0)
+    away = (x - s.par[L.ORIGIN + c]) / s.par[L.SIZE + c]
+    return np.int64(math.floor(away)) if away < -REBASE or away >= 1.0 + REBASE else np.int64(0)
+
+
+@kernel
 def move_on(s, i, m, dt, ticks, remainder, depth, struck):
     """End bead i's segment a time dt after its start, and move the bead to where the next one starts (`set_off`)."""
     save_segment(s, m)
     pass_time(s.par, s.segment, i, 1, dt)
-    s.scalars[L.SCALAR_SERIAL] += 1
-    _move_straight(s, i, m, dt, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, struck)
-
-
-@inlined
-def set_off(s, i, m):
-    """Have bead i's segment go on with the velocity that it has now."""
-    _set_bounds(s, i, m)
-    store_path(s, i)
-    s.count[L.N_SEGMENTS] += 1
-    s.count[L.N_BEAD_SEGMENTS] += 1
-
-
-@kernel
-def _move_straight(s, i, m, dt, ticks, remainder, serial, depth, struck):
-    """Start bead i's next segment where it is a time dt after the start of the last one."""
     for c in range(3):
         if s.extended is not None and series_order(s.segment, i) == L.FALLING:
             change = s.par[L.GRAVITY + c] * dt
@@ -50,39 +43,34 @@ def _move_straight(s, i, m, dt, ticks, remainder, serial, depth, struck):
             s.starts[i, L.VX + c] += change
         else:
             x = s.starts[i, c] + s.starts[i, L.VX + c] * dt
-        size = s.par[L.SIZE + c]
-        if size != 0.0:
-            away = (x - s.par[L.ORIGIN + c]) / size
-            if away < -REBASE or away >= 1.0 + REBASE:
-                whole = math.floor(away)
-                s.mol[m, L.MOL_IMAGE + c] += np.int64(whole)
-                x -= whole * size
+        whole = boxes_off(s, c, x)
+        if whole != 0:
+            s.mol[m, L.MOL_IMAGE + c] += whole
+            x -= whole * s.par[L.SIZE + c]
         s.starts[i, c] = x
     s.starts[i, L.START_TICKS] = ticks
     s.starts[i, L.START_REM] = remainder
-    s.timing[m, L.SERIAL] = serial
+    s.scalars[L.SCALAR_SERIAL] += 1
+    s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
     set_start(s.segment, i, depth, struck)
 
 
 @kernel
-def _set_bounds(s, i, m):
-    """Set speed bound and end of bead i's segment from its velocity."""
-    starts, par = s.starts, s.par
-    speed = math.sqrt(starts[i, L.VX] ** 2 + starts[i, L.VY] ** 2 + starts[i, L.VZ] ** 2)
-    h = LONGEST_TICKS * par[L.TICK]
+def set_off(s, i, m):
+    """Have bead i's segment go on with the velocity that it has now: this sets its end and the bound of its speed."""
+    speed = math.sqrt(s.starts[i, L.VX] ** 2 + s.starts[i, L.VY] ** 2 + s.starts[i, L.VZ] ** 2)
+    h = LONGEST_TICKS * s.par[L.TICK]
     if s.extended is not None and series_order(s.segment, i) == L.FALLING:
-        h = min(h, falling_length(par[L.FALL], speed, par[L.CAP]))
-        speed += par[L.FALL] * h
-    if speed * h > par[L.CAP]:
-        h = par[L.CAP] / speed
+        h = min(h, falling_length(s.par[L.FALL], speed, s.par[L.CAP]))
+        speed += s.par[L.FALL] * h
+    if speed * h > s.par[L.CAP]:
+        h = s.par[L.CAP] / speed
     s.bounds[i, L.SPEED] = speed
     s.timing[m, L.LENGTH] = h
-    if s.par[L.DRIFTS] != 0.0:
-        speed = list_speed(s, i)
-    if s.scalars[L.SCALAR_WINDOWED] != 0:
-        s.top_speed[m] = speed
-    if speed > par[L.FASTEST]:
-        par[L.FASTEST] = speed
+    note_top_speed(s, m, speed)
+    store_path(s, i)
+    s.count[L.N_SEGMENTS] += 1
+    s.count[L.N_BEAD_SEGMENTS] += 1
 
 
 @kernel

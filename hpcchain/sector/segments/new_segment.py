@@ -43,9 +43,8 @@ from hpcchain.sector.queue.event_order import ids_of, next_event_of, next_of_his
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
+from hpcchain.sector.segments.monomer import boxes_off
 from hpcchain.sector.speculation.rollback import save_segment
-
-REBASE = 0.25
 
 
 @kernel
@@ -56,16 +55,12 @@ def rebase(s, offset, m):
     """
     moved = False
     for c in range(3):
-        size = s.par[L.SIZE + c]
-        if size == 0.0:
-            continue
-        away = (s.work[offset + W.COEF + W.LANES * c] - s.par[L.ORIGIN + c]) / size
-        if away < -REBASE or away >= 1.0 + REBASE:
-            whole = math.floor(away)
-            s.mol[m, L.MOL_IMAGE + c] += np.int64(whole)
+        whole = boxes_off(s, c, s.work[offset + W.COEF + W.LANES * c])
+        if whole != 0:
+            s.mol[m, L.MOL_IMAGE + c] += whole
             moved = True
             for b in range(s.mol[m, L.MOL_BEADS]):
-                s.work[W.bead_offset(offset, b) + W.COEF + W.LANES * c] -= whole * size
+                s.work[W.bead_offset(offset, b) + W.COEF + W.LANES * c] -= whole * s.par[L.SIZE + c]
     if moved:
         refresh(s.work, offset, s.mol, m, s.graph)
 
@@ -114,7 +109,7 @@ def requested_length(s, m, ticks, remainder):
         return to_grid(ticks, remainder, s.par[L.TICK], s.table[limits + L.STEP_AT])
     h = s.running_length[m]
     if h <= 0.0:
-        h = s.par[L.FIRST_STEP]
+        h = s.par[L.TICK]
     return min(h, s.table[limits + L.STEP_AT])
 
 
@@ -206,6 +201,18 @@ def make_own_series(s, h):
     """Make the series of the segment in molecule row h if it has none."""
     if series_order(s.segment, s.mol[h, L.MOL_FIRST]) == L.UNMADE:
         make_series(s, h)
+
+
+@kernel
+def resume(s, m):
+    """Go on with the segment of row m, of which all but what follows from it is there already."""
+    fastest = 0.0
+    for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
+        fastest = max(fastest, s.bounds[i, L.SPEED])
+    note_top_speed(s, m, fastest)
+    s.scalars[L.SCALAR_SERIAL] += 1
+    s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
+    sweep(s, m)
 
 
 @kernel
@@ -315,12 +322,6 @@ def _learn_pace(s, m, realised):
 
 
 @kernel
-def close(s, m, ticks, remainder):
-    """End molecule m's present segment at a time."""
-    close_after(s, m, since_start(s, s.mol[m, L.MOL_FIRST], ticks, remainder))
-
-
-@kernel
 def close_after(s, m, length):
     """End molecule m's present segment: learn from its length, forget what was struck at its start."""
     save_segment(s, m)
@@ -337,7 +338,7 @@ def close_after(s, m, length):
 def close_rows(s, low, high, ticks, remainder):
     """End the present segments of the rows from `low` to `high`: of one molecule, or of parts side by side."""
     for m in range(low, high + 1):
-        close(s, m, ticks, remainder)
+        close_after(s, m, since_start(s, s.mol[m, L.MOL_FIRST], ticks, remainder))
 
 
 @kernel

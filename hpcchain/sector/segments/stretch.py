@@ -5,8 +5,6 @@ that is worth telling keep their segments. The parts that get new ones, a stretc
 with a tile for the bead before them and one for the bead behind, whose motions are those of their own segments.
 """
 
-import math
-
 import numpy as np
 
 from hpcchain.contact.falling import add_fall
@@ -14,15 +12,14 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start, time_span
-from hpcchain.layout.segment_bits import series_begin, series_order, start_depth
+from hpcchain.layout.segment_bits import last_row, part_before, part_behind, series_begin, series_order, start_depth
 from hpcchain.propagators.interface import load, load_start
 from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_prepare
 from hpcchain.propagators.taylor.chain_series import Tiles, shifted, stretch_series
 from hpcchain.sector.queue.event_order import segment_end
-from hpcchain.sector.search.broad_phase import sweep
-from hpcchain.sector.search.list_place import note_top_speed
 from hpcchain.sector.segments.chain_centre import place_centre
-from hpcchain.sector.segments.new_segment import REBASE, requested_length, write_segment
+from hpcchain.sector.segments.monomer import boxes_off
+from hpcchain.sector.segments.new_segment import requested_length, write_segment
 
 STRUCK_MARGIN = 20  # beads on either side of one that is struck, at least, that a stretch begins with
 # A part adjacent to a stretch whose segment ends within this share of how long the stretch's is to be joins it. Where
@@ -36,25 +33,16 @@ OVERDUE = 1.0 + 2.0**-20  # times its length after which a segment is over, howe
 @kernel
 def rows_about(s, m, i):
     """Return the first and the last row of the parts that bead i of row m and STRUCK_MARGIN beads about it are in."""
-    low = m
+    low = high = m
     near = i - s.mol[m, L.MOL_FIRST]
-    while near < STRUCK_MARGIN and s.chain_part[low, L.PART_BEFORE] >= 0:
-        low = np.int64(s.chain_part[low, L.PART_BEFORE])
+    while near < STRUCK_MARGIN and part_before(s, low) >= 0:
+        low -= 1
         near += s.mol[low, L.MOL_BEADS]
-    high = m
     near = s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS] - 1 - i
-    while near < STRUCK_MARGIN and s.chain_part[high, L.PART_BEHIND] >= 0:
-        high = np.int64(s.chain_part[high, L.PART_BEHIND])
+    while near < STRUCK_MARGIN and part_behind(s, high) >= 0:
+        high += 1
         near += s.mol[high, L.MOL_BEADS]
     return low, high
-
-
-@kernel
-def last_row(s, m):
-    """Return the last row of the chain that row m is of."""
-    while s.chain_part[m, L.PART_BEHIND] >= 0:
-        m = np.int64(s.chain_part[m, L.PART_BEHIND])
-    return m
 
 
 @kernel
@@ -67,14 +55,10 @@ def _left(s, m, ticks, remainder):
 @kernel
 def _mean_requested(s, low, high, ticks, remainder):
     """Return how long a stretch's segment is to be: the mean of what its parts request [time]."""
-    total = requested_length(s, low, ticks, remainder)
-    count = 1.0
-    m = low
-    while m != high:
-        m = np.int64(s.chain_part[m, L.PART_BEHIND])
+    total = 0.0
+    for m in range(low, high + 1):
         total += requested_length(s, m, ticks, remainder)
-        count += 1.0
-    return total / count
+    return total / (high + 1 - low)
 
 
 @kernel
@@ -85,11 +69,10 @@ def widened(s, low, high, ticks, remainder, soon):
     """
     while True:
         h = _mean_requested(s, low, high, ticks, remainder)
-        before = np.int64(s.chain_part[low, L.PART_BEFORE])
+        before, behind = part_before(s, low), part_behind(s, high)
         if before >= 0 and _left(s, before, ticks, remainder) < soon * h:
             low = before
             continue
-        behind = np.int64(s.chain_part[high, L.PART_BEHIND])
         if behind >= 0 and _left(s, behind, ticks, remainder) < soon * h:
             high = behind
             continue
@@ -144,8 +127,8 @@ def _shift(s, offset, m, c, whole):
 
 
 @kernel
-def _load_adjacent(s, offset, m, lane, ticks, remainder):
-    """Have one lane of a tile move as the bead of row m adjacent to a stretch: its last one, or its first."""
+def _load_adjacent(s, offset, m, frame, lane, ticks, remainder):
+    """Have a lane of a tile move as the last or first bead of row m, adjacent to a stretch, in row `frame`'s image."""
     for k in range(W.COEF, W.COEF + (W.KMAX + 1) * W.ROW):
         s.work[offset + k] = 0.0
     for k in range(W.TABLE_MASK):
@@ -164,6 +147,9 @@ def _load_adjacent(s, offset, m, lane, ticks, remainder):
     begin = series_begin(s.mol, s.segment, i)
     shifted(s.starts, i, s.series, begin, series_order(s.segment, i), dt, s.work, offset + W.COEF + lane)
     _without_fall(s, offset + W.COEF + 2 * W.ROW + lane, s.extended)
+    for c in range(3):
+        whole = s.mol[m, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c]
+        s.work[offset + W.COEF + W.LANES * c + lane] += whole * s.par[L.SIZE + c]
 
 
 @kernel
@@ -194,30 +180,18 @@ def load_stretch(s, offset, low, high, frame, ticks, remainder):
     """
     before, behind = np.int64(0), np.int64(0)
     at = offset
-    row = np.int64(s.chain_part[low, L.PART_BEFORE])
-    if row >= 0:
+    if part_before(s, low) >= 0:
         before = np.int64(1)
-        _load_adjacent(s, at, row, W.LANES - 1, ticks, remainder)
-        for c in range(3):
-            whole = s.mol[row, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c]
-            s.work[at + W.COEF + W.LANES * c + W.LANES - 1] += whole * s.par[L.SIZE + c]
+        _load_adjacent(s, at, low - 1, frame, W.LANES - 1, ticks, remainder)
         at += W.TILE
-    m = low
-    while True:
+    for m in range(low, high + 1):
         _load_row(s, at, m, ticks, remainder)
         for c in range(3):
             _shift(s, at, m, c, s.mol[m, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c])
         at += s.mol[m, L.MOL_TILES] * W.TILE
-        if m == high:
-            break
-        m = np.int64(s.chain_part[m, L.PART_BEHIND])
-    row = np.int64(s.chain_part[high, L.PART_BEHIND])
-    if row >= 0:
+    if part_behind(s, high) >= 0:
         behind = np.int64(1)
-        _load_adjacent(s, at, row, np.int64(0), ticks, remainder)
-        for c in range(3):
-            whole = s.mol[row, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c]
-            s.work[at + W.COEF + W.LANES * c] += whole * s.par[L.SIZE + c]
+        _load_adjacent(s, at, high + 1, frame, np.int64(0), ticks, remainder)
         s.work[at - W.TILE + W.INVM + W.LANES] = 0.0
         at += W.TILE
     tiles = (at - offset) // W.TILE
@@ -229,10 +203,8 @@ def load_stretch(s, offset, low, high, frame, ticks, remainder):
 def lane_of(s, low, m, i, before):
     """Return which bead of the workspace bead i of row m is, in a stretch from row `low` on."""
     tiles = before
-    r = low
-    while r != m:
+    for r in range(low, m):
         tiles += s.mol[r, L.MOL_TILES]
-        r = np.int64(s.chain_part[r, L.PART_BEHIND])
     return tiles * W.LANES + i - s.mol[m, L.MOL_FIRST]
 
 
@@ -249,29 +221,18 @@ def write_rows(s, at, low, high, frame, order, h, ticks, remainder, depth):
     All are there in the image of row `frame`. Order and length `h` are those of the series, the rest the event's key.
     """
     x, y, z = s.mol[frame, L.MOL_IMAGE], s.mol[frame, L.MOL_IMAGE + L.Y], s.mol[frame, L.MOL_IMAGE + L.Z]
-    m = low
-    while True:
+    for m in range(low, high + 1):
         for c in range(3):
-            size = s.par[L.SIZE + c]
-            if size == 0.0:
-                continue
-            origin = x if c == 0 else (y if c == 1 else z)
-            whole = s.mol[m, L.MOL_IMAGE + c] - origin
-            place = s.work[at + W.COEF + W.LANES * c] - whole * size
-            away = (place - s.par[L.ORIGIN + c]) / size
-            if away < -REBASE or away >= 1.0 + REBASE:
-                whole += np.int64(math.floor(away))
-                s.mol[m, L.MOL_IMAGE + c] = origin + whole
-            _shift(s, at, m, c, -whole)
+            whole = s.mol[m, L.MOL_IMAGE + c] - (x if c == 0 else (y if c == 1 else z))
+            more = boxes_off(s, c, s.work[at + W.COEF + W.LANES * c] - whole * s.par[L.SIZE + c])
+            s.mol[m, L.MOL_IMAGE + c] += more
+            _shift(s, at, m, c, -(whole + more))
         s.scalars[L.SCALAR_SERIAL] += 1
         length = h * (1.0 - LATER * s.chain_part[m, L.PART_PLACE])
         if s.extended is not None:
             add_fall(s, at, m, order)
         write_segment(s, at, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, order, length)
         at += s.mol[m, L.MOL_TILES] * W.TILE
-        if m == high:
-            break
-        m = np.int64(s.chain_part[m, L.PART_BEHIND])
 
 
 @kernel
@@ -279,21 +240,17 @@ def begin_chain(s, first):
     """Make the first segments of a long chain whose parts all start at one time, from row `first` on."""
     offset = np.int64(0)
     at = offset
-    m = first
     i = s.mol[first, L.MOL_FIRST]
     ticks, remainder = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
-    while True:
+    for m in range(first, last_row(s, first) + 1):
         load_start(s.work, at, s.mol, m, s.table, s.graph, s.starts, s.stepper)
         for c in range(3):
             _shift(s, at, m, c, s.mol[m, L.MOL_IMAGE + c] - s.mol[first, L.MOL_IMAGE + c])
         at += s.mol[m, L.MOL_TILES] * W.TILE
-        if s.chain_part[m, L.PART_BEHIND] < 0:
-            break
-        m = np.int64(s.chain_part[m, L.PART_BEHIND])
     tiles = (at - offset) // W.TILE
     chain_bonds(s.work, offset, tiles, W.COEF, W.HIST)
     chain_factor(s.work, offset, tiles)
-    begin_all(s, offset, tiles, first, m, ticks, remainder, start_depth(s.segment, i))
+    begin_all(s, offset, tiles, first, last_row(s, first), ticks, remainder, start_depth(s.segment, i))
 
 
 @kernel
@@ -304,15 +261,3 @@ def begin_all(s, offset, tiles, first, last, ticks, remainder, depth):
     h = _mean_requested(s, first, last, ticks, remainder)
     order, h = stretch_series(s.work, Tiles(offset, tiles, none, none), h, tolerance_of(s, first))
     write_rows(s, offset, first, last, first, order, h, ticks, remainder, depth)
-
-
-@kernel
-def resume_part(s, m):
-    """Go on with the segment of row m, of which all but what follows from it is there already."""
-    fastest = 0.0
-    for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
-        fastest = max(fastest, s.bounds[i, L.SPEED])
-    note_top_speed(s, m, fastest)
-    s.scalars[L.SCALAR_SERIAL] += 1
-    s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
-    sweep(s, m)

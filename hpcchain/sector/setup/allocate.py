@@ -77,10 +77,8 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.GRAVITY : L.GRAVITY + L.AXES] = gravity_of(physics)
     par[L.FALL] = np.sqrt(np.sum(gravity_of(physics) ** 2))
     par[L.SIMULTANEOUS] = physics.tick * 2.0**-20
-    par[L.SIMULTANEOUS_GAP] = 1e-10
     par[L.INSTANT_RULE] = INSTANT_RULES[physics.extended.simultaneous]
     par[L.HORIZON] = physics.tick
-    par[L.FIRST_STEP] = physics.tick
     par[L.ORIGIN : L.ORIGIN + L.AXES] = box.origin
     par[L.LAW] = any(has_law(each) for each in physics.every())
     par[L.PERIOD : L.PERIOD + L.AXES] = box.size
@@ -193,7 +191,7 @@ def build_sector(
     par, cells = parameters(system, shell, cell)
     beads, ids = composition.size_of(sequence), composition.beads_of(sequence)
     at = ids if at is None else at
-    n, m = len(ids), len(sequence)
+    n = len(ids)
     like = composition.prototype_of(ids)
     mol, size = molecule_rows(classes, sequence, W.CURVE if gravity_of(system.physics).any() else 0)
     starting = at[mol[:, L.MOL_FIRST]]
@@ -209,17 +207,20 @@ def build_sector(
         **first_look_arrays(mol, n, is_extended(system.physics)),
         **list_arrays(n),
         **cell_arrays(cells, n, spare_entries(n)),
-        series=series_array(size, gravity_of(system.physics)),
+        series=aligned_zeros(size),
         table=classes.table,
         graph=classes.graph,
         **options(classes, system),
-        **extended_arrays(classes, system, at, like, inside),
+        **extra_arrays(system, at, like, inside),
+        **contact_arrays(system),
+        **step_arrays(classes, system, like),
         **chain_part_arrays(classes, sequence),
         **bond_arrays(classes, system, like),
-        **queue_arrays(m),
+        **queue_arrays(len(sequence)),
         **event_arrays(mol, classes.most_moved(beads), log_rows, is_extended(system.physics)),
-        **scalar_arrays(n, m, len(classes.sizes), system.physics.extended.seed or 0),
+        **scalar_arrays(n, len(sequence), len(classes.sizes), system.physics.extended.seed or 0),
     )
+    sector.series[: L.AXES] = gravity_of(system.physics)
     return sector, ids
 
 
@@ -264,7 +265,6 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "next_event": next_event,
         "bead_id": aligned(ids, n, np.int64),
         "origin_time": aligned_zeros(n, np.float32),
-        "mark": np.zeros(n, dtype=np.int8),
         "where": aligned_zeros(n, np.int32),
         "origin_fractions": aligned(-1, (n, 4), np.int32),
     }
@@ -289,16 +289,6 @@ def first_look_arrays(mol: SharedRows, beads: int, more: bool) -> dict:
     }
 
 
-def extended_arrays(classes: MoleculeClasses, system: System, at: np.ndarray, like: np.ndarray, inside: int) -> dict:
-    """Return the arrays of what runs have beyond smooth hard beads, as `extra_arrays` and those behind it do."""
-    return {
-        **extra_arrays(system, at, like, inside),
-        **contact_arrays(system),
-        **{"walls": wall_rows(system)},
-        **step_arrays(classes, system, like),
-    }
-
-
 def chain_part_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
     """Return which rows are parts of which long chains, for molecules in this order, and what the chains' centres need.
 
@@ -309,7 +299,7 @@ def chain_part_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
         "arms": np.zeros((1, L.ARM_COLUMNS)),
     }
     if classes.chain_parts is None:
-        return common | {"chain_part": np.zeros((0, 4), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
+        return common | {"chain_part": np.zeros((0, 3), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
     return common | classes.chain_parts.arrays(sequence)
 
 
@@ -325,10 +315,10 @@ def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) 
 
 
 def contact_arrays(system: System) -> dict:
-    """Return the coefficients of contacts, one row for all where runs are not extended."""
+    """Return the walls, and the coefficients of contacts, one row for all where runs are not extended."""
     types, _ = types_of_contacts(composition_of(system.topology).type_names, system.physics)
     table = coefficient_table(system.physics, types).reshape(-1, L.PAIR_COEFFICIENTS)
-    return {"coefficients": table if is_extended(system.physics) else table[:1].copy()}
+    return {"walls": wall_rows(system), "coefficients": table if is_extended(system.physics) else table[:1].copy()}
 
 
 def step_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
@@ -363,14 +353,6 @@ def options(classes: MoleculeClasses, system: System) -> dict:
     }
 
 
-def series_array(size: int, gravity: np.ndarray) -> np.ndarray:
-    """Return `series` of so many floats, at first without coefficients; it begins with gravity, where there is any."""
-    series = aligned_zeros(size)
-    if gravity.any():
-        series[: L.AXES] = gravity
-    return series
-
-
 def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> dict:
     """Return the arrays of which beads are bonded, for beads that are like these of the prototypes.
 
@@ -398,12 +380,13 @@ def queue_arrays(molecules: int) -> dict:
 def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict:
     """Return counters, the contact log, and the scratch of one event, which moves at most so many beads together."""
     contacts = L.MOST_TIES + 1
+    responses = 2 * L.MOST_TIES * int(tiles(most)) * W.ROW  # velocity changes of both sides
     return {
         "count": np.zeros(len(L.COUNTERS), dtype=np.int64),
         "log": np.zeros((log_rows, L.LOG_COLUMNS)),
         "virial_tensor": np.zeros(L.TENSOR_COMPONENTS),
         "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_WORKSPACE].max(initial=0))),
-        "impulse_response": np.zeros(response_size(int(tiles(most)), rough)),
+        "impulse_response": np.zeros(max(responses, SCRATCH if rough else 0)),
         "member": np.zeros((L.MOST_MEMBERS, L.MEMBER_COLUMNS), dtype=np.int64),
         "contacts": np.zeros((contacts, 4), dtype=np.int64),
         "tied": np.zeros((contacts, 2), dtype=np.int64),
@@ -497,11 +480,6 @@ def list_arrays(beads: int) -> dict:
         "neighbour": aligned_zeros(LISTED * beads, np.int32),
         "free_lists": np.full(LONGEST, -1, dtype=np.int64),
     }
-
-
-def response_size(longest: int, rough: bool) -> int:
-    """Return the floats of scratch for velocity changes of both sides of MOST_TIES contacts, and for spins."""
-    return max(2 * L.MOST_TIES * longest * 3 * W.LANES, SCRATCH if rough else 0)
 
 
 def window_arrays(beads: int, molecules: int) -> dict:

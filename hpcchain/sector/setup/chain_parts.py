@@ -124,13 +124,10 @@ class ChainParts:
         chain = self.molecules_of(sequence)
         place = sequence - self.first_part[chain]
         count = np.diff(self.first_part)[chain]
-        row = np.arange(len(sequence))
-        chain_part = np.full((len(sequence), 4), -1, dtype=np.int32)
+        chain_part = np.full((len(sequence), 3), -1, dtype=np.int32)
         cut = count > 1
-        chain_part[:, L.PART_BEFORE] = np.where(cut & (place > 0), row - 1, -1)
-        chain_part[:, L.PART_BEHIND] = np.where(cut & (place < count - 1), row + 1, -1)
         chain_part[cut, L.PART_CHAIN] = np.cumsum(place[cut] == 0) - 1
-        chain_part[:, L.PART_PLACE] = place
+        chain_part[:, L.PART_PLACE], chain_part[:, L.PART_REST] = place, count - 1 - place
         chains = chain[cut & (place == 0)]
         centre = np.zeros((len(chains), L.CENTRE_MASS + 1))
         whole = self.whole.prototypes

@@ -17,9 +17,9 @@ from hpcchain.sector.events.meet_alone import between
 from hpcchain.sector.queue.tournament import queue_build
 from hpcchain.sector.search.neighbour_lists import build_lists
 from hpcchain.sector.segments.list_renewal import renew_list
-from hpcchain.sector.segments.new_segment import make_series, schedule_molecule
+from hpcchain.sector.segments.new_segment import make_series, resume, schedule_molecule
 from hpcchain.sector.segments.searches import search_molecule
-from hpcchain.sector.segments.stretch import begin_chain, resume_part
+from hpcchain.sector.segments.stretch import begin_chain
 
 
 @kernel
@@ -46,7 +46,7 @@ def admit(s, rows, ticks, remainder):
     s.par[L.NOW_REM] = remainder
     for k in range(len(rows)):
         if s.stretched is not None and is_chain_part(s, rows[k]):
-            resume_part(s, rows[k])
+            resume(s, rows[k])
         else:
             begin(s, rows[k])
     for k in range(len(rows)):
@@ -72,8 +72,8 @@ def start(s):
             continue
         if s.stretched is not None and is_chain_part(s, m):
             if s.mol[m, L.MOL_ORDER] != 0:
-                resume_part(s, m)
-            elif s.chain_part[m, L.PART_BEFORE] < 0:
+                resume(s, m)
+            elif s.chain_part[m, L.PART_PLACE] == 0:
                 begin_chain(s, m)
         else:
             begin(s, m)

@@ -2,7 +2,7 @@
 
 A message is a row of float64 entries, one per molecule that has changed since its owner last sent it:
 
-    global molecule number, segments that stay as sent before, segments in all, then each further segment
+    global molecule number, segments that stay as sent before, segments in all, floats to come, each further segment
 
 and a segment is its start: ticks, remainder, depth, lower and higher id of the event that began it, running segment
 length, three image counts, the segment's length, its series' error. Then come the number of the event's molecules,
@@ -45,9 +45,7 @@ from hpcchain.layout.segment_bits import (
     struck,
 )
 from hpcchain.sector.prefetch import prefetch_altered
-from hpcchain.sector.search.broad_phase import sweep
-from hpcchain.sector.search.list_place import note_top_speed
-from hpcchain.sector.segments.new_segment import schedule_history
+from hpcchain.sector.segments.new_segment import resume, schedule_history
 from hpcchain.sector.speculation.rollback import note_altered, request_rollback, save_segment
 
 FROM_OWNER = -1
@@ -94,7 +92,7 @@ def _further_size(s, m):
             total = np.int64(0)
             h = m
             while s.window_molecule[h, L.WINDOW_NUMBER] > sent:
-                total += _size(s, m, s.extended) + chain_part_size(s, h)
+                total += _size(s, m, s.extended) + chain_part_size(s, h, s.mol[h, L.MOL_ORDER])
                 h = s.window_molecule[h, L.WINDOW_PREVIOUS]
             return total
     return (s.window_molecule[m, L.WINDOW_NUMBER] - sent) * _size(s, m, s.extended)
@@ -189,14 +187,14 @@ def pack(s, rows, lent, out):
         out[at + L.HEAD_ID] = s.window_molecule[m, L.WINDOW_ID]
         out[at + L.HEAD_KEPT] = sent
         out[at + L.HEAD_TOTAL] = s.window_molecule[m, L.WINDOW_NUMBER]
-        at += L.HEAD
+        out[at + L.HEAD_FLOATS] = _further_size(s, m)
         size = _size(s, m, s.extended)
-        end = at = at + _further_size(s, m)
+        end = at = at + L.HEAD + _further_size(s, m)
         h = m
         while s.window_molecule[h, L.WINDOW_NUMBER] > sent:
             if s.stretched is not None:
                 if is_chain_part(s, h):
-                    end -= chain_part_size(s, h)
+                    end -= chain_part_size(s, h, s.mol[h, L.MOL_ORDER])
                     write_chain_part(s, h, out, end)
             end -= size
             _write(s, h, out, end)
@@ -232,33 +230,15 @@ def sent(s, rows):
 
 
 @kernel
-def unsent(s, lent):
-    """Return how many of the molecules that are lent have changed since their holders were sent their segments."""
-    count = 0
-    for k in range(s.scalars[L.SCALAR_ALTERED]):
-        prefetch_altered(s, k)
-        m = s.altered[k]
-        count += lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0
-    return count
-
-
-@kernel
-def longest_history(s, message, row_of):
-    """Return the most segments that a molecule of the message has, and the floats of them all."""
-    most = 0
+def longest_history(message):
+    """Return the most segments that a molecule of the message has, and the floats of all that it has."""
+    most = np.int64(0)
+    floats = np.int64(0)
     at = 0
-    floats = 0
     while at < len(message):
-        m = lookup(row_of, np.int64(message[at + L.HEAD_ID]))
-        more = np.int64(message[at + L.HEAD_TOTAL]) - np.int64(message[at + L.HEAD_KEPT])
         most = max(most, np.int64(message[at + L.HEAD_TOTAL]))
-        at += L.HEAD
-        size = more * _size(s, m, s.extended)
-        if s.stretched is not None:
-            if is_chain_part(s, m):
-                size = chain_parts_size(s, m, message, at, more, _size(s, m, s.extended))
-        floats += size
-        at += size
+        floats += np.int64(message[at + L.HEAD_FLOATS])
+        at += L.HEAD + np.int64(message[at + L.HEAD_FLOATS])
     return most, floats
 
 
@@ -295,41 +275,34 @@ def receive(s, message, row_of, wanted):
             size = own
             if s.stretched is not None:
                 if is_chain_part(s, m):
-                    size += chain_part_size_in(s, m, message, at + own)
+                    size += chain_part_size(s, m, np.int64(message[at + own + L.ENTRY_ORDER]))
             for c in range(size):
                 s.owner_history[begin + c] = message[at + c]
             s.owner_history_at[m, k] = begin
             s.scalars[L.SCALAR_HISTORY] += size
             at += size
-            s.owner_history[begin + L.ENTRY_ALONE] = _alone(s, begin, row_of)
             count = _want(s, begin, row_of, wanted, count)
         s.window_molecule[m, L.WINDOW_HISTORY] = total
-        note_altered(s.window_molecule, s.altered, s.scalars, m)
+        note_altered(s, m)
         _check(s, m)
         schedule_history(s, m)
     return count
 
 
 @kernel
-def _alone(s, begin, row_of):
-    for k in range(np.int64(s.owner_history[begin + L.ENTRY_MEMBERS])):
-        m = lookup(row_of, np.int64(s.owner_history[begin + L.ENTRY_MEMBER_IDS + k]))
-        if m >= 0 and s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
-            return 0.0
-    return 1.0
-
-
-@kernel
 def _want(s, begin, row_of, wanted, count):
+    """Note whether molecules owned here take part in an event of an owner's history; add to `wanted` what it lacks."""
     members = np.int64(s.owner_history[begin + L.ENTRY_MEMBERS])
-    ours = False
-    seen = True
+    alone = True
+    ours = 0
     for k in range(members):
         m = lookup(row_of, np.int64(s.owner_history[begin + L.ENTRY_MEMBER_IDS + k]))
-        ours = ours or (m >= 0 and s.mol[m, L.MOL_OWNERSHIP] != L.GHOST)
-        seen = seen and m >= 0 and s.mol[m, L.MOL_OWNERSHIP] != L.GHOST
+        if m >= 0:
+            alone = alone and s.mol[m, L.MOL_OWNERSHIP] != L.OWNED
+            ours += s.mol[m, L.MOL_OWNERSHIP] != L.GHOST
+    s.owner_history[begin + L.ENTRY_ALONE] = 1.0 if alone else 0.0
     core = 2 if s.owner_history[begin + L.ENTRY_HIGHER] >= 0.0 else 1  # of a contact with a wall one molecule
-    if not ours or seen or members <= core:
+    if ours == 0 or ours == members or members <= core:
         return count
     for k in range(members):
         molecule_id = np.int64(s.owner_history[begin + L.ENTRY_MEMBER_IDS + k])
@@ -378,8 +351,7 @@ def same_segment(s, h, begin):
         for entry in range(per_bead):
             if entry == L.ENTRY_ACCELERATION or entry == L.ENTRY_SPEED:  # follow from the rest
                 continue
-            x, y = _of_bead(s, i, entry, False, 0.0), s.owner_history[at + entry]
-            if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
+            if _differ(_of_bead(s, i, entry, False, 0.0), s.owner_history[at + entry]):
                 return False
         at += per_bead
     if s.stretched is not None:
@@ -404,16 +376,13 @@ def replay(s, m):
     """Write the next segment of ghost m's owner, as yet without a series, over its present one, which is kept."""
     begin = s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
     save_segment(s, m)
-    s.scalars[L.SCALAR_SERIAL] += 1
     s.window_molecule[m, L.WINDOW_EVENT] = FROM_OWNER
     for entry in range(L.ENTRY_MEMBERS):
         _of_molecule(s, m, entry, True, s.owner_history[begin + entry])
     first = s.mol[m, L.MOL_FIRST]
     at = begin + L.ENTRY_BEADS
     per_bead = _per_bead(s, s.extended)
-    fastest = 0.0
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        fastest = max(fastest, s.owner_history[at + L.ENTRY_SPEED])
         for entry in range(per_bead):
             _of_bead(s, i, entry, True, s.owner_history[at + entry])
         set_order(s.segment, i, _order_of_replayed(s, m))
@@ -421,9 +390,7 @@ def replay(s, m):
     if s.stretched is not None:
         if is_chain_part(s, m):
             replay_chain_part(s, m, at)
-    s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
-    note_top_speed(s, m, fastest)
-    sweep(s, m)
+    resume(s, m)
     s.window_molecule[m, L.WINDOW_MATCH] = 1
 
 
@@ -456,36 +423,33 @@ def count_mismatched(s):
 
 
 @inlined
-def chain_part_size(s, h):
-    """Return the floats that stand behind the beads of the segment in row h, a part of a long chain."""
-    return L.ENTRY_OF_CHAIN_PART + s.mol[h, L.MOL_BEADS] * W.curve(s.mol[h, L.MOL_ORDER])
+def chain_part_size(s, m, order):
+    """Return the floats that stand behind the beads of a segment of that order of row m, a part of a long chain."""
+    return L.ENTRY_OF_CHAIN_PART + s.mol[m, L.MOL_BEADS] * W.curve(order)
 
 
 @inlined
-def chain_part_size_in(s, m, message, at):
-    """Return the floats that stand at a place of a message behind the beads of a segment of row m, a part."""
-    return L.ENTRY_OF_CHAIN_PART + s.mol[m, L.MOL_BEADS] * W.curve(np.int64(message[at + L.ENTRY_ORDER]))
-
-
-@kernel
-def chain_parts_size(s, m, message, at, segments, own):
-    """Return the floats at a place of a message of so many segments of row m, a part, each with `own` for its beads."""
-    size = np.int64(0)
-    for _ in range(segments):
-        size += own + chain_part_size_in(s, m, message, at + size + own)
-    return size
+def _of_chain_part(s, h, entry, puts, value):
+    """Return what an entry behind the beads of row h's segment says, `value` from then on if it `puts`."""
+    if entry < L.ENTRY_ORDER:
+        if puts:
+            s.centre_change[h, entry] = value
+        return s.centre_change[h, entry]
+    if entry == L.ENTRY_ORDER:
+        if puts:
+            s.mol[h, L.MOL_ORDER] = np.int64(value)
+        return np.float64(s.mol[h, L.MOL_ORDER])
+    k = W.UNIT * s.mol[h, L.MOL_SERIES] + entry - L.ENTRY_OF_CHAIN_PART
+    if puts:
+        s.series[k] = value
+    return s.series[k]
 
 
 @kernel
 def write_chain_part(s, h, out, at):
     """Write what a message has of the segment in row h behind its beads."""
-    for c in range(L.CHANGE_COLUMNS):
-        out[at + L.ENTRY_OF_CENTRE + c] = s.centre_change[h, c]
-    out[at + L.ENTRY_ORDER] = s.mol[h, L.MOL_ORDER]
-    begin = W.UNIT * s.mol[h, L.MOL_SERIES]
-    at += L.ENTRY_OF_CHAIN_PART
-    for k in range(s.mol[h, L.MOL_BEADS] * W.curve(s.mol[h, L.MOL_ORDER])):
-        out[at + k] = s.series[begin + k]
+    for entry in range(chain_part_size(s, h, s.mol[h, L.MOL_ORDER])):
+        out[at + entry] = _of_chain_part(s, h, entry, False, 0.0)
 
 
 @kernel
@@ -501,29 +465,25 @@ def same_chain_part(s, h, begin, at):
     """
     if s.timing[h, L.LENGTH] != s.owner_history[begin + L.ENTRY_LENGTH]:
         return False
-    if s.mol[h, L.MOL_ORDER] != s.owner_history[at + L.ENTRY_ORDER]:
-        return False
-    first = W.UNIT * s.mol[h, L.MOL_SERIES]
-    at += L.ENTRY_OF_CHAIN_PART
-    for k in range(s.mol[h, L.MOL_BEADS] * W.curve(s.mol[h, L.MOL_ORDER])):
-        x, y = s.series[first + k], s.owner_history[at + k]
-        if x != y or math.copysign(1.0, x) != math.copysign(1.0, y):
+    for entry in range(L.ENTRY_ORDER, chain_part_size(s, h, s.mol[h, L.MOL_ORDER])):
+        if _differ(_of_chain_part(s, h, entry, False, 0.0), s.owner_history[at + entry]):
             return False
     return True
+
+
+@inlined
+def _differ(x, y):
+    """Whether two numbers have other bits."""
+    return x != y or math.copysign(1.0, x) != math.copysign(1.0, y)
 
 
 @kernel
 def replay_chain_part(s, m, at):
     """Take from its owner's history, at a place, what row m's segment has besides its beads."""
-    for c in range(L.CHANGE_COLUMNS):
-        s.centre_change[m, c] = s.owner_history[at + L.ENTRY_OF_CENTRE + c]
-    s.mol[m, L.MOL_ORDER] = np.int64(s.owner_history[at + L.ENTRY_ORDER])
+    for entry in range(chain_part_size(s, m, np.int64(s.owner_history[at + L.ENTRY_ORDER]))):
+        _of_chain_part(s, m, entry, True, s.owner_history[at + entry])
     for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
         set_order(s.segment, i, s.mol[m, L.MOL_ORDER])
-    begin = W.UNIT * s.mol[m, L.MOL_SERIES]
-    at += L.ENTRY_OF_CHAIN_PART
-    for k in range(s.mol[m, L.MOL_BEADS] * W.curve(s.mol[m, L.MOL_ORDER])):
-        s.series[begin + k] = s.owner_history[at + k]
 
 
 @kernel

@@ -13,12 +13,16 @@ A segment of a part of a long chain begins with the present motion of the parts 
 these are: where one of them drops a segment, or is given one that begins before it, it is dropped, too.
 """
 
-import numpy as np
-
 from hpcchain.jit.decorators import inlined, kernel
-from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import is_chain_part, series_order, set_order, start_depth
+from hpcchain.layout.segment_bits import (
+    copy_segment,
+    is_chain_part,
+    last_row,
+    series_order,
+    set_order,
+    start_depth,
+)
 from hpcchain.sector.queue.event_order import begins_later
 from hpcchain.sector.search.broad_phase import sweep
 
@@ -27,24 +31,23 @@ from hpcchain.sector.search.broad_phase import sweep
 def save_segment(s, m):
     """Keep molecule m's present segment as a closed one, in a window; the caller writes the next one over it."""
     if s.scalars[L.SCALAR_WINDOWED] != 0:
-        note_altered(s.window_molecule, s.altered, s.scalars, m)
+        note_altered(s, m)
         _save_segment(s, m)
-        copy_extra(s, m, s.window_molecule[m, L.WINDOW_PREVIOUS], s.extended)
 
 
 @inlined
-def note_altered(window_molecule, altered, scalars, m):
+def note_altered(s, m):
     """Note that molecule m is no more as it was when the window began: only such are looked at when it ends."""
-    if window_molecule[m, L.WINDOW_ALTERED] == 0:
-        window_molecule[m, L.WINDOW_ALTERED] = 1
-        altered[scalars[L.SCALAR_ALTERED]] = m
-        scalars[L.SCALAR_ALTERED] += 1
+    if s.window_molecule[m, L.WINDOW_ALTERED] == 0:
+        s.window_molecule[m, L.WINDOW_ALTERED] = 1
+        s.altered[s.scalars[L.SCALAR_ALTERED]] = m
+        s.scalars[L.SCALAR_ALTERED] += 1
 
 
 @kernel
 def _save_segment(s, m):
     window_molecule = s.window_molecule
-    h = _take_row(window_molecule, s.free_rows, s.scalars, window_molecule[m, L.WINDOW_CLASS])
+    h = _take_row(s, m)
     _copy_segment(s, m, h)
     window_molecule[h, L.WINDOW_PREVIOUS] = window_molecule[m, L.WINDOW_PREVIOUS]
     window_molecule[m, L.WINDOW_PREVIOUS] = h
@@ -59,43 +62,35 @@ def _save_segment(s, m):
 
 
 @inlined
-def _take_row(window_molecule, free_rows, scalars, size_class):
-    h = free_rows[size_class, L.SPARE_HEAD]
-    free_rows[size_class, L.SPARE_HEAD] = window_molecule[h, L.WINDOW_PREVIOUS]
-    free_rows[size_class, L.SPARE_ROWS] -= 1
-    if free_rows[size_class, L.SPARE_ROWS] < free_rows[size_class, L.SPARE_LEAST]:
-        scalars[L.SCALAR_OUT_OF_ROWS] = 1
+def _take_row(s, m):
+    """Return a free row for a closed segment of molecule m."""
+    free = s.free_rows[s.window_molecule[m, L.WINDOW_CLASS]]
+    h = free[L.SPARE_HEAD]
+    free[L.SPARE_HEAD] = s.window_molecule[h, L.WINDOW_PREVIOUS]
+    free[L.SPARE_ROWS] -= 1
+    if free[L.SPARE_ROWS] < free[L.SPARE_LEAST]:
+        s.scalars[L.SCALAR_OUT_OF_ROWS] = 1
     return h
 
 
 @kernel
 def _release_row(s, h):
-    size_class = s.window_molecule[h, L.WINDOW_CLASS]
-    s.window_molecule[h, L.WINDOW_PREVIOUS] = s.free_rows[size_class, L.SPARE_HEAD]
-    s.free_rows[size_class, L.SPARE_HEAD] = h
-    s.free_rows[size_class, L.SPARE_ROWS] += 1
+    free = s.free_rows[s.window_molecule[h, L.WINDOW_CLASS]]
+    s.window_molecule[h, L.WINDOW_PREVIOUS] = free[L.SPARE_HEAD]
+    free[L.SPARE_HEAD] = h
+    free[L.SPARE_ROWS] += 1
 
 
 @inlined
 def _copy_segment(s, a, b):
     """Copy all that belongs to the segment of molecule row a, but its link in the chain, to row b."""
-    first = s.mol[b, L.MOL_FIRST]
-    series = s.mol[b, L.MOL_SERIES]
-    for c in range(OWN_COLUMNS):
-        s.mol[b, c] = s.mol[a, c]
+    order = L.UNMADE if s.mol[a, L.MOL_SOLVER] != L.BALLISTIC else series_order(s.segment, s.mol[a, L.MOL_FIRST])
+    copy_segment(s, a, s, b)
     for c in range(L.WINDOW_NUMBER, L.WINDOW_OF_SEGMENT):  # not its link in the chain
         s.window_molecule[b, c] = s.window_molecule[a, c]
-    s.mol[b, L.MOL_FIRST] = first
-    s.mol[b, L.MOL_SERIES] = series
-    for c in range(L.TIMING_COLUMNS):
-        s.timing[b, c] = s.timing[a, c]
+    s.timing[b, L.SERIAL] = s.timing[a, L.SERIAL]
     s.top_speed[b] = s.top_speed[a]
-    s.running_length[b] = s.running_length[a]
-    if s.stepper is not None:
-        s.series_error[b] = s.series_error[a]
-    i = s.mol[a, L.MOL_FIRST]
-    j = first
-    order = L.UNMADE if s.mol[a, L.MOL_SOLVER] != L.BALLISTIC else series_order(s.segment, i)
+    i, j = s.mol[a, L.MOL_FIRST], s.mol[b, L.MOL_FIRST]
     if s.stretched is not None:
         for c in range(s.chain_part.shape[1]):
             s.chain_part[b, c] = s.chain_part[a, c]
@@ -103,13 +98,9 @@ def _copy_segment(s, a, b):
         if is_chain_part(s, a):
             order = series_order(s.segment, i)
             _hand_over_part(s, a, b)
-    for _ in range(s.mol[a, L.MOL_BEADS]):
-        _copy_bead(s.starts, s.bounds, s.segment, i, j)
-        set_order(s.segment, j, order)
-        if len(s.radius) > 1:
-            s.radius[j] = s.radius[i]
-        i += 1
-        j += 1
+    for k in range(s.mol[a, L.MOL_BEADS]):
+        set_order(s.segment, j + k, order)
+    _copy_extra(s, i, j, s.mol[a, L.MOL_BEADS], s.extended)
 
 
 @inlined
@@ -118,29 +109,14 @@ def _hand_over_part(s, a, b):
     # The rows change their blocks of series, which are of one size: nothing is copied.
     for c in range(L.CHANGE_COLUMNS):
         s.centre_change[b, c] = s.centre_change[a, c]
-    free = s.mol[b, L.MOL_SERIES]
-    s.mol[b, L.MOL_SERIES] = s.mol[a, L.MOL_SERIES]
-    s.mol[a, L.MOL_SERIES] = free
-
-
-@inlined
-def _copy_bead(starts, bounds, segment, i, j):
-    """Copy what is kept of a bead's segment from row i to row j: all is read first, so that several go at once."""
-    x, y, z, u = starts[i, L.X], starts[i, L.Y], starts[i, L.Z], starts[i, L.VX]
-    v, w, ticks, remainder = starts[i, L.VY], starts[i, L.VZ], starts[i, L.START_TICKS], starts[i, L.START_REM]
-    a, b, marks = bounds[i, L.ACCELERATION], bounds[i, L.SPEED], segment[i, L.START_MARKS]
-    starts[j, L.X], starts[j, L.Y], starts[j, L.Z], starts[j, L.VX] = x, y, z, u
-    starts[j, L.VY], starts[j, L.VZ], starts[j, L.START_TICKS], starts[j, L.START_REM] = v, w, ticks, remainder
-    bounds[j, L.ACCELERATION], bounds[j, L.SPEED], segment[j, L.START_MARKS] = a, b, marks
+    s.mol[a, L.MOL_SERIES], s.mol[b, L.MOL_SERIES] = s.mol[b, L.MOL_SERIES], s.mol[a, L.MOL_SERIES]
 
 
 @kernel
-def copy_extra(s, a, b, extended):
-    """Copy what the beads of the segment in molecule row a have besides (`extra`) to row b, in runs that have it."""
+def _copy_extra(s, i, j, n, extended):
+    """Copy what n beads from row i on have besides (`extra`) to rows from j on, in runs that have it."""
     if extended is not None:
-        i = s.mol[a, L.MOL_FIRST]
-        j = s.mol[b, L.MOL_FIRST]
-        for k in range(s.mol[a, L.MOL_BEADS]):
+        for k in range(n):
             for c in range(s.extra.shape[1]):
                 s.extra[j + k, c] = s.extra[i + k, c]
 
@@ -152,7 +128,6 @@ def restore_segment(s, m):
     s.rolled_back_to[m, L.OPENED_TICKS] = s.starts[s.mol[m, L.MOL_FIRST], L.START_TICKS]
     s.rolled_back_to[m, L.OPENED_REM] = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
     _copy_segment(s, h, m)
-    copy_extra(s, h, m, s.extended)
     sweep(s, m)
     s.window_molecule[m, L.WINDOW_PREVIOUS] = s.window_molecule[h, L.WINDOW_PREVIOUS]
     _release_row(s, h)
@@ -190,22 +165,6 @@ def _request(s, m, ticks, remainder, depth, lower, higher):
 
 
 @kernel
-def request_adjacent(s, m):
-    """Request that parts adjacent to row m go back to before what they began since its present segment, or with it.
-
-    That segment is dropped, so what began with the same event goes, too: the rows of a stretch have one key.
-    """
-    first = s.mol[m, L.MOL_FIRST]
-    ticks, remainder = s.starts[first, L.START_TICKS], s.starts[first, L.START_REM]
-    depth, lower = start_depth(s.segment, first), s.window_molecule[m, L.WINDOW_LOWER]
-    higher = s.window_molecule[m, L.WINDOW_HIGHER] - 1  # so that the same event is after it
-    for column in range(L.PART_BEFORE, L.PART_BEHIND + 1):
-        row = np.int64(s.chain_part[m, column])
-        if row >= 0:
-            _request(s, row, ticks, remainder, depth, lower, higher)
-
-
-@kernel
 def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
     """Request that parts of a stretch, and adjacent to it, go back that have gone beyond an event.
 
@@ -224,11 +183,8 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
     bool
         Whether any has.
     """
-    m, last = np.int64(s.chain_part[low, L.PART_BEFORE]), np.int64(s.chain_part[high, L.PART_BEHIND])
-    m, last = low if m < 0 else m, high if last < 0 else last
-    found = _request(s, m, ticks, remainder, depth, lower, higher)
-    while m != last:
-        m = np.int64(s.chain_part[m, L.PART_BEHIND])
+    found = False
+    for m in range(max(low - 1, low - s.chain_part[low, L.PART_PLACE]), min(high + 1, last_row(s, high)) + 1):
         found = _request(s, m, ticks, remainder, depth, lower, higher) or found
     return found
 
@@ -245,12 +201,14 @@ def ready(s, low, high, ticks, remainder, depth, lower, higher):
 
 
 @kernel
-def request_back_adjacent(s, m):
-    """Request that parts adjacent to row m go back to before what they began after its new segment."""
-    i = s.mol[m, L.MOL_FIRST]
-    lower, higher = s.window_molecule[m, L.WINDOW_LOWER], s.window_molecule[m, L.WINDOW_HIGHER]
-    ticks, remainder = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
-    request_ahead(s, m, m, ticks, remainder, start_depth(s.segment, i), lower, higher)
+def request_adjacent(s, m, dropped):
+    """Request that parts adjacent to row m go back to before what they began after its present segment.
+
+    If that is to be dropped (1, else 0), what began with the same event goes, too: rows of a stretch have one key.
+    """
+    i, row = s.mol[m, L.MOL_FIRST], s.window_molecule[m]
+    ticks, remainder, depth = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], start_depth(s.segment, i)
+    request_ahead(s, m, m, ticks, remainder, depth, row[L.WINDOW_LOWER], row[L.WINDOW_HIGHER] - dropped)
 
 
 @kernel
@@ -271,7 +229,7 @@ def roll_back(s):
                 window_event = s.window_molecule[m, L.WINDOW_EVENT]
                 if s.stretched is not None:
                     if is_chain_part(s, m):
-                        request_adjacent(s, m)
+                        request_adjacent(s, m, 1)
                 restore_segment(s, m)
                 if window_event > 0:
                     _cancel_event(s, window_event)

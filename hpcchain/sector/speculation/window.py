@@ -180,20 +180,20 @@ def move_reference(s, rows, ticks, remainder, reference_position, speed):
             w = s.starts[i, L.VZ] - s.par[L.DRIFT + L.Z]
             square = max(square, u * u + v * v + w * w)
             for c in range(3):
-                reference_position[i, c] = s.starts[i, c] + s.starts[i, L.VX + c] * dt
-                if s.extended is not None:
-                    reference_position[i, c] += 0.5 * s.par[L.GRAVITY + c] * fallen(s, i, dt) ** 2
-                reference_position[i, c] -= _moved(s, i, c, dt)
+                reference_position[i, c] = _place(s, i, c, dt)
         speed[k] = math.sqrt(square)
         s.stays_until[m] = -np.inf
 
 
 @inlined
-def _moved(s, r, c, dt):
-    """Return how far the lists' frame has moved along axis c a time dt after row r's segment's start [length]."""
-    if s.par[L.DRIFTS] == 0.0:
-        return 0.0
-    return s.par[L.PERIOD + c] * turned(s.par, c, s.starts[r, L.START_TICKS], s.starts[r, L.START_REM] + dt)
+def _place(s, r, c, dt):
+    """Return coordinate c of row r's bead, were it free, a time dt after its segment's start, in the lists' frame."""
+    x = s.starts[r, c] + s.starts[r, L.VX + c] * dt
+    if s.extended is not None:
+        x += 0.5 * s.par[L.GRAVITY + c] * fallen(s, r, dt) ** 2
+    if s.par[L.DRIFTS] != 0.0:
+        x -= s.par[L.PERIOD + c] * turned(s.par, c, s.starts[r, L.START_TICKS], s.starts[r, L.START_REM] + dt)
+    return x
 
 
 @kernel
@@ -203,10 +203,7 @@ def _distance(s, r, dt, reference_position, i):
     if s.extended is not None:
         fall = fallen(s, r, dt)
     for c in range(3):
-        d = s.starts[r, c] + s.starts[r, L.VX + c] * dt - reference_position[i, c]
-        if s.extended is not None:
-            d += 0.5 * s.par[L.GRAVITY + c] * fall * fall
-        d -= _moved(s, r, c, dt)
+        d = _place(s, r, c, dt) - reference_position[i, c]
         d -= s.par[L.SIZE + c] * np.rint(d * s.par[L.INVERSE + c])
         total += d * d
     return np.sqrt(total) + 0.5 * s.bounds[r, L.ACCELERATION] * fall * fall

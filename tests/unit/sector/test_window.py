@@ -63,7 +63,7 @@ def test_the_first_part_of_a_long_chain_stands_for_all_of_it():
     """Molecules 4 to 9 are the parts of one chain, and 10 is a molecule by itself."""
     window = after([[4, 10]] * (MOST + 1))
     window.classes.chain_parts = SimpleNamespace(longest=6 * BEADS)
-    window.core.sector.chain_part = np.tile([-1, -1, -1, 0], (MOLECULES, 1))
+    window.core.sector.chain_part = np.tile([-1, 0, 0], (MOLECULES, 1))
     window.core.sector.chain_part[4:10, PART_CHAIN], window.core.sector.chain_part[4:10, PART_PLACE] = (
         0,
         np.arange(6),

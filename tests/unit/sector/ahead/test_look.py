@@ -8,7 +8,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import begin_writing, write_serial
 from hpcchain.sector.ahead import look as looking
 from hpcchain.sector.ahead.look import FIRST, WHICH, look
-from hpcchain.sector.segments.new_segment import close
+from hpcchain.sector.segments.new_segment import close_rows
 from hpcchain.sector.serial import Engine
 from tests.support.ahead import InTurn
 from tests.support.gases import gas
@@ -91,7 +91,7 @@ def test_a_molecule_that_changes_has_no_outcome(sectors):
 def test_a_segment_that_is_closed_is_marked(sectors):
     s, _ = sectors
     serials = s.timing[:, L.SERIAL].copy()
-    close(s, 3, *s.par[[L.NOW, L.NOW_REM]])
+    close_rows(s, 3, 3, *s.par[[L.NOW, L.NOW_REM]])
     assert s.timing[3, L.SERIAL] < 0.0
     assert np.delete(s.timing[:, L.SERIAL], 3).tolist() == np.delete(serials, 3).tolist()
     assert (serials >= 0.0).all()

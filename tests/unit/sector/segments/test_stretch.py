@@ -8,6 +8,7 @@ import pytest
 
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
+from hpcchain.layout.segment_bits import part_before, part_behind
 from hpcchain.model.molecules.long_chains import LEAST, part_sizes
 from hpcchain.model.system import PERIODIC, WALL, State
 from hpcchain.sector.serial import Engine
@@ -147,9 +148,10 @@ def test_rows_of_parts():
     for m in range(len(s.mol)):
         ids = engine.ids[s.mol[m, L.MOL_FIRST] :][: s.mol[m, L.MOL_BEADS]]
         assert (np.diff(ids) == 1).all()
-        behind = s.chain_part[m, L.PART_BEHIND]
+        behind = part_behind(s, m)
         if behind >= 0:
-            assert s.chain_part[behind, L.PART_BEFORE] == m
+            assert part_before(s, behind) == m
+            assert s.chain_part[behind, L.PART_REST] == s.chain_part[m, L.PART_REST] - 1
             assert engine.ids[s.mol[behind, L.MOL_FIRST]] == ids[-1] + 1
             assert s.chain_part[behind, L.PART_CHAIN] == s.chain_part[m, L.PART_CHAIN]
             assert s.chain_part[behind, L.PART_PLACE] == s.chain_part[m, L.PART_PLACE] + 1

@@ -17,6 +17,11 @@ from tests.support.long_chains import crowd, in_parts
 ROW = 3
 
 
+def size_of(s):
+    """Return the floats that stand behind the beads of ROW's segment."""
+    return int(chain_part_size(s, ROW, s.mol[ROW, L.MOL_ORDER]))
+
+
 @pytest.fixture
 def sent_part():
     """Return a sector whose owner's history has the segment of ROW, and where what stands behind its beads is."""
@@ -24,7 +29,7 @@ def sent_part():
     engine.advance(0.2)
     s = engine.sector
     at = L.ENTRY_BEADS + L.ENTRY_PER_BEAD * s.mol[ROW, L.MOL_BEADS]
-    history = np.full(at + int(chain_part_size(s, ROW)) + 1, np.nan)
+    history = np.full(at + size_of(s) + 1, np.nan)
     s = s._replace(owner_history=history, centre_change=np.zeros((len(s.mol), L.CHANGE_COLUMNS)))
     s.centre_change[ROW] = np.arange(8.0)
     history[L.ENTRY_LENGTH] = s.timing[ROW, L.LENGTH]
@@ -61,7 +66,10 @@ def test_another_sign_of_zero_length_or_order_is_seen(sent_part):
 
 def test_what_is_replayed_is_what_was_sent(sent_part):
     s, at = sent_part
-    begin, size = W.UNIT * s.mol[ROW, L.MOL_SERIES], int(chain_part_size(s, ROW)) - L.ENTRY_OF_CHAIN_PART
+    begin, size = (
+        W.UNIT * s.mol[ROW, L.MOL_SERIES],
+        int(chain_part_size(s, ROW, s.mol[ROW, L.MOL_ORDER])) - L.ENTRY_OF_CHAIN_PART,
+    )
     series, order = s.series[begin : begin + size].copy(), int(s.mol[ROW, L.MOL_ORDER])
     s.series[begin : begin + size], s.centre_change[ROW], s.mol[ROW, L.MOL_ORDER] = 1.0, 0.0, 2
     replay_chain_part(s, ROW, at)
