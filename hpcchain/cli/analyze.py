@@ -242,8 +242,7 @@ def show(args: argparse.Namespace, reports: list[Report], header: bool = True) -
 
 def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | None) -> list[Path]:
     """Draw the pictures, on the root; return their paths."""
-    from hpcchain.analysis.plot import draw_curves, draw_observables, draw_one
-    from hpcchain.analysis.plot_points import draw_number, draw_numbers, numbers_of
+    from hpcchain.analysis.plot import draw_curves, draw_number, draw_numbers, draw_observables, draw_one, numbers_of
     from hpcchain.io.hdf5.collective import root_does
 
     first = Path(args.runs[0])
