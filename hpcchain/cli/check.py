@@ -58,10 +58,9 @@ def execute(args: argparse.Namespace) -> int:
 
 def check_files(path: Path) -> Any:
     """Print what `verify` finds; return the exit code."""
-    from hpcchain.io.checkpoint.checkpoint import read_outline
     from hpcchain.io.tools.verify import verify
 
-    for line in verify(path, read_outline):
+    for line in verify(path):
         print(line)
     return 0
 
@@ -117,10 +116,6 @@ def estimate(config: Config) -> list:
     """Return lines that say how large the run is: beads, memory, files; see `check_start` for what is checked.
 
     A run that one rank of this machine has no memory for is named in the log: it may be meant for another.
-
-    Parameters
-    ----------
-    config : Config
     """
     from hpcchain.run.guards.disk import frames_between
     from hpcchain.run.guards.memory import extent_of, short_of_memory
