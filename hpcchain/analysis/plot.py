@@ -210,22 +210,28 @@ def draw_curves(reports: list[Report], path: Path) -> Path | None:
     return save(figure, path)
 
 
-def draw_one(reports: list[Report], name: str, path: Path, numbers: list[str]) -> Path:
-    """Draw one curve or observable for one column of a journal; return the path.
+def draw_one(reports: list[Report], name: str, path: Path, against: str | None) -> Path:
+    """Draw one curve or observable, or of state points a number over a key, for one column of a journal.
 
     Raises
     ------
     UsageError
-        When there is none of that name; it names all that there are, and `numbers`, which may be drawn, too.
+        When there is none of that name (it names all that there are), or state points differ in no key of numbers.
     """
     over_time, curves = observables_of(reports), curves_of(reports)
-    if name not in curves and name not in over_time:
+    numbers = [] if reports[0].point is None else numbers_of(reports)
+    if name not in (*curves, *over_time, *numbers):
         raise UsageError(
             f"--figure {name}: there is no such figure: choose of {', '.join([*curves, *over_time, *numbers])}"
         )
     figure = drawing()
     panel = figure.subplots()
-    if name in curves:
+    if name in numbers:
+        key = axis_of(reports, against)
+        if key is None:
+            raise UsageError(f"--figure {name}: is a number, and state points differ in no key over which to draw it")
+        draw_over_key(panel, reports, name, key)
+    elif name in curves:
         draw_panel(panel, curves[name], run_names(reports), {})
     else:
         draw_over_time(panel, name, over_time[name], run_names(reports))
@@ -350,22 +356,6 @@ def axis_of(reports: list[Report], against: str | None) -> str | None:
 def is_number(value: object) -> bool:
     """Return whether a key's value can stand on an axis."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def draw_number(reports: list[Report], name: str, path: Path, against: str | None) -> Path:
-    """Draw one number over a key for one column of a journal; return the path.
-
-    Raises
-    ------
-    UsageError
-        When state points differ in no key that has numbers.
-    """
-    key = axis_of(reports, against)
-    if key is None:
-        raise UsageError(f"--figure {name}: is a number, and state points differ in no key over which to draw it")
-    figure = drawing()
-    draw_over_key(figure.subplots(), reports, name, key)
-    return save(figure, path)
 
 
 def draw_numbers(
