@@ -27,6 +27,7 @@ from hpcchain.io.output.run_output import (
     read_reports,
     run_output,
 )
+from hpcchain.io.tools.configurations import library
 
 if TYPE_CHECKING:
     from hpcchain.io.output.recoverable_output import RunOutput
@@ -278,11 +279,7 @@ class Results:
         UsageError
             Without MDAnalysis.
         """
-        try:
-            import MDAnalysis
-        except ImportError as error:
-            raise UsageError("universe() needs the package MDAnalysis: pip install 'hpcchain[analysis]'") from error
-        found = self.trajectory
+        analysis, found = library("MDAnalysis", "universe()", "analysis"), self.trajectory
         if found.unfinished:
             raise DataError(
                 f"{self.folder}: not all frames are in trajectory.h5, which MDAnalysis reads: the run goes on, or was "
@@ -290,7 +287,7 @@ class Results:
             )
         names = np.array(found.names, dtype=object)[found.species]
         molecules, residue = np.unique(found.molecule, return_inverse=True)
-        universe = MDAnalysis.Universe.empty(
+        universe = analysis.Universe.empty(
             len(found.mass), len(molecules), atom_resindex=residue.reshape(-1), trajectory=True, velocities=True
         )
         first = np.unique(residue, return_index=True)[1]

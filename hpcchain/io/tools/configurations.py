@@ -164,15 +164,15 @@ def require_plain(path: Path | str) -> None:
         raise DataError(f'{path}: is a file of hpcchain; a run starts from it with initial.method = "file"')
 
 
-def library(name: str, what: str) -> ModuleType:
-    """Return a module of a package that is not always installed; raises UsageError without it."""
+def library(name: str, what: str, extra: str = "formats") -> ModuleType:
+    """Return a module of a package that is not always installed, with an extra; raises UsageError without it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return importlib.import_module(name)
     except ImportError as reason:
         package = name.partition(".")[0]
-        raise UsageError(f"{what} needs the package {package}: pip install 'hpcchain[formats]'") from reason
+        raise UsageError(f"{what} needs the package {package}: pip install 'hpcchain[{extra}]'") from reason
 
 
 def numbered(frame: int, frames: int) -> int:

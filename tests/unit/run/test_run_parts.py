@@ -18,8 +18,7 @@ import pytest
 from hpcchain.errors import UsageError
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import WALL
-from hpcchain.observe.kinetic_pressure import COLUMNS
-from hpcchain.observe.observables import Observables
+from hpcchain.observe.observables import COLUMNS, Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers
 from hpcchain.parallel.comm import Single
