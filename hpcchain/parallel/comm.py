@@ -190,7 +190,10 @@ def world() -> Single | World:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         if announced > 1:
-            raise UsageError(without_mpi4py(announced, error)) from error
+            raise UsageError(
+                f"the launcher started {announced} ranks, but mpi4py cannot be used ({' '.join(str(error).split())}): "
+                "each would be a run of its own. Run tools/setup, or start hpcchain without mpirun or srun for one rank"
+            ) from error
         return Single()
     mpi = MPI.COMM_WORLD
     if announced > 1 and mpi.Get_size() == 1:
@@ -206,15 +209,6 @@ def library() -> Any:
     except (ImportError, RuntimeError) as error:
         return f"none that mpi4py can use: {' '.join(str(error).split())}"
     return " ".join(MPI.Get_library_version().strip("\0\n ").partition("\n")[0].split(",")[0].split())
-
-
-def without_mpi4py(announced: int, error: Any) -> str:
-    """Return the message for several processes without a working mpi4py."""
-    reason = " ".join(str(error).split())
-    return (
-        f"the launcher started {announced} ranks, but mpi4py cannot be used ({reason}): each would be a run of "
-        "its own. Run tools/setup, or start hpcchain without mpirun or srun for one rank"
-    )
 
 
 def singletons(announced: int, library: str) -> str:

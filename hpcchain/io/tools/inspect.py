@@ -177,8 +177,10 @@ def _observables(path: Path | str) -> dict[str, object]:
 
 def _reports(series: Mapping[str, Series]) -> dict[str, object]:
     """Return how many reports of each observable there are, and from when to when."""
-    of = {name: f" of {list(one.value.shape[1:])}" if one.value.ndim > 1 else "" for name, one in series.items()}
-    return {name: f"{len(one.value)} reports{of[name]}, {_span(one.time)}" for name, one in series.items()}
+    return {
+        name: f"{len(value)} reports{f' of {list(value.shape[1:])}' * (value.ndim > 1)}, {_span(time)}"
+        for name, (_, time, value) in series.items()
+    }
 
 
 def _events(path: Path | str) -> dict[str, object]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LAMMPS_HEAD = "LAMMPS data of hpcchain"
 """What LAMMPS data that `export` writes begin with."""
 HEAD = 200
-"""Bytes that tell of which sort a file is."""
+"""Bytes by which the sort of a file is known."""
 GSD_MAGIC = struct.pack("<Q", 0x65DF65DF65DF65DF)
 
 
