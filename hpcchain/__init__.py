@@ -10,7 +10,7 @@ _PUBLIC = {
     "Simulation": "hpcchain.run.simulation",
     "System": "hpcchain.run.starts.user_system",
     "read": "hpcchain.analysis.results",
-    "read_many": "hpcchain.analysis.many",
+    "read_many": "hpcchain.analysis.results",
 }
 
 

@@ -1,5 +1,5 @@
-from hpcchain.analysis.many import read_many as read_many
 from hpcchain.analysis.results import read as read
+from hpcchain.analysis.results import read_many as read_many
 from hpcchain.run.simulation import Simulation as Simulation
 from hpcchain.run.starts.user_system import System as System
 

@@ -5,7 +5,7 @@ import signal
 import sys
 from typing import NoReturn
 
-from hpcchain.run.guards.signals import remember_from_the_start
+from hpcchain.parallel.signals import remember_from_the_start
 
 
 def main() -> int:

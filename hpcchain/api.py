@@ -19,16 +19,17 @@ from hpcchain.config.override import apply
 from hpcchain.config.vary import Combination, combinations
 from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
-from hpcchain.io.checkpoint.layout import whole, wrong_contents
+from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
-from hpcchain.io.hdf5.files import reading, require_parallel
-from hpcchain.io.output.recoverable_output import inventory, is_finished
+from hpcchain.io.hdf5.files import reading, require_parallel, wrong_contents
+from hpcchain.io.output.recoverable_output import is_finished, output_in
 from hpcchain.io.output.runs import is_ensemble, read_runs
 from hpcchain.io.tools.overwrite_guard import require_other
 from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.overlap import close_pairs
 from hpcchain.parallel.comm import Single
+from hpcchain.parallel.signals import Signals
 from hpcchain.run import ensemble
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
@@ -37,7 +38,6 @@ from hpcchain.run.engines import engine_on
 from hpcchain.run.guards.disk import require_disk_for
 from hpcchain.run.guards.lock import FolderLock
 from hpcchain.run.guards.memory import require_memory_for, require_memory_to_resume
-from hpcchain.run.guards.signals import Signals
 from hpcchain.run.guards.wall_limit import WallLimit
 from hpcchain.run.guards.watchdog import Watchdog
 from hpcchain.run.simulation import complete
@@ -127,7 +127,7 @@ def run_in(folder: Path, config: Config, goes_on: bool, comm: Single | World, li
     mpi = mpi_of(comm)
     with Signals() as signals, FolderLock(folder, mpi), Watchdog(comm, folder, silence), CompilingNotice():
         if goes_on:
-            earlier = inventory(folder, mpi)
+            earlier = output_in(folder, mpi)
             found = newest(folder, earlier, mpi)
             if found is not None:
                 require_memory_to_resume(found, comm, mpi)
@@ -290,7 +290,7 @@ def resume(
         if growing is not None and not has_checkpoints(home, mpi):
             on_root(mpi, lambda: try_steps(growing, trust_code, home / GROWTH))
             return complete(with_end(growing, until), folder, comm, signals, limit)
-        earlier = inventory(home, mpi)
+        earlier = output_in(home, mpi)
         path = newest(source, earlier, mpi, required=True) if is_run else source
         require_memory_to_resume(path, comm, mpi)
         checkpoint = timed_read(path, mpi, limit)

@@ -8,13 +8,11 @@ import numpy as np
 
 from hpcchain.analysis.figures.bonds import BondAngles, BondCorrelation, InternalDistances
 from hpcchain.analysis.figures.displacement import Displacement
-from hpcchain.analysis.figures.local_order import NEAREST, LocalOrder, is_installed
-from hpcchain.analysis.figures.orientation import NematicOrder
+from hpcchain.analysis.figures.order import NEAREST, LocalOrder, NematicOrder, is_installed
 from hpcchain.analysis.figures.pairs import PairDistribution
 from hpcchain.analysis.figures.pressure import KineticPressure, PressureTensor
 from hpcchain.analysis.figures.profile import Along, Profile, why_none
-from hpcchain.analysis.figures.relaxation import EndRelaxation, VelocityCorrelation
-from hpcchain.analysis.figures.rouse import RouseModes
+from hpcchain.analysis.figures.relaxation import EndRelaxation, RouseModes, VelocityCorrelation
 from hpcchain.analysis.figures.sizes import Sizes
 from hpcchain.analysis.figures.structure_factor import StructureFactor
 from hpcchain.analysis.figures.transport import BULK, FEWEST, HEAT, SHEAR, FluxSeries, trace, traceless

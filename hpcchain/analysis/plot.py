@@ -1,9 +1,13 @@
-"""Pictures of what was found: observables over time, and every curve with its errors; runs lie over one another."""
+"""Pictures of what was found: observables over time, and every curve with its errors; runs lie over one another.
+
+Numbers of state points are drawn over one of the keys in which these differ.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +17,7 @@ from hpcchain.analysis.statistics import NO_CHANGE
 from hpcchain.errors import UsageError
 
 if TYPE_CHECKING:
-    from hpcchain.analysis.tables import Curve, Report
+    from hpcchain.analysis.tables import Curve, Report, Value
 
 ACROSS = 3
 """Panels next to one another."""
@@ -206,22 +210,28 @@ def draw_curves(reports: list[Report], path: Path) -> Path | None:
     return save(figure, path)
 
 
-def draw_one(reports: list[Report], name: str, path: Path, numbers: list[str]) -> Path:
-    """Draw one curve or observable for one column of a journal; return the path.
+def draw_one(reports: list[Report], name: str, path: Path, against: str | None) -> Path:
+    """Draw one curve or observable, or of state points a number over a key, for one column of a journal.
 
     Raises
     ------
     UsageError
-        When there is none of that name; it names all that there are, and `numbers`, which may be drawn, too.
+        When there is none of that name (it names all that there are), or state points differ in no key of numbers.
     """
     over_time, curves = observables_of(reports), curves_of(reports)
-    if name not in curves and name not in over_time:
+    numbers = [] if reports[0].point is None else numbers_of(reports)
+    if name not in (*curves, *over_time, *numbers):
         raise UsageError(
             f"--figure {name}: there is no such figure: choose of {', '.join([*curves, *over_time, *numbers])}"
         )
     figure = drawing()
     panel = figure.subplots()
-    if name in curves:
+    if name in numbers:
+        key = axis_of(reports, against)
+        if key is None:
+            raise UsageError(f"--figure {name}: is a number, and state points differ in no key over which to draw it")
+        draw_over_key(panel, reports, name, key)
+    elif name in curves:
         draw_panel(panel, curves[name], run_names(reports), {})
     else:
         draw_over_time(panel, name, over_time[name], run_names(reports))
@@ -320,3 +330,63 @@ def label(panel: Any, several: bool) -> None:
     """Add a legend where lines are to be told apart."""
     if several:
         panel.legend()
+
+
+def numbers_of(reports: list[Report]) -> list[str]:
+    """Return the figures that are numbers, in the order in which they are met."""
+    return list(dict.fromkeys(value.figure for report in reports for value in report.values))
+
+
+def axis_of(reports: list[Report], against: str | None) -> str | None:
+    """Return the key along the axis: the one asked for, else the first that has numbers alone; None without any.
+
+    Raises
+    ------
+    UsageError
+        When the one that is asked for has other values than numbers.
+    """
+    keys = [key for key in reports[0].point.keys if all(is_number(report.point.keys[key]) for report in reports)]
+    if against is None:
+        return next(iter(keys), None)
+    if against not in keys:
+        raise UsageError(f"--against {against}: has other values than numbers")
+    return against
+
+
+def is_number(value: object) -> bool:
+    """Return whether a key's value can stand on an axis."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def draw_numbers(
+    reports: list[Report], shown: Callable[[Report, Value], bool], path: Path, against: str | None
+) -> Path | None:
+    """Draw the numbers that are to be shown, a panel each, over a key; return the path, None where there is nothing."""
+    key = axis_of(reports, against)
+    own = {v.figure for r in reports for v in r.values if shown(r, v) and math.isfinite(v.value)}
+    names = [name for name in numbers_of(reports) if name in own]
+    if key is None or not names:
+        return None
+    figure, panels = grid(len(names))
+    for panel, name in zip(panels, names, strict=True):
+        draw_over_key(panel, reports, name, key)
+    return save(figure, path)
+
+
+def draw_over_key(panel: Any, reports: list[Report], name: str, key: str) -> None:
+    """Draw a number over a key, a line for each kind of molecules and each value of the other keys."""
+    lines: dict[str, list[tuple[float, Value]]] = {}
+    for report in reports:
+        others = [f"{k.rpartition('.')[2]}={v}" for k, v in report.point.keys.items() if k != key]
+        for value in report.values:
+            if value.figure == name and math.isfinite(value.value):
+                line = lines.setdefault(" ".join(filter(None, [value.molecules, *others])), [])
+                line.append((float(report.point.keys[key]), value))
+    for text, found in lines.items():
+        found.sort(key=lambda pair: pair[0])
+        x, y = [pair[0] for pair in found], [pair[1].value for pair in found]
+        error = [pair[1].error if math.isfinite(pair[1].error) else 0.0 for pair in found]
+        panel.errorbar(x, y, error, marker=".", capsize=2.0, label=literal(text))
+    panel.set_xlabel(symbol(key.rpartition(".")[2]))
+    panel.set_ylabel(symbol(name) + unit(next((pair[1].unit for line in lines.values() for pair in line), "")))
+    label(panel, len(lines) > 1)

@@ -24,10 +24,10 @@ from hpcchain.analysis.figures.sizes import ENDS, SQUARE, Sizes
 from hpcchain.analysis.kinds import kinds_in
 from hpcchain.analysis.statistics import Sums, equilibration, mean_and_error, split
 from hpcchain.analysis.tables import Report, Value
-from hpcchain.errors import DataError, HpcchainError, UsageError
-from hpcchain.io.hdf5.collective import together
+from hpcchain.errors import DataError, UsageError
+from hpcchain.io.hdf5.collective import agreed, together
 from hpcchain.io.output.run_output import event_tables, open_frames, read_reports, run_output
-from hpcchain.parallel.agreement import agree, gathered, rank_of, size_of
+from hpcchain.parallel.agreement import gathered, rank_of, size_of
 
 if TYPE_CHECKING:
     from hpcchain.analysis.kinds import Kind
@@ -511,11 +511,8 @@ def shared(comm: Communicator | None, count: int, work: Callable[[int], Any]) ->
     """
     rank, size = rank_of(comm), size_of(comm)
     for first in range(0, count, size):
-        result, failure = None, None
-        try:
+        result = None
+        with agreed(comm):
             if first + rank < count:
                 result = work(first + rank)
-        except HpcchainError as error:
-            failure = error
-        agree(comm, failure)
         yield from gathered(comm, result)[: count - first]

@@ -242,25 +242,18 @@ def show(args: argparse.Namespace, reports: list[Report], header: bool = True) -
 
 def drawn(args: argparse.Namespace, reports: list[Report], mpi: Communicator | None) -> list[Path]:
     """Draw the pictures, on the root; return their paths."""
-    from hpcchain.analysis.plot import draw_curves, draw_observables, draw_one
-    from hpcchain.analysis.plot_points import draw_number, draw_numbers, numbers_of
+    from hpcchain.analysis.plot import draw_curves, draw_numbers, draw_observables, draw_one
     from hpcchain.io.hdf5.collective import root_does
 
     first = Path(args.runs[0])
     folder = Path(args.output) if args.output else first if first.is_dir() else first.parent
     form = args.plot_as or ("pdf" if args.pictures else "png")
 
-    def one(name: str) -> Path:
-        path = folder / f"{name.replace(' ', '_')}.{form}"
-        numbers = numbers_of(reports) if args.over else []
-        if name in numbers:
-            return draw_number(reports, name, path, args.against)
-        return draw_one(reports, name, path, numbers)
-
     def draw() -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         if args.pictures:
-            return [one(name) for name in args.pictures]
+            named = [(name, folder / f"{name.replace(' ', '_')}.{form}") for name in args.pictures]
+            return [draw_one(reports, name, path, args.against) for name, path in named]
         paths = [
             draw_numbers(reports, always, folder / f"numbers.{form}", args.against)
             if args.over

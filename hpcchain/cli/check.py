@@ -38,7 +38,11 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Print the resolved input and the estimate as TOML, or a line for each file; return the exit code."""
     if Path(args.input).is_dir() or Path(args.input).suffix == ".h5":
-        return check_files(args.input)
+        from hpcchain.io.tools.verify import verify
+
+        for line in verify(args.input):
+            print(line)
+        return 0
     from hpcchain.config.load import read_table
     from hpcchain.run.starts.load_input import input_from_table
     from hpcchain.run.starts.starting import try_steps
@@ -53,16 +57,6 @@ def execute(args: argparse.Namespace) -> int:
     print()
     for line in lines:
         print(f"# {line}")
-    return 0
-
-
-def check_files(path: Path) -> Any:
-    """Print what `verify` finds; return the exit code."""
-    from hpcchain.io.checkpoint.checkpoint import read_outline
-    from hpcchain.io.tools.verify import verify
-
-    for line in verify(path, read_outline):
-        print(line)
     return 0
 
 
@@ -117,10 +111,6 @@ def estimate(config: Config) -> list:
     """Return lines that say how large the run is: beads, memory, files; see `check_start` for what is checked.
 
     A run that one rank of this machine has no memory for is named in the log: it may be meant for another.
-
-    Parameters
-    ----------
-    config : Config
     """
     from hpcchain.run.guards.disk import frames_between
     from hpcchain.run.guards.memory import extent_of, short_of_memory

@@ -17,7 +17,7 @@ from hpcchain.run.failures import EXIT_BROKEN_PIPE, describe
 
 if TYPE_CHECKING:
     from hpcchain.parallel.comm import Single, World
-    from hpcchain.run.guards.signals import Stopped
+    from hpcchain.parallel.signals import Stopped
 
 PATIENCE = 1.0
 PATIENCE_PER_RANK = 0.1

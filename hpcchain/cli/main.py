@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import hpcchain
 from hpcchain.cli import console
 from hpcchain.cli.options import Parser
-from hpcchain.errors import UsageError
 from hpcchain.io.hdf5 import unclosable
 from hpcchain.parallel.comm import library as mpi_library
 from hpcchain.parallel.comm import world
@@ -89,11 +88,9 @@ class Completion(argparse.Action):
 
     def __call__(self, parser: Any, _: Any, values: Any, option: Any = None) -> None:
         """Print the script for the shell `values` and end."""
-        try:
-            import shtab
-        except ImportError as error:
-            raise UsageError(f"{option} needs the package shtab: pip install 'hpcchain[completion]'") from error
-        print(shtab.complete(parser, shell=values))
+        from hpcchain.io.tools.configurations import library
+
+        print(library("shtab", option, "completion").complete(parser, shell=values))
         parser.exit()
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hpcchain.cli.options import add_command, add_shared, given
 from hpcchain.errors import UsageError
+from hpcchain.parallel.signals import Signals
 from hpcchain.parallel.tuning.standby import shared_or_alone
-from hpcchain.run.guards.signals import Signals
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config

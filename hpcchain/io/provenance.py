@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 def collect(comm: Communicator | None = None) -> dict[str, str | int]:
     """Return versions of everything that computed or wrote, the machine, and the time; the same on all ranks.
 
-    Parameters
-    ----------
-    comm : communicator or None
-
     Returns
     -------
     dict of str -> str or int

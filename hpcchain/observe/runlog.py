@@ -57,10 +57,6 @@ class RunLog:
             Wall seconds to the end of the run; None: not known.
         scale : float, optional
             What errors of the energy are relative to if it is more than the reference (`relative_error`).
-
-        Returns
-        -------
-        str
         """
         events = contacts + wall_contacts
         rate = self._rate(events)

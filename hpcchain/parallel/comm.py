@@ -10,34 +10,18 @@ from __future__ import annotations
 import time
 from array import array
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from hpcchain.errors import UsageError
 from hpcchain.parallel.activity import Activity
 from hpcchain.parallel.launcher import launched, not_joined_by_mpi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.exchange import Exchange
 
 POLL_SECONDS = 0.002
 _UNFINISHED = []  # agreements given up, to the end of the process: MPI writes to their buffers if a rank comes late
-
-
-class Heeds(Protocol):
-    """What keeps in mind the signals of a rank (`run.guards.signals`)."""
-
-    listen: Callable[[Any], None] | None
-    """Called before each look at signals."""
-
-    @property
-    def requests(self) -> tuple[bool, int]:
-        """Whether to stop, and how many checkpoints in passing were requested."""
-
-    def pass_on(self, stop: bool, saves: int) -> None:
-        """Heed another rank's signals."""
 
 
 class Single:
@@ -69,6 +53,7 @@ class Single:
 
     def barrier(self) -> None:
         """Wait until every rank is here."""
+        self.allgather(None)
 
     def bcast(self, value: Any, root: int = 0) -> Any:
         """Return root's object on every rank."""
@@ -84,7 +69,7 @@ class Single:
 
     def any(self, flag: bool) -> bool:
         """Return whether the flag is true on any rank."""
-        return bool(flag)
+        return any(self.allgather(bool(flag)))
 
     def agree(self, outcome: tuple, patience: float | None = None) -> list:
         """Return every rank's outcome (a tuple of whole numbers) in rank order, or None when some rank does not come.
@@ -148,10 +133,6 @@ class World(Single):
 
         return Exchange(self.mpi, self.activity)
 
-    def barrier(self) -> None:
-        with self.activity.waiting():
-            self.mpi.Barrier()
-
     def bcast(self, value: Any, root: int = 0) -> Any:
         with self.activity.waiting(root):
             return self.mpi.bcast(value, root=root)
@@ -169,9 +150,6 @@ class World(Single):
                 return node.allgather(value)
             finally:
                 node.Free()
-
-    def any(self, flag: bool) -> bool:
-        return any(self.allgather(bool(flag)))
 
     def agree(self, outcome: tuple, patience: float | None = None) -> list:
         """Return every rank's outcome, as `Single.agree`; found by polling, so that one that never comes is noticed."""
@@ -200,10 +178,6 @@ class World(Single):
 def world() -> Single | World:
     """Return the ranks of this run; collective: every rank calls it, once.
 
-    Returns
-    -------
-    World or Single
-
     Raises
     ------
     UsageError
@@ -216,7 +190,10 @@ def world() -> Single | World:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         if announced > 1:
-            raise UsageError(without_mpi4py(announced, error)) from error
+            raise UsageError(
+                f"the launcher started {announced} ranks, but mpi4py cannot be used ({' '.join(str(error).split())}): "
+                "each would be a run of its own. Run tools/setup, or start hpcchain without mpirun or srun for one rank"
+            ) from error
         return Single()
     mpi = MPI.COMM_WORLD
     if announced > 1 and mpi.Get_size() == 1:
@@ -232,15 +209,6 @@ def library() -> Any:
     except (ImportError, RuntimeError) as error:
         return f"none that mpi4py can use: {' '.join(str(error).split())}"
     return " ".join(MPI.Get_library_version().strip("\0\n ").partition("\n")[0].split(",")[0].split())
-
-
-def without_mpi4py(announced: int, error: Any) -> str:
-    """Return the message for several processes without a working mpi4py."""
-    reason = " ".join(str(error).split())
-    return (
-        f"the launcher started {announced} ranks, but mpi4py cannot be used ({reason}): each would be a run of "
-        "its own. Run tools/setup, or start hpcchain without mpirun or srun for one rank"
-    )
 
 
 def singletons(announced: int, library: str) -> str:

@@ -19,8 +19,8 @@ from hpcchain.parallel.activity import nap
 from hpcchain.parallel.comm import Alone, Single, World
 
 if TYPE_CHECKING:
-    from hpcchain.parallel.comm import Heeds
     from hpcchain.parallel.exchange import Exchange
+    from hpcchain.parallel.signals import Signals
 
 SIGNALS, NEWS, OVER, END = "signals", "news", "over", "end"
 
@@ -44,6 +44,8 @@ class Groups:
         Ranks of a group, at most as many as there are.
     most : int
         Groups at most, at least one.
+    on_news : callable
+        What the root does with news.
 
     Attributes
     ----------
@@ -55,7 +57,9 @@ class Groups:
         Its ranks.
     """
 
-    def __init__(self, world: Single | World, size: int, most: int) -> None:
+    def __init__(
+        self, world: Single | World, size: int, most: int, on_news: Callable[[Any], None] = lambda _: None
+    ) -> None:
         self.world, self.size = world, size
         self.count = min(world.size // size, most)
         self.number = world.rank // size if world.rank < self.count * size else None
@@ -63,7 +67,7 @@ class Groups:
         self._sent: tuple[bool, int] = (False, 0)
         self._over: set[int] = set()
         self._lost = False
-        self._news: Callable[[Any], None] = lambda _: None
+        self._news = on_news
         self.comm: Single | World = OneOfMany(world)
         if world.size > 1:
             from hpcchain.parallel.exchange import Exchange  # needs MPI
@@ -94,10 +98,6 @@ class Groups:
         self._lost = self.count > 1 and (self.number != 0 or self.world.rank == 0)
         return self._lost
 
-    def on_news(self, action: Callable[[Any], None]) -> None:
-        """Set what the root does with news."""
-        self._news = action
-
     def report(self, news: Any) -> None:
         """Send news to the root; no rank waits."""
         if self.world.rank == 0:
@@ -105,12 +105,11 @@ class Groups:
         elif self._exchange is not None:
             self._exchange.send_note(0, (NEWS, news))
 
-    def listen(self, signals: Heeds) -> None:
-        """Take in what others have sent; send them this rank's signals. Called before each look at these."""
-        self._hear(signals)
+    def listen(self, signals: Signals) -> Any:
+        """Take in what others have sent; send them this rank's signals. Called before each look at these.
 
-    def _hear(self, signals: Heeds) -> Any:
-        """Do what `listen` does; return what the root says at the end, None before."""
+        Returns what the root says at the end, None before.
+        """
         if self._exchange is None:
             return None
         is_root = self.world.rank == 0
@@ -136,14 +135,14 @@ class Groups:
         self._lost = self._lost or lost
         self._over |= set(range(first, first + self.size)) if lost else {rank}
 
-    def end(self, signals: Heeds, outcome: Callable[[], Any], meanwhile: Callable[[], None] = lambda: None) -> Any:
+    def end(self, signals: Signals, outcome: Callable[[], Any], meanwhile: Callable[[], None] = lambda: None) -> Any:
         """Return what the root finds when all groups have ended, on every rank; those that wait sleep.
 
         Where a group was lost, all ranks are ended instead, with what the root finds as the exit code.
 
         Parameters
         ----------
-        signals : Heeds
+        signals : Signals
         outcome : callable
             Called on the root, when all news have come; returns an exit code.
         meanwhile : callable
@@ -155,7 +154,7 @@ class Groups:
         if self.world.rank == 0:
             self._gone(0, self._lost)
             while len(self._over) < self.world.size:
-                self._hear(signals)
+                self.listen(signals)
                 meanwhile()
                 nap(begin)
             found = outcome()
@@ -165,7 +164,7 @@ class Groups:
                 self._exchange.send_note(rank, (END, found))
             return found
         self._exchange.send_note(0, (OVER, self.world.rank, self._lost))
-        while (note := self._hear(signals)) is None:
+        while (note := self.listen(signals)) is None:
             nap(begin)
         return note[1]
 

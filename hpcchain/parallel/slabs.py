@@ -1,6 +1,6 @@
 """Which rank holds which rows: contiguous slabs of the global order, and rows brought there and back.
 
-Rows may also be sent to any ranks (`exchange`).
+Rows may also be sent to any ranks (`Way`).
 
 Slabs begin at whole blocks of rows, so that per-block checksums do not depend on the number of ranks.
 """
@@ -98,45 +98,16 @@ def _sorted(rows: int, ids: np.ndarray, arrays: dict) -> dict:
     return {name: array[sequence] for name, array in arrays.items()}
 
 
-def range_from(comm: Communicator | None, rows: int, low: int, high: int, slabs: dict) -> dict:
-    """Return rows low ... high - 1, a range of each rank's own, from all ranks' slabs; what a rank has is not sent."""
-    return range_from_slabs(comm, bounds(rows, comm), low, high, slabs) if is_parallel(comm) else slabs
-
-
 def everywhere(comm: Communicator | None, slabs: dict) -> dict:
     """Return all rows on every rank, from all ranks' slabs."""
     if not is_parallel(comm):
         return slabs
-    return {name: _all_slabs(comm, part) for name, part in slabs.items()}
-
-
-def _all_slabs(comm: Communicator, part: np.ndarray) -> np.ndarray:
-    counts = np.array(comm.allgather(len(part)), dtype=np.int64)
-    whole = np.empty((int(counts.sum()), *part.shape[1:]), dtype=part.dtype)
-    comm.Allgatherv(np.ascontiguousarray(part), [whole, counts * int(np.prod(part.shape[1:]))])
-    return whole
-
-
-def exchange(comm: Communicator, destination: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Send every row to its destination rank.
-
-    Parameters
-    ----------
-    comm : communicator
-    destination : (n,) integer array
-        Rank that each row goes to.
-    rows : (n, ...) array
-        Any dtype without objects; dtype and trailing shape are the same on all ranks.
-
-    Returns
-    -------
-    received : (m, ...) array
-        Rows by sending rank, and in the sender's order within it.
-    counts : (size,) int64 array
-        How many rows came from each rank.
-    """
-    way = Way(comm, destination)
-    return way.sent(rows), way.counts
+    found = {}
+    for name, part in slabs.items():
+        counts = np.array(comm.allgather(len(part)), dtype=np.int64)
+        found[name] = np.empty((int(counts.sum()), *part.shape[1:]), dtype=part.dtype)
+        comm.Allgatherv(np.ascontiguousarray(part), [found[name], counts * int(np.prod(part.shape[1:]))])
+    return found
 
 
 class Way:
@@ -163,7 +134,10 @@ class Way:
         comm.Alltoall(self._sent, self.counts)
 
     def sent(self, rows: np.ndarray) -> np.ndarray:
-        """Return the rows that come, by sending rank and in the sender's order within it; collective."""
+        """Return the rows that come, by sending rank and in the sender's order within it; collective.
+
+        They are of any dtype without objects, which is the same on all ranks, as the trailing shape is.
+        """
         outgoing = np.ascontiguousarray(rows if self._sequence is None else rows.take(self._sequence, axis=0))
         received = np.empty((int(self.counts.sum()), *rows.shape[1:]), dtype=rows.dtype)
         width = rows.dtype.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))

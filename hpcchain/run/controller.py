@@ -19,13 +19,14 @@ from hpcchain.io.checkpoint.layout import number
 from hpcchain.io.checkpoint.store import checkpoint_name, prune
 from hpcchain.io.hdf5.atomic import make_folder
 from hpcchain.io.hdf5.collective import together
+from hpcchain.io.output.assemble import is_due
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.provenance import collect
 from hpcchain.model.physics.external import exchanges_energy
 from hpcchain.model.system import State, System
-from hpcchain.observe.observables import Observables, kept_energy, total_energy
+from hpcchain.observe.observables import Observables, kept_energy
 from hpcchain.observe.runlog import RunLog, duration
-from hpcchain.observe.timers import Timers, table
+from hpcchain.observe.timers import WITHIN, Timers, table
 from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.slabs import BLOCK, slab
 from hpcchain.propagators.catalogue import PROPAGATORS
@@ -39,14 +40,13 @@ from hpcchain.run.engines import (
     in_slabs,
     level_problem,
     overlap_in,
-    parts_of_events,
     ranks_at_work,
     report_ranks,
     report_threads,
 )
 from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.guards.collapse import CollapseWatch
-from hpcchain.run.guards.energy import watch_of
+from hpcchain.run.guards.energy import EnergyWatch, SteppedWatch
 from hpcchain.run.guards.wall_limit import WallLimit
 from hpcchain.run.orientations import Spinning
 from hpcchain.run.progress import Progress
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import Single, World
-    from hpcchain.run.guards.signals import Signals
+    from hpcchain.parallel.signals import Signals
 
 LOG = logging.getLogger("hpcchain.run")
 DEEP = 1e-3
@@ -138,7 +138,8 @@ class Run:
         self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
         share = system.topology.beads / ranks_at_work(self.engine, comm)
         self.collapse = CollapseWatch(system.physics, share, self.end)
-        self.energy = watch_of(system, self.observables.freedom)
+        physics, freedom = system.physics, self.observables.freedom
+        self.energy = SteppedWatch(physics, freedom) if physics.steps else EnergyWatch(system, freedom)
         self.totals = Totals(self.engine, counters, comm)
         self.log = RunLog(
             self.folder / LOG_NAME if comm.rank == 0 else None,
@@ -320,17 +321,12 @@ class Run:
         """Return the energy that elastic motion keeps, and the kinetic energy, the same on all ranks; collective."""
         slabs = in_slabs(self.comm, self.system, self.engine, self.time, False, True)
         row = self.observables.measure(sums_of(self.observables, slabs, self.mpi), 0.0, 0.0, 0)
-        return self.comm.bcast((total_energy(row) - self.totals.work - self.totals.heat, row["kinetic_energy"]))
+        return self.comm.bcast((kept_energy(row | self.totals.energies), row["kinetic_energy"]))
 
     def _measure(self, sums: NDArray[np.float64]) -> Report:
-        interval = self.time - (self.reports.served or 0.0)
-        totals = self.totals
-        contacts, pushes = totals.interval_contacts, totals.interval_pushes
-        row = self.observables.measure(
-            sums, interval, totals.interval_virial, contacts, pushes, totals.interval_tensor, totals.interval_flow
-        )
+        row = self.observables.measure(sums, self.time - (self.reports.served or 0.0), **self.totals.interval)
         if exchanges_energy(self.system.physics):
-            row |= {"work": totals.work, "heat": totals.heat}
+            row |= self.totals.energies
         return row if self.spinning is None else row | self.spinning.observables
 
     def _drain_events(self) -> None:
@@ -367,14 +363,15 @@ class Run:
         """Write a checkpoint, join the parts where they have become many, and begin another."""
         begin = self.timers.wall
         self._checkpoint()
-        if self.recorder.has_many_parts():
+        if is_due(self.folder, self.mpi):
             self._assemble()
             self.limit.saved(self.timers.wall - begin)  # the end of the run joins as many, too
         self.recorder.open()
 
     def _perf(self) -> dict[str, tuple[float, float, float]]:
         """Return where the time went, over all ranks; collective."""
-        return self.timers.table(self.comm, parts_of_events(self.engine))
+        parts = {f"events{WITHIN}{part.replace('_', ' ')}": wall for part, wall in self.engine.seconds.items()}
+        return self.timers.table(self.comm, parts)
 
     def _counters(self) -> dict[str, object]:
         """Return what a run that goes on from here needs to know besides the state."""

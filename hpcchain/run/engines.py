@@ -20,7 +20,6 @@ from hpcchain.model.physics.spins import orientations_at
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.levels import range_of, wrong_level
 from hpcchain.model.starts.overlap import bead_overlap
-from hpcchain.observe.timers import WITHIN
 from hpcchain.parallel import slabs
 from hpcchain.parallel.overlap import dealt_by_place, overlap_on_ranks
 from hpcchain.parallel.tuning.ranks_at_work import LEAST_BEADS, Work
@@ -81,7 +80,9 @@ def engine_on(
 ) -> interface.Engine:
     """Return the engine of the ranks of an exchange, or of one without any, which has some cores; see `engine_for`."""
     run, log_events = config.run, config.output.events and growth is None
-    sectors = fitting(run.sectors, 1 if exchange is None else exchange.size)
+    ranks = 1 if exchange is None else exchange.size
+    asked = None if isinstance(run.sectors, str) else run.sectors
+    sectors = asked if asked and math.prod(asked) == ranks else None  # a run may go on, on other ranks
     if system.physics.steps and growth is None:
         from hpcchain.steps.engine import SteppedEngine  # runs of events need not load its kernels
 
@@ -137,24 +138,9 @@ def ranks_at_work(engine: interface.Engine, comm: Single | World) -> int:
     return getattr(engine, "ranks", comm.size)
 
 
-def parts_of_events(engine: interface.Engine) -> dict[str, float]:
-    """Return this rank's wall seconds in the parts of an engine's work, by name for `Timers.table`; see `Engine`.
-
-    Parameters
-    ----------
-    engine : Engine
-    """
-    return {f"events{WITHIN}{part.replace('_', ' ')}": wall for part, wall in engine.seconds.items()}
-
-
 def chosen(value: float | Literal["auto"]) -> float | None:
     """Return a setting, None when it is left to the program."""
     return None if value == "auto" else value
-
-
-def fitting(sectors: tuple[int, ...] | str, ranks: int) -> tuple[int, ...] | None:
-    """Return the sectors asked for, None where they are not one per rank: a run may go on, on other ranks."""
-    return sectors if not isinstance(sectors, str) and math.prod(sectors) == ranks else None
 
 
 def report_ranks(system: System, config: Config, comm: Single | World, engine: interface.Engine) -> None:

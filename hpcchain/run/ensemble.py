@@ -40,7 +40,6 @@ from hpcchain.io.output.runs import (
     STOPPED,
     WAITING,
     Row,
-    interrupted,
     is_ensemble,
     note_row,
     read_runs,
@@ -62,8 +61,8 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.config.vary import Combination
     from hpcchain.parallel.comm import Single, World
+    from hpcchain.parallel.signals import Signals
     from hpcchain.run.guards.memory import Extent
-    from hpcchain.run.guards.signals import Signals
     from hpcchain.run.guards.wall_limit import WallLimit
 
 LOG = logging.getLogger("hpcchain.ensemble")
@@ -133,7 +132,7 @@ def planned(
     for row, config in found:
         require_unchanged(folder / row.run, config)
     configs = {row.run: config for row, config in found}
-    rows = {row.run: interrupted(row) for row in known}
+    rows = {row.run: replace(row, state=STOPPED) if row.state == RUNNING else row for row in known}
     for row, config in found:
         if row.state != DONE or remaining(folder / row.run, config):  # the end may be later than it was
             write_run_input(folder / row.run, config)
@@ -250,13 +249,7 @@ def time_of_all(lengths: Sequence[float], groups: int) -> float:
 
 
 class Table:
-    """The table of an ensemble while it runs; on the root.
-
-    Parameters
-    ----------
-    folder : path
-    plan : Plan
-    """
+    """The table of an ensemble while it runs; on the root."""
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder, self.rows, self._left = folder, list(plan.rows), plan.left
@@ -321,8 +314,7 @@ def carry(plan: Plan, folder: Path, world: Single | World, signals: Signals, lim
         return table.finish() if world.rank == 0 else EXIT_DONE
     way = "start fewer ranks on each node, or give each run more (--ranks-per-run)"
     require_memory(plan.largest, world, mpi_of(world), str(folder), way, ranks=plan.ranks)
-    groups, turns = Groups(world, plan.ranks, len(plan.left)), Turns(folder / TURNS, len(plan.left))
-    groups.on_news(table.take)
+    groups, turns = Groups(world, plan.ranks, len(plan.left), table.take), Turns(folder / TURNS, len(plan.left))
     log_groups(groups, plan)
     root_does(mpi_of(world), folder, "making a folder", turns.open)
 

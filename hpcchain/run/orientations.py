@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.errors import ConfigError, HpcchainError
+from hpcchain.errors import ConfigError
+from hpcchain.io.hdf5.collective import agreed
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import agree, gathered
 
@@ -49,13 +50,9 @@ class Spinning:
 
     def __init__(self, directors: Directors, topology: Composition, comm: Communicator | None) -> None:
         low, high = parallel_slabs.slab(topology.beads, comm)
-        failure = None
-        try:
+        with agreed(comm):
             self.directors = directors.part(low, high)
             self._turning = self.directors.turning(topology, low, high)
-        except HpcchainError as error:
-            failure = error
-        agree(comm, failure)
         sums = np.concatenate(gathered(comm, self._turning.sums(parallel_slabs.BLOCK)))
         energy, *spin = (math.fsum(column) for column in sums.T)
         self.observables = {"rotational_energy": energy, "spin": np.array(spin)}

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from hpcchain.errors import EngineError, HpcchainError
 from hpcchain.io.checkpoint.layout import whole
-from hpcchain.io.output.assemble import assemble, is_due
-from hpcchain.io.output.inventory import Inventory
+from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter, counts_in, seal_in
+from hpcchain.io.output.recoverable_output import Inventory
 from hpcchain.parallel.slabs import slab
 
 if TYPE_CHECKING:
@@ -121,10 +121,6 @@ class Recorder:
         """Append a report, a dict of observables."""
         part = self._opened()
         part.report(row, part.counts["reports"], time)
-
-    def has_many_parts(self) -> bool:
-        """Return whether the closed parts are to be joined before the next is opened, the same on all ranks."""
-        return is_due(self._folder, self._comm)
 
     def assemble(self, provenance: dict[str, str | int]) -> None:
         """Bring the output files up to the last closed part, and remove the parts."""

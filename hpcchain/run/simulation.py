@@ -24,6 +24,7 @@ from hpcchain.observe.observables import Observables
 from hpcchain.parallel.agreement import Communicator
 from hpcchain.parallel.comm import Single, World, world
 from hpcchain.parallel.launcher import launched
+from hpcchain.parallel.signals import Signals
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run, sums_of
@@ -31,7 +32,6 @@ from hpcchain.run.engines import brought_together, engine_for, freedom_of, in_sl
 from hpcchain.run.guards.disk import require_disk_for
 from hpcchain.run.guards.lock import FolderLock
 from hpcchain.run.guards.memory import require_memory_for
-from hpcchain.run.guards.signals import Signals
 from hpcchain.run.schedule import Schedule
 from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.growth_file import GrowthFile
@@ -290,8 +290,7 @@ class Simulation:
         slabs = in_slabs(run.comm, run.system, run.engine, self.time, False, True)
         sums = sums_of(run.observables, slabs, mpi_of(run.comm))
         self._totals.gather()
-        passed, totals = self.time - self._begin, self._totals
-        return run.comm.bcast(run.observables.measure(sums, passed, totals.interval_virial, totals.interval_contacts))
+        return run.comm.bcast(run.observables.measure(sums, self.time - self._begin, **self._totals.interval))
 
     def _frame(self) -> Frame:
         run = self._run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from hpcchain.io.checkpoint.layout import number, whole
 from hpcchain.layout.arrays import FLOW_SCALE
@@ -24,6 +24,16 @@ SOLVED = ("halved", "steps", "iterations", "nodes", "node_iterations")
 MOST = ("most_iterations", "most_node_iterations")
 
 
+class Interval(TypedDict):
+    """What contacts have done in an interval, as `Observables.measure` takes it."""
+
+    virial: float
+    contacts: int
+    wall_impulse: list[float]
+    tensor: list[float]
+    flow: list[float]
+
+
 class Totals:
     """Adds what the ranks' engines have counted since they were made to what the run had before.
 
@@ -37,11 +47,6 @@ class Totals:
     counters : dict
         Those of the checkpoint that the run goes on from; empty for a new run.
     comm : Single or World
-
-    Attributes
-    ----------
-    contacts, wall_contacts : int
-        Contacts between beads, and with walls, of the run up to the last `gather`.
     """
 
     def __init__(self, engine: Engine, counters: Mapping[str, object], comm: Single | World) -> None:
@@ -78,14 +83,9 @@ class Totals:
         return self._total("no_roots")
 
     @property
-    def work(self) -> float:
-        """Energy that has come in through walls that move, in the whole run [mass length^2 / time^2]."""
-        return float(self._total("work") * Fraction(self._engine.energy_quantum))
-
-    @property
-    def heat(self) -> float:
-        """Energy that has come in as heat, in the whole run [mass length^2 / time^2]."""
-        return float(self._total("heat") * Fraction(self._engine.energy_quantum))
+    def energies(self) -> dict[str, float]:
+        """What has come in by walls that move, "work", and as "heat", in the whole run [mass length^2 / time^2]."""
+        return {name: float(self._total(name) * Fraction(self._engine.energy_quantum)) for name in ENERGIES}
 
     def _total(self, name: str) -> int:
         return self._before[name] + self._now[name]
@@ -97,34 +97,17 @@ class Totals:
         return {name: self._total(name) for name in SOLVED} | most
 
     @property
-    def interval_contacts(self) -> int:
-        """Contacts of both sorts since the last `begin_interval`."""
-        return self._since("contacts") + self._since("wall_contacts")
-
-    @property
-    def interval_virial(self) -> float:
-        """Virial since the last `begin_interval` [mass length^2 / time]."""
-        return float(self._since("virial") * Fraction(self._engine.quantum))
-
-    @property
-    def interval_tensor(self) -> list[float]:
-        """Virial's tensor since the last `begin_interval`, xx, yy, zz, xy, xz, yz [mass length^2 / time].
-
-        The trace is `interval_virial`.
-        """
-        parts = [self._since(name) for name in TENSOR]
-        quanta = [self._since("virial") - parts[0] - parts[1], *parts]
-        return [float(one * Fraction(self._engine.quantum)) for one in quanta]
-
-    @property
-    def interval_flow(self) -> list[float]:
-        """Energy times way that contacts have carried since the last `begin_interval` [mass length^3 / time^2]."""
-        return [float(self._since(name) * flow_quantum(self._engine)) for name in FLOW]
-
-    @property
-    def interval_pushes(self) -> list[float]:
-        """Impulse on the walls of each axis since the last `begin_interval` [mass length / time]."""
-        return [float(self._since(name) * Fraction(self._engine.impulse_quantum)) for name in WALL_IMPULSE]
+    def interval(self) -> Interval:
+        """What contacts have done since the last `begin_interval`."""
+        unit, push = Fraction(self._engine.quantum), Fraction(self._engine.impulse_quantum)
+        virial, parts = self._since("virial"), [self._since(name) for name in TENSOR]
+        return {
+            "virial": float(virial * unit),
+            "contacts": self._since("contacts") + self._since("wall_contacts"),
+            "wall_impulse": [float(self._since(name) * push) for name in WALL_IMPULSE],
+            "tensor": [float(one * unit) for one in (virial - parts[0] - parts[1], *parts)],
+            "flow": [float(self._since(name) * flow_quantum(self._engine)) for name in FLOW],
+        }
 
     def begin_interval(self) -> None:
         """Count contacts, virial and impulses on walls anew, from the last `gather` on."""
@@ -133,9 +116,10 @@ class Totals:
     def saved(self) -> dict[str, object]:
         """Return the counters that a checkpoint keeps."""
         return (
-            {name: getattr(self, name) for name in (*CONTACTS, "interval_contacts")}
+            {name: self._total(name) for name in CONTACTS}
             | self.solved
             | {
+                "interval_contacts": self._since("contacts") + self._since("wall_contacts"),
                 "interval_quanta": self._since("virial"),
                 "virial_quantum": self._engine.quantum,
                 "interval_tensor": [self._since(name) for name in TENSOR],

@@ -20,7 +20,7 @@ from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.comm import library
-from hpcchain.parallel.slabs import everywhere, exchange, range_from_slabs, to_slabs
+from hpcchain.parallel.slabs import Way, everywhere, range_from_slabs, to_slabs
 from tests.support.io_samples import (
     events_between,
     frame_of,
@@ -228,8 +228,8 @@ def test_one_ranks_failed_write_is_everyones(comm, folder, monkeypatch, failing)
     assert list(folder.iterdir()) == []
     if comm.rank == 0:
         gc.collect()  # each rank's Python does so when it likes: a file closed by it would make this rank wait
-    assert len(unclosable.held()) == (comm.size > 1)
-    for file in unclosable.held():
+    assert len(unclosable.held) == (comm.size > 1)
+    for file in list(unclosable.held):
         file.close()
         unclosable.release(file)
     assert comm.allreduce(unclosable.open_files()) == 0
@@ -304,7 +304,8 @@ def test_events_are_sorted_over_ranks(comm, give):
 
 def test_rows_go_to_their_destination_in_order(comm):
     values = np.arange(30).reshape(10, 3) + 1000 * comm.rank
-    found, counts = exchange(comm, np.arange(10) % comm.size, values)
+    way = Way(comm, np.arange(10) % comm.size)
+    found, counts = way.sent(values), way.counts
     pieces = [np.arange(30).reshape(10, 3)[comm.rank :: comm.size] + 1000 * rank for rank in range(comm.size)]
     assert np.array_equal(found, np.concatenate(pieces))
     assert counts.tolist() == [len(piece) for piece in pieces]

@@ -18,7 +18,7 @@ from hpcchain.model.starts import replicate_system
 from hpcchain.model.starts.start import build_system
 from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single, world
-from hpcchain.run.guards.signals import Stopped
+from hpcchain.parallel.signals import Stopped
 from hpcchain.run.starts import replicate
 from tests.support.copied import longer, mixed, turning
 from tests.support.mixtures import mixed_input

@@ -22,7 +22,7 @@ from hpcchain.io.tools.compare import compare
 from hpcchain.observe.timers import Timers
 from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single, World, world
-from hpcchain.run.guards.signals import Stopped
+from hpcchain.parallel.signals import Stopped
 from tests.support.outputs import read_observables
 from tests.support.replicated import SEAM, ReplicatedEngine, stand_in
 from tests.support.run_folders import checkpoint_times, difference, frame_times, leftovers, log_rows, write_input

@@ -15,7 +15,7 @@ from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.output.parts import part_path
-from hpcchain.io.output.recoverable_output import inventory, recoverable_counts
+from hpcchain.io.output.recoverable_output import output_in, recoverable_counts
 from hpcchain.io.tools.inspect import info
 from hpcchain.run.recorder import Recorder
 from tests.support.run_folders import (
@@ -104,7 +104,7 @@ def swap(path, other):
 
 def chosen(folder):
     """Return the time of the checkpoint that a run would go on from, or None, and why not from later ones."""
-    output = inventory(folder)
+    output = output_in(folder)
     path, refused = newest_valid(folder / "checkpoints", None, lambda counters: recoverable_counts(output, counters))
     return None if path is None else float(path.stem[5:]), [why for _, why in refused]
 

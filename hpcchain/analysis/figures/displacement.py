@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.analysis.correlate import flat, square_distances
-from hpcchain.analysis.figures.figure import AREA, TIME, Slab, rows
+from hpcchain.analysis.figures.figure import AREA, TIME, Motion, Slab, rows
 from hpcchain.analysis.tables import Curve, Value
 
 if TYPE_CHECKING:
@@ -31,16 +31,16 @@ TOO_SHORT = (
 )
 
 
-class Displacement:
+class Displacement(Motion):
     """g1 of beads, g2 of beads about their molecule's centre of mass, g3 of the centres (Kremer and Grest 1990).
 
     Of chains longer than INNER the beads are those in the middle; of other molecules all.
     """
 
-    columns, of_velocity = 4, False
+    columns = 4
 
     def __init__(self, kind: Kind) -> None:
-        self.kind = kind
+        super().__init__(kind)
         first = (kind.size - INNER) // 2 if kind.linear and kind.size > INNER else 0
         self.inner = slice(first, first + INNER) if first else slice(None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LENGTH, AREA, TIME = "length", "length^2", "time"
 
 
-class Figure(Protocol):
+class Figure:
     """A figure that is an average over frames, each for itself.
 
     Attributes
@@ -28,22 +28,20 @@ class Figure(Protocol):
         Frames that are enough, evenly taken from those to be analysed; 0: all.
     """
 
-    groups: np.ndarray
-    most: int
+    groups = np.ones(1)
+    most = 0
 
     def add(self, frame: Frame) -> np.ndarray:
         """Return the sums (G, K) over each group's molecules in a frame."""
-        ...
+        raise NotImplementedError
 
     def result(self, sums: Sums) -> list[Value | Curve]:
         """Return the numbers and curves that follow from the sums over all frames."""
-        ...
+        raise NotImplementedError
 
 
-class OfMolecules:
-    """What figures of one kind of molecules that are averages over all frames begin with."""
-
-    most = 0
+class OfMolecules(Figure):
+    """A figure of one kind of molecules that is an average over all frames."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind, self.groups = kind, kind.molecules
@@ -71,7 +69,7 @@ class Slab:
         return Slab(self.kind, self.position[low:high], None if self.velocity is None else self.velocity[low:high])
 
 
-class Motion(Protocol):
+class Motion:
     """A figure of the motion of one kind of molecules.
 
     Attributes
@@ -83,17 +81,18 @@ class Motion(Protocol):
         Whether it needs velocities.
     """
 
-    kind: Kind
-    columns: int
-    of_velocity: bool
+    columns, of_velocity = 1, False
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
 
     def curves(self, slab: Slab) -> np.ndarray:
         """Return (columns, T): sums over the slab's molecules, by lag in frames."""
-        ...
+        raise NotImplementedError
 
     def result(self, sums: Sums, lag: np.ndarray) -> list[Value | Curve]:
         """Return what follows from the sums (columns, lags), flattened; lags in time from 0 on."""
-        ...
+        raise NotImplementedError
 
 
 def rows(x: np.ndarray, columns: int) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.analysis.figures.figure import LENGTH, Frame
+from hpcchain.analysis.figures.figure import LENGTH, Figure, Frame
 from hpcchain.analysis.figures.over_beads import add_pairs
 from hpcchain.analysis.tables import Curve, Value
 
@@ -31,11 +31,11 @@ def enough(beads: int) -> int:
     return max(FEWEST, BEADS // max(beads, 1))
 
 
-class PairDistribution:
+class PairDistribution(Figure):
     """g(r), the number of pairs at a distance over that of an ideal gas of as many beads in the box."""
 
     def __init__(self, found: Trajectory) -> None:
-        self.groups, self.most = np.ones(1), enough(len(found.mass))
+        self.most = enough(len(found.mass))
         self.box, self.molecule = np.asarray(found.edges, dtype=np.float64), found.molecule
         self.edges = np.linspace(0.0, min(0.5 * self.box.min(), REACH * found.diameter.max()), BINS + 1)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.analysis.figures.figure import Frame
+from hpcchain.analysis.figures.figure import Figure, Frame
 from hpcchain.analysis.figures.sizes import PAIRS
 from hpcchain.analysis.statistics import mean_and_error
 from hpcchain.analysis.tables import Curve, Value, numbers
@@ -16,16 +16,14 @@ if TYPE_CHECKING:
     from hpcchain.analysis.statistics import Sums
 
 
-class KineticPressure:
+class KineticPressure(Figure):
     """Sum over molecules of M V V / volume: the pressure tensor of the same molecules without contacts.
 
     That of contacts cannot be found from frames: `PressureTensor` takes it from the reports.
     """
 
-    most = 0
-
     def __init__(self, kinds: list[Kind], volume: float) -> None:
-        self.kinds, self.volume, self.groups = kinds, volume, np.ones(1)
+        self.kinds, self.volume = kinds, volume
 
     def add(self, frame: Frame) -> np.ndarray:
         """Return the tensor of a frame."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.analysis.figures.figure import LENGTH, Frame
+from hpcchain.analysis.figures.figure import LENGTH, Figure, Frame
 from hpcchain.analysis.tables import Curve, Value
 from hpcchain.errors import UsageError
 from hpcchain.model.system import images_between
@@ -82,20 +82,11 @@ def why_none(along: Along, found: Trajectory) -> str:
     return ""
 
 
-class Profile:
-    """Sums in bins over beads of each type, and over the centres of mass of each kind of molecules.
-
-    Parameters
-    ----------
-    along : Along
-    found : Trajectory
-    kinds : list of Kind
-    """
-
-    most = 0
+class Profile(Figure):
+    """Sums in bins over beads of each type, and over the centres of mass of each kind of molecules."""
 
     def __init__(self, along: Along, found: Trajectory, kinds: list[Kind]) -> None:
-        self.along, self.groups = along, np.ones(1)
+        self.along = along
         self.box, self.origin, self.periodic = found.edges, found.origin, found.periodic
         self.mass, self.volume = found.mass, np.pi / 6.0 * found.diameter**3
         types = {name: found.species == k for k, name in enumerate(found.names) if np.any(found.species == k)}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.analysis.figures.figure import Frame
+from hpcchain.analysis.figures.figure import Figure, Frame
 from hpcchain.analysis.figures.over_beads import add_amplitudes
 from hpcchain.analysis.figures.pairs import enough
 from hpcchain.analysis.tables import Curve, Value
@@ -26,11 +26,11 @@ AT_ONCE = 1024
 """Beads whose waves are kept at once."""
 
 
-class StructureFactor:
+class StructureFactor(Figure):
     """S(k) = < | sum over beads of exp(i k r) |^2 > / N, in the mean over wave vectors of about the same length."""
 
     def __init__(self, found: Trajectory) -> None:
-        self.groups, self.most = np.ones(1), enough(len(found.mass))
+        self.most = enough(len(found.mass))
         self.beads, self.box = len(found.mass), np.asarray(found.edges, dtype=np.float64)
         self.whole = wave_vectors(self.box, FARTHEST / found.diameter.max(), VECTORS)
         length = np.sqrt(np.sum((2.0 * np.pi * self.whole / self.box) ** 2, axis=1))

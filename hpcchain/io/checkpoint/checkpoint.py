@@ -22,7 +22,7 @@ from hpcchain.config.keys.values import LARGEST
 from hpcchain.config.load import stored_config
 from hpcchain.errors import DataError, HpcchainError
 from hpcchain.io.checkpoint import orientations
-from hpcchain.io.checkpoint.layout import STATE, check_system, counters_problem, wrong_contents
+from hpcchain.io.checkpoint.layout import STATE, check_system, counters_problem
 from hpcchain.io.hdf5 import files, slabs
 from hpcchain.io.hdf5.checksummed import RowsOf, Rule, check_table, get_pieces, put_tables, stored_type
 from hpcchain.io.hdf5.collective import FAILURES, together, translated
@@ -123,19 +123,19 @@ def write_checkpoint(
     DataError
         On every rank, when the file cannot be written; an earlier file of this name is then untouched.
     """
-    _refuse_impossible_time(path, time, comm)
+    good = math.isfinite(time) and time >= 0.0
+    agree(comm, None if good else DataError(f"{path}: a checkpoint at time {time} cannot be written"))
     beads = system.topology.beads
     arrays = {name: np.asarray(getattr(system.state, name), stored_type(rule.kind)) for name, rule in STATE.items()}
     further = extra_tables(system, comm)
-    arrays |= {name: one.rows for name, one in further.items()}
-    arrays = parallel_slabs.sorted_slabs(comm, beads, ids, arrays)
+    arrays = parallel_slabs.sorted_slabs(comm, beads, ids, arrays | further)
     first = parallel_slabs.slab(beads, comm)[0]
 
     def held(low: int, high: int) -> dict[str, np.ndarray]:
         return {name: array[low - first : high - first] for name, array in arrays.items()}
 
     values: dict[str, object] = {"counters": counters, "perf": perf or {}, "provenance": provenance or collect(comm)}
-    tables = STATE | {name: one.rule for name, one in further.items()}
+    tables = STATE | {name: Rule.of(rows) for name, rows in further.items()}
     _write(path, comm, system, held, time, config, values, tables=tables)
 
 
@@ -261,7 +261,7 @@ def _read(path: Path | str, comm: Communicator | None, whole: bool, blocks: int 
             else:
                 found.system = system
         if unlike % 2**64:
-            raise wrong_contents(path, MUTUAL)
+            raise files.wrong_contents(path, MUTUAL)
     return found
 
 
@@ -291,11 +291,11 @@ def _rows(
         for _, rows in tables:
             yield None, State(**_with_extra(parallel_slabs.everywhere(comm, rows)))
         return
-    if is_parallel(comm):
+    if comm is not None and is_parallel(comm):
         molecules = composition.beginning_in(*parallel_slabs.slab(composition.beads, comm))
-        low, high = composition.bead_range(molecules)
+        bounds, wanted = parallel_slabs.bounds(composition.beads, comm), composition.bead_range(molecules)
         for _, rows in tables:
-            yield molecules, State(**_with_extra(parallel_slabs.range_from(comm, composition.beads, low, high, rows)))
+            yield molecules, State(**_with_extra(parallel_slabs.range_from_slabs(comm, bounds, *wanted, rows)))
         return
     first, over = 0, None
     for low, rows in tables:
@@ -315,12 +315,12 @@ def system_in(file: h5py.File, comm: Communicator | None) -> tuple[Config, Syste
     with together(comm, path, "reading its input"):
         config, beads = stored_config(text, path), len(files.dataset_of(file, "state/depth"))
         if config.beads != beads:
-            raise wrong_contents(path, f"state: is of {beads} beads, the input in it of {config.beads}")
+            raise files.wrong_contents(path, f"state: is of {beads} beads, the input in it of {config.beads}")
     with translated(f"{path}: physics", "reading"):
         physics = physics_as_chosen(config, cast("Choices", files.get_table(file, "physics", comm)))
     problem = tick_problem(physics.tick)
     if problem:
-        raise wrong_contents(path, problem)
+        raise files.wrong_contents(path, problem)
     no_beads = State.at_time_zero(np.empty((0, 3)), np.empty((0, 3)))
     return config, System(build_box(config.box), build_composition(config), no_beads, physics)
 
@@ -351,7 +351,7 @@ def _progress(file: h5py.File, comm: Communicator | None) -> Progress:
     problem = None if 0.0 <= time <= LARGEST else f"the time, {time!r}, is not a finite positive number"
     problem = problem or counters_problem(counters, time)
     if problem or not isinstance(counters, dict):
-        raise wrong_contents(file.filename, str(problem))
+        raise files.wrong_contents(file.filename, str(problem))
     return Progress(time, counters)
 
 
@@ -362,7 +362,7 @@ def read_perf(path: Path) -> dict[str, tuple[float, float, float]]:
         table = found if isinstance(found, dict) else {"": None}
         rows = {phase: row if isinstance(row, list) and len(row) == 3 else [None] for phase, row in table.items()}
         if not all(type(x) in (int, float) for row in rows.values() for x in row):
-            raise wrong_contents(path, "perf: is no table of three numbers each")
+            raise files.wrong_contents(path, "perf: is no table of three numbers each")
         return cast("dict[str, tuple[float, float, float]]", {phase: tuple(row) for phase, row in rows.items()})
 
 
@@ -393,24 +393,12 @@ def read_progress(path: Path, comm: Communicator | None = None) -> Progress:
         return _progress(file, comm)
 
 
-def _refuse_impossible_time(path: Path, time: float, comm: Communicator | None) -> None:
-    good = math.isfinite(time) and time >= 0.0
-    agree(comm, None if good else DataError(f"{path}: a checkpoint at time {time} cannot be written"))
-
-
-class Table(NamedTuple):
-    """Rows of a table, and what it is in the file."""
-
-    rows: np.ndarray
-    rule: Rule
-
-
-def extra_tables(system: System, comm: Communicator | None) -> dict[str, Table]:
-    """Return name -> Table of those that a system's checkpoint has besides; collective."""
+def extra_tables(system: System, comm: Communicator | None) -> dict[str, np.ndarray]:
+    """Return name -> rows of the tables that a system's checkpoint has besides; collective."""
     return _own_tables(system, comm) | _part_tables(system, comm)
 
 
-def _own_tables(system: System, comm: Communicator | None) -> dict[str, Table]:
+def _own_tables(system: System, comm: Communicator | None) -> dict[str, np.ndarray]:
     """Return what `extra_tables` does of what beads have in an extended run; collective."""
     # Whether there are any, ranks with beads say: one that sleeps may have columns where those have none.
     tables, rows = tables_of(system.physics), system.state.extra
@@ -427,18 +415,17 @@ def _own_tables(system: System, comm: Communicator | None) -> dict[str, Table]:
     found = {}
     for one in tables:
         if one.columns or everyone_knows:
-            array = column(widened(rows, one.first + one.columns), one, max(columns, 1))
-            found[one.name] = Table(array, Rule(one.bounds.dtype, array.shape[1] if array.ndim > 1 else 0))
+            found[one.name] = column(widened(rows, one.first + one.columns), one, max(columns, 1))
     return found
 
 
-def _part_tables(system: System, comm: Communicator | None) -> dict[str, Table]:
+def _part_tables(system: System, comm: Communicator | None) -> dict[str, np.ndarray]:
     """Return what `extra_tables` does of a run whose long chains may be divided; collective."""
     if not divides_any(system.topology, system.physics):
         return {}
     rows = system.state.parts
     columns = max(gathered(comm, columns_in_use(rows)))
-    return {PARTS: Table(with_columns(rows)[:, :columns], Rule(np.float64, columns))} if columns else {}
+    return {PARTS: with_columns(rows)[:, :columns]} if columns else {}
 
 
 def _rules_in(file: h5py.File) -> list[tuple[str, Rule]]:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.config.keys.values import LARGEST
-from hpcchain.errors import DataError
 from hpcchain.io.hdf5.checksummed import Rule
-from hpcchain.io.hdf5.files import NOT_OURS
+from hpcchain.io.hdf5.files import wrong_contents
 from hpcchain.model import sound
 from hpcchain.model.composition import composition_of, running_sum
 from hpcchain.model.directors import kind_of_beads
@@ -91,11 +90,6 @@ def _molecules_problem(system: System, topology: Topology, time: float, ids: np.
     sizes = sizes_of_parts(topology, system.physics)
     problem = sound.molecules_problem(system.box, divided(topology, sizes), *given)
     return problem or sound.parts_problem(system.box, topology, sizes, *given)
-
-
-def wrong_contents(path: Path | str, problem: str) -> DataError:
-    """Return the DataError for a file of which every byte is as it was written, but that makes no system."""
-    return DataError(f"{path}: {problem}; {NOT_OURS}")
 
 
 WHOLE, QUANTA, QUANTUM, TIME, ENERGY, BY_AXIS, SEAL, TENSOR = range(8)

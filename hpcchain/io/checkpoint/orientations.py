@@ -10,7 +10,6 @@ import h5py
 import numpy as np
 
 from hpcchain.config.keys.values import LARGEST
-from hpcchain.io.checkpoint.layout import wrong_contents
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.checksummed import Rule, get_pieces, put_tables
 from hpcchain.model.directors import Directors, Table
@@ -51,8 +50,7 @@ def put(
     whole = directors.table
     if whole is None:
         return
-    columns = {name: getattr(whole, name) for name in TABLE}
-    rules = {name: Rule(column.dtype.type, column.shape[1]) for name, column in columns.items()}
+    rules = {name: Rule.of(getattr(whole, name)) for name in TABLE}
 
     def rows_of(low: int, high: int) -> dict[str, np.ndarray]:
         table = whole.rows(low, high)
@@ -89,7 +87,7 @@ def get(
         for table in _tables(file, beads, comm, blocks):
             problem = problem or table_problem(table)
         found = replace(found, table=table.rows(table.low, table.low) if blocks else table)
-    agree(comm, wrong_contents(file.filename, f"{GROUP}: {problem}") if problem else None)
+    agree(comm, files.wrong_contents(file.filename, f"{GROUP}: {problem}") if problem else None)
     return found
 
 

@@ -51,12 +51,6 @@ def newest_valid(
 ) -> tuple[Path | None, list[tuple[Path, str]]]:
     """Find the latest checkpoint that is whole; collective.
 
-    Parameters
-    ----------
-    folder : path
-    comm : communicator or None
-    require : Requirement, optional
-
     Returns
     -------
     path : Path or None

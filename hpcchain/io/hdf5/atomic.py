@@ -7,7 +7,7 @@ import errno
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,10 +105,8 @@ def require_space(path: str, more: int) -> None:
 def discard(path: Path | str, comm: Communicator | None = None) -> None:
     """Remove the temporary file of a write that failed; never raises."""
     if rank_of(comm) == 0:
-        try:
+        with suppress(OSError):
             temporary(path).unlink(missing_ok=True)
-        except OSError:
-            return
 
 
 @contextmanager
@@ -130,10 +128,6 @@ def remove_leftovers(folder: Path, comm: Communicator | None = None) -> list[str
     ----------
     folder : path
         Nothing is done when it does not exist.
-
-    Returns
-    -------
-    list of str
     """
     return root_does(comm, folder, "removing leftovers", lambda: _remove_leftovers(Path(folder)))
 

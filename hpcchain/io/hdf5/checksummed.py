@@ -23,6 +23,11 @@ class Rule(NamedTuple):
     kind: type[np.generic]
     columns: int = 0
 
+    @classmethod
+    def of(cls, rows: np.ndarray) -> Rule:
+        """Return the Rule of a table with these rows."""
+        return cls(rows.dtype.type, rows.shape[1] if rows.ndim > 1 else 0)
+
 
 RowsOf: TypeAlias = Callable[[int, int], dict[str, np.ndarray]]
 """Returns what tables have in rows low ... high - 1, by name."""
@@ -80,7 +85,7 @@ def put_tables(
         written = []
         for name, part in rows_of(low, high).items():
             stored = np.asarray(part, types[name])
-            written.append(slabs.Part(made[name], (low, *[0] * (stored.ndim - 1)), stored))
+            written.append(slabs.Part(made[name], (low,), stored))
             written.append(slabs.Part(sums[name], (low // parallel_slabs.BLOCK,), slabs.block_sums(stored)))
         slabs.write_all(written, comm)
 
@@ -100,11 +105,11 @@ def get_pieces(
     dataset, sums = files.dataset_of(file, name), files.dataset_of(file, f"checksum/{name}")
     check_table(dataset, rule, count)
     for low, high in parallel_slabs.pieces(len(dataset), comm, blocks):
-        part = slabs.read_at(dataset, (low, *[0] * (dataset.ndim - 1)), (high - low, *dataset.shape[1:]), comm)
+        part = slabs.read_at(dataset, (low,), (high - low, *dataset.shape[1:]), comm)
         found = slabs.block_sums(part)
         same = np.array_equal(found, slabs.read_at(sums, (low // parallel_slabs.BLOCK,), found.shape, comm))
         agree(comm, None if same else DataError(f"{file.filename}: {name} was not written correctly; use an older one"))
         flags = rule.kind is not np.bool_ or not np.any(part > 1)
-        flaw = f"{file.filename}: {name} has flags that are neither 0 nor 1; {files.NOT_OURS}"
-        agree(comm, None if flags else DataError(flaw))
+        flaw = files.wrong_contents(file.filename, f"{name} has flags that are neither 0 nor 1")
+        agree(comm, None if flags else flaw)
         yield low, part.astype(bool) if rule.kind is np.bool_ else part

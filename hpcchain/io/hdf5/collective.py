@@ -45,15 +45,21 @@ def translated(path: Path | str, doing: str) -> Iterator[None]:
 
 
 @contextmanager
-def together(comm: Communicator | None, path: Path | str, doing: str) -> Iterator[None]:
-    """Like `translated`, and every rank learns of it; the body must not communicate."""
+def agreed(comm: Communicator | None) -> Iterator[None]:
+    """Let every rank learn of a failure of ours inside, which is raised on all; the body must not communicate."""
     failure = None
     try:
-        with translated(path, doing):
-            yield
+        yield
     except HpcchainError as error:
         failure = error
     agree(comm, failure)
+
+
+@contextmanager
+def together(comm: Communicator | None, path: Path | str, doing: str) -> Iterator[None]:
+    """Like `translated`, and every rank learns of it; the body must not communicate."""
+    with agreed(comm), translated(path, doing):
+        yield
 
 
 def root_does(comm: Communicator | None, path: Path | str, doing: str, action: Callable[[], Found]) -> Found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ import numpy as np
 from hpcchain.config.bounds import MOST_BYTES, STORED
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.hdf5 import atomic, seal, unclosable
-from hpcchain.io.hdf5.collective import FAILURES, root_does, together, translated
+from hpcchain.io.hdf5.collective import FAILURES, Found, root_does, together, translated
 from hpcchain.io.hdf5.slabs import put, read_at
 from hpcchain.parallel.agreement import agree, is_parallel, size_of
 
@@ -174,6 +174,18 @@ def reading(
         file.close()
 
 
+def read_by_root(path: Path | str, kind: str, comm: Communicator | None, read: Callable[[h5py.File], Found]) -> Found:
+    """Return on every rank what the root reads in a file, after every byte of it has been checked; collective."""
+    seal.check(path, comm)
+
+    def found() -> Found:
+        with reading(path, kind, checked=False) as file:
+            require_own_data(file, path)
+            return read(file)
+
+    return root_does(comm, path, "reading", found)
+
+
 def kind_of(path: Path | str) -> str:
     """Return the kind of one of our files; its seal is checked."""
     with reading(path, None) as file:
@@ -229,6 +241,11 @@ def require_own_data(file: h5py.File, path: Path | str) -> None:
         )
 
 
+def wrong_contents(path: Path | str, problem: str) -> DataError:
+    """Return the DataError for a file of which every byte is as it was written, but that makes no sense."""
+    return DataError(f"{path}: {problem}; {NOT_OURS}")
+
+
 def set_text(node: h5py.File | h5py.Group, name: str, text: str) -> None:
     """Set a fixed-length string attribute, the same on all ranks."""
     node.attrs[name] = np.bytes_(text.encode())
@@ -259,7 +276,7 @@ def get(parent: h5py.File | h5py.Group, name: str, comm: Communicator | None = N
         When it is absent, or claims to be larger than the file.
     """
     dataset = dataset_of(parent, name)
-    return read_at(dataset, (0,) * dataset.ndim, dataset.shape, comm)
+    return read_at(dataset, (), dataset.shape, comm)
 
 
 def get_text(parent: h5py.File, name: str, comm: Communicator | None = None) -> str:
@@ -282,7 +299,7 @@ def get_table(parent: h5py.File, name: str, comm: Communicator | None = None) ->
     """Return a stored dict; raises DataError where the value is none."""
     found = get_json(parent, name, comm)
     if not isinstance(found, dict):
-        raise DataError(f"{parent.file.filename}: {name}: is no table; {NOT_OURS}")
+        raise wrong_contents(parent.file.filename, f"{name}: is no table")
     return found
 
 
@@ -290,7 +307,7 @@ def get_list(parent: h5py.File, name: str, comm: Communicator | None = None) -> 
     """Return a stored list; raises DataError where the value is none."""
     found = get_json(parent, name, comm)
     if not isinstance(found, list):
-        raise DataError(f"{parent.file.filename}: {name}: is no list; {NOT_OURS}")
+        raise wrong_contents(parent.file.filename, f"{name}: is no list")
     return found
 
 
@@ -299,7 +316,7 @@ def get_names(parent: h5py.File, name: str, comm: Communicator | None = None) ->
     found = get_list(parent, name, comm)
     names = tuple(one for one in found if isinstance(one, str) and not CONTROL.search(one))
     if len(names) < len(found):
-        raise DataError(f"{parent.file.filename}: {name}: are no names; {NOT_OURS}")
+        raise wrong_contents(parent.file.filename, f"{name}: are no names")
     return names
 
 

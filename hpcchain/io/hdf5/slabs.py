@@ -18,17 +18,15 @@ import h5py
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from hpcchain.errors import DataError
-from hpcchain.io.hdf5.collective import translated
+from hpcchain.io.hdf5.collective import agreed, together, translated
 from hpcchain.parallel import slabs as parallel_slabs
-from hpcchain.parallel.agreement import agree
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 
 class Part(NamedTuple):
-    """Rows that are written to a dataset, and where they begin."""
+    """Rows that are written to a dataset, and where they begin, along the first axes if not along all."""
 
     dataset: h5py.Dataset
     start: tuple[int, ...]
@@ -50,38 +48,25 @@ def write_all(parts: Sequence[Part], comm: Communicator | None) -> None:
     DataError
         On every rank, when a write fails on one, which then leaves out those that follow.
     """
-    failure = None
-    try:
-        for one in parts:
-            if one.dataset.size:
-                _write(one)
-    except DataError as error:
-        failure = error
-    agree(comm, failure)
-
-
-def _write(one: Part) -> None:
-    dataset = one.dataset
-    with translated(dataset.file.filename, f"writing {dataset.name} (is there space on the disk?)"):
-        part = np.ascontiguousarray(one.rows, dtype=dataset.dtype)
-        memory, space = _selection(dataset, one.start, part.shape)
-        dataset.id.write(memory, space, _buffer(part))
+    with agreed(comm):
+        for dataset, start, rows in parts:
+            if dataset.size:
+                with translated(dataset.file.filename, f"writing {dataset.name} (is there space on the disk?)"):
+                    part = np.ascontiguousarray(rows, dtype=dataset.dtype)
+                    memory, space = _selection(dataset, start, part.shape)
+                    dataset.id.write(memory, space, _buffer(part))
 
 
 def read_at(
     dataset: h5py.Dataset, start: tuple[int, ...], shape: tuple[int, ...], comm: Communicator | None
 ) -> np.ndarray:
     """Return this rank's part of a dataset; collective; a shape of size 0 reads nothing."""
-    part, failure = np.empty(0, dtype=dataset.dtype), None
-    try:
-        with translated(dataset.file.filename, f"reading {dataset.name}"):
-            part = np.empty(shape, dtype=dataset.dtype)
-            if dataset.size:
-                memory, space = _selection(dataset, start, part.shape)
-                dataset.id.read(memory, space, _buffer(part))
-    except DataError as error:
-        failure = error
-    agree(comm, failure)
+    part = np.empty(0, dtype=dataset.dtype)
+    with together(comm, dataset.file.filename, f"reading {dataset.name}"):
+        part = np.empty(shape, dtype=dataset.dtype)
+        if dataset.size:
+            memory, space = _selection(dataset, start, part.shape)
+            dataset.id.read(memory, space, _buffer(part))
     return part
 
 
@@ -91,7 +76,7 @@ def put_slabs(
     """Create datasets of `rows` rows, write this rank's slab of each, name -> part, and return them by name."""
     made = {name: create(parent, name, (rows, *part.shape[1:]), part.dtype) for name, part in parts.items()}
     first = parallel_slabs.slab(rows, comm)[0]
-    write_all([Part(made[name], (first, *[0] * (part.ndim - 1)), part) for name, part in parts.items()], comm)
+    write_all([Part(made[name], (first,), part) for name, part in parts.items()], comm)
     return made
 
 
@@ -115,7 +100,7 @@ def _selection(
     dataset: h5py.Dataset, start: tuple[int, ...], shape: tuple[int, ...]
 ) -> tuple[h5py.h5s.SpaceID, h5py.h5s.SpaceID]:
     """Return the memory and file selections of one block; explicitly empty when it has no elements."""
-    space = dataset.id.get_space()
+    space, start = dataset.id.get_space(), (*start, *[0] * (len(shape) - len(start)))
     if 0 in shape:
         space.select_none()
         memory = h5py.h5s.create_simple((1,))

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 COMPLAINT = "Can't decrement id ref count"
 
-_held: list[h5py.File] = []
-"""Files that several ranks write together and that are still open.
+held: list[h5py.File] = []
+"""Files that several ranks write together and that are still open, oldest first: the same on every rank.
 
 Closing one is collective. A rank that forgot the file after a failed write would close it whenever its garbage is
 collected, while the other ranks communicate about something else, and all would wait for ever.
@@ -30,17 +30,12 @@ collected, while the other ranks communicate about something else, and all would
 
 def hold(file: h5py.File) -> None:
     """Keep an open file of several ranks from being closed by garbage collection."""
-    _held.append(file)
-
-
-def held() -> list[h5py.File]:
-    """Return the files that are held, oldest first: the same on every rank."""
-    return list(_held)
+    held.append(file)
 
 
 def release(file: h5py.File) -> None:
     """Forget a file that has been closed, if it was held."""
-    _held[:] = [other for other in _held if other is not file]
+    held[:] = [other for other in held if other is not file]
 
 
 def let_go(file: h5py.File) -> None:

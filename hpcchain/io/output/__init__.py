@@ -1,4 +1,4 @@
 """A run's results: parts while it runs, then trajectory, observables and events.
 
-`parts` is written between checkpoints; `assemble` makes results of them; `inventory` notices a loss.
+`parts` is written between checkpoints; `assemble` makes results of them; `recoverable_output` notices a loss.
 """

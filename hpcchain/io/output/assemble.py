@@ -14,10 +14,9 @@ from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import atomic, files, slabs
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.io.output import events, lineage, trajectory
-from hpcchain.io.output.inventory import way_on
 from hpcchain.io.output.lineage import FILES, FileHead
 from hpcchain.io.output.parts import list_parts, sorted_events
-from hpcchain.io.output.recoverable_output import inventory
+from hpcchain.io.output.recoverable_output import output_in, way_on
 from hpcchain.io.output.run_output import COLUMNS, Piece, clock_of, joined_files, joined_reports, pieces_of
 from hpcchain.io.provenance import collect
 from hpcchain.parallel import slabs as parallel_slabs
@@ -87,7 +86,7 @@ def assemble(
         On every rank, when a part or an earlier file is missing, damaged or of another run; nothing is changed then.
     """
     run_dir = Path(run_dir)
-    found = inventory(run_dir, comm)
+    found = output_in(run_dir, comm)
     try:
         output = found.rows(counters)
     except DataError as error:
@@ -151,8 +150,7 @@ def _trajectory(file: h5py.File, output: RunOutput, lasting: Lasting, comm: Comm
 def _events(file: h5py.File, output: RunOutput, lasting: Lasting, comm: Communicator | None) -> None:
     spin, kept = lasting.spin, output.kept("events")
     kind = events.EVENT if spin is None or "angular_velocity" in spin else events.TANGENTIAL
-    events.create_tables(file, output.rows("events"), kind)
-    group, done = file["events"], 0
+    group, done = events.create_tables(file, "events", output.rows("events"), kind), 0
     if kept:
         earlier = output.joined["events"].path
         with files.reading(earlier, "events", checked=False) as source:

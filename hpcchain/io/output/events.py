@@ -9,7 +9,7 @@ import numpy as np
 
 from hpcchain.io.hdf5 import slabs
 from hpcchain.parallel.agreement import gathered, is_parallel, rank_of, size_of
-from hpcchain.parallel.slabs import exchange
+from hpcchain.parallel.slabs import Way
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
@@ -55,15 +55,16 @@ def sort_globally(comm: Communicator | None, table: np.ndarray) -> np.ndarray:
         sample = np.sort(table["time"])[np.linspace(0, len(table) - 1, min(SAMPLES, len(table))).astype(np.int64)]
         samples = np.sort(np.concatenate(gathered(comm, sample)))
         cuts = samples[np.arange(1, size_of(comm)) * len(samples) // size_of(comm)] if len(samples) else samples
-        table, _ = exchange(comm, np.searchsorted(cuts, table["time"], side="right"), table)
+        table = Way(comm, np.searchsorted(cuts, table["time"], side="right")).sent(table)
     return table[sorted_rows(table)]
 
 
-def create_tables(file: h5py.File, count: int, kind: np.dtype = EVENT) -> None:
-    """Create the datasets of an event log of `count` rows of a type."""
-    for name in columns_of(kind):
-        field = kind[name]
-        slabs.create(file, f"events/{name}", (count, *field.shape), field.base)
+def create_tables(file: h5py.File, name: str, count: int, kind: np.dtype) -> h5py.Group:
+    """Return a new group of a name with the datasets of an event log of `count` rows of a type."""
+    group = file.create_group(name)
+    for column in columns_of(kind):
+        slabs.create(group, column, (count, *kind[column].shape), kind[column].base)
+    return group
 
 
 def write_table(group: h5py.Group, first: int, table: np.ndarray, comm: Communicator | None) -> int:
@@ -74,7 +75,7 @@ def write_table(group: h5py.Group, first: int, table: np.ndarray, comm: Communic
     for name in columns_of(kind_of(group)):
         dataset = group[name]
         part = table[name] if name in columns_of(table.dtype) else np.zeros((len(table), *dataset.shape[1:]))
-        parts.append(slabs.Part(dataset, (start, *[0] * (dataset.ndim - 1)), part))
+        parts.append(slabs.Part(dataset, (start,), part))
     slabs.write_all(parts, comm)
     return sum(counts)
 

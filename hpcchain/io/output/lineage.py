@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import h5py
 
 from hpcchain.errors import DataError
-from hpcchain.io.hdf5 import files, seal
-from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.hdf5 import files
 
 if TYPE_CHECKING:
     from hpcchain.io.output.parts import PartHead
@@ -64,15 +63,12 @@ def file_head(path: Path, kind: str, comm: Communicator | None = None) -> FileHe
     DataError
         On every rank, when the file is missing, foreign or damaged.
     """
-    seal.check(path, comm)
 
-    def read() -> FileHead:
-        with files.reading(path, kind, checked=False) as file:
-            files.require_own_data(file, path)
-            rows = len(files.dataset_of(file, ROWS[kind])) if kind in ROWS else int(file.attrs["reports"])
-            return FileHead(Path(path), rows, files.get_list(file, NAME))
+    def read(file: h5py.File) -> FileHead:
+        rows = len(files.dataset_of(file, ROWS[kind])) if kind in ROWS else int(file.attrs["reports"])
+        return FileHead(Path(path), rows, files.get_list(file, NAME))
 
-    return root_does(comm, path, "reading", read)
+    return files.read_by_root(path, kind, comm, read)
 
 
 def require_chain(heads: Sequence[PartHead]) -> None:

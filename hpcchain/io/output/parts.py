@@ -148,10 +148,7 @@ class PartWriter:
         total = sum(gathered(self._comm, len(table)))
         if total == 0:
             return
-        group = self._file.create_group(f"events/{self._batches:08d}")
-        for name in events.columns_of(kind):
-            field = kind[name]
-            slabs.create(group, name, (total, *field.shape), field.base)
+        group = events.create_tables(self._file, f"events/{self._batches:08d}", total, kind)
         events.write_table(group, 0, table, self._comm)
         self._batches += 1
         self.counts["events"] += total
@@ -247,14 +244,7 @@ def read_head(path: Path, comm: Communicator | None = None) -> PartHead:
     DataError
         On every rank, when it is missing, damaged, no part, or has another part's name.
     """
-    seal.check(path, comm)
-
-    def read() -> PartHead:
-        with files.reading(path, "part", checked=False) as file:
-            files.require_own_data(file, path)
-            return head_in(file, path)
-
-    head = root_does(comm, path, "reading", read)
+    head = files.read_by_root(path, "part", comm, lambda file: head_in(file, path))
     if head.path.name != part_path("", head.index).name:
         raise DataError(f"{path}: is part {head.index}; it was renamed")
     return head

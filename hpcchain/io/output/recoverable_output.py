@@ -1,8 +1,13 @@
-"""What a run directory holds of a run's output: all that is there, or what a checkpoint counts."""
+"""What a run directory holds of a run's output: all that is there, or what a checkpoint counts.
+
+A run looks itself whether what it counts is still there (`Inventory`). Later checkpoints take the place of earlier
+ones, so a loss has to be found while a checkpoint is kept that is older.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +15,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.layout import whole
+from hpcchain.io.hdf5 import atomic, files, seal
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.lineage import FILES, FileHead, file_head, require_chain
-from hpcchain.io.output.parts import COUNTED, counts_in, list_parts, read_head, seal_in
+from hpcchain.io.output.parts import COUNTED, counts_in, head_in, list_parts, read_head, seal_in
 from hpcchain.io.output.trajectory import open_trajectory
 
 if TYPE_CHECKING:
@@ -21,6 +27,8 @@ if TYPE_CHECKING:
 
 
 Head = TypeVar("Head", "FileHead", "PartHead")
+NAMED = 5
+"""Files that a message names; of more it gives the number."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +120,7 @@ class Output:
         return RunOutput(self.folder, joined, heads)
 
 
-def inventory(run_dir: Path | None, comm: Communicator | None = None, kinds: Sequence[str] = tuple(FILES)) -> Output:
+def output_in(run_dir: Path | None, comm: Communicator | None = None, kinds: Sequence[str] = tuple(FILES)) -> Output:
     """Return the Output in a run directory after checking every byte of it; None: an empty one; collective.
 
     Of the files only those of these kinds are looked at. Parts come first: a run may join them in the meantime.
@@ -189,3 +197,89 @@ def is_finished(output: Output, end: float, comm: Communicator | None = None) ->
 def _last_time(path: Path) -> float | None:
     with open_trajectory(path, checked=False) as found:
         return float(found.time[-1]) if len(found) else None
+
+
+class Inventory:
+    """The closed parts, earlier output files and the open part of a run; every method is collective, the root looks.
+
+    Parameters
+    ----------
+    folder : path
+        The run's directory, whose output has been found whole (`recoverable_output`).
+    comm : communicator or None
+    counters : dict
+        "part": number of the first part that is not counted on; "frames", "events", "reports": rows that are.
+    """
+
+    def __init__(self, folder: Path, comm: Communicator | None, counters: Mapping[str, object]) -> None:
+        self._folder, self._comm = Path(folder), comm
+        self._known: dict[Path, tuple[tuple[int, ...], str]] = {}  # on the root: path -> (stamp, digest)
+        root_does(comm, folder, "looking at the output", lambda: self._begin(counters))
+
+    def opened(self, path: Path) -> None:
+        """Note the part that is being written, by the path that it will have."""
+        temp = atomic.temporary(path)
+        root_does(self._comm, path, "looking at it", lambda: self._known.update({temp: (stamp(temp), "")}))
+
+    def closed(self, path: Path) -> None:
+        """Note a part that has just been finished, and is counted on from now on."""
+        self._known.pop(atomic.temporary(path), None)
+        root_does(self._comm, path, "looking at it", lambda: self._note(path))
+
+    def require(self) -> None:
+        """Raise DataError on every rank, naming them, where files are missing or changed; what is whole is left alone.
+
+        A file that has been put back as it was is taken for what it was.
+        """
+        lost = root_does(self._comm, self._folder, "looking at the output", self._lost)
+        if lost:
+            names = [str(path.relative_to(self._folder)) for path in lost[:NAMED]]
+            more = f" and {len(lost) - NAMED} more" if len(lost) > NAMED else ""
+            raise DataError(
+                f"{self._folder}: {', '.join(names)}{more}: missing, or changed by someone else, while the "
+                f"run goes on that has written and counts on them; {way_on(self._folder)}"
+            )
+
+    def _begin(self, counters: Mapping[str, object]) -> None:
+        counted = [path for number, path in list_parts(self._folder / "parts") if number < whole(counters, "part")]
+        needed = counts_in(counters)
+        if counted:  # which has been found whole
+            with files.reading(counted[0], "part", checked=False) as file:
+                needed = head_in(file, counted[0]).start
+        for path in [*counted, *(self._folder / f"{kind}.h5" for kind, rows in FILES.items() if needed[rows])]:
+            self._note(path)
+
+    def _note(self, path: Path) -> None:
+        self._known[path] = stamp(path), seal.digest_in(path)
+
+    def _lost(self) -> list[Path]:
+        return [path for path, known in self._known.items() if not self._still(path, *known)]
+
+    def _still(self, path: Path, before: tuple[int, ...], known: str) -> bool:
+        """Whether a file is what it was; one that looks otherwise is read, if it has a digest, else it may grow."""
+        now = stamp(path)
+        if now == before or not (now and known):
+            return bool(now) and now[:2] == before[:2]
+        try:
+            seal.check(path)
+        except DataError:
+            return False
+        self._known[path] = now, known
+        return seal.digest_in(path) == known
+
+
+def stamp(path: Path) -> tuple[int, ...]:
+    """Return what the system says of a file that tells it from another, () where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def way_on(folder: Path) -> str:
+    """Return what is left when some of a run's output is lost, and what can be done."""
+    return (
+        f"what is whole has been left as it is: put back what is missing, or go on without it: 'hpcchain resume "
+        f"{folder}' takes the latest checkpoint whose earlier rows are all there, if one is kept, else says so"
+    )

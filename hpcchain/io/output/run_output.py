@@ -23,7 +23,7 @@ from hpcchain.io.hdf5.collective import root_does, translated
 from hpcchain.io.output import events
 from hpcchain.io.output.lineage import FILES, FileHead, file_head
 from hpcchain.io.output.parts import list_parts
-from hpcchain.io.output.recoverable_output import RunOutput, inventory
+from hpcchain.io.output.recoverable_output import RunOutput, output_in
 from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_types, open_trajectory
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import OPEN, PERIODIC
@@ -97,7 +97,7 @@ def folder_of_unjoined(source: Path) -> Path:
 
 def _folder_output(folder: Path, comm: Communicator | None, kinds: tuple[str, ...]) -> RunOutput:
     for _ in range(TRIES):
-        there = inventory(folder, comm, kinds)
+        there = output_in(folder, comm, kinds)
         try:
             found = there.rows()
         except DataError:
@@ -118,13 +118,7 @@ def _folder_output(folder: Path, comm: Communicator | None, kinds: tuple[str, ..
 
 
 class Frame:
-    """One frame; its tables are read when they are first asked for.
-
-    Parameters
-    ----------
-    frames : Frames
-    number : int
-    """
+    """One frame; its tables are read when they are first asked for."""
 
     def __init__(self, frames: Frames, number: int) -> None:
         self._frames, self._number = frames, number
@@ -356,13 +350,9 @@ def fixed_of(system: System) -> Trajectory:
     )
 
 
-def names_in(group: h5py.File | h5py.Group) -> list[str]:
-    """Return the names of the observables in an open file or group."""
-    return [name for name in group if all(f"{name}/{column}" in group for column in COLUMNS)]
-
-
-def read_groups(group: h5py.File | h5py.Group, names: list[str]) -> dict[str, Series]:
-    """Return name -> Series from an open file or group; not collective."""
+def series_in(group: h5py.File | h5py.Group) -> dict[str, Series]:
+    """Return name -> Series of the observables in an open file or group; not collective."""
+    names = [name for name in group if all(f"{name}/{column}" in group for column in COLUMNS)]
     return {name: Series(*(files.get(group, f"{name}/{column}") for column in COLUMNS)) for name in names}
 
 
@@ -393,13 +383,12 @@ def joined_reports(output: RunOutput) -> tuple[dict[str, list[list[np.ndarray]]]
     reached = output.kept("observables")
     if reached:
         with files.reading(output.joined["observables"].path, "observables", checked=False) as source:
-            for name, columns in read_groups(source, names_in(source)).items():
+            for name, columns in series_in(source).items():
                 first[name] = int(source[name].attrs["first_report"])
                 series[name] = [[column[: max(reached - first[name], 0)]] for column in columns]
     for head in output.parts:
         with files.reading(head.path, "part", checked=False) as source:
-            names = names_in(source["reports"]) if "reports" in source else []
-            for name, columns in (read_groups(source["reports"], names) if names else {}).items():
+            for name, columns in (series_in(source["reports"]) if "reports" in source else {}).items():
                 first.setdefault(name, reached)
                 for column, values in zip(series.setdefault(name, [[], [], []]), columns, strict=True):
                     column.append(values)

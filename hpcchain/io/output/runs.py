@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from hpcchain.errors import DataError
@@ -108,8 +108,3 @@ def write_runs(folder: Path | str, rows: list[Row]) -> None:
 def note_row(folder: Path | str, row: Row) -> None:
     """Put one row into the table as it is on disk: the last word of a rank that ends all others."""
     write_runs(folder, [row if other.run == row.run else other for other in read_runs(folder)])
-
-
-def interrupted(row: Row) -> Row:
-    """Return a row that says that its run goes on, of an ensemble that is not being carried."""
-    return replace(row, state=STOPPED) if row.state == RUNNING else row

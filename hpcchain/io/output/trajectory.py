@@ -13,7 +13,6 @@ import h5py
 import numpy as np
 
 import hpcchain
-from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import files, slabs
 from hpcchain.model.system import OPEN, PERIODIC
 from hpcchain.parallel import slabs as parallel_slabs
@@ -76,7 +75,7 @@ def write_clock(file: h5py.File, steps: np.ndarray, times: np.ndarray, comm: Com
 def write_frame(file: h5py.File, number: int, rows: Mapping[str, np.ndarray], comm: Communicator | None) -> None:
     """Write this rank's slab of one frame: dict of name -> (n, 3), or (n, 4) of orientations."""
     tables = {name: file[f"{GROUP}/{name}/value"] for name in rows}
-    first = {name: (number, parallel_slabs.slab(table.shape[1], comm)[0], 0) for name, table in tables.items()}
+    first = {name: (number, parallel_slabs.slab(table.shape[1], comm)[0]) for name, table in tables.items()}
     slabs.write_all([slabs.Part(tables[name], first[name], part[None]) for name, part in rows.items()], comm)
 
 
@@ -117,7 +116,7 @@ def _write_box(group: h5py.Group, frames: int, box: Box, comm: Communicator | No
     group["box"].attrs["boundary"] = np.array(boundary, dtype="S8")
     edges = slabs.create(group, "box/edges/value", (frames, 3), np.float64)
     low, high = parallel_slabs.slab(frames, comm)
-    slabs.write_all([slabs.Part(edges, (low, 0), np.broadcast_to(box.size, (high - low, 3)))], comm)
+    slabs.write_all([slabs.Part(edges, (low,), np.broadcast_to(box.size, (high - low, 3)))], comm)
 
 
 def _write_beads(
@@ -251,17 +250,11 @@ def _check_spin(file: h5py.File, spin: Spin, beads: int) -> None:
     found = [None if value is None else value.shape for value in spin.values()]
     found.append(files.dataset_of(file, series).shape[1:] if series in file else None)
     if found != [None] * 3 and found != [(beads, 3), (beads,), (beads, 4)]:
-        raise DataError(
-            f"{file.filename}: {', '.join(SPIN)} and {ORIENTATION} are not of {beads} beads; {files.NOT_OURS}"
-        )
+        raise files.wrong_contents(file.filename, f"{', '.join(SPIN)} and {ORIENTATION} are not of {beads} beads")
 
 
 def bead_types(topology: Topology) -> tuple[np.ndarray, list[str]]:
     """Return the species of every bead as viewers know them, and the species' names.
-
-    Parameters
-    ----------
-    topology : Topology
 
     Returns
     -------

@@ -50,8 +50,6 @@ class Configuration(NamedTuple):
     ----------
     position : (N, 3) float64 array
         As in the file [length].
-    velocity : (N, 3) float64 array or None
-        None where the file has none, or zeros alone [length / time].
     bonds : (B, 2) int64 array
         Numbers of beads, from 0 in the file's order.
     size : (3,) float64 array or None
@@ -61,25 +59,27 @@ class Configuration(NamedTuple):
     periodic : (3,) bool array
     types : list of str
         Of each bead.
-    mass, diameter : (N,) float64 array or None
-        None where the file does not say [mass], [length].
     ids : list of int
         What the file calls the beads.
+    velocity : (N, 3) float64 array or None
+        None where the file has none, or zeros alone [length / time].
+    mass, diameter : (N,) float64 array or None
+        None where the file does not say [mass], [length].
     names : list of str or None
         Name of each bead's molecule.
     """
 
     position: NDArray[np.float64]
-    velocity: NDArray[np.float64] | None
     bonds: NDArray[np.int64]
     size: NDArray[np.float64] | None
     origin: NDArray[np.float64]
     periodic: NDArray[np.bool_]
     types: list[str]
-    mass: NDArray[np.float64] | None
-    diameter: NDArray[np.float64] | None
     ids: list[int]
-    names: list[str] | None
+    velocity: NDArray[np.float64] | None = None
+    mass: NDArray[np.float64] | None = None
+    diameter: NDArray[np.float64] | None = None
+    names: list[str] | None = None
 
 
 class NoFrame(Exception):
@@ -164,15 +164,15 @@ def require_plain(path: Path | str) -> None:
         raise DataError(f'{path}: is a file of hpcchain; a run starts from it with initial.method = "file"')
 
 
-def library(name: str, what: str) -> ModuleType:
-    """Return a module of a package that is not always installed; raises UsageError without it."""
+def library(name: str, what: str, extra: str = "formats") -> ModuleType:
+    """Return a module of a package that is not always installed, with an extra; raises UsageError without it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return importlib.import_module(name)
     except ImportError as reason:
         package = name.partition(".")[0]
-        raise UsageError(f"{what} needs the package {package}: pip install 'hpcchain[formats]'") from reason
+        raise UsageError(f"{what} needs the package {package}: pip install 'hpcchain[{extra}]'") from reason
 
 
 def numbered(frame: int, frames: int) -> int:
@@ -214,17 +214,15 @@ def _read_lammps(path: str, frame: int) -> Configuration:
     if len(pairs) != bonds:
         raise DataError(f"says that it has {bonds} bonds, and has {len(pairs)}; restore the file, or mend its header")
     return Configuration(
-        atoms.positions,
-        atoms.get_velocities() if atoms.has("momenta") else None,
-        np.array(pairs, dtype=np.int64).reshape(-1, 2),
-        None if corner is None else edges(atoms.cell),
-        np.zeros(3) if corner is None else corner,
-        np.ones(3, dtype=bool),
-        [str(one) for one in atoms.arrays["type"].tolist()],
-        atoms.get_masses() if atoms.has("masses") else None,
-        None,
-        atoms.arrays["id"].tolist(),
-        None,
+        position=atoms.positions,
+        bonds=np.array(pairs, dtype=np.int64).reshape(-1, 2),
+        size=None if corner is None else edges(atoms.cell),
+        origin=np.zeros(3) if corner is None else corner,
+        periodic=np.ones(3, dtype=bool),
+        types=[str(one) for one in atoms.arrays["type"].tolist()],
+        ids=atoms.arrays["id"].tolist(),
+        velocity=atoms.get_velocities() if atoms.has("momenta") else None,
+        mass=atoms.get_masses() if atoms.has("masses") else None,
     )
 
 
@@ -268,17 +266,16 @@ def _read_gsd(path: str, frame: int) -> Configuration:
     size = digits_of(np.array(size))
     box = edges([[size[0], 0, 0], [xy * size[1], size[1], 0], [xz * size[2], yz * size[2], size[2]]])
     return Configuration(
-        np.array(beads.position, dtype=np.float64),
-        np.array(beads.velocity, dtype=np.float64),
-        np.array(found.bonds.group, dtype=np.int64).reshape(-1, 2),
-        box,
-        np.zeros(3) if box is None else -0.5 * box,
-        np.ones(3, dtype=bool),
-        [beads.types[kind] for kind in beads.typeid],
-        digits_of(beads.mass),
-        digits_of(beads.diameter),
-        list(range(beads.N)),
-        None,
+        position=np.array(beads.position, dtype=np.float64),
+        bonds=np.array(found.bonds.group, dtype=np.int64).reshape(-1, 2),
+        size=box,
+        origin=np.zeros(3) if box is None else -0.5 * box,
+        periodic=np.ones(3, dtype=bool),
+        types=[beads.types[kind] for kind in beads.typeid],
+        ids=list(range(beads.N)),
+        velocity=np.array(beads.velocity, dtype=np.float64),
+        mass=digits_of(beads.mass),
+        diameter=digits_of(beads.diameter),
     )
 
 
@@ -294,17 +291,15 @@ def _read_mdanalysis(kind: str) -> Callable[[str, int], Configuration]:
         if box is not None and np.any(np.abs(box[3:] - 90.0) > 1e-3):
             edges(np.ones((3, 3)))
         return Configuration(
-            np.array(now.positions, dtype=np.float64),
-            np.array(now.velocities, dtype=np.float64) if now.has_velocities else None,
-            np.array(atoms.bonds.indices if hasattr(atoms, "bonds") else (), dtype=np.int64).reshape(-1, 2),
-            None if box is None or not np.all(box[:3] > 0.0) else digits_of(box[:3]),
-            np.zeros(3),
-            np.ones(3, dtype=bool),
-            [str(name) for name in atoms.names],
-            None,
-            None,
-            atoms.ids.tolist(),
-            [str(name) for name in atoms.resnames],
+            position=np.array(now.positions, dtype=np.float64),
+            bonds=np.array(atoms.bonds.indices if hasattr(atoms, "bonds") else (), dtype=np.int64).reshape(-1, 2),
+            size=None if box is None or not np.all(box[:3] > 0.0) else digits_of(box[:3]),
+            origin=np.zeros(3),
+            periodic=np.ones(3, dtype=bool),
+            types=[str(name) for name in atoms.names],
+            ids=atoms.ids.tolist(),
+            velocity=np.array(now.velocities, dtype=np.float64) if now.has_velocities else None,
+            names=[str(name) for name in atoms.resnames],
         )
 
     return read
@@ -346,17 +341,16 @@ def _read_extxyz(path: str, frame: int) -> Configuration:
     if types is not None and set(symbols) == {"X"}:  # there are no species
         symbols = [str(one) for one in types.tolist()]
     return Configuration(
-        atoms.positions,
-        None if moving is None else np.array(moving, dtype=np.float64),
-        np.empty((0, 2), dtype=np.int64),
-        edges(atoms.cell),
-        np.array(info.get("Origin", np.zeros(3)), dtype=np.float64).reshape(3),
-        np.array(atoms.pbc),
-        [known.get(symbol, symbol) for symbol in symbols],
-        None if mass is None else np.array(mass, dtype=np.float64),
-        diameter,
-        arrays["id"].tolist() if "id" in arrays else list(range(1, len(symbols) + 1)),
-        None,
+        position=atoms.positions,
+        bonds=np.empty((0, 2), dtype=np.int64),
+        size=edges(atoms.cell),
+        origin=np.array(info.get("Origin", np.zeros(3)), dtype=np.float64).reshape(3),
+        periodic=np.array(atoms.pbc),
+        types=[known.get(symbol, symbol) for symbol in symbols],
+        ids=arrays["id"].tolist() if "id" in arrays else list(range(1, len(symbols) + 1)),
+        velocity=None if moving is None else np.array(moving, dtype=np.float64),
+        mass=None if mass is None else np.array(mass, dtype=np.float64),
+        diameter=diameter,
     )
 
 

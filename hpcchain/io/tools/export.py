@@ -262,12 +262,7 @@ def _words(values: Iterable[float]) -> str:
 
 
 def elements_for(names: list[str]) -> list[str]:
-    """Return a chemical element for each bead type: its name where all are elements' symbols, else one after another.
-
-    Parameters
-    ----------
-    names : list of str
-    """
+    """Return a chemical element for each bead type: its name where all are elements, else one after another."""
     if set(names) <= set(ELEMENTS):
         return list(names)
     return [ELEMENTS[number] if number < len(ELEMENTS) else "X" for number in range(len(names))]

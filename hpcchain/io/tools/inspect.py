@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import h5py
 import numpy as np
 
 from hpcchain.io.checkpoint.checkpoint import read_outline
@@ -19,12 +18,13 @@ from hpcchain.io.output.parts import list_parts, read_head
 from hpcchain.io.output.run_output import (
     CHECKPOINTS,
     PARTS,
+    Series,
     folder_of_unjoined,
     has_output,
-    names_in,
     open_frames,
     read_reports,
     run_output,
+    series_in,
 )
 from hpcchain.io.output.trajectory import Trajectory, open_trajectory
 from hpcchain.model.composition import composition_of
@@ -41,14 +41,6 @@ BOOKKEEPING = re.compile("part|part_seal|interval_.*|.*_quantum|.*_time")  # wha
 
 def info(path: Path | str) -> str:
     """Return a description of a run's folder, checkpoint, trajectory, observables, event log or part, a fact a line.
-
-    Parameters
-    ----------
-    path : path
-
-    Returns
-    -------
-    str
 
     Raises
     ------
@@ -90,9 +82,7 @@ def _run(folder: Path) -> dict[str, object]:
     if output.has("trajectory"):
         with open_frames(output) as frames:
             facts |= {"frames": f"{len(frames)}, {_span(frames.time)}"} | _beads(frames.fixed)
-    for name, (_, time, value) in sorted(read_reports(output).items()):
-        of = f" of {list(value.shape[1:])}" if value.ndim > 1 else ""
-        facts[name] = f"{len(value)} reports{of}, {_span(time)}"
+    facts |= _reports(dict(sorted(read_reports(output).items())))
     if output.logs_events:
         facts["events"] = output.rows("events")
     facts["checkpoint"] = str(newest or "none")
@@ -181,13 +171,16 @@ def _trajectory(path: Path | str) -> dict[str, object]:
 
 def _observables(path: Path | str) -> dict[str, object]:
     with files.reading(path, "observables") as file:
-        facts = {name: f"{_shape(file[name])} {_span(files.get(file, f'{name}/time'))}" for name in names_in(file)}
+        facts = _reports(series_in(file))
     return facts | _provenance(path)
 
 
-def _shape(group: h5py.Group) -> str:
-    count, *columns = group["value"].shape
-    return f"{count} reports" + (f" of {columns}" if columns else "") + ","
+def _reports(series: Mapping[str, Series]) -> dict[str, object]:
+    """Return how many reports of each observable there are, and from when to when."""
+    return {
+        name: f"{len(value)} reports{f' of {list(value.shape[1:])}' * (value.ndim > 1)}, {_span(time)}"
+        for name, (_, time, value) in series.items()
+    }
 
 
 def _events(path: Path | str) -> dict[str, object]:

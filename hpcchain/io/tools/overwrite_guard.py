@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LAMMPS_HEAD = "LAMMPS data of hpcchain"
 """What LAMMPS data that `export` writes begin with."""
+HEAD = 200
+"""Bytes by which the sort of a file is known."""
 GSD_MAGIC = struct.pack("<Q", 0x65DF65DF65DF65DF)
 
 
@@ -53,8 +55,8 @@ def _problem(path: Path, sort: str) -> str | None:
         return None if path.parent.is_dir() else f"there is no folder {path.parent}"
     if not stat.S_ISREG(found.st_mode):
         return "is there already and no plain file"
-    name, is_one = _SORTS[sort]
-    if found.st_size == 0 or is_one(path):
+    name, head = _SORTS[sort]
+    if found.st_size == 0 or (_is_start(path) if sort == "start" else _begins_with(path, head)):
         return None
     return f"is there already, and not as {name} that could be made anew"
 
@@ -67,32 +69,17 @@ def _is_start(path: Path) -> bool:
         return False
 
 
-def _begins_with(head: bytes) -> Callable[[Path], bool]:
-    """Return a test whether a file begins with these bytes."""
-
-    def begins(path: Path) -> bool:
-        with path.open("rb") as file:
-            return file.read(len(head)) == head
-
-    return begins
-
-
-def _is_extxyz(path: Path) -> bool:
+def _begins_with(path: Path, head: bytes) -> bool:
     with path.open("rb") as file:
-        return file.readline(32).strip().isdigit()
-
-
-def _is_pdb(path: Path) -> bool:
-    with path.open("rb") as file:
-        return b"MDANALYSIS" in file.readline(100) + file.readline(100)
+        return re.match(head, file.read(HEAD)) is not None
 
 
 _SORTS = {
-    "start": ("a start file", _is_start),
-    "gsd": ("a GSD file", _begins_with(GSD_MAGIC)),
-    "extxyz": ("an extended XYZ file", _is_extxyz),
-    "lammps": ("LAMMPS data of hpcchain", _begins_with(LAMMPS_HEAD.encode())),
-    "pdb": ("a PDB file that was exported", _is_pdb),
-    "png": ("a PNG picture", _begins_with(PNG_MAGIC)),
+    "start": ("a start file", b""),
+    "gsd": ("a GSD file", re.escape(GSD_MAGIC)),
+    "extxyz": ("an extended XYZ file", rb"[ \t\r]*\d+[ \t\r]*(\n|\Z)"),
+    "lammps": ("LAMMPS data of hpcchain", re.escape(LAMMPS_HEAD.encode())),
+    "pdb": ("a PDB file that was exported", rb"(.*\n)?.*MDANALYSIS"),
+    "png": ("a PNG picture", re.escape(PNG_MAGIC)),
 }
-"""What a file of each sort is called, and the test whether one is of it."""
+"""What a file of each sort is called, and what it begins with."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpcchain.errors import DataError
-from hpcchain.io.checkpoint.checkpoint import read_progress
+from hpcchain.io.checkpoint.checkpoint import read_outline, read_progress
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
-from hpcchain.io.hdf5.files import kind_of
 from hpcchain.io.output.lineage import FileHead
-from hpcchain.io.output.recoverable_output import inventory, recoverable_counts, sound
+from hpcchain.io.output.recoverable_output import output_in, recoverable_counts, sound
 from hpcchain.io.tools.inspect import info
 
 if TYPE_CHECKING:
@@ -19,19 +17,13 @@ if TYPE_CHECKING:
     from hpcchain.io.output.recoverable_output import Output
 
 
-def verify(path: Path, read: Callable[[Path], object]) -> list[str]:
+def verify(path: Path) -> list[str]:
     """Check every byte of a run directory's files, or of one file; return a line for each file.
 
     Parameters
     ----------
     path : path
         A directory in which no run is going on, or one of our files.
-    read : function of a path
-        Reads all of a checkpoint; raises DataError when it is not one of a possible system.
-
-    Returns
-    -------
-    list of str
 
     Raises
     ------
@@ -41,17 +33,14 @@ def verify(path: Path, read: Callable[[Path], object]) -> list[str]:
     """
     path = Path(path)
     if not path.is_dir():
-        found = info(path).splitlines()
-        if kind_of(path) == "checkpoint":
-            read(path)
-        return found
-    output = inventory(path)
+        return info(path).splitlines()
+    output = output_in(path)
     checkpoints = list_checkpoints(path / "checkpoints")
     newest, refused = newest_valid(path / "checkpoints", None, lambda counters: recoverable_counts(output, counters))
     seen = {newest, *(path for path, _ in refused)}
     older = [path for _, path in checkpoints if path not in seen]
     problems = [str(problem) for problem in output.problems()] + [why for _, why in refused]
-    problems += _damaged([newest, *older] if newest else older, read)
+    problems += _damaged([newest, *older] if newest else older)
     problems += _forgotten(path, newest, output)
     if problems:
         usable = newest and not any(problem.startswith(f"{newest}:") for problem in problems)
@@ -81,12 +70,12 @@ def _forgotten(path: Path, newest: Path | None, output: Output) -> list[str]:
     ]
 
 
-def _damaged(checkpoints: list[Path], read: Callable[[Path], object]) -> list[str]:
+def _damaged(checkpoints: list[Path]) -> list[str]:
     """Return what is wrong with checkpoints, for those that are not whole."""
     problems = []
     for path in checkpoints:
         try:
-            read(path)
+            read_outline(path)
         except DataError as error:
             problems.append(str(error))
     return problems

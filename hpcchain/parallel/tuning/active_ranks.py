@@ -108,12 +108,7 @@ class ActiveRanksEngine:
 
 
 class NoMolecules(Recorded):
-    """The engine of a rank that sleeps; see `sector.interface.Engine`.
-
-    Parameters
-    ----------
-    system : System
-    """
+    """The engine of a rank that sleeps; see `sector.interface.Engine`."""
 
     def __init__(self, system: System) -> None:
         super().__init__(system)

@@ -25,12 +25,7 @@ FIRST_LOOK, LAST_LOOK = 4, 256  # windows of a look, at first and at last
 
 
 class Balance:
-    """Decides between windows whether sectors are to be moved; the same on all ranks.
-
-    Parameters
-    ----------
-    comm : Exchange
-    """
+    """Decides between windows whether sectors are to be moved; the same on all ranks."""
 
     def __init__(self, comm: Exchange) -> None:
         self.comm = comm

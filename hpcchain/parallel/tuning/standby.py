@@ -22,8 +22,9 @@ from hpcchain.parallel.agreement import sendable
 from hpcchain.parallel.comm import Alone
 
 if TYPE_CHECKING:
-    from hpcchain.parallel.comm import Heeds, Single, World
+    from hpcchain.parallel.comm import Single, World
     from hpcchain.parallel.exchange import Exchange
+    from hpcchain.parallel.signals import Signals
 
 
 class Standby:
@@ -115,7 +116,7 @@ class Standby:
 
 
 def shared_or_alone(
-    world: World, alone: Callable[[], bool], action: Callable[[Single], Any], signals: Heeds, load: Callable[[], None]
+    world: World, alone: Callable[[], bool], action: Callable[[Single], Any], signals: Signals, load: Callable[[], None]
 ) -> Any:
     """Return what an action returns, of all ranks, or of the root by itself; collective.
 
@@ -154,10 +155,10 @@ def shared_or_alone(
         signals.listen = None
 
 
-def listening(standby: Standby) -> Callable[[Heeds], None]:
+def listening(standby: Standby) -> Callable[[Signals], None]:
     """Return what hears the signals of those that sleep while the root works by itself, and raises their failure."""
 
-    def listen(signals: Heeds) -> None:
+    def listen(signals: Signals) -> None:
         standby.exchange.activity.note()  # no call that waits for others does
         for wish in standby.heard():
             signals.pass_on(*wish)

@@ -45,11 +45,6 @@ CONTACTS, TIME = 200.0, 20.0
 BANDS = {"rattle": 10.0, "variational": 40.0, "index1": 2.0, "paper": 5.0}
 
 
-def watch_of(system: System, freedom: int) -> EnergyWatch | SteppedWatch:
-    """Return what watches the energy of a run of a System with so many degrees of freedom."""
-    return SteppedWatch(system.physics, freedom) if system.physics.steps else EnergyWatch(system, freedom)
-
-
 class SteppedWatch:
     """Ends a run in steps whose energy is no number; how far it may be off, potentials and step decide."""
 

@@ -36,11 +36,6 @@ class FolderLock:
     The lock is the system's lock on the file run.lock, which ends with the process however it ends, so that a killed
     run's is never in the way. The file says which process holds it. Where the file system has no locks, what made the
     file holds it, until it is removed; it is taken over only from a process that has certainly ended: one of this host.
-
-    Parameters
-    ----------
-    folder : path
-    comm : communicator or None
     """
 
     def __init__(self, folder: Path, comm: Communicator | None = None) -> None:
@@ -89,21 +84,19 @@ class FolderLock:
         holder = parsed(file.read(SHOWN))
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise self._held_by(holder) from None
-        except OSError:
-            if not new and not has_ended(holder):
-                raise self._held_by(holder) if is_alive(holder) else self._perhaps_held_by(holder) from None
+        except OSError as reason:
+            locked = isinstance(reason, BlockingIOError)
+            if locked or not (new or has_ended(holder)):
+                raise self._held_by(holder, locked or is_alive(holder)) from None
         if holder:
             LOG.info("taking over the lock that process %s on %s left behind", holder.get("pid"), holder.get("host"))
 
-    def _held_by(self, holder: Holder) -> UsageError:
-        return UsageError(
-            f"{self.folder}: another run is writing there ({named(holder)}); wait for its end, or choose "
-            "another --output"
-        )
-
-    def _perhaps_held_by(self, holder: Holder) -> UsageError:
+    def _held_by(self, holder: Holder, surely: bool) -> UsageError:
+        if surely:
+            return UsageError(
+                f"{self.folder}: another run is writing there ({named(holder)}); wait for its end, or choose "
+                "another --output"
+            )
         return UsageError(
             f"{self.folder}: another run may be writing there ({named(holder)}). This file system has no "
             "locks (flock), so it cannot be told from one that was killed: make sure that it has ended, "

@@ -169,12 +169,7 @@ class Extent:
 
 
 def extent_of(config: Config) -> Extent:
-    """Return the Extent of a run that begins with an input.
-
-    Parameters
-    ----------
-    config : Config
-    """
+    """Return the Extent of a run that begins with an input."""
     kinds, method = config.molecules, config.initial.method
     whole = method != "file" or read_extent(str(config.initial.file))[1] > 0.0
     closed = [kind.beads for kind in kinds if method == "grow" and kind.beads > 1 and kind.bond_count >= kind.beads]

@@ -71,12 +71,7 @@ class WallLimit:
 
 
 def seconds_of_job(environment: Mapping[str, str]) -> float | None:
-    """Return the wall seconds to the end of the Slurm job that this is, None when there is none or it is over.
-
-    Parameters
-    ----------
-    environment : mapping
-    """
+    """Return the wall seconds to the end of the Slurm job that this is, None when there is none or it is over."""
     text = environment.get(VARIABLE, "")
     if not text.isdigit() or int(text) == 0:
         return None

@@ -40,8 +40,8 @@ from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.parallel.comm import Single
+from hpcchain.parallel.signals import Stopped
 from hpcchain.run.engines import brought_together, engine_for, ranks_at_work
-from hpcchain.run.guards.signals import Stopped
 from hpcchain.run.orientations import checked
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from hpcchain.model.starts.replicate_velocities import Sums, Thermal
 from hpcchain.model.starts.start import TOLERANCE, physics_with, require_apart
 from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs
-from hpcchain.run.guards.signals import Stopped
+from hpcchain.parallel.signals import Stopped
 from hpcchain.run.orientations import checked
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hpcchain.io.tools.configurations import Configuration
     from hpcchain.model.system import Box, System
     from hpcchain.parallel.comm import Single, World
-    from hpcchain.run.guards.signals import Signals
+    from hpcchain.parallel.signals import Signals
 
 LOG = logging.getLogger("hpcchain.api")
 

@@ -12,8 +12,7 @@ from hpcchain.config.demands.units import Beads, check_units
 from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
-from hpcchain.io.checkpoint.layout import wrong_contents
-from hpcchain.io.hdf5.files import NOT_OURS
+from hpcchain.io.hdf5.files import NOT_OURS, wrong_contents
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.extended import complete, first_rows

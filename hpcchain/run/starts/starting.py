@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Physics, System
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import Single, World
-    from hpcchain.run.guards.signals import Signals
+    from hpcchain.parallel.signals import Signals
     from hpcchain.run.guards.wall_limit import WallLimit
     from hpcchain.run.starts.growth_file import GrowthFile
 

@@ -9,7 +9,7 @@ import pytest
 
 import hpcchain
 from hpcchain.analysis import points
-from hpcchain.analysis.plot_points import axis_of
+from hpcchain.analysis.plot import axis_of
 from hpcchain.analysis.tables import Curve, Report, Value
 from hpcchain.cli.main import main
 from hpcchain.config import load_config

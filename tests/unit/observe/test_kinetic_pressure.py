@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model.composition import composition_of
-from hpcchain.observe.kinetic_pressure import all_carry, block_sums
+from hpcchain.observe.observables import all_carry, block_sums
 from tests.support.io_samples import chains
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.parallel.activity import Activity
+from hpcchain.parallel.signals import Signals
 from hpcchain.parallel.tuning.standby import Standby, listening
 from hpcchain.run import alone
 from hpcchain.run.alone import given_input, one_does, stored_input
-from hpcchain.run.guards.signals import Signals
 from tests.support.run_folders import run_here, write_input
 
 SMALL = {

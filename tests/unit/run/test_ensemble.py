@@ -16,9 +16,9 @@ from hpcchain.io.output.runs import DONE, FAILED, RUNNING, STOPPED, WAITING, Row
 from hpcchain.machine import Available, Bound
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.groups import Groups, Turns
+from hpcchain.parallel.signals import Signals
 from hpcchain.run import ensemble
 from hpcchain.run.guards.memory import require_memory
-from hpcchain.run.guards.signals import Signals
 from tests.support.ensembles import states, write
 from tests.support.run_folders import difference, leftovers, run_here
 
@@ -279,9 +279,8 @@ def test_runs_that_do_not_fit_together_are_refused(tmp_path, monkeypatch):
 
 
 def test_one_rank_is_one_group():
-    groups, signals = Groups(Single(), 1, 4), Signals()
     said = []
-    groups.on_news(said.append)
+    groups, signals = Groups(Single(), 1, 4, said.append), Signals()
     groups.report("news")
     groups.listen(signals)
     assert (groups.count, groups.number, groups.leads, said) == (1, 0, True, ["news"])

@@ -18,17 +18,16 @@ import pytest
 from hpcchain.errors import UsageError
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import WALL
-from hpcchain.observe.kinetic_pressure import COLUMNS
-from hpcchain.observe.observables import Observables
+from hpcchain.observe.observables import COLUMNS, Observables
 from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers
 from hpcchain.parallel.comm import Single
+from hpcchain.parallel.signals import Signals, remember_from_the_start
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run
 from hpcchain.run.folder import cut_log
 from hpcchain.run.guards import lock as locks
 from hpcchain.run.guards.lock import FolderLock
-from hpcchain.run.guards.signals import Signals, remember_from_the_start
 from hpcchain.run.totals import CONTACTS, MOST, SOLVED, Totals
 from tests.support.kernel_tools import make_system
 
@@ -81,8 +80,9 @@ def test_signals_are_remembered_and_given_back():
         assert (signals.stop, signals.save) == (False, False)
         signal.raise_signal(signal.SIGUSR2)
         assert (signals.stop, signals.save) == (False, True)
-        for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
-            signals.stop = False
+    for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
+        with Signals() as signals:
+            assert not signals.stop
             signal.raise_signal(number)
             assert signals.stop
     assert signal.getsignal(signal.SIGTERM) is before
@@ -90,7 +90,7 @@ def test_signals_are_remembered_and_given_back():
 
 AT_THE_VERY_END = """
 import os, signal
-from hpcchain.run.guards.signals import remember_from_the_start
+from hpcchain.parallel.signals import remember_from_the_start
 
 class Last:
     def __del__(self, kill=os.kill, process=os.getpid(), number=signal.SIGUSR1):
@@ -118,11 +118,11 @@ def test_commands_that_heed_no_signals_end_by_term_as_by_ctrl_c():
 
 
 @pytest.mark.parametrize(("mine", "still"), [(False, False), (True, True)])
-def test_a_signal_that_comes_while_it_is_heeded(mine, still):
+def test_a_signal_that_comes_while_it_is_heeded(tmp_path, mine, still):
     """On a rank that had it already it is another one; on another rank it is the launcher's copy, passed on late."""
     run = Run.__new__(Run)
-    run.signals, run.time = SimpleNamespace(save=mine), 1.0
-    run.recorder = SimpleNamespace(open=lambda: None, has_many_parts=lambda: False)
+    run.signals, run.time, run.folder, run.mpi = SimpleNamespace(save=mine), 1.0, tmp_path, None
+    run.recorder = SimpleNamespace(open=lambda: None)
     run.timers = SimpleNamespace(wall=0.0)
     run._checkpoint = lambda: setattr(run.signals, "save", True)
     run._checkpoint_in_passing(asked=True)
@@ -166,13 +166,16 @@ def test_totals_go_on_across_restarts():
     for found in (totals, resumed):
         found.gather()
         assert (found.contacts, found.wall_contacts, found.no_roots) == (15, 3, 1)
-        assert (found.interval_contacts, found.interval_virial) == (14, 1.75)
-        assert found.interval_pushes == [0.0, 0.0, 1.25]
-        assert found.interval_tensor == [1.3125, 0.0, 0.4375, 0.0, -0.875, 0.0]
-        assert found.interval_flow == [0.0, 1.75, 0.0]
+        assert found.interval == {
+            "virial": 1.75,
+            "contacts": 14,
+            "wall_impulse": [0.0, 0.0, 1.25],
+            "tensor": [1.3125, 0.0, 0.4375, 0.0, -0.875, 0.0],
+            "flow": [0.0, 1.75, 0.0],
+        }
         found.begin_interval()
-        assert (found.interval_contacts, found.interval_virial, found.interval_pushes) == (0, 0.0, [0.0] * 3)
-        assert found.interval_tensor == [0.0] * 6 and found.interval_flow == [0.0] * 3
+        none = {"virial": 0.0, "contacts": 0, "wall_impulse": [0.0] * 3, "tensor": [0.0] * 6, "flow": [0.0] * 3}
+        assert found.interval == none
 
 
 def test_totals_sum_over_ranks_to_the_last_unit():
@@ -191,11 +194,11 @@ def test_totals_sum_over_ranks_to_the_last_unit():
     engine.virial, engine.wall_impulse = 3, [2**70, 0, 1]
     totals = Totals(engine, {}, Three())
     totals.gather()
-    assert (totals.contacts, totals.wall_contacts, totals.interval_contacts) == (111, 222, 333)
+    assert (totals.contacts, totals.wall_contacts, totals.interval["contacts"]) == (111, 222, 333)
     assert totals.no_roots == 18
     assert totals.solved["iterations"] == 50 and totals.solved["most_iterations"] == 9
     assert Totals(engine, {"iterations": 7, "most_iterations": 11}, Single()).solved["most_iterations"] == 11
-    assert totals.interval_virial == 3.0 and totals.saved()["interval_quanta"] == 3
+    assert totals.interval["virial"] == 3.0 and totals.saved()["interval_quanta"] == 3
     assert totals.saved()["interval_pushes"] == [3 * 2**70, 0, 3]
 
 

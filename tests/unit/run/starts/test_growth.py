@@ -15,7 +15,7 @@ from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.system import KindPhysics, Options, Physics
 from hpcchain.model.topology import build_topology
 from hpcchain.parallel.comm import Single
-from hpcchain.run.guards.signals import Stopped
+from hpcchain.parallel.signals import Stopped
 from hpcchain.run.starts import growth
 from hpcchain.run.starts.growth import (
     LONGEST_STEP,

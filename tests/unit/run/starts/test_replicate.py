@@ -20,7 +20,7 @@ from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import build_system, check_start
 from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single
-from hpcchain.run.guards.signals import Stopped
+from hpcchain.parallel.signals import Stopped
 from hpcchain.run.starts import replicate
 from hpcchain.run.starts.start_from_file import system_from_file
 from tests.support.copied import SIZE, longer, mixed, turning

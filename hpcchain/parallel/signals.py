@@ -1,4 +1,4 @@
-"""What a signal asks of a run: stop with a checkpoint (USR1, TERM, INT) or a checkpoint in passing (USR2)."""
+"""What a signal requests of a run: stop with a checkpoint (USR1, TERM, INT) or a checkpoint in passing (USR2)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Signals:
     Attributes
     ----------
     saves : int
-        How often a checkpoint in passing has been asked for, of this rank or, as far as it knows, of any.
+        How often a checkpoint in passing was requested, of this rank or, as far as it knows, of any.
     listen : callable, optional
         Called with this before each look: takes in what others send of their signals (`pass_on`).
     """
@@ -42,31 +42,29 @@ class Signals:
     @property
     def stop(self) -> bool:
         """Whether to stop with a checkpoint."""
-        self._look()
+        if self.listen is not None:
+            self.listen(self)
         return self._stop
 
     @stop.setter
-    def stop(self, asked: bool) -> None:
-        self._stop = asked
+    def stop(self, requested: bool) -> None:
+        self._stop = requested
 
     @property
     def save(self) -> bool:
         """Whether to write a checkpoint in passing."""
-        self._look()
+        if self.listen is not None:
+            self.listen(self)
         return self._save
 
     @save.setter
-    def save(self, asked: bool) -> None:
-        self._save = asked
+    def save(self, requested: bool) -> None:
+        self._save = requested
 
     @property
     def requests(self) -> tuple[bool, int]:
-        """Whether to stop, and how many checkpoints in passing were asked for, without a look at what others send."""
+        """Whether to stop, and how many checkpoints in passing were requested, without a look at what others send."""
         return self._stop, self.saves
-
-    def _look(self) -> None:
-        if self.listen is not None:
-            self.listen(self)
 
     def pass_on(self, stop: bool, saves: int) -> None:
         """Heed another rank's signals, of which this one may have had the same: launchers send them to all."""

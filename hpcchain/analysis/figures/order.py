@@ -1,4 +1,4 @@
-"""Local crystalline order by freud: Steinhardt's q4 and q6, of each bead with its 12 nearest."""
+"""Order: how far rods and chains point along one axis, and whether beads sit in a crystal, which freud finds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.analysis.figures.figure import Frame
+from hpcchain.analysis.figures.bonds import unit
+from hpcchain.analysis.figures.figure import Figure, Frame
 from hpcchain.analysis.figures.pairs import enough
 from hpcchain.analysis.tables import Curve, Value, numbers
 
 if TYPE_CHECKING:
+    from hpcchain.analysis.kinds import Kind
     from hpcchain.analysis.statistics import Sums
     from hpcchain.io.output.trajectory import Trajectory
 
@@ -19,12 +21,35 @@ NEAREST = 12
 DEGREES = (4, 6)
 
 
+class NematicOrder(Figure):
+    """S, the greatest eigenvalue of Q = < (3 u u - 1) / 2 > over the end-to-end directions u of one frame.
+
+    Of M molecules without order it is not 0, but about M^-1/2; -2 times the middle eigenvalue has less of that
+    (Eppenga and Frenkel 1984).
+    """
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    def add(self, frame: Frame) -> np.ndarray:
+        """Return the frame's order parameters."""
+        whole = self.kind.positions(frame.position)
+        direction = unit(whole[:, -1] - whole[:, 0])
+        eigen = np.linalg.eigvalsh(1.5 * direction.T @ direction / len(direction) - 0.5 * np.eye(3))
+        return np.array([[eigen[2], -2.0 * eigen[1]]])
+
+    def result(self, sums: Sums) -> list[Value | Curve]:
+        """Return the mean order parameters."""
+        names = ("nematic_order", "nematic_order_middle")
+        return [*numbers(names, self.kind.name, sums.estimate(lambda x: x))]
+
+
 def is_installed() -> bool:
     """Return whether freud is there."""
     return importlib.util.find_spec("freud") is not None
 
 
-class LocalOrder:
+class LocalOrder(Figure):
     """Means over beads of q4 and q6 (Steinhardt et al. 1983); 0.191 and 0.575 in a face-centred cubic crystal.
 
     freud computes in single precision.
@@ -32,7 +57,7 @@ class LocalOrder:
 
     def __init__(self, found: Trajectory) -> None:
         freud: Any = importlib.import_module("freud")
-        self.groups, self.most = np.ones(1), enough(len(found.mass))
+        self.most = enough(len(found.mass))
         self._box = freud.box.Box(*np.asarray(found.edges, dtype=np.float64).tolist())
         self._parameters = [freud.order.Steinhardt(degree) for degree in DEGREES]
 
