@@ -7,7 +7,7 @@ import errno
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -153,6 +153,11 @@ def make_folder(folder: Path, comm: Communicator | None = None) -> None:
                 raise FileNotFoundError("not visible on this rank; use a folder on a shared file system")
 
 
+def remove_empty(folder: Path, comm: Communicator | None = None) -> None:
+    """Remove a folder in which nothing is; one that cannot be removed stays."""
+    root_does(comm, folder, "removing the folder", lambda: _remove_empty(folder))
+
+
 def _begin(temp: Path) -> None:
     temp.unlink(missing_ok=True)
     os.close(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
@@ -170,6 +175,11 @@ def _remove(paths: Sequence[Path]) -> None:
         path.unlink(missing_ok=True)
     for folder in {path.parent for path in paths}:
         _sync(folder)
+
+
+def _remove_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _rename(temp: Path, path: Path | str) -> None:
