@@ -11,6 +11,7 @@ import pytest
 
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
+from hpcchain.io.checkpoint.layout import COUNTERS
 from hpcchain.io.hdf5 import seal
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
@@ -333,7 +334,7 @@ def test_only_the_io_folder_imports_h5py_and_it_never_imports_mpi4py():
 
 
 def test_info_has_no_empty_facts_and_none_of_the_bookkeeping(tmp_path, system):
-    counters = {
+    counters = dict.fromkeys(COUNTERS, 0) | {
         "contacts": 7,
         "events": 3,
         "part": 2,
@@ -341,6 +342,9 @@ def test_info_has_no_empty_facts_and_none_of_the_bookkeeping(tmp_path, system):
         "part_seal": "0a" * 32,
         "report_time": 0.1,
         "virial_quantum": 2.0**-9,
+        "flow_quantum": 2.0**-9,
+        "interval_flow": [0, 0, 0],
+        "interval_tensor": [0, 0, 0, 0, 0],
         "interval_pushes": [1, 2, 3],
         "impulse_quantum": 2.0**-9,
     }
