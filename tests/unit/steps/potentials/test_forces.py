@@ -167,6 +167,19 @@ def test_a_torn_bond_is_named():
         SteppedEngine(system)
 
 
+@pytest.mark.parametrize(("nearer", "refused"), [(0.6, True), (0.1, False)])
+def test_a_start_that_forces_tear_apart_in_a_step_is_refused(nearer, refused):
+    """Also on several ranks, where one has the bead."""
+    system = system_of(liquid(5, chains=0))
+    system.state.position[0] = system.state.position[1] + [1.0 - nearer, 0.0, 0.0]
+    for ranks in (1, 2):
+        if not refused:
+            run_on(system, 0.0, ranks)
+            continue
+        with pytest.raises(StepError, match=r"at the start forces move bead [01] by .* make steps.step smaller than"):
+            run_on(system, 0.0, ranks)
+
+
 def test_a_box_too_small_for_the_cutoff_is_named():
     with pytest.raises(ConfigError, match="box.size: the periodic side 12 .*cutoff"):
         SteppedEngine(system_of(liquid(6, potential=[LJ | {"cutoff": 5.9}, FENE])))
