@@ -130,7 +130,7 @@ def counted_on(output: Output, checkpoint: Checkpoint, path: Path, folder: Path)
 def require_reported(output: Output, counters: Mapping[str, object], path: Path, mpi: Communicator | None) -> None:
     """Raise DataError where a checkpoint's totals are not those that the run has reported; collective.
 
-    Where the reports from the start on are no longer there, nothing tells.
+    Where the reports from the start on are no longer there, nothing is compared.
     """
 
     def found() -> str | None:
@@ -148,7 +148,8 @@ def _unreported(reports: Mapping[str, Series], counters: Mapping[str, object]) -
     total = whole(counters, "contacts") + whole(counters, "wall_contacts")
     if total != reported:
         return f"counters: contacts: {total} with those of walls, and {reported} are reported"
-    energy, first = number(counters, "energy"), kept_energy({name: one.value[0] for name, one in reports.items()})
+    energy = number(counters, "energy")
+    first = float(kept_energy({name: one.value[0] for name, one in reports.items()}))
     if energy is None or not abs(energy - first) <= ROUNDING * max(abs(energy), abs(first)):
         return f"counters: energy: {energy} at first, and {first:.12g} is reported"
     return None
