@@ -264,8 +264,8 @@ def curvature(
     """Return a potential's second derivative where beads come to [mass / time^2].
 
     That is its minimum, or where it ends if that is nearer. It is a smaller distance `apart` if a start is `grown` with
-    it, and a larger one if there are two `hard` cores so far apart; or where it is higher by an energy `heat`. A bond may
-    be stiffer where it is `longest`, too.
+    it, and a larger one if there are two `hard` cores so far apart; or where it is higher by an energy `heat`. A bond
+    may be stiffer where it is `longest`, too.
     """
     stiffness = one.stiffness or 0.0
     if one.name == "fene":

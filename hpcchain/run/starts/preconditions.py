@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.io.checkpoint.checkpoint import Checkpoint
     from hpcchain.io.output.recoverable_output import Output
-    from hpcchain.io.output.run_output import Series
     from hpcchain.parallel.agreement import Communicator
 
 ROUNDING = 1e-12
@@ -135,21 +134,22 @@ def require_reported(output: Output, counters: Mapping[str, object], path: Path,
 
     def found() -> str | None:
         reports = read_reports(output.rows(counters))
-        return _unreported(reports, counters) if "contacts" in reports and reports["contacts"].time[0] == 0.0 else None
+        if "contacts" not in reports or reports["contacts"].time[0] > 0.0:
+            return None
+        row = {name: float(one.value[0]) for name, one in reports.items() if one.value.ndim == 1}
+        return _unreported(int(reports["contacts"].value.sum()), float(kept_energy(row)), counters)
 
     problem = root_does(mpi, path, "comparing it with the reports", found) if whole(counters, "reports") else None
     if problem:
         raise wrong_contents(path, problem)
 
 
-def _unreported(reports: Mapping[str, Series], counters: Mapping[str, object]) -> str | None:
-    """Return what the counters have otherwise than all reports up to them, None: nothing."""
-    reported = int(reports["contacts"].value.sum()) + whole(counters, "interval_contacts")
-    total = whole(counters, "contacts") + whole(counters, "wall_contacts")
+def _unreported(contacts: int, first: float, counters: Mapping[str, object]) -> str | None:
+    """Return which counters contradict contacts and first energy of the reports up to them, None: none."""
+    reported = contacts + whole(counters, "interval_contacts")
+    total, energy = whole(counters, "contacts") + whole(counters, "wall_contacts"), number(counters, "energy")
     if total != reported:
         return f"counters: contacts: {total} with those of walls, and {reported} are reported"
-    energy = number(counters, "energy")
-    first = float(kept_energy({name: one.value[0] for name, one in reports.items()}))
     if energy is None or not abs(energy - first) <= ROUNDING * max(abs(energy), abs(first)):
         return f"counters: energy: {energy} at first, and {first:.12g} is reported"
     return None
