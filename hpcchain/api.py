@@ -50,6 +50,7 @@ from hpcchain.run.starts.preconditions import (
     newest,
     require_exists,
     require_free,
+    require_reported,
     require_same_physics,
     require_time_left,
 )
@@ -496,6 +497,7 @@ def continued(
     mpi = mpi_of(comm)
     require_time_left(config, checkpoint, path)
     counters = checkpoint.counters | counted_on(output, checkpoint, path, folder)
+    require_reported(output, counters, path, mpi)
     if is_over(checkpoint, config, output, mpi):
         LOG.info("%s: the run has reached its end time %.6g already; --until extends it", folder, checkpoint.time)
         return EXIT_DONE

@@ -98,11 +98,17 @@ def check_start(config: Config, extent: Extent) -> Extent:
     if method == "file":
         from hpcchain.run.starts.start_from_file import system_from_file
 
-        topology: Any = system_from_file(config).topology
+        system = system_from_file(config)
     else:
         from hpcchain.model.starts.start import build_system
 
-        topology = build_system(config).topology
+        system = build_system(config)
+    if config.steps is not None:  # whose forces are looked at
+        from hpcchain.model.starts.spins import with_spins
+        from hpcchain.run.engines import engine_on
+
+        engine_on(with_spins(system, config), config, None, None)
+    topology: Any = system.topology
     volume = composition_of(topology).bead_volume()
     return replace(extent, beads=topology.beads, bonds=len(topology.bonds), molecules=topology.molecules, volume=volume)
 

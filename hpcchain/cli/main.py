@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import hpcchain
 from hpcchain.cli import console
-from hpcchain.cli.options import Parser
+from hpcchain.cli.options import Parser, unrecognized
 from hpcchain.io.hdf5 import unclosable
 from hpcchain.parallel.comm import library as mpi_library
 from hpcchain.parallel.comm import world
@@ -58,7 +58,9 @@ def main(argv: list | None = None) -> int:
 
 def dispatch(argv: list, comm: Single | World) -> int:
     """Parse the arguments and run the command; one that is not parallel runs on the root rank alone."""
-    args = build_parser(argv).parse_args(argv)
+    args, unknown = build_parser(argv).parse_known_args(argv)
+    if unknown:
+        args.complain(unrecognized(unknown))
     console.configure(comm.rank, comm.size, args.debug, args.log_format)
     if not args.parallel:
         return args.execute(args) if comm.rank == 0 else 0

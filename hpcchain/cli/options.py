@@ -52,8 +52,30 @@ def add_command(
         help="begin log lines with the time of day alone, or with date, part, rank and level, too (default: short on a "
         "terminal, full in files)",
     )
-    parser.set_defaults(execute=execute, parallel=parallel)
+    parser.set_defaults(execute=execute, parallel=parallel, complain=parser.error)
     return parser
+
+
+ELSEWHERE = {
+    "--output DIR": ("-o", "--out", "--outdir", "--output-dir", "-d", "--directory", "--prefix", "-deffnm"),
+    "--resume auto": ("--restart", "--continue", "-cpi", "-r", "-restart"),
+    "--set KEY.SUB=VALUE": ("-var", "-v", "-D", "--var", "--param", "--override"),
+    "--until T": ("--steps", "--nsteps", "-nsteps", "--time", "--end-time", "--duration"),
+    "hpcchain check": ("--dry-run", "--validate", "--check", "-skiprun"),
+    "mpirun -n N hpcchain": ("-n", "-np", "--np", "--ranks", "--nprocs", "-ntmpi", "--processes", "-p"),
+}
+"""What takes the place of options that other programs have."""
+
+
+def unrecognized(arguments: list[str]) -> str:
+    """Return the complaint about arguments that a command does not have, with what was meant; they may name a key."""
+    from hpcchain.config.keys.schema import KEYS
+
+    option = arguments[0].partition("=")[0]
+    name = option.lstrip("-").replace("-", "_")
+    found = [f"--set {key.path}=VALUE" for key in KEYS if name in (key.name, key.path) and option.startswith("--")]
+    found = [ours for ours, theirs in ELSEWHERE.items() if option in theirs] or found
+    return f"unrecognized arguments: {' '.join(arguments)}" + (f"; use {' or '.join(found)}" if found else "")
 
 
 def number_in(text: str) -> float:

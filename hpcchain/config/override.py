@@ -13,6 +13,11 @@ from hpcchain.errors import ConfigError
 LOOSE_NUMBER = re.compile(r"[+-]?(?:\d+\.|\.\d+)(?:[eE][+-]?\d+)?")
 """A number as people write it and TOML does not: without a digit before or behind the point."""
 
+INDEX = re.compile(r"\[(\d+)\]")
+"""Of an entry, as messages write it: molecule[0].count is molecule.0.count."""
+LISTS = ("wall", "potential", "contact.pair")
+"""Tables of which there are any number, or none."""
+
 Table: TypeAlias = dict[str, object] | list[object]
 BARE_WORD = re.compile(r"[A-Za-z_./][\w./-]*")
 
@@ -34,6 +39,7 @@ def apply(table: dict[str, object], override: str) -> None:
         When the text has another form or names an entry that does not exist.
     """
     path, equals, value = override.partition("=")
+    path = INDEX.sub(r".\1", path)
     parts = [part.strip() for part in path.split(".")]
     if not equals or not all(parts):
         raise ConfigError(f"--set {shown(override)}: needs the form section.key=value, for example run.end_time=10.0")
@@ -61,7 +67,7 @@ def enter(outer: Table, path: list[str], following: str, override: str) -> Table
                 f"--set {shown(override)}: there is no entry {part:.20}; the input has {len(outer)}, from 0"
             )
         inner: object = outer[int(part)]
-    elif part not in outer and following.isdigit():
+    elif part not in outer and (following.isdigit() or header in LISTS):
         raise ConfigError(f"--set {shown(override)}: the input has no [[{header}]] to change")
     else:
         inner = outer.setdefault(part, {})

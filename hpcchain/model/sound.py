@@ -48,6 +48,10 @@ MIXERS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 """Odd numbers whose products have their bits well mixed."""
 
 
+AT_A_STEP = 1e-3
+"""Of a step: how far the time of beads that all move in steps may be from a checkpoint's."""
+
+
 def tick_problem(tick: object) -> str | None:
     """Return what is wrong with the tick of a run's clock, or None."""
     if type(tick) is not float or not 1.0 / LARGEST <= tick <= LARGEST or math.frexp(tick)[0] != 0.5:
@@ -174,11 +178,13 @@ def _clocks(state: State, physics: Physics, time: float, ids: np.ndarray) -> str
     since, slack = _since(ticks, remainder, time, tick), _slack(time, tick)
     longest = 2.0 * max([LONGEST_TICKS * tick, *(one.step for one in physics.every())])
     start = (ticks == 0.0) & (remainder == 0.0)
+    apart = AT_A_STEP * physics.steps.step if physics.steps else np.inf
     tests = (
         ("ticks", ticks != np.floor(ticks), "are not whole"),
         ("remainder", remainder >= tick, f"is not below a tick, {tick:g}"),
         ("ticks", since < -slack, f"and remainder are a time after the checkpoint's, {time:g}"),
         ("ticks", since > longest + slack, f"and remainder are a time further before {time:g} than segments last"),
+        ("ticks", np.abs(since) > apart + slack, f"and remainder are not the checkpoint's time, {time:g}"),
         ("depth", (state.depth < 0) & ~start, "is -1, which is for the very start alone"),
         ("struck", state.struck & (state.depth < 0), "is set where nothing has happened yet"),
         ("step", state.step > 2.0 * longest, f"is longer than any segment, {longest:g}"),

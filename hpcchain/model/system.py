@@ -29,6 +29,8 @@ FOLLOWS: np.ndarray = None  # type: ignore[assignment]  # until __post_init__ ha
 """In place of a table: it follows from others."""
 WHOLE = 2**53
 """Whole numbers up to this are float64 as they are."""
+MOST_IMAGES = 2**30 - 1
+"""Box lengths from image 0: what the engine of events counts."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Column:
 BEAD_STATE = (
     Column("position", np.float64, 3, None, None, False, "at the segment's start; molecules are whole [length]"),
     Column("velocity", np.float64, 3, None, None, False, "at the segment's start [length / time]"),
-    Column("image", np.int64, 3, -WHOLE, WHOLE, True, "box lengths to add to a position"),
+    Column("image", np.int64, 3, -MOST_IMAGES, MOST_IMAGES, True, "box lengths to add to a position"),
     Column("ticks", np.float64, 0, 0.0, WHOLE, True, "whole ticks of the segment's start time"),
     Column("remainder", np.float64, 0, 0.0, None, True, "rest of the segment's start time [time]"),
     Column("depth", np.int32, 0, -1, MOST_DEPTH, True, "events chained at the segment's start; -1 at the very start"),

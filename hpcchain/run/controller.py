@@ -364,7 +364,8 @@ class Run:
         begin = self.timers.wall
         self._checkpoint()
         if is_due(self.folder, self.mpi):
-            self._assemble()
+            with self.timers.phase("output files"):
+                self.recorder.assemble(self.provenance)
             self.limit.saved(self.timers.wall - begin)  # the end of the run joins as many, too
         self.recorder.open()
 
@@ -395,7 +396,7 @@ class Run:
     def _stop(self, reason: str) -> int:
         """Leave a checkpoint and whole output files."""
         self._checkpoint()
-        self._assemble()
+        self._complete()
         LOG.info(
             "stopped at t %.6g with a checkpoint, %s; go on with: hpcchain resume %s", self.time, reason, self.folder
         )
@@ -413,7 +414,7 @@ class Run:
             self.recorder.open()
             self._output(frame, report)
             self.recorder.close()
-        self._assemble()
+        self._complete()
         self.progress.close()
         for line in self._summary():
             LOG.info(line)
@@ -438,9 +439,9 @@ class Run:
         kinds = FILES if self.config.output.events else [kind for kind in FILES if kind != "events"]
         return [f"{kind}.h5" for kind in kinds]
 
-    def _assemble(self) -> None:
+    def _complete(self) -> None:
         with self.timers.phase("output files"):
-            self.recorder.assemble(self.provenance)
+            self.recorder.end(self.provenance)
 
 
 def sums_of(observables: Observables, slabs: Slabs, mpi: Communicator | None) -> NDArray[np.float64]:

@@ -58,7 +58,7 @@ def found_output(folder: Path) -> str | None:
 
 
 def open_folder(folder: Path, config: Config, comm: Communicator | None = None, keep: bool = False) -> None:
-    """Make a run's folders and write the resolved input; collective.
+    """Make a run's folder and write the resolved input; collective.
 
     Parameters
     ----------
@@ -68,8 +68,7 @@ def open_folder(folder: Path, config: Config, comm: Communicator | None = None, 
     keep : bool
         Whether an input that stands where the resolved one goes may be a user's, to be kept under another name.
     """
-    for name in (CHECKPOINTS, PARTS):
-        atomic.make_folder(folder / name, comm)
+    atomic.make_folder(folder / CHECKPOINTS, comm)
     root_does(comm, folder / INPUT, "writing", lambda: write_input(folder / INPUT, config.to_toml(), keep))
 
 
@@ -157,8 +156,7 @@ def bring_along(home: Path | None, checkpoint: Path, part: int, folder: Path, co
         The copy of the checkpoint.
     """
     target = Path(folder) / CHECKPOINTS / Path(checkpoint).name
-    for name in (CHECKPOINTS, PARTS):
-        atomic.make_folder(Path(folder) / name, comm)
+    atomic.make_folder(target.parent, comm)
 
     def copy() -> None:
         names = [f"{kind}.h5" for kind in FILES] + [LOG_NAME]
@@ -166,6 +164,7 @@ def bring_along(home: Path | None, checkpoint: Path, part: int, folder: Path, co
         if home is not None:
             pairs += [(path, folder / PARTS / path.name) for n, path in list_parts(home / PARTS) if n < part]
         for source, goal in [*pairs, (Path(checkpoint), target)]:
+            goal.parent.mkdir(exist_ok=True)
             with atomic.replacing(goal) as temp:
                 shutil.copyfile(source, temp)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hpcchain.errors import EngineError, HpcchainError
 from hpcchain.io.checkpoint.layout import whole
+from hpcchain.io.hdf5 import atomic
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter, counts_in, seal_in
 from hpcchain.io.output.recoverable_output import Inventory
@@ -34,7 +35,7 @@ class Recorder:
     Parameters
     ----------
     folder : path
-        Has a folder parts.
+        The run's directory.
     comm : communicator or None
     system : System
         For the composition, in place of a topology, and the box.
@@ -71,8 +72,10 @@ class Recorder:
 
     def open(self) -> None:
         """Begin a part."""
+        folder = self._folder / "parts"
+        atomic.make_folder(folder, self._comm)
         self._part = PartWriter(
-            self._folder / "parts",
+            folder,
             whole(self.counters, "part"),
             self._comm,
             self._system.topology,
@@ -132,3 +135,8 @@ class Recorder:
             spin = {"moment_of_inertia": topology.prototypes.moment[like], **turning}
         assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance, spin=spin)
         self._inventory = Inventory(self._folder, self._comm, self.counters)
+
+    def end(self, provenance: dict[str, str | int]) -> None:
+        """Do as `assemble`, and remove the folder of the parts: none follows."""
+        self.assemble(provenance)
+        atomic.remove_empty(self._folder / "parts", self._comm)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.keys.values import shown
 from hpcchain.errors import UsageError
 from hpcchain.io.hdf5.files import require_parallel
 from hpcchain.model.system import State
@@ -373,7 +372,7 @@ def begun_run(
 def require_path(name: str, value: object, more: str = "") -> None:
     """Raise UsageError unless a value is a path; `more` says what may be given besides."""
     if not isinstance(value, (str, PathLike)):
-        raise UsageError(f"Simulation: {name}: {shown(value)} is no path; give the path{more}")
+        raise UsageError(f"Simulation: {name}: {value!r:.60} is no path; give the path{more}")
 
 
 def is_number(value: object) -> bool:
@@ -388,5 +387,5 @@ def ranks_of(comm: Communicator | Single | None) -> Single | World:
     if isinstance(comm, Single):
         return comm
     if not hasattr(comm, "Get_size"):
-        raise UsageError(f"Simulation: comm: {shown(comm)} is no communicator; give one of mpi4py, or leave it out")
+        raise UsageError(f"Simulation: comm: {comm!r:.60} is no communicator; give one of mpi4py, or leave it out")
     return World(comm) if comm.Get_size() > 1 else Single()

@@ -83,6 +83,8 @@ class SteppedEngine:
         self.beads.rebuild()
         self.beads.compute()
         self.beads.require_sound()
+        if self.clock.steps == 0:
+            self.beads.require_gentle()
         self.phases = self.beads.phases
         self.phases.update(dict.fromkeys(self.phases, 0.0))  # of `advance` alone
 

@@ -47,6 +47,24 @@ def raise_worst(comm: Any, time: float, torn: tuple | None, stuck: tuple | None,
     )
 
 
+def raise_pushed(bead: int, way: float, step: float, times: float) -> NoReturn:
+    """Raise StepError where forces move a bead so far in the first step, `times` as far as any that steps can follow.
+
+    Parameters
+    ----------
+    bead : int
+    way : float
+        [length]
+    step : float
+        [time]
+    times : float
+    """
+    raise StepError(
+        f"at the start forces move bead {bead} by {way:.3g} in the first step of steps.step = {step:g}: start without "
+        f"overlaps and strained bonds, or make steps.step smaller than {step / times**0.5:.3g}, a tenth of that or less"
+    )
+
+
 def raise_unsettled(time: float) -> NoReturn:
     """Raise StepError where the midpoint rule's forces do not settle."""
     raise StepError(

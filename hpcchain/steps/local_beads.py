@@ -16,7 +16,7 @@ from hpcchain.parallel.ghosts.molecules import MoleculeSet
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Pool, together
 from hpcchain.steps.domain import Domain, Refresh
-from hpcchain.steps.failures import raise_worst
+from hpcchain.steps.failures import raise_pushed, raise_worst
 from hpcchain.steps.potentials.interactions import Interactions
 from hpcchain.steps.potentials.laws import passes_of
 from hpcchain.steps.rigid.molecules import RigidMolecules
@@ -279,6 +279,29 @@ class LocalBeads:
         wrong = self.torn is not None or not np.isfinite(self.force).all()
         if self.comm.maximum(np.array([float(wrong)]))[0] > 0.0:
             self._fail()
+
+    def require_gentle(self) -> None:
+        """Raise on every rank when forces, beyond springs, move a bead too far in a first step; see `raise_pushed`.
+
+        That is by half of its diameter, or of sigma if that is more. What bonds hold moves as a whole.
+        """
+        acting, width = self.interactions, self.interactions.constants.width
+        if width == 0.0:
+            return
+        rigid = ~self.composition.prototypes.flexible
+        size = np.diff(self.first)
+        whole = np.repeat(rigid[self.composition.class_of(self.molecules)], size)
+        total = np.repeat(np.add.reduceat(self.force, self.first[:-1]), size, axis=0) if len(size) else self.force
+        weight = np.repeat(np.add.reduceat(acting.mass, self.first[:-1]), size) if len(size) else acting.mass
+        force, mass = np.where(whole[:, None], total, self.force), np.where(whole, weight, acting.mass)
+        moved = 0.5 * self.clock.h**2 * np.sqrt(np.sum(force**2, axis=1)) / mass
+        diameter = self.composition.prototypes.diameter[self.composition.prototype_of(self.ids)]
+        share = moved / (0.5 * np.maximum(diameter, width))
+        worst = int(np.argmax(share)) if len(share) else -1
+        mine = (float(share[worst]), -int(self.ids[worst]), float(moved[worst])) if len(share) else (0.0, 0, 0.0)
+        most, bead, way = max(self.comm.allgather(mine))
+        if most > 1.0:
+            raise_pushed(-bead, way, self.clock.h, most)
 
     def _fail(self) -> None:
         """Raise what has gone wrong on some rank, on every one."""

@@ -21,7 +21,7 @@ WRITER = f"""
 import sys
 sys.path[:0] = [{str(TESTS)!r}, {str(TESTS.parent)!r}]
 from pathlib import Path
-from tests.support.io_samples import frame_of, input_for, state_of, system_of
+from tests.support.io_samples import NO_COUNTS, frame_of, input_for, state_of, system_of
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint.store import checkpoint_name, prune
 from hpcchain.io.output.parts import PartWriter
@@ -32,7 +32,7 @@ for number in range(100000):
     writer = PartWriter(folder, number, None, system.topology, counters)
     writer.frame(number, float(number), *frame_of(3000, 0))
     writer.close()
-    counters = writer.counters
+    counters = NO_COUNTS | writer.counters
     system.state = state_of(system.topology, seed=number)
     times = dict.fromkeys(("frame_time", "report_time", "checkpoint_time"), float(number))
     write_checkpoint(folder / checkpoint_name(number + 1), None, system, number + 1.0, counters | times, config)

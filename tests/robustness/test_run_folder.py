@@ -51,7 +51,6 @@ def test_the_output_directory_holds_what_it_should(whole):
         "events.h5",
         "input.toml",
         "observables.h5",
-        "parts",
         "run.jsonl",
         "trajectory.h5",
     ]
@@ -345,8 +344,7 @@ def test_an_input_in_the_output_folder_is_kept(tmp_path, capsys):
     command(["run", "input.toml", "--output", "."], tmp_path)
     assert (tmp_path / "input.given.toml").read_text(encoding="utf-8") == text
     assert "by hand" not in (tmp_path / "input.toml").read_text(encoding="utf-8")
-    for name in ("checkpoints", "parts"):
-        shutil.rmtree(tmp_path / name)
+    shutil.rmtree(tmp_path / "checkpoints")
     for path in tmp_path.glob("*.h5"):
         path.unlink()
     command(["run", "input.toml", "--output", ".", "--until", "0.25"], tmp_path)

@@ -1,6 +1,7 @@
 """Well sealed checkpoints of runs of more than smooth hard beads, with states that no run comes to: refused with 65."""
 
 import json
+import shutil
 
 import h5py
 import numpy as np
@@ -113,6 +114,7 @@ TABLES = {
     "next to itself": ("inside", itself, "inside: of bead 7 names itself"),
     "named by one": ("inside", one_sided, "inside: a bead names another"),
     "turned later": ("turned", setting((FREE, 0), 2.0**30), "turned: of bead 7 is after"),
+    "far from its image": ("image", setting((FREE, 0), 2**30), "image: of bead 7 is"),
     "a long quaternion": ("orientation", setting(FREE, 0.9), "orientation: of bead 7 is no unit"),
 }
 PLACES = {
@@ -170,13 +172,28 @@ def test_counters(whole, tmp_path, case):
     refused(spoil(whole, tmp_path / "c.h5", put_json("counters", value)), f"counters.*{case.strip()}", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["frame_time", "report_time", "checkpoint_time"])
-def test_times_of_what_is_counted(whole, tmp_path, name):
-    """Without the time of the last one the next would come when none is due."""
+@pytest.mark.parametrize("name", ["frame_time", "report_time", "checkpoint_time", "contacts", "energy", "halved"])
+def test_each_counter_is_there(whole, tmp_path, name):
+    """Without the time of the last report the next would come when none is due; totals would begin at 0 again."""
     with h5py.File(whole) as file:
         value = json.loads(file["counters"][()].tobytes())
     del value[name]
     refused(spoil(whole, tmp_path / "c.h5", put_json("counters", value)), f"counters: {name} is missing", tmp_path)
+
+
+@pytest.mark.parametrize(("name", "more"), [("contacts", 1), ("wall_contacts", -1), ("energy", 1e-6), ("energy", None)])
+def test_totals_and_the_first_energy_are_those_that_are_reported(whole, tmp_path, name, more):
+    folder = shutil.copytree(whole.parents[1], tmp_path / "out")
+    with h5py.File(whole) as file:
+        value = json.loads(file["counters"][()].tobytes())
+    value[name] = None if more is None else value[name] + more
+    spoil(whole, folder / "checkpoints" / whole.name, put_json("counters", value))
+    with pytest.raises(DataError, match=f"counters: {'energy' if name == 'energy' else 'contacts'}: .* reported"):
+        resume_here(folder, until=SOON)
+
+
+def test_all_beads_of_steps_are_at_the_time_of_the_checkpoint(grains, tmp_path):
+    refused(spoil(grains, tmp_path / "c.h5", table("ticks", no_others)), "ticks: of bead 0 .* time, 1", tmp_path)
 
 
 def test_temperatures_do_not_follow_a_count_in_the_file(whole, tmp_path):

@@ -5,10 +5,19 @@ from itertools import groupby
 import numpy as np
 
 from hpcchain.config.load import config_from_table
+from hpcchain.io.checkpoint.layout import COUNTERS
 from hpcchain.io.output.events import EVENT
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import State, System, Topology
 from hpcchain.model.topology import build_box, build_topology
+
+NO_COUNTS = dict.fromkeys(COUNTERS, 0) | {
+    **dict.fromkeys(("virial_quantum", "flow_quantum", "impulse_quantum"), 2.0**-9),
+    **dict.fromkeys(("interval_flow", "interval_pushes"), [0, 0, 0]),
+    "interval_tensor": [0] * 5,
+    "part_seal": "",
+}
+"""The counters of a run in which nothing has happened."""
 
 
 def event_rows(time, kind, bead, impulse):

@@ -11,7 +11,7 @@ import numpy as np
 
 from hpcchain.config.demands.capabilities import check_capabilities
 from hpcchain.config.demands.contacts import check_walls
-from hpcchain.config.demands.potentials import BONDS, PAIRS, slowness_of, sort_of, types_in, types_of_beads
+from hpcchain.config.demands.potentials import BONDS, PAIRS, WCA, slowness_of, sort_of, types_in, types_of_beads
 from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bonds import type_names
@@ -30,8 +30,14 @@ an iteration that goes a quarter (`LEAST_SHARE`) of the way multiplies what is w
 HOT = 7.0
 """Times the temperature: an energy that one in a thousand meetings has, which every run sees."""
 
+SHARED = 2.0
+"""Times the energy of a strained bond: it may get what its neighbour in the chain had."""
+
 FULL = 1e-20
 """1 less the square of a FENE bond's length over its greatest, at least."""
+
+RELAX = "or start with bonds nearer to where they rest (molecule.bond_length), "
+BONDS_HAVE = ", or with what bonds of the start have"
 
 ROUND_OFF = 2.0**-52
 """Of a speed: no residual of contacts is smaller but by chance."""
@@ -147,7 +153,8 @@ def check_stable(config: Config) -> None:
             f"steps.step: {required(config.steps).step:g} is too long for potential[{index}], in which beads oscillate "
             f"with angular frequency {frequency:.3g}: steps longer than {limit:.3g} over it, {limit / frequency:.3g}, "
             f"{'are not found by the midpoint rule' if implicit else 'are unstable'}; make it smaller, a tenth of that "
-            f"or less, or lower potential[{index}].{'stiffness' if one.stiffness else 'epsilon'}"
+            f"or less, {RELAX * (one.name == 'fene')}or lower potential[{index}]."
+            f"{'stiffness' if one.stiffness else 'epsilon'}"
         )
     check_near(config)
 
@@ -199,23 +206,25 @@ def too_hot(config: Config) -> list[str]:
     hottest = max(start, config.thermostat.temperature if config.thermostat else 0.0)
     return [
         f"steps.step = {required(config.steps).step:g} is long for temperature {hottest:g}: where beads come with "
-        f"{HOT:g} times that energy, potential[{index}] makes steps longer than {limit / frequency:.3g} unstable, and "
-        "the run may end there; make it smaller, or the temperature lower"
-        for index, _, frequency, limit in unstable(config, HOT * hottest)
+        f"{HOT:g} times that energy{BONDS_HAVE * (one.name == 'fene')}, potential[{index}] makes steps longer than "
+        f"{limit / frequency:.3g} unstable, and the run may end there; make it smaller, or the temperature lower"
+        for index, one, frequency, limit in unstable(config, HOT * hottest)
     ]
 
 
 def oscillators(config: Config, one: PotentialSection, heat: float = 0.0) -> Iterator[tuple[float, float]]:
     """Yield (stiffness [mass / time^2], inverse reduced mass [1 / mass]) of what a potential has oscillate.
 
-    While a start is grown beads come as near as their diameters, where a potential of pairs may be stiffer.
+    While a start is grown beads come as near as their diameters, where a potential of pairs may be stiffer. Its bonds
+    have the lengths of the input, where one that can tear may be stiffer, too, and has energy to give.
     """
+    grown = config.initial.method == "grow"
     if one.name in PAIRS:
         light = types_in(config)
         for a, b in type_pairs(one.types, list(light)):
             apart = 0.5 * (light[a].least + light[b].least)
             yield (
-                curvature(one, apart, config.initial.method == "grow", light[a].hard and light[b].hard, heat),
+                curvature(one, apart, grown, light[a].hard and light[b].hard, heat),
                 light[a].slowness + light[b].slowness,
             )
     elif one.name == "center":
@@ -227,20 +236,41 @@ def oscillators(config: Config, one: PotentialSection, heat: float = 0.0) -> Ite
             for types in dict.fromkeys(map(tuple, names[bonds].tolist())):
                 if one.types is None or set(types) == set(one.types):
                     of_these = np.all(names[bonds] == np.array(types, dtype=object), axis=1)
-                    yield curvature(one, heat=heat), float(slowness[bonds[of_these]].sum(axis=1).max())
+                    length = np.broadcast_to(kind.bond_length, len(bonds))[of_these]
+                    least, most = (float(length.min()), float(length.max())) if grown else (math.inf, 0.0)
+                    hot = heat + SHARED * strain(one, least, most) if heat and grown and one.name == "fene" else heat
+                    found = curvature(one, least, grown, heat=hot, longest=most)
+                    yield found, float(slowness[bonds[of_these]].sum(axis=1).max())
+
+
+def strain(one: PotentialSection, *lengths: float) -> float:
+    """Return how much more energy FENE bonds of some lengths have than at rest, the most [mass length^2 / time^2]."""
+    greatest, sigma = required(one.length), required(one.sigma)
+    r = np.concatenate([lengths, np.linspace(0.0, greatest, 1001)[1:-1]])
+    sixth = (sigma / r) ** 6
+    push = np.where(r < WCA * sigma, 4.0 * required(one.epsilon) * (sixth**2 - sixth + 0.25), 0.0)
+    energy = push - 0.5 * required(one.stiffness) * greatest**2 * np.log(1.0 - (r / greatest) ** 2)
+    return float(energy[: len(lengths)].max() - energy.min())
 
 
 def curvature(
-    one: PotentialSection, apart: float = math.inf, grown: bool = False, hard: bool = False, heat: float = 0.0
+    one: PotentialSection,
+    apart: float = math.inf,
+    grown: bool = False,
+    hard: bool = False,
+    heat: float = 0.0,
+    longest: float = 0.0,
 ) -> float:
     """Return a potential's second derivative where beads come to [mass / time^2].
 
     That is its minimum, or where it ends if that is nearer. It is a smaller distance `apart` if a start is `grown` with
-    it, and a larger one if there are two `hard` cores so far apart; or where it is higher by an energy `heat`.
+    it, and a larger one if there are two `hard` cores so far apart; or where it is higher by an energy `heat`. A bond
+    may be stiffer where it is `longest`, too.
     """
     stiffness = one.stiffness or 0.0
-    if one.name == "fene" and heat > 0.0:
-        left = max(math.exp(-2.0 * heat / (stiffness * required(one.length) ** 2)), FULL)
+    if one.name == "fene":
+        square = required(one.length) ** 2
+        left = max(min(math.exp(-2.0 * heat / (stiffness * square)), 1.0 - longest**2 / square), FULL)
         stiffness *= (2.0 - left) / left**2
     if one.sigma is None:
         return stiffness

@@ -43,6 +43,8 @@ def read_values(of: type[Section], given: Mapping[str, object], where: str) -> d
     """
     keys = of.keys()
     prefix = f"{where}." if where else ""
+    if of.chooser in keys and of.chooser in given:  # of an unknown potential, say, no key is known
+        read_value(keys[of.chooser], given[of.chooser], prefix)
     for name in given:
         if name not in keys:
             raise Wrong(unknown(name, of.section, prefix))
@@ -53,11 +55,16 @@ def read_values(of: type[Section], given: Mapping[str, object], where: str) -> d
                 raise Wrong(f"{prefix}{name}: is missing; give {key.meaning}: {key.value}")
             values[name] = key.default
             continue
-        try:
-            values[name] = key.value.read(given[name])
-        except Wrong as wrong:
-            raise Wrong(f"{prefix}{name}: {wrong}") from None
+        values[name] = read_value(key, given[name], prefix)
     return values
+
+
+def read_value(key: Key[object], value: object, prefix: str) -> object:
+    """Return what a key is given; raises Wrong, with its name behind a prefix, where it cannot be that."""
+    try:
+        return key.value.read(value)
+    except Wrong as wrong:
+        raise Wrong(f"{prefix}{key.name}: {wrong}") from None
 
 
 def read_section(of: type[S], given: Mapping[str, object], where: str) -> S:

@@ -532,7 +532,7 @@ class ThermostatSection(Section):
         Choice(("langevin", "andersen")),
         'velocities of molecules drawn anew; or, engine "steps", friction and random forces on beads',
     )
-    temperature: float = key(REQUIRED, POSITIVE, "that it holds [mass length^2 / time^2]")
+    temperature: float = key(REQUIRED, POSITIVE, "the temperature that it holds [mass length^2 / time^2]")
     damping: float | None = key(ABSENT, POSITIVE, "langevin: friction [1 / time]", of=("langevin",))
     rate: float | None = key(
         ABSENT, POSITIVE, "andersen: how often velocities of a molecule are drawn anew [1 / time]", of=("andersen",)

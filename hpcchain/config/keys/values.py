@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -68,13 +68,25 @@ TIMES = Tried("times", 1e-15, 1e15)
 THERMAL_TIMES = Tried("thermal times (least diameter over root mean square velocity)", 1e-6, 1e6)
 
 
+MOST_SHOWN = 60
+"""Letters of a value in a message."""
+
+
 def shown(value: object) -> str:
-    """Return a value as a short text for a message."""
-    try:
-        text = str(value) if isinstance(value, (datetime.date, datetime.time)) else repr(value)
-    except ValueError:  # an integer with more digits than Python will print
-        text = f"a {type(value).__name__} with very many digits"
-    return text if len(text) <= 60 else text[:57] + "..."
+    """Return a value as a short text for a message, as TOML has it."""
+    if isinstance(value, bool):
+        text = str(value).lower()
+    elif isinstance(value, Mapping):
+        entries = [f"{key} = {shown(one)}" for key, one in islice(value.items(), MOST_SHOWN)]
+        text = f"{{ {', '.join(entries)} }}" if entries else "{}"
+    elif isinstance(value, (list, tuple)):
+        text = f"[{', '.join(map(shown, value[:MOST_SHOWN]))}]"
+    else:
+        try:
+            text = str(value) if isinstance(value, (datetime.date, datetime.time)) else repr(value)
+        except ValueError:  # an integer with more digits than Python will print
+            text = f"a {type(value).__name__} with very many digits"
+    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
 
 
 def finite(value: object) -> float:
@@ -470,14 +482,17 @@ class Rows(Generic[Entry]):
 
 
 ELSEWHERE = {
-    "beads": ("length", "n", "chain_length", "degree_of_polymerization", "monomers"),
-    "bond_length": ("bond", "b", "r0", "bond_distance"),
-    "boundary": ("pbc", "periodicity", "boundary_conditions"),
+    "beads": ("length", "n", "n_beads", "nbeads", "chain_length", "degree_of_polymerization", "monomers"),
+    "bond_length": ("bond", "b", "r0", "l0", "bond_distance", "kuhn_length"),
+    "boundary": ("pbc", "periodic", "periodicity", "bc", "boundary_conditions"),
     "box": ("cell", "domain", "lattice"),
-    "chain": ("linear", "polymer", "dimer", "dumbbell", "flexible", "trimer"),
+    "chain": ("linear", "polymer", "dimer", "dumbbell", "flexible", "trimer", "freely-jointed", "fjc", "bead-spring"),
     "checkpoint_every": ("restart_every", "restart", "nstcheckpoint"),
     "contact": ("pair", "collision"),
-    "count": ("number", "nmol", "nmols", "amount", "molecules", "copies", "nmolecules", "n_molecules"),
+    "count": (
+        *("number", "nmol", "nmols", "amount", "molecules", "copies", "nmolecules", "n_molecules", "n_chains"),
+        *("nchains", "num_chains", "n_polymers", "num"),
+    ),
     "cutoff": ("r_cut", "rcut", "rc", "rvdw"),
     "damping": ("gamma", "friction", "tau", "tau_t", "damp"),
     "diameter": ("radius", "sigma", "d"),
@@ -492,12 +507,14 @@ ELSEWHERE = {
     "events": ("event-driven", "edmd", "dmd"),
     "external": ("fix", "field"),
     "fene": ("kremer-grest",),
-    "fixed": ("fix", "frozen", "immobile", "freeze"),
+    "exclude": ("special_bonds", "nrexcl", "exclusions"),
+    "fixed": ("fix", "frozen", "immobile", "freeze", "tether", "tethered", "anchor", "pinned", "grafted"),
     "file": ("restart", "read_data", "read_restart", "input_file", "read"),
     "frame_every": ("nstxout", "dump", "dump_every", "freq", "period", "every", "stride", "interval", "save_every"),
     "friction": ("mu", "friction_coefficient", "cof", "xmu"),
-    "graph": ("tree", "branched", "comb", "dendrimer", "network"),
+    "graph": ("tree", "branched", "comb", "dendrimer", "network", "brush", "bottlebrush"),
     "gravity": ("g",),
+    "gvi": ("verlet", "velocity-verlet", "leapfrog", "nve", "vv", "md-vv", "langevin"),
     "grow": ("random", "lattice", "insert", "packmol", "generate", "fcc", "bcc", "sc"),
     "harmonic": ("spring", "hookean"),
     "initial": ("start", "velocities", "velocity"),
@@ -507,29 +524,36 @@ ELSEWHERE = {
     "list_shell": ("skin", "neighbor", "buffer", "rlist"),
     "log-normal": ("lognormal",),
     "module": ("table", "tabulated", "morse", "yukawa", "buckingham", "hertz"),
+    "mass": ("m", "masses"),
     "molecule": ("polymer", "species", "molecules", "polymers", "particles", "beads", "particle"),
     "monomer": ("sphere", "atom", "bead", "particle", "colloid"),
     "open": ("f", "s", "shrink", "none", "vacuum", "free", "nonperiodic", "non-periodic", "ff"),
     "packing_fraction": ("density", "phi", "number_density", "rho", "volume_fraction"),
     "periodic": ("p", "pp", "p p p", "pbc", "xyz"),
+    "positions": ("position", "coordinates", "coords"),
     "potential": ("interaction", "pair_style", "pair_coeff", "forcefield", "force_field", "force", "forces"),
     "rate": ("nu", "tau", "tau_t", "period", "frequency"),
     "rattle": ("verlet", "velocity-verlet", "shake", "lincs", "settle"),
     "report_every": ("thermo", "nstenergy", "log_every", "nstlog", "log"),
-    "restitution": ("e", "elasticity", "inelasticity"),
+    "restitution": ("e", "e_n", "en", "cor", "coefficient_of_restitution", "elasticity", "inelasticity"),
     "rigid": ("constraints", "constraint", "flexible"),
     "ring": ("loop", "cyclic", "circle"),
     "run": ("simulation", "simulate", "control"),
+    "self_contact": ("self_avoiding", "self_avoidance", "excluded_volume", "self_interaction"),
     "sectors": ("processors", "domains", "decomposition", "mpi", "ranks", "nprocs"),
     "seed": ("random_seed", "rng", "gen_seed", "ld_seed"),
     "side": ("position", "face"),
-    "size": ("dimensions", "length", "l", "lx", "xlo", "xhi", "lo", "hi", "bounds", "edge", "edges"),
+    "size": ("dimensions", "length", "lengths", "l", "lx", "xlo", "xhi", "lo", "hi", "bounds", "edge", "edges"),
+    "stages": ("order",),
     "step": ("timestep", "dt", "time_step", "delta_t"),
     "steps": ("square-well", "square_well", "well", "md", "time-driven", "square-shoulder", "shoulder"),
     "stiffness": ("k", "spring_constant", "force_constant"),
-    "temperature": ("t", "kt", "ref_t", "gen_temp", "gen_vel", "temp"),
+    "tangential_restitution": ("e_t", "et", "beta", "roughness"),
+    "temperature": ("t", "kt", "ref_t", "ref-t", "gen_temp", "gen-temp", "gen_vel", "gen-vel", "temp"),
     "thermostat": ("tcoupl", "fix"),
+    "types": ("sequence", "type", "typeid"),
     "velocities": ("velocity", "v"),
+    "verlet": ("velocity-verlet", "leapfrog", "leap-frog", "vv"),
     "wall": ("m", "reflect", "reflecting", "hard", "fixed", "walls", "closed", "fix"),
     "z+": ("top", "zhi", "+z", "upper", "zmax"),
     "z-": ("bottom", "zlo", "-z", "lower", "floor", "zmin"),
@@ -542,7 +566,8 @@ ELSEWHERE = {
 NOWHERE = (
     *("gpu", "cuda", "opencl", "kokkos", "barostat", "npt", "nph", "charge", "charges", "coulomb", "ewald", "pme"),
     *("shear", "shear_rate", "lees-edwards", "lees_edwards", "deform", "tilt", "triclinic", "reaction"),
-    *("pressure", "dimension", "2d", "enforce2d", "ellipsoid", "water"),
+    *("pressure", "dimension", "2d", "enforce2d", "ellipsoid", "water", "device", "gpu_id"),
+    *("electric_field", "efield", "cosine", "bending", "gay-berne"),
 )
 """What other programs have and this one has not: the manual says what to take in its place."""
 CANNOT = '; see "What it cannot do" in the manual'

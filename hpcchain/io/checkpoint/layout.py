@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.keys.values import LARGEST
+from hpcchain.config.keys.values import LARGEST, shown
 from hpcchain.io.hdf5.checksummed import Rule
 from hpcchain.io.hdf5.files import wrong_contents
 from hpcchain.model import sound
@@ -142,6 +142,8 @@ NEEDED = {
     "part": "checkpoint_time",
 }
 """Counters that mean something only with another."""
+SELDOM = ("work", "heat")
+"""Counters of which runs have those that are not 0."""
 MOST, MOST_QUANTA = 2**53, 2**200
 """Counts go on from there, and sums become numbers."""
 
@@ -152,9 +154,13 @@ def counters_problem(counters: object, time: float) -> str | None:
         return "counters: are no table"
     for name, value in counters.items():
         if name in COUNTERS and not _fits(COUNTERS[name], value, time):
-            return f"counters: {name}: {str(value)[:60]!r} is impossible"
+            return f"counters: {name}: {shown(value)} is impossible"
         if name in NEEDED and NEEDED[name] not in counters:
             return f"counters: {NEEDED[name]} is missing"
+    if "part" in counters:  # a run's, and no start's
+        for name in COUNTERS:
+            if name not in counters and name not in SELDOM:
+                return f"counters: {name} is missing"
     if counters.get("interval_contacts", 0) > sum(counters.get(name, 0) for name in ("contacts", "wall_contacts")):
         return f"counters: interval_contacts: {counters['interval_contacts']} are more than all contacts"
     since = [

@@ -147,6 +147,11 @@ def make_folder(folder: Path, comm: Communicator | None = None) -> None:
                 raise FileNotFoundError("not visible on this rank; use a folder on a shared file system")
 
 
+def remove_empty(folder: Path, comm: Communicator | None = None) -> None:
+    """Remove a folder in which nothing is; one that cannot be removed stays."""
+    root_does(comm, folder, "removing the folder", lambda: _remove_empty(folder))
+
+
 def _begin(temp: Path) -> None:
     temp.unlink(missing_ok=True)
     os.close(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
@@ -164,6 +169,11 @@ def _remove(paths: Sequence[Path]) -> None:
         path.unlink(missing_ok=True)
     for folder in {path.parent for path in paths}:
         _sync(folder)
+
+
+def _remove_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _rename(temp: Path, path: Path | str) -> None:

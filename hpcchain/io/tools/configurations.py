@@ -129,7 +129,6 @@ def read_configuration(path: Path | str, fmt: str | None = None, frame: int | No
     """
     kind = format_of(path, fmt)
     require_plain(path)
-    what = f"a file of format {kind}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of guesses that are not used
@@ -139,10 +138,14 @@ def read_configuration(path: Path | str, fmt: str | None = None, frame: int | No
     except HpcchainError:
         raise
     except NoFrame as none:
+        if not none.frames:
+            raise DataError(f"{path}: has no frame; see that {WANTED[kind]}") from None
         raise UsageError(f"{path}: there is no frame {frame}: it has {none.frames}, the first is --frame 0") from None
     except Exception as error:  # whatever the library finds
+        said = " ".join(str(error).split()).removeprefix("ase.io.extxyz: ")[:200] or "the file ends too early"
+        said = f"its numbers do not fit one another ({said})" if isinstance(error, (LookupError, NameError)) else said
         raise DataError(
-            f"{path}: cannot be read as {what}: {type(error).__name__}: {error or 'the file ends too early'!s:.200}"
+            f"{path}: cannot be read as a file of format {kind}: {said}; see that {WANTED[kind]}"
         ) from error
     if not len(found.position):
         raise DataError(f"{path}: has no beads")
@@ -173,6 +176,17 @@ def library(name: str, what: str, extra: str = "formats") -> ModuleType:
     except ImportError as reason:
         package = name.partition(".")[0]
         raise UsageError(f"{what} needs the package {package}: pip install 'hpcchain[{extra}]'") from reason
+
+
+WANTED = {
+    "lammps": 'it has as many atoms, bonds and types as its head says, the columns of the style behind "Atoms #", and '
+    "bonds between atoms that are there",
+    "gsd": "it is one that gsd or HOOMD-blue wrote, to its end",
+    "pdb": "its ATOM records have the columns of the format",
+    "gro": "its second line has the number of atoms, and its last, behind these, the three lengths of the box",
+    "extxyz": 'its first line has the number of atoms, its second Lattice="LX 0 0 0 LY 0 0 0 LZ" and Properties',
+}
+"""What a file of each format that can be read is like."""
 
 
 def numbered(frame: int, frames: int) -> int:
@@ -316,6 +330,10 @@ def digits_of(values: T) -> T | NDArray[np.float64]:
 
 def _read_extxyz(path: str, frame: int) -> Configuration:
     read = library("ase.io.extxyz", "reading extended XYZ").read_xyz
+    with open(path, "rb") as plain:
+        count = plain.readline(32).strip()
+    if count.isdigit() and 2 * int(count) > os.path.getsize(path):  # the library would go on to count such lines
+        raise ValueError(f"its first line says {int(count)} atoms, which are more than it can have")
     with open(path, encoding="utf-8") as file:
         try:
             frames = list(read(file, index=slice(frame, frame + 1 or None)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hpcchain.config.keys.values import LARGEST, shown
+from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import ConfigError
 from hpcchain.io.tools.configurations import digits_of
 from hpcchain.model.molecules.exclusion import BondWalker
@@ -386,7 +386,7 @@ def table_of(name: str, values: ArrayLike, columns: int, dtype: type[Entry]) -> 
     try:
         found = np.asarray(values, dtype=dtype)
     except (TypeError, ValueError, OverflowError):
-        raise ConfigError(f"{name}: is {shown(values)}; needs rows of {columns} numbers") from None
+        raise ConfigError(f"{name}: is {values!r:.60}; needs rows of {columns} numbers") from None
     if found.size == 0:
         return np.empty((0, columns), dtype=dtype)
     if dtype == np.int64 and not np.array_equal(found, np.asarray(values)):
@@ -418,7 +418,7 @@ def number_of(where: str, value: object) -> float | None:
     if value is None:
         return None
     if not (isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) <= LARGEST):
-        raise ConfigError(f"{where}: is {shown(value)}; needs a number above 0")
+        raise ConfigError(f"{where}: is {value!r:.60}; needs a number above 0")
     return float(value)
 
 
@@ -429,6 +429,6 @@ def mask_of(where: str, numbers: ArrayLike, count: int) -> NDArray[np.bool_]:
     if given.size == 0:
         return found
     if given.ndim != 1 or given.dtype.kind not in "iu" or not 0 <= given.min() <= given.max() < count:
-        raise ConfigError(f"{where}: is {shown(numbers)}; it is a list of beads' numbers, 0 … {count - 1}")
+        raise ConfigError(f"{where}: is {numbers!r:.60}; it is a list of beads' numbers, 0 … {count - 1}")
     found[given] = True
     return found

@@ -8,20 +8,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpcchain.errors import ConfigError, DataError, UsageError
+from hpcchain.io.checkpoint.layout import number, whole, wrong_contents
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.parts import counts_in
 from hpcchain.io.output.recoverable_output import advice, recoverable_counts
+from hpcchain.io.output.run_output import read_reports
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
+from hpcchain.observe.observables import kept_energy
 from hpcchain.parallel.agreement import rank_of
 from hpcchain.run.folder import CHECKPOINTS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hpcchain.config.keys.sections import Config
     from hpcchain.io.checkpoint.checkpoint import Checkpoint
     from hpcchain.io.output.recoverable_output import Output
     from hpcchain.parallel.agreement import Communicator
 
+ROUNDING = 1e-12
+"""Relative: of an energy that is added up again."""
 LOG = logging.getLogger("hpcchain.api")
 PHYSICS = {
     "box": "box",
@@ -117,3 +124,32 @@ def counted_on(output: Output, checkpoint: Checkpoint, path: Path, folder: Path)
     for problem in output.problems():
         LOG.warning("not needed, and replaced or removed: %s", problem)
     return found
+
+
+def require_reported(output: Output, counters: Mapping[str, object], path: Path, mpi: Communicator | None) -> None:
+    """Raise DataError where a checkpoint's totals are not those that the run has reported; collective.
+
+    Where the reports from the start on are no longer there, nothing is compared.
+    """
+
+    def found() -> str | None:
+        reports = read_reports(output.rows(counters))
+        if "contacts" not in reports or reports["contacts"].time[0] > 0.0:
+            return None
+        row = {name: float(one.value[0]) for name, one in reports.items() if one.value.ndim == 1}
+        return _unreported(int(reports["contacts"].value.sum()), float(kept_energy(row)), counters)
+
+    problem = root_does(mpi, path, "comparing it with the reports", found) if whole(counters, "reports") else None
+    if problem:
+        raise wrong_contents(path, problem)
+
+
+def _unreported(contacts: int, first: float, counters: Mapping[str, object]) -> str | None:
+    """Return which counters contradict contacts and first energy of the reports up to them, None: none."""
+    reported = contacts + whole(counters, "interval_contacts")
+    total, energy = whole(counters, "contacts") + whole(counters, "wall_contacts"), number(counters, "energy")
+    if total != reported:
+        return f"counters: contacts: {total} with those of walls, and {reported} are reported"
+    if energy is None or not abs(energy - first) <= ROUNDING * max(abs(energy), abs(first)):
+        return f"counters: energy: {energy} at first, and {first:.12g} is reported"
+    return None

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hpcchain.config.keys.schema import SECTIONS, keys_of
 from hpcchain.config.keys.sections import BoxSection, Config
-from hpcchain.config.keys.values import Wrong, shown
+from hpcchain.config.keys.values import Wrong
 from hpcchain.config.load import config_from_table, named, read_named
 from hpcchain.errors import ConfigError
 from hpcchain.io.tools.configurations import digits_of
@@ -195,7 +195,7 @@ def section_of(name: str, section: object) -> object:
     if name in ("wall", "potential", "contact.pair"):
         if not isinstance(section, (list, tuple)) or not all(isinstance(one, Mapping) for one in section):
             example = {"wall": "'side': 'z-'", "potential": "'name': 'steps'"}.get(name, "'types': ['A', 'B']")
-            raise ConfigError(f"{SOURCE}: {name}: is {shown(section)}; it is a list of dicts, as [{{{example}, …}}]")
+            raise ConfigError(f"{SOURCE}: {name}: is {section!r:.60}; it is a list of dicts, as [{{{example}, …}}]")
     elif name in SECTIONS and not isinstance(section, Mapping):
         raise ConfigError(f"{SOURCE}: {name}: is {section!r}; sections are dicts, as contact={{'restitution': 0.9}}")
     elif name == "contact" and isinstance(section, Mapping) and "pair" in section:

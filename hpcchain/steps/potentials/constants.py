@@ -46,6 +46,8 @@ class Constants:
         See `forces`.
     range, pair_range : float
         The greatest cutoff, 0 where no pairs interact; without a user's own potentials [length].
+    width : float
+        The greatest sigma, or range of a user's own potentials, 0 where springs act alone [length].
     bonds : (b, 5) float64 array
         Constants of bonds.
     partner_first, partner_offset, partner_which : (e + 1,), (p,), (p,) int64 arrays
@@ -77,9 +79,10 @@ class Constants:
         self.bonds, row = bond_table(names, [one for one in potentials if one.name in BONDED])
         self.field = field_of(settings)
         self.modules = settings.modules
+        self.width = max([one.sigma or 0.0 for one in potentials if one.name != "module"], default=0.0)
         for k, one in enumerate(self.modules):
             if one.on == "pair":
-                self.range = max(self.range, one.range)
+                self.range, self.width = max(self.range, one.range), max(self.width, one.range)
             if one.on == "bond":
                 row[numbered(names, [one]) == 0] = -2 - k
         self._find_partners(prototypes, row)

@@ -34,7 +34,7 @@ def test_one_number_and_one_word_stand_for_all_axes(path):
 
 
 def test_the_only_table_of_a_list_needs_no_number(path):
-    config = load_config(path, ["molecule.count=50", "wall.temperature=2.0", "molecule.0.diameter=.5"])
+    config = load_config(path, ["molecule.count=50", "wall.temperature=2.0", "molecule[0].diameter=.5"])
     assert config.molecules[0].count == 50 and config.walls[0].temperature == 2.0
     assert config.molecules[0].diameter == 0.5
 
@@ -45,8 +45,10 @@ def test_the_only_table_of_a_list_needs_no_number(path):
         ("molecule.count=50", r"the input has 2 tables \[\[molecule\]\]; say which, from 0: molecule.0.count"),
         ("molecule.propagator.name=rattle", r"the input has 2 tables \[\[molecule\]\]"),
         ("contact.pair.0.friction=.1", r"the input has no \[\[contact.pair\]\] to change"),
-        ("potential.epsilon=1", "potential: is written as"),
-        ("box.size=true", "box.size: True is not a number"),
+        ("potential.epsilon=1", r"the input has no \[\[potential\]\] to change"),
+        ("molecule[1].count=0.5", r"molecule\[1\].count: 0.5 is not a whole number"),
+        ("output.events=[True]", "is not a TOML value; write true or false"),
+        ("box.size=true", "box.size: true is not a number"),
         ("box.size=big", "box.size: 'big' is not a number, or a list of 3"),
         ("external.gravity=-9.81", r"external.gravity: -9.81 is not a list of 3 × \(number\)"),
         ("run.temperature=1", "nearest valid keys are initial.temp.*, wall.temp.*, thermo.*; .run. has end_time"),

@@ -171,7 +171,7 @@ def test_sections_that_are_lists_can_be_given(tmp_path):
         ({"wall": 3}, "wall: is 3; it is a list of dicts, as .{'side': 'z-', …}"),
         ({"contact": {"pair": {"types": ["A", "A"]}}}, "contact.pair: .*; it is a list of dicts, as .{'types'"),
         ({"arms": 3}, "arms: cannot be given for all molecules of arrays; write the input .* to_toml"),
-        ({"exclude": {"A": 2}}, "exclude: {'A': 2} is not a whole number"),
+        ({"exclude": {"A": 2}}, "exclude: { A = 2 } is not a whole number"),
         ({"box": (1.0, 2.0)}, "box: is a list of 2; needs 3"),
         ({"box": (-8.0, 8.0, 8.0)}, "System.from_arrays: box: entry 0: -8 is out of range"),
         ({"wall": [{"side": "z-"}]}, 'an axis whose boundary is "periodic"; make it "wall"'),

@@ -3,6 +3,7 @@
 import pytest
 
 from hpcchain.config import load_config
+from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.demands.units import LEFT, derived_keys, has_range, unit_of
 from hpcchain.config.keys.schema import KEYS
 from hpcchain.config.keys.values import Number, Rows
@@ -215,6 +216,19 @@ def test_a_potential_is_as_stiff_as_where_hard_cores_let_beads_come(tmp_path):
         else:
             with pytest.raises(ConfigError, match="are unstable"):
                 load_config(tmp_path / "in.toml")
+
+
+@pytest.mark.parametrize(("length", "says"), [(0.75, None), (0.7, "start with bonds nearer"), (1.49, "are unstable")])
+def test_bonds_of_a_grown_start_are_as_stiff_as_where_they_begin(tmp_path, length, says):
+    """Of FENE bonds of length 1.5 with a step of 0.005; these runs ended with a torn bond."""
+    fene = {"name": "fene", "stiffness": 30.0, "length": 1.5, "epsilon": 1.0, "sigma": 1.0}
+    sections = STEPS | {"molecule": [SOFT | {"bond_length": length, "exclude": 2}], "potential": [fene]}
+    (tmp_path / "in.toml").write_text(to_toml(tables(**sections)))
+    if says is None:
+        assert any("with what bonds of the start have" in line for line in cautions(load_config(tmp_path / "in.toml")))
+    else:
+        with pytest.raises(ConfigError, match=says):
+            load_config(tmp_path / "in.toml")
 
 
 def test_beads_of_a_rigid_molecule_are_as_slow_as_the_whole(tmp_path):

@@ -20,7 +20,7 @@ from hpcchain.io.tools.export import elements_for, export
 from hpcchain.io.tools.inspect import info
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
 from hpcchain.model.system import PERIODIC, WALL
-from tests.support.io_samples import events_between, frame_of, input_for, system_of
+from tests.support.io_samples import NO_COUNTS, events_between, frame_of, input_for, system_of
 
 BEADS = 6
 
@@ -336,7 +336,6 @@ def test_info_has_no_empty_facts_and_none_of_the_bookkeeping(tmp_path, system):
     counters = {
         "contacts": 7,
         "events": 3,
-        "part": 2,
         "checkpoint_time": 0.1,
         "part_seal": "0a" * 32,
         "report_time": 0.1,
@@ -348,6 +347,9 @@ def test_info_has_no_empty_facts_and_none_of_the_bookkeeping(tmp_path, system):
     totals = [line.split(":")[0] for line in said if line.startswith("total ")]
     assert totals == ["total contacts", "total events logged"]
     assert "total contacts: 7" in said and all(line.partition(":")[2].strip() for line in said)
+    said = info(checkpoint(tmp_path / "b.h5", system, NO_COUNTS | counters)).splitlines()
+    assert not [line for line in said if line.startswith(("total part", "total interval", "total virial"))]
+    assert all(line.partition(":")[2].strip() for line in said)
 
 
 def test_runs_of_other_lengths_are_compared_where_they_are_common(tmp_path, system):

@@ -406,6 +406,11 @@ def fifo(place, folder):
     return folder / "pipe.gsd"
 
 
+def empty(place, folder):
+    (folder / "empty.extxyz").touch()
+    return folder / "empty.extxyz"
+
+
 def cut(place, folder):
     (folder / "cut.gsd").write_bytes((place / "one.gsd").read_bytes()[:300])
     return folder / "cut.gsd"
@@ -416,7 +421,11 @@ def cut(place, folder):
     [
         (broken("lammps", "34 atoms", "900000000000 atoms"), DataError, "cannot be read as a file of format lammps"),
         (broken("lammps", "34 atoms", "35 atoms"), DataError, "cannot be read as a file of format lammps"),
-        (broken("lammps", "\n1 1 1 2\n", "\n1 1 1 99\n"), DataError, "cannot be read as .* KeyError: 99"),
+        (
+            broken("lammps", "\n1 1 1 2\n", "\n1 1 1 99\n"),
+            DataError,
+            "cannot be read as .* do not fit one another .99.; see that it has as many atoms",
+        ),
         (
             broken("lammps", "0.0 7.5 xlo xhi", "0.0 7.5 xlo xhi\n1 0 0 xy xz yz"),
             DataError,
@@ -445,6 +454,12 @@ def cut(place, folder):
         (broken("extxyz", "pos:R:3", "pos:R:9"), DataError, "cannot be read as a file of format extxyz"),
         (broken("extxyz", "H ", "Qq "), DataError, "broken.extxyz: species 'Qq' is no chemical element, .* Types="),
         (fifo, DataError, "it is a pipe, not a plain file"),
+        (
+            broken("extxyz", "", "99999"),
+            DataError,
+            "its first line says 99999[0-9]* atoms, which are more than it can have",
+        ),
+        (empty, DataError, "empty.extxyz: has no frame; see that its first line has the number of atoms"),
         (cut, DataError, "cannot be read as a file of format gsd"),
         (lambda place, folder: folder, DataError, "cannot be read: Is a directory"),
         (lambda place, folder: folder / "none.gsd", DataError, "none.gsd: cannot be read: No such file"),

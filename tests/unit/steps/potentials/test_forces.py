@@ -8,6 +8,7 @@ import pytest
 from hpcchain.errors import ConfigError, EngineError, StepError
 from hpcchain.model.molecules.exclusion import excluded_pairs
 from hpcchain.steps.engine import SteppedEngine
+from hpcchain.steps.local_beads import LocalBeads
 from tests.support.stepped import FENE, LJ, SOFT, liquid, run_on, snakes, stepping, system_of, total
 
 TYPES = [
@@ -167,6 +168,19 @@ def test_a_torn_bond_is_named():
         SteppedEngine(system)
 
 
+@pytest.mark.parametrize(("nearer", "refused"), [(0.6, True), (0.1, False)])
+def test_a_start_that_forces_tear_apart_in_a_step_is_refused(nearer, refused):
+    """Also on several ranks, where one has the bead."""
+    system = system_of(liquid(5, chains=0))
+    system.state.position[0] = system.state.position[1] + [1.0 - nearer, 0.0, 0.0]
+    for ranks in (1, 2):
+        if not refused:
+            run_on(system, 0.0, ranks)
+            continue
+        with pytest.raises(StepError, match=r"at the start forces move bead [01] by .* make steps.step smaller than"):
+            run_on(system, 0.0, ranks)
+
+
 def test_a_box_too_small_for_the_cutoff_is_named():
     with pytest.raises(ConfigError, match="box.size: the periodic side 12 .*cutoff"):
         SteppedEngine(system_of(liquid(6, potential=[LJ | {"cutoff": 5.9}, FENE])))
@@ -179,8 +193,9 @@ def test_overlapping_beads_end_a_run():
         SteppedEngine(system_of(tables))
 
 
-def test_infinite_forces_on_what_is_moved_end_a_run_as_others_do():
-    """The work of the fixed bead is no number, either."""
+def test_infinite_forces_on_what_is_moved_end_a_run_as_others_do(monkeypatch):
+    """The work of the fixed bead is no number, either. No start has such forces; a later step may."""
+    monkeypatch.setattr(LocalBeads, "require_gentle", lambda beads: None)
     tables = liquid(7, beads=2, chains=0)
     one = {"kind": "monomer", "count": 1} | SOFT
     tables["molecule"] = [
