@@ -1,8 +1,7 @@
-"""Find beads that overlap each other or a wall, by cells: in plain NumPy, of many by a kernel."""
+"""Find beads that overlap each other or a wall, by cells."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Box, Topology
 
 CHUNK = 1_000_000
-MANY = 100_000  # beads from which on a kernel looks for pairs: it takes a quarter of the time, and a second to load
 
 
 def wall_overlap(
@@ -61,7 +59,7 @@ def bead_overlap(
     molecule = topology.molecule_of_bead
     pairs = excluded_pairs(topology)
     bonded = np.sort(pairs[:, 0] * topology.beads + pairs[:, 1])
-    for i, j in _candidates(box, position, topology.diameter, 1.0 - tolerance):
+    for i, j in near_pairs(box, position, float(topology.diameter.max())):
         separation = position[j] - position[i]
         shift = images_between(separation, box.size, box.boundary == PERIODIC)
         separation -= shift * box.size
@@ -81,48 +79,6 @@ def bead_overlap(
             worst = (low, high, float(distance[close[at]]))
             break
     return worst
-
-
-def _candidates(
-    box: Box, position: np.ndarray, diameter: np.ndarray, nearer: float
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield (i, j) that hold every pair nearer than this part of the contact distance, of few beads more."""
-    if len(position) < MANY:
-        return near_pairs(box, position, float(diameter.max()))
-    return close_pairs(box, position, diameter, nearer)
-
-
-def close_pairs(
-    box: Box, position: np.ndarray, diameter: np.ndarray, nearer: float, portion: int = CHUNK
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield (i, j), i < j, that hold the pairs whose nearest images are nearer than a part of the contact distance.
-
-    Parameters
-    ----------
-    box : Box
-        Periodic sides at least three times the largest diameter.
-    position : (N, 3), diameter : (N,) float64 arrays
-        Unwrapped; [length].
-    nearer : float
-        The part.
-    portion : int
-        Pairs at a time; more where one bead has more.
-    """
-    from hpcchain.model.starts import overlap_kernel as kernel  # kernels are loaded where there is need of them
-
-    known = np.where(np.isfinite(position), position, box.origin)  # what is no number is near none
-    cell, shape = _cells(box, known, float(diameter.max()), 2 * len(position))
-    code = _code(cell, shape)
-    sequence = np.argsort(code, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=math.prod(shape.tolist())))])
-    lattice = shape, np.where(box.boundary == PERIODIC, box.size, 0.0)
-    position, diameter = np.ascontiguousarray(position), np.ascontiguousarray(diameter, dtype=np.float64)
-    at, pairs = 0, np.empty((portion, 2), dtype=np.int64)
-    while at < len(position):
-        at, count = kernel.close_pairs(lattice, (cell, first, sequence), position, diameter, nearer, at, pairs)
-        if count == 0 and at < len(position):
-            pairs = np.empty((2 * len(pairs), 2), dtype=np.int64)
-        yield pairs[:count, 0].copy(), pairs[:count, 1].copy()
 
 
 def _among(sorted_keys: np.ndarray, i: np.ndarray, j: np.ndarray, beads: int) -> np.ndarray:
@@ -169,14 +125,13 @@ def _half_shell() -> list[tuple[int, int, int]]:
     return [offset for offset in offsets if offset >= (0, 0, 0)]
 
 
-def _cells(box: Box, position: np.ndarray, distance: float, most: float = np.inf) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (N, 3) int64 cell of every bead and the (3,) numbers of cells, which in all are at most so many."""
+def _cells(box: Box, position: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the (N, 3) int64 cell of every bead and the (3,) numbers of cells."""
     periodic = box.boundary == PERIODIC
+    position = np.where(np.isfinite(position), position, box.origin)  # what is no number is near none
     low = np.where(periodic, box.origin, position.min(axis=0))
     extent = np.where(periodic, box.size, np.maximum(position.max(axis=0) - low, distance))
     shape = np.clip(np.floor(extent / (distance * (1.0 + 1e-9))), 1, 2**20).astype(np.int64)
-    while math.prod(shape.tolist()) > most and shape.max() > 1:
-        shape[np.argmax(shape)] = (shape.max() + 1) // 2
     scaled = (position - low) / extent
     scaled = np.where(periodic, scaled - np.floor(scaled), scaled)
     return np.minimum((scaled * shape).astype(np.int64), shape - 1), shape
