@@ -31,11 +31,11 @@ from hpcchain.io.growth_state import GrowthState
 from hpcchain.model.molecules.independence import DependentBonds
 from hpcchain.model.physics.walls import outside, volume_within
 from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
-from hpcchain.model.starts.limits import require_limits
+from hpcchain.model.starts.given import TOLERANCE
 from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.starts.placement import NoArrangement, place
 from hpcchain.model.starts.spins import build_directors
-from hpcchain.model.starts.start import TOLERANCE, build_physics, moved_along, physics_with, while_growing
+from hpcchain.model.starts.start import at_time_zero, build_physics, moved_along, physics_with, while_growing
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
@@ -120,9 +120,7 @@ def grown_system(
     position = growth.positions() if places is None else growth.from_places(places)
     temperature, seed = config.initial.temperature, config.initial.seed
     velocity = moved_along(config, maxwell(topology, position, temperature, seed))
-    state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
-    require_limits(config.source, topology, physics, position, np.arange(topology.beads))
-    return System(box, topology, state, physics, directors=directors)
+    return at_time_zero(config, box, topology, position, velocity, directors)
 
 
 def largest_size(config: Config, box: Box, topology: Topology, position: NDArray[np.float64]) -> float:
