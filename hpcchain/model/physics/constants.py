@@ -83,33 +83,17 @@ class WallConstants:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairConstants:
     """Coefficients of the contacts of two types of beads, or of a type and a side; None: those of all contacts.
 
-    Attributes
-    ----------
-    types : tuple of 2 str
-    restitution : float or None
-        e_n.
+    The names are those of the input's [[contact.pair]]; an engine has those that mean something to it.
     """
 
     types: tuple[str, ...]
     restitution: float | None
-
-
-@dataclass(frozen=True)
-class PairConstants(Pair):
-    """The same of the engine of events, with e_t and how long a contact takes [time]."""
-
-    tangential_restitution: float | None
-    contact_time: float | None
-
-
-@dataclass(frozen=True)
-class SteppedPair(Pair):
-    """The same of contact dynamics, with the coefficient of friction."""
-
-    friction: float | None
+    tangential_restitution: float | None = None
+    contact_time: float | None = None
+    friction: float | None = None
 
 
 @dataclass(frozen=True)
@@ -143,21 +127,12 @@ class PotentialConstants:
 
 @dataclass(frozen=True)
 class ThermostatConstants:
-    """The thermostat of the engine of steps: "langevin" or "andersen".
+    """A thermostat: its name and temperature [mass length^2 / time^2]; damping or rate, 0 without one [1 / time]."""
 
-    Attributes
-    ----------
-    name : str
-    temperature : float
-        [mass length^2 / time^2]
-    damping, rate : float or None
-        Of the one and the other [1 / time].
-    """
-
-    name: str
     temperature: float
-    damping: float | None
-    rate: float | None
+    name: str = "andersen"
+    damping: float = 0.0
+    rate: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -209,14 +184,6 @@ class Roughness:
 
 
 @dataclass(frozen=True)
-class AndersenThermostat:
-    """Temperature [mass length^2 / time^2] and how often a molecule's velocities are drawn anew [1 / time]."""
-
-    temperature: float
-    rate: float
-
-
-@dataclass(frozen=True)
 class ExtendedPhysics:
     """What the engine of events needs beyond smooth hard beads, and contact dynamics besides its steps.
 
@@ -245,7 +212,7 @@ class ExtendedPhysics:
         Empty: none [length / time^2].
     walls : tuple of WallConstants
         As the input's [[wall]].
-    thermostat : AndersenThermostat or None
+    thermostat : ThermostatConstants or None
     seed : int or None
         Of what thermal walls and the thermostat draw.
     """
@@ -262,7 +229,7 @@ class ExtendedPhysics:
     distance_limits: tuple[tuple[DistanceLimit, ...], ...] = ()
     gravity: tuple[float, ...] = ()
     walls: tuple[WallConstants, ...] = ()
-    thermostat: AndersenThermostat | None = None
+    thermostat: ThermostatConstants | None = None
     seed: int | None = None
 
 
@@ -290,7 +257,7 @@ class SteppedPhysics:
         Rule of contacts at one instant: "joint" or "moreau".
     friction : float or None
         Of contact dynamics.
-    pairs : tuple of SteppedPair
+    pairs : tuple of PairConstants
         As the input's [[contact.pair]].
     walls : dict of str -> float
         e_n of sides that have one of their own.
@@ -309,7 +276,7 @@ class SteppedPhysics:
     damping: tuple[float, ...]
     simultaneous: str = "joint"
     friction: float | None = None
-    pairs: tuple[SteppedPair, ...] = ()
+    pairs: tuple[PairConstants, ...] = ()
     walls: dict[str, float] = field(default_factory=dict)
 
     @property

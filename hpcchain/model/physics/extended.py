@@ -21,7 +21,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.physics.constants import ExtendedPhysics
 
 if TYPE_CHECKING:
-    from hpcchain.model.physics.constants import Pair, PotentialConstants, StepPotential
+    from hpcchain.model.physics.constants import PairConstants, PotentialConstants, StepPotential
     from hpcchain.model.system import Physics
 
 LEVELS = 64
@@ -153,7 +153,7 @@ def type_pairs(types: tuple[str, ...] | None, names: Sequence[str]) -> list[tupl
 
 
 def types_apart(
-    names: tuple[str, ...], given: Iterable[Pair | StepPotential | PotentialConstants]
+    names: tuple[str, ...], given: Iterable[PairConstants | StepPotential | PotentialConstants]
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Return those of the names of types that some things tell apart, and which of them each name is like.
 
@@ -162,7 +162,7 @@ def types_apart(
     Parameters
     ----------
     names : tuple of str
-    given : iterable of Pair, StepPotential or PotentialConstants
+    given : iterable of PairConstants, StepPotential or PotentialConstants
         Their `types` are looked at.
     """
     named = {name for one in given for name in one.types or ()}

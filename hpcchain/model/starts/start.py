@@ -16,12 +16,10 @@ from hpcchain.model.clock import tick_for
 from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.molecules.long_chains import LEAST, LONG
 from hpcchain.model.physics.constants import (
-    AndersenThermostat,
     ExtendedPhysics,
     PairConstants,
     PotentialConstants,
     Roughness,
-    SteppedPair,
     SteppedPhysics,
     StepPotential,
     ThermostatConstants,
@@ -217,7 +215,7 @@ class Choices(Chosen):
 def choices_in(physics: Physics) -> Choices:
     """Return what the program has chosen for a run where its input leaves that to it."""
 
-    def own(one: Physics | KindPhysics) -> Chosen:
+    def own(one: KindPhysics) -> Chosen:
         return {"options": {"stretches": one.options.stretches}}
 
     kinds = [cast("Chosen", {}) if one is None else own(one) for one in physics.kinds]
@@ -281,22 +279,30 @@ def stepping(config: Config) -> SteppedPhysics | None:
     """Return the steps, potentials, field and thermostat of a checked input; None for the engine of events."""
     if config.steps is None:
         return None
-    heat, walls = config.thermostat, config.walls
+    walls = config.walls
     return SteppedPhysics(
         **asdict(config.steps),
         simultaneous=config.contact.simultaneous,
         friction=config.contact.friction if config.steps.integrator == "contact" else None,
-        pairs=tuple(SteppedPair(one.types, one.restitution, one.friction) for one in config.contact.pairs),
+        pairs=tuple(PairConstants(one.types, one.restitution, friction=one.friction) for one in config.contact.pairs),
         walls={one.side: one.restitution for one in walls if one.side is not None and one.restitution is not None},
         potentials=tuple(
             PotentialConstants(**{each.name: getattr(one, each.name) for each in fields(PotentialConstants)})
             for one in config.potentials
         ),
         gravity=config.external.gravity,
-        thermostat=None if heat is None else ThermostatConstants(**vars(heat)),
+        thermostat=thermostat_of(config),
         seed=config.initial.seed,
         damping=tuple(kind.damping for kind in config.molecules),
     )
+
+
+def thermostat_of(config: Config) -> ThermostatConstants | None:
+    """Return the thermostat of an input, None where it has none."""
+    heat = config.thermostat
+    if heat is None:
+        return None
+    return ThermostatConstants(heat.temperature, heat.name, heat.damping or 0.0, heat.rate or 0.0)
 
 
 def of_kinds(values: list[Value]) -> tuple[Value, ...]:
@@ -308,8 +314,8 @@ def beyond_smooth_beads(config: Config) -> ExtendedPhysics:
     """Return what a run with a checked input has beyond smooth hard beads."""
     if config.steps is not None:
         return moved_from_outside(config)
-    heat, kinds = config.thermostat, config.molecules
-    thermal = heat is not None or any(wall.temperature for wall in config.walls)
+    kinds = config.molecules
+    thermal = config.thermostat is not None or any(wall.temperature for wall in config.walls)
     return replace(
         shapes_of(config),
         pairs=tuple(
@@ -324,7 +330,7 @@ def beyond_smooth_beads(config: Config) -> ExtendedPhysics:
         distance_limits=of_kinds([kind.distance_limits for kind in kinds]),
         gravity=tuple(config.external.gravity) if any(config.external.gravity) else (),
         walls=walls_of(config),
-        thermostat=None if heat is None else AndersenThermostat(heat.temperature, required(heat.rate)),
+        thermostat=thermostat_of(config),
         seed=config.initial.seed if thermal else None,
         fixed_speed=max((float(np.linalg.norm(kind.fixed_velocity or 0.0)) for kind in kinds), default=0.0),
     )

@@ -8,7 +8,7 @@ import pytest
 from hpcchain.contact.coefficients import coefficient_table
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
-from hpcchain.model.physics.constants import SteppedPair, SteppedPhysics
+from hpcchain.model.physics.constants import PairConstants, SteppedPhysics
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.steps.contacts.coefficients import Coefficients
 from tests.support.extended import wall_table, with_extended
@@ -62,7 +62,7 @@ def test_steps_have_the_table_of_events(shapes):
     walls = [wall_table(side="x-", restitution=0.2), *[wall_table(**SPHERE, restitution=0.1)] * shapes]
     events = with_extended(plain, pairs=[own([name, name], 0.5), own([name, "x+"], 0.3)], walls=walls)
     steps = SteppedPhysics(0.1, "contact", "verlet", "H", 1, "newton", (), (0.0, 0.0, 0.0), None, 1, ())
-    pairs = tuple(SteppedPair((name, other), e, 0.7) for other, e in ((name, 0.5), ("x+", 0.3)))
+    pairs = tuple(PairConstants((name, other), e, friction=0.7) for other, e in ((name, 0.5), ("x+", 0.3)))
     steps = replace(steps, pairs=pairs, walls={"x-": 0.2}, friction=0.25)
     stepped = with_extended(plain, walls=walls[1:]) if shapes else plain
     found = Coefficients(composition_of(plain.topology), replace(stepped.physics, steps=steps))

@@ -110,10 +110,10 @@ def test_heavy_beads_do_not_make_the_others_wait_for_ever():
 
 def test_shorter_steps_and_those_of_the_propagators_choice_stay():
     kinds = tuple(KindPhysics("rattle", 4, step, 1e-12, Options()) for step in (0.02, 3.0, 0.0)) + (None,)
-    physics = Physics(0.5, "rattle", step=0.1, kinds=kinds)
+    physics = Physics(tick=0.5, propagator="rattle", step=0.1, kinds=kinds)
     limited = with_short_steps(physics, 0.2)
     assert [each.step for each in limited.every()] == [0.02, 0.2, 0.0, 0.1]
-    assert with_short_steps(Physics(0.5), 0.2).step == 0.0
+    assert with_short_steps(Physics(tick=0.5), 0.2).step == 0.0
     assert [each.step for each in physics.every()] == [0.02, 3.0, 0.0, 0.1]
 
 
