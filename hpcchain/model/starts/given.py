@@ -11,7 +11,6 @@ from hpcchain.config.demands.check import untried_speed, walls_of
 from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import PLACES
 from hpcchain.errors import ConfigError
-from hpcchain.model.molecules.bodies import body_length
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.independence import require_independent
 from hpcchain.model.physics.step_potentials import limited_pairs
@@ -197,14 +196,14 @@ class GivenBeads:
         for group in groups_of(self.topology, self.topology.rod | self.topology.body):
             x, v = self.position[group.beads], self.velocity[group.beads]
             if group.rod:
-                length, has, gives = group.length.sum(), "the straight line of its rod", "a rigid rod would"
+                has, gives = "the straight line of its rod", "a rigid rod would"
                 lie, keep = "beads of a rod must lie there", "velocities must keep a rod straight"
             else:
-                length, has, gives = body_length(group.site), "its rigid body", "its rigid body would"
+                has, gives = "its rigid body", "its rigid body would"
                 lie, keep = "beads must lie as sites say, not mirrored,", "velocities must be rigid"
-            off = self._farthest_off(group, x - project_group(group, x), length)
+            off = self._farthest_off(group, x - project_group(group, x), group.extent)
             if off:
-                rule = f"{lie} to {TOLERANCE:g} of its length {length:.12g}"
+                rule = f"{lie} to {TOLERANCE:g} of its length {group.extent:.12g}"
                 raise ConfigError(f"{self.source}: molecule.positions: {off} off where {has} has it; {rule}")
             speed = np.sqrt(np.maximum(np.einsum("cnk,cnk->cn", v, v).max(axis=1), self.squared))[:, None]
             off = self._farthest_off(group, v - project_group_velocities(group, x, v), speed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,9 +57,7 @@ def bead_overlap(
         Overlap that does not count, relative to the contact distance.
     """
     worst = None
-    molecule = topology.molecule_of_bead
-    pairs = excluded_pairs(topology)
-    bonded = np.sort(pairs[:, 0] * topology.beads + pairs[:, 1])
+    left_out = never_direct(topology)
     for i, j in near_pairs(box, position, float(topology.diameter.max())):
         separation = position[j] - position[i]
         shift = images_between(separation, box.size, box.boundary == PERIODIC)
@@ -69,9 +68,7 @@ def bead_overlap(
         if len(close) == 0:
             continue
         i, j, shift, depth = i[close], j[close], shift[close], (contact - distance)[close]
-        through = (molecule[i] == molecule[j]) & ~topology.self_contact[molecule[i]]
-        free = through | _among(bonded, i, j, topology.beads)
-        depth[free & (shift == 0.0).all(axis=1)] = 0.0
+        depth[left_out(i, j) & (shift == 0.0).all(axis=1)] = 0.0
         depth[topology.soft[i] | topology.soft[j] | (topology.fixed[i] & topology.fixed[j])] = 0.0
         at = int(np.argmax(depth))
         if depth[at] > 0.0:
@@ -81,13 +78,19 @@ def bead_overlap(
     return worst
 
 
-def _among(sorted_keys: np.ndarray, i: np.ndarray, j: np.ndarray, beads: int) -> np.ndarray:
-    """Return whether each pair's key is among the sorted ones."""
-    if len(sorted_keys) == 0:
-        return np.zeros(len(i), dtype=bool)
-    key = np.minimum(i, j) * beads + np.maximum(i, j)
-    at = np.minimum(np.searchsorted(sorted_keys, key), len(sorted_keys) - 1)
-    return sorted_keys[at] == key
+def never_direct(topology: Topology) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return a test of pairs (i, j) of beads for those that never act on one another, but through periodic sides.
+
+    Few bonds join them (`exclude`), or they are of a molecule without self-contact.
+    """
+    molecule, pairs = topology.molecule_of_bead, np.sort(excluded_pairs(topology), axis=1)
+    bonded = pairs[:, 0] * topology.beads + pairs[:, 1]
+
+    def test(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        through = (molecule[i] == molecule[j]) & ~topology.self_contact[molecule[i]]
+        return through | np.isin(np.minimum(i, j) * topology.beads + np.maximum(i, j), bonded)
+
+    return test
 
 
 def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -106,7 +109,9 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
     code = _code(cell, shape)
     sequence = np.argsort(code, kind="stable")
     sorted_code, cell = code[sequence], cell[sequence]
-    for offset in _half_shell():
+    for offset in itertools.product((-1, 0, 1), repeat=3):
+        if offset < (0, 0, 0):
+            continue  # of each two cells the pairs are looked at once
         target = cell + offset
         periodic = box.boundary == PERIODIC
         target = np.where(periodic, target % shape, target)
@@ -118,11 +123,6 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
         if not any(offset):
             first = source + 1
         yield from _ranges(sequence, source, first, last)
-
-
-def _half_shell() -> list[tuple[int, int, int]]:
-    offsets = [(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)]
-    return [offset for offset in offsets if offset >= (0, 0, 0)]
 
 
 def _cells(box: Box, position: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
