@@ -2,6 +2,7 @@
 
 import logging
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from hpcchain.api import build
 from hpcchain.config import load_config
+from hpcchain.config.keys.sections import WallSection
 from hpcchain.errors import ConfigError
 from hpcchain.io.growth_state import read_growth
 from hpcchain.model.starts.overlap import bead_overlap
@@ -169,8 +171,10 @@ def test_growth_of_another_input_or_a_damaged_file_is_not_gone_on_with(melt, tmp
     config, path = load_config(melt), tmp_path / "growth.h5"
     with pytest.raises(Stopped):
         grown_system(config, pause=Stops(7), keep=GrowthFile(path, config, None))
-    other = load_config(melt, ["initial.seed=2"])
-    assert GrowthFile(path, other, None).load() is None and "is of another input" in caplog.text
+    walled = replace(config, walls=(WallSection(side="z-", restitution=0.5),))
+    for other in (load_config(melt, ["initial.seed=2"]), walled):
+        caplog.clear()
+        assert GrowthFile(path, other, None).load() is None and "is of another input" in caplog.text
     longer = load_config(melt, ["run.end_time=9"])
     assert GrowthFile(path, longer, None).load() is not None
     path.write_bytes(path.read_bytes()[:-100])
