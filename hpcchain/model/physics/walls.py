@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,20 +37,10 @@ def number_of_wall(physics: Physics, wall: WallConstants) -> int:
 
 def at_rest(walls: tuple[WallConstants, ...]) -> tuple[WallConstants, ...]:
     """Return walls as they are while a start grows: shapes alone, at rest, that reflect."""
+    shapes = [wall for wall in walls if wall.shape is not None]
     return tuple(
-        replace(
-            wall,
-            velocity=0.0,
-            temperature=0.0,
-            restitution=1.0,
-            tangential_restitution=1.0,
-            sliding=None,
-            amplitude=None,
-            shaking=None,
-            period=None,
-        )
-        for wall in walls
-        if wall.shape is not None
+        WallConstants(None, one.shape, one.center, one.radius, one.axis, 0.0, 0.0, 1.0, tangential_restitution=1.0)
+        for one in shapes
     )
 
 

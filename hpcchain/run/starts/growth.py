@@ -280,7 +280,8 @@ class Growth:
         keep: GrowthFile | None = None,
     ) -> None:
         self._config, self._box, self._topology = config, box, topology
-        self._progress, self._pause, self._comm, self._keep = progress, pause, comm, keep
+        self._report, self._stopped = progress or (lambda _: None), pause or (lambda: False)
+        self._comm, self._keep = comm, keep
 
     def positions(self) -> NDArray[np.float64]:
         """Return (N, 3) positions of beads that were placed small and grown to their full size [length].
@@ -434,10 +435,6 @@ class Growth:
         self._keep.save(GrowthState(asdict(stage) | {"size": stage.size}, *now, *calm))
         return f"{what}, at {stage.size:.3f} of full size, which is kept in {self._keep.path}: {then}"
 
-    def _report(self, size: float) -> None:
-        if self._progress is not None:
-            self._progress(size)
-
     def _slice(self, engine: Engine, length: float, scale: float, rate: float) -> float:
         """Carry an engine, its beads growing from size `scale` at a rate; return all ranks' contacts a bead.
 
@@ -466,9 +463,6 @@ class Growth:
         if stopped and contacts <= MOST_CONTACTS:
             raise Stopped
         return math.inf if stalled else contacts
-
-    def _stopped(self) -> bool:
-        return self._pause is not None and self._pause()
 
 
 def jam(config: Config, scale: float) -> str:
