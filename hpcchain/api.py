@@ -27,7 +27,6 @@ from hpcchain.io.output.recoverable_output import is_finished, output_in
 from hpcchain.io.output.runs import is_ensemble, read_runs
 from hpcchain.io.tools.overwrite_guard import require_other
 from hpcchain.model.composition import composition_of
-from hpcchain.model.starts.overlap import close_pairs
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.signals import Signals
 from hpcchain.run import ensemble
@@ -441,7 +440,6 @@ def warm_up(text: str) -> None:
             run(path, output=Path(folder) / "out", comm=Single())
         config = load_config(path)
         system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
-    list(close_pairs(system.box, system.state.position, system.topology.whole().diameter, 1.0))
 
     def on_rank(exchange: Any) -> None:
         engine: Any = engine_on(system, config, exchange, None)

@@ -45,17 +45,10 @@ def enlarged(config: Config, numbers: Sequence[int], start: Path | str) -> Confi
             )
     count = math.prod(numbers)
     size = tuple(edge * number for edge, number in zip(config.box.size, numbers, strict=True))
+    initial = replace(config.initial, method="file", file=os.path.abspath(start))
     try:
         molecules = with_counts(config.molecules, count)
-    except Wrong as wrong:
-        raise ConfigError(f"{config.source}: --replicate: {wrong}") from None
-    large = replace(
-        config,
-        box=replace(config.box, size=size),
-        molecules=molecules,
-        initial=replace(config.initial, method="file", file=os.path.abspath(start)),
-    )
-    try:
+        large = replace(config, box=replace(config.box, size=size), molecules=molecules, initial=initial)
         check(large)
     except Wrong as wrong:
         raise ConfigError(f"{config.source}: --replicate: {wrong}") from None

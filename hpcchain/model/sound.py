@@ -16,7 +16,6 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import LONGEST_TICKS
 from hpcchain.model.clock import split
-from hpcchain.model.molecules.bodies import body_length
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.long_chains import at_time, divides_any
 from hpcchain.model.physics.extended import LEVELS, SLOTS, WARM, is_extended, tables_of
@@ -240,8 +239,7 @@ def _bonds(topology: Topology, state: State, physics: Physics, ids: np.ndarray) 
     for group in groups_of(topology, topology.rod | topology.body):
         x = position[group.beads]
         off = np.abs(x - project_group(group, x)).max(axis=2)
-        size = group.length.sum() if group.rod else body_length(group.site)
-        bad = ~(off <= OFF * size + 16.0 * EPS * np.abs(x).max())
+        bad = ~(off <= OFF * group.extent + 16.0 * EPS * np.abs(x).max())
         if bad.any():
             where = "the straight line of its rod" if group.rod else "the place that its rigid body gives it"
             return f"state/position: bead {ids[group.beads[bad][0]]} is off {where}"

@@ -285,23 +285,10 @@ class Options:
 
 @dataclass(frozen=True)
 class KindPhysics:
-    """The propagator of a kind of molecules that has one of its own; the names are those of `Physics`."""
-
-    propagator: str
-    stages: int
-    step: float
-    tolerance: float
-    options: Options
-
-
-@dataclass(frozen=True)
-class Physics:
-    """Constants of a run that the trajectory depends on.
+    """How molecules move between contacts: those of a kind that has a propagator of its own, or of a run.
 
     Attributes
     ----------
-    tick : float
-        Power-of-two unit of the clock [time].
     propagator : str
         "taylor", "collocation", "variational" or "rattle".
     stages : int
@@ -310,12 +297,29 @@ class Physics:
         Longest segment [time]; 0 = chosen by the propagator.
     tolerance : float
         Newton, bond and contact tolerance.
+    options : Options
+        Further settings of the propagator.
+    """
+
+    propagator: str = "taylor"
+    stages: int = 4
+    step: float = 0.0
+    tolerance: float = 1e-12
+    options: Options = Options()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Physics(KindPhysics):
+    """Constants of a run that the trajectory depends on.
+
+    Attributes
+    ----------
+    tick : float
+        Power-of-two unit of the clock [time].
     restitution : float
         Normal coefficient of restitution e_n.
     contact_time : float
         How long after a contact of a bead its others conserve energy (`contact.coefficients`) [time].
-    options : Options
-        Further settings of the propagator.
     kinds : tuple of KindPhysics or None
         Per molecule kind, in the order of Topology.names, what it has of its own, None: nothing; empty where no kind
         has any.
@@ -326,13 +330,8 @@ class Physics:
     """
 
     tick: float
-    propagator: str = "taylor"
-    stages: int = 4
-    step: float = 0.0
-    tolerance: float = 1e-12
     restitution: float = 1.0
     contact_time: float = 0.0
-    options: Options = Options()
     kinds: tuple[KindPhysics | None, ...] = ()
     steps: SteppedPhysics | None = None
     extended: ExtendedPhysics = ExtendedPhysics()

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bodies import body_sites, is_thin
-from hpcchain.propagators.catalogue import SPHERE_PROPAGATORS
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import BoxSection, Config, MoleculeSection, PropagatorSection
@@ -106,26 +105,16 @@ def check_fixed(config: Config) -> None:
     for where, kind in numbered(config.molecules):
         if not kind.fixed:
             continue
-        check_whole(kind, where)
-        if config.run.engine != "events":
-            check_fixed_in_steps(kind, where)
+        if kind.is_line or kind.is_body:
+            raise Wrong(
+                f"{where}.fixed: a molecule of kind {kind.kind!r} moves as a whole, and no bead of it can be fixed; "
+                f"{SHAPE}"
+            )
+        if config.run.engine != "events" and kind.fixed_velocity is not None and kind.beads > 1:
+            raise Wrong(f'{where}.fixed_velocity: is of single beads; set kind = "monomer", or remove it')
         check_beads(kind, where)
     if all(len(set(kind.fixed or ())) == kind.beads for kind in config.molecules):
         raise Wrong("molecule[0].fixed: all beads of all molecules are fixed; leave one that can move")
-
-
-def check_whole(kind: MoleculeSection, where: str) -> None:
-    """Check that a kind with fixed beads does not move as a whole."""
-    if kind.is_line or kind.is_body:
-        raise Wrong(
-            f"{where}.fixed: a molecule of kind {kind.kind!r} moves as a whole, and no bead of it can be fixed; {SHAPE}"
-        )
-
-
-def check_fixed_in_steps(kind: MoleculeSection, where: str) -> None:
-    """Check that of fixed beads only single ones move."""
-    if kind.fixed_velocity is not None and kind.beads > 1:
-        raise Wrong(f'{where}.fixed_velocity: is of single beads; set kind = "monomer", or remove it')
 
 
 def check_beads(kind: MoleculeSection, where: str) -> None:
@@ -181,14 +170,4 @@ def check_step(rows: NDArray[np.float64], step: float | None, where: str) -> Non
         raise Wrong(
             f"{where}: row {bad[0]}: {rows[bad[0]].tolist()} is too fast for steps of {step:g}: step × angular "
             f"speed = {step * speed[bad[0]]:.6g} must be below 1; shorten propagator.step"
-        )
-
-
-def check_own_of_sphere(kind: MoleculeSection, where: str) -> None:
-    """Check the propagator that a kind with directors has of its own."""
-    name = required(kind.propagator).name
-    if name not in SPHERE_PROPAGATORS:
-        raise Wrong(
-            f'{where}.propagator: spheres with directors have no steps of "{name}"; choose '
-            f"{', '.join(SPHERE_PROPAGATORS)}, or remove it"
         )

@@ -15,7 +15,6 @@ from hpcchain.config.demands.bodies import (
     check_directors,
     check_fits,
     check_fixed,
-    check_own_of_sphere,
 )
 from hpcchain.config.demands.contacts import along, check_contact, inwards
 from hpcchain.config.demands.graph import check_apart, check_graph
@@ -29,7 +28,7 @@ from hpcchain.config.sizes import OF_START, in_tables
 from hpcchain.errors import ConfigError
 from hpcchain.model.physics.constants import WallConstants
 from hpcchain.model.physics.walls import NOT_GIVEN, volume_within
-from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, solver_for
+from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, SPHERE_PROPAGATORS, solver_for
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import BoxSection, Config, MoleculeSection, PropagatorSection, WallSection
@@ -56,6 +55,11 @@ THINNEST_SHELL = 1e-4
 # Relative: the last bits of a division.
 ROUNDING = 1e-12
 
+NO_TEMPERATURE = (
+    "initial.temperature: one bead whose momentum is zero has no temperature; give its velocity: "
+    'initial.method = "explicit" with molecule.velocities'
+)
+
 
 def check(config: Config) -> None:
     """Raise Wrong, with key and reason, when the input asks for something impossible.
@@ -74,7 +78,8 @@ def check(config: Config) -> None:
 def check_all(config: Config) -> None:
     """Do what `check` does, with kinds as they are numbered in the Config."""
     check_effects(config)
-    check_method(config)
+    if config.initial.method == "file" and config.initial.file is None:
+        raise Wrong('initial.file: is missing; method "file" needs the name of a start file')
     check_stepping(config)
     check_contact(config)
     check_fixed(config)
@@ -112,17 +117,14 @@ def check_all(config: Config) -> None:
     check_stable(config)
 
 
-def check_method(config: Config) -> None:
-    """Check that the start's method has its file."""
-    if config.initial.method == "file" and config.initial.file is None:
-        raise Wrong('initial.file: is missing; method "file" needs the name of a start file')
-
-
 def check_own(kind: MoleculeSection, where: str) -> None:
     """Check a kind's own propagator."""
-    if kind.directors:
-        check_own_of_sphere(kind, where)
     propagator = required(kind.propagator)
+    if kind.directors and propagator.name not in SPHERE_PROPAGATORS:
+        raise Wrong(
+            f'{where}.propagator: spheres with directors have no steps of "{propagator.name}"; choose '
+            f"{', '.join(SPHERE_PROPAGATORS)}, or remove it"
+        )
     if kind.is_line and propagator.name not in ROD_PROPAGATORS:
         raise Wrong(
             f'{where}.propagator: rods have no steps of "{propagator.name}", they fly exactly; choose '
@@ -186,10 +188,7 @@ def check_velocities(config: Config) -> None:
     """Check that all kinds have velocities or none, as a temperature is that of all, and that there can be one."""
     without = [index for index, kind in enumerate(config.molecules) if kind.velocities is None]
     if without and config.beads == 1 and config.initial.method != "file":
-        raise Wrong(
-            "initial.temperature: one bead whose momentum is zero has no temperature; give its velocity: "
-            'initial.method = "explicit" with molecule.velocities'
-        )
+        raise Wrong(NO_TEMPERATURE)
     if 0 < len(without) < len(config.molecules):
         raise Wrong(
             f"molecule[{without[0]}].velocities: is missing, and other kinds have theirs; give all kinds "
@@ -212,16 +211,13 @@ def check_masses(config: Config) -> None:
                 f"{where}.mass: the greatest is {own:.3g} times the least; masses in a molecule with "
                 f"closed bonds may differ by a factor of up to {MOST_IN_CYCLES:g}"
             )
-    if ratio > MOST_MASS_RATIO * (1.0 + ROUNDING):
+    most, where, outside = MOST_MASS_RATIO, "", brings_energy(config)
+    if outside is not None and ratio <= most * (1.0 + ROUNDING):
+        most, where = MOST_WHERE_COUNTED, f"where {outside} brings energy in, "
+    if ratio > most * (1.0 + ROUNDING):
         raise Wrong(
-            f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); "
-            f"masses may differ by a factor of up to {MOST_MASS_RATIO:g}"
-        )
-    outside = brings_energy(config)
-    if outside is not None and ratio > MOST_WHERE_COUNTED * (1.0 + ROUNDING):
-        raise Wrong(
-            f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); where "
-            f"{outside} brings energy in, masses may differ by a factor of up to {MOST_WHERE_COUNTED:g}"
+            f"{greatest[2]}: {greatest[0]:g} is {ratio:.3g} times the least mass {least[1]:g} ({least[2]}); {where}"
+            f"masses may differ by a factor of up to {most:g}"
         )
 
 

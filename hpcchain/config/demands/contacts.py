@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from hpcchain.config.keys.sections import WallSection
 from hpcchain.config.keys.values import Wrong
 from hpcchain.layout.arrays import SIDE_NAMES
 from hpcchain.model.molecules.bonds import type_names
+from hpcchain.model.physics.walls import AXES
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, PairSection
@@ -44,9 +46,7 @@ def check_pair(config: Config, one: PairSection, where: str) -> None:
             raise Wrong(f"molecule: {name!r} is a wall's name in {where}.types; give that type of beads another")
     if first in SIDE_NAMES:
         raise Wrong(f"{where}.types: {first!r} is a wall; name it second, behind a type of beads")
-    for name in one.types:
-        if name not in (*names, *SIDE_NAMES):
-            raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(names)}")
+    require_types([name for name in one.types if name not in SIDE_NAMES], names, where)
     if second in SIDE_NAMES and config.box.boundary["xyz".index(second[0])] != "wall":
         raise Wrong(f'{where}.types: there is no wall {second!r}; set box.boundary to "wall" along {second[0]}')
     if (one.bridge_distance is None) != (one.bridge_energy is None):
@@ -59,6 +59,13 @@ def check_pair(config: Config, one: PairSection, where: str) -> None:
         raise Wrong(f"{where}: gives no coefficient; give {known}")
 
 
+def require_types(given: Iterable[str], names: Collection[str], where: str) -> None:
+    """Raise Wrong for a type of which no beads are; `names`: those that there are."""
+    for name in given:
+        if name not in names:
+            raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(names)}")
+
+
 def check_rough(config: Config) -> None:
     """Check that no kind of molecules turns in another way than contacts leave it to."""
     for where, kind in numbered(config.molecules):
@@ -69,7 +76,6 @@ def check_rough(config: Config) -> None:
             )
 
 
-AXES = ("x", "y", "z")
 PROJECTIONS, ROOM = 1000, 1e-3
 """Most projections on all walls, and by what part of a bead's radius they may still miss one."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hpcchain.config.demands.contacts import require_types
 from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.schema import read_sections, require_own
 from hpcchain.config.keys.sections import PotentialSection
@@ -107,9 +108,7 @@ def check_step_potentials(config: Config) -> None:
     largest = {name: one.largest for name, one in types_in(config).items()}
     taken: dict[tuple[str, str], str] = {}
     for where, types, name, distances in given:
-        for one in types or ():
-            if one not in largest:
-                raise Wrong(f"{where}.types: {one!r} is no type of beads; types are {', '.join(largest)}")
+        require_types(types or (), largest, where)
         key = f"{where}.{name}"
         for pair in type_pairs(types, list(largest)):
             if pair in taken:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.config.demands.capabilities import check_capabilities
-from hpcchain.config.demands.contacts import check_walls
+from hpcchain.config.demands.contacts import check_walls, require_types
 from hpcchain.config.demands.potentials import BONDS, PAIRS, WCA, slowness_of, sort_of, types_in, types_of_beads
 from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.values import Wrong
@@ -61,7 +61,9 @@ def check_stepping(config: Config) -> None:
         )
     if steps.integrator == "contact":
         check_contact_dynamics(config)
-    check_whole(config, steps.step)
+    for key in WHOLE:
+        require_whole(f"output.{key}", getattr(config.output, key), steps.step)
+    require_whole("run.end_time", config.run.end_time, steps.step)
     check_potentials(config, steps)
     for where, kind in numbered(config.molecules):
         check_kind(config, kind, where)
@@ -95,13 +97,6 @@ def check_events(config: Config) -> None:
     check_capabilities(config)
 
 
-def check_whole(config: Config, step: float) -> None:
-    """Check that output and the end come at whole steps."""
-    for key in WHOLE:
-        require_whole(f"output.{key}", getattr(config.output, key), step)
-    require_whole("run.end_time", config.run.end_time, step)
-
-
 def require_whole(key: str, time: float, step: float) -> None:
     """Raise Wrong unless a time is a whole number of steps, both as they are written in decimal."""
     if Fraction(repr(float(time))) % Fraction(repr(step)):
@@ -119,9 +114,7 @@ def check_potentials(config: Config, steps: StepsSection) -> None:
     for where, one in numbered(config.potentials):
         if one.name == "steps":
             raise Wrong(f'{where}.name: "steps" is for run.engine "events"; choose a smooth potential')
-        for name in one.types or ():
-            if name not in names:
-                raise Wrong(f"{where}.types: {name!r} is no type of beads; types are {', '.join(names)}")
+        require_types(one.types or (), names, where)
         sort = sort_of(one)
         if one.cutoff == "none" and "periodic" in config.box.boundary:
             raise Wrong(f'{where}.cutoff: "none" is for boxes without periodic sides; give a number')

@@ -9,6 +9,7 @@ from typing import TypeVar
 from hpcchain.config.keys.key import ABSENT, REQUIRED, Key, Section
 from hpcchain.config.keys.sections import Config, PairSection
 from hpcchain.config.keys.values import CANNOT, NOWHERE, Wrong, likeness, meant, nearest, shown
+from hpcchain.config.write import value_text
 
 S = TypeVar("S", bound=Section)
 
@@ -150,15 +151,6 @@ def markdown() -> str:
     """Return the table of all keys as Markdown."""
     lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
     for key in KEYS:
-        default = "" if key.default is ABSENT else default_text(key.default)
+        default = "" if key.default is ABSENT else value_text(key.default)
         lines.append(f"| `{key.path}` | {str(key.value).replace('|', 'or')} | {default} | {key.meaning} |")
     return "\n".join(lines) + "\n"
-
-
-def default_text(default: object) -> str:
-    """Return a default as it would stand in the input."""
-    if isinstance(default, bool):
-        return str(default).lower()
-    if isinstance(default, tuple):
-        return "[" + ", ".join(default_text(entry) for entry in default) + "]"
-    return f'"{default}"' if isinstance(default, str) else str(default)

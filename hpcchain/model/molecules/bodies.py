@@ -125,7 +125,7 @@ def body_positions(group: Group, position: np.ndarray) -> np.ndarray:
         return np.full_like(position, np.nan)
     centre, rotation = frames(group, position)
     fitted = centre[:, None] + np.einsum("ckl,nl->cnk", rotation, group.site)
-    return _unless_equal(position, fitted, _reach(group, position))
+    return unless_equal(position, fitted, group.last_bits(position))
 
 
 def body_velocities(group: Group, position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
@@ -142,14 +142,10 @@ def body_velocities(group: Group, position: np.ndarray, velocity: np.ndarray) ->
         mean += np.einsum("n,cnk->ck", mass, rest) / mass.sum()
     speed = np.sqrt(np.einsum("cnk,cnk->cn", velocity, velocity)).max(axis=1)
     rigid = mean[:, None] + np.cross(turn[:, None], away)
-    return _unless_equal(velocity, rigid, speed * _reach(group, position) / body_length(group.site))
+    return unless_equal(velocity, rigid, speed * group.last_bits(position) / group.extent)
 
 
-def _reach(group: Group, position: np.ndarray) -> np.ndarray:
-    """Return (C,) the size of coordinates whose last bit limits what can be asked of a body [length]."""
-    return np.abs(position).max(axis=(1, 2)) + body_length(group.site)
-
-
-def _unless_equal(rows: np.ndarray, fitted: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    same = np.abs(fitted - rows).max(axis=(1, 2)) <= 8.0 * EPS * scale
+def unless_equal(rows: np.ndarray, fitted: np.ndarray, slack: np.ndarray) -> np.ndarray:
+    """Return fitted rows (C, n, 3), of each molecule those that it has where they differ by no more than (C,)."""
+    same = np.abs(fitted - rows).max(axis=(1, 2)) <= slack
     return np.where(same[:, None, None], rows, fitted)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.molecules.bodies import EPS, body_length
+
 if TYPE_CHECKING:
     from hpcchain.model.system import Topology
 
@@ -55,6 +57,11 @@ class Group:
         return self.rod or self.is_body
 
     @property
+    def extent(self) -> float:
+        """A rod's length, or twice the distance of a body's farthest bead from its centre of mass [length]."""
+        return float(self.length.sum()) if self.rod else body_length(self.site)
+
+    @property
     def is_chain(self) -> bool:
         """Whether bond l joins beads l and l + 1, and nothing else."""
         n = self.mass.shape[-1]
@@ -65,6 +72,10 @@ class Group:
     def has_cycles(self) -> bool:
         """Whether bonds close on themselves, so that some may follow from the others."""
         return len(self.bonds) >= self.mass.shape[-1]
+
+    def last_bits(self, position: np.ndarray) -> np.ndarray:
+        """Return (C,) what cannot be asked of rods or bodies whose coordinates (C, n, 3) are rounded [length]."""
+        return (4.0 if self.rod else 8.0) * EPS * (np.abs(position).max(axis=(1, 2)) + self.extent)
 
     def rows(self, which: np.ndarray) -> Group:
         """Return the Group for what is done with some of the molecules alone: with their lengths and masses."""

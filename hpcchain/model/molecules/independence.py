@@ -81,7 +81,7 @@ def require_independent(source: str, topology: Topology, position: np.ndarray, i
             )
 
 
-def require_independent_shapes(source: str, where: str, name: str, group: Group, shapes: np.ndarray) -> None:
+def require_independent_shapes(where: str, name: str, group: Group, shapes: np.ndarray) -> None:
     """Raise DependentBonds unless the bonds of shapes (k, n, 3) that a kind's molecules are to have are independent."""
     if len(shapes) == 0:
         return
@@ -89,7 +89,7 @@ def require_independent_shapes(source: str, where: str, name: str, group: Group,
     worst = int(np.argmin(least))
     if not least[worst] >= LEAST_PIVOT:
         beads = np.arange(len(group.mass))
-        raise DependentBonds(f"{source}: {where}: {complaint(name, group, shapes[worst], least[worst], beads)}")
+        raise DependentBonds(f"{where}: {complaint(name, group, shapes[worst], least[worst], beads)}")
 
 
 def follow_always(beads: int, bonds: np.ndarray) -> int | None:
@@ -162,9 +162,10 @@ def couplings(mass: np.ndarray, bonds: np.ndarray, bond: np.ndarray, structure: 
 
 def complaint(name: str, group: Group, places: np.ndarray, least: float, beads: np.ndarray) -> str:
     """Return what is wrong with one molecule, whose places are (n, 3), and what to do."""
+    condition = f"the condition of their matrix is {1.0 / least:.1e}" if least > 1e-15 else "their matrix is singular"
     text = (
         f"the bonds of molecule {name!r} of beads {beads[0]} to {beads[-1]} are not independent: some follow from "
-        f"others, or stop no motion ({how_bad(least)}), so that its flight would lose energy; "
+        f"others, or stop no motion ({condition}), so that its flight would lose energy; "
     )
     share = dependence(group, places)
     taking = np.arange(len(group.mass)) if share is None else np.unique(group.bonds[share >= TAKES_PART * share.max()])
@@ -181,11 +182,6 @@ def complaint(name: str, group: Group, places: np.ndarray, least: float, beads: 
         "where each of their bonds is needed (positions, bond_length), "
         'not in one plane; kind = "rigid" holds beads at any places, without bonds'
     )
-
-
-def how_bad(least: float) -> str:
-    """Return a condition in words, from the smallest pivot."""
-    return f"the condition of their matrix is {1.0 / least:.1e}" if least > 1e-15 else "their matrix is singular"
 
 
 def listed(beads: np.ndarray) -> str:

@@ -58,12 +58,6 @@ def _may_be_divided(physics: Physics) -> bool:
     return physics.options.stretches > 0 and physics.propagator == "taylor"
 
 
-def _has_limits(physics: Physics, kind: int) -> bool:
-    """Whether molecules of a kind have limits of distances; what a file has of them may not have been looked at yet."""
-    limits = physics.extended.distance_limits
-    return kind < len(limits) and bool(limits[kind])
-
-
 def is_divided(topology: Topology, m: int, physics: Physics) -> bool:
     """Whether molecule m is divided: a long chain, all beads of which move and touch one another unless bonded.
 
@@ -85,7 +79,8 @@ def is_divided(topology: Topology, m: int, physics: Physics) -> bool:
         return False
     if not topology.self_contact[m] or topology.exclude[m] > 1 or topology.fixed[bead].any():
         return False
-    if _has_limits(physics, int(topology.kind[m])):
+    limits, kind = physics.extended.distance_limits, int(topology.kind[m])
+    if kind < len(limits) and limits[kind]:  # what a file has of them may not have been looked at yet
         return False
     if topology.rod[m] or topology.body[m] or topology.flexible[m]:
         return False

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.molecules.bodies import unless_equal
+
 if TYPE_CHECKING:
     from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.system import Topology
-
-EPS = np.finfo(np.float64).eps
 
 
 def sites(length: np.ndarray, mass: np.ndarray) -> np.ndarray:
@@ -78,7 +78,7 @@ def rod_positions(group: Group, position: np.ndarray) -> np.ndarray:
     centre, slope = fit(group, position)
     with np.errstate(invalid="ignore", divide="ignore"):
         axis = slope / np.sqrt(np.einsum("ck,ck->c", slope, slope))[:, None]
-    return _unless_equal(position, _on_line(group, centre, axis), _reach(group, position))
+    return unless_equal(position, _on_line(group, centre, axis), group.last_bits(position))
 
 
 def rod_velocities(group: Group, position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
@@ -87,18 +87,8 @@ def rod_velocities(group: Group, position: np.ndarray, velocity: np.ndarray) -> 
     centre, turn = fit(group, velocity)
     turn -= (np.einsum("ck,ck->c", axis, turn) / np.einsum("ck,ck->c", axis, axis))[:, None] * axis
     speed = np.sqrt(np.einsum("cnk,cnk->cn", velocity, velocity)).max(axis=1)
-    return _unless_equal(velocity, _on_line(group, centre, turn), speed * _reach(group, position) / group.length.sum())
+    return unless_equal(velocity, _on_line(group, centre, turn), speed * group.last_bits(position) / group.extent)
 
 
 def _on_line(group: Group, centre: np.ndarray, slope: np.ndarray) -> np.ndarray:
     return centre[:, None] + sites(group.length, group.mass)[:, None] * slope[:, None]
-
-
-def _reach(group: Group, position: np.ndarray) -> np.ndarray:
-    """Return (C,) the size of coordinates whose last bit limits what can be asked of a rod [length]."""
-    return np.abs(position).max(axis=(1, 2)) + group.length.sum()
-
-
-def _unless_equal(rows: np.ndarray, fitted: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    same = np.abs(fitted - rows).max(axis=(1, 2)) <= 4.0 * EPS * scale
-    return np.where(same[:, None, None], rows, fitted)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.model.molecules.exclusion import excluded_in
-from hpcchain.model.random import Stream, normal
 from hpcchain.model.starts.constraints import EPS, NotConverged, bond_vectors, constraint_rank, project_group
-from hpcchain.model.starts.embedding import embed
+from hpcchain.model.starts.embedding import Sought, embed
 from hpcchain.model.starts.overlap import near_pairs
 from hpcchain.model.system import OPEN, Box
 
@@ -24,46 +23,24 @@ STALE = 150
 ATTEMPTS, SWEEPS = 8, 3000
 
 
-def conformation(group: Group, diameter: np.ndarray, self_contact: bool, seed: int, index: int) -> np.ndarray | None:
-    """Return a random closed conformation without overlaps, or None when none was found.
+def conformation(sought: Sought, index: int) -> np.ndarray | None:
+    """Return a random closed conformation without overlaps, (n, 3) about its mean, or None when none was found.
 
     Starts from a Gaussian network (normal modes of the bond graph), pulls bonds to their lengths and overlapping beads
-    apart until both are nearly met, then projects to the bonds.
-
-    Parameters
-    ----------
-    group : Group
-        The molecule's kind.
-    diameter : (n,) float64 array
-        Bead diameters [length].
-    self_contact : bool
-        Whether non-bonded beads may not overlap.
-    seed : int
-        The run's seed.
-    index : int
-        Which conformation; each has random numbers of its own.
-
-    Returns
-    -------
-    (n, 3) float64 array or None
-        Positions about their mean [length].
+    apart until both are nearly met, then projects to the bonds. Each `index` has random numbers of its own.
     """
-    first = group.molecules[0]
-    modes = normal_modes(group)
+    modes = normal_modes(sought.group)
     for attempt in range(ATTEMPTS):
-        draws = normal(seed, Stream.TEMPLATE, first + np.arange(len(group.mass)), index * ATTEMPTS + attempt)[:, :3]
-        found = relax(group, diameter, self_contact, modes @ draws)
+        found = relax(sought, modes @ sought.draws(index * ATTEMPTS + attempt))
         if found is not None:
             return found - found.mean(axis=0)
     return None
 
 
-def stiff_conformation(
-    group: Group, diameter: np.ndarray, self_contact: bool, seed: int, index: int
-) -> np.ndarray | None:
+def stiff_conformation(sought: Sought, index: int) -> np.ndarray | None:
     """Return a conformation found by least squares, or None; arguments as in `conformation`."""
-    found = embed(group, diameter, self_contact, seed, index).position
-    return None if found is None else settled(group, diameter, self_contact, found - found.mean(axis=0))
+    found = embed(sought, index).position
+    return None if found is None else settled(sought, found - found.mean(axis=0))
 
 
 def normal_modes(group: Group) -> np.ndarray:
@@ -81,13 +58,13 @@ def normal_modes(group: Group) -> np.ndarray:
     return vectors / np.sqrt(values)
 
 
-def relax(group: Group, diameter: np.ndarray, self_contact: bool, position: np.ndarray) -> np.ndarray | None:
+def relax(sought: Sought, position: np.ndarray) -> np.ndarray | None:
     """Return the relaxed and projected positions, or None where bonds and contacts do not settle."""
     before = np.inf
     for sweep in range(SWEEPS):
-        move, worst = bond_moves(group, position)
-        if self_contact:
-            parting, overlap = contact_moves(group, diameter, position, CLEARANCE)
+        move, worst = bond_moves(sought.group, position)
+        if sought.self_contact:
+            parting, overlap = contact_moves(sought, position, CLEARANCE)
             move, worst = move + parting, max(worst, overlap)
         if worst < 5e-3:
             break
@@ -96,16 +73,16 @@ def relax(group: Group, diameter: np.ndarray, self_contact: bool, position: np.n
             if not worst < 0.95 * before:
                 return None
             before = worst
-    return settled(group, diameter, self_contact, position)
+    return settled(sought, position)
 
 
-def settled(group: Group, diameter: np.ndarray, self_contact: bool, position: np.ndarray) -> np.ndarray | None:
+def settled(sought: Sought, position: np.ndarray) -> np.ndarray | None:
     """Return positions put onto the bonds, or None where that fails or beads overlap then."""
     try:
-        projected = project_group(group, position[None])[0]
+        projected = project_group(sought.group, position[None])[0]
     except (NotConverged, np.linalg.LinAlgError):
         return None
-    if self_contact and contact_moves(group, diameter, projected, ACCEPTED)[1] > 0.0:
+    if sought.self_contact and contact_moves(sought, projected, ACCEPTED)[1] > 0.0:
         return None
     return projected
 
@@ -122,14 +99,12 @@ def bond_moves(group: Group, position: np.ndarray) -> tuple[np.ndarray, float]:
     return move * (1.6 / np.maximum(bonds_of, 2))[:, None], float(np.abs(length / group.length - 1.0).max())
 
 
-def contact_moves(
-    group: Group, diameter: np.ndarray, position: np.ndarray, clearance: float
-) -> tuple[np.ndarray, float]:
+def contact_moves(sought: Sought, position: np.ndarray, clearance: float) -> tuple[np.ndarray, float]:
     """Return moves that part overlapping beads that are not excluded, and the largest relative overlap."""
     low = position.min(axis=0)
     box = Box(size=position.max(axis=0) - low + 1.0, origin=low, boundary=np.full(3, OPEN, dtype=np.int8))
-    n = len(position)
-    bonded = np.sort(excluded_in(group), axis=1) @ np.array([n, 1])
+    n, diameter = len(position), sought.diameter
+    bonded = np.sort(excluded_in(sought.group), axis=1) @ np.array([n, 1])
     move, worst = np.zeros_like(position), 0.0
     for i, j in near_pairs(box, position, clearance * float(diameter.max())):
         other = ~np.isin(np.minimum(i, j) * n + np.maximum(i, j), bonded)

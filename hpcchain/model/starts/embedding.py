@@ -27,6 +27,31 @@ REACHED = 1e-9  # relative error up to which projecting puts bonds right
 CLOSE = 1e-3  # relative error of bonds from which more tries are worth it: they can all but be met
 
 
+class Sought(NamedTuple):
+    """A kind of molecules of which arrangements are sought.
+
+    Attributes
+    ----------
+    group : Group
+    diameter : (n,) float64 array
+        Of the beads of one [length].
+    self_contact : bool
+        Whether non-bonded beads may not overlap.
+    seed : int
+        The run's seed.
+    """
+
+    group: Group
+    diameter: np.ndarray
+    self_contact: bool
+    seed: int
+
+    def draws(self, number: int) -> np.ndarray:
+        """Return (n, 3) standard normal numbers, others for each number."""
+        ids = self.group.molecules[0] + np.arange(len(self.diameter))
+        return normal(self.seed, Stream.TEMPLATE, ids, number)[:, :3]
+
+
 class Contacts(NamedTuple):
     """Pairs of beads that may collide, and their contact distances [length]."""
 
@@ -53,32 +78,15 @@ class Embedding:
     error: float
 
 
-def embed(group: Group, diameter: np.ndarray, self_contact: bool, seed: int, index: int = 0) -> Embedding:
-    """Return the Embedding of a molecule with the beads' full diameters.
-
-    Parameters
-    ----------
-    group : Group
-        The molecule's kind.
-    diameter : (n,) float64 array
-        Bead diameters [length].
-    self_contact : bool
-        Whether non-bonded beads may not overlap.
-    seed : int
-        The run's seed.
-    index : int
-        Which arrangement; each has random numbers of its own.
-    """
-    n, best = len(group.mass), np.inf
+def embed(sought: Sought, index: int = 0) -> Embedding:
+    """Return the Embedding of a molecule; `index`: which arrangement, each has random numbers of its own."""
+    group, n, best = sought.group, len(sought.diameter), np.inf
     if n > MOST_BEADS:
         return Embedding(None, np.nan)
-    scaled, ids = classical(group), group.molecules[0] + np.arange(n)
-    contacts = (
-        loose_pairs(group, diameter) if self_contact else Contacts(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
-    )
+    scaled, contacts = classical(group), loose_pairs(sought)
     for start in range(max(2, min(STARTS, int(WORK / n**2)))):
-        draws = normal(seed, Stream.TEMPLATE, ids, FIRST_DRAW + index * STARTS + start)[:, :3]
         stir = (0.05, 0.2, 0.5, 1.0)[start % 4] * float(group.length.mean())
+        draws = sought.draws(FIRST_DRAW + index * STARTS + start)
         position, error, overlap = least_squares(group, contacts, scaled + stir * draws)
         if error < REACHED and overlap < REACHED:
             return Embedding(position, error)
@@ -101,12 +109,12 @@ def classical(group: Group) -> np.ndarray:
     return vectors[:, -3:] * np.sqrt(np.maximum(values[-3:], 0.0))
 
 
-def loose_pairs(group: Group, diameter: np.ndarray) -> Contacts:
+def loose_pairs(sought: Sought) -> Contacts:
     """Return the Contacts of all pairs of beads that may collide."""
-    n = len(diameter)
+    n, diameter = len(sought.diameter), sought.diameter
     first, second = np.triu_indices(n, 1)
-    loose = np.ones((n, n), dtype=bool)
-    pairs = excluded_in(group)
+    loose = np.full((n, n), sought.self_contact)
+    pairs = excluded_in(sought.group)
     loose[pairs[:, 0], pairs[:, 1]] = loose[pairs[:, 1], pairs[:, 0]] = False
     kept = loose[first, second]
     first, second = first[kept], second[kept]

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.molecules.exclusion import excluded_pairs
 from hpcchain.model.physics.extended import LEVELS
 from hpcchain.model.physics.step_potentials import bead_types
-from hpcchain.model.starts.overlap import near_pairs
+from hpcchain.model.starts.overlap import near_pairs, never_direct
 from hpcchain.model.system import PERIODIC, images_between
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def wrong_level(
     separation -= images_between(separation, box.size, box.boundary == PERIODIC) * box.size
     distance = np.sqrt(np.einsum("ik,ik->i", separation, separation))
     deep, shallow = (_levels(topology, physics, i, j, distance, off) for off in (-NEARLY, NEARLY))
-    acts = ~_apart(topology, i, j)
+    acts = ~(never_direct(topology)(i, j) | (topology.fixed[i] & topology.fixed[j]))
     keys = rows * len(ids) + named
     sequence = np.argsort(keys)
     keys, levels = np.append(keys[sequence], -1), np.append(codes[sequence] % LEVELS, 0)
@@ -103,11 +102,3 @@ def _levels(
         mine = ((of[i] == a) & (of[j] == b)) | ((of[i] == b) & (of[j] == a))
         found[mine] = (distance[mine, None] * (1.0 + off) < np.array(one.distances)).sum(axis=1)
     return found
-
-
-def _apart(topology: Topology, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Return which pairs are not looked at: both fixed, or of a molecule in which they do not act on one another."""
-    molecule, pairs = topology.molecule_of_bead, np.sort(excluded_pairs(topology), axis=1)
-    left_out = np.isin(i * topology.beads + j, pairs[:, 0] * topology.beads + pairs[:, 1])
-    within = (molecule[i] == molecule[j]) & ~topology.self_contact[molecule[i]]
-    return left_out | within | (topology.fixed[i] & topology.fixed[j])

@@ -1,9 +1,9 @@
-"""Find beads that overlap each other or a wall, by cells: in plain NumPy, of many by a kernel."""
+"""Find beads that overlap each other or a wall, by cells."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Box, Topology
 
 CHUNK = 1_000_000
-MANY = 100_000  # beads from which on a kernel looks for pairs: it takes a quarter of the time, and a second to load
 
 
 def wall_overlap(
@@ -58,10 +57,8 @@ def bead_overlap(
         Overlap that does not count, relative to the contact distance.
     """
     worst = None
-    molecule = topology.molecule_of_bead
-    pairs = excluded_pairs(topology)
-    bonded = np.sort(pairs[:, 0] * topology.beads + pairs[:, 1])
-    for i, j in _candidates(box, position, topology.diameter, 1.0 - tolerance):
+    left_out = never_direct(topology)
+    for i, j in near_pairs(box, position, float(topology.diameter.max())):
         separation = position[j] - position[i]
         shift = images_between(separation, box.size, box.boundary == PERIODIC)
         separation -= shift * box.size
@@ -71,9 +68,7 @@ def bead_overlap(
         if len(close) == 0:
             continue
         i, j, shift, depth = i[close], j[close], shift[close], (contact - distance)[close]
-        through = (molecule[i] == molecule[j]) & ~topology.self_contact[molecule[i]]
-        free = through | _among(bonded, i, j, topology.beads)
-        depth[free & (shift == 0.0).all(axis=1)] = 0.0
+        depth[left_out(i, j) & (shift == 0.0).all(axis=1)] = 0.0
         depth[topology.soft[i] | topology.soft[j] | (topology.fixed[i] & topology.fixed[j])] = 0.0
         at = int(np.argmax(depth))
         if depth[at] > 0.0:
@@ -83,55 +78,19 @@ def bead_overlap(
     return worst
 
 
-def _candidates(
-    box: Box, position: np.ndarray, diameter: np.ndarray, nearer: float
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield (i, j) that hold every pair nearer than this part of the contact distance, of few beads more."""
-    if len(position) < MANY:
-        return near_pairs(box, position, float(diameter.max()))
-    return close_pairs(box, position, diameter, nearer)
+def never_direct(topology: Topology) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return a test of pairs (i, j) of beads for those that never act on one another, but through periodic sides.
 
-
-def close_pairs(
-    box: Box, position: np.ndarray, diameter: np.ndarray, nearer: float, portion: int = CHUNK
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield (i, j), i < j, that hold the pairs whose nearest images are nearer than a part of the contact distance.
-
-    Parameters
-    ----------
-    box : Box
-        Periodic sides at least three times the largest diameter.
-    position : (N, 3), diameter : (N,) float64 arrays
-        Unwrapped; [length].
-    nearer : float
-        The part.
-    portion : int
-        Pairs at a time; more where one bead has more.
+    Few bonds join them (`exclude`), or they are of a molecule without self-contact.
     """
-    from hpcchain.model.starts import overlap_kernel as kernel  # kernels are loaded where there is need of them
+    molecule, pairs = topology.molecule_of_bead, np.sort(excluded_pairs(topology), axis=1)
+    bonded = pairs[:, 0] * topology.beads + pairs[:, 1]
 
-    known = np.where(np.isfinite(position), position, box.origin)  # what is no number is near none
-    cell, shape = _cells(box, known, float(diameter.max()), 2 * len(position))
-    code = _code(cell, shape)
-    sequence = np.argsort(code, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=math.prod(shape.tolist())))])
-    lattice = shape, np.where(box.boundary == PERIODIC, box.size, 0.0)
-    position, diameter = np.ascontiguousarray(position), np.ascontiguousarray(diameter, dtype=np.float64)
-    at, pairs = 0, np.empty((portion, 2), dtype=np.int64)
-    while at < len(position):
-        at, count = kernel.close_pairs(lattice, (cell, first, sequence), position, diameter, nearer, at, pairs)
-        if count == 0 and at < len(position):
-            pairs = np.empty((2 * len(pairs), 2), dtype=np.int64)
-        yield pairs[:count, 0].copy(), pairs[:count, 1].copy()
+    def test(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        through = (molecule[i] == molecule[j]) & ~topology.self_contact[molecule[i]]
+        return through | np.isin(np.minimum(i, j) * topology.beads + np.maximum(i, j), bonded)
 
-
-def _among(sorted_keys: np.ndarray, i: np.ndarray, j: np.ndarray, beads: int) -> np.ndarray:
-    """Return whether each pair's key is among the sorted ones."""
-    if len(sorted_keys) == 0:
-        return np.zeros(len(i), dtype=bool)
-    key = np.minimum(i, j) * beads + np.maximum(i, j)
-    at = np.minimum(np.searchsorted(sorted_keys, key), len(sorted_keys) - 1)
-    return sorted_keys[at] == key
+    return test
 
 
 def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -150,7 +109,9 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
     code = _code(cell, shape)
     sequence = np.argsort(code, kind="stable")
     sorted_code, cell = code[sequence], cell[sequence]
-    for offset in _half_shell():
+    for offset in itertools.product((-1, 0, 1), repeat=3):
+        if offset < (0, 0, 0):
+            continue  # of each two cells the pairs are looked at once
         target = cell + offset
         periodic = box.boundary == PERIODIC
         target = np.where(periodic, target % shape, target)
@@ -164,19 +125,13 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
         yield from _ranges(sequence, source, first, last)
 
 
-def _half_shell() -> list[tuple[int, int, int]]:
-    offsets = [(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)]
-    return [offset for offset in offsets if offset >= (0, 0, 0)]
-
-
-def _cells(box: Box, position: np.ndarray, distance: float, most: float = np.inf) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (N, 3) int64 cell of every bead and the (3,) numbers of cells, which in all are at most so many."""
+def _cells(box: Box, position: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the (N, 3) int64 cell of every bead and the (3,) numbers of cells."""
     periodic = box.boundary == PERIODIC
+    position = np.where(np.isfinite(position), position, box.origin)  # what is no number is near none
     low = np.where(periodic, box.origin, position.min(axis=0))
     extent = np.where(periodic, box.size, np.maximum(position.max(axis=0) - low, distance))
     shape = np.clip(np.floor(extent / (distance * (1.0 + 1e-9))), 1, 2**20).astype(np.int64)
-    while math.prod(shape.tolist()) > most and shape.max() > 1:
-        shape[np.argmax(shape)] = (shape.max() + 1) // 2
     scaled = (position - low) / extent
     scaled = np.where(periodic, scaled - np.floor(scaled), scaled)
     return np.minimum((scaled * shape).astype(np.int64), shape - 1), shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,11 +23,11 @@ from hpcchain.model.random import Stream
 from hpcchain.model.starts import placement_kernel as kernel
 from hpcchain.model.starts.conformation import conformation, is_rigid, stiff_conformation
 from hpcchain.model.starts.constraints import project_positions
-from hpcchain.model.starts.embedding import CLOSE, MOST_BEADS, embed
+from hpcchain.model.starts.embedding import CLOSE, MOST_BEADS, Sought, embed
 from hpcchain.model.system import PERIODIC, WALL
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import Config
+    from hpcchain.config.keys.sections import Config, MoleculeSection
     from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.system import Box, Topology
 
@@ -40,6 +40,91 @@ MOST_CELLS = 2**26
 
 class NoArrangement(ConfigError):
     """No arrangement of a kind's beads is found, whatever size they begin with."""
+
+
+class ToPlace(NamedTuple):
+    """A kind of molecules: how messages call its [[molecule]] table, that table, and what arrangements it has."""
+
+    where: str
+    kind: MoleculeSection
+    sought: Sought
+
+    @property
+    def rules(self) -> list[DistanceLimit]:
+        """Its limits of distances, with room for contacts.
+
+        Beads keep the distance of full ones from the start on: while they grow, limits are as they are in the end.
+        """
+        kind = self.kind
+        contact = float(np.max(kind.diameter)) if kind.self_contact else 0.0
+        return [
+            DistanceLimit(separation, max(least, contact) if separation > kind.exclude else least, most)
+            for separation, least, most in kind.distance_limits
+        ]
+
+    def shapes_within(self, shapes: np.ndarray) -> np.ndarray:
+        """Return those of its conformations that keep its limits of distances; NoArrangement where none does."""
+        good = np.ones(len(shapes), dtype=bool)
+        for separation, least, most in self.rules:
+            pairs = pairs_apart(self.kind.beads, self.sought.group.bonds, separation)
+            r = np.linalg.norm(shapes[:, pairs[:, 0]] - shapes[:, pairs[:, 1]], axis=2)
+            good &= np.all((r > least) & (r < most), axis=1)
+        if not good.any():
+            raise NoArrangement(
+                f"{self.where}.distance_limits: none of {len(shapes)} conformations that were made of "
+                f"{self.kind.name!r} keeps them; widen them, or start from positions of your own"
+            )
+        return shapes[good]
+
+    def conformations(self, scale: float, known: dict[int, np.ndarray]) -> np.ndarray:
+        """Return (k, n, 3) random conformations of closed bonds, for full beads or else for shrunk ones.
+
+        `known` keeps those for full beads, by the kind's first molecule, from one scale to the next.
+        """
+        group, full, one = self.sought.group, self.sought.diameter, self.sought.group.molecules[0]
+        if one not in known:
+            known[one] = self._full_conformations()
+            require_independent_shapes(self.where, self.kind.name, group, known[one])
+        if len(known[one]):
+            return known[one]
+        make = partial(conformation, self.sought._replace(diameter=scale * full))
+        first = make(0) if scale < 1.0 else None
+        if first is None or is_rigid(group, first):  # beads of a rigid one would never get their room
+            final = len(group.mass) <= MOST_BEADS  # least squares have been tried, too
+            raise (NoArrangement if final else ConfigError)(self._no_arrangement("without overlaps"))
+        shapes = several(group, make)
+        require_independent_shapes(self.where, self.kind.name, group, shapes)
+        return shapes
+
+    def _full_conformations(self) -> np.ndarray:
+        """Return conformations for full beads, none where only shrunk ones might have any.
+
+        Random networks of springs come first; stiff molecules on which these fail are found by least squares. Raises
+        NoArrangement when the bonds alone cannot be satisfied.
+        """
+        for make in (conformation, stiff_conformation):
+            shapes = several(self.sought.group, partial(make, self.sought))
+            if len(shapes):
+                return shapes
+        error = embed(self.sought._replace(self_contact=False)).error
+        if error > CLOSE:
+            found = f"(in the nearest that was found a bond is off by {100.0 * error:.2g} % of its length)"
+            raise NoArrangement(self._no_arrangement(found))
+        return shapes
+
+    def no_room(self, failed: int, scale: float) -> str:
+        """Return the message for a molecule that could not be placed."""
+        return (
+            f"{self.where}.count: no room was found for molecule {failed} of {len(self.sought.group.molecules)} of "
+            f"kind {self.kind.name!r} with beads at {scale:g} of their diameter; enlarge box.size or lower the count"
+        )
+
+    def _no_arrangement(self, how: str) -> str:
+        """Return the message for a kind of molecules of which the beads find no place."""
+        return (
+            f"{self.where}.bond_length: no arrangement of the beads was found that satisfies the bonds {how}; change "
+            "the bonds, their lengths or the diameters, or set self_contact = false"
+        )
 
 
 def place(
@@ -89,38 +174,32 @@ def place(
     )
     seed, stream = np.uint64(config.initial.seed), np.uint64(Stream.PLACEMENT)
     for group in sorted(groups_of(topology), key=difficulty):
+        kind = to_place(config, topology, group)
         firsts, ids = group.beads[:, 0].copy(), group.molecules.astype(np.uint64)
         budget = DRAWS + DRAWS_PER_BEAD * len(group.mass)
         if group.has_cycles or group.is_stiff:
-            shapes = shape_of(group) if group.is_stiff else conformations(config, topology, group, scale, known)
-            shapes = shapes_within(config, topology, group, shapes)
+            shapes = kind.shapes_within(shape_of(group) if group.is_stiff else kind.conformations(scale, known))
             turned = not (group.rod and parallel)
             if not turned:
                 shapes = straight(group, longest_axis(box))
             failed = kernel.place_rigids(grid, constants, firsts, ids, shapes, turned, seed, stream, DRAWS)
         else:
-            through = not topology.self_contact[group.molecules[0]]
+            through = not kind.sought.self_contact
             tree = spanning_tree(group)
-            limits = tree_limits(group, tree[0], rules_of(config, topology, group))
+            limits = tree_limits(group, tree[0], kind.rules)
             tree = (*tree, *adjacency(excluded_in(group), len(group.mass)), limits)
             failed = kernel.place_trees(grid, constants, firsts, ids, tree, through, seed, stream, budget)
         if failed >= 0:
-            raise ConfigError(found_nowhere(config, topology, group, failed, scale))
+            raise ConfigError(kind.no_room(failed, scale))
     return project_positions(topology, grid[6])
 
 
-def table_of(config: Config, kind: int) -> str:
-    """Return how messages call the [[molecule]] table of a kind of molecules."""
-    return f"molecule[{table_number(config.molecules, kind)}]"
-
-
-def found_nowhere(config: Config, topology: Topology, group: Group, failed: int, scale: float) -> str:
-    """Return the message for a molecule that could not be placed."""
-    kind, count = topology.kind[group.molecules[0]], len(group.molecules)
-    return (
-        f"{config.source}: {table_of(config, kind)}.count: no room was found for molecule {failed} of {count} of kind "
-        f"{topology.names[kind]!r} with beads at {scale:g} of their diameter; enlarge box.size or lower the count"
-    )
+def to_place(config: Config, topology: Topology, group: Group) -> ToPlace:
+    """Return the kind of molecules of an input that a Group has."""
+    number, diameter = int(topology.kind[group.molecules[0]]), topology.diameter[group.beads[0]]
+    sought = Sought(group, diameter, bool(topology.self_contact[group.molecules[0]]), config.initial.seed)
+    where = f"{config.source}: molecule[{table_number(config.molecules, number)}]"
+    return ToPlace(where, config.molecules[number], sought)
 
 
 def difficulty(group: Group) -> tuple[bool, int, int]:
@@ -141,33 +220,9 @@ def make_grid(box: Box, topology: Topology, scale: float) -> tuple[np.ndarray, .
 
 
 def spanning_tree(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (order, parent, length) of the beads of a molecule, breadth first from bead 0 along its bonds.
-
-    Parameters
-    ----------
-    group : Group
-        A connected kind.
-
-    Returns
-    -------
-    tuple of (n,) int64, int64 and float64 arrays
-        Beads in the order of placing; each one's parent; the bond between them (0 for the root) [length].
-    """
+    """Return beads, breadth first from bead 0 along the bonds, each one's parent, and the bond between [length]."""
     sequence, parent, bond = np.array(BondWalker(len(group.mass), group.bonds).walk(0)).T.copy()
     return sequence, parent, np.append(group.length, 0.0)[bond]
-
-
-def rules_of(config: Config, topology: Topology, group: Group) -> list[DistanceLimit]:
-    """Return the limits of distances of a kind, with room for contacts.
-
-    Beads keep the distance of full ones from the start on: while they grow, limits are as they are in the end.
-    """
-    kind = config.molecules[topology.kind[group.molecules[0]]]
-    contact = float(np.max(kind.diameter)) if kind.self_contact else 0.0
-    return [
-        DistanceLimit(separation, max(least, contact) if separation > kind.exclude else least, most)
-        for separation, least, most in kind.distance_limits
-    ]
 
 
 def tree_limits(
@@ -175,10 +230,7 @@ def tree_limits(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return which distances beads placed in an order keep from those before them.
 
-    Returns
-    -------
-    tuple of (n + 1,) int64, (k,) int64 and (k, 2) float64 arrays
-        Where each bead's begin, and the end; the other bead; squares of the least and the greatest distance [length^2].
+    Where each bead's begin (n + 1,), the other bead (k,), and squares of the least and the greatest (k, 2) [length^2].
     """
     rank = np.argsort(sequence)
     found = [[] for _ in sequence]
@@ -193,22 +245,6 @@ def tree_limits(
         np.array([other for other, *_ in flat], dtype=np.int64),
         np.array([squares for _, *squares in flat]).reshape(-1, 2),
     )
-
-
-def shapes_within(config: Config, topology: Topology, group: Group, shapes: np.ndarray) -> np.ndarray:
-    """Return those of a kind's conformations that keep its limits of distances; NoArrangement where none does."""
-    good = np.ones(len(shapes), dtype=bool)
-    for separation, least, most in rules_of(config, topology, group):
-        pairs = pairs_apart(len(group.mass), group.bonds, separation)
-        r = np.linalg.norm(shapes[:, pairs[:, 0]] - shapes[:, pairs[:, 1]], axis=2)
-        good &= np.all((r > least) & (r < most), axis=1)
-    if not good.any():
-        kind = topology.kind[group.molecules[0]]
-        raise NoArrangement(
-            f"{config.source}: {table_of(config, kind)}.distance_limits: none of {len(shapes)} conformations that were "
-            f"made of {topology.names[kind]!r} keeps them; widen them, or start from positions of your own"
-        )
-    return shapes[good]
 
 
 def straight(group: Group, axis: int = 0) -> np.ndarray:
@@ -226,68 +262,8 @@ def longest_axis(box: Box) -> int:
     return int(np.lexsort((-box.size, box.boundary == WALL))[0])
 
 
-def conformations(
-    config: Config, topology: Topology, group: Group, scale: float, known: dict[int, np.ndarray]
-) -> np.ndarray:
-    """Return (k, n, 3) random conformations of a kind with closed bonds, for full beads or else for shrunk ones.
-
-    `known` keeps those for full beads, by the kind's first molecule, from one scale to the next.
-    """
-    one = group.molecules[0]
-    diameter = topology.diameter[group.beads[0]]
-    contact = bool(topology.self_contact[one])
-    kind = topology.kind[one]
-    named = config.source, table_of(config, kind), topology.names[kind], group
-    if one not in known:
-        known[one] = full_conformations(config, topology, group, diameter, contact)
-        require_independent_shapes(*named, known[one])
-    if len(known[one]):
-        return known[one]
-    make = partial(conformation, group, scale * diameter, contact, config.initial.seed)
-    first = make(0) if scale < 1.0 else None
-    if first is None or is_rigid(group, first):  # beads of a rigid one would never get their room
-        final = len(group.mass) <= MOST_BEADS  # least squares have been tried, too
-        raise (NoArrangement if final else ConfigError)(no_arrangement(config, topology, group, "without overlaps"))
-    shapes = several(group, make)
-    require_independent_shapes(*named, shapes)
-    return shapes
-
-
-def full_conformations(
-    config: Config, topology: Topology, group: Group, diameter: np.ndarray, contact: bool
-) -> np.ndarray:
-    """Return conformations for full beads, none where only shrunk ones might have any.
-
-    Random networks of springs come first; stiff molecules on which these fail are found by least squares.
-
-    Raises
-    ------
-    NoArrangement
-        When the bonds alone cannot be satisfied.
-    """
-    seed = config.initial.seed
-    for make in (conformation, stiff_conformation):
-        shapes = several(group, partial(make, group, diameter, contact, seed))
-        if len(shapes):
-            return shapes
-    error = embed(group, diameter, False, seed).error
-    if error > CLOSE:
-        found = f"(in the nearest that was found a bond is off by {100.0 * error:.2g} % of its length)"
-        raise NoArrangement(no_arrangement(config, topology, group, found))
-    return shapes
-
-
 def several(group: Group, make: Callable[[int], np.ndarray | None]) -> np.ndarray:
     """Return (k, n, 3) conformations `make(number)`, as many as are wanted and found; none without the first."""
     first, wanted = make(0), min(CONFORMATIONS, len(group.molecules))
     found = [] if first is None else [first, *(make(k) for k in range(1, wanted))]
     return np.array([shape for shape in found if shape is not None]).reshape(-1, len(group.mass), 3)
-
-
-def no_arrangement(config: Config, topology: Topology, group: Group, how: str) -> str:
-    """Return the message for a kind of molecules of which the beads find no place."""
-    kind = topology.kind[group.molecules[0]]
-    return (
-        f"{config.source}: {table_of(config, kind)}.bond_length: no arrangement of the beads was found that satisfies "
-        f"the bonds {how}; change the bonds, their lengths or the diameters, or set self_contact = false"
-    )

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, cast
 
 import numpy as np
 
-from hpcchain.config.demands.check import untried_speed, walls_of
+from hpcchain.config.demands.check import walls_of
 from hpcchain.config.keys.key import required
-from hpcchain.config.keys.values import PLACES
 from hpcchain.config.sizes import table_number
 from hpcchain.errors import ConfigError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
-from hpcchain.model.molecules.bodies import body_length
 from hpcchain.model.molecules.bonds import type_names
-from hpcchain.model.molecules.equal_shapes import groups_of
-from hpcchain.model.molecules.independence import require_independent
 from hpcchain.model.molecules.long_chains import LEAST, LONG
 from hpcchain.model.physics.constants import (
     Acting,
@@ -30,17 +26,13 @@ from hpcchain.model.physics.constants import (
     ThermostatConstants,
 )
 from hpcchain.model.physics.extended import type_pairs
-from hpcchain.model.physics.walls import at_rest, outside
+from hpcchain.model.physics.walls import at_rest
 from hpcchain.model.starts.constraints import (
     NotConverged,
-    bond_vectors,
-    project_group,
-    project_group_velocities,
     project_positions,
     project_velocities,
 )
-from hpcchain.model.starts.limits import require_limits
-from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
+from hpcchain.model.starts.given import GivenBeads, check_start
 from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.starts.wholeness import made_whole
@@ -49,14 +41,12 @@ from hpcchain.model.topology import build_box, build_topology
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection
-    from hpcchain.model.composition import Composition
-    from hpcchain.model.molecules.equal_shapes import Group
+    from hpcchain.model.directors import Directors
     from hpcchain.model.system import Box, Topology
 
 
 HOP = 1e-5
 """Of (diameter / gravity)^1/2: beads that hop for less count as at rest."""
-TOLERANCE = 1e-9
 Value = TypeVar("Value")
 
 RESTING = (
@@ -94,7 +84,7 @@ def build_system(config: Config) -> System:
         require_still(config)
         velocity = np.concatenate([kind.velocities for kind in config.molecules])
     check_start(config.source, box, topology, position, velocity)
-    require_within(config, position, topology.diameter, np.arange(topology.beads))
+    GivenBeads(config.source, topology, position, velocity).require_within(config)
     try:
         position = project_positions(topology, position)
     except NotConverged as error:
@@ -104,10 +94,23 @@ def build_system(config: Config) -> System:
     else:
         velocity = maxwell(topology, position, config.initial.temperature, config.initial.seed)
     velocity = moved_along(config, velocity)
-    state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
-    require_limits(config.source, topology, physics, position, np.arange(topology.beads))
     require_no_rest(config, box, topology, position, velocity)
-    return System(box, topology, state, physics, directors=build_directors(config))
+    return at_time_zero(config, box, topology, position, velocity, build_directors(config))
+
+
+def at_time_zero(
+    config: Config,
+    box: Box,
+    topology: Topology,
+    position: np.ndarray,
+    velocity: np.ndarray,
+    directors: Directors | None,
+    source: str | None = None,
+) -> System:
+    """Return the System of a start with all clocks at zero; ConfigError where it breaks limits of distances."""
+    state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
+    GivenBeads(source or config.source, topology, position, velocity).require_limits(physics)
+    return System(box, topology, state, physics, directors=directors)
 
 
 def moved_along(config: Config, velocity: np.ndarray) -> np.ndarray:
@@ -135,30 +138,6 @@ def require_still(config: Config) -> None:
         first += kind.count * kind.beads
 
 
-def require_within(config: Config, position: np.ndarray, diameter: np.ndarray, ids: np.ndarray) -> None:
-    """Raise ConfigError unless beads are inside all walls with shapes, to 1e-9 of their diameters.
-
-    Parameters
-    ----------
-    config : Config
-    position, diameter : (n, 3), (n,) float64 arrays
-        Of some beads [length].
-    ids : (n,) int64 array
-        Their global ids, for the message.
-    """
-    shapes = [wall for wall in walls_of(config) if wall.shape is not None]
-    if not shapes or not len(position):
-        return
-    depth = outside(shapes, position, 0.5 * diameter)
-    bead, shape = np.unravel_index(np.argmax(depth - TOLERANCE * diameter[:, None]), depth.shape)
-    if depth[bead, shape] > TOLERANCE * diameter[bead]:
-        wall = shapes[shape]
-        raise ConfigError(
-            f"{config.source}: wall: bead {ids[bead]} reaches {depth[bead, shape]:.6g} beyond the {wall.shape} of "
-            f"radius {wall.radius:g} about {[*required(wall.center)]}; move it inside, or enlarge wall.radius"
-        )
-
-
 def require_no_rest(config: Config, box: Box, topology: Topology, position: np.ndarray, velocity: np.ndarray) -> None:
     """Raise ConfigError where gravity holds a single bead on a side of the box: it would hop there without end.
 
@@ -183,188 +162,6 @@ def require_no_rest(config: Config, box: Box, topology: Topology, position: np.n
                 f'{config.source}: molecule.positions: bead {rests[0]} rests on the wall "{side}", where '
                 f"external.gravity holds it; {RESTING}"
             )
-
-
-def check_start(source: str, box: Box, topology: Topology, position: np.ndarray, velocity: np.ndarray) -> None:
-    """Raise ConfigError unless a start satisfies its bonds and nothing overlaps, to 1e-9 relative.
-
-    Parameters
-    ----------
-    source : str
-        The input's name for messages.
-    box, topology :
-        The system.
-    position, velocity : (N, 3) float64 arrays
-        [length], [length / time].
-    """
-    squared = float(np.einsum("ik,ik->i", velocity, velocity).mean()) if len(velocity) else 0.0
-    check_molecules(source, box, topology, position, velocity, np.arange(topology.beads), squared)
-    require_apart(source, topology, bead_overlap(box, topology, position, TOLERANCE))
-
-
-def check_molecules(
-    source: str,
-    box: Box,
-    topology: Topology,
-    position: np.ndarray,
-    velocity: np.ndarray,
-    ids: np.ndarray,
-    squared: float,
-) -> None:
-    """Raise ConfigError unless each of some molecules satisfies its bonds and is inside the walls, to 1e-9 relative.
-
-    Its bonds must also be independent (`hpcchain.model.molecules.independence`).
-
-    Parameters
-    ----------
-    source, box, position, velocity :
-        See `check_start`; of these molecules' beads.
-    topology : Topology
-        Of these molecules alone.
-    ids : (n,) int64 array
-        Global ids of their beads, for messages.
-    squared : float
-        Mean square speed of all beads of the system [length^2 / time^2].
-    """
-    require_tried(source, topology, position, squared)
-    _check_bonds(source, topology, position, ids)
-    check_rates(source, topology, position, velocity, ids, squared)
-    _check_rigid(source, topology, position, velocity, ids, squared)
-    require_independent(source, topology, position, ids)
-    wall = wall_overlap(box, topology, position, TOLERANCE) if len(position) else None
-    if wall is not None:
-        bead, axis, depth = wall
-        raise ConfigError(
-            f"{source}: molecule.positions: bead {ids[bead]} reaches {depth:.3g} into a wall of axis {axis}; "
-            "move it inside the box"
-        )
-
-
-def require_tried(source: str, topology: Topology, position: np.ndarray, squared: float) -> None:
-    """Raise ConfigError for places and speeds that have not been tried (`hpcchain.config.keys.values`).
-
-    Parameters
-    ----------
-    source : str
-        The input's or file's name for messages.
-    topology : Topology
-        Of some molecules.
-    position : (n, 3) float64 array
-        Of their beads [length].
-    squared : float
-        Mean square speed of all beads of the system [length^2 / time^2].
-    """
-    if not len(position):
-        return
-    why = PLACES.wrong(float(np.abs(position).max()))
-    if why is not None:
-        raise ConfigError(f"{source}: molecule.positions: {why}")
-    why = untried_speed(float(topology.diameter.min()), squared)
-    if why is not None:
-        raise ConfigError(f"{source}: molecule.velocities: they are too far from the diameters: {why}")
-
-
-def require_apart(source: str, topology: Composition | Topology, pair: tuple[int, int, float] | None) -> None:
-    """Raise ConfigError where there is a pair of overlapping beads, (bead, bead, distance)."""
-    if pair is not None:
-        i, j, distance = pair
-        first, other = topology.prototypes.diameter[topology.prototype_of(np.array([i, j]))]
-        raise ConfigError(
-            f"{source}: molecule.positions: beads {i} and {j} overlap: their distance {distance:.12g} is below the "
-            f"contact distance {0.5 * (first + other):.12g}; move them apart"
-        )
-
-
-def _check_bonds(source: str, topology: Topology, position: np.ndarray, ids: np.ndarray) -> None:
-    bond = bond_vectors(position, topology.bonds)
-    length = np.sqrt(np.einsum("bk,bk->b", bond, bond))
-    error = np.where(topology.rigid, np.abs(length / topology.bond_length - 1.0), 0.0)
-    bad = np.flatnonzero(error > TOLERANCE)
-    if len(bad):
-        at = bad[np.argmax(error[bad])]
-        i, j = ids[topology.bonds[at]]
-        raise ConfigError(
-            f"{source}: molecule.positions: beads {i} and {j} are {length[at]:.12g} apart, their bond_length is "
-            f"{topology.bond_length[at]:.12g}; they must agree to {TOLERANCE:g} relative"
-        )
-
-
-def check_rates(
-    source: str,
-    topology: Topology,
-    position: np.ndarray,
-    velocity: np.ndarray,
-    ids: np.ndarray,
-    typical: float,
-    tolerance: float = TOLERANCE,
-) -> None:
-    """Raise ConfigError where velocities change a bond's length, to a tolerance of their speed; see `check_molecules`.
-
-    `typical` is `squared` there.
-    """
-    rate, excess = lengthening(topology, position, velocity, typical, tolerance)
-    if np.any(excess > 0.0):
-        at = np.argmax(excess)
-        i, j = ids[topology.bonds[at]]
-        raise ConfigError(
-            f"{source}: molecule.velocities: the bond of beads {i} and {j} would lengthen at {rate[at]:.6g}; "
-            f"velocities must not change a bond's length, to {tolerance:g} of their speed"
-        )
-
-
-def lengthening(
-    topology: Topology, position: np.ndarray, velocity: np.ndarray, typical: float, tolerance: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return how fast each bond's length changes, and by how much that is beyond a tolerance of its beads' speed."""
-    bond = bond_vectors(position, topology.bonds)
-    rate = np.abs(np.einsum("bk,bk->b", bond, bond_vectors(velocity, topology.bonds))) / topology.bond_length
-    squared = np.einsum("ik,ik->i", velocity, velocity)
-    speed = np.sqrt(np.maximum(squared[topology.bonds].max(axis=1), typical))
-    return rate, np.where(topology.rigid, rate - tolerance * speed, 0.0)
-
-
-def _check_rigid(
-    source: str, topology: Topology, position: np.ndarray, velocity: np.ndarray, ids: np.ndarray, typical: float
-) -> None:
-    """Look at rods and rigid bodies: their beads are where these have them, and so are velocities."""
-    for group in groups_of(topology, topology.rod | topology.body):
-        x, v = position[group.beads], velocity[group.beads]
-        if group.rod:
-            length, has, gives = group.length.sum(), "the straight line of its rod", "a rigid rod would"
-            lie, keep = "beads of a rod must lie there", "velocities must keep a rod straight"
-        else:
-            length, has, gives = body_length(group.site), "its rigid body", "its rigid body would"
-            lie, keep = "beads must lie as sites say, not mirrored", "velocities must be rigid"
-        _require_near(
-            f"{source}: molecule.positions",
-            f"where {has} has it",
-            f"{lie}{'' if group.rod else ','} to {TOLERANCE:g} of its length {length:.12g}",
-            *(group, ids, x - project_group(group, x), length),
-        )
-        _require_near(
-            f"{source}: molecule.velocities",
-            f"the velocity that {gives} give it",
-            f"{keep}, to {TOLERANCE:g} of their speed",
-            *(group, ids, v - project_group_velocities(group, x, v), _speeds(v, typical)),
-        )
-
-
-def _speeds(velocity: np.ndarray, typical: float) -> np.ndarray:
-    """Return each molecule's greatest speed, or the typical one if that is more: (n, 1)."""
-    return np.sqrt(np.maximum(np.einsum("cnk,cnk->cn", velocity, velocity).max(axis=1), typical))[:, None]
-
-
-def _require_near(
-    key: str, where: str, rule: str, group: Group, ids: np.ndarray, difference: np.ndarray, scale: np.ndarray | float
-) -> None:
-    """Raise ConfigError with the bead whose difference is the largest share of the scale, if that is too large."""
-    off = np.sqrt(np.sum(difference**2, axis=2))
-    scale = np.broadcast_to(scale, off.shape)
-    error = np.divide(off, scale, out=np.zeros_like(off), where=scale > 0.0)
-    if not np.all(error <= TOLERANCE):
-        at = np.argmax(np.where(np.isnan(error), np.inf, error))
-        bead = ids[group.beads.ravel()[at]]
-        raise ConfigError(f"{key}: bead {bead} is {off.ravel()[at]:.6g} off {where}; {rule}")
 
 
 def build_physics(config: Config, topology: Topology, velocity: np.ndarray) -> Physics:
@@ -419,7 +216,7 @@ class Choices(Chosen):
 def choices_in(physics: Physics) -> Choices:
     """Return what the program has chosen for a run where its input leaves that to it."""
 
-    def own(one: Physics | KindPhysics) -> Chosen:
+    def own(one: KindPhysics) -> Chosen:
         return {"options": {"stretches": one.options.stretches}}
 
     kinds = [cast("Chosen", {}) if one is None else own(one) for one in physics.kinds]

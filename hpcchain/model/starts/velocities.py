@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.demands.check import NO_TEMPERATURE
 from hpcchain.errors import ConfigError
 from hpcchain.model.random import Stream, normal
 from hpcchain.model.starts.constraints import degrees_of_freedom, project_velocities
@@ -68,10 +69,7 @@ def maxwell(topology: Topology, position: np.ndarray, temperature: float, seed: 
 def require_freedom(freedom: int) -> None:
     """Raise ConfigError where beads have no degrees of freedom besides their momentum."""
     if freedom <= 0:
-        raise ConfigError(
-            "initial.temperature: one bead whose momentum is zero has no temperature; give its velocity: "
-            'initial.method = "explicit" with molecule.velocities'
-        )
+        raise ConfigError(NO_TEMPERATURE)
 
 
 def drawn(ids: np.ndarray, mass: np.ndarray, temperature: float, seed: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.io.tools.configurations import digits_of
 from hpcchain.model.molecules.exclusion import BondWalker
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
-from hpcchain.model.starts.start import TOLERANCE, check_rates, lengthening
+from hpcchain.model.starts.given import TOLERANCE, GivenBeads
 from hpcchain.model.starts.wholeness import beads_named, made_whole
 from hpcchain.model.topology import build_topology
 from hpcchain.parallel.launcher import launched
@@ -253,10 +253,9 @@ class Beads:
                 moved = float(np.linalg.norm(position - self.position, axis=1).max())
                 self.caution(f"position: beads are put on their bonds; they move by up to {moved:.2g}")
         if velocity is not None:
-            typical = float(np.einsum("ik,ik->i", velocity, velocity).mean())
             if not self._put:
-                check_rates(self.source, topology, self.position, velocity, np.arange(len(position)), typical, ALIKE)
-            if np.any(lengthening(topology, position, velocity, typical, TOLERANCE)[1] > 0.0):
+                GivenBeads(self.source, topology, self.position, velocity).check_rates(ALIKE)
+            if np.any(GivenBeads(self.source, topology, position, velocity).lengthening()[1] > 0.0):
                 given, velocity = velocity, project_velocities(topology, position, velocity)
                 self._caution_of_velocities(topology.mass, given, velocity)
         if position is self.position and velocity is self.velocity:

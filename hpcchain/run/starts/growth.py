@@ -31,11 +31,11 @@ from hpcchain.io.growth_state import GrowthState
 from hpcchain.model.molecules.independence import DependentBonds
 from hpcchain.model.physics.walls import outside, volume_within
 from hpcchain.model.starts.constraints import degrees_of_freedom, project_positions, project_velocities
-from hpcchain.model.starts.limits import require_limits
+from hpcchain.model.starts.given import TOLERANCE
 from hpcchain.model.starts.overlap import bead_overlap, wall_overlap
 from hpcchain.model.starts.placement import NoArrangement, place
 from hpcchain.model.starts.spins import build_directors
-from hpcchain.model.starts.start import TOLERANCE, build_physics, moved_along, physics_with, while_growing
+from hpcchain.model.starts.start import at_time_zero, build_physics, moved_along, physics_with, while_growing
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import State, System
 from hpcchain.model.topology import build_box, build_topology
@@ -120,9 +120,7 @@ def grown_system(
     position = growth.positions() if places is None else growth.from_places(places)
     temperature, seed = config.initial.temperature, config.initial.seed
     velocity = moved_along(config, maxwell(topology, position, temperature, seed))
-    state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
-    require_limits(config.source, topology, physics, position, np.arange(topology.beads))
-    return System(box, topology, state, physics, directors=directors)
+    return at_time_zero(config, box, topology, position, velocity, directors)
 
 
 def largest_size(config: Config, box: Box, topology: Topology, position: NDArray[np.float64]) -> float:
@@ -282,7 +280,8 @@ class Growth:
         keep: GrowthFile | None = None,
     ) -> None:
         self._config, self._box, self._topology = config, box, topology
-        self._progress, self._pause, self._comm, self._keep = progress, pause, comm, keep
+        self._report, self._stopped = progress or (lambda _: None), pause or (lambda: False)
+        self._comm, self._keep = comm, keep
 
     def positions(self) -> NDArray[np.float64]:
         """Return (N, 3) positions of beads that were placed small and grown to their full size [length].
@@ -436,10 +435,6 @@ class Growth:
         self._keep.save(GrowthState(asdict(stage) | {"size": stage.size}, *now, *calm))
         return f"{what}, at {stage.size:.3f} of full size, which is kept in {self._keep.path}: {then}"
 
-    def _report(self, size: float) -> None:
-        if self._progress is not None:
-            self._progress(size)
-
     def _slice(self, engine: Engine, length: float, scale: float, rate: float) -> float:
         """Carry an engine, its beads growing from size `scale` at a rate; return all ranks' contacts a bead.
 
@@ -468,9 +463,6 @@ class Growth:
         if stopped and contacts <= MOST_CONTACTS:
             raise Stopped
         return math.inf if stalled else contacts
-
-    def _stopped(self) -> bool:
-        return self._pause is not None and self._pause()
 
 
 def jam(config: Config, scale: float) -> str:

@@ -26,7 +26,7 @@ LOG = logging.getLogger("hpcchain.run")
 NAME = "growth.h5"
 MINUTES = 10.0
 """Wall time between two files where the input does not say."""
-SAME = ("box", "molecules", "initial", "propagator", "contact")
+SAME = ("box", "molecules", "initial", "propagator", "contact", "walls")
 """Sections of the input that the start follows from."""
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpcchain.errors import ConfigError, DataError, UsageError
-from hpcchain.io.checkpoint.layout import number, whole, wrong_contents
+from hpcchain.io.checkpoint.layout import number, whole
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.hdf5.files import wrong_contents
 from hpcchain.io.output.parts import counts_in
 from hpcchain.io.output.recoverable_output import advice, recoverable_counts
 from hpcchain.io.output.run_output import read_reports
@@ -30,18 +31,8 @@ if TYPE_CHECKING:
 ROUNDING = 1e-12
 """Relative: of an energy that is added up again."""
 LOG = logging.getLogger("hpcchain.api")
-PHYSICS = {
-    "box": "box",
-    "molecules": "molecule",
-    "initial": "initial",
-    "propagator": "propagator",
-    "contact": "contact",
-    "external": "external",
-    "potentials": "potential",
-    "steps": "steps",
-    "thermostat": "thermostat",
-}
-"""What must not change in a run that goes on: names in Config and in the input."""
+MAY_CHANGE = ("title", "run", "output", "source")
+"""Of a Config, in a run that goes on."""
 
 
 def require_free(out: Path | str, config: Config, mpi: Communicator | None) -> None:
@@ -91,11 +82,12 @@ def require_exists(source: Path, mpi: Communicator | None) -> None:
 
 def require_same_physics(config: Config, earlier: Config, path: Path) -> None:
     """Raise ConfigError when an input is not the earlier one, that the run in a path began with, but for output."""
-    for name, section in PHYSICS.items():
+    for name in (each.name for each in fields(config) if each.name not in MAY_CHANGE):
         ours, theirs = getattr(config, name), getattr(earlier, name)
         if name == "initial":
             ours, theirs = replace(ours, file=None), replace(theirs, file=None)
         if ours != theirs:
+            section = name.removesuffix("s") if isinstance(ours, tuple) else name
             raise ConfigError(
                 f"{config.source}: [{section}] is not that of the run in {path}; a run goes on "
                 "with the physics it began with: undo the change, or choose another --output"

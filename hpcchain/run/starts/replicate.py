@@ -19,9 +19,10 @@ from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import write_start
 from hpcchain.model.clock import tick_for
 from hpcchain.model.composition import composition_of
+from hpcchain.model.starts.given import TOLERANCE, require_apart
 from hpcchain.model.starts.replicate_system import Copies
 from hpcchain.model.starts.replicate_velocities import Sums, Thermal
-from hpcchain.model.starts.start import TOLERANCE, physics_with, require_apart
+from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs
 from hpcchain.parallel.signals import Stopped

@@ -19,8 +19,8 @@ from hpcchain.config.load import config_from_table, finish, named
 from hpcchain.errors import ConfigError
 from hpcchain.io.tools.configurations import ROUNDED, SINGLE, format_of, read_configuration
 from hpcchain.model.starts.constraints import bond_vectors
+from hpcchain.model.starts.given import TOLERANCE, GivenBeads
 from hpcchain.model.starts.overlap import bead_overlap
-from hpcchain.model.starts.start import TOLERANCE, check_molecules
 from hpcchain.model.system import PERIODIC
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.run.starts.bead_arrays import Beads, Names
@@ -229,7 +229,7 @@ def started_from(found: Found, grow: bool, signals: Signals, comm: Single | Worl
             if config.molecules[0].velocities is not None and comm.rank == 0:
                 LOG.warning("%s: velocity: is drawn anew, since beads grow", config.source)
             smaller, still = replace(topology, diameter=scale * topology.diameter), np.zeros_like(position)
-            check_molecules(config.source, box, smaller, position, still, np.arange(len(position)), 0.0)
+            GivenBeads(config.source, smaller, position, still).check(box)
             return start_system(config, signals, comm, places=position)
     try:
         return start_system(config, signals, comm)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,18 +20,9 @@ from hpcchain.model.physics.extended import complete, first_rows
 from hpcchain.model.physics.spins import draw_orientations, orientations_at
 from hpcchain.model.rotation import unit
 from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
-from hpcchain.model.starts.limits import require_limits
+from hpcchain.model.starts.given import TOLERANCE, GivenBeads, check_start, require_apart
 from hpcchain.model.starts.spins import build_directors
-from hpcchain.model.starts.start import (
-    TOLERANCE,
-    build_physics,
-    check_molecules,
-    check_start,
-    physics_with,
-    require_apart,
-    require_tried,
-    require_within,
-)
+from hpcchain.model.starts.start import at_time_zero, physics_with
 from hpcchain.model.system import TOPOLOGY, State, System
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel import slabs
@@ -93,24 +85,22 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
         found = read_checkpoint(path, comm.mpi)
     topology = topology.whole()
     system = replace(found.system, topology=topology)
-    require_tried(path, topology, system.state.position, float(np.mean(np.sum(system.state.velocity**2, axis=1))))
+    GivenBeads(path, topology, system.state.position, system.state.velocity).require_tried()
     fresh = is_fresh(system.state)
     ids, frame, extra = moved_to(found.time, system, config, comm)
     position, velocity, image = brought_together(comm, topology, ids, frame)
     check_start(path, system.box, topology, position, velocity)
-    every = np.arange(topology.beads)
-    require_within(config, position, topology.diameter, every)
+    GivenBeads(path, topology, position, velocity).require_within(config)
     if not fresh:
         try:
             position = project_positions(topology, position)
         except NotConverged as error:
             raise ConfigError(f"{path}: {error}") from None
         velocity = project_velocities(topology, position, velocity)
-    state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
-    state.image[:] = image
-    state.extra = spins_of(found, comm, replace(system, physics=physics), ids, extra)
-    require_limits(path, topology, physics, position, np.arange(topology.beads))
-    return System(system.box, topology, state, physics, directors=directors)
+    start = at_time_zero(config, system.box, topology, position, velocity, directors, path)
+    start.state.image[:] = image
+    start.state.extra = spins_of(found, comm, start, ids, extra)
+    return start
 
 
 def moved_to(
@@ -164,34 +154,31 @@ def fresh_system(config: Config, found: Checkpoint, topology: Composition | Topo
     held, composition = system.held, composition_of(topology)
     ids = np.arange(topology.beads) if held is None else composition.beads_of(held)
     part = topology.whole() if held is None else composition.part(held)
+    given = sum(comm.allgather(np.array([len(system.state.velocity), np.sum(system.state.velocity**2)])))
+    squared = float(given[1] / max(given[0], 1.0))
+    own = GivenBeads(path, part, system.state.position, system.state.velocity, ids, squared)
     try:
-        check_beads(path, system, part, ids, comm)
+        on_every_rank(comm, lambda: own.check(system.box))
+        require_apart(path, system.topology, overlap_in(system, comm, ids, own.position, TOLERANCE))
     except ConfigError as error:  # `build` makes none of these
         raise DataError(f"{error}; {NOT_OURS}") from error
     state = State.at_time_zero(system.state.position, system.state.velocity)
     state.image[:] = system.state.image
     state.extra = system.state.extra
-    physics, failure = physics_with(config, system.physics.tick), None
-    try:
-        require_within(config, state.position, part.diameter, ids)
-        require_limits(path, part, physics, state.position, ids)
-    except ConfigError as error:
-        failure = error
-    agree(comm.mpi, failure)
+    physics = physics_with(config, system.physics.tick)
+    on_every_rank(comm, lambda: own.require_within(config))
+    on_every_rank(comm, lambda: own.require_limits(physics))
     return replace(system, state=state, physics=physics)
 
 
-def check_beads(path: str, system: System, part: Topology, ids: NDArray[np.int64], comm: Single | World) -> None:
-    """Raise ConfigError on every rank unless the beads are a possible start, as `check_start` does; collective."""
-    state, failure = system.state, None
-    beads, squared = sum(comm.allgather(np.array([len(state.velocity), np.sum(state.velocity**2)])))
+def on_every_rank(comm: Single | World, check: Callable[[], None]) -> None:
+    """Raise on every rank the ConfigError that a check raises on one; collective."""
+    failure = None
     try:
-        typical = float(squared / max(beads, 1.0))
-        check_molecules(path, system.box, part, state.position, state.velocity, ids, typical)
+        check()
     except ConfigError as error:
         failure = error
     agree(comm.mpi, failure)
-    require_apart(path, system.topology, overlap_in(system, comm, ids, state.position, TOLERANCE))
 
 
 def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpoint, Composition | Topology]:

@@ -16,4 +16,4 @@ def test_names_and_defaults_are_those_of_the_input():
 
 def test_constants_of_a_run_are_frozen():
     with pytest.raises(FrozenInstanceError):
-        Physics(0.5).options.solver = "analytic"
+        Physics(tick=0.5).options.solver = "analytic"

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from hpcchain.api import build
 from hpcchain.config import load_config
+from hpcchain.config.keys.sections import WallSection
 from hpcchain.errors import ConfigError
 from hpcchain.io.growth_state import read_growth
 from hpcchain.model.starts.overlap import bead_overlap
@@ -110,10 +112,10 @@ def test_heavy_beads_do_not_make_the_others_wait_for_ever():
 
 def test_shorter_steps_and_those_of_the_propagators_choice_stay():
     kinds = tuple(KindPhysics("rattle", 4, step, 1e-12, Options()) for step in (0.02, 3.0, 0.0)) + (None,)
-    physics = Physics(0.5, "rattle", step=0.1, kinds=kinds)
+    physics = Physics(tick=0.5, propagator="rattle", step=0.1, kinds=kinds)
     limited = with_short_steps(physics, 0.2)
     assert [each.step for each in limited.every()] == [0.02, 0.2, 0.0, 0.1]
-    assert with_short_steps(Physics(0.5), 0.2).step == 0.0
+    assert with_short_steps(Physics(tick=0.5), 0.2).step == 0.0
     assert [each.step for each in physics.every()] == [0.02, 3.0, 0.0, 0.1]
 
 
@@ -169,8 +171,10 @@ def test_growth_of_another_input_or_a_damaged_file_is_not_gone_on_with(melt, tmp
     config, path = load_config(melt), tmp_path / "growth.h5"
     with pytest.raises(Stopped):
         grown_system(config, pause=Stops(7), keep=GrowthFile(path, config, None))
-    other = load_config(melt, ["initial.seed=2"])
-    assert GrowthFile(path, other, None).load() is None and "is of another input" in caplog.text
+    walled = replace(config, walls=(WallSection(side="z-", restitution=0.5),))
+    for other in (load_config(melt, ["initial.seed=2"]), walled):
+        caplog.clear()
+        assert GrowthFile(path, other, None).load() is None and "is of another input" in caplog.text
     longer = load_config(melt, ["run.end_time=9"])
     assert GrowthFile(path, longer, None).load() is not None
     path.write_bytes(path.read_bytes()[:-100])

@@ -14,10 +14,11 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.inspect import info
 from hpcchain.model.starts import replicate_system
+from hpcchain.model.starts.given import check_start
 from hpcchain.model.starts.replicate_system import Copies
 from hpcchain.model.starts.replicate_velocities import Thermal
 from hpcchain.model.starts.spins import build_directors
-from hpcchain.model.starts.start import build_system, check_start
+from hpcchain.model.starts.start import build_system
 from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.signals import Stopped
