@@ -42,6 +42,11 @@ def paying_width(beads: int, diameter: float) -> float:
     return SEVERAL * LONG * math.sqrt(beads) * diameter
 
 
+def ghost_extent(beads: float, stretched: bool = False) -> float:
+    """Return how far from a sector ghosts are, of molecules of so many beads [contact distances]."""
+    return GHOST_DISTANCE + (LONG if stretched else 0.5) * math.sqrt(beads)
+
+
 @dataclass(frozen=True)
 class Work:
     """What the model knows of a system.
@@ -81,7 +86,7 @@ class Work:
         stretched = 2 * int(np.dot(beads, copies)) > composition.beads
         if stretched:
             size, molecules = float(np.max(beads)), int(np.sum(copies))
-        extent = GHOST_DISTANCE + (LONG if stretched else 0.5) * math.sqrt(size)
+        extent = ghost_extent(size, stretched)
         x, y, z = map(float, box.size)
         diameter = float(composition.prototypes.diameter.max())
         return cls(composition.beads, molecules, diameter * extent, (x, y, z), stretched)
