@@ -114,13 +114,13 @@ def _amend_list(s, i, number, end, ahead):
     """
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
     prefetch_lists(s, number, end)
-    new = number
-    for e in range(number, end):
-        j = s.found[e]
-        if j == i or excluded(s, i, j) or not ((ahead and not windowed) or _is_new(s, i, j, number, new)):
-            continue
-        s.found[new] = j
-        new += 1
+    new = end
+    if windowed or not ahead:
+        new = number
+        for e in range(number, end):
+            if _is_new(s, i, s.found[e], number, new):
+                s.found[new] = s.found[e]
+                new += 1
     first, length = np.int64(s.lists[i, L.LIST_FIRST]), np.int64(s.lists[i, L.LIST_LENGTH])
     if end < 0 or new + length > len(s.found):
         return CELL_FULL
@@ -138,6 +138,8 @@ def _amend_list(s, i, number, end, ahead):
         return FULL
     for e in range(number, new):
         j = s.found[e]
+        if excluded(s, i, j):
+            continue
         if not make_space(s, j, s.lists[j, L.LIST_LENGTH] + 1):
             return FULL
         _put_on_list(s, i, j)
@@ -158,7 +160,7 @@ def _amend_list(s, i, number, end, ahead):
 def _is_new(s, i, j, number, new):
     """Whether bead j is to be put on bead i's list, and is none of entries `number` to `new` of `found`, which are."""
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
-    if concerns_others(s, i, j) or (not windowed and far_apart(s, i, j)):
+    if j == i or concerns_others(s, i, j) or (not windowed and far_apart(s, i, j)):
         return False
     first = np.int64(s.lists[i, L.LIST_FIRST])
     found = False
