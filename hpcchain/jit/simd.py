@@ -306,6 +306,5 @@ last_everywhere = _pick([LANES - 1] * LANES)
 after_1, after_2, after_4 = (_join(LANES - shift) for shift in (1, 2, 4))
 ahead_1, ahead_2, ahead_4 = (_join(shift) for shift in (1, 2, 4))
 
-NOT_COMPILED = bool(config.DISABLE_JIT)
-if NOT_COMPILED:
+if config.DISABLE_JIT:
     from hpcchain.jit.simd_plain import *  # noqa: F403
