@@ -48,7 +48,7 @@ def energy_of(engine, time):
 
 
 @pytest.mark.long
-@pytest.mark.timeout(900)  # it may be the first to compile stretches of rough beads, beside other tests
+@pytest.mark.timeout(900)  # it may be the first to compile stretches of rough beads while other tests run
 @pytest.mark.parametrize("e_t", [1.0, -1.0], ids=["smooth", "rough"])
 def test_what_bringing_a_molecule_took_is_given_back(e_t):
     """Collocation that is put on its bonds for a contact with a chain of parts loses energy, which the impulse has."""
