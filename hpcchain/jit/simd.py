@@ -103,6 +103,22 @@ def load_row(typing, table, row, column):
 
 
 @intrinsic
+def ways_from(typing, table, row, place):
+    """Return the ways from the four 32-bit whole numbers of a table's row to another, round the end where shorter."""
+
+    def generate(context, builder, signature, args):
+        data = make_array(signature.args[0])(context, builder, args[0]).data
+        whole = ir.VectorType(ir.IntType(32), HALF)
+        start = builder.gep(data, [builder.mul(args[1], ir.Constant(args[1].type, HALF))])
+        row = builder.load(builder.bitcast(start, whole.as_pointer()))
+        row.align = ALIGNMENT
+        place = _insert(builder, ir.Constant(whole, None), builder.trunc(args[2], ir.IntType(32)), 0)
+        return builder.sitofp(builder.sub(_shuffle(builder, place, None, [0] * HALF), row), _vector(HALF))
+
+    return four(table, types.intp, types.int64), generate
+
+
+@intrinsic
 def store(typing, work, at, value):
     """Write a vector's floats to an array from work[at] on."""
 

@@ -20,6 +20,10 @@ def load_row(table, row, column):
     return table[row, column : column + LANES // 2].copy()
 
 
+def ways_from(table, row, place):
+    return (place - table[row].astype(np.int64)).astype(np.int32).astype(np.float64)
+
+
 def store(work, at, value):
     work[at : at + len(value)] = value
 

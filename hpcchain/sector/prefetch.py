@@ -236,7 +236,6 @@ def prefetch_cells(s, number):
     """Prefetch the cells that are the first entries of `found`, so many."""
     for c in range(number):
         prefetch(s.cell_entries, L.CELL_LINE * s.found[c])
-        prefetch(s.next_line, s.found[c])
 
 
 @inlined

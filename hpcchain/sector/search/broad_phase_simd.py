@@ -41,65 +41,9 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, row: Any) -> Any
     return builder.gep(data, [builder.mul(row, LONG(4))])
 
 
-def _squares(builder: Any, own: Any, rows: Any, scale: Any) -> Any:
-    """Return the squared distances of four rows from a point; the fourth column is of no account."""
-    apart = builder.sub(own, rows)
-    halves = [_shuffle(builder, apart, apart, list(range(k, k + 8))) for k in (0, 8)]
-    halves = [builder.fmul(builder.sitofp(half, ir.VectorType(REAL, 8)), scale) for half in halves]
-    halves = [builder.fmul(half, half) for half in halves]
-    x, y, z = (_shuffle(builder, *halves, [c, c + 4, c + 8, c + 12]) for c in range(3))
-    return builder.fadd(builder.fadd(x, y), z)
-
-
 def _own(builder: Any, values: tuple) -> Any:
     """Return a point's coordinates (int64) and 0, for four rows."""
     return _splat(builder, [*(builder.trunc(value, INT) for value in values), INT(0)], 16)
-
-
-def _near(builder: Any, point: tuple, four: Any, scale: Any, limit: Any) -> Any:
-    """Return which of four rows are nearer to a point than a squared distance, as four truths."""
-    return builder.fcmp_ordered("<", _squares(builder, _own(builder, point), four, scale), _splat(builder, [limit], 4))
-
-
-def _four_rows(context: Any, builder: Any, kind: Any, array: Any, first: Any) -> tuple:
-    """Return four rows from `first` on as one vector, and which of them have an occupant."""
-    address = _address(context, builder, kind, array, first)
-    four = builder.load(builder.bitcast(address, ir.VectorType(INT, 16).as_pointer()))
-    four.align = 4
-    last = _shuffle(builder, four, four, [3, 7, 11, 15])
-    return four, builder.icmp_signed(">=", last, _splat(builder, [INT(0)], 4))
-
-
-@intrinsic
-def near_rows(typing, rows, first, px, py, pz, sx, sy, sz, limit):
-    """Find which of four rows from `first` on have an occupant and are nearer than a squared distance, as bits."""
-
-    def generate(context, builder, signature, args):
-        array, first, px, py, pz, sx, sy, sz, limit = args
-        four, there = _four_rows(context, builder, signature.args[0], array, first)
-        scale = _splat(builder, [sx, sy, sz, REAL(0.0)], 8)
-        near = builder.and_(there, _near(builder, (px, py, pz), four, scale, limit))
-        return builder.zext(builder.bitcast(near, ir.IntType(4)), LONG)
-
-    return types.int64(rows, *[types.int64] * 4, *[types.float64] * 4), generate
-
-
-@intrinsic
-def newly_near_rows(typing, rows, first, px, py, pz, qx, qy, qz, sx, sy, sz, limit):
-    """Find which of four rows `near_rows` finds for the place (px, py, pz) and not for (qx, qy, qz), as bits.
-
-    Many parameters, since lanes of registers cannot be handed on in an array.
-    """
-
-    def generate(context, builder, signature, args):
-        array, first, px, py, pz, qx, qy, qz, sx, sy, sz, limit = args
-        four, there = _four_rows(context, builder, signature.args[0], array, first)
-        scale = _splat(builder, [sx, sy, sz, REAL(0.0)], 8)
-        near = builder.and_(there, _near(builder, (px, py, pz), four, scale, limit))
-        near = builder.and_(near, builder.not_(_near(builder, (qx, qy, qz), four, scale, limit)))
-        return builder.zext(builder.bitcast(near, ir.IntType(4)), LONG)
-
-    return types.int64(rows, *[types.int64] * 7, *[types.float64] * 4), generate
 
 
 @intrinsic
@@ -200,34 +144,6 @@ if config.DISABLE_JIT:
         apart = ((int(p) - int(q) + 2**31) % 2**32 - 2**31 for p, q in zip((px, py, pz), row[:3], strict=True))
         dx, dy, dz = map(np.int32, apart)
         return (sx * dx) ** 2 + (sy * dy) ** 2 + (sz * dz) ** 2
-
-    def near_rows(
-        rows: np.ndarray, first: Any, px: Any, py: Any, pz: Any, sx: Any, sy: Any, sz: Any, limit: Any
-    ) -> Any:
-        """Find which rows are near, as bits."""
-        near = (
-            rows[first + k, L.OCCUPANT] >= 0 and _square(px, py, pz, rows[first + k], sx, sy, sz) < limit
-            for k in range(4)
-        )
-        return sum(1 << k for k, is_near in enumerate(near) if is_near)
-
-    def newly_near_rows(
-        rows: np.ndarray,
-        first: Any,
-        px: Any,
-        py: Any,
-        pz: Any,
-        qx: Any,
-        qy: Any,
-        qz: Any,
-        sx: Any,
-        sy: Any,
-        sz: Any,
-        limit: Any,
-    ) -> Any:
-        """Find which rows are near one place and not the other, as bits."""
-        before = near_rows(rows, first, qx, qy, qz, sx, sy, sz, limit)
-        return near_rows(rows, first, px, py, pz, sx, sy, sz, limit) & ~before
 
     def broad_phase_rows(
         rows: np.ndarray,

@@ -1,14 +1,15 @@
 """Cells hold the origins of neighbour lists: a cache line of four in each, and further lines for the fuller ones.
 
 A line's entries come first, what is left of it has the occupant -1. Only the last line of a cell may have space left,
-and lines from the pool are never empty.
+and lines from the pool are never empty. Entry k of a line has number PER_LINE line + k. A line is four rows of
+`cell_entries`, one for each of its columns, so that the four entries are looked at together.
 """
 
 import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
+from hpcchain.jit.simd import above, add, as_bits, at_most, both, mul, splat_four, ways_from
 from hpcchain.layout import arrays as L
-from hpcchain.sector.search.broad_phase_simd import near_rows
 from hpcchain.sector.search.list_place import HALF_TURN, TURN, list_fraction
 
 FULL, CELL_FULL = 1, 2
@@ -20,7 +21,7 @@ MARGIN, PLACES = 1e-6, 2.0**-30  # of the list radius, and of the box, by which 
 def clear_cells(s):
     """Empty all cells; what lines they do not have are a chain of free ones."""
     for e in range(len(s.cell_entries)):
-        s.cell_entries[e, L.OCCUPANT] = -1
+        set_occupant(s, e, -1)
     cells = s.cells[L.CELL_COUNT]
     lines = len(s.next_line)
     for line in range(lines):
@@ -29,10 +30,28 @@ def clear_cells(s):
 
 
 @inlined
+def _row(at, column):
+    """Return the row of `cell_entries` that has a column of entry `at`."""
+    return (at & ~(PER_LINE - 1)) + column
+
+
+@inlined
+def occupant(s, at):
+    """Return the bead of an entry, -1 for none."""
+    return s.cell_entries[_row(at, L.OCCUPANT), at & (PER_LINE - 1)]
+
+
+@inlined
+def set_occupant(s, at, bead):
+    """Give an entry a bead, or none."""
+    s.cell_entries[_row(at, L.OCCUPANT), at & (PER_LINE - 1)] = bead
+
+
+@inlined
 def _used(s, line):
     """Return how many entries a line has."""
     count = 0
-    while count < PER_LINE and s.cell_entries[PER_LINE * line + count, L.OCCUPANT] >= 0:
+    while count < PER_LINE and occupant(s, PER_LINE * line + count) >= 0:
         count += 1
     return count
 
@@ -59,8 +78,8 @@ def _enter(s, cell):
 def _copy_entry(s, source, to):
     """Move a bead's entry to another index."""
     for c in range(4):
-        s.cell_entries[to, c] = s.cell_entries[source, c]
-    s.where[s.cell_entries[to, L.OCCUPANT]] = to
+        s.cell_entries[_row(to, c), to & (PER_LINE - 1)] = s.cell_entries[_row(source, c), source & (PER_LINE - 1)]
+    s.where[occupant(s, to)] = to
 
 
 @inlined
@@ -74,7 +93,7 @@ def _leave(s, cell, at):
     last = PER_LINE * line + _used(s, line) - 1
     if at != last:
         _copy_entry(s, last, at)
-    s.cell_entries[last, L.OCCUPANT] = -1
+    set_occupant(s, last, -1)
     if last == PER_LINE * line and before >= 0:
         s.next_line[before] = -1
         _free(s, line)
@@ -116,10 +135,9 @@ def place_list_origin(s, i, x, y, z, t):
         s.where[i] = at
         s.origin_fractions[i, L.CELL] = cell
     at = np.int64(s.where[i])
-    s.cell_entries[at, L.FRACTION_X] = s.origin_fractions[i, L.FRACTION_X]
-    s.cell_entries[at, L.FRACTION_Y] = s.origin_fractions[i, L.FRACTION_Y]
-    s.cell_entries[at, L.FRACTION_Z] = s.origin_fractions[i, L.FRACTION_Z]
-    s.cell_entries[at, L.OCCUPANT] = i
+    for c in range(3):
+        s.cell_entries[_row(at, c), at & (PER_LINE - 1)] = s.origin_fractions[i, c]
+    set_occupant(s, at, i)
     return 0
 
 
@@ -143,7 +161,7 @@ def compact(s, cell):
     while line >= 0:
         following = np.int64(s.next_line[line])
         for at in range(PER_LINE * line, PER_LINE * line + _used(s, line)):
-            if s.where[s.cell_entries[at, L.OCCUPANT]] == at:
+            if s.where[occupant(s, at)] == at:
                 if kept == PER_LINE:
                     to = np.int64(s.next_line[to])
                     kept = 0
@@ -151,13 +169,13 @@ def compact(s, cell):
                 kept += 1
         line = following
     for at in range(PER_LINE * to + kept, PER_LINE * (to + 1)):
-        s.cell_entries[at, L.OCCUPANT] = -1
+        set_occupant(s, at, -1)
     line = np.int64(s.next_line[to])
     s.next_line[to] = -1
     while line >= 0:
         following = np.int64(s.next_line[line])
         for at in range(PER_LINE * line, PER_LINE * (line + 1)):
-            s.cell_entries[at, L.OCCUPANT] = -1
+            set_occupant(s, at, -1)
         _free(s, line)
         line = following
 
@@ -198,35 +216,80 @@ def way_between(s, i, qx, qy, qz):
     return np.int32(px - qx) * sx, np.int32(py - qy) * sy, np.int32(pz - qz) * sz
 
 
+@inlined
+def _squares(s, line, px, py, pz):
+    """Return the squared distances of a line's four entries from a place in fractions of the box; as `way_between`."""
+    sx, sy, sz = fraction_lengths(s)
+    x = mul(splat_four(sx), ways_from(s.cell_entries, PER_LINE * line + L.FRACTION_X, px))
+    y = mul(splat_four(sy), ways_from(s.cell_entries, PER_LINE * line + L.FRACTION_Y, py))
+    z = mul(splat_four(sz), ways_from(s.cell_entries, PER_LINE * line + L.FRACTION_Z, pz))
+    return add(add(mul(x, x), mul(y, y)), mul(z, z))
+
+
+@inlined
+def near_cell(s, cell, i, list_radius, at):
+    """Write the other beads of a cell whose origins are within `list_radius` of bead i's to `found`, from `at` on.
+
+    Returns where they end, -1 where `found` cannot take them.
+    """
+    px, py, pz = origin_of(s, i)
+    limit = splat_four(list_radius * list_radius)
+    line = np.int64(cell)
+    while line >= 0 and at >= 0:
+        at = _write_near(s, i, line, as_bits(above(limit, _squares(s, line, px, py, pz))), at)
+        line = _next_line(s, line)
+    return at
+
+
+@inlined
+def newly_near_cell(s, cell, i, qx, qy, qz, list_radius, at):
+    """Do what `near_cell` does, but for beads that were near the place (qx, qy, qz) as well."""
+    px, py, pz = origin_of(s, i)
+    limit = splat_four(list_radius * list_radius)
+    line = np.int64(cell)
+    while line >= 0 and at >= 0:
+        far = at_most(limit, _squares(s, line, qx, qy, qz))
+        at = _write_near(s, i, line, as_bits(both(far, above(limit, _squares(s, line, px, py, pz)))), at)
+        line = _next_line(s, line)
+    return at
+
+
+@inlined
+def _write_near(s, i, line, bits, at):
+    """Write the beads but i of a line's entries whose bits are set to `found`, from `at` on; return the end, or -1."""
+    if at + PER_LINE > len(s.found):
+        return np.int64(-1)
+    for k in range(PER_LINE):
+        j = s.cell_entries[PER_LINE * line + L.OCCUPANT, k]
+        s.found[at] = j
+        at += (bits >> k) & (j >= 0) & (j != i)
+    return at
+
+
+@inlined
+def _next_line(s, line):
+    """Return the line of a cell behind another, -1 if there is none."""
+    if s.cell_entries[PER_LINE * line + L.OCCUPANT, PER_LINE - 1] < 0:
+        return np.int64(-1)
+    return np.int64(s.next_line[line])
+
+
 @kernel
 def near_beads(s, list_radius, i):
-    """Write to `found` beads whose list origins are within `list_radius` of bead i's, itself too; how many, or -1.
+    """Write to `found` the other beads whose list origins are within `list_radius` of bead i's; return how many, or -1.
 
     It is -1 where `found` cannot take them.
     """
     nx, ny, nz = s.cells[L.CELLS_X], s.cells[L.CELLS_Y], s.cells[L.CELLS_Z]
     cx, cy, cz = _cell_of(s, i)
-    px, py, pz = origin_of(s, i)
-    sx, sy, sz = fraction_lengths(s)
-    limit = list_radius * list_radius
-    count = 0
+    count = np.int64(0)
     for ax in range(-1 if nx > 2 else 0, min(nx, 2)):
         bx = adjacent(cx, ax, nx)
         for ay in range(-1 if ny > 2 else 0, min(ny, 2)):
             by = adjacent(cy, ay, ny)
             for az in range(-1 if nz > 2 else 0, min(nz, 2)):
-                line = (bx * ny + by) * nz + adjacent(cz, az, nz)
-                while line >= 0:
-                    if count + PER_LINE > len(s.found):
-                        return -1
-                    start = PER_LINE * line
-                    bits = near_rows(s.cell_entries, start, px, py, pz, sx, sy, sz, limit)
-                    for k in range(PER_LINE):
-                        s.found[count] = s.cell_entries[start + k, L.OCCUPANT]
-                        count += (bits >> k) & 1
-                    if s.cell_entries[start + PER_LINE - 1, L.OCCUPANT] < 0:
-                        break
-                    line = np.int64(s.next_line[line])
+                if count >= 0:
+                    count = near_cell(s, (bx * ny + by) * nz + adjacent(cz, az, nz), i, list_radius, count)
     return count
 
 

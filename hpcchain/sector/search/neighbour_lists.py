@@ -21,16 +21,14 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import radius_of
 from hpcchain.sector.prefetch import prefetch_cells, prefetch_lists
-from hpcchain.sector.search.broad_phase_simd import newly_near_rows
 from hpcchain.sector.search.cells import (
     CELL_FULL,
     FULL,
-    PER_LINE,
     cells_ahead,
     clear_cells,
     compact,
-    fraction_lengths,
     near_beads,
+    newly_near_cell,
     origin_of,
     place_list_origin,
     way_between,
@@ -101,7 +99,7 @@ def rebuild_list(s, i, x, y, z, t):
         number = cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius(s, i))
     if number >= 0:
         prefetch_cells(s, number)
-        return _amend_list(s, i, number, _newly_near(s, i, number, number, qx, qy, qz), True)
+        return _amend_list(s, i, number, _newly_near(s, i, number, qx, qy, qz), True)
     return _amend_list(s, i, 0, near_beads(s, list_radius(s, i), i), False)
 
 
@@ -160,7 +158,7 @@ def _amend_list(s, i, number, end, ahead):
 def _is_new(s, i, j, number, new):
     """Whether bead j is to be put on bead i's list, and is none of entries `number` to `new` of `found`, which are."""
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
-    if j == i or concerns_others(s, i, j) or (not windowed and far_apart(s, i, j)):
+    if concerns_others(s, i, j) or (not windowed and far_apart(s, i, j)):
         return False
     first = np.int64(s.lists[i, L.LIST_FIRST])
     found = False
@@ -179,27 +177,15 @@ def _put_on_list(s, i, j):
 
 
 @inlined
-def _newly_near(s, i, number, at, qx, qy, qz):
-    """Write the beads near bead i's origin, and not near the former one, to `found`, from `at` on; return the end."""
-    # The cells are the first `number` of `found`. Returns -1 where they do not fit.
-    px, py, pz = origin_of(s, i)
-    sx, sy, sz = fraction_lengths(s)
-    radius = list_radius(s, i)
-    limit = radius * radius
+def _newly_near(s, i, number, qx, qy, qz):
+    """Write the beads near bead i's origin, and not near the former one, to `found` behind its cells; return the end.
+
+    The cells are the first `number` of `found`. Returns -1 where the beads do not fit.
+    """
+    radius, at = list_radius(s, i), np.int64(number)
     for c in range(number):
-        line = s.found[c]
-        while line >= 0:
-            if at + PER_LINE > len(s.found):
-                return np.int64(-1)
-            start = PER_LINE * line
-            bits = newly_near_rows(s.cell_entries, start, px, py, pz, qx, qy, qz, sx, sy, sz, limit)
-            for k in range(PER_LINE):
-                j = s.cell_entries[start + k, L.OCCUPANT]
-                s.found[at] = j
-                at += (bits >> k) & (j != i)
-            if s.cell_entries[start + PER_LINE - 1, L.OCCUPANT] < 0:
-                break
-            line = np.int64(s.next_line[line])
+        if at >= 0:
+            at = newly_near_cell(s, s.found[c], i, qx, qy, qz, radius, at)
     return at
 
 
@@ -252,7 +238,7 @@ def build_lists(s, places):
         kept = 0
         for e in range(count):
             j = s.found[e]
-            if j == i or concerns_others(s, i, j) or far_apart(s, i, j) or excluded(s, i, j):
+            if concerns_others(s, i, j) or far_apart(s, i, j) or excluded(s, i, j):
                 continue
             s.found[kept] = j
             kept += 1
