@@ -31,12 +31,13 @@ swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, SWEPT_RADIUS: 
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
                               the time in two parts (`flights`); no rows where none is single, all smooth and hard
 lists             4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
-                              OWNED, GHOST, FULL_GHOST, or VACANT: a row that a ghost may be put in
+                              OWNED, GHOST, FULL_GHOST, or VACANT: a row that a ghost may be put in; next to `flight`
+                              in memory
 origin_fractions  4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: list origin as fractions of the box, in the lists'
-                              frame (`list_place`); CELL
-cell_entries      4 int32     the cells' entries, lines of CELL_LINE: fractions as in `origin_fractions`; OCCUPANT:
-                              the bead, -1 where there is none (`cells`); `next_line`: the cell's line behind each, -1
-                              if there is none; `where`: each bead's entry
+                              frame (`list_place`); CELL; next to `lists` in memory
+cell_entries      4 int32     the cells' lines, each of four rows: of its CELL_LINE entries the fractions as in
+                              `origin_fractions`, and OCCUPANT: the bead, -1 where there is none (`cells`);
+                              `next_line`: the cell's line behind each, -1 if there is none; `where`: each bead's entry
 cells             7 int64     CELLS_X, CELLS_Y, CELLS_Z along the axes, CELL_COUNT of them all, GRID_X, GRID_Y, GRID_Z
                               per edge of the box (`allocate.folded`)
 slabs             2 float64   scratch, of three layers of cells along each axis: SLAB_SQUARE, SLAB_AHEAD (`cells`)
@@ -408,12 +409,12 @@ FIELDS = {
     "bead_id": "i8",
     "origin_time": "f4",
     "swept": "i4 4",
-    "flight": "f4 8",
-    "lists": "i4 4",
+    "flight": "f4 8/16",
+    "lists": "i4 4/16",
     "neighbour": "i4",
     "free_lists": "i8",
     "cells": "i8",
-    "origin_fractions": "i4 4",
+    "origin_fractions": "i4 4/16",
     "cell_entries": "i4 4",
     "next_line": "i4",
     "slabs": "f8 2",

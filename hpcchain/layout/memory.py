@@ -16,6 +16,8 @@ CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch togeth
 BEAD_LINE = L.BEAD_COLUMNS
 EVENT_LINE = 4  # floats of a bead's earliest event: `event_time` in front, then `next_event`
 EVENT_AT = 2
+LIST_LINE = 16  # 32-bit numbers of a bead's list: `flight` in front, then `lists` and `origin_fractions`
+LISTS_AT, ORIGINS_AT = 8, 12
 MATCH_LINE = 8  # floats of a row of the queue: `key` in front, then `winner`, in the first half of what is left
 BOUNDS_AT = L.START_COLUMNS  # of a bead's lines; `starts` is in front
 SEGMENT_AT = BOUNDS_AT + L.BOUNDS_COLUMNS
@@ -69,6 +71,12 @@ def event_lines(beads: int) -> tuple[np.ndarray, np.ndarray]:
     """Return `event_time` and `next_event` of that many beads: columns of one table, as they are read together."""
     table = aligned_zeros((beads, EVENT_LINE))
     return table[:, :EVENT_AT], table.view(np.int64)[:, EVENT_AT : EVENT_AT + L.NEXT_EVENT_COLUMNS]
+
+
+def list_lines(beads: int, flights: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return `flight` (of `flights` beads), `lists` and `origin_fractions`: all that others' lists read of a bead."""
+    table = aligned_zeros((beads, LIST_LINE), np.int32)
+    return table.view(np.float32)[:flights, :LISTS_AT], table[:, LISTS_AT:ORIGINS_AT], table[:, ORIGINS_AT:]
 
 
 def queue_lines(rows: int) -> tuple[np.ndarray, np.ndarray]:

@@ -149,10 +149,8 @@ def _single_bead(s, i):
     """Prefetch what a new flight of single bead i reads and writes."""
     _rows(s, i)
     _bead(s, i)
-    prefetch_far(s.flight, i)
     prefetch_far(s.bead_id, i)
     prefetch_far(s.lists, i)
-    prefetch_far(s.origin_fractions, i)
     prefetch_far(s.origin_time, i)
 
 
@@ -170,15 +168,22 @@ def _bead(s, i):
 
 @kernel
 def _listed(s, i):
-    """Prefetch how those on single bead i's list move and, if that expires next, what renewing it reads."""
+    """Prefetch how those on single bead i's list fly and, if that expires next, what renewing it reads."""
     if i < 0:
         return
     if partner_of(s.next_event, i) == L.RELIST:
         lag = since_start(s, i, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM])
         prefetch_renewal(s, i, list_time(s, i, lag))
+    else:
+        _lines_of_listed(s, i)
+
+
+@kernel
+def _lines_of_listed(s, i):
+    """Prefetch list origins and flights of those on bead i's list."""
     first = np.int64(s.lists[i, L.LIST_FIRST])
     for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
-        prefetch_far(s.flight, np.int64(s.neighbour[e]))
+        prefetch_far(s.lists, np.int64(s.neighbour[e]))
 
 
 @kernel
@@ -192,9 +197,8 @@ def _beads(s, m):
     prefetch_far(s.origin_time, first)
     for i in range(first, first + beads):
         _bead(s, i)
-        if i == first or i % 4 == 0:  # of these arrays four rows are a line
-            prefetch_far(s.lists, i)
-            prefetch_far(s.origin_fractions, i)
+        prefetch_far(s.lists, i)
+        if i == first or i % 4 == 0:  # four rows are a line
             prefetch_far(s.swept, i)
     if s.ahead[L.AHEAD_SECTOR] == 0:  # else the second thread reads it
         begin = W.UNIT * s.mol[m, L.MOL_SERIES]
@@ -226,9 +230,7 @@ def prefetch_renewal(s, i, t):
         prefetch_far(s.next_line, min(max(cell, 0), last))
         for shift in range(-1, 2):
             prefetch_far(s.cell_entries, min(max(cell + shift, 0), last) * L.CELL_LINE)
-    first = np.int64(s.lists[i, L.LIST_FIRST])
-    for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
-        prefetch_far(s.origin_fractions, np.int64(s.neighbour[e]))
+    _lines_of_listed(s, i)
 
 
 @inlined
@@ -240,10 +242,9 @@ def prefetch_cells(s, number):
 
 @inlined
 def prefetch_lists(s, begin, end):
-    """Prefetch what says where the lists are of beads that are entries of `found`, and how the beads move."""
+    """Prefetch where the lists are of beads that are entries of `found`, and how they fly, which lies there."""
     for e in range(begin, end):
         prefetch(s.lists, s.found[e])
-        prefetch(s.flight, s.found[e])
 
 
 @inlined

@@ -19,7 +19,7 @@ import numpy as np
 from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import aligned_zeros, bead_lines, queue_lines
+from hpcchain.layout.memory import aligned_zeros, bead_lines, list_lines, queue_lines
 from hpcchain.sector.ahead.look import FIRST, stay_ahead
 
 STRETCH = 0.1  # seconds of the loop that are timed at once
@@ -189,7 +189,7 @@ def own_arrays(s: Any) -> dict:
         "radius": s.radius if len(s.radius) == 1 else np.zeros(rows),
         "bead_id": np.zeros(rows, dtype=np.int64),
         "swept": aligned_zeros((rows, 4), np.int32),
-        "lists": np.zeros((rows, 4), dtype=np.int32),
+        "lists": list_lines(rows, 0)[1],
         "timing": aligned_zeros((MOLECULES, L.TIMING_COLUMNS)),
         "running_length": aligned_zeros(MOLECULES),
         "series_error": np.zeros(steps),

@@ -16,6 +16,7 @@ from numba.np.arrayobj import make_array
 
 from hpcchain.jit import simd
 from hpcchain.layout import arrays as L
+from hpcchain.layout.memory import LIST_LINE
 
 INT, LONG, REAL, SINGLE = ir.IntType(32), ir.IntType(64), ir.DoubleType(), ir.FloatType()
 SINGLES, REALS = ir.VectorType(SINGLE, 16), ir.VectorType(REAL, 8)
@@ -106,18 +107,17 @@ def eight_flights(typing, flight, neighbour, first, count):
         for k in range(8):
             at = builder.select(builder.icmp_signed("<", last, LONG(k)), last, LONG(k))
             j = builder.load(builder.gep(listed, [builder.add(args[2], at)]))
-            other.append(_eight_floats(builder, rows, builder.sext(j, LONG)))
+            other.append(_flight(builder, rows, builder.sext(j, LONG)))
         columns = [builder.fpext(column, REALS) for column in _transposed(builder, other)]
         return context.make_tuple(builder, signature.return_type, columns)
 
     return types.UniTuple(simd.eight, 8)(flight, neighbour, types.intp, types.intp), generate
 
 
-def _eight_floats(builder: Any, rows: Any, row: Any) -> Any:
-    """Return a row of eight float32."""
-    values = builder.load(
-        builder.bitcast(builder.gep(rows, [builder.mul(row, LONG(8))]), ir.VectorType(SINGLE, 8).as_pointer())
-    )
+def _flight(builder: Any, rows: Any, bead: Any) -> Any:
+    """Return the eight float32 of a bead's row of `flight`."""
+    values = builder.gep(rows, [builder.mul(bead, LONG(LIST_LINE))])
+    values = builder.load(builder.bitcast(values, ir.VectorType(SINGLE, 8).as_pointer()))
     values.align = 4
     return values
 

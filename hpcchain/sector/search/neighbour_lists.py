@@ -130,7 +130,6 @@ def _amend_list(s, i, number, end, ahead):
         s.found[far] = j
         kept += windowed | (not drifted)
         far += drifted
-    prefetch_lists(s, new, far)
     s.lists[i, L.LIST_LENGTH] = kept - first
     if not make_space(s, i, kept - first + new - number):
         return FULL

@@ -12,7 +12,7 @@ from hpcchain.errors import EngineError
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import aligned, aligned_zeros, bead_lines, event_lines, extended, queue_lines
+from hpcchain.layout.memory import aligned, aligned_zeros, bead_lines, event_lines, extended, list_lines, queue_lines
 from hpcchain.layout.segment_bits import PARTNER_BITS, packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of
@@ -204,8 +204,7 @@ def build_sector(
         mol_class=mol.common,
         **timing_arrays(state.step[starting], options(classes, system)["stepper"]),
         **bead_arrays(state, at, ids, radii(composition.prototypes, like), mol),
-        **first_look_arrays(mol, n, is_extended(system.physics)),
-        **list_arrays(n),
+        **list_arrays(mol, n, is_extended(system.physics)),
         **cell_arrays(cells, n, spare_entries(n)),
         series=aligned_zeros(size),
         table=classes.table,
@@ -266,7 +265,6 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         "bead_id": aligned(ids, n, np.int64),
         "origin_time": aligned_zeros(n, np.float32),
         "where": aligned_zeros(n, np.int32),
-        "origin_fractions": aligned(-1, (n, 4), np.int32),
     }
 
 
@@ -276,16 +274,21 @@ def radii(prototypes: Topology, like: np.ndarray) -> np.ndarray:
     return 0.5 * (diameter[:1] if diameter.min() == diameter.max() else diameter[like])
 
 
-def first_look_arrays(mol: SharedRows, beads: int, more: bool) -> dict:
-    """Return what the first look at neighbours reads of so many beads; what none of these molecules needs has no rows.
+def list_arrays(mol: SharedRows, beads: int, more: bool) -> dict:
+    """Return empty neighbour lists of so many beads, and what the first look at those listed reads.
 
-    `more`: whether the run has more than smooth hard beads.
+    What none of these molecules needs has no rows. `more`: whether the run has more than smooth hard beads.
     """
     single = mol[:, L.MOL_SOLVER] == L.BALLISTIC
-    flights = beads if single.any() or more else 0
+    flight, lists, origin_fractions = list_lines(beads, beads if single.any() or more else 0)
+    flight[:], origin_fractions[:] = np.nan, -1  # molecules' beads keep their flight, which tells them apart
     return {
+        "flight": flight,
+        "lists": lists,
+        "origin_fractions": origin_fractions,
         "swept": aligned(L.UNBOUNDED, (0 if single.all() and not more else beads, 4), np.int32),
-        "flight": aligned(np.nan, (flights, 8), np.float32),  # molecules' beads keep it, which tells them apart
+        "neighbour": aligned_zeros(LISTED * beads, np.int32),
+        "free_lists": np.full(LONGEST, -1, dtype=np.int64),
     }
 
 
@@ -470,15 +473,6 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
         "next_line": aligned_zeros(lines, np.int32),
         "slabs": np.zeros((L.SLABS, 2)),
         "found": np.zeros(int(max(entries, 1.0) * min(beads, FOUND)) + LEAST_FOUND, dtype=np.int64),
-    }
-
-
-def list_arrays(beads: int) -> dict:
-    """Return the arrays of neighbour lists, empty."""
-    return {
-        "lists": aligned_zeros((beads, 4), np.int32),
-        "neighbour": aligned_zeros(LISTED * beads, np.int32),
-        "free_lists": np.full(LONGEST, -1, dtype=np.int64),
     }
 
 
