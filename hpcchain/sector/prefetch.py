@@ -19,7 +19,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import partner_of, series_begin, series_order
 from hpcchain.sector.queue.tournament import ROW_BITS, leaf_of, parent
-from hpcchain.sector.search.list_place import list_fraction, list_time
+from hpcchain.sector.search.list_place import cell_along, list_fraction, list_time
 
 FIRST_ROW, ROWS = 2, 4  # of the queue, whose places have the first of its PARTS (`tournament`)
 PARTS = ROWS * L.MATCH
@@ -220,10 +220,10 @@ def _lists(s, m):
 def prefetch_renewal(s, i, t):
     """Prefetch what renewing bead i's list reads, about where it is a time t after its segment's start."""
     ny, nz, last = s.cells[L.CELLS_Y], s.cells[L.CELLS_Z], s.cells[L.CELL_COUNT] - 1
-    cx = np.int64(list_fraction(s, i, 0, s.starts[i, L.X] + s.starts[i, L.VX] * t, t) * s.cells[L.GRID_X])
-    cy = np.int64(list_fraction(s, i, 1, s.starts[i, L.Y] + s.starts[i, L.VY] * t, t) * s.cells[L.GRID_Y])
-    cz = np.int64(list_fraction(s, i, 2, s.starts[i, L.Z] + s.starts[i, L.VZ] * t, t) * s.cells[L.GRID_Z])
-    own = (cx % s.cells[L.CELLS_X] * ny + cy % ny) * nz + cz % nz
+    cx = cell_along(s, 0, list_fraction(s, i, 0, s.starts[i, L.X] + s.starts[i, L.VX] * t, t))
+    cy = cell_along(s, 1, list_fraction(s, i, 1, s.starts[i, L.Y] + s.starts[i, L.VY] * t, t))
+    cz = cell_along(s, 2, list_fraction(s, i, 2, s.starts[i, L.Z] + s.starts[i, L.VZ] * t, t))
+    own = (cx * ny + cy) * nz + cz
     prefetch_far(s.where, i)
     for row in range(9):
         cell = own + ((row // 3 - 1) * ny + row % 3 - 1) * nz

@@ -10,7 +10,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.jit.simd import above, add, as_bits, at_most, both, mul, splat_four, ways_from
 from hpcchain.layout import arrays as L
-from hpcchain.sector.search.list_place import HALF_TURN, TURN, list_fraction
+from hpcchain.sector.search.list_place import HALF_TURN, TURN, cell_along, list_fraction
 
 FULL, CELL_FULL = 1, 2
 PER_LINE = L.CELL_LINE
@@ -115,9 +115,8 @@ def place_list_origin(s, i, x, y, z, t):
     fx = list_fraction(s, i, 0, x, t)
     fy = list_fraction(s, i, 1, y, t)
     fz = list_fraction(s, i, 2, z, t)
-    cx = np.int64(fx * s.cells[L.GRID_X]) % s.cells[L.CELLS_X]
-    cy = np.int64(fy * s.cells[L.GRID_Y]) % s.cells[L.CELLS_Y]
-    cell = (cx * s.cells[L.CELLS_Y] + cy) * s.cells[L.CELLS_Z] + np.int64(fz * s.cells[L.GRID_Z]) % s.cells[L.CELLS_Z]
+    cell = cell_along(s, 0, fx) * s.cells[L.CELLS_Y] + cell_along(s, 1, fy)
+    cell = cell * s.cells[L.CELLS_Z] + cell_along(s, 2, fz)
     old = np.int64(s.origin_fractions[i, L.CELL])
     s.origin_fractions[i, L.FRACTION_X] = np.int64(fx * TURN) - HALF_TURN
     s.origin_fractions[i, L.FRACTION_Y] = np.int64(fy * TURN) - HALF_TURN
@@ -345,13 +344,14 @@ def cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius):
     list_radius += slack
     if max(max(abs(dx), abs(dy)), abs(dz)) + list_radius >= half:
         return -1
-    _measure_slabs(s, 0, list_fraction(s, i, 0, x, t), dx, list_radius)
-    _measure_slabs(s, 1, list_fraction(s, i, 1, y, t), dy, list_radius)
-    _measure_slabs(s, 2, list_fraction(s, i, 2, z, t), dz, list_radius)
+    fx, fy, fz = list_fraction(s, i, 0, x, t), list_fraction(s, i, 1, y, t), list_fraction(s, i, 2, z, t)
+    _measure_slabs(s, 0, fx, dx, list_radius)
+    _measure_slabs(s, 1, fy, dy, list_radius)
+    _measure_slabs(s, 2, fz, dz, list_radius)
     limit = list_radius * list_radius
     behind = -0.5 * (dx * dx + dy * dy + dz * dz) - slack * (abs(dx) + abs(dy) + abs(dz))
     nx, ny, nz = s.cells[L.CELLS_X], s.cells[L.CELLS_Y], s.cells[L.CELLS_Z]
-    cx, cy, cz = _cell_of(s, i)
+    cx, cy, cz = cell_along(s, 0, fx), cell_along(s, 1, fy), cell_along(s, 2, fz)
     count = 0
     for ax in range(3):
         bx = adjacent(cx, ax - 1, nx)

@@ -47,6 +47,13 @@ def list_fraction(s, i, k, x, t):
 
 
 @inlined
+def cell_along(s, k, fraction):
+    """Return the number along axis k of the cell at a fraction of the period."""
+    c, number = np.int64(fraction * s.cells[L.GRID_X + k]), s.cells[L.CELLS_X + k]
+    return c if c < number else c % number
+
+
+@inlined
 def way_from_origin(s, i, k, x, t):
     """Return how far coordinate x of bead i, at a time t of its segment, is from its list's origin [length].
 
