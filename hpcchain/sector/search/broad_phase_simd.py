@@ -16,7 +16,6 @@ from numba.np.arrayobj import make_array
 
 from hpcchain.jit import simd
 from hpcchain.layout import arrays as L
-from hpcchain.layout.memory import LIST_LINE
 
 INT, LONG, REAL, SINGLE = ir.IntType(32), ir.IntType(64), ir.DoubleType(), ir.FloatType()
 SINGLES, REALS = ir.VectorType(SINGLE, 16), ir.VectorType(REAL, 8)
@@ -101,7 +100,7 @@ def eight_flights(typing, flight, neighbour, first, count):
     """
 
     def generate(context, builder, signature, args):
-        rows = make_array(signature.args[0])(context, builder, args[0]).data
+        rows = make_array(signature.args[0])(context, builder, args[0])
         listed = make_array(signature.args[1])(context, builder, args[1]).data
         last, other = builder.sub(args[3], LONG(1)), []
         for k in range(8):
@@ -114,10 +113,11 @@ def eight_flights(typing, flight, neighbour, first, count):
     return types.UniTuple(simd.eight, 8)(flight, neighbour, types.intp, types.intp), generate
 
 
-def _flight(builder: Any, rows: Any, bead: Any) -> Any:
-    """Return the eight float32 of a bead's row of `flight`."""
-    values = builder.gep(rows, [builder.mul(bead, LONG(LIST_LINE))])
-    values = builder.load(builder.bitcast(values, ir.VectorType(SINGLE, 8).as_pointer()))
+def _flight(builder: Any, flight: Any, bead: Any) -> Any:
+    """Return the eight float32 of a bead's row."""
+    row = builder.mul(bead, builder.extract_value(flight.strides, 0))
+    row = builder.gep(builder.bitcast(flight.data, ir.IntType(8).as_pointer()), [row])
+    values = builder.load(builder.bitcast(row, ir.VectorType(SINGLE, 8).as_pointer()))
     values.align = 4
     return values
 

@@ -268,7 +268,7 @@ def _write_near(s, i, line, bits, at):
 @inlined
 def _next_line(s, line):
     """Return the line of a cell behind another, -1 if there is none."""
-    if s.cell_entries[PER_LINE * line + L.OCCUPANT, PER_LINE - 1] < 0:
+    if occupant(s, PER_LINE * line + PER_LINE - 1) < 0:
         return np.int64(-1)
     return np.int64(s.next_line[line])
 

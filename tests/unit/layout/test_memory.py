@@ -12,6 +12,7 @@ from hpcchain.layout.memory import (
     aligned_bytes,
     bead_lines,
     event_lines,
+    list_lines,
     queue_lines,
 )
 from hpcchain.model.system import PERIODIC, Box, Physics, State, System
@@ -49,13 +50,17 @@ def test_columns_of_a_table_stand_side_by_side(beads):
     starts, bounds, segment = bead_lines(beads)
     event_time, next_event = event_lines(beads)
     key, winner = queue_lines(beads)
+    flight, lists, origin_fractions = list_lines(beads, beads)
+    assert flight.ctypes.data % LINE == 0 and list_lines(beads, 0)[0].shape == (0, 8)
+    assert lists.ctypes.data - flight.ctypes.data == 32 and origin_fractions.ctypes.data - lists.ctypes.data == 16
+    assert flight.strides == lists.strides == origin_fractions.strides == (64, 4)
     assert starts.ctypes.data % LINE == event_time.ctypes.data % LINE == key.ctypes.data % LINE == 0
     assert bounds.ctypes.data - starts.ctypes.data == 64 and segment.ctypes.data - starts.ctypes.data == 80
     assert next_event.ctypes.data - event_time.ctypes.data == 16 and winner.ctypes.data - key.ctypes.data == 32
     assert key.strides == (64, 8) and winner.strides == (64, 4)
     assert event_time.strides == next_event.strides == (32, 8)
     assert starts.strides == bounds.strides == segment.strides == (96, 8)
-    arrays = starts, bounds, segment, event_time, next_event, key, winner
+    arrays = starts, bounds, segment, event_time, next_event, key, winner, flight, lists, origin_fractions
     for number, array in enumerate(arrays):
         array[:] = number + 1
     assert all(np.all(array == number + 1) for number, array in enumerate(arrays))

@@ -1,26 +1,14 @@
-"""Four neighbours at a time against one at a time in NumPy: which are near, which may be met, over edges too."""
+"""Four neighbours at a time against one at a time in NumPy: which may be met, over edges too."""
 
 import numpy as np
 import pytest
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout.arrays import UNBOUNDED
-from hpcchain.sector.search.broad_phase_simd import broad_phase_rows, near_rows, newly_near_rows
+from hpcchain.sector.search.broad_phase_simd import broad_phase_rows
 
 SCALE = 7.0 / 2**32, 9.0 / 2**32, 11.0 / 2**32
 UNIT, BACK = 2.0**-18, 32768.0
-
-
-@kernel
-def near(rows, first, place, scale, limit):
-    """Call `near_rows` for the point at `place`."""
-    return near_rows(rows, first, place[0], place[1], place[2], scale[0], scale[1], scale[2], limit)
-
-
-@kernel
-def newly_near(rows, first, p, q, scale, limit):
-    """Call `newly_near_rows` for the point at p and that at q before."""
-    return newly_near_rows(rows, first, p[0], p[1], p[2], q[0], q[1], q[2], scale[0], scale[1], scale[2], limit)
 
 
 @kernel
@@ -58,30 +46,6 @@ def some_rows(seed, count=200):
     spread = rng.integers(-(2**29), 2**29, (count, 3)) + bead[:3]
     rows = np.column_stack([(spread + 2**31) % 2**32 - 2**31, rng.integers(0, 500000, count)])
     return rows.astype(np.int32), bead
-
-
-def test_near_rows():
-    """Of four rows those that are near and have an occupant, and those of them that were far from another place."""
-    rows, bead = some_rows(1)
-    rows[::3, 3] = -1
-    before = (bead + 2**28 + 2**31) % 2**32 - 2**31
-    limit = float(np.median(squares(bead, rows)))
-    here = (squares(bead, rows) < limit) & (rows[:, 3] >= 0)
-    new = here & (squares(before, rows) >= limit)
-    for is_so, seen in (
-        (here, [near(rows, first, bead, SCALE, limit) for first in range(196)]),
-        (new, [newly_near(rows, first, bead, before, SCALE, limit) for first in range(196)]),
-    ):
-        assert seen == [sum(1 << k for k in range(4) if is_so[first + k]) for first in range(196)]
-        assert len(set(seen)) > 4
-
-
-def test_a_row_just_as_far_is_not_near():
-    rows, bead = some_rows(2)
-    square = squares(bead, rows)
-    for first in range(0, 196, 4):
-        assert near(rows, first, bead, SCALE, square[first + 2]) & 4 == 0
-        assert near(rows, first, bead, SCALE, np.nextafter(square[first + 2], np.inf)) & 4 == 4
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 6])

@@ -175,7 +175,7 @@ def lines_of(s, cell):
     """Return the occupants in each line of a cell."""
     lines = []
     while cell >= 0:
-        lines.append([int(bead) for bead in s.cell_entries[4 * cell : 4 * cell + 4, 3] if bead >= 0])
+        lines.append([int(bead) for bead in s.cell_entries[4 * cell + L.OCCUPANT] if bead >= 0])
         cell = int(s.next_line[cell])
     return lines
 
@@ -189,8 +189,9 @@ def assert_sound_cells(s, beads):
         seen += sum(lines, [])
         held += len(lines)
     assert sorted(seen) == list(range(beads))
-    np.testing.assert_array_equal(s.cell_entries[s.where[:beads], 3], np.arange(beads))
-    np.testing.assert_array_equal(s.cell_entries[s.where[:beads], :3], s.origin_fractions[:beads, :3])
+    entries = s.cell_entries.reshape(-1, 4, 4).transpose(0, 2, 1).reshape(-1, 4)[s.where[:beads]]
+    np.testing.assert_array_equal(entries[:, L.OCCUPANT], np.arange(beads))
+    np.testing.assert_array_equal(entries[:, : L.AXES], s.origin_fractions[:beads, : L.AXES])
     free, at = 0, int(s.scalars[L.SCALAR_FREE_LINE])
     while at >= 0:
         free, at = free + 1, int(s.next_line[at])
@@ -258,11 +259,36 @@ def test_a_renewed_list_is_that_of_all_cells(size, boundary):
         before = set(neighbours_of(s, i))
         assert rebuild_one(s, i, points[i]) == 0
         after = neighbours_of(s, i)
-        near = {int(j) for j in s.found[: all_near(s, i)]} - {i}
+        near = {int(j) for j in s.found[: all_near(s, i)]}
         bonded = {int(j) for pair in system.topology.bonds if i in pair for j in pair} - {i}
         assert len(after) == len(set(after)) and set(after) == near - bonded
         changed += set(after) != before
     assert changed > 200
+
+
+@kernel
+def within(s, i, radius):
+    """Write to `found` the beads whose list origins are within a radius of bead i's; return how many."""
+    return near_beads(s, radius, i)
+
+
+def test_a_list_origin_just_as_far_is_not_near():
+    """Those of cells that are compared four at a time are those that are nearer one by one, to the bit."""
+    s, system = equal_gas(120, np.array([4.9, 6.1, 9.0]), 3, (PERIODIC,) * 3)
+    assert enlist(s) == 0
+    place = s.origin_fractions[:, : L.AXES].astype(np.int64)
+    period = s.par[L.PERIOD : L.PERIOD + L.AXES]
+    for i in range(len(place)):
+        way = ((place[i] - place + 2**31) % 2**32 - 2**31) * (period / 2.0**32)
+        x, y, z = (way**2).T
+        square = (x + y) + z
+        j = np.argsort(square)[3]
+        radius = np.sqrt(square[j])
+        radius = np.nextafter(radius, 0.0) if radius * radius > square[j] else radius
+        found = set(s.found[: within(s, i, radius)].tolist())
+        assert found == set(np.flatnonzero(square < radius * radius).tolist()) - {i} and j not in found
+        farther = np.nextafter(radius, np.inf)
+        assert set(s.found[: within(s, i, farther)].tolist()) == found | {int(j)}
 
 
 def neighbours_of(s, i):
