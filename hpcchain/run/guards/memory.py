@@ -92,16 +92,14 @@ class Extent:
 
     Attributes
     ----------
-    beads, bonds, molecules : int
-        Of the whole system; bonds are 0 where only a file knows them.
+    beads : int
+        Of the whole system.
     whole : bool
         Whether every rank makes or reads the whole start.
     largest : int
         Beads of the largest molecule, 0 where only a file knows it.
     closed : int
         Beads of the largest molecule with rings whose conformation is to be made.
-    volume : float
-        Of the spheres of all beads, 0 where only a file knows it [length^3].
     parts : bool
         Whether long chains move in stretches.
     alone : bool
@@ -116,12 +114,9 @@ class Extent:
     """
 
     beads: int
-    bonds: int
-    molecules: int
     whole: bool
     largest: int = 0
     closed: int = 0
-    volume: float = 0.0
     parts: bool = False
     alone: bool = False
     lists: float = 0.0
@@ -183,19 +178,16 @@ def resumed_extent(path: Path) -> Extent:
     try:
         return _extent(read_config(path), beads, whole=False)
     except HpcchainError:
-        return Extent(beads, 0, 0, whole=False)
+        return Extent(beads, whole=False)
 
 
 def _extent(config: Config, beads: int, whole: bool, closed: int = 0) -> Extent:
     kinds, parts = config.molecules, any(in_stretches(kind, config) for kind in config.molecules)
     return Extent(
         beads=beads,
-        bonds=sum(kind.count * kind.bond_count for kind in kinds),
-        molecules=sum(kind.count for kind in kinds),
         whole=whole,
         largest=max((kind.beads for kind in kinds), default=0),
         closed=closed,
-        volume=bead_volume(kinds),
         parts=parts,
         alone=parts and config.run.sectors == "auto",
         lists=list_bytes(config) if sum(kind.beads for kind in kinds) <= MOST_LISTED else 0.0,
