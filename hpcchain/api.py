@@ -322,20 +322,42 @@ def build(
     overrides: list | tuple = (),
     comm: Single | World | None = None,
     trust_code: bool = False,
-) -> int:
-    """Write the initial configuration of an input file; return the exit code; `trust_code` as for `run`."""
+    copies: list | tuple | None = None,
+) -> Config:
+    """Write the start of an input file, or one of copies of that; return the input's Config, or that of the copies.
+
+    Parameters
+    ----------
+    path : path
+        The input file, of one copy.
+    out : path
+        The start file.
+    overrides : sequence of str
+        "key.sub=value".
+    comm : Single or World, optional
+        One rank without it.
+    trust_code : bool
+        As for `run`.
+    copies : (int, int, int), optional
+        How many along each axis; their Config is that of a run that begins with them.
+    """
+    comm = comm or Single()
     mpi = mpi_of(comm)
     require_parallel(mpi)
     config = read_input(path, overrides, mpi, trust_code)
+    large = config if copies is None else enlarged(config, copies, out)
     require_free(out, config, mpi)
-    require_memory_for(config, comm or Single(), mpi)
+    require_memory_for(config, comm, mpi)
     growth = GrowthFile(f"{out}.{GROWTH}", config, mpi)
     with Signals() as signals, CompilingNotice():
         system = start_system(config, signals, comm, keep=growth)
-        ids = None if system.held is None else composition_of(system.topology).beads_of(system.held)
-        write_checkpoint(Path(out), mpi, system, 0.0, {}, config, ids=ids)
+        if copies is None:
+            ids = None if system.held is None else composition_of(system.topology).beads_of(system.held)
+            write_checkpoint(Path(out), mpi, system, 0.0, {}, config, ids=ids)
+        else:
+            write_copies(Path(out), large, system, copies, comm, lambda: signals.stop)
     growth.remove()
-    return EXIT_DONE
+    return large
 
 
 def build_from(
@@ -387,45 +409,6 @@ def build_from(
     with Signals() as signals, CompilingNotice():
         system = started_from(found, grow, signals, comm)
         write_checkpoint(Path(out), mpi, system, 0.0, {}, large)
-    return large
-
-
-def replicate(
-    path: Path | str,
-    out: Path | str,
-    numbers: list | tuple,
-    overrides: list | tuple = (),
-    comm: Single | World | None = None,
-    trust_code: bool = False,
-) -> Config:
-    """Write a start made of copies of an input's start; return the Config of a run that begins with it.
-
-    Parameters
-    ----------
-    path : path
-        The input file of one copy.
-    out : path
-        The start file.
-    numbers : (int, int, int)
-        Copies along each axis.
-    overrides : sequence of str
-        "key.sub=value".
-    comm : Single or World, optional
-        One rank without it.
-    trust_code : bool
-        As for `run`.
-    """
-    comm = comm or Single()
-    require_parallel(mpi_of(comm))
-    config = read_input(path, overrides, mpi_of(comm), trust_code)
-    large = enlarged(config, numbers, out)
-    require_free(out, config, mpi_of(comm))
-    require_memory_for(config, comm, mpi_of(comm))
-    growth = GrowthFile(f"{out}.{GROWTH}", config, mpi_of(comm))
-    with Signals() as signals, CompilingNotice():
-        system = start_system(config, signals, comm, keep=growth)
-        write_copies(Path(out), large, system, numbers, comm, lambda: signals.stop)
-    growth.remove()
     return large
 
 

@@ -59,7 +59,7 @@ def test_ranks_and_stops_leave_no_trace(tmp_path):
     tables = {"box": {"packing_fraction": 0.2}, "molecule": [GAS | {"count": 60}, CHAINS], "run": {"end_time": 4.0}}
     source = tmp_path / "in.toml"
     source.write_text(toml(tables))
-    assert api.build(source, tmp_path / "start.h5", comm=Single()) == 0
+    api.build(source, tmp_path / "start.h5", comm=Single())
     system = read_checkpoint(tmp_path / "start.h5").system
     assert len(np.unique(system.topology.whole().diameter)) > 50
     one = serial(system, 4.0)

@@ -146,5 +146,5 @@ def test_runs_from_python_need_no_communicator(tmp_path, caplog):
     assert api.run(path, output=out, until=0.3, resume="auto", overrides=["run.sectors=[1, 1, 1]"]) == 0
     with pytest.raises(HpcchainError):
         api.run(path, output=out)
-    assert api.build(path, tmp_path / "start.h5") == 0
+    api.build(path, tmp_path / "start.h5")
     assert sys.exc_info() == (None, None, None)

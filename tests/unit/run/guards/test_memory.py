@@ -333,7 +333,7 @@ def test_a_run_that_goes_on_is_taken_to_need_what_its_input_says(tmp_path):
     """What is no input of ours is refused later, by whoever reads the file."""
     text = INPUT.format(size=20.0, beads=100, count=1) + "[propagator]\nstretches = 100\n"
     (tmp_path / "in.toml").write_text(text)
-    assert build(tmp_path / "in.toml", tmp_path / "c.h5") == 0
+    build(tmp_path / "in.toml", tmp_path / "c.h5")
     extent = memory.resumed_extent(tmp_path / "c.h5")
     assert (extent.beads, extent.largest, extent.parts, extent.alone, extent.whole) == (100, 100, True, True, False)
     with h5py.File(tmp_path / "c.h5", "r+") as file:
@@ -344,7 +344,7 @@ def test_a_run_that_goes_on_is_taken_to_need_what_its_input_says(tmp_path):
 def test_no_more_is_read_of_a_file_than_an_input_may_hold(tmp_path, monkeypatch):
     """The seal has not been checked by then: the table of the input may claim any length."""
     (tmp_path / "in.toml").write_text(INPUT.format(size=20.0, beads=8, count=1))
-    assert build(tmp_path / "in.toml", tmp_path / "c.h5") == 0
+    build(tmp_path / "in.toml", tmp_path / "c.h5")
     assert read_config(tmp_path / "c.h5").beads == 8
     monkeypatch.setattr(files, "MOST_BYTES", 10)
     with pytest.raises(DataError, match="config_toml has more than 80 bytes"):
