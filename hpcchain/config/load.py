@@ -164,7 +164,7 @@ def resolve(table: Mapping[str, object], name: str) -> Config:
     contact, initial = read_contact(table), read_named(InitialSection, table)
     if initial.file is not None:
         initial = replace(initial, file=os.path.abspath(os.path.join(os.path.dirname(name), initial.file)))
-    check_propagator_keys(table.get("propagator", {}), propagator.name, "propagator")
+    require_own_keys(propagator, named("propagator", table), "propagator")
     molecules = read_molecules(table.get("molecule"), initial.method, initial.seed)
     box = with_size(box, molecules)
     return Config(
@@ -202,10 +202,7 @@ def named(section: str, table: Mapping[str, object]) -> Mapping[str, object]:
 def read_contact(table: Mapping[str, object]) -> ContactSection:
     """Return [contact] with the PairSections of [[contact.pair]]."""
     given = dict(named("contact", table))
-    tables = given.pop("pair", [])
-    if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
-        raise Wrong("contact.pair: is no list of tables; use the header [[contact.pair]], once per pair")
-    pairs = tuple(read_section(PairSection, one, f"contact.pair[{i}]") for i, one in enumerate(tables))
+    pairs = tuple(read_sections(PairSection, given.pop("pair", [])))
     return replace(read_section(ContactSection, given, "contact"), pairs=pairs)
 
 
@@ -218,13 +215,9 @@ def read_thermostat(table: Mapping[str, object]) -> ThermostatSection | None:
     return one
 
 
-def check_propagator_keys(given: object, propagator: str, where: str) -> None:
+def require_own_keys(propagator: PropagatorSection, given: Mapping[str, object], where: str) -> None:
     """Raise Wrong for a key of a propagator's table, called `where`, that the chosen propagator does not have."""
-    if not isinstance(given, dict):
-        return
-    for name, key in PropagatorSection.keys().items():
-        if name in given and key.of and propagator not in key.of:
-            raise Wrong(f'{where}.{name}: means nothing for "{propagator}", only for {", ".join(key.of)}; remove it')
+    require_own(propagator, f'"{propagator.name}"', where, optional=propagator.keys(), given=given)
 
 
 def own_propagator(kind: MoleculeSection, default: PropagatorSection, index: int) -> MoleculeSection:
@@ -238,7 +231,7 @@ def own_propagator(kind: MoleculeSection, default: PropagatorSection, index: int
     own = read_section(PropagatorSection, given, where)
     if given.get("name", default.name) == default.name:
         own = replace(default, **{key: getattr(own, key) for key in given})
-    check_propagator_keys(given, own.name, where)
+    require_own_keys(own, given, where)
     return replace(kind, propagator=own)
 
 

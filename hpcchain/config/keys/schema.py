@@ -76,19 +76,26 @@ def read_section(of: type[S], given: Mapping[str, object], where: str) -> S:
 def read_sections(of: type[S], given: object) -> list[S]:
     """Return the sections of a list of tables of one name; raises Wrong for what is none."""
     name = of.section
+    cure = f"use the header [[{name}]], once per {ONE.get(name, name)}"
     if isinstance(given, dict):
-        raise Wrong(f"{name}: is written as [{name}]; use the header [[{name}]], once per {ONE.get(name, name)}")
+        raise Wrong(f"{name}: is written as [{name}]; {cure}")
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        once = ", once per kind" if name == "molecule" else ""
-        raise Wrong(f"{name}: {shown(given)} is not a list of tables; use the header [[{name}]]{once}")
+        raise Wrong(f"{name}: {shown(given)} is not a list of tables; {cure}")
     return [read_section(of, one, f"{name}[{i}]") for i, one in enumerate(given)]
 
 
-ONE = {"molecule": "kind"}
+ONE = {"molecule": "kind", "contact.pair": "pair"}
 """What one table of a list stands for, where its name does not say so."""
 
 
-def require_own(section: Section, what: str, where: str, optional: Collection[str] = (), named: bool = True) -> None:
+def require_own(
+    section: Section,
+    what: str,
+    where: str,
+    optional: Collection[str] = (),
+    named: bool = True,
+    given: Collection[str] | None = None,
+) -> None:
     """Raise Wrong where a section has keys that mean nothing for the chosen kind or name, or lacks one of these.
 
     Parameters
@@ -102,9 +109,11 @@ def require_own(section: Section, what: str, where: str, optional: Collection[st
         Keys that it may lack.
     named : bool
         Whether messages name the kinds that a key is for.
+    given : collection of str, optional
+        Keys that the input gives; default: those that are not None.
     """
     for name, key in section.keys().items():
-        there = getattr(section, name) is not None
+        there = getattr(section, name) is not None if given is None else name in given
         if key.of and there and section.chosen not in key.of:
             only = f", only for {', '.join(key.of)}" if named else ""
             raise Wrong(f"{where}.{name}: means nothing for {what}{only}; remove it")

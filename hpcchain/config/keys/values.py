@@ -125,14 +125,12 @@ class Number:
         bounds += [f"<= {self.most:g}"] if self.most is not None else []
         return "number" + (" " + ", ".join(bounds) if bounds else "")
 
-    def read(self, value: object, or_words: str = "") -> float:
-        """Return the value as a float; messages also name the words that may stand in its place (`OrWord`)."""
-        if or_words and isinstance(value, str):
-            raise Wrong(f"{shown(value)} is neither a number nor{or_words.removeprefix(' or')}")
+    def read(self, value: object) -> float:
+        """Return the value as a float."""
         number = finite(value)
         low = (self.above is not None and number <= self.above) or (self.least is not None and number < self.least)
         if low or (self.most is not None and number > self.most):
-            raise Wrong(f"{number:g} is out of range; needs a {self}{or_words}")
+            raise Wrong(f"{number:g} is out of range; needs a {self}")
         return number if self.tried is None else self.tried.read(number)
 
 
@@ -147,22 +145,18 @@ class Integer:
     def __str__(self) -> str:
         return f"whole number >= {self.least}" + ", true or false" * self.switch
 
-    def read(self, value: object, or_words: str = "") -> int:
-        """Return the value as an int; messages also name the words that may stand in its place (`OrWord`)."""
-        if or_words and isinstance(value, str):
-            raise Wrong(f"{shown(value)} is neither a whole number nor{or_words.removeprefix(' or')}")
+    def read(self, value: object) -> int:
+        """Return the value as an int."""
         if self.switch and isinstance(value, bool):
             return int(value)
         if type(value) is not int:
             meant = value if type(value) is float and value.is_integer() and abs(value) < 2**53 else None
             raise Wrong(
                 f"{shown(value)} is not a whole number"
-                + (f" as TOML writes it, without point and exponent: write {meant:.0f}" if meant else or_words)
+                + (f" as TOML writes it, without point and exponent: write {meant:.0f}" if meant else "")
             )
         if not self.least <= value <= self.most:
-            raise Wrong(
-                f"{shown(value)} is out of range; needs a whole number >= {self.least}, at most {self.most}{or_words}"
-            )
+            raise Wrong(f"{shown(value)} is out of range; needs a whole number >= {self.least}, at most {self.most}")
         return value
 
 
@@ -244,10 +238,10 @@ class Each(Generic[T]):
     def __str__(self) -> str:
         return f"list of {self.length} × ({self.entry})" if self.length else f"list of {self.entry}"
 
-    def read(self, value: object, or_words: str = "") -> tuple[T, ...]:
-        """Return the values as a tuple; messages also name the words that may stand in its place (`OrWord`)."""
+    def read(self, value: object) -> tuple[T, ...]:
+        """Return the values as a tuple."""
         if not isinstance(value, list):
-            raise Wrong(f"{shown(value)} is not a {self}{or_words}")
+            raise Wrong(f"{shown(value)} is not a {self}")
         found = tuple(self._entry(i, item) for i, item in enumerate(value))
         if self.length and len(found) != self.length:
             raise Wrong(f"is a list of {len(found)}; needs {self.length}")
@@ -260,30 +254,25 @@ class Each(Generic[T]):
             raise Wrong(f"entry {i}: {wrong}") from None
 
 
-class _Worded(Value[Read], Protocol[Read]):
-    def read(self, value: object, or_words: str = "") -> Read: ...
-
-
 @dataclass(frozen=True)
 class OrWord(Generic[T, Word]):
     """A number or a list, or one of a few words (such as "auto") in its place."""
 
-    entry: _Worded[T]
+    entry: Value[T]
     words: tuple[Word, ...]
 
-    @property
-    def _or_words(self) -> str:
-        return "".join(f' or "{word}"' for word in self.words)
-
     def __str__(self) -> str:
-        return f"{self.entry}{self._or_words}"
+        return " or ".join([str(self.entry), *(f'"{word}"' for word in self.words)])
 
     def read(self, value: object) -> T | Word:
         """Return the word, or the value as it is read otherwise."""
         for word in self.words:
             if value == word:
                 return word
-        return self.entry.read(value, self._or_words)
+        try:
+            return self.entry.read(value)
+        except Wrong as wrong:
+            raise Wrong(f"{wrong}; or give {' or '.join(map(json.dumps, self.words))}") from None
 
 
 @dataclass(frozen=True)
