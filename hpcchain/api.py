@@ -23,6 +23,7 @@ from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import reading, require_parallel, wrong_contents
+from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH, INPUT
 from hpcchain.io.output.recoverable_output import is_finished, output_in
 from hpcchain.io.output.runs import is_ensemble, read_runs
 from hpcchain.io.tools.overwrite_guard import require_other
@@ -40,7 +41,6 @@ from hpcchain.run.guards.memory import require_memory_for, require_memory_to_res
 from hpcchain.run.guards.wall_limit import WallLimit
 from hpcchain.run.guards.watchdog import Watchdog
 from hpcchain.run.simulation import complete
-from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.growth_file import GrowthFile, input_of
 from hpcchain.run.starts.load_input import input_from_table
 from hpcchain.run.starts.preconditions import (
@@ -224,8 +224,8 @@ def run_all(
         own = mpi_of(group)
 
         def read() -> Config:
-            config = load_config(path / folders.INPUT, stored=True)
-            try_steps(config, trust_code, path / folders.INPUT)
+            config = load_config(path / INPUT, stored=True)
+            try_steps(config, trust_code, path / INPUT)
             return config
 
         return run_in(path, on_root(own, read), True, group, limit, silence)
@@ -310,7 +310,7 @@ def stored(folder: Path, until: float | None) -> list[tuple[Combination, Config]
     return [
         (
             Combination(row.run, row.settings),
-            with_end(load_config(folder / row.run / folders.INPUT, stored=True), until),
+            with_end(load_config(folder / row.run / INPUT, stored=True), until),
         )
         for row in read_runs(folder)
     ]
@@ -422,7 +422,7 @@ def warm_up(text: str) -> None:
         with quiet():
             run(path, output=Path(folder) / "out", comm=Single())
         config = load_config(path)
-        system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
+        system = read_checkpoint(newest_valid(Path(folder) / "out" / CHECKPOINTS)[0]).system
 
     def on_rank(exchange: Any) -> None:
         engine: Any = engine_on(system, config, exchange, None)

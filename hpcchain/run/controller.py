@@ -20,7 +20,7 @@ from hpcchain.io.checkpoint.store import checkpoint_name, prune
 from hpcchain.io.hdf5.atomic import make_folder
 from hpcchain.io.hdf5.collective import together
 from hpcchain.io.output.assemble import is_due
-from hpcchain.io.output.lineage import FILES
+from hpcchain.io.output.lineage import CHECKPOINTS, FILES, LOG_NAME
 from hpcchain.io.provenance import collect
 from hpcchain.model.physics.external import exchanges_energy
 from hpcchain.model.system import State, System
@@ -44,7 +44,6 @@ from hpcchain.run.engines import (
     report_ranks,
     report_threads,
 )
-from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.guards.collapse import CollapseWatch
 from hpcchain.run.guards.energy import EnergyWatch, SteppedWatch
 from hpcchain.run.guards.wall_limit import WallLimit

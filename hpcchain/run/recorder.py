@@ -14,6 +14,7 @@ from hpcchain.errors import EngineError, HpcchainError
 from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.hdf5 import atomic
 from hpcchain.io.output.assemble import assemble
+from hpcchain.io.output.lineage import PARTS
 from hpcchain.io.output.parts import PartWriter, counts_in, seal_in
 from hpcchain.io.output.recoverable_output import Inventory
 from hpcchain.parallel.slabs import slab
@@ -72,7 +73,7 @@ class Recorder:
 
     def open(self) -> None:
         """Begin a part."""
-        folder = self._folder / "parts"
+        folder = self._folder / PARTS
         atomic.make_folder(folder, self._comm)
         self._part = PartWriter(
             folder,
@@ -139,4 +140,4 @@ class Recorder:
     def end(self, provenance: dict[str, str | int]) -> None:
         """Do as `assemble`, and remove the folder of the parts: none follows."""
         self.assemble(provenance)
-        atomic.remove_empty(self._folder / "parts", self._comm)
+        atomic.remove_empty(self._folder / PARTS, self._comm)

@@ -14,7 +14,7 @@ from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import atomic, files, slabs
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.io.output import events, lineage, trajectory
-from hpcchain.io.output.lineage import FILES, FileHead
+from hpcchain.io.output.lineage import FILES, PARTS, FileHead
 from hpcchain.io.output.parts import list_parts, sorted_events
 from hpcchain.io.output.recoverable_output import output_in, way_on
 from hpcchain.io.output.run_output import COLUMNS, Piece, clock_of, joined_files, joined_reports, pieces_of
@@ -42,7 +42,7 @@ def is_due(run_dir: Path, comm: Communicator | None) -> bool:
 
 
 def _is_due(run_dir: Path) -> bool:
-    parts = [path for _, path in list_parts(run_dir / "parts")]
+    parts = [path for _, path in list_parts(run_dir / PARTS)]
     if len(parts) < MANY:
         return False
     return len(parts) >= MOST or _bytes(parts) >= _bytes(joined_files(run_dir))

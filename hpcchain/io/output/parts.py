@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from hpcchain.errors import DataError, EngineError
-from hpcchain.io.checkpoint.layout import whole
+from hpcchain.io.checkpoint.layout import COUNTED, whole
 from hpcchain.io.hdf5 import atomic, files, seal, slabs, unclosable
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.io.output import events
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Topology
     from hpcchain.parallel.agreement import Communicator
-
-COUNTED = ("frames", "events", "reports")
 
 
 def counts_in(counters: Mapping[str, object]) -> dict[str, int]:

@@ -21,7 +21,7 @@ from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.collective import root_does, translated
 from hpcchain.io.output import events
-from hpcchain.io.output.lineage import FILES, FileHead, file_head
+from hpcchain.io.output.lineage import CHECKPOINTS, FILES, GROWTH, PARTS, FileHead, file_head
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.recoverable_output import RunOutput, output_in
 from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_types, open_trajectory
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from hpcchain.model.system import System
     from hpcchain.parallel.agreement import Communicator
 
-PARTS, CHECKPOINTS = "parts", "checkpoints"
 COLUMNS = ("step", "time", "value")
 """Tables of each observable, /<name>/..., one row per report."""
 TRIES, PAUSE = 200, 0.02
@@ -107,7 +106,7 @@ def _folder_output(folder: Path, comm: Communicator | None, kinds: tuple[str, ..
             time.sleep(PAUSE)
             continue
         if not found.joined and not found.parts:
-            if root_does(comm, folder, "looking", (folder / "growth.h5").is_file):
+            if root_does(comm, folder, "looking", (folder / GROWTH).is_file):
                 raise DataError(f"{folder}: its start is still growing: there is no output yet")
             raise DataError(
                 f"{folder}: holds no output: neither observables.h5 nor trajectory.h5, nor closed parts; name a "

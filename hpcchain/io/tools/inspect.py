@@ -14,10 +14,9 @@ from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.growth_state import read_growth
 from hpcchain.io.hdf5 import files
+from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH, INPUT, PARTS
 from hpcchain.io.output.parts import list_parts, read_head
 from hpcchain.io.output.run_output import (
-    CHECKPOINTS,
-    PARTS,
     Series,
     folder_of_unjoined,
     has_output,
@@ -70,11 +69,11 @@ def _lines(facts: Mapping[str, object]) -> str:
 def _run(folder: Path) -> dict[str, object]:
     """Return what a run has put out so far, and from which checkpoint it can go on."""
     newest, refused = newest_valid(folder / CHECKPOINTS)
-    growing = (folder / "growth.h5").is_file() and newest is None
+    growing = (folder / GROWTH).is_file() and newest is None
     facts: dict[str, object] = {"run": str(folder)}
     if growing and not list_parts(folder / PARTS):
-        return facts | {"state": "its start is still growing"} | _growth(folder / "growth.h5")
-    if (folder / "input.toml").is_file() and not has_output(folder):
+        return facts | {"state": "its start is still growing"} | _growth(folder / GROWTH)
+    if (folder / INPUT).is_file() and not has_output(folder):
         return facts | {"state": "it has written no output yet", "checkpoint": str(newest or "none")}
     output = run_output(folder)
     parts = len(output.parts)
