@@ -19,7 +19,7 @@ from hpcchain.io.hdf5 import atomic, files, seal
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.output.lineage import FILES, PARTS, FileHead, file_head, require_chain
 from hpcchain.io.output.parts import counts_in, head_in, list_parts, read_head, seal_in
-from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.output.trajectory import read_trajectory
 
 if TYPE_CHECKING:
     from hpcchain.io.output.parts import PartHead
@@ -191,12 +191,8 @@ def is_finished(output: Output, end: float, comm: Communicator | None = None) ->
     trajectory, observables = output.files["trajectory"], output.files["observables"]
     if output.parts or not isinstance(trajectory, FileHead) or not isinstance(observables, FileHead):
         return False
-    return root_does(comm, trajectory.path, "reading", lambda: _last_time(trajectory.path)) == end
-
-
-def _last_time(path: Path) -> float | None:
-    with open_trajectory(path, checked=False) as found:
-        return float(found.time[-1]) if len(found) else None
+    found = root_does(comm, trajectory.path, "reading", lambda: read_trajectory(trajectory.path, checked=False).time)
+    return bool(len(found) and found[-1] == end)
 
 
 class Inventory:

@@ -24,7 +24,7 @@ from hpcchain.io.output import events
 from hpcchain.io.output.lineage import CHECKPOINTS, FILES, GROWTH, PARTS, FileHead, file_head
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.recoverable_output import RunOutput, output_in
-from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_types, open_trajectory
+from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_types, read_trajectory
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import OPEN, PERIODIC
 
@@ -289,7 +289,7 @@ def open_frames(output: RunOutput) -> Iterator[Frames]:
     """
     head = output.joined.get("trajectory")
     with ExitStack() as stack:
-        fixed = stack.enter_context(open_trajectory(head.path, checked=False)) if head else beads_of(output)
+        fixed = read_trajectory(head.path, checked=False) if head else beads_of(output)
         yield Frames(pieces_of(output, stack), fixed)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -150,7 +149,7 @@ def _write_bonds(
 
 @dataclass
 class Trajectory:
-    """An open trajectory; see `open_trajectory`.
+    """What a trajectory.h5 has besides its frames; see `read_trajectory`.
 
     Attributes
     ----------
@@ -197,9 +196,8 @@ class Trajectory:
         return len(self.time)
 
 
-@contextmanager
-def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajectory]:
-    """Yield the Trajectory in a trajectory.h5; frames are read one by one.
+def read_trajectory(path: Path | str, checked: bool = True) -> Trajectory:
+    """Return the Trajectory in a trajectory.h5.
 
     Parameters
     ----------
@@ -219,7 +217,7 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
         _check_spin(file, spin, len(mass))
         edges = files.get(file, f"{GROUP}/box/edges/value")
         boundary = files.get(file, "parameters/boundary")
-        yield Trajectory(
+        return Trajectory(
             step=files.get(file, f"{GROUP}/position/step"),
             time=files.get(file, f"{GROUP}/position/time"),
             names=list(files.get_names(file, "parameters/species_names")),

@@ -25,7 +25,7 @@ from hpcchain.io.output.run_output import (
     run_output,
     series_in,
 )
-from hpcchain.io.output.trajectory import Trajectory, open_trajectory
+from hpcchain.io.output.trajectory import Trajectory, read_trajectory
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import BOUNDARIES, OPEN
 
@@ -155,16 +155,12 @@ def _directors(composition: Composition, directors: Directors) -> str:
 
 
 def _trajectory(path: Path | str) -> dict[str, object]:
-    with open_trajectory(path) as found:
-        facts = {
-            "frames": len(found),
-            "times": _span(found.time),
-            **_beads(found),
-        }
-        if found.moment_of_inertia is not None and found.angular_velocity is None:
-            facts["spins"] = f"angular velocities{' and orientations' * found.turns} of each frame"
-        elif found.moment_of_inertia is not None:
-            facts["directors"] = f"orientation and spin of {int((found.moment_of_inertia > 0.0).sum())} beads"
+    found = read_trajectory(path)
+    facts = {"frames": len(found), "times": _span(found.time), **_beads(found)}
+    if found.moment_of_inertia is not None and found.angular_velocity is None:
+        facts["spins"] = f"angular velocities{' and orientations' * found.turns} of each frame"
+    elif found.moment_of_inertia is not None:
+        facts["directors"] = f"orientation and spin of {int((found.moment_of_inertia > 0.0).sum())} beads"
     return facts | _provenance(path)
 
 

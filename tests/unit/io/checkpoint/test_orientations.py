@@ -13,7 +13,7 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_outline, wri
 from hpcchain.io.hdf5.seal import seal
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
-from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.output.trajectory import read_trajectory
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.export import export
 from hpcchain.io.tools.inspect import info
@@ -213,8 +213,8 @@ def test_a_trajectory_with_a_part_of_it_is_refused(tmp_path, name):
     with h5py.File(path, "r+") as file:
         del file[f"particles/trajectory/{name}"]
     seal(path)
-    with pytest.raises(DataError, match="are not of 9 beads"), open_trajectory(path):
-        pass
+    with pytest.raises(DataError, match="are not of 9 beads"):
+        read_trajectory(path)
 
 
 def test_gsd_has_them_as_hoomd_does(tmp_path):

@@ -12,7 +12,7 @@ from hpcchain.io.hdf5 import atomic
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.events import EVENT
 from hpcchain.io.output.parts import PartWriter, list_parts, read_head, remove_from
-from hpcchain.io.output.trajectory import VECTORS, open_trajectory
+from hpcchain.io.output.trajectory import VECTORS, read_trajectory
 from hpcchain.io.tools.compare import compare
 from tests.support.io_samples import events_between, frame_of, system_of
 from tests.support.outputs import frames_in, read_events, read_observables
@@ -227,8 +227,7 @@ def test_an_observable_that_begins_later_keeps_its_rows(tmp_path, system):
 
 def test_no_output_at_all_makes_files_without_rows(tmp_path, system):
     finish(tmp_path, system, write_parts(tmp_path, system, 0, 1, frames=0, events=0)[-1])
-    with open_trajectory(tmp_path / "trajectory.h5") as found:
-        assert len(found) == 0
+    assert len(read_trajectory(tmp_path / "trajectory.h5")) == 0
     assert read_observables(tmp_path / "observables.h5") == {}
 
 
