@@ -31,7 +31,7 @@ from hpcchain.config.keys.sections import (
     StepsSection,
     ThermostatSection,
 )
-from hpcchain.config.keys.values import Sizes, Wrong, shown
+from hpcchain.config.keys.values import Shares, Spread, Wrong, shown
 from hpcchain.config.override import apply
 from hpcchain.config.packing import require_one, with_size
 from hpcchain.config.sizes import OF_START, expanded
@@ -291,8 +291,8 @@ def finish(kind: MoleculeSection, where: str) -> MoleculeSection:
     beads, least = beads_of(kind, where), LEAST_BEADS[kind.kind]
     if beads < least:
         raise Wrong(f'{where}.beads: {beads} is too few; kind "{kind.kind}" needs at least {least}')
-    if isinstance(kind.diameter, Sizes):
-        return replace(kind, beads=beads, diameter=kind.diameter.mean, sizes=kind.diameter)
+    if isinstance(kind.diameter, (Spread, Shares)):
+        return replace(kind, beads=beads, diameter=0.0, sizes=kind.diameter)
     return replace(kind, beads=beads)
 
 

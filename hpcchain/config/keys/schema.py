@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from hpcchain.config.keys.key import ABSENT, REQUIRED, Key, Section
 from hpcchain.config.keys.sections import Config, PairSection
-from hpcchain.config.keys.values import CANNOT, NOWHERE, Wrong, likeness, meant, nearest, shown
+from hpcchain.config.keys.values import CANNOT, NOWHERE, Wrong, likeness, meant, nearest, read_as, shown
 from hpcchain.config.write import value_text
 
 S = TypeVar("S", bound=Section)
@@ -45,7 +45,7 @@ def read_values(of: type[Section], given: Mapping[str, object], where: str) -> d
     keys = of.keys()
     prefix = f"{where}." if where else ""
     if of.chooser in keys and of.chooser in given:  # of an unknown potential, say, no key is known
-        read_value(keys[of.chooser], given[of.chooser], prefix)
+        read_as(f"{prefix}{of.chooser}", keys[of.chooser].value, given[of.chooser])
     for name in given:
         if name not in keys:
             raise Wrong(unknown(name, of.section, prefix))
@@ -56,16 +56,8 @@ def read_values(of: type[Section], given: Mapping[str, object], where: str) -> d
                 raise Wrong(f"{prefix}{name}: is missing; give {key.meaning}: {key.value}")
             values[name] = key.default
             continue
-        values[name] = read_value(key, given[name], prefix)
+        values[name] = read_as(f"{prefix}{name}", key.value, given[name])
     return values
-
-
-def read_value(key: Key[object], value: object, prefix: str) -> object:
-    """Return what a key is given; raises Wrong, with its name behind a prefix, where it cannot be that."""
-    try:
-        return key.value.read(value)
-    except Wrong as wrong:
-        raise Wrong(f"{prefix}{key.name}: {wrong}") from None
 
 
 def read_section(of: type[S], given: Mapping[str, object], where: str) -> S:
