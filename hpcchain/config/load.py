@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from hpcchain.config.bounds import require_bounded, require_small
+from hpcchain.config.bounds import require_bounded
 from hpcchain.config.demands.check import check, check_rows
 from hpcchain.config.demands.contacts import read_walls
 from hpcchain.config.demands.potentials import read_potentials
@@ -72,8 +72,7 @@ def read_table(path: Path | str, overrides: Sequence[str] = (), stored: bool = F
         When it is no TOML, or too large; one message with file and key.
     """
     name = str(path)
-    require_small(path, name, stored)
-    table = parse(read_text(path), name, stored)
+    table = parse(read_text(path, stored), name, stored)
     for override in overrides:
         apply(table, override)
     return table

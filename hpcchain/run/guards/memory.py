@@ -30,11 +30,8 @@ from hpcchain.parallel.agreement import agree
 from hpcchain.sector.setup.shell import default_shell, is_dilute
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hpcchain.config.keys.sections import Config
     from hpcchain.machine import Available, Bound
-    from hpcchain.model.system import Topology
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import Single, World
 
@@ -218,24 +215,11 @@ def list_bytes(config: Config) -> float:
         if is_dilute(system):  # its shell goes by the distance of beads, and few are on a list
             return inside
         shell = default_shell(system, np.zeros((0, 3)))
-    entries = np.minimum(most_listed(one, shell, beyond_contact(one, physics), density), composition.beads)
+    far = 0.5 * (one.diameter + one.diameter.max()) + beyond_contact(one, physics) + 2.0 * shell
+    packed = 3.0 * (far / max(float(one.diameter.min()), 1e-300)) ** 3  # as many as fit in, or 1.5 times the mean
+    listed = np.clip(8 + np.ceil(np.minimum(packed, 1.5 * density * (4.0 * np.pi / 3.0) * far**3)), 16, 4096)
+    entries = np.minimum(listed, composition.beads)
     return inside + 4.0 * float(np.sum(copies * entries)) / composition.beads
-
-
-def most_listed(topology: Topology, shell: float, beyond: float, density: float) -> NDArray[np.float64]:
-    """Return (N,) entries that lists of neighbours have space for: as many as fit in, or 1.5 times the mean.
-
-    Parameters
-    ----------
-    topology : Topology
-    shell, beyond : float
-        Half width of the lists' shell, and how much farther than contact beads act on one another [length].
-    density : float
-        Beads by volume [length^-3].
-    """
-    far = 0.5 * (topology.diameter + topology.diameter.max() + 2.0 * beyond) + 2.0 * shell
-    packed = 3.0 * (far / max(float(topology.diameter.min()), 1e-300)) ** 3
-    return np.clip(8 + np.ceil(np.minimum(packed, 1.5 * density * (4.0 * np.pi / 3.0) * far**3)), 16, 4096)
 
 
 def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> Extent:
