@@ -6,10 +6,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import TypeVar
 
-from hpcchain.config.keys.key import ABSENT, REQUIRED, Key, Section
+from hpcchain.config.keys.key import REQUIRED, Key, Section
 from hpcchain.config.keys.sections import Config, PairSection
 from hpcchain.config.keys.values import CANNOT, NOWHERE, Wrong, likeness, meant, nearest, read_as, shown
-from hpcchain.config.write import value_text
 
 S = TypeVar("S", bound=Section)
 
@@ -146,12 +145,3 @@ def unknown(name: str, section: str, prefix: str) -> str:
     keys = "key is" if len(found) == 1 else "keys are"
     shown_as = found if misspelt else [path + MEANINGS.get(re.sub(r"\[\d+\]", "", path), "") for path in found]
     return f"{prefix}{text}: unknown key; the nearest valid {keys} {', '.join(shown_as)}{has}"
-
-
-def markdown() -> str:
-    """Return the table of all keys as Markdown."""
-    lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
-    for key in KEYS:
-        default = "" if key.default is ABSENT else value_text(key.default)
-        lines.append(f"| `{key.path}` | {str(key.value).replace('|', 'or')} | {default} | {key.meaning} |")
-    return "\n".join(lines) + "\n"

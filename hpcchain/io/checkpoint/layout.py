@@ -128,10 +128,8 @@ GREATEST, MOST_QUANTA = 2**53, 2**200
 """Counts go on from there, and sums become numbers."""
 
 
-def counters_problem(counters: object, time: float) -> str | None:
+def counters_problem(counters: Mapping[str, object], time: float) -> str | None:
     """Return what is wrong with the counters of a checkpoint at a time, or None."""
-    if not isinstance(counters, dict):
-        return "counters: are no table"
     for name, value in counters.items():
         if name in COUNTERS and not _fits(COUNTERS[name], value, time):
             return f"counters: {name}: {shown(value)} is impossible"
@@ -141,15 +139,13 @@ def counters_problem(counters: object, time: float) -> str | None:
         for name in COUNTERS:
             if name not in counters and name not in ENERGIES:
                 return f"counters: {name} is missing"
-    if counters.get("interval_contacts", 0) > sum(counters.get(name, 0) for name in ("contacts", "wall_contacts")):
+    if whole(counters, "interval_contacts") > whole(counters, "contacts") + whole(counters, "wall_contacts"):
         return f"counters: interval_contacts: {counters['interval_contacts']} are more than all contacts"
-    since = [
-        name for name in COUNTERS if name.startswith("interval_") and np.any(np.not_equal(counters.get(name, 0), 0))
-    ]
+    nothing = (0, *([0] * count for count in PARTS.values()))
+    since = [name for name in COUNTERS if name.startswith("interval_") and counters.get(name, 0) not in nothing]
     if since and counters.get("report_time") == time:
         return f"counters: {since[0]}: is not 0, and a report of this very time counts from here"
-    unit = counters.get("virial_quantum", 1.0)
-    if abs(counters.get("interval_quanta", 0)) > LARGEST / unit:
+    if abs(whole(counters, "interval_quanta")) > LARGEST / (number(counters, "virial_quantum") or 1.0):
         return "counters: interval_quanta: is beyond all numbers"
     return None
 

@@ -68,7 +68,7 @@ def file_head(path: Path, kind: str, comm: Communicator | None = None) -> FileHe
 
     def read(file: h5py.File) -> FileHead:
         rows = len(files.dataset_of(file, ROWS[kind])) if kind in ROWS else int(file.attrs["reports"])
-        return FileHead(Path(path), rows, files.get_list(file, NAME))
+        return FileHead(Path(path), rows, files.get_json(file, NAME, list))
 
     return files.read_by_root(path, kind, comm, read)
 

@@ -224,7 +224,7 @@ class PartHead:
 
 def head_in(file: h5py.File, path: Path) -> PartHead:
     """Return the PartHead in an open part."""
-    head = files.get_table(file, "head")
+    head = files.get_json(file, "head", dict)
     start, end = (counts_in(cast("dict[str, object]", head[name])) for name in ("start", "end"))
     index, after, logs = head["index"], head["after"], head["log_events"]
     if not (type(index) is int and isinstance(after, str) and isinstance(logs, bool)):

@@ -202,7 +202,7 @@ def _growth(path: Path | str) -> dict[str, object]:
 
 def _provenance(path: Path | str) -> dict[str, object]:
     with files.reading(path, None) as file:
-        return files.get_table(file, "provenance")
+        return files.get_json(file, "provenance", dict)
 
 
 def _span(times: np.ndarray) -> str:
