@@ -24,7 +24,7 @@ from hpcchain.io.output import events
 from hpcchain.io.output.lineage import CHECKPOINTS, FILES, GROWTH, PARTS, FileHead, file_head
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.recoverable_output import RunOutput, output_in
-from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_types, read_trajectory
+from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_columns, read_trajectory
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import OPEN, PERIODIC
 
@@ -322,22 +322,17 @@ def beads_of(output: RunOutput) -> Trajectory:
 def fixed_of(system: System) -> Trajectory:
     """Return what does not change of a system's frames; a table of directors must have all of them."""
     composition, box, rough = composition_of(system.topology), system.box, system.physics.extended.rough
-    species, names = bead_types(composition.prototypes)
-    ids = np.arange(composition.beads)
-    like = composition.prototype_of(ids)
-    count = composition.count("bonds")
-    turning, moment = None, composition.prototypes.moment[like] if rough else None
+    ids, count = np.arange(composition.beads), composition.count("bonds")
+    columns, names = bead_columns(composition, ids)
+    turning, moment = None, composition.prototypes.moment[composition.prototype_of(ids)] if rough else None
     if system.directors is not None:
         turning = system.directors.turning(composition, 0, composition.beads)
         moment = turning.moment
     return Trajectory(
         step=np.empty(0, np.int64),
         time=np.empty(0),
-        species=species[like],
-        molecule=composition.molecule_of(ids).astype(np.int64),
         names=names,
-        mass=composition.prototypes.mass[like],
-        diameter=composition.prototypes.diameter[like],
+        **columns,
         bonds=np.asarray(composition.rows("bonds", 0, count), dtype=np.int64).reshape(-1, 2),
         edges=box.size,
         origin=box.origin,

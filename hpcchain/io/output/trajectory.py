@@ -121,18 +121,22 @@ def _write_box(group: h5py.Group, frames: int, box: Box, comm: Communicator | No
 def _write_beads(
     file: h5py.File, group: h5py.Group, topology: Composition | Topology, comm: Communicator | None
 ) -> None:
-    species, names = bead_types(topology.prototypes)
     ids = np.arange(*parallel_slabs.slab(topology.beads, comm), dtype=np.int64)
+    own, names = bead_columns(topology, ids)
+    slabs.put_slabs(group, topology.beads, {"id": ids} | own, comm)
+    files.put_json(file, "parameters/species_names", names, comm)
+
+
+def bead_columns(topology: Composition | Topology, ids: np.ndarray) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Return what does not change of some beads, name -> column, and the names of all species."""
+    species, names = bead_types(topology.prototypes)
     like = topology.prototype_of(ids)
-    own = {
-        "id": ids,
+    return {
         "species": species[like],
         "mass": topology.prototypes.mass[like],
         "diameter": topology.prototypes.diameter[like],
         "molecule": topology.molecule_of(ids).astype(np.int64),
-    }
-    slabs.put_slabs(group, topology.beads, own, comm)
-    files.put_json(file, "parameters/species_names", names, comm)
+    }, names
 
 
 def _write_bonds(
