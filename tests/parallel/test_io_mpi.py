@@ -16,6 +16,7 @@ from hpcchain.io.hdf5 import atomic, seal, slabs, unclosable
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.events import sort_globally, sorted_rows
 from hpcchain.io.output.parts import PartWriter, list_parts, remove_from
+from hpcchain.io.output.trajectory import Lasting
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs as parallel_slabs
@@ -273,13 +274,13 @@ def put_out(comm, folder, system, how, start=None, first=0, last=2):
 def test_output_does_not_depend_on_which_rank_wrote_it(comm, folder, block, how):
     system = system_of([1, 3, 5, 2, 7, 4])
     counters = put_out(comm, folder / "p", system, how)
-    assemble(folder / "p", comm, system.topology, system.box, counters)
+    assemble(folder / "p", comm, Lasting(system.topology, system.box), counters)
     counters = put_out(comm, folder / "p", system, how, counters, 2, 4)
-    assemble(folder / "p", comm, system.topology, system.box, counters)
+    assemble(folder / "p", comm, Lasting(system.topology, system.box), counters)
     if comm.rank == 0:
         alone = put_out(None, folder / "s", system, how, last=4)
         assert alone | {"part_seal": ""} == counters | {"part_seal": ""}, "the seal knows how many ranks wrote"
-        assemble(folder / "s", None, system.topology, system.box, alone)
+        assemble(folder / "s", None, Lasting(system.topology, system.box), alone)
         for name in ("trajectory", "observables", "events"):
             assert compare(folder / "s" / f"{name}.h5", folder / "p" / f"{name}.h5") is None
         assert len(read_observables(folder / "p" / "observables.h5")["energy"][0]) == 8

@@ -13,6 +13,7 @@ from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import atomic
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.output.assemble import assemble
+from hpcchain.io.output.trajectory import Lasting
 from hpcchain.io.output.parts import PartWriter
 from tests.support.io_samples import input_for, system_of
 
@@ -34,7 +35,7 @@ def checkpoint():
     write_checkpoint(folder / "c.h5", None, system, 1.0, {"x": "x" * 5000}, input_for(system))
 
 def joined():
-    assemble(folder, None, system.topology, system.box, counters)
+    assemble(folder, None, Lasting(system.topology, system.box), counters)
 
 def part():
     writer = PartWriter(folder / "parts", 3, None, system.topology, counters)

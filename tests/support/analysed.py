@@ -7,6 +7,7 @@ import numpy as np
 from hpcchain.cli.analyze import GROUPS
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
+from hpcchain.io.output.trajectory import Lasting
 from hpcchain.model.system import PERIODIC, Box
 from tests.support.io_samples import chains, event_rows, system_of
 
@@ -64,7 +65,7 @@ def write_run(
     if events is not None:
         writer.events(event_rows(*map(np.asarray, events)))
     writer.close()
-    assemble(folder, None, system.topology, system.box, writer.counters)
+    assemble(folder, None, Lasting(system.topology, system.box), writer.counters)
     return folder
 
 

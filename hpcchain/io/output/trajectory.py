@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 import h5py
 import numpy as np
@@ -26,36 +27,28 @@ VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
 ORIENTATION = "orientation"
 SPIN = ("angular_velocity", "moment_of_inertia")
 """Where spheres have directors: a table more for each frame, and what does not change with time."""
-Spin = Mapping[str, np.ndarray | None]
-"""Name -> array, or None."""
 
 
-def create_layout(
-    file: h5py.File,
-    frames: int,
-    topology: Composition | Topology,
-    box: Box,
-    comm: Communicator | None,
-    spin: Spin | None = None,
-) -> None:
-    """Write all that does not change with time, and create the tables of `frames` frames; collective.
+class Lasting(NamedTuple):
+    """What does not change with time, and which tables of each frame there are besides `VECTORS`.
 
-    Parameters
-    ----------
-    file : h5py.File
-    frames : int
-    topology : Topology or Composition
-    box : Box
-    comm : communicator or None
-    spin : dict of name -> array, optional
-        This rank's slabs of `SPIN`: there are orientations, then. Without angular velocities contacts change these,
-        which there are for each frame, then; and orientations, where there is a value of that name, None.
+    `constant` has this rank's slabs by name: of spheres with directors `SPIN`, and where contacts change spins moments
+    alone. `turning` names ORIENTATION, or angular velocities and maybe ORIENTATION.
     """
+
+    topology: Composition | Topology
+    box: Box
+    constant: Mapping[str, np.ndarray] = MappingProxyType({})
+    turning: Sequence[str] = ()
+
+
+def create_layout(file: h5py.File, frames: int, lasting: Lasting, comm: Communicator | None) -> None:
+    """Write all that does not change with time, and create the tables of `frames` frames; collective."""
+    topology, box = lasting.topology, lasting.box
     _write_h5md(file)
     group = file.create_group(GROUP)
-    _create_series(group, frames, topology.beads, turning_tables(spin))
-    own = {name: part for name, part in (spin or {}).items() if part is not None}
-    slabs.put_slabs(group, topology.beads, own, comm)
+    _create_series(group, frames, topology.beads, lasting.turning)
+    slabs.put_slabs(group, topology.beads, lasting.constant, comm)
     _write_box(group, frames, box, comm)
     _write_beads(file, group, topology, comm)
     _write_bonds(file, group, topology, comm)
@@ -87,16 +80,7 @@ def _write_h5md(file: h5py.File) -> None:
     files.set_text(creator, "version", hpcchain.__version__)
 
 
-def turning_tables(spin: Spin | None) -> list[str]:
-    """Return the names of the tables of each frame that say how beads turn; `spin` as for `create_layout`."""
-    if spin is None:
-        return []
-    if SPIN[0] in spin:
-        return [ORIENTATION]
-    return [SPIN[0], ORIENTATION] if ORIENTATION in spin else [SPIN[0]]
-
-
-def _create_series(group: h5py.Group, frames: int, beads: int, turning: list[str]) -> None:
+def _create_series(group: h5py.Group, frames: int, beads: int, turning: Sequence[str]) -> None:
     """Create the time-dependent tables; all share one step and one time dataset."""
     for name, kind in VECTORS.items():
         slabs.create(group, f"{name}/value", (frames, beads, 3), kind)
@@ -240,7 +224,7 @@ def read_trajectory(path: Path | str, checked: bool = True) -> Trajectory:
         )
 
 
-def _check_spin(file: h5py.File, spin: Spin, beads: int) -> None:
+def _check_spin(file: h5py.File, spin: Mapping[str, np.ndarray | None], beads: int) -> None:
     """Raise DataError unless orientation and spin are of the shapes of the beads, or are not there at all."""
     series = f"{GROUP}/{ORIENTATION}/value"
     changing, moment = f"{GROUP}/{SPIN[0]}/value", spin[SPIN[1]]

@@ -12,6 +12,7 @@ from hpcchain.cli.main import main
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
+from hpcchain.io.output.trajectory import Lasting
 from tests.support.analysed import tables_of
 from tests.support.io_samples import input_for, system_of
 
@@ -33,7 +34,7 @@ def folder(tmp_path):
         vector = np.array([0.0, 1.0, scale])
         writer.report({"temperature": scale, "momentum": vector, "wall_pressure": vector}, count, float(count))
     writer.close()
-    assemble(tmp_path, None, system.topology, system.box, writer.counters)
+    assemble(tmp_path, None, Lasting(system.topology, system.box), writer.counters)
     (tmp_path / "checkpoints").mkdir()
     for time, seconds in ((1.0, 1.0), (3.0, 4.0)):
         path = tmp_path / "checkpoints" / f"ckpt-{time:022.12f}.h5"

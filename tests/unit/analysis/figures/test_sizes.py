@@ -16,6 +16,7 @@ from hpcchain.cli import analyze
 from hpcchain.cli.main import main
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
+from hpcchain.io.output.trajectory import Lasting
 from tests.support.analysed import tables_of
 from tests.support.io_samples import chains as chains_of
 from tests.support.io_samples import system_of
@@ -46,7 +47,7 @@ def write_run(folder, spans):
         writer.frame(k, float(k), position, still, still.astype(np.int64))
         writer.report({"temperature": 1.0}, k, float(k))
     writer.close()
-    assemble(folder, None, system.topology, system.box, writer.counters)
+    assemble(folder, None, Lasting(system.topology, system.box), writer.counters)
     return folder
 
 

@@ -13,7 +13,7 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_outline, wri
 from hpcchain.io.hdf5.seal import seal
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
-from hpcchain.io.output.trajectory import read_trajectory
+from hpcchain.io.output.trajectory import Lasting, read_trajectory
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.export import export
 from hpcchain.io.tools.inspect import info
@@ -165,7 +165,8 @@ def test_a_write_that_went_wrong_is_noticed(tmp_path):
 def run(folder, system, frames=4):
     """Write a run's trajectory in two parts, assembled after each; return its path and the orientations in it."""
     turning = system.directors.turning(system.topology, 0, BEADS)
-    spin = {"angular_velocity": turning.velocity, "moment_of_inertia": turning.moment}
+    constant = {"angular_velocity": turning.velocity, "moment_of_inertia": turning.moment}
+    lasting = Lasting(system.topology, system.box, constant, ["orientation"])
     (folder / "parts").mkdir(parents=True)
     counters, written = {}, []
     for index in range(2):
@@ -175,7 +176,7 @@ def run(folder, system, frames=4):
             writer.frame(number, number / 2, *frame_of(BEADS, number), orientation=written[-1])
         writer.close()
         counters = writer.counters
-        assemble(folder, None, system.topology, system.box, counters, spin=spin)
+        assemble(folder, None, lasting, counters)
     return folder / "trajectory.h5", np.array(written), turning
 
 

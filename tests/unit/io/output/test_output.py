@@ -12,7 +12,7 @@ from hpcchain.io.hdf5 import atomic
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.events import EVENT
 from hpcchain.io.output.parts import PartWriter, list_parts, read_head, remove_from
-from hpcchain.io.output.trajectory import VECTORS, read_trajectory
+from hpcchain.io.output.trajectory import VECTORS, Lasting, read_trajectory
 from hpcchain.io.tools.compare import compare
 from tests.support.io_samples import events_between, frame_of, system_of
 from tests.support.outputs import frames_in, read_events, read_observables
@@ -51,7 +51,7 @@ def write_parts(run_dir, system, first, last, start=None, **options):
 
 
 def finish(run_dir, system, counters):
-    assemble(run_dir, None, system.topology, system.box, counters)
+    assemble(run_dir, None, Lasting(system.topology, system.box), counters)
 
 
 def whole_run(run_dir, system, parts=4):

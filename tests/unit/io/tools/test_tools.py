@@ -14,7 +14,7 @@ from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.hdf5 import seal
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
-from hpcchain.io.output.trajectory import bead_types
+from hpcchain.io.output.trajectory import Lasting, bead_types
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.export import elements_for, export
 from hpcchain.io.tools.inspect import info
@@ -39,7 +39,7 @@ def run(folder, system, numbers=(0, 1, 2, 3), events=12):
         writer.report({"energy": number / 3}, count, number / 2)
     writer.events(events_between(0.0, 1.0, events))
     writer.close()
-    assemble(folder, None, system.topology, system.box, writer.counters)
+    assemble(folder, None, Lasting(system.topology, system.box), writer.counters)
     return folder
 
 
