@@ -114,8 +114,7 @@ class Recorder:
     def frame(self, time: float, slabs: Slabs) -> None:
         """Append a frame: this rank's slab of the beads at a time, by the names of `PartWriter.frame`."""
         turning = {} if self._spinning is None else {"orientation": self._spinning.orientation(time)}
-        part = self._opened()
-        part.frame(part.counts["frames"], time, **slabs, **turning)
+        self._opened().frame(time, **slabs, **turning)
 
     def events(self, table: NDArray[np.void]) -> None:
         """Append contacts, this rank's own."""
@@ -123,8 +122,7 @@ class Recorder:
 
     def report(self, time: float, row: Report) -> None:
         """Append a report, a dict of observables."""
-        part = self._opened()
-        part.report(row, part.counts["reports"], time)
+        self._opened().report(row, time)
 
     def assemble(self, provenance: dict[str, str | int]) -> None:
         """Bring the output files up to the last closed part, and remove the parts."""

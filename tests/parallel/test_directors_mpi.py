@@ -160,7 +160,7 @@ def put_out(comm, folder, system):
         orientation = spinning.orientation(number / 2)
         low, high = slabs.slab(system.topology.beads, comm)
         frame = (array[low:high] for array in frame_of(system.topology.beads, number))
-        writer.frame(number, number / 2, *frame, orientation=orientation)
+        writer.frame(number / 2, *frame, orientation=orientation)
     writer.close()
     lasting = Lasting(system.topology, system.box, spinning.slabs(), ["orientation"])
     assemble(folder, comm, lasting, writer.counters)

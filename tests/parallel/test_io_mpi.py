@@ -260,8 +260,8 @@ def put_out(comm, folder, system, how, start=None, first=0, last=2):
             ids = None if comm is None else owned(comm, system.topology, how)
             mine = arrays if comm is None else [array[ids] for array in arrays]
             given = dict(zip(("position", "velocity", "image"), mine, strict=True))
-            writer.frame(number, number / 2, **parallel_slabs.sorted_slabs(comm, system.topology.beads, ids, given))
-            writer.report({"energy": number / 3, "momentum": np.arange(3.0)}, number, number / 2)
+            writer.frame(number / 2, **parallel_slabs.sorted_slabs(comm, system.topology.beads, ids, given))
+            writer.report({"energy": number / 3, "momentum": np.arange(3.0)}, number / 2)
         table = events_between(index, index + 1, 200, seed=index)
         writer.events(table if comm is None else table[np.arange(200) % (5 * comm.size) // 5 == comm.rank])
         writer.events(table[:0])

@@ -75,9 +75,9 @@ def run_of(folder):
     system = system_of([2, 3])
     (folder / "parts").mkdir()
     writer = PartWriter(folder / "parts", 0, None, system.topology, log_events=True)
-    writer.frame(0, 0.0, *frame_of(5, 0))
+    writer.frame(0.0, *frame_of(5, 0))
     writer.events(events_between(0.0, 1.0, 20))
-    writer.report({"energy": 1.0}, 0, 0.0)
+    writer.report({"energy": 1.0}, 0.0)
     writer.close()
     return writer, system
 

@@ -25,8 +25,8 @@ counters = None
 for index in range(3):
     part = PartWriter(folder / "parts", index, None, system.topology, counters)
     for k in range(2):
-        part.frame(2 * index + k, 2.0 * index + k, system.state.position, system.state.velocity, system.state.image)
-    part.report({"energy": 1.0}, index, float(index))
+        part.frame(2.0 * index + k, system.state.position, system.state.velocity, system.state.image)
+    part.report({"energy": 1.0}, float(index))
     part.close()
     counters = part.counters
 before = sorted(path.name for path in Path("parts").iterdir())
@@ -40,7 +40,7 @@ def joined():
 def part():
     writer = PartWriter(folder / "parts", 3, None, system.topology, counters)
     try:
-        writer.frame(6, 6.0, system.state.position, system.state.velocity, system.state.image)
+        writer.frame(6.0, system.state.position, system.state.velocity, system.state.image)
         writer.close()
     except BaseException:
         writer.abort()

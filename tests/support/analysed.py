@@ -60,8 +60,8 @@ def write_run(
     image = np.zeros(position.shape, dtype=np.int64) if image is None else image
     times = np.arange(len(position), dtype=float) if times is None else times
     for k in range(len(position)):
-        writer.frame(k, float(times[k]), position[k], velocity[k], image[k])
-        writer.report(reports[k] if reports else {"temperature": 1.0}, k, float(times[k]))
+        writer.frame(float(times[k]), position[k], velocity[k], image[k])
+        writer.report(reports[k] if reports else {"temperature": 1.0}, float(times[k]))
     if events is not None:
         writer.events(event_rows(*map(np.asarray, events)))
     writer.close()

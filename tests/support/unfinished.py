@@ -19,8 +19,8 @@ def write_part(folder, system, index, counters, rough=False):
     for k in range(index * FRAMES, (index + 1) * FRAMES):
         numbers = np.arange(3.0 * beads).reshape(beads, 3) + 1000.0 * k
         spins = {"angular_velocity": numbers} if rough else {}
-        writer.frame(k, float(k), numbers, -numbers, numbers.astype(np.int64), **spins)
-        writer.report({"temperature": 1.5 * k}, k, float(k))
+        writer.frame(float(k), numbers, -numbers, numbers.astype(np.int64), **spins)
+        writer.report({"temperature": 1.5 * k}, float(k))
         rows = event_rows(*map(np.array, ([k + 0.5], [0], [[0, 3]], [1.0])))
         if rough:
             rows, smooth = np.full(1, k, dtype=TANGENTIAL), rows

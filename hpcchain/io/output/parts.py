@@ -109,20 +109,12 @@ class PartWriter:
         return {**self.counts, **closed}
 
     def frame(
-        self,
-        step: int,
-        time: float,
-        position: np.ndarray,
-        velocity: np.ndarray,
-        image: np.ndarray,
-        **turning: np.ndarray,
+        self, time: float, position: np.ndarray, velocity: np.ndarray, image: np.ndarray, **turning: np.ndarray
     ) -> None:
-        """Append a frame, of which this rank has its slab of the beads.
+        """Append a frame, of which this rank has its slab of the beads; its step is its number in the run.
 
         Parameters
         ----------
-        step : int
-            Number of the frame or any other count that grows.
         time : float
             [time]
         position, velocity : (n, 3) float64 arrays
@@ -135,7 +127,7 @@ class PartWriter:
         arrays = {name: np.asarray(array, dtype=VECTORS.get(name, np.float64)) for name, array in arrays.items()}
         group = self._file.create_group(f"frames/{len(self._times):08d}")
         slabs.put_slabs(group, self._beads, arrays, self._comm)
-        self._times.append((int(step), float(time)))
+        self._times.append((self.counts["frames"], float(time)))
         self.counts["frames"] += 1
 
     def events(self, table: np.ndarray) -> None:
@@ -151,14 +143,13 @@ class PartWriter:
         self._batches += 1
         self.counts["events"] += total
 
-    def report(self, values: Mapping[str, object], step: int, time: float) -> None:
-        """Append one row of observables, the same on all ranks.
+    def report(self, values: Mapping[str, object], time: float) -> None:
+        """Append one row of observables, the same on all ranks; its step is its number in the run.
 
         Parameters
         ----------
         values : dict of str -> float or small array
             The same names and shapes at each report of a part.
-        step : int
         time : float
             [time]
         """
@@ -166,7 +157,7 @@ class PartWriter:
         shapes = {name: value.shape for name, value in row.items()}
         if self._reports and shapes != {name: value.shape for name, value in self._reports[0][2].items()}:
             raise EngineError(f"the report at time {time} has other observables or shapes than the one before")
-        self._reports.append((int(step), float(time), row))
+        self._reports.append((self.counts["reports"], float(time), row))
         self.counts["reports"] += 1
 
     def close(self) -> None:

@@ -30,9 +30,9 @@ def folder(tmp_path):
     straight[:, 0] = [0, 1, 0, 1, 2, 3]
     for count in range(4):
         scale = 1.0 if count < 2 else 2.0
-        writer.frame(count, float(count), scale * straight, straight, np.zeros((6, 3), dtype=np.int64))
+        writer.frame(float(count), scale * straight, straight, np.zeros((6, 3), dtype=np.int64))
         vector = np.array([0.0, 1.0, scale])
-        writer.report({"temperature": scale, "momentum": vector, "wall_pressure": vector}, count, float(count))
+        writer.report({"temperature": scale, "momentum": vector, "wall_pressure": vector}, float(count))
     writer.close()
     assemble(tmp_path, None, Lasting(system.topology, system.box), writer.counters)
     (tmp_path / "checkpoints").mkdir()

@@ -44,8 +44,8 @@ def write_run(folder, spans):
     for k, span in enumerate(spans):
         position = still.copy()
         position[1::2] = span
-        writer.frame(k, float(k), position, still, still.astype(np.int64))
-        writer.report({"temperature": 1.0}, k, float(k))
+        writer.frame(float(k), position, still, still.astype(np.int64))
+        writer.report({"temperature": 1.0}, float(k))
     writer.close()
     assemble(folder, None, Lasting(system.topology, system.box), writer.counters)
     return folder

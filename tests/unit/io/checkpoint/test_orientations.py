@@ -173,7 +173,7 @@ def run(folder, system, frames=4):
         writer = PartWriter(folder / "parts", index, None, system.topology, counters or {"part_seal": ""})
         for number in range(index * frames // 2, (index + 1) * frames // 2):
             written.append(turning.orientation(number / 2))
-            writer.frame(number, number / 2, *frame_of(BEADS, number), orientation=written[-1])
+            writer.frame(number / 2, *frame_of(BEADS, number), orientation=written[-1])
         writer.close()
         counters = writer.counters
         assemble(folder, None, lasting, counters)
