@@ -226,16 +226,12 @@ def read_trajectory(path: Path | str, checked: bool = True) -> Trajectory:
 
 def _check_spin(file: h5py.File, spin: Mapping[str, np.ndarray | None], beads: int) -> None:
     """Raise DataError unless orientation and spin are of the shapes of the beads, or are not there at all."""
-    series = f"{GROUP}/{ORIENTATION}/value"
-    changing, moment = f"{GROUP}/{SPIN[0]}/value", spin[SPIN[1]]
-    if changing in file and spin[SPIN[0]] is None and moment is not None:
-        tables = {changing: 3} | ({series: 4} if series in file else {})
-        found = [files.dataset_of(file, name).shape[1:] == (beads, columns) for name, columns in tables.items()]
-        if moment.shape == (beads,) and all(found):
-            return
+    series = [f"{GROUP}/{name}/value" for name in (SPIN[0], ORIENTATION)]
     found = [None if value is None else value.shape for value in spin.values()]
-    found.append(files.dataset_of(file, series).shape[1:] if series in file else None)
-    if found != [None] * 3 and found != [(beads, 3), (beads,), (beads, 4)]:
+    found += [files.dataset_of(file, name).shape[1:] if name in file else None for name in series]
+    vectors, numbers, turned = (beads, 3), (beads,), (beads, 4)
+    changing = [[None, numbers, vectors, orientation] for orientation in (turned, None)]
+    if found not in ([None] * 4, [vectors, numbers, None, turned], *changing):
         raise files.wrong_contents(file.filename, f"{', '.join(SPIN)} and {ORIENTATION} are not of {beads} beads")
 
 
