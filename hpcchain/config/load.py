@@ -193,8 +193,7 @@ def named(section: str, table: Mapping[str, object]) -> Mapping[str, object]:
     """Return the TOML table of one [section] of the input."""
     given = table.get(section, {})
     if not isinstance(given, dict):
-        header = "[[molecule]]" if section == "molecule" else f"[{section}]"
-        raise Wrong(f"{section}: {shown(given)} is not a section; write it under the header {header} once")
+        raise Wrong(f"{section}: {shown(given)} is not a section; write it under the header [{section}] once")
     return given
 
 

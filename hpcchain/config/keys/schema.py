@@ -84,7 +84,6 @@ def require_own(
     what: str,
     where: str,
     optional: Collection[str] = (),
-    named: bool = True,
     given: Collection[str] | None = None,
 ) -> None:
     """Raise Wrong where a section has keys that mean nothing for the chosen kind or name, or lacks one of these.
@@ -98,16 +97,13 @@ def require_own(
         How they call the section.
     optional : collection of str
         Keys that it may lack.
-    named : bool
-        Whether messages name the kinds that a key is for.
     given : collection of str, optional
         Keys that the input gives; default: those that are not None.
     """
     for name, key in section.keys().items():
         there = getattr(section, name) is not None if given is None else name in given
         if key.of and there and section.chosen not in key.of:
-            only = f", only for {', '.join(key.of)}" if named else ""
-            raise Wrong(f"{where}.{name}: means nothing for {what}{only}; remove it")
+            raise Wrong(f"{where}.{name}: means nothing for {what}, only for {', '.join(key.of)}; remove it")
         if key.of and not there and section.chosen in key.of and name not in optional:
             raise Wrong(f"{where}.{name}: is missing; {what} needs it")
 
