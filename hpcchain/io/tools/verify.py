@@ -49,7 +49,7 @@ def verify(path: Path) -> list[str]:
         raise DataError(f"{problems[0]}{more}; {way}")
     if not checkpoints and not any(output.files.values()):
         if (path / GROWTH).is_file():
-            return [f"{GROWTH}: whole, a start that is still growing: {info(path / 'growth.h5').splitlines()[-1]}"]
+            return [f"{GROWTH}: whole, a start that is still growing: {info(path / GROWTH).splitlines()[-1]}"]
         raise DataError(f"{path}: no run's directory: it has neither checkpoints nor output files")
     lines = [_line(f"{kind}.h5", sound(head)) for kind, head in output.files.items() if head is not None]
     lines += [_line(f"{PARTS}/{head.path.name}", head) for head in (sound(head) for _, head in output.parts)]

@@ -89,16 +89,14 @@ class EnergyWatch:
         EngineError
             When it is not a number, or exact flights and elastic contacts have changed it by more than REFUSED.
         """
-        if self._physics.steps:
-            if not math.isfinite(energy):
-                raise StepError(
-                    f"at t {time:.6g} the energy is not a number: make steps.step smaller, or start without overlaps"
-                )
-            return None
+        if not math.isfinite(energy) and self._physics.steps:
+            raise StepError(
+                f"at t {time:.6g} the energy is not a number: make steps.step smaller, or start without overlaps"
+            )
         if not math.isfinite(energy):
             raise not_a_number(self._physics, f"at t {time:.6g} the kinetic energy")
         error = relative_error(energy, reference, scale)
-        if reference is None or not self._kept or error == 0.0:
+        if reference is None or self._physics.steps or not self._kept or error == 0.0:
             return None
         if not self._kinds and abs(error) > self._limit(REFUSED):
             raise EngineError(
