@@ -107,7 +107,8 @@ def _assemble_one(
     earlier = output.joined[kind].lineage if output.kept(kind) else []
     with files.writing(path, kind, comm) as file:
         files.put_json(file, "provenance", provenance, comm)
-        lineage.put(file, earlier, output.parts, FILES[kind], comm)
+        parts = [[head.seal, head.end[FILES[kind]]] for head in output.parts]
+        files.put_json(file, lineage.NAME, [*earlier, *parts], comm)
         make(file, output, lasting, comm)
 
 

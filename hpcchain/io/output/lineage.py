@@ -80,11 +80,3 @@ def require_chain(heads: Sequence[PartHead]) -> None:
             raise DataError(
                 f"{later.path}: does not begin where {earlier.path.name} ends: a part is missing, or of another run"
             )
-
-
-def put(
-    file: h5py.File, earlier: list[object], heads: Sequence[PartHead], counted: str, comm: Communicator | None
-) -> None:
-    """Store the lineage of a new file: of the earlier rows and of the parts, which count `counted`; collective."""
-    entries = [*earlier, *([head.seal, head.end[counted]] for head in heads)]
-    files.put_json(file, NAME, entries, comm)
