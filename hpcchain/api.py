@@ -23,6 +23,7 @@ from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import reading, require_parallel, wrong_contents
+from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH, INPUT
 from hpcchain.io.output.recoverable_output import is_finished, output_in
 from hpcchain.io.output.runs import is_ensemble, read_runs
 from hpcchain.io.tools.overwrite_guard import require_other
@@ -40,7 +41,6 @@ from hpcchain.run.guards.memory import require_memory_for, require_memory_to_res
 from hpcchain.run.guards.wall_limit import WallLimit
 from hpcchain.run.guards.watchdog import Watchdog
 from hpcchain.run.simulation import complete
-from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.growth_file import GrowthFile, input_of
 from hpcchain.run.starts.load_input import input_from_table
 from hpcchain.run.starts.preconditions import (
@@ -224,8 +224,8 @@ def run_all(
         own = mpi_of(group)
 
         def read() -> Config:
-            config = load_config(path / folders.INPUT, stored=True)
-            try_steps(config, trust_code, path / folders.INPUT)
+            config = load_config(path / INPUT, stored=True)
+            try_steps(config, trust_code, path / INPUT)
             return config
 
         return run_in(path, on_root(own, read), True, group, limit, silence)
@@ -310,7 +310,7 @@ def stored(folder: Path, until: float | None) -> list[tuple[Combination, Config]
     return [
         (
             Combination(row.run, row.settings),
-            with_end(load_config(folder / row.run / folders.INPUT, stored=True), until),
+            with_end(load_config(folder / row.run / INPUT, stored=True), until),
         )
         for row in read_runs(folder)
     ]
@@ -322,20 +322,42 @@ def build(
     overrides: list | tuple = (),
     comm: Single | World | None = None,
     trust_code: bool = False,
-) -> int:
-    """Write the initial configuration of an input file; return the exit code; `trust_code` as for `run`."""
+    copies: list | tuple | None = None,
+) -> Config:
+    """Write the start of an input file, or one of copies of that; return the input's Config, or that of the copies.
+
+    Parameters
+    ----------
+    path : path
+        The input file, of one copy.
+    out : path
+        The start file.
+    overrides : sequence of str
+        "key.sub=value".
+    comm : Single or World, optional
+        One rank without it.
+    trust_code : bool
+        As for `run`.
+    copies : (int, int, int), optional
+        How many along each axis; their Config is that of a run that begins with them.
+    """
+    comm = comm or Single()
     mpi = mpi_of(comm)
     require_parallel(mpi)
     config = read_input(path, overrides, mpi, trust_code)
+    large = config if copies is None else enlarged(config, copies, out)
     require_free(out, config, mpi)
-    require_memory_for(config, comm or Single(), mpi)
+    require_memory_for(config, comm, mpi)
     growth = GrowthFile(f"{out}.{GROWTH}", config, mpi)
     with Signals() as signals, CompilingNotice():
         system = start_system(config, signals, comm, keep=growth)
-        ids = None if system.held is None else composition_of(system.topology).beads_of(system.held)
-        write_checkpoint(Path(out), mpi, system, 0.0, {}, config, ids=ids)
+        if copies is None:
+            ids = None if system.held is None else composition_of(system.topology).beads_of(system.held)
+            write_checkpoint(Path(out), mpi, system, 0.0, {}, config, ids=ids)
+        else:
+            write_copies(Path(out), large, system, copies, comm, lambda: signals.stop)
     growth.remove()
-    return EXIT_DONE
+    return large
 
 
 def build_from(
@@ -390,45 +412,6 @@ def build_from(
     return large
 
 
-def replicate(
-    path: Path | str,
-    out: Path | str,
-    numbers: list | tuple,
-    overrides: list | tuple = (),
-    comm: Single | World | None = None,
-    trust_code: bool = False,
-) -> Config:
-    """Write a start made of copies of an input's start; return the Config of a run that begins with it.
-
-    Parameters
-    ----------
-    path : path
-        The input file of one copy.
-    out : path
-        The start file.
-    numbers : (int, int, int)
-        Copies along each axis.
-    overrides : sequence of str
-        "key.sub=value".
-    comm : Single or World, optional
-        One rank without it.
-    trust_code : bool
-        As for `run`.
-    """
-    comm = comm or Single()
-    require_parallel(mpi_of(comm))
-    config = read_input(path, overrides, mpi_of(comm), trust_code)
-    large = enlarged(config, numbers, out)
-    require_free(out, config, mpi_of(comm))
-    require_memory_for(config, comm, mpi_of(comm))
-    growth = GrowthFile(f"{out}.{GROWTH}", config, mpi_of(comm))
-    with Signals() as signals, CompilingNotice():
-        system = start_system(config, signals, comm, keep=growth)
-        write_copies(Path(out), large, system, numbers, comm, lambda: signals.stop)
-    growth.remove()
-    return large
-
-
 def warm_up(text: str) -> None:
     """Compile what the run of an input needs, on one rank with and without a second core, and on several."""
     from hpcchain.parallel.thread_ranks import on_ranks
@@ -439,7 +422,7 @@ def warm_up(text: str) -> None:
         with quiet():
             run(path, output=Path(folder) / "out", comm=Single())
         config = load_config(path)
-        system = read_checkpoint(newest_valid(Path(folder) / "out" / folders.CHECKPOINTS)[0]).system
+        system = read_checkpoint(newest_valid(Path(folder) / "out" / CHECKPOINTS)[0]).system
 
     def on_rank(exchange: Any) -> None:
         engine: Any = engine_on(system, config, exchange, None)

@@ -15,11 +15,11 @@ from hpcchain.config.load import load_config
 from hpcchain.config.override import read_value
 from hpcchain.config.packing import EITHER
 from hpcchain.errors import DataError, UsageError
+from hpcchain.io.output.lineage import INPUT
 from hpcchain.io.output.run_output import has_output
 from hpcchain.io.output.runs import is_ensemble, read_runs
 
 LOG = logging.getLogger("hpcchain.analyze")
-INPUT = "input.toml"
 APART = ("output", "title")
 """Of an input what says nothing of its state point; of [run] so do the keys but for these."""
 OF_RUN = ("run.end_time", "run.engine")

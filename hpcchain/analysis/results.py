@@ -17,6 +17,7 @@ from hpcchain.analysis.study import Wanted, evenly_spaced, study
 from hpcchain.analysis.tables import Curve, Report, Value
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.output.events import EVENT, sorted_rows
+from hpcchain.io.output.lineage import PARTS
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.run_output import (
     Series,
@@ -231,7 +232,7 @@ class Results:
 
         It needs output.events = true.
         """
-        logged = (self.folder / "events.h5").is_file() or bool(list_parts(self.folder / "parts"))
+        logged = (self.folder / "events.h5").is_file() or bool(list_parts(self.folder / PARTS))
         output = run_output(self.folder, kinds=("events",)) if logged else None
         if output is None or not output.logs_events:
             raise DataError(f"{self.folder}: no contacts were logged; run again with output.events = true")

@@ -103,16 +103,14 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("give an input file, or another program's file with --from")
     if args.source is not None and args.replicate is not None:
         raise UsageError("--replicate copies the start of an input, which initial.file may name; not with --from")
-    if args.source is None and args.replicate is None:
-        return api.build(args.input, args.out, **given)
     if args.source is None:
-        large = api.replicate(args.input, args.out, args.replicate, **given)
+        large = api.build(args.input, args.out, copies=args.replicate, **given)
     else:
         from hpcchain.run.starts.start_from_configuration import Source
 
         grow = of_source.pop("grow", False)
         source = Source(args.source, **{"fmt" if name == "format" else name: of_source[name] for name in of_source})
         large = api.build_from(source, args.out, args.input, grow=grow, **given)
-    if args.comm.rank == 0:
+    if args.comm.rank == 0 and (args.source is not None or args.replicate is not None):
         print(large.to_toml(), end="")
     return EXIT_DONE

@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import logging
 import math
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.cli.options import add_command, add_shared
 from hpcchain.config.demands.cautions import cautions, frame_bytes
+from hpcchain.config.packing import bead_volume
 from hpcchain.machine import size
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import BoxSection, Config
+    from hpcchain.config.keys.sections import Config
     from hpcchain.run.guards.memory import Extent
 
 LOG = logging.getLogger("hpcchain.check")
@@ -60,7 +60,7 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-def check_start(config: Config, extent: Extent) -> Extent:
+def check_start(config: Config) -> None:
     """Check a start that is given, and spheres' spins, as far as this machine has the memory to.
 
     Raises
@@ -70,31 +70,25 @@ def check_start(config: Config, extent: Extent) -> Extent:
         their steps.
     DataError
         When the start file cannot be read.
-
-    Returns
-    -------
-    Extent
-        With the numbers of the start file.
     """
-    from hpcchain.model.composition import composition_of
     from hpcchain.run.guards.memory import BYTES_PER_RANK, BYTES_WHOLE, short_of_memory
 
     method = config.initial.method
     one_of_each = method == "grow" and not any(kind.directors for kind in config.molecules)
-    looked_at = sum(kind.beads for kind in config.molecules) if one_of_each else extent.beads
+    looked_at = sum(kind.beads for kind in config.molecules) if one_of_each else config.beads
     lack = short_of_memory(BYTES_PER_RANK + BYTES_WHOLE * looked_at)
     if lack is not None:
         LOG.warning(
             "the start is not checked: that takes %s, and %s are %s", lack[0], size(lack[1].bytes), lack[1].reason
         )
-        return extent
+        return
     if method == "grow":
         from hpcchain.model.starts.spins import build_directors
         from hpcchain.model.topology import build_composition
         from hpcchain.run.orientations import checked
 
         checked(build_directors(config), build_composition(config), None, config.source)
-        return extent
+        return
     if method == "file":
         from hpcchain.run.starts.start_from_file import system_from_file
 
@@ -108,9 +102,6 @@ def check_start(config: Config, extent: Extent) -> Extent:
         from hpcchain.run.engines import engine_on
 
         engine_on(with_spins(system, config), config, None, None)
-    topology: Any = system.topology
-    volume = composition_of(topology).bead_volume()
-    return replace(extent, beads=topology.beads, bonds=len(topology.bonds), molecules=topology.molecules, volume=volume)
 
 
 def estimate(config: Config) -> list:
@@ -121,7 +112,8 @@ def estimate(config: Config) -> list:
     from hpcchain.run.guards.disk import frames_between
     from hpcchain.run.guards.memory import extent_of, short_of_memory
 
-    extent = check_start(config, extent_of(config))
+    check_start(config)
+    kinds, extent = config.molecules, extent_of(config)
     lack = short_of_memory(extent.need(1))
     if lack is not None:
         LOG.warning(
@@ -133,20 +125,22 @@ def estimate(config: Config) -> list:
         )
     frames = frames_between(config)
     return [
-        f"{extent.beads} beads, {extent.bonds} bonds, {extent.molecules} molecules",
-        *packing_lines(config.box, extent.volume),
+        f"{config.beads} beads, {sum(kind.count * kind.bond_count for kind in kinds)} bonds, "
+        f"{sum(kind.count for kind in kinds)} molecules",
+        *packing_lines(config),
         *memory_lines(extent),
         *rank_lines(config),
         *long_chain_lines(config),
-        f"trajectory: {frames} frames, {size(frames * frame_bytes(config, extent.beads))}",
+        f"trajectory: {frames} frames, {size(frames * frame_bytes(config, config.beads))}",
     ]
 
 
-def packing_lines(box: BoxSection, volume: float) -> list:
-    """Return the line on the packing fraction of spheres of this volume; none where nothing bounds the box."""
-    if "open" in box.boundary or not volume:
+def packing_lines(config: Config) -> list:
+    """Return the line on the packing fraction of an input's spheres; none where nothing bounds the box."""
+    if "open" in config.box.boundary:
         return []
-    return [f"packing fraction {volume / math.prod(box.size):.6g}: the spheres' volume over the box's"]
+    fraction = bead_volume(config.molecules) / math.prod(config.box.size)
+    return [f"packing fraction {fraction:.6g}: the spheres' volume over the box's"]
 
 
 def rank_lines(config: Config) -> list:

@@ -49,12 +49,13 @@ def checkpoint_of(source: Path) -> Path:
         When there is none.
     """
     from hpcchain.io.checkpoint.store import newest_valid
+    from hpcchain.io.output.lineage import CHECKPOINTS
 
     if source.is_file():
         return source
     if not source.is_dir():
         raise DataError(f"{source}: no such file or directory; name a run's output directory or a checkpoint")
-    path, refused = newest_valid(source / "checkpoints")
+    path, refused = newest_valid(source / CHECKPOINTS)
     if path is None:
         why = "".join(f"\n  {bad}: {reason}" for bad, reason in refused)
         raise DataError(f"{source}: has no whole checkpoint in its folder checkpoints{why}")

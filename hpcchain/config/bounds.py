@@ -4,9 +4,7 @@ The parser takes some hundred bytes of memory for a byte of input that is all ke
 square of a key's dots. What is counted here takes time and memory that follow the input's size alone.
 """
 
-import os
 import re
-from pathlib import Path
 
 import numpy as np
 
@@ -39,27 +37,14 @@ DEEPER = np.zeros(256, dtype=np.int32)
 DEEPER[list(b"[{")], DEEPER[list(b"]}")] = 1, -1
 
 
-def require_small(path: Path | str, name: str, stored: bool = False) -> None:
-    """Raise ConfigError for an input file that is too large to be read; one that cannot be asked is left to reading.
-
-    Parameters
-    ----------
-    path : path
-    name : str
-        How messages call it.
-    stored : bool
-        Whether the program wrote it (`STORED`).
-    """
-    try:
-        count = os.stat(path).st_size
-    except (OSError, ValueError):
-        return
-    require_bytes(count, name, stored)
+def most_bytes(stored: bool) -> int:
+    """Return of how many bytes an input may be, or one that the program wrote."""
+    return MOST_BYTES * (STORED if stored else 1)
 
 
-def require_bytes(count: int, name: str, stored: bool = False) -> None:
+def require_bytes(count: int, name: str, stored: bool) -> None:
     """Raise ConfigError for an input of so many bytes that are too many."""
-    most = MOST_BYTES * (STORED if stored else 1)
+    most = most_bytes(stored)
     if count > most:
         raise ConfigError(
             f"{name}: holds {size(count)}, more than the {size(most)} that an input may; give many "
@@ -84,7 +69,6 @@ def require_bounded(text: str, name: str, stored: bool = False, left: float | No
         Memory that may be taken [byte]; asked of the system when left out.
     """
     data = text.encode("utf-8", "surrogatepass")
-    require_bytes(len(data), name, stored)
     bare = without_strings(data)
     dots = DOTTED.search(bare)
     if dots is not None:

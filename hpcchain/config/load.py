@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from hpcchain.config.bounds import require_bounded, require_small
+from hpcchain.config.bounds import require_bounded
 from hpcchain.config.demands.check import check, check_rows
 from hpcchain.config.demands.contacts import read_walls
 from hpcchain.config.demands.potentials import read_potentials
@@ -31,7 +31,7 @@ from hpcchain.config.keys.sections import (
     StepsSection,
     ThermostatSection,
 )
-from hpcchain.config.keys.values import Sizes, Wrong, shown
+from hpcchain.config.keys.values import Shares, Spread, Wrong, shown
 from hpcchain.config.override import apply
 from hpcchain.config.packing import require_one, with_size
 from hpcchain.config.sizes import OF_START, expanded
@@ -72,8 +72,7 @@ def read_table(path: Path | str, overrides: Sequence[str] = (), stored: bool = F
         When it is no TOML, or too large; one message with file and key.
     """
     name = str(path)
-    require_small(path, name, stored)
-    table = parse(read_text(path), name, stored)
+    table = parse(read_text(path, stored), name, stored)
     for override in overrides:
         apply(table, override)
     return table
@@ -164,7 +163,7 @@ def resolve(table: Mapping[str, object], name: str) -> Config:
     contact, initial = read_contact(table), read_named(InitialSection, table)
     if initial.file is not None:
         initial = replace(initial, file=os.path.abspath(os.path.join(os.path.dirname(name), initial.file)))
-    check_propagator_keys(table.get("propagator", {}), propagator.name, "propagator")
+    require_own_keys(propagator, named("propagator", table), "propagator")
     molecules = read_molecules(table.get("molecule"), initial.method, initial.seed)
     box = with_size(box, molecules)
     return Config(
@@ -194,18 +193,14 @@ def named(section: str, table: Mapping[str, object]) -> Mapping[str, object]:
     """Return the TOML table of one [section] of the input."""
     given = table.get(section, {})
     if not isinstance(given, dict):
-        header = "[[molecule]]" if section == "molecule" else f"[{section}]"
-        raise Wrong(f"{section}: {shown(given)} is not a section; write it under the header {header} once")
+        raise Wrong(f"{section}: {shown(given)} is not a section; write it under the header [{section}] once")
     return given
 
 
 def read_contact(table: Mapping[str, object]) -> ContactSection:
     """Return [contact] with the PairSections of [[contact.pair]]."""
     given = dict(named("contact", table))
-    tables = given.pop("pair", [])
-    if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
-        raise Wrong("contact.pair: is no list of tables; use the header [[contact.pair]], once per pair")
-    pairs = tuple(read_section(PairSection, one, f"contact.pair[{i}]") for i, one in enumerate(tables))
+    pairs = tuple(read_sections(PairSection, given.pop("pair", [])))
     return replace(read_section(ContactSection, given, "contact"), pairs=pairs)
 
 
@@ -218,13 +213,9 @@ def read_thermostat(table: Mapping[str, object]) -> ThermostatSection | None:
     return one
 
 
-def check_propagator_keys(given: object, propagator: str, where: str) -> None:
+def require_own_keys(propagator: PropagatorSection, given: Mapping[str, object], where: str) -> None:
     """Raise Wrong for a key of a propagator's table, called `where`, that the chosen propagator does not have."""
-    if not isinstance(given, dict):
-        return
-    for name, key in PropagatorSection.keys().items():
-        if name in given and key.of and propagator not in key.of:
-            raise Wrong(f'{where}.{name}: means nothing for "{propagator}", only for {", ".join(key.of)}; remove it')
+    require_own(propagator, f'"{propagator.name}"', where, optional=propagator.keys(), given=given)
 
 
 def own_propagator(kind: MoleculeSection, default: PropagatorSection, index: int) -> MoleculeSection:
@@ -238,7 +229,7 @@ def own_propagator(kind: MoleculeSection, default: PropagatorSection, index: int
     own = read_section(PropagatorSection, given, where)
     if given.get("name", default.name) == default.name:
         own = replace(default, **{key: getattr(own, key) for key in given})
-    check_propagator_keys(given, own.name, where)
+    require_own_keys(own, given, where)
     return replace(kind, propagator=own)
 
 
@@ -298,8 +289,8 @@ def finish(kind: MoleculeSection, where: str) -> MoleculeSection:
     beads, least = beads_of(kind, where), LEAST_BEADS[kind.kind]
     if beads < least:
         raise Wrong(f'{where}.beads: {beads} is too few; kind "{kind.kind}" needs at least {least}')
-    if isinstance(kind.diameter, Sizes):
-        return replace(kind, beads=beads, diameter=kind.diameter.mean, sizes=kind.diameter)
+    if isinstance(kind.diameter, (Spread, Shares)):
+        return replace(kind, beads=beads, diameter=0.0, sizes=kind.diameter)
     return replace(kind, beads=beads)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.keys.values import CUT, MOST_SIZES, Sizes, Wrong
+from hpcchain.config.keys.values import CUT, MOST_SIZES, Shares, Spread, Wrong
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import MoleculeSection
@@ -80,12 +80,12 @@ def with_counts(kinds: Sequence[MoleculeSection], times: int) -> tuple[MoleculeS
                 raise Wrong(f"{where}: molecules with beads of many sizes cannot be copied; make the large box at once")
             like = [one for one in kinds if one.name == kind.name]
             shares = tuple(float(one.count) for one in like)
-            sizes = Sizes(sizes=tuple(float(np.max(one.diameter)) for one in like), shares=shares)
+            sizes = Shares(tuple(float(np.max(one.diameter)) for one in like), shares)
         found.append(replace(kind, count=kind.count * times, sizes=sizes, **dict.fromkeys(OF_START)))  # type: ignore[arg-type]
     return tuple(found)
 
 
-def _variants(kind: MoleculeSection, sizes: Sizes, seed: int, index: int) -> list[MoleculeSection]:
+def _variants(kind: MoleculeSection, sizes: Spread | Shares, seed: int, index: int) -> list[MoleculeSection]:
     """Return the kinds of equal molecules that a kind with sizes is made of."""
     variants = kind.count if kind.beads == 1 else min(kind.count, MOST_SIZES)
     shares = _shared_out(sizes, variants * kind.beads)
@@ -112,9 +112,9 @@ def _variants(kind: MoleculeSection, sizes: Sizes, seed: int, index: int) -> lis
     return found
 
 
-def _shared_out(sizes: Sizes, count: int) -> list[tuple[float, int]]:
+def _shared_out(sizes: Spread | Shares, count: int) -> list[tuple[float, int]]:
     """Return diameters of so many beads [length], and how many have each: as its share says, to one."""
-    if sizes.sizes:
+    if isinstance(sizes, Shares):
         values, shares = list(sizes.sizes), [Fraction(share) for share in sizes.shares]
         quota = [share * count / sum(shares) for share in shares]
         numbers = [math.floor(one) for one in quota]
@@ -127,7 +127,7 @@ def _shared_out(sizes: Sizes, count: int) -> list[tuple[float, int]]:
     return [(value, number) for value, number in zip(values, numbers, strict=True) if number]
 
 
-def _levels(sizes: Sizes, numbers: list[int]) -> list[float]:
+def _levels(sizes: Spread, numbers: list[int]) -> list[float]:
     """Return diameters [length], ascending, so many beads of each; together they have the mean and deviation."""
     mean, deviation = sizes.mean, sizes.deviation
     ends = list(itertools.accumulate(numbers, initial=0))

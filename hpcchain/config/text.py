@@ -8,10 +8,8 @@ import re
 import stat
 from pathlib import Path
 
+from hpcchain.config.bounds import most_bytes, require_bytes
 from hpcchain.errors import ConfigError, DataError, HpcchainError
-
-MOST_UNSIZED = 2**28
-"""Read of what does not say beforehand how much it holds: pipes, and files of the system's [byte]."""
 
 MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -59,8 +57,10 @@ def cure(text: str, message: str) -> str:
     return next((f"; {cure}" for pattern, cure in CURES if re.search(pattern, f"{message}\n{rest}")), "")
 
 
-def read_text(path: Path | str) -> str:
+def read_text(path: Path | str, stored: bool = False) -> str:
     """Return the text of an input file; a byte-order mark before UTF-8, which some editors write, is left out.
+
+    It may be larger where the program wrote it (`stored`).
 
     Raises
     ------
@@ -70,7 +70,7 @@ def read_text(path: Path | str) -> str:
         When it holds something else than UTF-8 text, or too much.
     """
     try:
-        data = read_bytes(path)
+        data = read_bytes(path, stored)
     except HpcchainError:
         raise
     except (OSError, ValueError) as error:
@@ -90,7 +90,7 @@ def read_text(path: Path | str) -> str:
     return text
 
 
-def read_bytes(path: Path | str) -> bytes:
+def read_bytes(path: Path | str, stored: bool) -> bytes:
     """Return what an input file or a pipe holds; not endlessly, and without waiting for a pipe without a writer.
 
     Raises
@@ -112,11 +112,10 @@ def read_bytes(path: Path | str) -> bytes:
         kind = "" if stat.S_ISFIFO(found.st_mode) else other_kind(found)
         if kind:
             raise DataError(f"{path}: the input file cannot be read: it is {kind}, not a plain file")
+        require_bytes(found.st_size, str(path), stored)
         os.set_blocking(file.fileno(), True)
-        most = max(found.st_size, MOST_UNSIZED)
-        data = read_at_most(file, most + 1)
-    if len(data) > most:
-        raise ConfigError(f"{path}: holds more than {most} bytes; that is no input")
+        data = read_at_most(file, most_bytes(stored) + 1)
+    require_bytes(len(data), str(path), stored)  # pipes, and files of the system's, do not say it beforehand
     return data
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from hpcchain.config.keys.key import Section
-from hpcchain.config.keys.values import Oscillation, Sizes
+from hpcchain.config.keys.values import Oscillation, Shares, Spread
 from hpcchain.config.sizes import gathered
 from hpcchain.model.physics.constants import DistanceLimit
 
@@ -99,12 +99,9 @@ def value_text(value: object) -> str:
         return f"[\n{rows},\n]" if len(value) else "[]"
     if isinstance(value, Section):  # the only one inside another: a kind's own [propagator]
         return "{ " + ", ".join(assignments(value)) + " }"
-    if isinstance(value, Sizes):
-        default = Sizes()
-        value = {name: one for name, one in value._asdict().items() if one != getattr(default, name)}
-        return "{ " + ", ".join(f"{name} = {value_text(entry)}" for name, entry in value.items()) + " }"
-    if isinstance(value, (DistanceLimit, Oscillation)):
-        return "{ " + ", ".join(f"{name} = {value_text(entry)}" for name, entry in value._asdict().items()) + " }"
+    if isinstance(value, (Spread, Shares, DistanceLimit, Oscillation)):
+        given = [(name, one) for name, one in value._asdict().items() if one != value._field_defaults.get(name)]
+        return "{ " + ", ".join(f"{name} = {value_text(entry)}" for name, entry in given) + " }"
     if isinstance(value, tuple):
         return "[" + ", ".join(value_text(entry) for entry in value) + "]"
     return repr(value)

@@ -58,5 +58,5 @@ def read_growth(path: Path) -> tuple[GrowthState, str]:
         shapes = {array.shape for array in arrays.values()}
         if len(shapes) != 1 or len(shapes.copy().pop()) != 2:
             raise DataError(f"{path}: its arrays are not of the same beads; the file is damaged")
-        numbers = cast("dict[str, float]", files.get_table(file, "numbers"))
+        numbers = cast("dict[str, float]", files.get_json(file, "numbers", dict))
         return GrowthState(numbers, **arrays), files.get_text(file, "config")

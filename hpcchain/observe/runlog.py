@@ -112,4 +112,7 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     if seconds < 6000:
         return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+    for unit, length, most in (("h", 3600.0, 48.0), ("days", 86400.0, 730.0), ("years", 365.25 * 86400.0, 3e10)):
+        if seconds < most * length:
+            return f"{seconds / length:.1f} {unit}"
+    return "longer than anyone can wait"

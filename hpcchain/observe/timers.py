@@ -28,7 +28,6 @@ class Timers:
     def __init__(self) -> None:
         self.seconds = {}
         self.begin = time.perf_counter()
-        self.cpu = time.process_time()
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

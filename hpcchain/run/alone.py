@@ -12,11 +12,11 @@ from hpcchain.io.checkpoint.checkpoint import read_config
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.hdf5.collective import FAILURES
 from hpcchain.io.hdf5.files import library
+from hpcchain.io.output.lineage import CHECKPOINTS
 from hpcchain.model.molecules.long_chains import divided_classes
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.tuning.ranks_at_work import Work
-from hpcchain.run import folder as folders
 from hpcchain.run.engines import ranks_of_work
 from hpcchain.run.starts.growth_file import input_of
 from hpcchain.run.starts.load_input import load_input
@@ -80,7 +80,7 @@ def stored_input(source: Path) -> Config | None:
     try:
         if not source.is_dir():
             return read_config(source)
-        found = list_checkpoints(source / folders.CHECKPOINTS)
+        found = list_checkpoints(source / CHECKPOINTS)
         if not found:
             return input_of(source, None)
         return next(filter(None, (stored_input(path) for _, path in found)), None)  # the newest may be damaged

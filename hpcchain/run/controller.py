@@ -20,7 +20,7 @@ from hpcchain.io.checkpoint.store import checkpoint_name, prune
 from hpcchain.io.hdf5.atomic import make_folder
 from hpcchain.io.hdf5.collective import together
 from hpcchain.io.output.assemble import is_due
-from hpcchain.io.output.lineage import FILES
+from hpcchain.io.output.lineage import CHECKPOINTS, FILES, LOG_NAME
 from hpcchain.io.provenance import collect
 from hpcchain.model.physics.external import exchanges_energy
 from hpcchain.model.system import State, System
@@ -44,9 +44,8 @@ from hpcchain.run.engines import (
     report_ranks,
     report_threads,
 )
-from hpcchain.run.folder import CHECKPOINTS, LOG_NAME
 from hpcchain.run.guards.collapse import CollapseWatch
-from hpcchain.run.guards.energy import EnergyWatch, SteppedWatch
+from hpcchain.run.guards.energy import EnergyWatch
 from hpcchain.run.guards.wall_limit import WallLimit
 from hpcchain.run.orientations import Spinning
 from hpcchain.run.progress import Progress
@@ -138,8 +137,7 @@ class Run:
         self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
         share = system.topology.beads / ranks_at_work(self.engine, comm)
         self.collapse = CollapseWatch(system.physics, share, self.end)
-        physics, freedom = system.physics, self.observables.freedom
-        self.energy = SteppedWatch(physics, freedom) if physics.steps else EnergyWatch(system, freedom)
+        self.energy = EnergyWatch(system, self.observables.freedom)
         self.totals = Totals(self.engine, counters, comm)
         self.log = RunLog(
             self.folder / LOG_NAME if comm.rank == 0 else None,

@@ -32,6 +32,7 @@ from hpcchain.errors import EXIT_DONE, EXIT_INTERNAL, EXIT_RESUBMIT, ConfigError
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.hdf5 import plain
 from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH, INPUT
 from hpcchain.io.output.runs import (
     DONE,
     FAILED,
@@ -51,9 +52,8 @@ from hpcchain.parallel.tuning.ranks_at_work import CONTACTS, GAIN
 from hpcchain.run.alone import works_of
 from hpcchain.run.engines import in_words, ranks_of_work
 from hpcchain.run.failures import describe, one_line
-from hpcchain.run.folder import CHECKPOINTS, INPUT, write_input
+from hpcchain.run.folder import write_input
 from hpcchain.run.guards.memory import extent_of, require_memory
-from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.preconditions import require_same_physics
 from hpcchain.run.starts.starting import mpi_of
 

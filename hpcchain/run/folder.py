@@ -12,7 +12,7 @@ from hpcchain.errors import UsageError
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.hdf5 import atomic
 from hpcchain.io.hdf5.collective import root_does
-from hpcchain.io.output.lineage import FILES
+from hpcchain.io.output.lineage import CHECKPOINTS, FILES, INPUT, LOG_NAME, PARTS
 from hpcchain.io.output.parts import list_parts, remove_from
 from hpcchain.io.output.runs import NAME as RUNS
 from hpcchain.io.output.runs import is_ensemble
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.parallel.agreement import Communicator
 
-CHECKPOINTS, PARTS, LOG_NAME, INPUT = "checkpoints", "parts", "run.jsonl", "input.toml"
 GIVEN = "input.given.toml"
 
 
@@ -36,7 +35,7 @@ def refuse_occupied(folder: Path, comm: Communicator | None = None) -> None:
         raise UsageError(
             f"{folder}: holds many runs; go on with them by 'hpcchain resume {folder}', or choose another --output"
         )
-    if found == "checkpoints":
+    if found == CHECKPOINTS:
         raise UsageError(
             f"{folder}: holds a run already; continue it with 'hpcchain resume {folder}' or "
             "'--resume auto', or choose another --output"
@@ -53,7 +52,7 @@ def found_output(folder: Path) -> str | None:
     if is_ensemble(folder):
         return RUNS
     if list_checkpoints(folder / CHECKPOINTS):
-        return "checkpoints"
+        return CHECKPOINTS
     return next((f"{kind}.h5" for kind in FILES if (folder / f"{kind}.h5").exists()), None)
 
 

@@ -14,12 +14,13 @@ from hpcchain.errors import EngineError, HpcchainError
 from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.hdf5 import atomic
 from hpcchain.io.output.assemble import assemble
+from hpcchain.io.output.lineage import PARTS
 from hpcchain.io.output.parts import PartWriter, counts_in, seal_in
 from hpcchain.io.output.recoverable_output import Inventory
+from hpcchain.io.output.trajectory import ORIENTATION, SPIN, Lasting
 from hpcchain.parallel.slabs import slab
 
 if TYPE_CHECKING:
-    from hpcchain.io.output.trajectory import Spin
     from hpcchain.model.system import System
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.run.engines import Slabs
@@ -72,7 +73,7 @@ class Recorder:
 
     def open(self) -> None:
         """Begin a part."""
-        folder = self._folder / "parts"
+        folder = self._folder / PARTS
         atomic.make_folder(folder, self._comm)
         self._part = PartWriter(
             folder,
@@ -113,8 +114,7 @@ class Recorder:
     def frame(self, time: float, slabs: Slabs) -> None:
         """Append a frame: this rank's slab of the beads at a time, by the names of `PartWriter.frame`."""
         turning = {} if self._spinning is None else {"orientation": self._spinning.orientation(time)}
-        part = self._opened()
-        part.frame(part.counts["frames"], time, **slabs, **turning)
+        self._opened().frame(time, **slabs, **turning)
 
     def events(self, table: NDArray[np.void]) -> None:
         """Append contacts, this rank's own."""
@@ -122,21 +122,22 @@ class Recorder:
 
     def report(self, time: float, row: Report) -> None:
         """Append a report, a dict of observables."""
-        part = self._opened()
-        part.report(row, part.counts["reports"], time)
+        self._opened().report(row, time)
 
     def assemble(self, provenance: dict[str, str | int]) -> None:
         """Bring the output files up to the last closed part, and remove the parts."""
-        topology, box = self._system.topology, self._system.box
-        spin: Spin | None = None if self._spinning is None else self._spinning.slabs()
-        if self._system.physics.extended.rough:
-            like = topology.prototype_of(np.arange(*slab(topology.beads, self._comm)))
-            turning = {"orientation": None} if self._system.physics.extended.orientations else {}
-            spin = {"moment_of_inertia": topology.prototypes.moment[like], **turning}
-        assemble(self._folder, self._comm, topology, box, self.counters, provenance=provenance, spin=spin)
+        topology, extended = self._system.topology, self._system.physics.extended
+        lasting = Lasting(topology, self._system.box)
+        if extended.rough:
+            moment = topology.prototypes.moment[topology.prototype_of(np.arange(*slab(topology.beads, self._comm)))]
+            tables = [SPIN[0], ORIENTATION] if extended.orientations else [SPIN[0]]
+            lasting = lasting._replace(constant={SPIN[1]: moment}, turning=tables)
+        elif self._spinning is not None:
+            lasting = lasting._replace(constant=self._spinning.slabs(), turning=[ORIENTATION])
+        assemble(self._folder, self._comm, lasting, self.counters, provenance)
         self._inventory = Inventory(self._folder, self._comm, self.counters)
 
     def end(self, provenance: dict[str, str | int]) -> None:
         """Do as `assemble`, and remove the folder of the parts: none follows."""
         self.assemble(provenance)
-        atomic.remove_empty(self._folder / "parts", self._comm)
+        atomic.remove_empty(self._folder / PARTS, self._comm)

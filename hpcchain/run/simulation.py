@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hpcchain.errors import UsageError
 from hpcchain.io.hdf5.files import require_parallel
+from hpcchain.io.output.lineage import GROWTH
 from hpcchain.model.system import State
 from hpcchain.observe.observables import Observables
 from hpcchain.parallel.agreement import Communicator
@@ -32,7 +33,6 @@ from hpcchain.run.guards.disk import require_disk_for
 from hpcchain.run.guards.lock import FolderLock
 from hpcchain.run.guards.memory import require_memory_for
 from hpcchain.run.schedule import Schedule
-from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.growth_file import GrowthFile
 from hpcchain.run.starts.starting import (
     mpi_of,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypedDict
 
-from hpcchain.io.checkpoint.layout import number, whole
+from hpcchain.io.checkpoint.layout import CONTACTS, ENERGIES, MOST, SOLVED, number, whole
 from hpcchain.layout.arrays import FLOW_SCALE
 
 if TYPE_CHECKING:
@@ -18,10 +18,6 @@ TENSOR = ("virial_yy", "virial_zz", "virial_xy", "virial_xz", "virial_yz")
 """Parts of the virial's tensor besides its trace; they and FLOW are in the order of an engine's `virial_tensor`."""
 FLOW = ("flow_x", "flow_y", "flow_z")
 """Energy that contacts carry from molecule to molecule, times the way between their centres."""
-ENERGIES = ("work", "heat")
-CONTACTS = ("contacts", "wall_contacts", "no_roots")
-SOLVED = ("halved", "steps", "iterations", "nodes", "node_iterations")
-MOST = ("most_iterations", "most_node_iterations")
 
 
 class Interval(TypedDict):

@@ -16,6 +16,7 @@ from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.hdf5 import atomic
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
+from hpcchain.io.output.trajectory import Lasting
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.composition import composition_of
 from hpcchain.model.directors import Table
@@ -159,9 +160,10 @@ def put_out(comm, folder, system):
         orientation = spinning.orientation(number / 2)
         low, high = slabs.slab(system.topology.beads, comm)
         frame = (array[low:high] for array in frame_of(system.topology.beads, number))
-        writer.frame(number, number / 2, *frame, orientation=orientation)
+        writer.frame(number / 2, *frame, orientation=orientation)
     writer.close()
-    assemble(folder, comm, system.topology, system.box, writer.counters, spin=spinning.slabs())
+    lasting = Lasting(system.topology, system.box, spinning.slabs(), ["orientation"])
+    assemble(folder, comm, lasting, writer.counters)
 
 
 def test_the_trajectory_does_not_depend_on_the_ranks(comm, folder, block):

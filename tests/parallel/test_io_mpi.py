@@ -16,6 +16,7 @@ from hpcchain.io.hdf5 import atomic, seal, slabs, unclosable
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.events import sort_globally, sorted_rows
 from hpcchain.io.output.parts import PartWriter, list_parts, remove_from
+from hpcchain.io.output.trajectory import Lasting
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs as parallel_slabs
@@ -259,8 +260,8 @@ def put_out(comm, folder, system, how, start=None, first=0, last=2):
             ids = None if comm is None else owned(comm, system.topology, how)
             mine = arrays if comm is None else [array[ids] for array in arrays]
             given = dict(zip(("position", "velocity", "image"), mine, strict=True))
-            writer.frame(number, number / 2, **parallel_slabs.sorted_slabs(comm, system.topology.beads, ids, given))
-            writer.report({"energy": number / 3, "momentum": np.arange(3.0)}, number, number / 2)
+            writer.frame(number / 2, **parallel_slabs.sorted_slabs(comm, system.topology.beads, ids, given))
+            writer.report({"energy": number / 3, "momentum": np.arange(3.0)}, number / 2)
         table = events_between(index, index + 1, 200, seed=index)
         writer.events(table if comm is None else table[np.arange(200) % (5 * comm.size) // 5 == comm.rank])
         writer.events(table[:0])
@@ -273,13 +274,13 @@ def put_out(comm, folder, system, how, start=None, first=0, last=2):
 def test_output_does_not_depend_on_which_rank_wrote_it(comm, folder, block, how):
     system = system_of([1, 3, 5, 2, 7, 4])
     counters = put_out(comm, folder / "p", system, how)
-    assemble(folder / "p", comm, system.topology, system.box, counters)
+    assemble(folder / "p", comm, Lasting(system.topology, system.box), counters)
     counters = put_out(comm, folder / "p", system, how, counters, 2, 4)
-    assemble(folder / "p", comm, system.topology, system.box, counters)
+    assemble(folder / "p", comm, Lasting(system.topology, system.box), counters)
     if comm.rank == 0:
         alone = put_out(None, folder / "s", system, how, last=4)
         assert alone | {"part_seal": ""} == counters | {"part_seal": ""}, "the seal knows how many ranks wrote"
-        assemble(folder / "s", None, system.topology, system.box, alone)
+        assemble(folder / "s", None, Lasting(system.topology, system.box), alone)
         for name in ("trajectory", "observables", "events"):
             assert compare(folder / "s" / f"{name}.h5", folder / "p" / f"{name}.h5") is None
         assert len(read_observables(folder / "p" / "observables.h5")["energy"][0]) == 8

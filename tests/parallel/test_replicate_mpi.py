@@ -51,7 +51,7 @@ def place(comm):
     if comm.rank == 0:
         for name, tables in SOURCES.items():
             write_input(folder / f"{name}.toml", tables)
-        assert api.build(folder / "explicit.toml", folder / "one.h5", comm=Single()) == EXIT_DONE
+        api.build(folder / "explicit.toml", folder / "one.h5", comm=Single())
         (_, last), *_ = list_checkpoints(run_here(folder / "apart.toml", folder / "run") / "checkpoints")
         initial = FILE["initial"] | {"file": str(last)}
         write_input(folder / "checkpoint.toml", SOURCES["file"] | {"initial": initial})
@@ -73,9 +73,9 @@ def blocks(monkeypatch):
 @pytest.mark.parametrize("name", ["explicit", "grow", "longer", "turning"])
 def test_the_bits_are_those_of_one_rank(comm, place, blocks, name):
     several, one = place / f"{name}-several.h5", place / f"{name}-one.h5"
-    api.replicate(place / f"{name}.toml", several, NUMBERS, comm=comm)
+    api.build(place / f"{name}.toml", several, copies=NUMBERS, comm=comm)
     if comm.rank == 0:
-        api.replicate(place / f"{name}.toml", one, NUMBERS, comm=Single())
+        api.build(place / f"{name}.toml", one, copies=NUMBERS, comm=Single())
         assert compare(several, one) is None
         assert sums(several) == sums(one)
     comm.barrier()
@@ -93,17 +93,17 @@ def sums(path):
 
 def test_a_source_in_a_file_is_read_in_parts(comm, place):
     """With blocks of the size that the source was written with."""
-    api.replicate(place / "file.toml", place / "of-file.h5", NUMBERS, comm=comm)
-    api.replicate(place / "explicit.toml", place / "at-once.h5", NUMBERS, comm=comm)
+    api.build(place / "file.toml", place / "of-file.h5", copies=NUMBERS, comm=comm)
+    api.build(place / "explicit.toml", place / "at-once.h5", copies=NUMBERS, comm=comm)
     if comm.rank == 0:
         assert compare(place / "of-file.h5", place / "at-once.h5") is None
     comm.barrier()
 
 
 def test_a_runs_checkpoint_is_a_source(comm, place):
-    api.replicate(place / "checkpoint.toml", place / "of-run.h5", NUMBERS, comm=comm)
+    api.build(place / "checkpoint.toml", place / "of-run.h5", copies=NUMBERS, comm=comm)
     if comm.rank == 0:
-        api.replicate(place / "checkpoint.toml", place / "of-run-one.h5", NUMBERS, comm=Single())
+        api.build(place / "checkpoint.toml", place / "of-run-one.h5", copies=NUMBERS, comm=Single())
         assert compare(place / "of-run.h5", place / "of-run-one.h5") is None
     comm.barrier()
 
@@ -111,7 +111,7 @@ def test_a_runs_checkpoint_is_a_source(comm, place):
 @pytest.mark.parametrize("name", ["apart", "turning"])
 def test_a_run_of_copies_is_that_of_one_rank(comm, place, name):
     start, several, whole = place / f"{name}.h5", place / f"{name}-several", place / f"{name}-whole"
-    large = api.replicate(place / f"{name}.toml", start, NUMBERS, comm=comm)
+    large = api.build(place / f"{name}.toml", start, copies=NUMBERS, comm=comm)
     if comm.rank == 0:
         (place / f"{name}-large.toml").write_text(large.to_toml())
     comm.barrier()
@@ -133,7 +133,7 @@ def test_a_run_of_copies_is_that_of_one_rank(comm, place, name):
 )
 def test_what_cannot_be_is_refused_on_all_ranks(comm, place, name, words, error, said):
     with pytest.raises(error, match=said):
-        api.replicate(place / f"{name}.toml", place / "no.h5", NUMBERS, words, comm)
+        api.build(place / f"{name}.toml", place / "no.h5", words, comm, copies=NUMBERS)
     comm.barrier()
     assert not list(place.glob("no.h5*"))
 

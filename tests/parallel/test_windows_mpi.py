@@ -36,7 +36,7 @@ def place(comm):
     folder = Path(comm.bcast(tempfile.mkdtemp(prefix="windows_mpi_") if comm.rank == 0 else None))
     if comm.rank == 0:
         grow = write_input(folder / "grow.toml", mixed_input(run={"end_time": END}, output=OUTPUT))
-        assert api.build(grow, folder / "start.h5", comm=Single()) == EXIT_DONE
+        api.build(grow, folder / "start.h5", comm=Single())
         initial = {"method": "file", "file": "start.h5"}
         tables = mixed_input(run={"end_time": END}, output=OUTPUT) | {"initial": initial}
         write_input(folder / "in.toml", tables)
@@ -112,7 +112,7 @@ def test_stops_and_other_ranks_leave_no_trace(comm, place):
 
 
 def test_a_start_that_is_grown_leaves_no_trace(comm, place):
-    assert api.build(place / "grow.toml", place / "other.h5", comm=comm) == EXIT_DONE
+    api.build(place / "grow.toml", place / "other.h5", comm=comm)
     assert of_root(comm, lambda: compare(place / "start.h5", place / "other.h5")) is None
 
 

@@ -36,7 +36,7 @@ def place(tmp_path_factory):
     """A folder with the start of the box, an input that begins there, and its uninterrupted run in `whole`."""
     folder = tmp_path_factory.mktemp("directors")
     grow = write_input(folder / "grow.toml", TABLES)
-    assert api.build(grow, folder / "start.h5") == 0
+    api.build(grow, folder / "start.h5")
     write_input(folder / "in.toml", TABLES | {"initial": {"method": "file", "file": "start.h5"}})
     run_here(folder / "in.toml", folder / "whole")
     return folder
@@ -193,7 +193,7 @@ def test_a_start_that_was_built_turns_as_the_input_says(place, plain):
     speed = np.linalg.norm(w[STEPPED], axis=1)
     slower = w[STEPPED] * (np.arcsin(0.05 * speed) / (0.05 * speed))[:, None]
     assert np.abs(found[-1][STEPPED] - turned(found[0][STEPPED], slower, time[-1])).max() < 1e-14
-    assert api.build(place / "plain.toml", place / "bare.h5") == 0
+    api.build(place / "plain.toml", place / "bare.h5")
     _, found, w, _ = orientations(started_from(place, "bare", place / "bare.h5", molecules))
     assert np.abs(w[EXACT]).min() > 0.0 and np.all(found[0][EXACT] != [1.0, 0.0, 0.0, 0.0])
 
@@ -245,7 +245,7 @@ def test_an_explicit_start_is_kept_by_checkpoints_and_on_ranks(place):
     assert difference(place / "long-pieces", whole, NO_EVENTS) is None
     command(["run", "long.toml", "--output", "long-ranks"], place, ranks=2)
     assert difference(place / "long-ranks", whole, NO_EVENTS) is None
-    assert api.build(path, place / "long.h5") == 0
+    api.build(path, place / "long.h5")
     start = {"initial": {"method": "file", "file": "long.h5"}}
     del tables["molecule"]
     built = run_here(write_input(place / "built.toml", tables | start), place / "built")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.output.trajectory import read_trajectory
 from tests.support.mixtures import mixed_input
 from tests.support.outputs import read_events, read_observables
 from tests.support.run_folders import command, difference, frame_times, leftovers, log_rows, run_here, write_input
@@ -32,10 +32,9 @@ def run(place, name, *settings):
 def test_the_box_is_what_it_should_be(place):
     """Enough contacts, of every kind with every other, for a difference in one bit to show."""
     table = read_events(place / "whole" / "events.h5")
-    with open_trajectory(place / "whole" / "trajectory.h5") as found:
-        kind = found.molecule
-        fraction = np.sum(np.pi / 6.0 * found.diameter**3) / np.prod(found.edges)
-        largest = np.bincount(kind).max()
+    found = read_trajectory(place / "whole" / "trajectory.h5")
+    fraction = np.sum(np.pi / 6.0 * found.diameter**3) / np.prod(found.edges)
+    largest = np.bincount(found.molecule).max()
     assert len(table) > 3000 and largest == 40
     assert abs(fraction - 0.25) < 1e-9
     assert np.all(np.diff(table["time"]) >= 0.0) and 0.0 < table["time"][0] and table["time"][-1] <= END

@@ -125,7 +125,7 @@ def test_another_run_starts_from_its_beads(whole, tmp_path):
     "setting, word",
     [
         ({"propagator": {"stretches": 100, "name": "collocation", "step": 0.1}}, "propagator.stretches"),
-        ({"propagator": {"stretches": 1.5}}, 'propagator.stretches: 1.5 is not a whole number or "auto"'),
+        ({"propagator": {"stretches": 1.5}}, 'propagator.stretches: 1.5 is not a whole number; or give "auto"'),
         (
             {"propagator": {"stretches": 100}, "run": {"end_time": 1.0, "engine": "steps"}, "steps": {"step": 0.01}},
             'means nothing for run.engine "steps"',

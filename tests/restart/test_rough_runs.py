@@ -101,7 +101,7 @@ def test_a_start_from_a_checkpoint_keeps_the_spins(whole, tmp_path):
 
 def test_a_start_that_is_built_has_the_spins_of_its_input(whole, tmp_path):
     folder, path = whole
-    assert api.build(path, tmp_path / "s.h5", comm=Single()) == 0
+    api.build(path, tmp_path / "s.h5", comm=Single())
     tables = TABLES | {"initial": {"method": "file", "file": str(tmp_path / "s.h5")}}
     given = ("positions", "velocities", "angular_velocities", "orientations")
     tables["molecule"] = [{key: kind[key] for key in kind if key not in given} for kind in TABLES["molecule"]]

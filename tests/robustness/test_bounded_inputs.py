@@ -158,7 +158,7 @@ def test_the_size_is_bounded_before_the_file_is_read(tmp_path, monkeypatch):
     path = tmp_path / "in.toml"
     with path.open("wb") as file:
         file.truncate(300_000_000)
-    monkeypatch.setattr("hpcchain.config.load.read_text", lambda path: pytest.fail("it was read"))
+    monkeypatch.setattr("hpcchain.config.text.read_at_most", lambda *_: pytest.fail("it was read"))
     with pytest.raises(ConfigError, match="holds 300 MB, more than the 268 MB") as caught:
         load_config(path)
     assert str(path) in str(caught.value) and "start file" in str(caught.value)

@@ -12,6 +12,7 @@ from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter, read_head
+from hpcchain.io.output.trajectory import Lasting
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.inspect import info
 from tests.support.io_samples import events_between, frame_of, input_for, same_system, system_of
@@ -74,9 +75,9 @@ def run_of(folder):
     system = system_of([2, 3])
     (folder / "parts").mkdir()
     writer = PartWriter(folder / "parts", 0, None, system.topology, log_events=True)
-    writer.frame(0, 0.0, *frame_of(5, 0))
+    writer.frame(0.0, *frame_of(5, 0))
     writer.events(events_between(0.0, 1.0, 20))
-    writer.report({"energy": 1.0}, 0, 0.0)
+    writer.report({"energy": 1.0}, 0.0)
     writer.close()
     return writer, system
 
@@ -92,10 +93,10 @@ def test_a_damaged_part_is_refused_and_no_file_is_touched(tmp_path):
         with pytest.raises(DataError, match="part-000000.h5"):
             read_head(writer.path)
     with pytest.raises(DataError):
-        assemble(tmp_path, None, system.topology, system.box, writer.counters)
+        assemble(tmp_path, None, Lasting(system.topology, system.box), writer.counters)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["parts"]
     writer.path.write_bytes(good)
-    assemble(tmp_path, None, system.topology, system.box, writer.counters)
+    assemble(tmp_path, None, Lasting(system.topology, system.box), writer.counters)
     assert len(read_events(tmp_path / "events.h5")) == 20
 
 
@@ -121,7 +122,7 @@ print("finished")
 def test_damaged_output_never_crashes_or_hangs_the_tools(tmp_path, kind):
     """In a process of its own: the HDF5 library itself might crash or hang."""
     writer, system = run_of(tmp_path)
-    assemble(tmp_path, None, system.topology, system.box, writer.counters)
+    assemble(tmp_path, None, Lasting(system.topology, system.box), writer.counters)
     path = tmp_path / f"{kind}.h5"
     assert info(path) and compare(path, path) is None
     good, rng = path.read_bytes(), np.random.default_rng(SEED + 4)

@@ -13,6 +13,7 @@ from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import atomic
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.output.assemble import assemble
+from hpcchain.io.output.trajectory import Lasting
 from hpcchain.io.output.parts import PartWriter
 from tests.support.io_samples import input_for, system_of
 
@@ -24,8 +25,8 @@ counters = None
 for index in range(3):
     part = PartWriter(folder / "parts", index, None, system.topology, counters)
     for k in range(2):
-        part.frame(2 * index + k, 2.0 * index + k, system.state.position, system.state.velocity, system.state.image)
-    part.report({"energy": 1.0}, index, float(index))
+        part.frame(2.0 * index + k, system.state.position, system.state.velocity, system.state.image)
+    part.report({"energy": 1.0}, float(index))
     part.close()
     counters = part.counters
 before = sorted(path.name for path in Path("parts").iterdir())
@@ -34,12 +35,12 @@ def checkpoint():
     write_checkpoint(folder / "c.h5", None, system, 1.0, {"x": "x" * 5000}, input_for(system))
 
 def joined():
-    assemble(folder, None, system.topology, system.box, counters)
+    assemble(folder, None, Lasting(system.topology, system.box), counters)
 
 def part():
     writer = PartWriter(folder / "parts", 3, None, system.topology, counters)
     try:
-        writer.frame(6, 6.0, system.state.position, system.state.velocity, system.state.image)
+        writer.frame(6.0, system.state.position, system.state.velocity, system.state.image)
         writer.close()
     except BaseException:
         writer.abort()

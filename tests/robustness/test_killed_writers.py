@@ -30,7 +30,7 @@ folder, system, counters = Path(sys.argv[1]), system_of([10] * 300), None
 config = input_for(system)
 for number in range(100000):
     writer = PartWriter(folder, number, None, system.topology, counters)
-    writer.frame(number, float(number), *frame_of(3000, 0))
+    writer.frame(float(number), *frame_of(3000, 0))
     writer.close()
     counters = NO_COUNTS | writer.counters
     system.state = state_of(system.topology, seed=number)

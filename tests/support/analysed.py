@@ -7,6 +7,7 @@ import numpy as np
 from hpcchain.cli.analyze import GROUPS
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
+from hpcchain.io.output.trajectory import Lasting
 from hpcchain.model.system import PERIODIC, Box
 from tests.support.io_samples import chains, event_rows, system_of
 
@@ -59,12 +60,12 @@ def write_run(
     image = np.zeros(position.shape, dtype=np.int64) if image is None else image
     times = np.arange(len(position), dtype=float) if times is None else times
     for k in range(len(position)):
-        writer.frame(k, float(times[k]), position[k], velocity[k], image[k])
-        writer.report(reports[k] if reports else {"temperature": 1.0}, k, float(times[k]))
+        writer.frame(float(times[k]), position[k], velocity[k], image[k])
+        writer.report(reports[k] if reports else {"temperature": 1.0}, float(times[k]))
     if events is not None:
         writer.events(event_rows(*map(np.asarray, events)))
     writer.close()
-    assemble(folder, None, system.topology, system.box, writer.counters)
+    assemble(folder, None, Lasting(system.topology, system.box), writer.counters)
     return folder
 
 

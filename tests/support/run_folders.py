@@ -10,7 +10,7 @@ from pathlib import Path
 from hpcchain import api
 from hpcchain.io.checkpoint.checkpoint import read_progress
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.output.trajectory import read_trajectory
 from hpcchain.io.tools.compare import compare
 from hpcchain.parallel.comm import Single
 from tests.support.launching import call_hpcchain, clean_environment, mpirun
@@ -80,8 +80,7 @@ def difference(a, b, names=("trajectory", "events"), common=False):
 
 def frame_times(folder):
     """Return the times of a run's frames."""
-    with open_trajectory(Path(folder) / "trajectory.h5") as found:
-        return found.time.tolist()
+    return read_trajectory(Path(folder) / "trajectory.h5").time.tolist()
 
 
 def log_rows(folder):

@@ -6,6 +6,7 @@ from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.events import TANGENTIAL
 from hpcchain.io.output.parts import PartWriter
+from hpcchain.io.output.trajectory import Lasting
 from tests.support.io_samples import event_rows, input_for, system_of
 
 FRAMES, PARTS = 3, 3
@@ -18,8 +19,8 @@ def write_part(folder, system, index, counters, rough=False):
     for k in range(index * FRAMES, (index + 1) * FRAMES):
         numbers = np.arange(3.0 * beads).reshape(beads, 3) + 1000.0 * k
         spins = {"angular_velocity": numbers} if rough else {}
-        writer.frame(k, float(k), numbers, -numbers, numbers.astype(np.int64), **spins)
-        writer.report({"temperature": 1.5 * k}, k, float(k))
+        writer.frame(float(k), numbers, -numbers, numbers.astype(np.int64), **spins)
+        writer.report({"temperature": 1.5 * k}, float(k))
         rows = event_rows(*map(np.array, ([k + 0.5], [0], [[0, 3]], [1.0])))
         if rough:
             rows, smooth = np.full(1, k, dtype=TANGENTIAL), rows
@@ -37,7 +38,10 @@ def run_folder(folder, joined, rough=False):
     for index in range(PARTS):
         counters = write_part(folder, system, index, counters, rough)
         if index + 1 == joined:
-            spin = {"moment_of_inertia": np.ones(system.topology.beads)} if rough else None
-            assemble(folder, None, system.topology, system.box, counters, spin=spin)
+            lasting = Lasting(system.topology, system.box)
+            if rough:
+                constant = {"moment_of_inertia": np.ones(system.topology.beads)}
+                lasting = lasting._replace(constant=constant, turning=["angular_velocity"])
+            assemble(folder, None, lasting, counters)
     write_checkpoint(folder / "checkpoints" / f"ckpt-{9.0:022.12f}.h5", None, system, 9.0, {}, input_for(system))
     return folder

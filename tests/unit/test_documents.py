@@ -9,11 +9,10 @@ import pytest
 from hpcchain import __version__
 from hpcchain.cli.main import COMMANDS
 from hpcchain.config import load_config
-from hpcchain.config.demands.capabilities import capabilities_markdown
-from hpcchain.config.keys.schema import markdown
 from hpcchain.model.system import BEAD_STATE
 from hpcchain.papers import registry
 from hpcchain.propagators.catalogue import PROPAGATORS
+from tests.support.manual_tables import capabilities_markdown, keys_markdown
 from tests.unit.test_imports import FLOORS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +31,7 @@ def first_cells(path, prefix):
 def test_input_page_lists_every_key_as_the_schema_has_it():
     page = text("docs/reference/input.md")
     begin = page.index("\n", page.index("<!-- keys:")) + 1
-    assert page[begin : page.index("<!-- end of keys -->")] == markdown()
+    assert page[begin : page.index("<!-- end of keys -->")] == keys_markdown()
 
 
 def test_data_layout_page_has_the_table_of_a_beads_state():

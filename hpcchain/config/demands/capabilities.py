@@ -174,23 +174,3 @@ def check_law(config: Config, key: str) -> None:
 def kind_of(kind: MoleculeSection) -> str:
     """Return the kind of molecules as the table has it."""
     return {1: "monomer", 2: "dimer"}.get(kind.beads, kind.kind)
-
-
-def cell(one: Capability, propagator: str) -> str:
-    """Return what the manual says of a capability with a propagator."""
-    kinds = one.works.get(propagator, ())
-    left = [kind for kind in KINDS if kind not in kinds]
-    said = ", ".join(kinds) or "refused"
-    if not left:
-        said = "all kinds"
-    elif len(left) < len(kinds):
-        said = f"all but {', '.join(left)}"
-    return f"{said}¹" if kinds and one.exact_law and PROPAGATORS[propagator].laws else said
-
-
-def capabilities_markdown() -> str:
-    """Return the table of what works with what as Markdown."""
-    lines = ["| capability | " + " | ".join(PROPAGATORS) + " |", "|---" * (1 + len(PROPAGATORS)) + "|"]
-    for one in CAPABILITIES:
-        lines.append(f"| `{one.key}` | " + " | ".join(cell(one, name) for name in PROPAGATORS) + " |")
-    return "\n".join(lines) + '\n\n¹ with `collision = "exact"`\n'

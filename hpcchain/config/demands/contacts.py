@@ -93,7 +93,7 @@ def require_side_or_shape(one: WallSection, where: str) -> None:
     if (one.side is None) == (one.shape is None):
         raise Wrong(f"{where}: give it a side of the box, or a shape, and not both")
     owner = "a side of the box" if one.shape is None else f'shape "{one.shape}"'
-    require_own(one, owner, where, named=False)
+    require_own(one, owner, where)
 
 
 def check_walls(config: Config) -> None:

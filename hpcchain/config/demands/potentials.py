@@ -6,7 +6,7 @@ A potential, or pair of [contact], that can act on nothing is a mistake.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -219,49 +219,20 @@ def four_in_a_row(bond: float, low: float, high: float) -> tuple[float, float]:
 PAIRS, BONDS = ("lennard-jones", "wca"), ("harmonic", "fene")
 Types: TypeAlias = frozenset[str]
 """Of the two beads of a bond, one where they are equal."""
+Kind: TypeAlias = "tuple[str, MoleculeSection, dict[Types, float]]"
+"""A kind of molecules behind how messages call it, and its `longest_bonds`."""
 WCA = 2.0 ** (1.0 / 6.0)
 """Cutoff of a purely repulsive Lennard-Jones potential, in units of sigma."""
 
 
-@dataclass(frozen=True)
-class Bonds:
-    """The bonds of one kind of molecules.
-
-    Attributes
-    ----------
-    where : str
-        How messages call the kind.
-    flexible : bool
-        Whether potentials are to hold them.
-    longest : dict of frozenset -> float
-        Types of the two beads of each, and the length of the longest of these [length].
-    bends : bool
-        Whether they may be made flexible: those of a chain, say, not of a rod.
-    """
-
-    where: str
-    flexible: bool
-    longest: dict[Types, float]
-    bends: bool = True
-
-
-def bonds_of(kind: MoleculeSection, where: str) -> Bonds:
-    """Return the Bonds of a [[molecule]]."""
+def longest_bonds(kind: MoleculeSection) -> dict[Types, float]:
+    """Return the types of the two beads of each bond of a kind, and how long the longest of these is [length]."""
     if len(kind.bead_types) == 1 and np.ndim(kind.bond_length) == 0:  # also of molecules that no memory holds
-        found = {frozenset(kind.bead_types): float(np.max(kind.bond_length))} if kind.bond_count else {}
-        return Bonds(where, not kind.rigid, found, not (kind.is_line or kind.is_body))
+        return {frozenset(kind.bead_types): float(np.max(kind.bond_length))} if kind.bond_count else {}
     names, table = types_of_beads(kind), kind.bond_table
-    length = np.broadcast_to(kind.bond_length, len(table)) if len(table) else np.zeros(0)
-    found = longest_of(names[table[:, 0]], names[table[:, 1]], length)
-    return Bonds(where, not kind.rigid, found, not (kind.is_line or kind.is_body))
-
-
-def longest_of(
-    first: NDArray[np.object_], second: NDArray[np.object_], length: NDArray[np.float64]
-) -> dict[Types, float]:
-    """Return the two types of bonds (b,), whose beads are of types `first` and `second`, with the greatest length."""
+    length = np.broadcast_to(kind.bond_length, len(table))
     found: dict[Types, float] = {}
-    for one, other, size in zip(first, second, length.tolist(), strict=True):
+    for (one, other), size in zip(names[table].tolist(), length.tolist(), strict=True):
         types = frozenset((one, other))
         found[types] = max(found.get(types, 0.0), size)
     return found
@@ -327,7 +298,7 @@ def check_acting(config: Config) -> None:
     config : Config
         Of the engine of steps, its molecules checked; the engine of events has wells beyond contact alone.
     """
-    kinds = [bonds_of(kind, where) for where, kind in numbered(config.molecules)]
+    kinds = [(where, kind, longest_bonds(kind)) for where, kind in numbered(config.molecules)]
     check_bonds(config, kinds)
     others = any(sort_of(one) == "pairs" for one in config.potentials)
     others = others or any(one.some_hard for one in types_in(config).values())
@@ -341,26 +312,25 @@ def check_acting(config: Config) -> None:
     check_cores(config)
 
 
-def check_bonds(config: Config, kinds: list[Bonds]) -> None:
+def check_bonds(config: Config, kinds: list[Kind]) -> None:
     """Check that each flexible bond of some kinds has a potential, and each potential of bonds a flexible bond."""
     potentials = [(where, one) for where, one in numbered(config.potentials) if sort_of(one) == "bonds"]
-    for kind in kinds:
-        held = {types for types in kind.longest if any(holds(one, types) for _, one in potentials)}
-        loose = [types for types in kind.longest if kind.flexible and types not in held]
-        if loose:
+    for where, kind, longest in kinds:
+        loose = [types for types in longest if not any(holds(one, types) for _, one in potentials)]
+        if loose and not kind.rigid:
             raise Wrong(
-                f"{kind.where}.rigid: no [[potential]] holds the bonds of {named(loose[0])}; add one of name "
+                f"{where}.rigid: no [[potential]] holds the bonds of {named(loose[0])}; add one of name "
                 '"harmonic" or "fene"'
             )
     for where, one in potentials:
-        those = [kind for kind in kinds if any(holds(one, types) for types in kind.longest)]
-        if any(kind.flexible for kind in those):
+        those = {place: kind for place, kind, longest in kinds if any(holds(one, types) for types in longest)}
+        if not all(kind.rigid for kind in those.values()):
             continue
         if not those:
             what = "no molecule has bonds" if one.types is None else f"no bond joins {named(frozenset(one.types))}"
             raise Wrong(f"{where}: {what}, so it acts on nothing; remove it, or correct its types")
-        kind = next((each for each in those if each.bends), those[0])
-        cure = f"set {kind.where}.rigid = false" if kind.bends else 'choose kind = "chain" with rigid = false'
+        bends = next((place for place, kind in those.items() if not (kind.is_line or kind.is_body)), None)
+        cure = f"set {bends}.rigid = false" if bends else 'choose kind = "chain" with rigid = false'
         raise Wrong(f"{where}: no bond is flexible, so it acts on nothing; {cure}, or remove it")
 
 
@@ -375,14 +345,14 @@ def named(types: Types) -> str:
     return f"{names[0]} and {names[-1]}"
 
 
-def check_fene(one: PotentialSection, where: str, kinds: list[Bonds]) -> None:
+def check_fene(one: PotentialSection, where: str, kinds: list[Kind]) -> None:
     """Check that a start that is grown has no bond as long as its potential allows at most."""
     most = required(one.length)
-    for kind in kinds:
-        lengths = [length for types, length in kind.longest.items() if holds(one, types)]
-        if kind.flexible and max(lengths, default=0.0) >= most:
+    for place, kind, longest in kinds:
+        lengths = [length for types, length in longest.items() if holds(one, types)]
+        if not kind.rigid and max(lengths, default=0.0) >= most:
             raise Wrong(
-                f"{kind.where}.bond_length: {max(lengths):g} is not below {where}.length = {most:g}, at which "
+                f"{place}.bond_length: {max(lengths):g} is not below {where}.length = {most:g}, at which "
                 "fene bonds tear; shorten it, or enlarge that"
             )
 

@@ -6,10 +6,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import TypeVar
 
-from hpcchain.config.keys.key import ABSENT, REQUIRED, Key, Section
+from hpcchain.config.keys.key import REQUIRED, Key, Section
 from hpcchain.config.keys.sections import Config, PairSection
-from hpcchain.config.keys.values import CANNOT, NOWHERE, Wrong, likeness, meant, nearest, shown
-from hpcchain.config.write import value_text
+from hpcchain.config.keys.values import CANNOT, NOWHERE, Wrong, likeness, meant, nearest, read_as, shown
 
 S = TypeVar("S", bound=Section)
 
@@ -45,7 +44,7 @@ def read_values(of: type[Section], given: Mapping[str, object], where: str) -> d
     keys = of.keys()
     prefix = f"{where}." if where else ""
     if of.chooser in keys and of.chooser in given:  # of an unknown potential, say, no key is known
-        read_value(keys[of.chooser], given[of.chooser], prefix)
+        read_as(f"{prefix}{of.chooser}", keys[of.chooser].value, given[of.chooser])
     for name in given:
         if name not in keys:
             raise Wrong(unknown(name, of.section, prefix))
@@ -56,16 +55,8 @@ def read_values(of: type[Section], given: Mapping[str, object], where: str) -> d
                 raise Wrong(f"{prefix}{name}: is missing; give {key.meaning}: {key.value}")
             values[name] = key.default
             continue
-        values[name] = read_value(key, given[name], prefix)
+        values[name] = read_as(f"{prefix}{name}", key.value, given[name])
     return values
-
-
-def read_value(key: Key[object], value: object, prefix: str) -> object:
-    """Return what a key is given; raises Wrong, with its name behind a prefix, where it cannot be that."""
-    try:
-        return key.value.read(value)
-    except Wrong as wrong:
-        raise Wrong(f"{prefix}{key.name}: {wrong}") from None
 
 
 def read_section(of: type[S], given: Mapping[str, object], where: str) -> S:
@@ -76,19 +67,25 @@ def read_section(of: type[S], given: Mapping[str, object], where: str) -> S:
 def read_sections(of: type[S], given: object) -> list[S]:
     """Return the sections of a list of tables of one name; raises Wrong for what is none."""
     name = of.section
+    cure = f"use the header [[{name}]], once per {ONE.get(name, name)}"
     if isinstance(given, dict):
-        raise Wrong(f"{name}: is written as [{name}]; use the header [[{name}]], once per {ONE.get(name, name)}")
+        raise Wrong(f"{name}: is written as [{name}]; {cure}")
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        once = ", once per kind" if name == "molecule" else ""
-        raise Wrong(f"{name}: {shown(given)} is not a list of tables; use the header [[{name}]]{once}")
+        raise Wrong(f"{name}: {shown(given)} is not a list of tables; {cure}")
     return [read_section(of, one, f"{name}[{i}]") for i, one in enumerate(given)]
 
 
-ONE = {"molecule": "kind"}
+ONE = {"molecule": "kind", "contact.pair": "pair"}
 """What one table of a list stands for, where its name does not say so."""
 
 
-def require_own(section: Section, what: str, where: str, optional: Collection[str] = (), named: bool = True) -> None:
+def require_own(
+    section: Section,
+    what: str,
+    where: str,
+    optional: Collection[str] = (),
+    given: Collection[str] | None = None,
+) -> None:
     """Raise Wrong where a section has keys that mean nothing for the chosen kind or name, or lacks one of these.
 
     Parameters
@@ -100,14 +97,13 @@ def require_own(section: Section, what: str, where: str, optional: Collection[st
         How they call the section.
     optional : collection of str
         Keys that it may lack.
-    named : bool
-        Whether messages name the kinds that a key is for.
+    given : collection of str, optional
+        Keys that the input gives; default: those that are not None.
     """
     for name, key in section.keys().items():
-        there = getattr(section, name) is not None
+        there = getattr(section, name) is not None if given is None else name in given
         if key.of and there and section.chosen not in key.of:
-            only = f", only for {', '.join(key.of)}" if named else ""
-            raise Wrong(f"{where}.{name}: means nothing for {what}{only}; remove it")
+            raise Wrong(f"{where}.{name}: means nothing for {what}, only for {', '.join(key.of)}; remove it")
         if key.of and not there and section.chosen in key.of and name not in optional:
             raise Wrong(f"{where}.{name}: is missing; {what} needs it")
 
@@ -145,12 +141,3 @@ def unknown(name: str, section: str, prefix: str) -> str:
     keys = "key is" if len(found) == 1 else "keys are"
     shown_as = found if misspelt else [path + MEANINGS.get(re.sub(r"\[\d+\]", "", path), "") for path in found]
     return f"{prefix}{text}: unknown key; the nearest valid {keys} {', '.join(shown_as)}{has}"
-
-
-def markdown() -> str:
-    """Return the table of all keys as Markdown."""
-    lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
-    for key in KEYS:
-        default = "" if key.default is ABSENT else value_text(key.default)
-        lines.append(f"| `{key.path}` | {str(key.value).replace('|', 'or')} | {default} | {key.meaning} |")
-    return "\n".join(lines) + "\n"

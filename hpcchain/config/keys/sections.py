@@ -34,7 +34,8 @@ from hpcchain.config.keys.values import (
     OrWord,
     Oscillation,
     Rows,
-    Sizes,
+    Shares,
+    Spread,
     Text,
     Value,
 )
@@ -188,7 +189,7 @@ class MoleculeSection(Section):
     angular_velocities: NDArray[np.float64] | None = key(
         ABSENT, Rows(3, np.float64), "beads that spin, explicit start: a row a bead; 0 when left out [1 / time]"
     )
-    sizes: Sizes | None = None
+    sizes: Spread | Shares | None = None
 
     @property
     def bead_types(self) -> tuple[str, ...]:

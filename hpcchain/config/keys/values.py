@@ -29,6 +29,14 @@ class Wrong(Exception):
     """A value that a key cannot hold; the text says why, the caller adds the file and the key."""
 
 
+def read_as(name: str, rule: Value[T], value: object) -> T:
+    """Return a value as a rule reads it; raises Wrong with a name before what is wrong."""
+    try:
+        return rule.read(value)
+    except Wrong as wrong:
+        raise Wrong(f"{name}: {wrong}") from None
+
+
 # Numbers stay within these magnitudes, so that squares and cubes neither overflow nor vanish.
 LARGEST, SMALLEST = 1e60, 1e-60
 
@@ -49,13 +57,6 @@ class Tried:
             f"{value:g} is beyond the range {self.least:g} to {self.most:g} of {self.name} that has been tried; "
             "choose other units of mass, length and time, so that diameters, masses and temperatures are near 1"
         )
-
-    def read(self, value: float) -> float:
-        """Return a number, or raise Wrong when it has not been tried."""
-        why = self.wrong(value)
-        if why is not None:
-            raise Wrong(why)
-        return value
 
 
 # Every propagator keeps its energy error with lengths and thermal times of 1e-8 and 1e8, masses of 1e-18 and 1e18.
@@ -125,15 +126,16 @@ class Number:
         bounds += [f"<= {self.most:g}"] if self.most is not None else []
         return "number" + (" " + ", ".join(bounds) if bounds else "")
 
-    def read(self, value: object, or_words: str = "") -> float:
-        """Return the value as a float; messages also name the words that may stand in its place (`OrWord`)."""
-        if or_words and isinstance(value, str):
-            raise Wrong(f"{shown(value)} is neither a number nor{or_words.removeprefix(' or')}")
+    def read(self, value: object) -> float:
+        """Return the value as a float."""
         number = finite(value)
         low = (self.above is not None and number <= self.above) or (self.least is not None and number < self.least)
         if low or (self.most is not None and number > self.most):
-            raise Wrong(f"{number:g} is out of range; needs a {self}{or_words}")
-        return number if self.tried is None else self.tried.read(number)
+            raise Wrong(f"{number:g} is out of range; needs a {self}")
+        why = None if self.tried is None else self.tried.wrong(number)
+        if why is not None:
+            raise Wrong(why)
+        return number
 
 
 @dataclass(frozen=True)
@@ -147,22 +149,18 @@ class Integer:
     def __str__(self) -> str:
         return f"whole number >= {self.least}" + ", true or false" * self.switch
 
-    def read(self, value: object, or_words: str = "") -> int:
-        """Return the value as an int; messages also name the words that may stand in its place (`OrWord`)."""
-        if or_words and isinstance(value, str):
-            raise Wrong(f"{shown(value)} is neither a whole number nor{or_words.removeprefix(' or')}")
+    def read(self, value: object) -> int:
+        """Return the value as an int."""
         if self.switch and isinstance(value, bool):
             return int(value)
         if type(value) is not int:
             meant = value if type(value) is float and value.is_integer() and abs(value) < 2**53 else None
             raise Wrong(
                 f"{shown(value)} is not a whole number"
-                + (f" as TOML writes it, without point and exponent: write {meant:.0f}" if meant else or_words)
+                + (f" as TOML writes it, without point and exponent: write {meant:.0f}" if meant else "")
             )
         if not self.least <= value <= self.most:
-            raise Wrong(
-                f"{shown(value)} is out of range; needs a whole number >= {self.least}, at most {self.most}{or_words}"
-            )
+            raise Wrong(f"{shown(value)} is out of range; needs a whole number >= {self.least}, at most {self.most}")
         return value
 
 
@@ -244,46 +242,35 @@ class Each(Generic[T]):
     def __str__(self) -> str:
         return f"list of {self.length} × ({self.entry})" if self.length else f"list of {self.entry}"
 
-    def read(self, value: object, or_words: str = "") -> tuple[T, ...]:
-        """Return the values as a tuple; messages also name the words that may stand in its place (`OrWord`)."""
+    def read(self, value: object) -> tuple[T, ...]:
+        """Return the values as a tuple."""
         if not isinstance(value, list):
-            raise Wrong(f"{shown(value)} is not a {self}{or_words}")
-        found = tuple(self._entry(i, item) for i, item in enumerate(value))
+            raise Wrong(f"{shown(value)} is not a {self}")
+        found = tuple(read_as(f"entry {i}", self.entry, item) for i, item in enumerate(value))
         if self.length and len(found) != self.length:
             raise Wrong(f"is a list of {len(found)}; needs {self.length}")
         return found
-
-    def _entry(self, i: int, item: object) -> T:
-        try:
-            return self.entry.read(item)
-        except Wrong as wrong:
-            raise Wrong(f"entry {i}: {wrong}") from None
-
-
-class _Worded(Value[Read], Protocol[Read]):
-    def read(self, value: object, or_words: str = "") -> Read: ...
 
 
 @dataclass(frozen=True)
 class OrWord(Generic[T, Word]):
     """A number or a list, or one of a few words (such as "auto") in its place."""
 
-    entry: _Worded[T]
+    entry: Value[T]
     words: tuple[Word, ...]
 
-    @property
-    def _or_words(self) -> str:
-        return "".join(f' or "{word}"' for word in self.words)
-
     def __str__(self) -> str:
-        return f"{self.entry}{self._or_words}"
+        return " or ".join([str(self.entry), *(f'"{word}"' for word in self.words)])
 
     def read(self, value: object) -> T | Word:
         """Return the word, or the value as it is read otherwise."""
         for word in self.words:
             if value == word:
                 return word
-        return self.entry.read(value, self._or_words)
+        try:
+            return self.entry.read(value)
+        except Wrong as wrong:
+            raise Wrong(f"{wrong}; or give {' or '.join(map(json.dumps, self.words))}") from None
 
 
 @dataclass(frozen=True)
@@ -319,24 +306,6 @@ class Axes(OrList[T]):
         return found if isinstance(found, tuple) else (found,) * 3
 
 
-def table_with(value: object, *names: str) -> dict[str, object]:
-    """Return a table, or raise Wrong when it has not just the keys of these names."""
-    if not isinstance(value, dict):
-        raise Wrong(f"{shown(value)} is not a table {{ {', '.join(names)} }}")
-    for name in sorted(value.keys() ^ set(names)):
-        what = "unknown key" if name in value else "is missing"
-        raise Wrong(f"{name}: {what}; needs {', '.join(names[:-1])} and {names[-1]}")
-    return value
-
-
-def entry_of(table: Mapping[str, object], name: str, rule: Value[T]) -> T:
-    """Return the value of a key of a table as its rule reads it."""
-    try:
-        return rule.read(table[name])
-    except Wrong as wrong:
-        raise Wrong(f"{name}: {wrong}") from None
-
-
 class Oscillation(NamedTuple):
     """How a wall oscillates: amplitude, along its normal or of each axis [length], and period [time]."""
 
@@ -346,23 +315,33 @@ class Oscillation(NamedTuple):
 
 @dataclass(frozen=True)
 class Named(Generic[T]):
-    """A table with just these keys, each of its own kind, read into a named tuple that has their names."""
+    """A table with just these keys, each of its own kind, read into a named tuple that has their names.
+
+    Those with defaults come last and may be left out.
+    """
 
     into: type[T]
     entries: tuple[Value[object], ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The keys."""
-        return tuple(self.into.__annotations__)
+        """The keys that are needed."""
+        names = tuple(self.into.__annotations__)
+        return names[: len(names) - len(getattr(self.into, "_field_defaults", ()))]
 
     def __str__(self) -> str:
         return f"{{ {', '.join(self.names)} }}"
 
     def read(self, value: object) -> T:
         """Return the named tuple."""
-        table = table_with(value, *self.names)
-        return self.into(*(entry_of(table, *one) for one in zip(self.names, self.entries, strict=True)))
+        entries = dict(zip(self.into.__annotations__, self.entries, strict=True))
+        if not isinstance(value, dict):
+            raise Wrong(f"{shown(value)} is not a table {self}")
+        for name in sorted((value.keys() - entries) | (set(self.names) - value.keys())):
+            what = "unknown key" if name in value else "is missing"
+            raise Wrong(f"{name}: {what}; needs {', '.join(self.names[:-1])} and {self.names[-1]}")
+        given = [(name, entry) for name, entry in entries.items() if name in value]
+        return self.into(**{name: read_as(name, entry, value[name]) for name, entry in given})
 
 
 MOST_SIZES = 128
@@ -371,25 +350,19 @@ CUT = 3.0
 """Deviations from the mean, of a diameter or its logarithm, beyond which there are none."""
 
 
-class Sizes(NamedTuple):
-    """Diameters of the beads of one kind: a distribution or, where there are any, a list of sizes with their shares.
+class Spread(NamedTuple):
+    """A distribution of the diameters of the beads of one kind, "normal" or "log-normal" [length]."""
 
-    Attributes
-    ----------
-    mean, deviation : float
-        [length]
-    distribution : str
-        "normal" or "log-normal".
-    sizes : tuple of float
-        [length]
-    shares : tuple of float
-    """
-
-    mean: float = 0.0
-    deviation: float = 0.0
+    mean: float
+    deviation: float
     distribution: str = "normal"
-    sizes: tuple[float, ...] = ()
-    shares: tuple[float, ...] = ()
+
+
+class Shares(NamedTuple):
+    """Diameters of the beads of one kind [length], and how many in proportion have each."""
+
+    sizes: tuple[float, ...]
+    shares: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -401,36 +374,29 @@ class OrSizes:
     def __str__(self) -> str:
         return f"{OrList(self.entry)}, or {{ mean, deviation }}, or {{ sizes, shares }}"
 
-    def read(self, value: object) -> float | tuple[float, ...] | Sizes:
-        """Return the number, a tuple of them, or Sizes."""
+    def read(self, value: object) -> float | tuple[float, ...] | Spread | Shares:
+        """Return the number, a tuple of them, or the table."""
         if not isinstance(value, dict):
             return OrList(self.entry).read(value)
         if "sizes" in value or "shares" in value:
-            table = table_with(value, "sizes", "shares")
-            sizes = entry_of(table, "sizes", Each(self.entry))
-            shares = entry_of(table, "shares", Each(Number(above=0.0)))
+            sizes, shares = listed = Named(Shares, (Each(self.entry), Each(Number(above=0.0)))).read(value)
             if not 1 <= len(sizes) <= MOST_SIZES:
                 raise Wrong(f"sizes: is a list of {len(sizes)}; needs 1 to {MOST_SIZES}")
             if len(set(sizes)) < len(sizes):
                 raise Wrong("sizes: has the same size twice; give each one share")
             if len(shares) != len(sizes):
                 raise Wrong(f"shares: is a list of {len(shares)}; needs {len(sizes)}, one per size")
-            return Sizes(sizes=sizes, shares=shares)
-        distribution = value.get("distribution", "normal")
-        table = table_with({name: one for name, one in value.items() if name != "distribution"}, "mean", "deviation")
-        mean, deviation = (
-            entry_of(table, "mean", self.entry),
-            entry_of(table, "deviation", replace(self.entry, least=0.0, above=None)),
-        )
+            return listed
+        entries = (self.entry, replace(self.entry, least=0.0, above=None), Choice(("normal", "log-normal")))
+        mean, deviation, distribution = spread = Named(Spread, entries).read(value)
         if deviation >= mean:
             raise Wrong(f"deviation: {deviation:g} is not below the mean {mean:g}; make it smaller")
-        name = entry_of({"distribution": distribution}, "distribution", Choice(("normal", "log-normal")))
-        if name == "normal" and mean <= CUT * deviation:
+        if distribution == "normal" and mean <= CUT * deviation:
             raise Wrong(
                 f"deviation: {deviation:g} makes beads of no size, as the mean is {mean:g}; make it smaller than a "
                 f'third of the mean, or set distribution = "log-normal"'
             )
-        return Sizes(mean, deviation, name)
+        return spread
 
 
 @dataclass(frozen=True)

@@ -317,7 +317,7 @@ def system_in(file: h5py.File, comm: Communicator | None) -> tuple[Config, Syste
         if config.beads != beads:
             raise files.wrong_contents(path, f"state: is of {beads} beads, the input in it of {config.beads}")
     with translated(f"{path}: physics", "reading"):
-        physics = physics_as_chosen(config, cast("Choices", files.get_table(file, "physics", comm)))
+        physics = physics_as_chosen(config, cast("Choices", files.get_json(file, "physics", dict, comm)))
     problem = tick_problem(physics.tick)
     if problem:
         raise files.wrong_contents(path, problem)
@@ -339,7 +339,7 @@ def _read_rest(file: h5py.File, comm: Communicator | None, blocks: int | None) -
         time=reached.time,
         counters=reached.counters,
         config=config,
-        provenance=files.get_table(file, "provenance", comm),
+        provenance=files.get_json(file, "provenance", dict, comm),
     )
 
 
@@ -347,19 +347,18 @@ def _progress(file: h5py.File, comm: Communicator | None) -> Progress:
     """Return the Progress in an open checkpoint."""
     check_table(files.dataset_of(file, "time"), Rule(np.float64), 1)
     time = float(files.get(file, "time", comm)[0])
-    counters = files.get_json(file, "counters", comm)
+    counters = files.get_json(file, "counters", dict, comm)
     problem = None if 0.0 <= time <= LARGEST else f"the time, {time!r}, is not a finite positive number"
     problem = problem or counters_problem(counters, time)
-    if problem or not isinstance(counters, dict):
-        raise files.wrong_contents(file.filename, str(problem))
+    if problem:
+        raise files.wrong_contents(file.filename, problem)
     return Progress(time, counters)
 
 
 def read_perf(path: Path) -> dict[str, tuple[float, float, float]]:
     """Return where a run's time went until a checkpoint: dict of phase -> (min, avg, max) wall seconds over ranks."""
     with files.reading(path, "checkpoint") as file:
-        found = files.get_json(file, "perf")
-        table = found if isinstance(found, dict) else {"": None}
+        table = files.get_json(file, "perf", dict)
         rows = {phase: row if isinstance(row, list) and len(row) == 3 else [None] for phase, row in table.items()}
         if not all(type(x) in (int, float) for row in rows.values() for x in row):
             raise files.wrong_contents(path, "perf: is no table of three numbers each")

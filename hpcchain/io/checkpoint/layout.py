@@ -92,43 +92,25 @@ def _molecules_problem(system: System, topology: Topology, time: float, ids: np.
     return problem or sound.parts_problem(system.box, topology, sizes, *given)
 
 
+COUNTED = ("frames", "events", "reports")
+"""Of a run's output."""
+CONTACTS = ("contacts", "wall_contacts", "no_roots")
+SOLVED = ("halved", "steps", "iterations", "nodes", "node_iterations")
+MOST = ("most_iterations", "most_node_iterations")
+"""Of what solving for steps took: sums, and greatest values."""
+ENERGIES = ("work", "heat")
+"""What has come in from outside; runs have those that are not 0."""
 WHOLE, QUANTA, QUANTUM, TIME, ENERGY, BY_AXIS, SEAL, TENSOR = range(8)
 PARTS = {BY_AXIS: 3, TENSOR: 5}
 COUNTERS = {
-    **dict.fromkeys(
-        (
-            "part",
-            "frames",
-            "events",
-            "reports",
-            "contacts",
-            "wall_contacts",
-            "no_roots",
-            "interval_contacts",
-            "halved",
-            "steps",
-            "iterations",
-            "nodes",
-            "node_iterations",
-            "most_iterations",
-            "most_node_iterations",
-        ),
-        WHOLE,
-    ),
-    "interval_quanta": QUANTA,
-    "virial_quantum": QUANTUM,
+    **dict.fromkeys(("part", "interval_contacts", *COUNTED, *CONTACTS, *SOLVED, *MOST), WHOLE),
+    **dict.fromkeys(("interval_quanta", *ENERGIES), QUANTA),
+    **dict.fromkeys(("virial_quantum", "flow_quantum", "impulse_quantum"), QUANTUM),
+    **dict.fromkeys(("frame_time", "report_time", "checkpoint_time"), TIME),
+    **dict.fromkeys(("interval_flow", "interval_pushes"), BY_AXIS),
     "interval_tensor": TENSOR,
-    "interval_flow": BY_AXIS,
-    "flow_quantum": QUANTUM,
-    "interval_pushes": BY_AXIS,
-    "impulse_quantum": QUANTUM,
-    "frame_time": TIME,
-    "report_time": TIME,
-    "checkpoint_time": TIME,
     "energy": ENERGY,
     "part_seal": SEAL,
-    "work": QUANTA,
-    "heat": QUANTA,
 }
 """Name -> what it may be; others are no run's, and are let be."""
 
@@ -142,16 +124,12 @@ NEEDED = {
     "part": "checkpoint_time",
 }
 """Counters that mean something only with another."""
-SELDOM = ("work", "heat")
-"""Counters of which runs have those that are not 0."""
-MOST, MOST_QUANTA = 2**53, 2**200
+GREATEST, MOST_QUANTA = 2**53, 2**200
 """Counts go on from there, and sums become numbers."""
 
 
-def counters_problem(counters: object, time: float) -> str | None:
+def counters_problem(counters: Mapping[str, object], time: float) -> str | None:
     """Return what is wrong with the counters of a checkpoint at a time, or None."""
-    if not isinstance(counters, dict):
-        return "counters: are no table"
     for name, value in counters.items():
         if name in COUNTERS and not _fits(COUNTERS[name], value, time):
             return f"counters: {name}: {shown(value)} is impossible"
@@ -159,17 +137,15 @@ def counters_problem(counters: object, time: float) -> str | None:
             return f"counters: {NEEDED[name]} is missing"
     if "part" in counters:  # a run's, and no start's
         for name in COUNTERS:
-            if name not in counters and name not in SELDOM:
+            if name not in counters and name not in ENERGIES:
                 return f"counters: {name} is missing"
-    if counters.get("interval_contacts", 0) > sum(counters.get(name, 0) for name in ("contacts", "wall_contacts")):
+    if whole(counters, "interval_contacts") > whole(counters, "contacts") + whole(counters, "wall_contacts"):
         return f"counters: interval_contacts: {counters['interval_contacts']} are more than all contacts"
-    since = [
-        name for name in COUNTERS if name.startswith("interval_") and np.any(np.not_equal(counters.get(name, 0), 0))
-    ]
+    nothing = (0, *([0] * count for count in PARTS.values()))
+    since = [name for name in COUNTERS if name.startswith("interval_") and counters.get(name, 0) not in nothing]
     if since and counters.get("report_time") == time:
         return f"counters: {since[0]}: is not 0, and a report of this very time counts from here"
-    unit = counters.get("virial_quantum", 1.0)
-    if abs(counters.get("interval_quanta", 0)) > LARGEST / unit:
+    if abs(whole(counters, "interval_quanta")) > LARGEST / (number(counters, "virial_quantum") or 1.0):
         return "counters: interval_quanta: is beyond all numbers"
     return None
 
@@ -177,7 +153,7 @@ def counters_problem(counters: object, time: float) -> str | None:
 def _fits(rule: int, value: object, time: float) -> bool:
     """Return whether a value is what a counter may be."""
     if rule == WHOLE:
-        return type(value) is int and 0 <= value <= MOST
+        return type(value) is int and 0 <= value <= GREATEST
     if rule == QUANTA:
         return type(value) is int and abs(value) <= MOST_QUANTA
     if rule in PARTS:

@@ -80,7 +80,7 @@ def get(
     DataError
         On every rank, when they are damaged or make no sense.
     """
-    given = cast("Constants", files.get_table(file, f"{GROUP}/constants", comm))
+    given = cast("Constants", files.get_json(file, f"{GROUP}/constants", dict, comm))
     found = directors.fresh(given["seed"], given["temperature"])
     problem = _problem(found)
     if not given["random"]:

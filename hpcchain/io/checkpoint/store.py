@@ -68,25 +68,12 @@ def newest_valid(
     return None, refused
 
 
-def prune(folder: Path, keep: int, comm: Communicator | None = None) -> list[Path]:
-    """Remove all but the latest checkpoints, and the leftovers of killed runs; collective.
-
-    Parameters
-    ----------
-    folder : path
-    keep : int
-        How many stay; at least one always does.
-
-    Returns
-    -------
-    list of Path
-        What was removed.
-    """
+def prune(folder: Path, keep: int, comm: Communicator | None = None) -> None:
+    """Remove all but the latest `keep` checkpoints, of which one stays in any case, and leftovers of killed runs."""
     candidates = root_does(comm, folder, "listing checkpoints", lambda: list_checkpoints(folder))
     old = [path for _, path in candidates[max(keep, 1) :]]
     atomic.remove(old[::-1], comm)
     atomic.remove_leftovers(folder, comm)
-    return old
 
 
 def _problem(path: Path, comm: Communicator | None, require: Requirement | None) -> str | None:

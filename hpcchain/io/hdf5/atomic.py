@@ -121,15 +121,9 @@ def replacing(path: Path | str, comm: Communicator | None = None) -> Iterator[Pa
         raise
 
 
-def remove_leftovers(folder: Path, comm: Communicator | None = None) -> list[str]:
-    """Remove the temporary files of killed runs in a folder; return their names.
-
-    Parameters
-    ----------
-    folder : path
-        Nothing is done when it does not exist.
-    """
-    return root_does(comm, folder, "removing leftovers", lambda: _remove_leftovers(Path(folder)))
+def remove_leftovers(folder: Path, comm: Communicator | None = None) -> None:
+    """Remove the temporary files of killed runs in a folder, if it exists."""
+    root_does(comm, folder, "removing leftovers", lambda: _remove_leftovers(Path(folder)))
 
 
 def remove(paths: Sequence[Path], comm: Communicator | None = None) -> None:
@@ -157,11 +151,9 @@ def _begin(temp: Path) -> None:
     os.close(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
 
 
-def _remove_leftovers(folder: Path) -> list[str]:
-    found = sorted(folder.glob("*" + SUFFIX)) if folder.is_dir() else []
-    for path in found:
+def _remove_leftovers(folder: Path) -> None:
+    for path in folder.glob("*" + SUFFIX) if folder.is_dir() else ():
         path.unlink(missing_ok=True)
-    return [path.name for path in found]
 
 
 def _remove(paths: Sequence[Path]) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import h5py
 import numpy as np
@@ -32,6 +32,9 @@ ALWAYS_OWN = ("checkpoint", "growth")
 MAGIC = "hpcchain"
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 NOT_OURS = "the file was not made by this program or is damaged"
+KINDS = {dict: "table", list: "list"}
+Stored = TypeVar("Stored", dict[str, object], list[object])
+"""What values are stored as, and how messages call it."""
 MOST_JSON = 1 << 28
 """Bytes of a stored value at most: some hundred for each kind of molecules, or for each part of a run's output."""
 UNWRITTEN = 1 << 20
@@ -279,51 +282,33 @@ def get(parent: h5py.File | h5py.Group, name: str, comm: Communicator | None = N
     return read_at(dataset, (), dataset.shape, comm)
 
 
-def get_text(parent: h5py.File, name: str, comm: Communicator | None = None) -> str:
-    """Return a stored text of bounded length."""
-    _require_short(parent, name, MOST_BYTES * STORED)
+def get_text(parent: h5py.File, name: str, comm: Communicator | None = None, most: int | None = None) -> str:
+    """Return a stored text; raises DataError for one of more than so many bytes; default: as an input may have."""
+    most = MOST_BYTES * STORED if most is None else most
+    if dataset_of(parent, name).nbytes > most:
+        raise DataError(f"{parent.file.filename}: {name} has more than {most} bytes; this program writes no such files")
     stored = get(parent, name, comm).tobytes()
     with translated(f"{parent.file.filename}: {name}", "reading"):
         return stored.decode()
 
 
-def get_json(parent: h5py.File, name: str, comm: Communicator | None = None) -> object:
-    """Return a stored value of bounded size."""
-    _require_short(parent, name, MOST_JSON)
-    text = get_text(parent, name, comm)
+def get_json(parent: h5py.File, name: str, kind: type[Stored], comm: Communicator | None = None) -> Stored:
+    """Return a stored value of bounded size; raises DataError where it is not of a kind, dict or list."""
+    text = get_text(parent, name, comm, MOST_JSON)
     with translated(f"{parent.file.filename}: {name}", "reading"):
-        return json.loads(text)
-
-
-def get_table(parent: h5py.File, name: str, comm: Communicator | None = None) -> dict[str, object]:
-    """Return a stored dict; raises DataError where the value is none."""
-    found = get_json(parent, name, comm)
-    if not isinstance(found, dict):
-        raise wrong_contents(parent.file.filename, f"{name}: is no table")
-    return found
-
-
-def get_list(parent: h5py.File, name: str, comm: Communicator | None = None) -> list[object]:
-    """Return a stored list; raises DataError where the value is none."""
-    found = get_json(parent, name, comm)
-    if not isinstance(found, list):
-        raise wrong_contents(parent.file.filename, f"{name}: is no list")
+        found = json.loads(text)
+    if not isinstance(found, kind):
+        raise wrong_contents(parent.file.filename, f"{name}: is no {KINDS[kind]}")
     return found
 
 
 def get_names(parent: h5py.File, name: str, comm: Communicator | None = None) -> tuple[str, ...]:
     """Return stored names; raises DataError where one is no text, or could steer a terminal, which no input's can."""
-    found = get_list(parent, name, comm)
+    found = get_json(parent, name, list, comm)
     names = tuple(one for one in found if isinstance(one, str) and not CONTROL.search(one))
     if len(names) < len(found):
         raise wrong_contents(parent.file.filename, f"{name}: are no names")
     return names
-
-
-def _require_short(parent: h5py.File | h5py.Group, name: str, most: int) -> None:
-    """Raise DataError for a stored text of more than so many bytes."""
-    if dataset_of(parent, name).nbytes > most:
-        raise DataError(f"{parent.file.filename}: {name} has more than {most} bytes; this program writes no such files")
 
 
 def dataset_of(parent: h5py.File | h5py.Group, name: str) -> h5py.Dataset:

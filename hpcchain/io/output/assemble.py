@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
@@ -14,18 +14,17 @@ from hpcchain.errors import DataError
 from hpcchain.io.hdf5 import atomic, files, slabs
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.io.output import events, lineage, trajectory
-from hpcchain.io.output.lineage import FILES, FileHead
+from hpcchain.io.output.lineage import FILES, PARTS, FileHead
 from hpcchain.io.output.parts import list_parts, sorted_events
 from hpcchain.io.output.recoverable_output import output_in, way_on
 from hpcchain.io.output.run_output import COLUMNS, Piece, clock_of, joined_files, joined_reports, pieces_of
+from hpcchain.io.output.trajectory import Lasting
 from hpcchain.io.provenance import collect
 from hpcchain.parallel import slabs as parallel_slabs
 from hpcchain.parallel.agreement import barrier
 
 if TYPE_CHECKING:
     from hpcchain.io.output.recoverable_output import RunOutput
-    from hpcchain.model.composition import Composition
-    from hpcchain.model.system import Box, Topology
     from hpcchain.parallel.agreement import Communicator
 
 MANY, MOST = 16, 128
@@ -42,7 +41,7 @@ def is_due(run_dir: Path, comm: Communicator | None) -> bool:
 
 
 def _is_due(run_dir: Path) -> bool:
-    parts = [path for _, path in list_parts(run_dir / "parts")]
+    parts = [path for _, path in list_parts(run_dir / PARTS)]
     if len(parts) < MANY:
         return False
     return len(parts) >= MOST or _bytes(parts) >= _bytes(joined_files(run_dir))
@@ -55,11 +54,9 @@ def _bytes(paths: list[Path]) -> int:
 def assemble(
     run_dir: Path,
     comm: Communicator | None,
-    topology: Composition | Topology,
-    box: Box,
+    lasting: Lasting,
     counters: Mapping[str, object],
     provenance: Mapping[str, str | int] | None = None,
-    spin: trajectory.Spin | None = None,
 ) -> None:
     """Bring a run directory's output files up to a checkpoint, then remove the parts; collective.
 
@@ -70,15 +67,12 @@ def assemble(
     ----------
     run_dir : path
     comm : communicator or None
-    topology : Topology or Composition
-    box : Box
+    lasting : Lasting
     counters : dict
         Totals "frames", "events", "reports" that the files shall hold; "part", the number of the next part; and
         "part_seal": see `lineage`.
     provenance : dict, optional
         Default: `provenance.collect(comm)`.
-    spin : dict of name -> array, optional
-        Of spheres with directors, see `trajectory.create_layout`.
 
     Raises
     ------
@@ -95,17 +89,9 @@ def assemble(
     for kind, head in found.files.items():
         is_whole = isinstance(head, FileHead) and not output.parts and head.rows == output.kept(kind) > 0
         if not is_whole and (head is not None or kind != "events" or output.logs_events):
-            _assemble_one(run_dir / f"{kind}.h5", kind, output, Lasting(topology, box, spin), provenance, comm)
+            _assemble_one(run_dir / f"{kind}.h5", kind, output, lasting, provenance, comm)
     barrier(comm)
     atomic.remove([head.path for head in output.parts], comm)
-
-
-class Lasting(NamedTuple):
-    """What does not change with time."""
-
-    topology: Composition | Topology
-    box: Box
-    spin: trajectory.Spin | None
 
 
 def _assemble_one(
@@ -121,20 +107,20 @@ def _assemble_one(
     earlier = output.joined[kind].lineage if output.kept(kind) else []
     with files.writing(path, kind, comm) as file:
         files.put_json(file, "provenance", provenance, comm)
-        lineage.put(file, earlier, output.parts, FILES[kind], comm)
+        parts = [[head.seal, head.end[FILES[kind]]] for head in output.parts]
+        files.put_json(file, lineage.NAME, [*earlier, *parts], comm)
         make(file, output, lasting, comm)
 
 
 def _trajectory(file: h5py.File, output: RunOutput, lasting: Lasting, comm: Communicator | None) -> None:
-    topology, box, spin = lasting
-    tables = [*trajectory.VECTORS, *trajectory.turning_tables(spin)]
-    low, high = parallel_slabs.slab(topology.beads, comm)
+    tables = [*trajectory.VECTORS, *lasting.turning]
+    low, high = parallel_slabs.slab(lasting.topology.beads, comm)
     with ExitStack() as stack:
         pieces: list[Piece] = []
         with together(comm, file.filename, "reading times"):
             pieces += pieces_of(output, stack)
         steps, times = clock_of(pieces)
-        trajectory.create_layout(file, len(times), topology, box, comm, spin)
+        trajectory.create_layout(file, len(times), lasting, comm)
         trajectory.write_clock(file, steps, times, comm)
         number = 0
         for piece in pieces:
@@ -148,8 +134,8 @@ def _trajectory(file: h5py.File, output: RunOutput, lasting: Lasting, comm: Comm
 
 
 def _events(file: h5py.File, output: RunOutput, lasting: Lasting, comm: Communicator | None) -> None:
-    spin, kept = lasting.spin, output.kept("events")
-    kind = events.EVENT if spin is None or "angular_velocity" in spin else events.TANGENTIAL
+    kept = output.kept("events")
+    kind = events.TANGENTIAL if trajectory.SPIN[0] in lasting.turning else events.EVENT
     group, done = events.create_tables(file, "events", output.rows("events"), kind), 0
     if kept:
         earlier = output.joined["events"].path

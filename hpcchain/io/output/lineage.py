@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FILES = {"trajectory": "frames", "observables": "reports", "events": "events"}
 """Output files, and what of a run's counters counts their rows."""
+CHECKPOINTS, PARTS, GROWTH, INPUT, LOG_NAME = "checkpoints", "parts", "growth.h5", "input.toml", "run.jsonl"
+"""What else there is in a run's folder."""
 
 NAME = "lineage"
 ROWS = {"trajectory": "particles/trajectory/position/time", "events": "events/time"}
@@ -66,7 +68,7 @@ def file_head(path: Path, kind: str, comm: Communicator | None = None) -> FileHe
 
     def read(file: h5py.File) -> FileHead:
         rows = len(files.dataset_of(file, ROWS[kind])) if kind in ROWS else int(file.attrs["reports"])
-        return FileHead(Path(path), rows, files.get_list(file, NAME))
+        return FileHead(Path(path), rows, files.get_json(file, NAME, list))
 
     return files.read_by_root(path, kind, comm, read)
 
@@ -78,11 +80,3 @@ def require_chain(heads: Sequence[PartHead]) -> None:
             raise DataError(
                 f"{later.path}: does not begin where {earlier.path.name} ends: a part is missing, or of another run"
             )
-
-
-def put(
-    file: h5py.File, earlier: list[object], heads: Sequence[PartHead], counted: str, comm: Communicator | None
-) -> None:
-    """Store the lineage of a new file: of the earlier rows and of the parts, which count `counted`; collective."""
-    entries = [*earlier, *([head.seal, head.end[counted]] for head in heads)]
-    files.put_json(file, NAME, entries, comm)

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from hpcchain.errors import DataError, EngineError
-from hpcchain.io.checkpoint.layout import whole
+from hpcchain.io.checkpoint.layout import COUNTED, whole
 from hpcchain.io.hdf5 import atomic, files, seal, slabs, unclosable
 from hpcchain.io.hdf5.collective import root_does, together
 from hpcchain.io.output import events
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Topology
     from hpcchain.parallel.agreement import Communicator
-
-COUNTED = ("frames", "events", "reports")
 
 
 def counts_in(counters: Mapping[str, object]) -> dict[str, int]:
@@ -111,20 +109,12 @@ class PartWriter:
         return {**self.counts, **closed}
 
     def frame(
-        self,
-        step: int,
-        time: float,
-        position: np.ndarray,
-        velocity: np.ndarray,
-        image: np.ndarray,
-        **turning: np.ndarray,
+        self, time: float, position: np.ndarray, velocity: np.ndarray, image: np.ndarray, **turning: np.ndarray
     ) -> None:
-        """Append a frame, of which this rank has its slab of the beads.
+        """Append a frame, of which this rank has its slab of the beads; its step is its number in the run.
 
         Parameters
         ----------
-        step : int
-            Number of the frame or any other count that grows.
         time : float
             [time]
         position, velocity : (n, 3) float64 arrays
@@ -137,7 +127,7 @@ class PartWriter:
         arrays = {name: np.asarray(array, dtype=VECTORS.get(name, np.float64)) for name, array in arrays.items()}
         group = self._file.create_group(f"frames/{len(self._times):08d}")
         slabs.put_slabs(group, self._beads, arrays, self._comm)
-        self._times.append((int(step), float(time)))
+        self._times.append((self.counts["frames"], float(time)))
         self.counts["frames"] += 1
 
     def events(self, table: np.ndarray) -> None:
@@ -153,14 +143,13 @@ class PartWriter:
         self._batches += 1
         self.counts["events"] += total
 
-    def report(self, values: Mapping[str, object], step: int, time: float) -> None:
-        """Append one row of observables, the same on all ranks.
+    def report(self, values: Mapping[str, object], time: float) -> None:
+        """Append one row of observables, the same on all ranks; its step is its number in the run.
 
         Parameters
         ----------
         values : dict of str -> float or small array
             The same names and shapes at each report of a part.
-        step : int
         time : float
             [time]
         """
@@ -168,7 +157,7 @@ class PartWriter:
         shapes = {name: value.shape for name, value in row.items()}
         if self._reports and shapes != {name: value.shape for name, value in self._reports[0][2].items()}:
             raise EngineError(f"the report at time {time} has other observables or shapes than the one before")
-        self._reports.append((int(step), float(time), row))
+        self._reports.append((self.counts["reports"], float(time), row))
         self.counts["reports"] += 1
 
     def close(self) -> None:
@@ -226,7 +215,7 @@ class PartHead:
 
 def head_in(file: h5py.File, path: Path) -> PartHead:
     """Return the PartHead in an open part."""
-    head = files.get_table(file, "head")
+    head = files.get_json(file, "head", dict)
     start, end = (counts_in(cast("dict[str, object]", head[name])) for name in ("start", "end"))
     index, after, logs = head["index"], head["after"], head["log_events"]
     if not (type(index) is int and isinstance(after, str) and isinstance(logs, bool)):

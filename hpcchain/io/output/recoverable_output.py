@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hpcchain.errors import DataError
-from hpcchain.io.checkpoint.layout import whole
+from hpcchain.io.checkpoint.layout import COUNTED, whole
 from hpcchain.io.hdf5 import atomic, files, seal
 from hpcchain.io.hdf5.collective import root_does
-from hpcchain.io.output.lineage import FILES, FileHead, file_head, require_chain
-from hpcchain.io.output.parts import COUNTED, counts_in, head_in, list_parts, read_head, seal_in
-from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.output.lineage import FILES, PARTS, FileHead, file_head, require_chain
+from hpcchain.io.output.parts import counts_in, head_in, list_parts, read_head, seal_in
+from hpcchain.io.output.trajectory import read_trajectory
 
 if TYPE_CHECKING:
     from hpcchain.io.output.parts import PartHead
@@ -129,7 +129,7 @@ def output_in(run_dir: Path | None, comm: Communicator | None = None, kinds: Seq
         return Output(Path(), dict.fromkeys(kinds), [])
     run_dir = Path(run_dir)
     paths = {kind: run_dir / f"{kind}.h5" for kind in kinds}
-    listed = root_does(comm, run_dir, "listing parts", lambda: list_parts(run_dir / "parts"))
+    listed = root_does(comm, run_dir, "listing parts", lambda: list_parts(run_dir / PARTS))
     parts = [(number, _tried(read_head, path, comm)) for number, path in listed]
     there = root_does(comm, run_dir, "looking at the output", lambda: {k for k, p in paths.items() if p.exists()})
     heads = {kind: _tried(file_head, path, kind, comm) if kind in there else None for kind, path in paths.items()}
@@ -191,12 +191,8 @@ def is_finished(output: Output, end: float, comm: Communicator | None = None) ->
     trajectory, observables = output.files["trajectory"], output.files["observables"]
     if output.parts or not isinstance(trajectory, FileHead) or not isinstance(observables, FileHead):
         return False
-    return root_does(comm, trajectory.path, "reading", lambda: _last_time(trajectory.path)) == end
-
-
-def _last_time(path: Path) -> float | None:
-    with open_trajectory(path, checked=False) as found:
-        return float(found.time[-1]) if len(found) else None
+    found = root_does(comm, trajectory.path, "reading", lambda: read_trajectory(trajectory.path, checked=False).time)
+    return bool(len(found) and found[-1] == end)
 
 
 class Inventory:
@@ -241,7 +237,7 @@ class Inventory:
             )
 
     def _begin(self, counters: Mapping[str, object]) -> None:
-        counted = [path for number, path in list_parts(self._folder / "parts") if number < whole(counters, "part")]
+        counted = [path for number, path in list_parts(self._folder / PARTS) if number < whole(counters, "part")]
         needed = counts_in(counters)
         if counted:  # which has been found whole
             with files.reading(counted[0], "part", checked=False) as file:

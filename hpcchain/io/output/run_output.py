@@ -21,10 +21,10 @@ from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.collective import root_does, translated
 from hpcchain.io.output import events
-from hpcchain.io.output.lineage import FILES, FileHead, file_head
+from hpcchain.io.output.lineage import CHECKPOINTS, FILES, GROWTH, PARTS, FileHead, file_head
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.recoverable_output import RunOutput, output_in
-from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_types, open_trajectory
+from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_columns, read_trajectory
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import OPEN, PERIODIC
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from hpcchain.model.system import System
     from hpcchain.parallel.agreement import Communicator
 
-PARTS, CHECKPOINTS = "parts", "checkpoints"
 COLUMNS = ("step", "time", "value")
 """Tables of each observable, /<name>/..., one row per report."""
 TRIES, PAUSE = 200, 0.02
@@ -107,7 +106,7 @@ def _folder_output(folder: Path, comm: Communicator | None, kinds: tuple[str, ..
             time.sleep(PAUSE)
             continue
         if not found.joined and not found.parts:
-            if root_does(comm, folder, "looking", (folder / "growth.h5").is_file):
+            if root_does(comm, folder, "looking", (folder / GROWTH).is_file):
                 raise DataError(f"{folder}: its start is still growing: there is no output yet")
             raise DataError(
                 f"{folder}: holds no output: neither observables.h5 nor trajectory.h5, nor closed parts; name a "
@@ -290,7 +289,7 @@ def open_frames(output: RunOutput) -> Iterator[Frames]:
     """
     head = output.joined.get("trajectory")
     with ExitStack() as stack:
-        fixed = stack.enter_context(open_trajectory(head.path, checked=False)) if head else beads_of(output)
+        fixed = read_trajectory(head.path, checked=False) if head else beads_of(output)
         yield Frames(pieces_of(output, stack), fixed)
 
 
@@ -323,22 +322,17 @@ def beads_of(output: RunOutput) -> Trajectory:
 def fixed_of(system: System) -> Trajectory:
     """Return what does not change of a system's frames; a table of directors must have all of them."""
     composition, box, rough = composition_of(system.topology), system.box, system.physics.extended.rough
-    species, names = bead_types(composition.prototypes)
-    ids = np.arange(composition.beads)
-    like = composition.prototype_of(ids)
-    count = composition.count("bonds")
-    turning, moment = None, composition.prototypes.moment[like] if rough else None
+    ids, count = np.arange(composition.beads), composition.count("bonds")
+    columns, names = bead_columns(composition, ids)
+    turning, moment = None, composition.prototypes.moment[composition.prototype_of(ids)] if rough else None
     if system.directors is not None:
         turning = system.directors.turning(composition, 0, composition.beads)
         moment = turning.moment
     return Trajectory(
         step=np.empty(0, np.int64),
         time=np.empty(0),
-        species=species[like],
-        molecule=composition.molecule_of(ids).astype(np.int64),
         names=names,
-        mass=composition.prototypes.mass[like],
-        diameter=composition.prototypes.diameter[like],
+        **columns,
         bonds=np.asarray(composition.rows("bonds", 0, count), dtype=np.int64).reshape(-1, 2),
         edges=box.size,
         origin=box.origin,

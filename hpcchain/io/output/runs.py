@@ -98,9 +98,8 @@ def write_runs(folder: Path | str, rows: list[Row]) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["run", *rows[0].settings, *COLUMNS])
     for row in rows:
-        numbers = ["" if number is None else number for number in (row.code, row.ranks)]
         times = row.began, row.ended, f"{row.seconds:.1f}", row.message
-        writer.writerow([row.run, *row.settings.values(), row.state, *numbers, *times])
+        writer.writerow([row.run, *row.settings.values(), row.state, row.code, row.ranks, *times])
     with translated(path, "writing"), atomic.replacing(path) as temp:
         temp.write_text(text.getvalue(), encoding="utf-8")
 

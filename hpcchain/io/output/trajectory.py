@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 import h5py
 import numpy as np
@@ -27,36 +27,28 @@ VECTORS = {"position": np.float64, "velocity": np.float64, "image": np.int64}
 ORIENTATION = "orientation"
 SPIN = ("angular_velocity", "moment_of_inertia")
 """Where spheres have directors: a table more for each frame, and what does not change with time."""
-Spin = Mapping[str, np.ndarray | None]
-"""Name -> array, or None."""
 
 
-def create_layout(
-    file: h5py.File,
-    frames: int,
-    topology: Composition | Topology,
-    box: Box,
-    comm: Communicator | None,
-    spin: Spin | None = None,
-) -> None:
-    """Write all that does not change with time, and create the tables of `frames` frames; collective.
+class Lasting(NamedTuple):
+    """What does not change with time, and which tables of each frame there are besides `VECTORS`.
 
-    Parameters
-    ----------
-    file : h5py.File
-    frames : int
-    topology : Topology or Composition
-    box : Box
-    comm : communicator or None
-    spin : dict of name -> array, optional
-        This rank's slabs of `SPIN`: there are orientations, then. Without angular velocities contacts change these,
-        which there are for each frame, then; and orientations, where there is a value of that name, None.
+    `constant` has this rank's slabs by name: of spheres with directors `SPIN`, and where contacts change spins moments
+    alone. `turning` names ORIENTATION, or angular velocities and maybe ORIENTATION.
     """
+
+    topology: Composition | Topology
+    box: Box
+    constant: Mapping[str, np.ndarray] = MappingProxyType({})
+    turning: Sequence[str] = ()
+
+
+def create_layout(file: h5py.File, frames: int, lasting: Lasting, comm: Communicator | None) -> None:
+    """Write all that does not change with time, and create the tables of `frames` frames; collective."""
+    topology, box = lasting.topology, lasting.box
     _write_h5md(file)
     group = file.create_group(GROUP)
-    _create_series(group, frames, topology.beads, turning_tables(spin))
-    own = {name: part for name, part in (spin or {}).items() if part is not None}
-    slabs.put_slabs(group, topology.beads, own, comm)
+    _create_series(group, frames, topology.beads, lasting.turning)
+    slabs.put_slabs(group, topology.beads, lasting.constant, comm)
     _write_box(group, frames, box, comm)
     _write_beads(file, group, topology, comm)
     _write_bonds(file, group, topology, comm)
@@ -88,16 +80,7 @@ def _write_h5md(file: h5py.File) -> None:
     files.set_text(creator, "version", hpcchain.__version__)
 
 
-def turning_tables(spin: Spin | None) -> list[str]:
-    """Return the names of the tables of each frame that say how beads turn; `spin` as for `create_layout`."""
-    if spin is None:
-        return []
-    if SPIN[0] in spin:
-        return [ORIENTATION]
-    return [SPIN[0], ORIENTATION] if ORIENTATION in spin else [SPIN[0]]
-
-
-def _create_series(group: h5py.Group, frames: int, beads: int, turning: list[str]) -> None:
+def _create_series(group: h5py.Group, frames: int, beads: int, turning: Sequence[str]) -> None:
     """Create the time-dependent tables; all share one step and one time dataset."""
     for name, kind in VECTORS.items():
         slabs.create(group, f"{name}/value", (frames, beads, 3), kind)
@@ -122,18 +105,22 @@ def _write_box(group: h5py.Group, frames: int, box: Box, comm: Communicator | No
 def _write_beads(
     file: h5py.File, group: h5py.Group, topology: Composition | Topology, comm: Communicator | None
 ) -> None:
-    species, names = bead_types(topology.prototypes)
     ids = np.arange(*parallel_slabs.slab(topology.beads, comm), dtype=np.int64)
+    own, names = bead_columns(topology, ids)
+    slabs.put_slabs(group, topology.beads, {"id": ids} | own, comm)
+    files.put_json(file, "parameters/species_names", names, comm)
+
+
+def bead_columns(topology: Composition | Topology, ids: np.ndarray) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Return what does not change of some beads, name -> column, and the names of all species."""
+    species, names = bead_types(topology.prototypes)
     like = topology.prototype_of(ids)
-    own = {
-        "id": ids,
+    return {
         "species": species[like],
         "mass": topology.prototypes.mass[like],
         "diameter": topology.prototypes.diameter[like],
         "molecule": topology.molecule_of(ids).astype(np.int64),
-    }
-    slabs.put_slabs(group, topology.beads, own, comm)
-    files.put_json(file, "parameters/species_names", names, comm)
+    }, names
 
 
 def _write_bonds(
@@ -150,7 +137,7 @@ def _write_bonds(
 
 @dataclass
 class Trajectory:
-    """An open trajectory; see `open_trajectory`.
+    """What a trajectory.h5 has besides its frames; see `read_trajectory`.
 
     Attributes
     ----------
@@ -197,9 +184,8 @@ class Trajectory:
         return len(self.time)
 
 
-@contextmanager
-def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajectory]:
-    """Yield the Trajectory in a trajectory.h5; frames are read one by one.
+def read_trajectory(path: Path | str, checked: bool = True) -> Trajectory:
+    """Return the Trajectory in a trajectory.h5.
 
     Parameters
     ----------
@@ -219,7 +205,7 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
         _check_spin(file, spin, len(mass))
         edges = files.get(file, f"{GROUP}/box/edges/value")
         boundary = files.get(file, "parameters/boundary")
-        yield Trajectory(
+        return Trajectory(
             step=files.get(file, f"{GROUP}/position/step"),
             time=files.get(file, f"{GROUP}/position/time"),
             names=list(files.get_names(file, "parameters/species_names")),
@@ -238,18 +224,14 @@ def open_trajectory(path: Path | str, checked: bool = True) -> Iterator[Trajecto
         )
 
 
-def _check_spin(file: h5py.File, spin: Spin, beads: int) -> None:
+def _check_spin(file: h5py.File, spin: Mapping[str, np.ndarray | None], beads: int) -> None:
     """Raise DataError unless orientation and spin are of the shapes of the beads, or are not there at all."""
-    series = f"{GROUP}/{ORIENTATION}/value"
-    changing, moment = f"{GROUP}/{SPIN[0]}/value", spin[SPIN[1]]
-    if changing in file and spin[SPIN[0]] is None and moment is not None:
-        tables = {changing: 3} | ({series: 4} if series in file else {})
-        found = [files.dataset_of(file, name).shape[1:] == (beads, columns) for name, columns in tables.items()]
-        if moment.shape == (beads,) and all(found):
-            return
+    series = [f"{GROUP}/{name}/value" for name in (SPIN[0], ORIENTATION)]
     found = [None if value is None else value.shape for value in spin.values()]
-    found.append(files.dataset_of(file, series).shape[1:] if series in file else None)
-    if found != [None] * 3 and found != [(beads, 3), (beads,), (beads, 4)]:
+    found += [files.dataset_of(file, name).shape[1:] if name in file else None for name in series]
+    vectors, numbers, turned = (beads, 3), (beads,), (beads, 4)
+    changing = [[None, numbers, vectors, orientation] for orientation in (turned, None)]
+    if found not in ([None] * 4, [vectors, numbers, None, turned], *changing):
         raise files.wrong_contents(file.filename, f"{', '.join(SPIN)} and {ORIENTATION} are not of {beads} beads")
 
 

@@ -14,10 +14,9 @@ from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.growth_state import read_growth
 from hpcchain.io.hdf5 import files
+from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH, INPUT, PARTS
 from hpcchain.io.output.parts import list_parts, read_head
 from hpcchain.io.output.run_output import (
-    CHECKPOINTS,
-    PARTS,
     Series,
     folder_of_unjoined,
     has_output,
@@ -26,7 +25,7 @@ from hpcchain.io.output.run_output import (
     run_output,
     series_in,
 )
-from hpcchain.io.output.trajectory import Trajectory, open_trajectory
+from hpcchain.io.output.trajectory import Trajectory, read_trajectory
 from hpcchain.model.composition import composition_of
 from hpcchain.model.system import BOUNDARIES, OPEN
 
@@ -70,11 +69,11 @@ def _lines(facts: Mapping[str, object]) -> str:
 def _run(folder: Path) -> dict[str, object]:
     """Return what a run has put out so far, and from which checkpoint it can go on."""
     newest, refused = newest_valid(folder / CHECKPOINTS)
-    growing = (folder / "growth.h5").is_file() and newest is None
+    growing = (folder / GROWTH).is_file() and newest is None
     facts: dict[str, object] = {"run": str(folder)}
     if growing and not list_parts(folder / PARTS):
-        return facts | {"state": "its start is still growing"} | _growth(folder / "growth.h5")
-    if (folder / "input.toml").is_file() and not has_output(folder):
+        return facts | {"state": "its start is still growing"} | _growth(folder / GROWTH)
+    if (folder / INPUT).is_file() and not has_output(folder):
         return facts | {"state": "it has written no output yet", "checkpoint": str(newest or "none")}
     output = run_output(folder)
     parts = len(output.parts)
@@ -156,16 +155,12 @@ def _directors(composition: Composition, directors: Directors) -> str:
 
 
 def _trajectory(path: Path | str) -> dict[str, object]:
-    with open_trajectory(path) as found:
-        facts = {
-            "frames": len(found),
-            "times": _span(found.time),
-            **_beads(found),
-        }
-        if found.moment_of_inertia is not None and found.angular_velocity is None:
-            facts["spins"] = f"angular velocities{' and orientations' * found.turns} of each frame"
-        elif found.moment_of_inertia is not None:
-            facts["directors"] = f"orientation and spin of {int((found.moment_of_inertia > 0.0).sum())} beads"
+    found = read_trajectory(path)
+    facts = {"frames": len(found), "times": _span(found.time), **_beads(found)}
+    if found.moment_of_inertia is not None and found.angular_velocity is None:
+        facts["spins"] = f"angular velocities{' and orientations' * found.turns} of each frame"
+    elif found.moment_of_inertia is not None:
+        facts["directors"] = f"orientation and spin of {int((found.moment_of_inertia > 0.0).sum())} beads"
     return facts | _provenance(path)
 
 
@@ -207,7 +202,7 @@ def _growth(path: Path | str) -> dict[str, object]:
 
 def _provenance(path: Path | str) -> dict[str, object]:
     with files.reading(path, None) as file:
-        return files.get_table(file, "provenance")
+        return files.get_json(file, "provenance", dict)
 
 
 def _span(times: np.ndarray) -> str:

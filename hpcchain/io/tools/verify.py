@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_outline, read_progress
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
-from hpcchain.io.output.lineage import FileHead
+from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH, PARTS, FileHead
 from hpcchain.io.output.recoverable_output import output_in, recoverable_counts, sound
 from hpcchain.io.tools.inspect import info
 
@@ -35,8 +35,8 @@ def verify(path: Path) -> list[str]:
     if not path.is_dir():
         return info(path).splitlines()
     output = output_in(path)
-    checkpoints = list_checkpoints(path / "checkpoints")
-    newest, refused = newest_valid(path / "checkpoints", None, lambda counters: recoverable_counts(output, counters))
+    checkpoints = list_checkpoints(path / CHECKPOINTS)
+    newest, refused = newest_valid(path / CHECKPOINTS, None, lambda counters: recoverable_counts(output, counters))
     seen = {newest, *(path for path, _ in refused)}
     older = [path for _, path in checkpoints if path not in seen]
     problems = [str(problem) for problem in output.problems()] + [why for _, why in refused]
@@ -48,14 +48,14 @@ def verify(path: Path) -> list[str]:
         more = f", the first of {len(problems)} problems" if len(problems) > 1 else ""
         raise DataError(f"{problems[0]}{more}; {way}")
     if not checkpoints and not any(output.files.values()):
-        if (path / "growth.h5").is_file():
-            return [f"growth.h5: whole, a start that is still growing: {info(path / 'growth.h5').splitlines()[-1]}"]
+        if (path / GROWTH).is_file():
+            return [f"{GROWTH}: whole, a start that is still growing: {info(path / GROWTH).splitlines()[-1]}"]
         raise DataError(f"{path}: no run's directory: it has neither checkpoints nor output files")
     lines = [_line(f"{kind}.h5", sound(head)) for kind, head in output.files.items() if head is not None]
-    lines += [_line(f"parts/{head.path.name}", head) for head in (sound(head) for _, head in output.parts)]
+    lines += [_line(f"{PARTS}/{head.path.name}", head) for head in (sound(head) for _, head in output.parts)]
     if newest:
-        lines.append(f"checkpoints/{newest.name}: whole, the newest of {len(checkpoints)}")
-    return lines + [f"checkpoints/{path.name}: whole" for path in older]
+        lines.append(f"{CHECKPOINTS}/{newest.name}: whole, the newest of {len(checkpoints)}")
+    return lines + [f"{CHECKPOINTS}/{path.name}: whole" for path in older]
 
 
 def _forgotten(path: Path, newest: Path | None, output: Output) -> list[str]:

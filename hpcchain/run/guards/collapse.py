@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hpcchain.model.starts.start import RESTING
+from hpcchain.observe.runlog import duration
 from hpcchain.sector.collapse import falls, loses, way_out
 
 if TYPE_CHECKING:
@@ -72,18 +73,8 @@ class CollapseWatch:
         left = (self._end - self._time) * wall / passed if passed > 0.0 else float("inf")
         if left < LONG:
             return None
-        pace = f"and the run hardly gets on: at this pace it takes {spelled(left)} more"
+        pace = f"and the run hardly gets on: at this pace it takes {duration(left)} more"
         if falls(self._physics):
             return f"beads lie on a wall or on others, or in very narrow gaps, {pace}; {RESTING}"
         found = "beads rattle in very narrow gaps, between others or walls"
         return f"{found}, {pace}; larger gaps, or a larger box, are faster"
-
-
-def spelled(seconds: float) -> str:
-    """Return wall seconds in words of a fitting unit."""
-    if not seconds < 1e18:
-        return "longer than anyone can wait"
-    for unit, length in (("years", 365.25 * 86400.0), ("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= 2.0 * length:
-            return f"{seconds / length:.3g} {unit}"
-    return f"{seconds:.3g} seconds"

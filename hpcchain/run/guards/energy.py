@@ -45,29 +45,10 @@ CONTACTS, TIME = 200.0, 20.0
 BANDS = {"rattle": 10.0, "variational": 40.0, "index1": 2.0, "paper": 5.0}
 
 
-class SteppedWatch:
-    """Ends a run in steps whose energy is no number; how far it may be off, potentials and step decide."""
-
-    def __init__(self, physics: Physics, freedom: int) -> None:
-        thermostat = physics.acting.thermostat
-        self._warmth = freedom * float(thermostat.temperature if thermostat else 0.0)
-        damped = thermostat or (physics.steps and any(physics.steps.damping))
-        self._kept = not damped and physics.is_elastic and not loses_energy(physics)
-
-    def impossible(self, energy: float, reference: float, scale: float = 0.0) -> bool:
-        """See `EnergyWatch.impossible`."""
-        return is_off(energy, reference, max(scale, self._warmth), self._kept, WILD)
-
-    def heed(self, time: float, energy: float, *_: object) -> None:
-        """See `EnergyWatch.heed`."""
-        if not math.isfinite(energy):
-            raise StepError(
-                f"at t {time:.6g} the energy is not a number: make steps.step smaller, or start without overlaps"
-            )
-
-
 class EnergyWatch:
     """Compares the energy with that of the run's first report.
+
+    How far a run in steps may be off, potentials and step decide: that it is a number is all that is asked of it.
 
     Parameters
     ----------
@@ -79,7 +60,11 @@ class EnergyWatch:
 
     def __init__(self, system: System, freedom: int) -> None:
         self._topology, self._physics, self._freedom = system.topology, system.physics, max(int(freedom), 1)
-        self._elastic = system.physics.is_elastic and not loses_energy(system.physics)
+        self._kept, self._warmth = self._physics.is_elastic and not loses_energy(self._physics), 0.0
+        if self._physics.steps:
+            thermostat = self._physics.acting.thermostat
+            self._warmth = self._freedom * float(thermostat.temperature if thermostat else 0.0)
+            self._kept = self._kept and not (thermostat or any(self._physics.steps.damping))
         self._kinds = list(stepped_kinds(self._topology.prototypes, self._physics))
         self._silent = False
 
@@ -104,10 +89,14 @@ class EnergyWatch:
         EngineError
             When it is not a number, or exact flights and elastic contacts have changed it by more than REFUSED.
         """
+        if not math.isfinite(energy) and self._physics.steps:
+            raise StepError(
+                f"at t {time:.6g} the energy is not a number: make steps.step smaller, or start without overlaps"
+            )
         if not math.isfinite(energy):
             raise not_a_number(self._physics, f"at t {time:.6g} the kinetic energy")
         error = relative_error(energy, reference, scale)
-        if reference is None or not self._elastic or error == 0.0:
+        if reference is None or self._physics.steps or not self._kept or error == 0.0:
             return None
         if not self._kinds and abs(error) > self._limit(REFUSED):
             raise EngineError(
@@ -126,9 +115,12 @@ class EnergyWatch:
     def impossible(self, energy: float, reference: float, scale: float = 0.0) -> bool:
         """Return whether no run comes to an energy, work and heat taken out, from that of its first report.
 
-        Contacts that take energy bring none.
+        Contacts that take energy bring none. What is above is relative to the lower one, or to the scale where that is
+        more; so is what is below.
         """
-        return is_off(energy, reference, scale, self._elastic, WILD if self._kinds else self._limit(REFUSED))
+        limit = WILD if self._physics.steps or self._kinds else self._limit(REFUSED)
+        low, high = (energy, reference) if self._kept and energy < reference else (reference, energy)
+        return not high - low <= limit * max(abs(low), scale, self._warmth)
 
     def _limit(self, usual: float) -> float:
         """Return a relative error for exact flights: the usual one, or one that goes with a coarser tolerance."""
@@ -148,15 +140,6 @@ class EnergyWatch:
         if self._kinds:
             return 'make propagator.step smaller, or choose propagator.name = "taylor"'
         return f"if it grows above {self._limit(REFUSED):g} the run ends; {advice()}"
-
-
-def is_off(energy: float, reference: float, scale: float, kept: bool, limit: float) -> bool:
-    """Return whether an energy is above a reference, or if it is `kept` below, too, by more than a limit.
-
-    What is above is relative to the lower one, or to the scale where that is more; so is what is below.
-    """
-    low, high = (energy, reference) if kept and energy < reference else (reference, energy)
-    return not high - low <= limit * max(abs(low), scale)
 
 
 def advice() -> str:

@@ -30,11 +30,8 @@ from hpcchain.parallel.agreement import agree
 from hpcchain.sector.setup.shell import default_shell, is_dilute
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hpcchain.config.keys.sections import Config
     from hpcchain.machine import Available, Bound
-    from hpcchain.model.system import Topology
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import Single, World
 
@@ -92,16 +89,14 @@ class Extent:
 
     Attributes
     ----------
-    beads, bonds, molecules : int
-        Of the whole system; bonds are 0 where only a file knows them.
+    beads : int
+        Of the whole system.
     whole : bool
         Whether every rank makes or reads the whole start.
     largest : int
         Beads of the largest molecule, 0 where only a file knows it.
     closed : int
         Beads of the largest molecule with rings whose conformation is to be made.
-    volume : float
-        Of the spheres of all beads, 0 where only a file knows it [length^3].
     parts : bool
         Whether long chains move in stretches.
     alone : bool
@@ -116,12 +111,9 @@ class Extent:
     """
 
     beads: int
-    bonds: int
-    molecules: int
     whole: bool
     largest: int = 0
     closed: int = 0
-    volume: float = 0.0
     parts: bool = False
     alone: bool = False
     lists: float = 0.0
@@ -183,19 +175,16 @@ def resumed_extent(path: Path) -> Extent:
     try:
         return _extent(read_config(path), beads, whole=False)
     except HpcchainError:
-        return Extent(beads, 0, 0, whole=False)
+        return Extent(beads, whole=False)
 
 
 def _extent(config: Config, beads: int, whole: bool, closed: int = 0) -> Extent:
     kinds, parts = config.molecules, any(in_stretches(kind, config) for kind in config.molecules)
     return Extent(
         beads=beads,
-        bonds=sum(kind.count * kind.bond_count for kind in kinds),
-        molecules=sum(kind.count for kind in kinds),
         whole=whole,
         largest=max((kind.beads for kind in kinds), default=0),
         closed=closed,
-        volume=bead_volume(kinds),
         parts=parts,
         alone=parts and config.run.sectors == "auto",
         lists=list_bytes(config) if sum(kind.beads for kind in kinds) <= MOST_LISTED else 0.0,
@@ -226,24 +215,11 @@ def list_bytes(config: Config) -> float:
         if is_dilute(system):  # its shell goes by the distance of beads, and few are on a list
             return inside
         shell = default_shell(system, np.zeros((0, 3)))
-    entries = np.minimum(most_listed(one, shell, beyond_contact(one, physics), density), composition.beads)
+    far = 0.5 * (one.diameter + one.diameter.max()) + beyond_contact(one, physics) + 2.0 * shell
+    packed = 3.0 * (far / max(float(one.diameter.min()), 1e-300)) ** 3  # as many as fit in, or 1.5 times the mean
+    listed = np.clip(8 + np.ceil(np.minimum(packed, 1.5 * density * (4.0 * np.pi / 3.0) * far**3)), 16, 4096)
+    entries = np.minimum(listed, composition.beads)
     return inside + 4.0 * float(np.sum(copies * entries)) / composition.beads
-
-
-def most_listed(topology: Topology, shell: float, beyond: float, density: float) -> NDArray[np.float64]:
-    """Return (N,) entries that lists of neighbours have space for: as many as fit in, or 1.5 times the mean.
-
-    Parameters
-    ----------
-    topology : Topology
-    shell, beyond : float
-        Half width of the lists' shell, and how much farther than contact beads act on one another [length].
-    density : float
-        Beads by volume [length^-3].
-    """
-    far = 0.5 * (topology.diameter + topology.diameter.max() + 2.0 * beyond) + 2.0 * shell
-    packed = 3.0 * (far / max(float(topology.diameter.min()), 1e-300)) ** 3
-    return np.clip(8 + np.ceil(np.minimum(packed, 1.5 * density * (4.0 * np.pi / 3.0) * far**3)), 16, 4096)
 
 
 def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> Extent:

@@ -14,8 +14,8 @@ from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.growth_state import read_growth, write_growth
 from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH
 from hpcchain.parallel.agreement import from_root, rank_of
-from hpcchain.run.folder import CHECKPOINTS
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
 
 LOG = logging.getLogger("hpcchain.run")
-NAME = "growth.h5"
 MINUTES = 10.0
 """Wall time between two files where the input does not say."""
 SAME = ("box", "molecules", "initial", "propagator", "contact", "walls")
@@ -87,7 +86,7 @@ class GrowthFile:
 
 def input_of(folder: Path, mpi: Communicator | None) -> Config | None:
     """Return the input of a run whose start was still growing when it stopped, None where it was not; collective."""
-    path = Path(folder) / NAME
+    path = Path(folder) / GROWTH
     return root_does(
         mpi, path, "reading", lambda: stored_config(read_growth(path)[1], path) if path.is_file() else None
     )

@@ -12,13 +12,13 @@ from hpcchain.io.checkpoint.layout import number, whole
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import wrong_contents
+from hpcchain.io.output.lineage import CHECKPOINTS
 from hpcchain.io.output.parts import counts_in
 from hpcchain.io.output.recoverable_output import advice, recoverable_counts
 from hpcchain.io.output.run_output import read_reports
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
 from hpcchain.observe.observables import kept_energy
 from hpcchain.parallel.agreement import rank_of
-from hpcchain.run.folder import CHECKPOINTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,6 +12,7 @@ from hpcchain.cli.main import main
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
+from hpcchain.io.output.trajectory import Lasting
 from tests.support.analysed import tables_of
 from tests.support.io_samples import input_for, system_of
 
@@ -29,11 +30,11 @@ def folder(tmp_path):
     straight[:, 0] = [0, 1, 0, 1, 2, 3]
     for count in range(4):
         scale = 1.0 if count < 2 else 2.0
-        writer.frame(count, float(count), scale * straight, straight, np.zeros((6, 3), dtype=np.int64))
+        writer.frame(float(count), scale * straight, straight, np.zeros((6, 3), dtype=np.int64))
         vector = np.array([0.0, 1.0, scale])
-        writer.report({"temperature": scale, "momentum": vector, "wall_pressure": vector}, count, float(count))
+        writer.report({"temperature": scale, "momentum": vector, "wall_pressure": vector}, float(count))
     writer.close()
-    assemble(tmp_path, None, system.topology, system.box, writer.counters)
+    assemble(tmp_path, None, Lasting(system.topology, system.box), writer.counters)
     (tmp_path / "checkpoints").mkdir()
     for time, seconds in ((1.0, 1.0), (3.0, 4.0)):
         path = tmp_path / "checkpoints" / f"ckpt-{time:022.12f}.h5"

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import UsageError
+from hpcchain.io.checkpoint.layout import CONTACTS, MOST, SOLVED
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import WALL
 from hpcchain.observe.observables import COLUMNS, Observables
@@ -28,7 +29,7 @@ from hpcchain.run.controller import Run
 from hpcchain.run.folder import cut_log
 from hpcchain.run.guards import lock as locks
 from hpcchain.run.guards.lock import FolderLock
-from hpcchain.run.totals import CONTACTS, MOST, SOLVED, Totals
+from hpcchain.run.totals import Totals
 from tests.support.kernel_tools import make_system
 
 

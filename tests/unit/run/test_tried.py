@@ -137,4 +137,4 @@ def test_copies_are_looked_at(write, tmp_path):
     tables = scaled(initial={"method": "file", "file": "start.h5", "temperature": 1e-40})
     del tables["molecule"]
     with pytest.raises(ConfigError, match="initial.temperature: .* thermal times"):
-        api.replicate(write(tables), tmp_path / "large.h5", (2, 1, 1))
+        api.build(write(tables), tmp_path / "large.h5", copies=(2, 1, 1))

@@ -16,6 +16,7 @@ from hpcchain.cli import analyze
 from hpcchain.cli.main import main
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
+from hpcchain.io.output.trajectory import Lasting
 from tests.support.analysed import tables_of
 from tests.support.io_samples import chains as chains_of
 from tests.support.io_samples import system_of
@@ -43,10 +44,10 @@ def write_run(folder, spans):
     for k, span in enumerate(spans):
         position = still.copy()
         position[1::2] = span
-        writer.frame(k, float(k), position, still, still.astype(np.int64))
-        writer.report({"temperature": 1.0}, k, float(k))
+        writer.frame(float(k), position, still, still.astype(np.int64))
+        writer.report({"temperature": 1.0}, float(k))
     writer.close()
-    assemble(folder, None, system.topology, system.box, writer.counters)
+    assemble(folder, None, Lasting(system.topology, system.box), writer.counters)
     return folder
 
 

@@ -165,7 +165,7 @@ def test_pairs_of_steps_are_written_out_again(load, tmp_path):
 
 def test_pairs_are_tables(load):
     text = TEXT[: TEXT.index("tangential_restitution")] + "pair = 3\n[run]\nend_time = 1\n"
-    with pytest.raises(ConfigError, match="contact.pair: is no list of tables"):
+    with pytest.raises(ConfigError, match=r"contact.pair: .*use the header \[\[contact.pair\]\], once per pair"):
         load(TEXT, text)
 
 

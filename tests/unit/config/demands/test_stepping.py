@@ -73,7 +73,7 @@ MISTAKES = [
     ("potential.0.stiffness = 1.0", 'potential[0].stiffness: means nothing for "lennard-jones"'),
     ("potential = [" + LJ + "}]", 'potential[0].cutoff: is missing; "lennard-jones" needs it'),
     ('potential.0.cutoff = "none"', 'potential[0].cutoff: "none" is for boxes without periodic sides'),
-    ('potential.0.cutoff = "all"', "potential[0].cutoff: 'all' is neither a number nor \"none\""),
+    ('potential.0.cutoff = "all"', "potential[0].cutoff: 'all' is not a number; or give \"none\""),
     ('potential.0.file = "x.py"', 'potential[0].file: means nothing for "lennard-jones"'),
     ('potential = [{name = "module", file = "no.py", function = "f"}]', "potential[0].on: is missing"),
     ('potential = [{name = "module", file = "no.py", on = "bond"}]', "potential[0].function: is missing"),

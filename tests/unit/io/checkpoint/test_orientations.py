@@ -13,7 +13,7 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_outline, wri
 from hpcchain.io.hdf5.seal import seal
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
-from hpcchain.io.output.trajectory import open_trajectory
+from hpcchain.io.output.trajectory import Lasting, read_trajectory
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.export import export
 from hpcchain.io.tools.inspect import info
@@ -165,17 +165,18 @@ def test_a_write_that_went_wrong_is_noticed(tmp_path):
 def run(folder, system, frames=4):
     """Write a run's trajectory in two parts, assembled after each; return its path and the orientations in it."""
     turning = system.directors.turning(system.topology, 0, BEADS)
-    spin = {"angular_velocity": turning.velocity, "moment_of_inertia": turning.moment}
+    constant = {"angular_velocity": turning.velocity, "moment_of_inertia": turning.moment}
+    lasting = Lasting(system.topology, system.box, constant, ["orientation"])
     (folder / "parts").mkdir(parents=True)
     counters, written = {}, []
     for index in range(2):
         writer = PartWriter(folder / "parts", index, None, system.topology, counters or {"part_seal": ""})
         for number in range(index * frames // 2, (index + 1) * frames // 2):
             written.append(turning.orientation(number / 2))
-            writer.frame(number, number / 2, *frame_of(BEADS, number), orientation=written[-1])
+            writer.frame(number / 2, *frame_of(BEADS, number), orientation=written[-1])
         writer.close()
         counters = writer.counters
-        assemble(folder, None, system.topology, system.box, counters, spin=spin)
+        assemble(folder, None, lasting, counters)
     return folder / "trajectory.h5", np.array(written), turning
 
 
@@ -213,8 +214,8 @@ def test_a_trajectory_with_a_part_of_it_is_refused(tmp_path, name):
     with h5py.File(path, "r+") as file:
         del file[f"particles/trajectory/{name}"]
     seal(path)
-    with pytest.raises(DataError, match="are not of 9 beads"), open_trajectory(path):
-        pass
+    with pytest.raises(DataError, match="are not of 9 beads"):
+        read_trajectory(path)
 
 
 def test_gsd_has_them_as_hoomd_does(tmp_path):

@@ -12,7 +12,7 @@ from hpcchain.io.hdf5 import atomic
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.events import EVENT
 from hpcchain.io.output.parts import PartWriter, list_parts, read_head, remove_from
-from hpcchain.io.output.trajectory import VECTORS, open_trajectory
+from hpcchain.io.output.trajectory import VECTORS, Lasting, read_trajectory
 from hpcchain.io.tools.compare import compare
 from tests.support.io_samples import events_between, frame_of, system_of
 from tests.support.outputs import frames_in, read_events, read_observables
@@ -33,8 +33,8 @@ def write_part(run_dir, system, index, start=None, frames=2, events=15, log_even
     writer = PartWriter(run_dir / "parts", index, None, system.topology, start, log_events)
     for number in range(frames):
         count = index * frames + number
-        writer.frame(count, index + number / frames, *frame_of(BEADS, count))
-        writer.report({"energy": count / 3, "momentum": np.arange(3.0) + count}, count, index + number / frames)
+        writer.frame(index + number / frames, *frame_of(BEADS, count))
+        writer.report({"energy": count / 3, "momentum": np.arange(3.0) + count}, index + number / frames)
     table = events_between(index, index + 1, events, seed=index)
     writer.events(table[: events // 2])
     writer.events(table[events // 2 :])
@@ -51,7 +51,7 @@ def write_parts(run_dir, system, first, last, start=None, **options):
 
 
 def finish(run_dir, system, counters):
-    assemble(run_dir, None, system.topology, system.box, counters)
+    assemble(run_dir, None, Lasting(system.topology, system.box), counters)
 
 
 def whole_run(run_dir, system, parts=4):
@@ -183,7 +183,7 @@ def test_no_event_log_is_made_unless_asked_for(tmp_path, system):
 def test_a_part_that_was_never_closed_is_a_leftover(tmp_path, system):
     counters = write_parts(tmp_path, system, 0, 2)[-1]
     writer = PartWriter(tmp_path / "parts", 2, None, system.topology, counters)
-    writer.frame(4, 2.0, *frame_of(BEADS, 4))
+    writer.frame(2.0, *frame_of(BEADS, 4))
     killed = shutil.copy(atomic.temporary(writer.path), tmp_path / "copy")
     writer.abort()
     shutil.move(killed, atomic.temporary(writer.path))
@@ -202,9 +202,9 @@ def test_a_part_says_what_it_covers(tmp_path, system):
 
 def test_reports_with_other_names_are_refused(tmp_path, system):
     writer = PartWriter(tmp_path, 0, None, system.topology)
-    writer.report({"energy": 1.0}, 0, 0.0)
+    writer.report({"energy": 1.0}, 0.0)
     with pytest.raises(EngineError, match="time 1.0"):
-        writer.report({"pressure": 1.0}, 1, 1.0)
+        writer.report({"pressure": 1.0}, 1.0)
     writer.abort()
     assert not list(tmp_path.iterdir())
 
@@ -214,7 +214,7 @@ def test_an_observable_that_begins_later_keeps_its_rows(tmp_path, system):
     for index, names in enumerate((("a",), ("a", "b"), ("a", "b"))):
         (tmp_path / "parts").mkdir(exist_ok=True)
         writer = PartWriter(tmp_path / "parts", index, None, system.topology, counters[-1])
-        writer.report({name: float(index) for name in names}, index, float(index))
+        writer.report({name: float(index) for name in names}, float(index))
         writer.close()
         counters.append(writer.counters)
         finish(tmp_path, system, counters[-1])
@@ -227,8 +227,7 @@ def test_an_observable_that_begins_later_keeps_its_rows(tmp_path, system):
 
 def test_no_output_at_all_makes_files_without_rows(tmp_path, system):
     finish(tmp_path, system, write_parts(tmp_path, system, 0, 1, frames=0, events=0)[-1])
-    with open_trajectory(tmp_path / "trajectory.h5") as found:
-        assert len(found) == 0
+    assert len(read_trajectory(tmp_path / "trajectory.h5")) == 0
     assert read_observables(tmp_path / "observables.h5") == {}
 
 

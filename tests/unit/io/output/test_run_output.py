@@ -9,6 +9,7 @@ from hpcchain.io.growth_state import GrowthState, write_growth
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import read_head
 from hpcchain.io.output.run_output import event_tables, open_frames, read_reports, run_output
+from hpcchain.io.output.trajectory import Lasting
 from hpcchain.io.tools.inspect import info
 from hpcchain.io.tools.verify import verify
 from tests.support.io_samples import system_of
@@ -105,7 +106,9 @@ def test_parts_that_the_run_joins_meanwhile_are_read_from_the_joined_files(tmp_p
     with open_frames(output) as frames:
         assert frames.table("position", 7)[0, 0] == 7000.0
         last = read_head(output.parts[-1].path)
-        assemble(tmp_path, None, system.topology, system.box, last.end | {"part_seal": last.seal, "part": PARTS})
+        assemble(
+            tmp_path, None, Lasting(system.topology, system.box), last.end | {"part_seal": last.seal, "part": PARTS}
+        )
         assert not output.parts[0].path.exists()
         assert [frames.table("position", k)[0, 0] for k in (2, 3, 8)] == [2000.0, 3000.0, 8000.0]
     with open_frames(output) as frames:

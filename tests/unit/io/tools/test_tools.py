@@ -14,7 +14,7 @@ from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.hdf5 import seal
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
-from hpcchain.io.output.trajectory import bead_types
+from hpcchain.io.output.trajectory import Lasting, bead_types
 from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.export import elements_for, export
 from hpcchain.io.tools.inspect import info
@@ -34,12 +34,12 @@ def run(folder, system, numbers=(0, 1, 2, 3), events=12):
     """Make a run's files with the numbered frames at half their number."""
     (folder / "parts").mkdir(parents=True)
     writer = PartWriter(folder / "parts", 0, None, system.topology, log_events=True)
-    for count, number in enumerate(numbers):
-        writer.frame(count, number / 2, *frame_of(BEADS, number))
-        writer.report({"energy": number / 3}, count, number / 2)
+    for number in numbers:
+        writer.frame(number / 2, *frame_of(BEADS, number))
+        writer.report({"energy": number / 3}, number / 2)
     writer.events(events_between(0.0, 1.0, events))
     writer.close()
-    assemble(folder, None, system.topology, system.box, writer.counters)
+    assemble(folder, None, Lasting(system.topology, system.box), writer.counters)
     return folder
 
 
@@ -174,7 +174,7 @@ def test_info_says_what_is_in_every_kind_of_file(tmp_path, system):
 
 def test_info_on_a_part(tmp_path, system):
     writer = PartWriter(tmp_path, 3, None, system.topology, {"frames": 5, "events": 0, "reports": 0})
-    writer.frame(5, 1.0, *frame_of(BEADS, 0))
+    writer.frame(1.0, *frame_of(BEADS, 0))
     writer.close()
     assert "1 after 5" in info(writer.path)
 

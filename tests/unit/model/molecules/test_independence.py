@@ -11,7 +11,6 @@ from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.model.molecules import independence
 from hpcchain.model.starts.start import build_system
-from hpcchain.run.guards.memory import extent_of
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.run.starts.load_input import load_input
 from tests.support.mixtures import to_toml
@@ -189,4 +188,4 @@ def test_starts_in_files_are_looked_at_on_any_ranks(file_start, run_hpcchain, ra
 def test_check_looks_at_the_start_file(file_start):
     config = load_input(file_start)
     with pytest.raises(DataError, match=r"molecule\[1\]: .*'bad' of beads 4 to 7"):
-        check_start(config, extent_of(config))
+        check_start(config)

@@ -18,7 +18,7 @@ from hpcchain.model.system import Physics, System
 from hpcchain.model.topology import build_box, build_topology
 from hpcchain.parallel.comm import Single
 from hpcchain.propagators.catalogue import PROPAGATORS, VARIANTS
-from hpcchain.run.guards.energy import BANDS, EnergyWatch, SteppedWatch
+from hpcchain.run.guards.energy import BANDS, EnergyWatch
 from tests.support.mixtures import to_toml
 
 LEAN = 3e-6
@@ -100,7 +100,7 @@ def test_it_is_one_message_and_exit_code_on_any_ranks(tmp_path, start, run_hpcch
     assert "Traceback" not in done.stderr
 
 
-def watch(tmp_path, text):
+def watch(tmp_path, text, steps=None):
     path = tmp_path / "in.toml"
     path.write_text("[box]\nsize = [20, 20, 20]\n[run]\nend_time = 1\n" + text)
     config = load_config(path)
@@ -108,6 +108,7 @@ def watch(tmp_path, text):
     system = System(
         build_box(config.box), composition_of(topology), None, build_physics(config, topology, np.ones((1, 3)))
     )
+    system.physics = system.physics if steps is None else Physics(tick=1.0, steps=steps)
     freedom = 3 * topology.beads - len(topology.bonds) - 3
     return EnergyWatch(system, freedom), 0.5 * freedom
 
@@ -145,8 +146,8 @@ def test_no_number_ends_any_run(tmp_path, energy):
 STEPS = SteppedPhysics(step=0.1)
 
 
-def test_steps_that_come_to_no_number_are_the_inputs_fault():
-    watch_of_steps = SteppedWatch(Physics(tick=1.0, steps=STEPS), 3)
+def test_steps_that_come_to_no_number_are_the_inputs_fault(tmp_path):
+    watch_of_steps, _ = watch(tmp_path, CHAINS, STEPS)
     assert watch_of_steps.heed(1.0, 1e300, 1.0, 0) is None
     with pytest.raises(StepError, match="at t 2 the energy is not a number: make steps.step smaller"):
         watch_of_steps.heed(2.0, np.nan, 1.0, 10)
@@ -160,7 +161,7 @@ def test_no_run_comes_from_far_more_energy_unless_it_loses_some(tmp_path, more, 
         assert one.impossible(energy, 1e30) == one.impossible(0.0, energy) == refused
         assert one.impossible(1e9 * energy, energy) and not one.impossible(energy, energy)
     steps = replace(STEPS, damping=() if refused else (1.0,))
-    assert SteppedWatch(Physics(tick=1.0, steps=steps), 3).impossible(1.0, 1e30) == refused
+    assert watch(tmp_path, CHAINS, steps)[0].impossible(1.0, 1e30) == refused
 
 
 def test_bands_follow_the_kinetic_energy_where_the_reference_is_negative(tmp_path):

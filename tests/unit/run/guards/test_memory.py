@@ -148,7 +148,7 @@ def test_what_is_lacking(ranks, words):
 
 
 def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
-    extent = memory.Extent(10**9, 0, 10**9, whole=True)
+    extent = memory.Extent(10**9, whole=True)
     with pytest.raises(ConfigError) as caught:
         memory.require_memory(
             extent,
@@ -179,7 +179,7 @@ def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
 )
 def test_what_check_says_is_at_most_is_above_the_peak(beads, largest, resident):
     """VmHWM of runs on one rank, 2026-11-28, chains or monomers at packing fraction .3."""
-    extent = memory.Extent(beads, 0, beads, whole=True, largest=largest, smooth=largest == 1)
+    extent = memory.Extent(beads, whole=True, largest=largest, smooth=largest == 1)
     assert 1.0 < extent.peak(1) / resident < 1.4
 
 
@@ -206,7 +206,7 @@ def test_what_check_says_is_at_most_is_above_the_peak(beads, largest, resident):
     ],
 )
 def test_estimates_are_above_what_runs_took_but_not_far(beads, ranks, options, measured):
-    assert 1.0 < memory.Extent(beads, 0, beads, **options).need(ranks) / measured < 1.8
+    assert 1.0 < memory.Extent(beads, **options).need(ranks) / measured < 1.8
 
 
 SOFT_BALLS = """[[potential]]
@@ -310,7 +310,7 @@ def test_freed_memory_goes_back(monkeypatch):
 
 
 def test_one_rank_has_all_chains_that_move_in_stretches():
-    extent = memory.Extent(10**5, 0, 500, whole=True, largest=200, alone=True)
+    extent = memory.Extent(10**5, whole=True, largest=200, alone=True)
     assert extent.need(8) == extent.need(1)
 
 
@@ -333,23 +333,23 @@ def test_a_run_that_goes_on_is_taken_to_need_what_its_input_says(tmp_path):
     """What is no input of ours is refused later, by whoever reads the file."""
     text = INPUT.format(size=20.0, beads=100, count=1) + "[propagator]\nstretches = 100\n"
     (tmp_path / "in.toml").write_text(text)
-    assert build(tmp_path / "in.toml", tmp_path / "c.h5") == 0
+    build(tmp_path / "in.toml", tmp_path / "c.h5")
     extent = memory.resumed_extent(tmp_path / "c.h5")
     assert (extent.beads, extent.largest, extent.parts, extent.alone, extent.whole) == (100, 100, True, True, False)
     with h5py.File(tmp_path / "c.h5", "r+") as file:
         file["config_toml"][...] = ord("[")
-    assert memory.resumed_extent(tmp_path / "c.h5") == memory.Extent(100, 0, 0, whole=False)
+    assert memory.resumed_extent(tmp_path / "c.h5") == memory.Extent(100, whole=False)
 
 
 def test_no_more_is_read_of_a_file_than_an_input_may_hold(tmp_path, monkeypatch):
     """The seal has not been checked by then: the table of the input may claim any length."""
     (tmp_path / "in.toml").write_text(INPUT.format(size=20.0, beads=8, count=1))
-    assert build(tmp_path / "in.toml", tmp_path / "c.h5") == 0
+    build(tmp_path / "in.toml", tmp_path / "c.h5")
     assert read_config(tmp_path / "c.h5").beads == 8
     monkeypatch.setattr(files, "MOST_BYTES", 10)
     with pytest.raises(DataError, match="config_toml has more than 80 bytes"):
         read_config(tmp_path / "c.h5")
-    assert memory.resumed_extent(tmp_path / "c.h5") == memory.Extent(8, 0, 0, whole=False)
+    assert memory.resumed_extent(tmp_path / "c.h5") == memory.Extent(8, whole=False)
 
 
 INPUT = """

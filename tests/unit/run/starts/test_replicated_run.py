@@ -23,7 +23,7 @@ END, LATER = 1.5, 20.0
 def copied(folder, tables, numbers):
     """Return the System that a run of copies starts from."""
     path = write_input(folder / "in.toml", tables)
-    large = api.replicate(path, folder / "start.h5", numbers, comm=Single())
+    large = api.build(path, folder / "start.h5", copies=numbers, comm=Single())
     return system_from_file(large)
 
 
