@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain.errors import UsageError
+from hpcchain.io.hdf5.collective import on_root
 from hpcchain.io.hdf5.files import require_parallel
 from hpcchain.model.system import State
 from hpcchain.observe.observables import Observables
@@ -36,7 +37,6 @@ from hpcchain.run.starts.growth_file import NAME as GROWTH
 from hpcchain.run.starts.growth_file import GrowthFile
 from hpcchain.run.starts.starting import (
     mpi_of,
-    on_root,
     read_input,
     require_walls_apart,
     start_system,
