@@ -444,12 +444,17 @@ def contacts(report: Report, wanted: Wanted, output: RunOutput, kinds: list[Kind
         report.left_out[catalogue.CONTACTS] = "no time is left to count in"
         return
     counts = ContactCounts(kinds, times)
+    count_events(counts, output, comm)
+    keep(report, counts.result())
+
+
+def count_events(counter: ContactCounts | ContactPlaces, output: RunOutput, comm: Communicator | None) -> None:
+    """Have all events counted, a part of them by each rank, which then have the sums of all; collective."""
     with together(comm, output.source, "reading events"):
         for table in event_tables(output, rank_of(comm), size_of(comm)):
-            counts.add(table)
-    others = gathered(comm, (counts.by_time, counts.by_group))
-    counts.join([other for rank, other in enumerate(others) if rank != rank_of(comm)])
-    keep(report, counts.result())
+            counter.add(table)
+    every = gathered(comm, counter.sums)
+    counter.sums = [np.sum(one, axis=0) for one in zip(*every, strict=True)]
 
 
 def contact_places(
@@ -473,10 +478,7 @@ def contact_places(
     if why:
         report.left_out[CONTACT_PLACES] = why
         return
-    with together(comm, output.source, "reading events"):
-        for table in event_tables(output, rank_of(comm), size_of(comm)):
-            places.add(table)
-    places.join(gathered(comm, places.sums))
+    count_events(places, output, comm)
     keep(report, places.result())
     if "collisional_pressure" not in report.reports:
         report.left_out[PRESSURE] = "forces besides contacts may carry some: the engine of steps"
