@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.composition import in_blocks
 from hpcchain.model.molecules.exclusion import excluded_pairs
 from hpcchain.model.system import PERIODIC, WALL, images_between
 
@@ -56,7 +57,6 @@ def bead_overlap(
     tolerance : float
         Overlap that does not count, relative to the contact distance.
     """
-    worst = None
     left_out = never_direct(topology)
     for i, j in near_pairs(box, position, float(topology.diameter.max())):
         separation = position[j] - position[i]
@@ -73,9 +73,8 @@ def bead_overlap(
         at = int(np.argmax(depth))
         if depth[at] > 0.0:
             low, high = sorted((int(i[at]), int(j[at])))
-            worst = (low, high, float(distance[close[at]]))
-            break
-    return worst
+            return low, high, float(distance[close[at]])
+    return None
 
 
 def never_direct(topology: Topology) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -154,7 +153,5 @@ def _ranges(
         done = total[begin - 1] if begin else 0
         end = max(begin + 1, int(np.searchsorted(total, done + CHUNK, side="right")))
         n = count[begin:end]
-        start = np.repeat(np.cumsum(n) - n, n)
-        k = np.repeat(first[begin:end], n) + np.arange(n.sum()) - start
-        yield sequence[np.repeat(source[begin:end], n)], sequence[k]
+        yield sequence[np.repeat(source[begin:end], n)], sequence[in_blocks(first[begin:end], n)]
         begin = end
