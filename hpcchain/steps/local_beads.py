@@ -143,14 +143,14 @@ class LocalBeads:
         """Have these molecules for own ones."""
         self.molecules, self.own = held.molecule_ids, held.state
         self.ids = self.composition.beads_of(self.molecules)
+        self.first = running_sum(self.composition.size_of(self.molecules))
 
     @timed("lists")
     def rebuild(self) -> None:
         """Choose ghosts and list neighbours anew, and hand molecules over now and then."""
         if self.rebuilds % REBUILDS_BETWEEN_OWNERS == 0:
             self._take(self.domain.settled(MoleculeSet(self.molecules, self.own, self.own.position)))
-            size = self.composition.size_of(self.molecules)
-            self.skin.fit(self.own.position[np.cumsum(size) - size])
+            self.skin.fit(self.own.position[self.first[:-1]])
         self.rebuilds += 1
         list_radius = self.skin.list_radius if self.skin.width > 0.0 else 0.0
         ghosts = self.domain.ghosts(self.ids, self.own.position, list_radius)
@@ -162,8 +162,6 @@ class LocalBeads:
         self.position = np.concatenate([self.own.position, ghosts.position])[sequence]
         self.refresh, self.stale = Refresh(self.comm, ghosts, self.local, at), False
         self.skin.start(self.own.position, self.own.velocity, self.clock.h)
-        size = self.composition.size_of(self.molecules)
-        self.first = running_sum(size)
         self.free = self.rigid.set_molecules(self.molecules, self.first)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.ids)]
         self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))
