@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import LARGEST
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -300,7 +301,7 @@ def _next_draw(system: System, time: float, ids: np.ndarray) -> Iterator[Look]:
     yield _clock(system, "next_draw", L.NEXT_DRAW)
     rows, topology, extended = system.state.extra, system.topology, system.physics.extended
     slack, name = _slack(time, system.physics.tick), "next_draw"
-    rate, wait = extended.thermostat.rate, -_passed(system, time, L.NEXT_DRAW)
+    rate, wait = required(extended.thermostat).rate, -_passed(system, time, L.NEXT_DRAW)
     never = np.all(rows[:, [L.NEXT_DRAW, L.NEXT_DRAW_REM]] == 0.0, axis=1)
     molecule, prototypes = topology.molecule_of(ids), topology.prototypes
     follows = np.append(False, (np.diff(ids) == 1) & (np.diff(molecule) == 0))
@@ -314,7 +315,7 @@ def _next_draw(system: System, time: float, ids: np.ndarray) -> Iterator[Look]:
         all_fixed = np.logical_and.reduceat(prototypes.fixed, prototypes.first_bead[:-1])
         first = (molecule != topology.molecule_of(np.maximum(ids - 1, 0))) | (ids == 0)
         first &= never & ~all_fixed[prototypes.molecule_of(topology.prototype_of(ids))]
-        begin = -np.log(1.0 - uniform(extended.seed, Stream.WAITING, ids[first])[:, 0]) / rate
+        begin = -np.log(1.0 - uniform(required(extended.seed), Stream.WAITING, ids[first])[:, 0]) / rate
         late = np.zeros(len(ids), dtype=bool)
         late[first] = begin < time - slack
         yield name, late, "is 0, and its velocity has been drawn before the checkpoint's time"
