@@ -105,7 +105,7 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
         [length].
     """
     cell, shape = _cells(box, position, distance)
-    code = _code(cell, shape)
+    code = np.ravel_multi_index(tuple(cell.T), tuple(shape))
     sequence = np.argsort(code, kind="stable")
     sorted_code, cell = code[sequence], cell[sequence]
     for offset in itertools.product((-1, 0, 1), repeat=3):
@@ -116,7 +116,7 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
         target = np.where(periodic, target % shape, target)
         inside = ((target >= 0) & (target < shape)).all(axis=1)
         source = np.flatnonzero(inside)
-        wanted = _code(target[source], shape)
+        wanted = np.ravel_multi_index(tuple(target[source].T), tuple(shape))
         first = np.searchsorted(sorted_code, wanted, side="left")
         last = np.searchsorted(sorted_code, wanted, side="right")
         if not any(offset):
@@ -134,10 +134,6 @@ def _cells(box: Box, position: np.ndarray, distance: float) -> tuple[np.ndarray,
     scaled = (position - low) / extent
     scaled = np.where(periodic, scaled - np.floor(scaled), scaled)
     return np.minimum((scaled * shape).astype(np.int64), shape - 1), shape
-
-
-def _code(cell: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    return (cell[:, 0] * shape[1] + cell[:, 1]) * shape[2] + cell[:, 2]
 
 
 def _ranges(
