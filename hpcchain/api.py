@@ -21,7 +21,7 @@ from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
 from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.checkpoint.store import newest_valid
-from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.hdf5.collective import on_root, root_does
 from hpcchain.io.hdf5.files import reading, require_parallel, wrong_contents
 from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH, INPUT
 from hpcchain.io.output.recoverable_output import is_finished, output_in
@@ -57,7 +57,6 @@ from hpcchain.run.starts.replicate import write_copies
 from hpcchain.run.starts.start_from_configuration import found_in, run_input, started_from
 from hpcchain.run.starts.starting import (
     mpi_of,
-    on_root,
     read_input,
     require_own_potentials,
     start_system,

@@ -8,7 +8,7 @@ import numpy as np
 
 from hpcchain.analysis.figures.bonds import BondAngles, BondCorrelation, InternalDistances
 from hpcchain.analysis.figures.displacement import Displacement
-from hpcchain.analysis.figures.order import NEAREST, LocalOrder, NematicOrder, is_installed
+from hpcchain.analysis.figures.order import NEAREST, LocalOrder, NematicOrder
 from hpcchain.analysis.figures.pairs import PairDistribution
 from hpcchain.analysis.figures.pressure import KineticPressure, PressureTensor
 from hpcchain.analysis.figures.profile import Along, Profile, why_none
@@ -16,7 +16,7 @@ from hpcchain.analysis.figures.relaxation import EndRelaxation, RouseModes, Velo
 from hpcchain.analysis.figures.sizes import Sizes
 from hpcchain.analysis.figures.structure_factor import StructureFactor
 from hpcchain.analysis.figures.transport import BULK, FEWEST, HEAT, SHEAR, FluxSeries, trace, traceless
-from hpcchain.errors import UsageError
+from hpcchain.io.tools.configurations import library
 from hpcchain.observe.observables import total_energy
 
 if TYPE_CHECKING:
@@ -104,10 +104,8 @@ def figures_of(
 
 def require_packages(names: tuple[str, ...]) -> None:
     """Raise UsageError when a family that is asked for by name needs a package that is not installed."""
-    if "local_order" in names and not is_installed():
-        raise UsageError(
-            "local_order needs the package freud, which is not installed: pip install 'hpcchain[analysis]'"
-        )
+    if "local_order" in names:
+        library("freud", "local_order", "analysis")
 
 
 def motions_of(name: str, kinds: list[Kind]) -> list[Motion] | str:

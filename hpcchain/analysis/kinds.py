@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -126,27 +125,6 @@ def equal_rows(table: np.ndarray) -> list[np.ndarray]:
     return [np.flatnonzero(which == k) for k in range(int(which.max()) + 1)]
 
 
-def own_bonds(bonds: np.ndarray, first: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function of numbers of molecules with as many bonds each: (m, k, 2) beads, counted from each one's 0.
-
-    Parameters
-    ----------
-    bonds : (B, 2) integer array
-        Global ids.
-    first : (M,) integer array
-        First bead of each molecule.
-    """
-    bonds, owner = owned(bonds, first)
-    count = np.bincount(owner, minlength=len(first))
-    begin = np.cumsum(count) - count
-
-    def of(molecules: np.ndarray) -> np.ndarray:
-        rows = begin[molecules][:, None] + np.arange(count[molecules[0]])
-        return bonds[rows] - first[molecules][:, None, None]
-
-    return of
-
-
 def owned(bonds: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return bonds (B, 2) by molecule, in their order, and which molecule each is of."""
     owner = np.searchsorted(first, bonds[:, 0], side="right") - 1
@@ -200,13 +178,13 @@ def kinds_in(found: Trajectory, sizes: int = 1) -> list[Kind]:
     """
     first = np.flatnonzero(np.diff(found.molecule, prepend=-1))
     size = np.diff(np.append(first, len(found.molecule)))
-    owner = owned(found.bonds, first)[1]
-    outline = np.column_stack([found.species[first], size, np.bincount(owner, minlength=len(first))])
-    bonds_of = own_bonds(found.bonds, first)
+    every, owner = owned(found.bonds, first)
+    count = np.bincount(owner, minlength=len(first))
+    begin = np.cumsum(count) - count
     kinds = []
-    for like in alike([outline]):
+    for like in alike([np.column_stack([found.species[first], size, count])]):
         beads = first[like][:, None] + np.arange(size[like[0]])
-        bonds = bonds_of(like)
+        bonds = every[begin[like][:, None] + np.arange(count[like[0]])] - first[like][:, None, None]
         tables = [found.species[beads], bonds.reshape(len(like), -1), found.mass[beads]]
         for own in alike(tables):
             one = beads[own[0]]

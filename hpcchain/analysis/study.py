@@ -139,7 +139,7 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
     if not output.has("trajectory"):
         names = filter(wanted.has, (*catalogue.STATIC, *catalogue.MOTION, *catalogue.FLUXES))
         report.left_out = dict.fromkeys(names, "there are no frames")
-        begin(report, wanted, {})
+        begin(report, wanted)
         require_something(report, np.empty(0))
         observables(report, wanted)
         contacts(report, wanted, output, [], comm)
@@ -148,7 +148,7 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
             kinds = kinds_in(frames.fixed, wanted.by_size)
             report.kinds = [(kind.name, kind.size, len(kind.beads)) for kind in kinds]
             report.sizes = size_series(frames, kinds, comm) if wanted.sizes or wanted.start is None else {}
-            begin(report, wanted, report.sizes)
+            begin(report, wanted)
             require_something(report, frames.time)
             observables(report, wanted)
             chosen = np.flatnonzero(frames.time >= report.start)
@@ -203,7 +203,7 @@ def size_series(frames: Frames, kinds: list[Kind], comm: Communicator | None) ->
     return {name: (frames.time[every], np.sqrt(column)) for name, column in zip(names, columns, strict=False)}
 
 
-def begin(report: Report, wanted: Wanted, sizes: dict) -> None:
+def begin(report: Report, wanted: Wanted) -> None:
     """Set from when on a run is analysed: as asked for, or where its observables and sizes have become steady.
 
     The latest of the ends of equilibration that they have, each for itself, is taken.
@@ -212,9 +212,8 @@ def begin(report: Report, wanted: Wanted, sizes: dict) -> None:
         report.start, report.found_by = wanted.start, "option"
         return
     report.start, report.found_by = 0.0, "all"
-    for name, (time, value) in (
-        {name: report.series[name] for name in STEADY if name in report.series} | sizes
-    ).items():
+    steady = {name: report.series[name] for name in STEADY if name in report.series}
+    for name, (time, value) in (steady | report.sizes).items():
         known = np.isfinite(value)
         time, value = time[known], value[known]
         if len(value) >= FEWEST_SAMPLES:
@@ -444,12 +443,17 @@ def contacts(report: Report, wanted: Wanted, output: RunOutput, kinds: list[Kind
         report.left_out[catalogue.CONTACTS] = "no time is left to count in"
         return
     counts = ContactCounts(kinds, times)
+    count_events(counts, output, comm)
+    keep(report, counts.result())
+
+
+def count_events(counter: ContactCounts | ContactPlaces, output: RunOutput, comm: Communicator | None) -> None:
+    """Have all events counted, a part of them by each rank, which then have the sums of all; collective."""
     with together(comm, output.source, "reading events"):
         for table in event_tables(output, rank_of(comm), size_of(comm)):
-            counts.add(table)
-    others = gathered(comm, (counts.by_time, counts.by_group))
-    counts.join([other for rank, other in enumerate(others) if rank != rank_of(comm)])
-    keep(report, counts.result())
+            counter.add(table)
+    every = gathered(comm, counter.sums)
+    counter.sums = [np.sum(one, axis=0) for one in zip(*every, strict=True)]
 
 
 def contact_places(
@@ -473,10 +477,7 @@ def contact_places(
     if why:
         report.left_out[CONTACT_PLACES] = why
         return
-    with together(comm, output.source, "reading events"):
-        for table in event_tables(output, rank_of(comm), size_of(comm)):
-            places.add(table)
-    places.join(gathered(comm, places.sums))
+    count_events(places, output, comm)
     keep(report, places.result())
     if "collisional_pressure" not in report.reports:
         report.left_out[PRESSURE] = "forces besides contacts may carry some: the engine of steps"

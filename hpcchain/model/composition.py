@@ -169,16 +169,10 @@ class Composition:
         prototypes = self.prototypes
         first = np.repeat(prototypes.first_bead[:-1], np.diff(prototypes.first_bond))
         found = self._cycled(prototypes.bonds - first[:, None], self.first_bond, prototypes.first_bond, low, high)
-        if high > low:
-            molecules = np.arange(self._molecule_of_bond(low), self._molecule_of_bond(high - 1) + 1)
-            ends = self.rows("first_bond", molecules[0], molecules[-1] + 2)
-            found += np.repeat(self.first_bead_of(molecules), np.diff(np.clip(ends, low, high)))[:, None]
-        return found
-
-    def _molecule_of_bond(self, bond: int) -> int:
-        at = self._run_of(self.first_bond, bond)
-        each = np.diff(self.prototypes.first_bond)[self.run[at]]
-        return self.first_molecule[at] + (bond - self.first_bond[at]) // each
+        at = self._run_of(self.first_bond, rows := np.arange(low, high))
+        each = np.diff(prototypes.first_bond)[self.run[at]]
+        molecules = self.first_molecule[at] + (rows - self.first_bond[at]) // each
+        return found + self.first_bead_of(molecules)[:, None]
 
     def _cycled(self, table: np.ndarray, first: np.ndarray, block: np.ndarray, low: int, high: int) -> np.ndarray:
         """Return rows low ... high - 1 of a table of which each molecule has a copy of its class's rows.

@@ -7,10 +7,13 @@ chains in parts (`State.parts`). All looks are vectorised, and work on some mole
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.keys.key import required
 from hpcchain.config.keys.values import LARGEST
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -28,7 +31,7 @@ from hpcchain.model.starts.overlap import wall_overlap
 from hpcchain.model.system import BEAD_STATE, PERIODIC
 
 if TYPE_CHECKING:
-    from hpcchain.model.physics.extended import Bounds
+    from hpcchain.model.physics.extended import Bounds, ExtraColumn
     from hpcchain.model.system import Box, Column, Physics, State, System, Topology
 
 
@@ -49,6 +52,8 @@ MIXERS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 AT_A_STEP = 1e-3
 """Of a step: how far the time of beads that all move in steps may be from a checkpoint's."""
+Look = tuple[str, np.ndarray, str]
+"""A table, which beads are wrong in it (n,) bool, and what is wrong."""
 
 
 def tick_problem(tick: object) -> str | None:
@@ -79,15 +84,20 @@ def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | 
         return None
     if not is_extended(system.physics):
         return "state: has tables that its physics has no use for"
+    if system.physics.extended.thermostat is not None and system.physics.extended.seed is None:
+        return "physics: seed: is missing, and there is a thermostat"
     own = np.arange(len(rows)) if ids is None else ids
-    for one in tables_of(system.physics):
-        part = rows[:, one.first : one.first + one.columns] if one.columns else rows[:, one.first :]
-        least, most = limits(one.bounds)
-        good = np.all((part >= least) & (part <= most), axis=1)
-        if not good.all():
-            return _at(one.name, int(np.argmin(good)), own, "is out of bounds")
-    found = _extra_faults(system, time, own)
+    tables = tables_of(system.physics)
+    found = _first((_within(rows, one) for one in tables), own)
+    for look in [EXTRA_LOOKS[one.name] for one in tables if one.name in EXTRA_LOOKS]:
+        found = found or _first(look(system, time, own), own)
     return MUTUAL if found is None and ids is None and imbalance(system, own) else found
+
+
+def _within(rows: np.ndarray, one: ExtraColumn) -> Look:
+    part = rows[:, one.first : one.first + one.columns] if one.columns else rows[:, one.first :]
+    least, most = limits(one.bounds)
+    return one.name, ~np.all((part >= least) & (part <= most), axis=1), "is out of bounds"
 
 
 def fields_problem(state: State, ids: np.ndarray | None = None) -> str | None:
@@ -113,9 +123,9 @@ def _at(name: str, row: int, ids: np.ndarray | None, words: str) -> str:
     return f"state/{name}: of bead {bead} {words}"
 
 
-def _first(name: str, bad: np.ndarray, ids: np.ndarray, words: str) -> str | None:
-    """Return what is wrong with the first bead that is bad in a table, or None."""
-    return _at(name, int(np.argmax(bad)), ids, words) if bad.any() else None
+def _first(looks: Iterable[Look], ids: np.ndarray) -> str | None:
+    """Return what the first look that finds something wrong says of its first bead, or None."""
+    return next((_at(name, int(np.argmax(bad)), ids, words) for name, bad, words in looks if bad.any()), None)
 
 
 def _since(ticks: np.ndarray, remainder: np.ndarray, time: float, tick: float) -> np.ndarray:
@@ -149,36 +159,28 @@ def molecules_problem(
     """
     if topology.beads == 0:
         return None
-    looks = (
-        _shared(topology, state, ids),
-        _clocks(state, physics, time, ids),
-        _contacts(state, physics, ids),
-        _places(box, topology, state, time, ids, physics),
-        _bonds(topology, state, physics, ids),
-    )
-    return next((problem for problem in looks if problem), None)
+    looks = _shared(topology, state), _clocks(state, physics, time), _places(box, topology, state, time)
+    found = _first(chain(*looks), ids) or _walls(box, topology, state, physics, ids)
+    return found or _bonds(topology, state, physics, ids)
 
 
-def _shared(topology: Topology, state: State, ids: np.ndarray) -> str | None:
+def _shared(topology: Topology, state: State) -> Iterator[Look]:
     """Look at what the beads of a molecule have in common."""
     first = np.repeat(topology.first_bead[:-1], np.diff(topology.first_bead))
-    for column in BEAD_STATE:
-        array = getattr(state, column.name)
-        other = (array != array[first]).reshape(len(array), -1).any(axis=1) if column.of_molecule else np.zeros(1, bool)
-        found = _first(column.name, other, ids, "is not that of its molecule's other beads")
-        if found:
-            return found
-    return None
+    for name in [column.name for column in BEAD_STATE if column.of_molecule]:
+        array = getattr(state, name)
+        other = (array != array[first]).reshape(len(array), -1).any(axis=1)
+        yield name, other, "is not that of its molecule's other beads"
 
 
-def _clocks(state: State, physics: Physics, time: float, ids: np.ndarray) -> str | None:
-    """Look at the times at which segments began: in normal form, not after the checkpoint's or long before."""
+def _clocks(state: State, physics: Physics, time: float) -> tuple[Look, ...]:
+    """Look at when segments began: in normal form, not after the checkpoint or long before; and at lasting contacts."""
     tick, ticks, remainder = physics.tick, state.ticks, state.remainder
     since, slack = _since(ticks, remainder, time, tick), _slack(time, tick)
     longest = 2.0 * max([LONGEST_TICKS * tick, *(one.step for one in physics.every())])
-    start = (ticks == 0.0) & (remainder == 0.0)
+    start, instant = (ticks == 0.0) & (remainder == 0.0), physics.longest_contact_time == 0.0
     apart = AT_A_STEP * physics.steps.step if physics.steps else np.inf
-    tests = (
+    return (
         ("ticks", ticks != np.floor(ticks), "are not whole"),
         ("remainder", remainder >= tick, f"is not below a tick, {tick:g}"),
         ("ticks", since < -slack, f"and remainder are a time after the checkpoint's, {time:g}"),
@@ -187,26 +189,23 @@ def _clocks(state: State, physics: Physics, time: float, ids: np.ndarray) -> str
         ("depth", (state.depth < 0) & ~start, "is -1, which is for the very start alone"),
         ("struck", state.struck & (state.depth < 0), "is set where nothing has happened yet"),
         ("step", state.step > 2.0 * longest, f"is longer than any segment, {longest:g}"),
+        ("in_contact", (state.in_contact != 0) & instant, "is set, and contacts take no time"),
     )
-    return next((found for name, bad, words in tests if (found := _first(name, bad, ids, words))), None)
 
 
-def _contacts(state: State, physics: Physics, ids: np.ndarray) -> str | None:
-    bad = (state.in_contact != 0) & (physics.longest_contact_time == 0.0)
-    return _first("in_contact", bad, ids, "is set, and contacts take no time")
-
-
-def _places(box: Box, topology: Topology, state: State, time: float, ids: np.ndarray, physics: Physics) -> str | None:
-    """Look at positions and image counts: next to the box, between walls, which steps reach into."""
+def _places(box: Box, topology: Topology, state: State, time: float) -> Iterator[Look]:
+    """Look at image counts and at positions, which are next to the box."""
     periodic = box.boundary == PERIODIC
-    moved = state.image[:, ~periodic] != 0
-    if moved.any():
-        return _at("image", int(np.argmax(moved.any(axis=1))), ids, "is not 0 along an axis that is not periodic")
+    moved = (state.image[:, ~periodic] != 0).any(axis=1)
+    yield "image", moved, "is not 0 along an axis that is not periodic"
     first = state.position[topology.first_bead[:-1]]
     away = np.abs((first - box.origin) / box.size - 0.5)[:, periodic]
     far = (away > (1.5 if time > 0.0 else TURNS)).any(axis=1)
-    if far.any():
-        return _at("position", int(topology.first_bead[np.argmax(far)]), ids, "is far outside the box")
+    yield "position", np.repeat(far, np.diff(topology.first_bead)), "is far outside the box"
+
+
+def _walls(box: Box, topology: Topology, state: State, physics: Physics, ids: np.ndarray) -> str | None:
+    """Look at positions between walls; beads that move in steps reach into them."""
     moving = physics.steps or any(wall.closes for wall in physics.extended.walls)
     wall = None if moving else wall_overlap(box, topology, state.position, DEEP)
     if wall is not None:
@@ -269,40 +268,15 @@ def _rate(physics: Physics) -> float:
     return 10.0 * OFF if physics.propagator == "taylor" else 2.0
 
 
-def _extra_faults(system: System, time: float, ids: np.ndarray) -> str | None:
-    """Return what is wrong with how the tables of `State.extra` fit together and the file's time, or None.
-
-    Parameters
-    ----------
-    system : System
-        Sound but for that, with columns in `State.extra` within their bounds; its topology is of all molecules.
-    time : float
-        That the file has reached [time].
-    ids : (n,) int64 array
-        Global ids of the beads.
-    """
-    present = {one.name for one in tables_of(system.physics)}
-    looks = {
-        "angular_velocity": lambda: _spins(system, ids),
-        "orientation": lambda: _orientations(system, ids),
-        "turned": lambda: _turned(system, time, ids),
-        "next_draw": lambda: _next_draw(system, time, ids),
-        "impulses": lambda: _impulses(system, ids),
-        "inside": lambda: _inside(system, ids),
-    }
-    return next((found for name, look in looks.items() if name in present and (found := look())), None)
-
-
-def _spins(system: System, ids: np.ndarray) -> str | None:
+def _spins(system: System, _: float, ids: np.ndarray) -> Iterator[Look]:
     like, spin = system.topology.prototype_of(ids), system.state.extra[:, L.SPIN : L.SPIN + 3]
     still = ~spinning(system.topology.prototypes)[like]
-    return _first("angular_velocity", np.any(spin != 0.0, axis=1) & still, ids, "is not 0, and it cannot spin")
+    yield "angular_velocity", np.any(spin != 0.0, axis=1) & still, "is not 0, and it cannot spin"
 
 
-def _orientations(system: System, ids: np.ndarray) -> str | None:
+def _orientations(system: System, _: float, ids: np.ndarray) -> Iterator[Look]:
     norm = np.sqrt(np.sum(system.state.extra[:, L.ORIENTATION : L.ORIENTATION + 4] ** 2, axis=1))
-    given = with_orientation(system, ids)
-    return _first("orientation", given & ~(np.abs(norm - 1.0) <= OFF), ids, "is no unit quaternion")
+    yield "orientation", with_orientation(system, ids) & ~(np.abs(norm - 1.0) <= OFF), "is no unit quaternion"
 
 
 def _passed(system: System, time: float, first: int) -> np.ndarray:
@@ -310,53 +284,44 @@ def _passed(system: System, time: float, first: int) -> np.ndarray:
     return _since(system.state.extra[:, first], system.state.extra[:, first + 1], time, system.physics.tick)
 
 
-def _clock(system: System, name: str, first: int, ids: np.ndarray) -> str | None:
-    """Return which ticks are not whole, or remainder not below a tick."""
+def _clock(system: System, name: str, first: int) -> Look:
+    """Look at times in two columns, ticks and remainder, in normal form."""
     ticks, remainder = system.state.extra[:, first], system.state.extra[:, first + 1]
-    return _first(
-        name, (ticks != np.floor(ticks)) | (remainder >= system.physics.tick), ids, "is no ticks and remainder"
-    )
+    return name, (ticks != np.floor(ticks)) | (remainder >= system.physics.tick), "is no ticks and remainder"
 
 
-def _turned(system: System, time: float, ids: np.ndarray) -> str | None:
+def _turned(system: System, time: float, _: np.ndarray) -> Iterator[Look]:
+    yield _clock(system, "turned", L.TURNED)
     late = _passed(system, time, L.TURNED) < -_slack(time, system.physics.tick)
-    return _clock(system, "turned", L.TURNED, ids) or _first(
-        "turned", late, ids, f"is after the checkpoint's time, {time:g}"
-    )
+    yield "turned", late, f"is after the checkpoint's time, {time:g}"
 
 
-def _next_draw(system: System, time: float, ids: np.ndarray) -> str | None:
+def _next_draw(system: System, time: float, ids: np.ndarray) -> Iterator[Look]:
     """Look at when velocities are drawn next: after the file's time, and no longer than anyone waits."""
-    found = _clock(system, "next_draw", L.NEXT_DRAW, ids)
-    if found:
-        return found
+    yield _clock(system, "next_draw", L.NEXT_DRAW)
     rows, topology, extended = system.state.extra, system.topology, system.physics.extended
-    if extended.thermostat is None or extended.seed is None:
-        return None if extended.thermostat is None else "physics: seed: is missing, and there is a thermostat"
-    rate, wait = extended.thermostat.rate, -_passed(system, time, L.NEXT_DRAW)
+    slack, name = _slack(time, system.physics.tick), "next_draw"
+    rate, wait = required(extended.thermostat).rate, -_passed(system, time, L.NEXT_DRAW)
     never = np.all(rows[:, [L.NEXT_DRAW, L.NEXT_DRAW_REM]] == 0.0, axis=1)
     molecule, prototypes = topology.molecule_of(ids), topology.prototypes
     follows = np.append(False, (np.diff(ids) == 1) & (np.diff(molecule) == 0))
     others = np.append(False, np.any(np.diff(rows[:, [L.NEXT_DRAW, L.NEXT_DRAW_REM]], axis=0) != 0.0, axis=1))
-    tests = [
-        (follows & others, "is not that of its molecule's other beads"),
-        (~never & (wait < -_slack(time, system.physics.tick)), f"is before the checkpoint's time, {time:g}"),
-        (wait > LONGEST_WAIT / rate + _slack(time, system.physics.tick), f"is longer after {time:g} than anyone waits"),
-    ]
+    yield name, follows & others, "is not that of its molecule's other beads"
+    yield name, ~never & (wait < -slack), f"is before the checkpoint's time, {time:g}"
+    yield name, wait > LONGEST_WAIT / rate + slack, f"is longer after {time:g} than anyone waits"
     if not any(wall.temperature for wall in extended.walls):  # these draw numbers of beads, too
-        tests.append((never != (rows[:, L.DRAWS] == 0.0), "does not fit how often its velocity has been drawn"))
+        yield name, never != (rows[:, L.DRAWS] == 0.0), "does not fit how often its velocity has been drawn"
     if not divides_any(topology, system.physics):
         all_fixed = np.logical_and.reduceat(prototypes.fixed, prototypes.first_bead[:-1])
         first = (molecule != topology.molecule_of(np.maximum(ids - 1, 0))) | (ids == 0)
         first &= never & ~all_fixed[prototypes.molecule_of(topology.prototype_of(ids))]
-        begin = -np.log(1.0 - uniform(extended.seed, Stream.WAITING, ids[first])[:, 0]) / rate
+        begin = -np.log(1.0 - uniform(required(extended.seed), Stream.WAITING, ids[first])[:, 0]) / rate
         late = np.zeros(len(ids), dtype=bool)
-        late[first] = begin < time - _slack(time, system.physics.tick)
-        tests.append((late, "is 0, and its velocity has been drawn before the checkpoint's time"))
-    return next((found for bad, words in tests if (found := _first("next_draw", bad, ids, words))), None)
+        late[first] = begin < time - slack
+        yield name, late, "is 0, and its velocity has been drawn before the checkpoint's time"
 
 
-def _impulses(system: System, ids: np.ndarray) -> str | None:
+def _impulses(system: System, _: float, ids: np.ndarray) -> Iterator[Look]:
     """Look at impulses that are kept: each of another contact, which is with a bead or a wall that there is."""
     table = system.state.extra[:, L.INSIDE : L.INSIDE + SLOTS * WARM].reshape(-1, SLOTS, WARM)
     code = table[:, :, 0]
@@ -366,15 +331,26 @@ def _impulses(system: System, ids: np.ndarray) -> str | None:
     bad |= none & np.any(table[:, :, 1:] != 0.0, axis=2)
     ordered = np.sort(code, axis=1)
     twice = np.any((np.diff(ordered, axis=1) == 0.0) & (ordered[:, 1:] != 0.0), axis=1)
-    return _first("impulses", bad.any(axis=1) | twice, ids, "are not each of another contact")
+    yield "impulses", bad.any(axis=1) | twice, "are not each of another contact"
 
 
-def _inside(system: System, ids: np.ndarray) -> str | None:
+def _inside(system: System, _: float, ids: np.ndarray) -> Iterator[Look]:
     inside = system.state.extra[:, L.INSIDE :]
-    bad = ~inside_is_sound(inside, ids, system.topology, system.physics)
-    found = _first("inside", bad, ids, "names no bead within a step of it")
+    sound = inside_is_sound(inside, ids, system.topology, system.physics)
+    yield "inside", ~sound, "names no bead within a step of it"
     itself = np.any((inside > 0.0) & (inside // LEVELS - 1.0 == ids[:, None]), axis=1)
-    return found or _first("inside", itself, ids, "names itself")
+    yield "inside", itself, "names itself"
+
+
+EXTRA_LOOKS: dict[str, Callable[[System, float, np.ndarray], Iterator[Look]]] = {
+    "angular_velocity": _spins,
+    "orientation": _orientations,
+    "turned": _turned,
+    "next_draw": _next_draw,
+    "impulses": _impulses,
+    "inside": _inside,
+}
+"""How tables of `State.extra` fit together and the file's time, beads with these global ids; each within its bounds."""
 
 
 def imbalance(system: System, ids: np.ndarray) -> int:
@@ -403,18 +379,10 @@ def parts_problem(
 
     Parameters
     ----------
-    box, physics :
-        The system's.
-    topology : Topology
-        Of these molecules alone.
+    box, topology, state, physics, time, ids :
+        As of `molecules_problem`.
     sizes : list of int arrays
         How many beads each part of each molecule has.
-    state : State
-        Of their beads.
-    time : float
-        Of the checkpoint [time].
-    ids : (n,) int64 array
-        Global ids of their beads.
     """
     counts = np.array([len(each) for each in sizes])
     in_parts = np.repeat(counts > 1, np.diff(topology.first_bead))
@@ -425,13 +393,14 @@ def parts_problem(
     if not in_parts.any():
         return None
     with np.errstate(over="ignore", invalid="ignore"):  # what is too large is not what it should be
-        found = _segments(state, physics, time, in_parts, np.concatenate(sizes), ids)
-        return found or _whole(box, topology, state, physics, time, in_parts, counts, ids)
+        looks = (
+            _segments(state, physics, time, np.concatenate(sizes)),
+            _whole(box, topology, state, physics, time, counts),
+        )
+        return _first((("parts", bad & in_parts, words) for bad, words in chain(*looks)), ids)
 
 
-def _segments(
-    state: State, physics: Physics, time: float, in_parts: np.ndarray, sizes: np.ndarray, ids: np.ndarray
-) -> str | None:
+def _segments(state: State, physics: Physics, time: float, sizes: np.ndarray) -> tuple[tuple[np.ndarray, str], ...]:
     """Look at each part's segment: what its beads share, its order, its bounds, and that it lasts."""
     parts, tick = state.parts, physics.tick
     lead = np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -441,7 +410,7 @@ def _segments(
     term = np.arange(W.PART_COLUMNS - W.PART_SERIES) // L.AXES + W.FIRST_TERM
     behind = (parts[:, W.PART_SERIES :] != 0.0) & (term > order[:, None])
     shared = parts[:, [W.PART_LENGTH, W.PART_ORDER]]
-    tests = (
+    return (
         ((shared != shared[lead]).any(axis=1), "length and order are not those of its part's other beads"),
         ((order != np.floor(order)) | (order < W.FIRST_TERM) | (order > W.KMAX), "the order is none"),
         ((length <= 0.0) | (length > 2.0 * LONGEST_TICKS * tick), "the length is none"),
@@ -450,19 +419,11 @@ def _segments(
         (speed < moving * (1.0 - OFF), "the bound of its speed is below its speed"),
         (behind.any(axis=1), "there are coefficients behind its order"),
     )
-    return next((found for bad, words in tests if (found := _first("parts", bad & in_parts, ids, words))), None)
 
 
 def _whole(
-    box: Box,
-    topology: Topology,
-    state: State,
-    physics: Physics,
-    time: float,
-    in_parts: np.ndarray,
-    counts: np.ndarray,
-    ids: np.ndarray,
-) -> str | None:
+    box: Box, topology: Topology, state: State, physics: Physics, time: float, counts: np.ndarray
+) -> Iterator[tuple[np.ndarray, str]]:
     """Look at each chain's parts together, at the checkpoint's time: bonds between them, and the centre of mass."""
     size = np.where(box.boundary == PERIODIC, box.size, 0.0)
     position, velocity = at_time(state, time, physics.tick, size)
@@ -472,9 +433,7 @@ def _whole(
     slack = OFF * topology.bond_length + 64.0 * EPS * np.maximum(reach[one], reach[other])
     bad = np.zeros(len(position), dtype=bool)
     bad[one[~(np.abs(bond - topology.bond_length) <= slack)]] = True
-    found = _first("parts", bad & in_parts, ids, "the bond to the next has another length at the checkpoint's time")
-    if found:
-        return found
+    yield bad, "the bond to the next has another length at the checkpoint's time"
     first, row = topology.first_bead[:-1], state.parts[:, W.PART_CENTRE : W.PART_SERIES]
     mass = np.add.reduceat(topology.mass, first)[:, None]
     lead = np.repeat(first, np.diff(topology.first_bead))
@@ -487,5 +446,4 @@ def _whole(
     ).max(axis=1)
     far, top = np.maximum.reduceat(reach, first), np.maximum.reduceat(fast, first)
     bad = (counts > 1) & ~((off <= OFF * (1.0 + far)) & (drift <= OFF * (1e-3 + top)))
-    bad = in_parts & ((row != row[lead]).any(axis=1) | bad[np.searchsorted(first, lead)])
-    return _first("parts", bad, ids, "the centre of mass is not its chain's")
+    yield (row != row[lead]).any(axis=1) | bad[np.searchsorted(first, lead)], "the centre of mass is not its chain's"

@@ -46,8 +46,8 @@ class Course:
     ----------
     node_time, node_position : lists
         Every node: grid points and contacts.
-    energy, energy_time : lists
-        Of every step's discrete velocity, at the step's end.
+    energy : list
+        Of every step's discrete velocity, from the node before.
     iterations, damped, kind : lists
         Newton iterations of every solve, how many increments were cut, and "free", "discarded", "contact" or "after".
     contact_time, contacts : lists
@@ -60,10 +60,9 @@ class Course:
         Contacts that took the exact impulse.
     """
 
-    node_time: list = field(default_factory=list)
-    node_position: list = field(default_factory=list)
+    node_time: list
+    node_position: list
     energy: list = field(default_factory=list)
-    energy_time: list = field(default_factory=list)
     iterations: list = field(default_factory=list)
     damped: list = field(default_factory=list)
     kind: list = field(default_factory=list)
@@ -72,6 +71,11 @@ class Course:
     condition: list = field(default_factory=list)
     unknowns: int = 0
     no_root: int = 0
+
+    @property
+    def energy_time(self) -> list:
+        """When every step ends."""
+        return self.node_time[1:]
 
 
 class Integrator:
@@ -88,20 +92,16 @@ class Integrator:
         h [time].
     conditions : bool
         Keep condition numbers (takes a singular value decomposition per solve).
-    positions : bool
-        Keep every node's positions.
     """
 
     tolerance, round_off, most, damps, pulled = TOLERANCE, 2.0**-47, 100, True, False
 
-    def __init__(self, chain: Chain, step: float, conditions: bool = False, positions: bool = True) -> None:
-        self.chain, self.step = chain, step
-        self.conditions, self.positions = conditions, positions
-        self.course = Course()
+    def __init__(self, chain: Chain, step: float, conditions: bool = False) -> None:
+        self.chain, self.step, self.conditions = chain, step, conditions
         self.possible = chain.contacts()
         self.mass = np.repeat(chain.mass, 3)
         self.time, self.q, self.w = 0.0, chain.position.copy(), chain.velocity.copy()
-        self._node()
+        self.course = Course([self.time], [self.q])
 
     def run(self, contacts: int | None = None, until: float = np.inf) -> Course:
         """Go on until so many contact nodes are done in all, or a time."""
@@ -109,16 +109,11 @@ class Integrator:
             self._advance()
         return self.course
 
-    def _node(self) -> None:
-        self.course.node_time.append(self.time)
-        if self.positions:
-            self.course.node_position.append(self.q)
-
     def _reach(self, q: np.ndarray, w: np.ndarray, time: float) -> None:
         self.q, self.w, self.time = q, w, time
-        self._node()
+        self.course.node_time.append(time)
+        self.course.node_position.append(q)
         self.course.energy.append(self.chain.energy(w))
-        self.course.energy_time.append(time)
 
     def _advance(self) -> None:
         """Take one step to the grid; where that has gone through a contact, do the contact and the step after it."""

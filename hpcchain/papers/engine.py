@@ -132,15 +132,25 @@ def followed(system: System, times: Any) -> Track:
 def thermal_chain(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return positions and velocities of a thermal chain of unit bonds and beads, kT = m = 1, no overlap."""
     random = np.random.default_rng([n, seed])
-    position = [np.zeros(3)]
-    while len(position) < n:
-        step = random.normal(size=3)
-        place = position[-1] + step / np.linalg.norm(step)
-        if all(np.linalg.norm(place - other) > 1.0 for other in position[:-1]):
-            position.append(place)
-    position = np.array(position)
+    position = self_avoiding(random, n, 1.0)
     velocity = random.normal(size=(n, 3))
     return position, on_bonds(position, velocity - velocity.mean(axis=0))
+
+
+def self_avoiding(random: np.random.Generator, n: int, apart: float, back: float = 0.0) -> np.ndarray:
+    """Return (n, 3) beads of a random walk of unit bonds that are so far apart.
+
+    `back`: how likely it goes five beads back where it finds no place, as long walks have to.
+    """
+    beads = [np.zeros(3)]
+    while len(beads) < n:
+        step = random.normal(size=3)
+        fresh = beads[-1] + step / np.linalg.norm(step)
+        if all(np.linalg.norm(fresh - old) > apart for old in beads[:-1]):
+            beads.append(fresh)
+        elif back and random.random() < back:
+            beads = beads[: max(1, len(beads) - 5)]
+    return np.array(beads)
 
 
 def bond_gradient(position: np.ndarray) -> np.ndarray:

@@ -107,6 +107,13 @@ def pair_gaps(x: np.ndarray, pairs: list, contact: float) -> tuple[np.ndarray, n
     return values, gradient.reshape(x.size, len(pairs))
 
 
+def lengths(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lengths of vectors x (n, d), and their gradients (n d, n)."""
+    each, size, gradient = np.arange(len(x)), np.linalg.norm(x, axis=1), np.zeros((*x.shape, len(x)))
+    gradient[each, :, each] = x / size[:, None]
+    return size, gradient.reshape(x.size, len(x))
+
+
 def cradle() -> tuple[Mechanics, np.ndarray, np.ndarray]:
     """Return Newton's cradle of five pendulums of length 1, and a start with two balls lifted by 36 degrees."""
     balls, radius, lifted = 5, 0.25, 2
@@ -116,11 +123,8 @@ def cradle() -> tuple[Mechanics, np.ndarray, np.ndarray]:
     down = np.tile([0.0, GRAVITY], balls)
 
     def holds(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        arm = q.reshape(balls, 2) - pivots
-        length = np.linalg.norm(arm, axis=1)
-        gradient = np.zeros((balls, 2, balls))
-        gradient[np.arange(balls), :, np.arange(balls)] = arm / length[:, None]
-        return length - 1.0, gradient.reshape(2 * balls, balls)
+        length, gradient = lengths(q.reshape(balls, 2) - pivots)
+        return length - 1.0, gradient
 
     start = pivots + [0.0, -1.0]
     start[:lifted] = pivots[:lifted] + [-np.sin(np.pi / 5.0), -np.cos(np.pi / 5.0)]
@@ -171,10 +175,8 @@ def chain() -> tuple[Mechanics, np.ndarray, np.ndarray]:
     def gaps(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         x = q.reshape(beads, 3)
         values, gradient = pair_gaps(x, pairs, 2.0 * radius)
-        size = np.linalg.norm(x, axis=1)
-        inner = np.zeros((beads, 3, beads))
-        inner[np.arange(beads), :, np.arange(beads)] = -x / size[:, None]
-        return np.concatenate([values, around - radius - size]), np.hstack([gradient, inner.reshape(3 * beads, beads)])
+        size, outward = lengths(x)
+        return np.concatenate([values, around - radius - size]), np.hstack([gradient, -outward])
 
     found = Mechanics(
         np.ones(3 * beads),

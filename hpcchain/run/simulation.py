@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain.errors import UsageError
+from hpcchain.io.hdf5.collective import on_root
 from hpcchain.io.hdf5.files import require_parallel
 from hpcchain.io.output.lineage import GROWTH
 from hpcchain.model.system import State
@@ -36,7 +37,6 @@ from hpcchain.run.schedule import Schedule
 from hpcchain.run.starts.growth_file import GrowthFile
 from hpcchain.run.starts.starting import (
     mpi_of,
-    on_root,
     read_input,
     require_walls_apart,
     start_system,

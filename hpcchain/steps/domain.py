@@ -46,10 +46,6 @@ class SingleExchange:
         """Return what ranks have sent: nothing."""
         return {}
 
-    def exchange_unknown(self, outgoing: dict) -> Any:
-        """Return what ranks have sent: nothing."""
-        return {}
-
 
 @dataclass
 class Ghosts:

@@ -53,6 +53,8 @@ class SteppedEngine:
     beads : LocalBeads
     contacts : ContactSolver or None
         None where no bead has a hard core.
+    seconds : dict of str -> float
+        Wall seconds of this rank in `local_beads.PHASES`, which add up to what `advance` has taken.
     virial, wall_impulse, work, heat, quantum, impulse_quantum, energy_quantum :
         See `sector.interface.Engine`.
     """
@@ -85,8 +87,8 @@ class SteppedEngine:
         self.beads.require_sound()
         if self.clock.steps == 0:
             self.beads.require_gentle()
-        self.phases = self.beads.phases
-        self.phases.update(dict.fromkeys(self.phases, 0.0))  # of `advance` alone
+        self.seconds = self.beads.seconds
+        self.seconds.update(dict.fromkeys(self.seconds, 0.0))  # of `advance` alone
 
     def _integrator_of(self, finder: ContactFinder | None) -> Verlet:
         """Return what makes a step; runs without friction need not load the kernels that solve it."""
@@ -225,11 +227,6 @@ class SteppedEngine:
         Where contacts make beads spin, there is also tangential (3,), the rest of the impulse, on the first bead.
         """
         return self.tally.drained()
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """Wall seconds of this rank in `local_beads.PHASES`, which add up to what `advance` has taken."""
-        return self.phases
 
     def window_report(self) -> Any:
         """Return what the run log says of the steps: how many there were, and how often lists were made."""

@@ -40,7 +40,7 @@ class Verlet:
     """
 
     def __init__(self, beads: LocalBeads) -> None:
-        self.beads, self.comm, self.clock, self.phases = beads, beads.comm, beads.clock, beads.phases
+        self.beads, self.comm, self.clock, self.seconds = beads, beads.comm, beads.clock, beads.seconds
 
     def predict(self) -> None:
         """Move own beads by half a step of forces and a whole one of motion, without contacts."""

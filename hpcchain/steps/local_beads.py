@@ -35,7 +35,7 @@ PHASES = ("motion", "forces", "lists", "contacts", "messages")
 
 
 def timed(phase: str) -> Callable:
-    """Return a decorator of a method whose wall seconds count for a phase in its object's `phases`.
+    """Return a decorator of a method whose wall seconds count for a phase in its object's `seconds`.
 
     What other timed methods take that it calls is theirs alone.
     """
@@ -43,11 +43,11 @@ def timed(phase: str) -> Callable:
     def decorated(method: Callable) -> Callable:
         @wraps(method)
         def call(self: Any, *args: Any, **options: Any) -> Any:
-            begin, others = perf_counter(), sum(self.phases.values())
+            begin, others = perf_counter(), sum(self.seconds.values())
             try:
                 return method(self, *args, **options)
             finally:
-                self.phases[phase] += perf_counter() - begin - (sum(self.phases.values()) - others)
+                self.seconds[phase] += perf_counter() - begin - (sum(self.seconds.values()) - others)
 
         return call
 
@@ -112,7 +112,7 @@ class LocalBeads:
         Whether beads have moved that other ranks have as ghosts, and do not know of it.
     torn, stuck : tuple or None
         A bond that is torn; the first own bead of a molecule that has no next step, and why.
-    phases : dict of str -> float
+    seconds : dict of str -> float
         Wall seconds in PHASES.
     """
 
@@ -128,7 +128,7 @@ class LocalBeads:
     ) -> None:
         self.comm, self.clock, self.finder = comm, clock, finder
         self.box, self.composition = system.box, constants.composition
-        self.phases = dict.fromkeys(PHASES, 0.0)
+        self.seconds = dict.fromkeys(PHASES, 0.0)
         self.rebuilds = 0
         self.torn: tuple | None = None
         self.stuck: tuple | None = None
@@ -143,14 +143,14 @@ class LocalBeads:
         """Have these molecules for own ones."""
         self.molecules, self.own = held.molecule_ids, held.state
         self.ids = self.composition.beads_of(self.molecules)
+        self.first = running_sum(self.composition.size_of(self.molecules))
 
     @timed("lists")
     def rebuild(self) -> None:
         """Choose ghosts and list neighbours anew, and hand molecules over now and then."""
         if self.rebuilds % REBUILDS_BETWEEN_OWNERS == 0:
             self._take(self.domain.settled(MoleculeSet(self.molecules, self.own, self.own.position)))
-            size = self.composition.size_of(self.molecules)
-            self.skin.fit(self.own.position[np.cumsum(size) - size])
+            self.skin.fit(self.own.position[self.first[:-1]])
         self.rebuilds += 1
         list_radius = self.skin.list_radius if self.skin.width > 0.0 else 0.0
         ghosts = self.domain.ghosts(self.ids, self.own.position, list_radius)
@@ -162,8 +162,6 @@ class LocalBeads:
         self.position = np.concatenate([self.own.position, ghosts.position])[sequence]
         self.refresh, self.stale = Refresh(self.comm, ghosts, self.local, at), False
         self.skin.start(self.own.position, self.own.velocity, self.clock.h)
-        size = self.composition.size_of(self.molecules)
-        self.first = running_sum(size)
         self.free = self.rigid.set_molecules(self.molecules, self.first)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.ids)]
         self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))

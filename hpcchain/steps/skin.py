@@ -76,12 +76,15 @@ class Skin:
         How far forces and contacts reach [length].
     cells : (3,) int64 array
         Cells along each axis that lists are made with.
+    side : float
+        The shortest periodic one [length].
     moved : float
         How far the farthest bead of any rank has moved since lists were made [length].
     """
 
     def __init__(self, system: System, constants: Constants, comm: Any, requested: float | None) -> None:
         self.box, self.constants, self.comm = system.box, constants, comm
+        self.side = float(self.box.size[self.box.boundary == PERIODIC].min(initial=np.inf))
         self.farthest, self.least = farthest_and_skin(constants, requested)
         automatic = requested is None and self.least > 0.0
         self.dilute = replace(system, state=None, held=None) if automatic and is_dilute(system) else None
@@ -104,8 +107,7 @@ class Skin:
         if self.dilute is None:
             return
         fitting = -float(self.comm.maximum(np.array([-2.0 * default_shell(self.dilute, place)]))[0])
-        side = float(self.box.size[self.box.boundary == PERIODIC].min(initial=np.inf))
-        most = min(MOST_OF_SIDE * side, side - self.constants.apart) - self.farthest
+        most = min(MOST_OF_SIDE * self.side, self.side - self.constants.apart) - self.farthest
         self.set(max(self.least, min(fitting, most)))
 
     def widen(self, time: float, step: float, bead: Any) -> None:
@@ -123,13 +125,12 @@ class Skin:
         StepError
             Where a periodic side is too short for such lists (`require_wide`).
         """
-        side = float(self.box.size[self.box.boundary == PERIODIC].min(initial=np.inf))
-        width = min(WIDER * self.moved, min(0.5 * side, side - self.constants.apart) - self.farthest)
+        width = min(WIDER * self.moved, min(0.5 * self.side, self.side - self.constants.apart) - self.farthest)
         if width < LEAST * self.moved:
             raise StepError(
                 f"at t {time:.6g} bead {bead()} moves {self.moved:.3g} besides what all do in a step of "
-                f"steps.step = {step:g}, too far for the periodic side {side:g} of the box: make steps.step smaller, "
-                "or enlarge the box"
+                f"steps.step = {step:g}, too far for the periodic side {self.side:g} of the box: make steps.step "
+                "smaller, or enlarge the box"
             )
         self.set(width)
         self.dilute = None

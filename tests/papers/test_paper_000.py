@@ -47,7 +47,7 @@ def test_reparametrisation_keeps_bonds_and_starts_along_the_null_space():
 @pytest.fixture(scope="module")
 def half_steps():
     """The trimer in steps of 0.5: a copy of the Course to t = 362.5, where it has had 100 contacts, and that of 300."""
-    integrator = Integrator(trimer(), 0.5, positions=False)
+    integrator = Integrator(trimer(), 0.5)
     early = deepcopy(integrator.run(until=362.5 - 1e-9))
     return early, integrator.run(contacts=300)
 
@@ -66,7 +66,7 @@ def test_unknowns_of_table_1(half_steps):
     ("step", "amplitude", "contacts"), [(0.5, 1.40e-2, 300), (0.25, 3.8e-3, 100), (0.125, 9.1e-4, 40)]
 )
 def test_energy_of_the_trimer(half_steps, step, amplitude, contacts):
-    course = half_steps[1] if step == 0.5 else Integrator(trimer(), step, positions=False).run(contacts=contacts)
+    course = half_steps[1] if step == 0.5 else Integrator(trimer(), step).run(contacts=contacts)
     assert np.ptp(course.energy) == pytest.approx(amplitude, rel=0.02)
     assert course.no_root == 0
 
@@ -108,7 +108,7 @@ def test_four_beads():
     course = Integrator(periodic(), 0.5).run(contacts=20)
     assert all(len(contacts) == 2 for contacts in course.contacts)
     assert np.ptp(course.energy) == pytest.approx(1.06e-2, rel=0.05)
-    course = Integrator(chaotic(), 0.5, positions=False).run(contacts=40)
+    course = Integrator(chaotic(), 0.5).run(contacts=40)
     assert {contact[0] for contacts in course.contacts for contact in contacts} == {"p", "w"}
     assert course.energy[-1] / course.energy[0] == pytest.approx(1, abs=0.05)
 

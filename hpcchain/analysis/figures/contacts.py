@@ -37,6 +37,11 @@ class ContactCounts:
     kinds : list of Kind
     times : (float, float)
         Events after the first and up to the last are counted [time].
+
+    Attributes
+    ----------
+    sums : list of int64 arrays
+        Of each kind, counts by block of time and by group of molecules: all that several ranks add up.
     """
 
     def __init__(self, kinds: list[Kind], times: tuple[float, float]) -> None:
@@ -48,8 +53,8 @@ class ContactCounts:
             group = np.repeat(np.arange(len(kind.bounds) - 1), np.diff(kind.bounds))
             self._kind[kind.beads], self._group[kind.beads] = number, group[:, None]
             self._in_molecule[kind.beads] = np.arange(kind.size)
-        self.by_time = [np.zeros((len(KINDS), BLOCKS, kind.size), dtype=np.int64) for kind in kinds]
-        self.by_group = [np.zeros((len(KINDS), len(kind.molecules), kind.size), dtype=np.int64) for kind in kinds]
+        rows = [size for kind in kinds for size in ((BLOCKS, kind.size), (len(kind.molecules), kind.size))]
+        self.sums = [np.zeros((len(KINDS), *size), dtype=np.int64) for size in rows]
 
     def add(self, table: np.ndarray) -> None:
         """Count a table of events."""
@@ -63,14 +68,9 @@ class ContactCounts:
             for number in range(len(self.kinds)):
                 own = self._kind[beads] == number
                 in_molecule = self._in_molecule[beads[own]]
-                np.add.at(self.by_time[number][row], (when[own], in_molecule), 1)
-                np.add.at(self.by_group[number][row], (self._group[beads[own]], in_molecule), 1)
-
-    def join(self, counts: list) -> None:
-        """Add the counts of others, each (by_time, by_group)."""
-        for by_time, by_group in counts:
-            for mine, theirs in zip(self.by_time + self.by_group, by_time + by_group, strict=True):
-                mine += theirs
+                by_time, by_group = self.sums[2 * number : 2 * number + 2]
+                np.add.at(by_time[row], (when[own], in_molecule), 1)
+                np.add.at(by_group[row], (self._group[beads[own]], in_molecule), 1)
 
     def result(self) -> list[Value | Curve]:
         """Return the contacts per time of the bead of each number; those with walls only where there are any."""
@@ -78,7 +78,7 @@ class ContactCounts:
         length = np.diff(self.edges)
         for number, kind in enumerate(self.kinds):
             for row, name in enumerate(KINDS):
-                by_time, by_group = self.by_time[number][row], self.by_group[number][row]
+                by_time, by_group = (sums[row] for sums in self.sums[2 * number : 2 * number + 2])
                 if row == 0 or by_time.any():
                     weight = length * len(kind.beads)
                     sums = Sums(by_time.astype(float), weight, by_group.astype(float), kind.molecules * length.sum())
@@ -102,15 +102,20 @@ class ContactPlaces:
     frames : Frames
     rows : (F,) int64 array
         Those from whose first to whose last contacts are counted, two at least.
+
+    Attributes
+    ----------
+    sums : list of int64 arrays
+        Contacts by block of time and bin, what they carry, and by how much beads miss them: all that ranks add up.
     """
 
     def __init__(self, profile: Profile, frames: Frames, rows: np.ndarray) -> None:
         self.profile, self.frames, self.rows = profile, frames, rows
         self.time = frames.time[rows]
         self.edges = np.linspace(self.time[0], self.time[-1], BLOCKS + 1)
-        self.counts = np.zeros((len(KINDS), BLOCKS, profile.along.bins), dtype=np.int64)
-        self.quanta = np.zeros((BLOCKS, len(profile.pairs), profile.along.bins), dtype=np.int64)
-        self.missed = np.zeros(2, dtype=np.int64)
+        bins = profile.along.bins
+        sizes = (len(KINDS), BLOCKS, bins), (BLOCKS, len(profile.pairs), bins), (2,)
+        self.sums = [np.zeros(size, dtype=np.int64) for size in sizes]
         speed = float(np.sqrt(np.mean(frames.table("velocity", int(rows[0])) ** 2))) or 1.0
         usual = np.max(frames.fixed.mass) * np.max(frames.fixed.diameter) * speed
         self.quantum = FINE * 2.0 ** np.ceil(np.log2(usual))
@@ -147,7 +152,7 @@ class ContactPlaces:
         self, table: np.ndarray, block: int, before: np.ndarray, moved: np.ndarray, share: np.ndarray
     ) -> None:
         """Count events of one block of time, when beads have gone a share of their way from `before`."""
-        center = self.profile.center(before)
+        center, (counts, _, missed) = self.profile.center(before), self.sums
         fixed, first, wall = self.frames.fixed, table["bead"][:, 0], table["bead"][:, 1]
         second = np.where(wall < 0, first, wall)
         place, other = (before[bead] + share * moved[bead] for bead in (first, second))
@@ -158,11 +163,11 @@ class ContactPlaces:
         at, _ = self.profile.placed(touching, np.zeros_like(place), center)
         for row, event in enumerate(KINDS.values()):
             [count] = self.profile.binned(at[table["kind"] == event], [None])
-            self.counts[row, block] += count.astype(np.int64)
+            counts[row, block] += count.astype(np.int64)
         length = np.sqrt(np.sum(way**2, axis=1))
         at_contact = table["kind"] == KINDS["contacts_by_bead"]
         miss = (length / reach - 1.0)[at_contact]
-        self.missed += [len(miss), np.sum(np.rint(miss**2 / FINE).astype(np.int64))]
+        missed += [len(miss), np.sum(np.rint(miss**2 / FINE).astype(np.int64))]
         normal = way / np.maximum(length, TINY)[:, None]
         side = -1 - wall
         flat = (side >= 0) & (side < SIDES)
@@ -197,29 +202,21 @@ class ContactPlaces:
             _, way = self.profile.placed(end - share * line, line, center)
             products = [0.5 * (j[:, a] * way[:, b] + j[:, b] * way[:, a]) for a, b in self.profile.pairs]
             sums = self.profile.binned(at, [np.rint(one / self.quantum) for one in products])
-            self.quanta[block] += np.array(sums).astype(np.int64)
-
-    @property
-    def sums(self) -> tuple[np.ndarray, ...]:
-        """What is added up, so that sums of several ranks can be."""
-        return self.counts, self.quanta, self.missed
-
-    def join(self, sums: list) -> None:
-        """Take the sums of all ranks together."""
-        self.counts, self.quanta, self.missed = (np.sum(one, axis=0) for one in zip(*sums, strict=True))
+            self.sums[1][block] += np.array(sums).astype(np.int64)
 
     def result(self) -> list[Curve]:
         """Return the contacts per time and volume; those with walls only where there are any."""
         names = ("profile_contacts", "profile_wall_contacts")
         return [
             self._curve(name, "1 / (length^3 time)", counts)
-            for name, counts in zip(names, self.counts, strict=True)
+            for name, counts in zip(names, self.sums[0], strict=True)
             if name == "profile_contacts" or counts.any()
         ]
 
     def pressure(self, kinetic: list[Curve]) -> list[Curve] | str:
         """Return the whole pressure from that which centres carry, of each component; or why there is none."""
-        miss = float(np.sqrt(FINE * self.missed[1] / max(self.missed[0], 1)))
+        _, quanta, (met, missed) = self.sums
+        miss = float(np.sqrt(FINE * missed / max(met, 1)))
         if miss > MOST_MISSED:
             return (
                 f"straight lines from frame to frame miss the beads' contacts by {miss:.2g} of a diameter, more than "
@@ -228,7 +225,7 @@ class ContactPlaces:
         found = []
         for number, carried in enumerate(kinetic):
             own = self._curve(
-                carried.figure.replace("kinetic_", ""), carried.unit, self.quanta[:, number] * (self.quantum / PARTS)
+                carried.figure.replace("kinetic_", ""), carried.unit, quanta[:, number] * (self.quantum / PARTS)
             )
             error = np.hypot(own.error, carried.error)
             found.append(replace(own, value=own.value + carried.value, error=error))

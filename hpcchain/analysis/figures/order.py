@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,11 +42,6 @@ class NematicOrder(Figure):
         """Return the mean order parameters."""
         names = ("nematic_order", "nematic_order_middle")
         return [*numbers(names, self.kind.name, sums.estimate(lambda x: x))]
-
-
-def is_installed() -> bool:
-    """Return whether freud is there."""
-    return importlib.util.find_spec("freud") is not None
 
 
 class LocalOrder(Figure):

@@ -212,26 +212,26 @@ class Profile(Figure):
         found: list[Value | Curve] = []
 
         def curve(figure: str, of: str, unit: str, what: Callable) -> None:
-            found.append(Curve(figure, of, unit, name, LENGTH, x, *sums.estimate(what)))
+            value, error = sums.estimate(lambda s: what(s.reshape(-1, self.along.bins)))
+            found.append(Curve(figure, of, unit, name, LENGTH, x, value, error))
 
         common = 3 + len(self.components)
         width = common + (1 if self.spinning is None else 3)
         for number, of in enumerate(self.types):
             first = number * width
-            curve("profile_beads", of, DENSITY, lambda s, k=first: self.row(s, k) / self.shells)
-            curve("profile_packing", of, "", lambda s, k=first: self.row(s, k + common) / self.shells)
+            curve("profile_beads", of, DENSITY, lambda s, k=first: s[k] / self.shells)
+            curve("profile_packing", of, "", lambda s, k=first: s[k + common] / self.shells)
             for p, component in enumerate(self.components):
                 flow = f"profile_velocity_{component}"
-                curve(flow, of, VELOCITY, lambda s, k=first, p=p: self.row(s, k + 2 + p) / self.row(s, k + 1))
+                curve(flow, of, VELOCITY, lambda s, k=first, p=p: s[k + 2 + p] / s[k + 1])
             curve("profile_bead_temperature", of, "energy", lambda s, k=first: self.temperature(s, k))
             if self.spinning is not None:
                 spins = first + common + 1
-                name_of = "profile_spin_temperature"
-                curve(name_of, of, "energy", lambda s, k=spins: self.row(s, k + 1) / (3.0 * self.row(s, k)))
+                curve("profile_spin_temperature", of, "energy", lambda s, k=spins: s[k + 1] / (3.0 * s[k]))
         kinds = [len(self.types) * width + number * common for number in range(len(self.kinds))]
         for first, kind in zip(kinds, self.kinds, strict=True):
             if any(one.size > 1 for one in self.kinds):
-                curve("profile_molecules", kind.name, DENSITY, lambda s, k=first: self.row(s, k) / self.shells)
+                curve("profile_molecules", kind.name, DENSITY, lambda s, k=first: s[k] / self.shells)
             curve("profile_temperature", kind.name, "energy", lambda s, k=first: self.temperature(s, k))
         stress = len(self.types) * width + len(self.kinds) * common
         for number, (a, b) in enumerate(self.pairs):
@@ -247,21 +247,15 @@ class Profile(Figure):
         both = [(a, b) for a in axes for b in axes if a < b] if self.along.shape in FLAT else []
         return [*((a, a) for a in axes), *both]
 
-    def row(self, sums: np.ndarray, k: int) -> np.ndarray:
-        """Return the k-th of the sums in bins."""
-        return sums[k * self.along.bins : (k + 1) * self.along.bins]
-
     def temperature(self, sums: np.ndarray, first: int) -> np.ndarray:
-        """Return a third of M (V - U)² of each, of the mean velocity U in each bin."""
-        parts = len(self.components)
-        count, mass, square = (self.row(sums, first + k) for k in (0, 1, 2 + parts))
-        flow = sum(self.row(sums, first + 2 + k) ** 2 for k in range(parts))
-        return (square - flow / mass) / (3.0 * count)
+        """Return a third of M (V - U)² of each, of the mean velocity U in each bin; `sums`: rows of `add`."""
+        count, mass, *flow, square = sums[first : first + 3 + len(self.components)]
+        return (square - sum(one**2 for one in flow) / mass) / (3.0 * count)
 
     def carry(self, sums: np.ndarray, k: int, kinds: list[int], a: int, b: int) -> np.ndarray:
         """Return M (V - U) (V - U) per volume of all centres of mass, of the mean velocity U in each bin; k: M V V."""
-        mass, one, other = (sum(self.row(sums, first + column) for first in kinds) for column in (1, 2 + a, 2 + b))
-        return (self.row(sums, k) - np.where(mass > 0.0, one * other / mass, 0.0)) / self.shells
+        mass, one, other = (sum(sums[first + column] for first in kinds) for column in (1, 2 + a, 2 + b))
+        return (sums[k] - np.where(mass > 0.0, one * other / mass, 0.0)) / self.shells
 
 
 def carried(mass: np.ndarray, moving: np.ndarray, squares: np.ndarray) -> list[np.ndarray | None]:

@@ -34,7 +34,7 @@ class StructureFactor(Figure):
         self.beads, self.box = len(found.mass), np.asarray(found.edges, dtype=np.float64)
         self.whole = wave_vectors(self.box, FARTHEST / found.diameter.max(), VECTORS)
         length = np.sqrt(np.sum((2.0 * np.pi * self.whole / self.box) ** 2, axis=1))
-        self.shell = np.unique(shells(length, 2.0 * np.pi / self.box.max()), return_inverse=True)[1]
+        self.shell = np.unique(np.rint(length / (2.0 * np.pi / self.box.max())), return_inverse=True)[1]
         self.counts = np.bincount(self.shell)
         self.k = np.bincount(self.shell, length) / self.counts
 
@@ -94,11 +94,6 @@ def _in_shell(spacing: np.ndarray, radius: float, width: float, vectors: int) ->
     if len(whole) > vectors:
         whole = whole[(np.arange(vectors) * len(whole)) // vectors]
     return whole
-
-
-def shells(length: np.ndarray, width: float) -> np.ndarray:
-    """Return which shell each wave number is in, (n,) int64."""
-    return np.rint(length / width).astype(np.int64)
 
 
 def amplitudes(position: np.ndarray, box: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -62,13 +62,23 @@ def together(comm: Communicator | None, path: Path | str, doing: str) -> Iterato
         yield
 
 
-def root_does(comm: Communicator | None, path: Path | str, doing: str, action: Callable[[], Found]) -> Found:
-    """Run an action on rank 0 and return its result on every rank; its failure is everyone's."""
+def on_root(comm: Communicator | None, action: Callable[[], Found]) -> Found:
+    """Return on every rank what an action returns on rank 0, or raise what it does there; collective."""
     result = None
-    with together(comm, path, doing):
+    with agreed(comm):
         if rank_of(comm) == 0:
             result = action()
     return from_root(comm, result)
+
+
+def root_does(comm: Communicator | None, path: Path | str, doing: str, action: Callable[[], Found]) -> Found:
+    """Do as `on_root`; whatever a bad file or disk raises is a DataError that names the file (`translated`)."""
+
+    def named() -> Found:
+        with translated(path, doing):
+            return action()
+
+    return on_root(comm, named)
 
 
 def plain(reason: BaseException, path: Path | str | None = None) -> str:

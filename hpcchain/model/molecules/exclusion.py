@@ -46,8 +46,7 @@ def adjacency(pairs: np.ndarray, beads: int) -> tuple[np.ndarray, np.ndarray]:
     a = np.concatenate([pairs[:, 0], pairs[:, 1]])
     b = np.concatenate([pairs[:, 1], pairs[:, 0]])
     sequence = np.lexsort((b, a))
-    offsets = np.zeros(beads + 1, dtype=np.int64)
-    np.cumsum(np.bincount(a, minlength=beads), out=offsets[1:])
+    offsets = running_sum(np.bincount(a, minlength=beads))
     return offsets, np.ascontiguousarray(b[sequence], dtype=np.int64)
 
 

@@ -69,27 +69,25 @@ def require_independent(source: str, topology: Topology, position: np.ndarray, i
     """
     closed = np.diff(topology.first_bond) >= np.diff(topology.first_bead)
     for group in groups_of(topology, closed & ~(topology.rod | topology.body | topology.flexible)):
-        places = position[group.beads]
-        least = least_pivots(group, places)
-        worst = int(np.argmin(least))
-        if not least[worst] >= LEAST_PIVOT:
-            beads = group.beads[worst] if ids is None else ids[group.beads[worst]]
-            kind = int(topology.kind[group.molecules[worst]])
-            raise DependentBonds(
-                f"{source}: molecule[{kind}]: "
-                + complaint(topology.names[kind], group, places[worst], float(least[worst]), beads)
-            )
+        kind, beads = int(topology.kind[group.molecules[0]]), group.beads if ids is None else ids[group.beads]
+        where, name = f"{source}: molecule[{kind}]", topology.names[kind]
+        require_independent_shapes(where, name, group, position[group.beads], beads)
 
 
-def require_independent_shapes(where: str, name: str, group: Group, shapes: np.ndarray) -> None:
-    """Raise DependentBonds unless the bonds of shapes (k, n, 3) that a kind's molecules are to have are independent."""
+def require_independent_shapes(
+    where: str, name: str, group: Group, shapes: np.ndarray, ids: np.ndarray | None = None
+) -> None:
+    """Raise DependentBonds unless bonds are independent in shapes (k, n, 3) that a kind's molecules have, or are to.
+
+    `ids` (k, n) are those of the beads, for messages; else they count from 0.
+    """
     if len(shapes) == 0:
         return
     least = least_pivots(group, shapes)
     worst = int(np.argmin(least))
     if not least[worst] >= LEAST_PIVOT:
-        beads = np.arange(len(group.mass))
-        raise DependentBonds(f"{where}: {complaint(name, group, shapes[worst], least[worst], beads)}")
+        beads = np.arange(len(group.mass)) if ids is None else ids[worst]
+        raise DependentBonds(f"{where}: {complaint(name, group, shapes[worst], float(least[worst]), beads)}")
 
 
 def follow_always(beads: int, bonds: np.ndarray) -> int | None:

@@ -52,22 +52,23 @@ class Sought(NamedTuple):
         return normal(self.seed, Stream.TEMPLATE, ids, number)[:, :3]
 
 
-class Contacts(NamedTuple):
-    """Pairs of beads that may collide, and their contact distances [length]."""
+class Pairs(NamedTuple):
+    """Pairs of beads, how far apart they are to be [length], and whether just so, as by a bond, or at least."""
 
     first: np.ndarray
     second: np.ndarray
     distance: np.ndarray
+    bonded: np.ndarray
 
 
 class Rows(NamedTuple):
-    """Pairs of beads whose distances are asked for: relative errors, their gradients, and sorts: 0 bond, 1 contact."""
+    """Pairs whose distances are not as they should be, or bonded: relative errors, and their gradients."""
 
     first: np.ndarray
     second: np.ndarray
     error: np.ndarray
     gradient: np.ndarray
-    sort: np.ndarray
+    bonded: np.ndarray
 
 
 @dataclass
@@ -83,11 +84,11 @@ def embed(sought: Sought, index: int = 0) -> Embedding:
     group, n, best = sought.group, len(sought.diameter), np.inf
     if n > MOST_BEADS:
         return Embedding(None, np.nan)
-    scaled, contacts = classical(group), loose_pairs(sought)
+    scaled, pairs = classical(group), pairs_of(sought)
     for start in range(max(2, min(STARTS, int(WORK / n**2)))):
         stir = (0.05, 0.2, 0.5, 1.0)[start % 4] * float(group.length.mean())
         draws = sought.draws(FIRST_DRAW + index * STARTS + start)
-        position, error, overlap = least_squares(group, contacts, scaled + stir * draws)
+        position, error, overlap = least_squares(pairs, scaled + stir * draws)
         if error < REACHED and overlap < REACHED:
             return Embedding(position, error)
         best = min(best, error)
@@ -109,29 +110,29 @@ def classical(group: Group) -> np.ndarray:
     return vectors[:, -3:] * np.sqrt(np.maximum(values[-3:], 0.0))
 
 
-def loose_pairs(sought: Sought) -> Contacts:
-    """Return the Contacts of all pairs of beads that may collide."""
-    n, diameter = len(sought.diameter), sought.diameter
-    first, second = np.triu_indices(n, 1)
-    loose = np.full((n, n), sought.self_contact)
-    pairs = excluded_in(sought.group)
-    loose[pairs[:, 0], pairs[:, 1]] = loose[pairs[:, 1], pairs[:, 0]] = False
-    kept = loose[first, second]
-    first, second = first[kept], second[kept]
-    return Contacts(first, second, 0.5 * (diameter[first] + diameter[second]))
+def pairs_of(sought: Sought) -> Pairs:
+    """Return the bonds, then the Pairs of all other beads that may collide."""
+    n, diameter, bonds = len(sought.diameter), sought.diameter, sought.group.bonds
+    loose = np.triu(np.full((n, n), sought.self_contact), 1)
+    left_out = excluded_in(sought.group)
+    loose[left_out[:, 0], left_out[:, 1]] = loose[left_out[:, 1], left_out[:, 0]] = False
+    first, second = np.nonzero(loose)
+    distance = np.concatenate([sought.group.length, 0.5 * (diameter[first] + diameter[second])])
+    first, second = np.concatenate([bonds, np.column_stack([first, second])]).T
+    return Pairs(first, second, distance, np.arange(len(first)) < len(bonds))
 
 
-def least_squares(group: Group, contacts: Contacts, position: np.ndarray) -> tuple[np.ndarray, float, float]:
+def least_squares(pairs: Pairs, position: np.ndarray) -> tuple[np.ndarray, float, float]:
     """Return positions after Levenberg and Marquardt's steps, and the largest relative errors of bonds and contacts.
 
     Contacts are asked to be a little open as long as bonds allow it, so that none is left just closed by rounding.
     """
     damping, spread = 1e-2, SPREAD
-    cost, rows = errors(group, contacts, position, spread)
+    cost, rows = errors(pairs, position, spread)
     for step in range(STEPS):
         matrix, right = normal_equations(rows, len(position))
         move = np.linalg.solve(matrix + damping * np.eye(len(right)), -right).reshape(-1, 3)
-        new_cost, new_rows = errors(group, contacts, position + move, spread)
+        new_cost, new_rows = errors(pairs, position + move, spread)
         if new_cost < cost:
             position, cost, rows, damping = position + move, new_cost, new_rows, max(0.2 * damping, 1e-14)
         else:
@@ -140,25 +141,22 @@ def least_squares(group: Group, contacts: Contacts, position: np.ndarray) -> tup
             break
         if step == STEPS // 2 or (spread > 1.0 and damping > 1e3):
             damping, spread = 1e-2, 1.0
-            cost, rows = errors(group, contacts, position, spread)
-    return position, largest(rows, 0), max(largest(rows, 1), 0.0) if spread == 1.0 else 0.0
+            cost, rows = errors(pairs, position, spread)
+    bonds, contacts = (float(np.abs(rows.error[own]).max(initial=0.0)) for own in (rows.bonded, ~rows.bonded))
+    return position, bonds, contacts if spread == 1.0 else 0.0
 
 
-def errors(group: Group, contacts: Contacts, position: np.ndarray, spread: float) -> tuple[float, Rows]:
+def errors(pairs: Pairs, position: np.ndarray, spread: float) -> tuple[float, Rows]:
     """Return half the sum of squared relative errors, and the Rows that count.
 
     Contacts count that are closer than `spread` times their distance.
     """
-    first = np.concatenate([group.bonds[:, 0], contacts.first])
-    second = np.concatenate([group.bonds[:, 1], contacts.second])
-    wanted = np.concatenate([group.length, spread * contacts.distance])
-    apart = position[second] - position[first]
+    wanted = np.where(pairs.bonded, 1.0, spread) * pairs.distance
+    apart = position[pairs.second] - position[pairs.first]
     distance = np.sqrt(np.einsum("ik,ik->i", apart, apart)) + EPS
-    bonds = len(group.bonds)
-    counts = (np.arange(len(first)) < bonds) | (distance < wanted)
+    counts = pairs.bonded | (distance < wanted)
     error, gradient = distance / wanted - 1.0, apart / (distance * wanted)[:, None]
-    sort = (np.arange(len(first)) >= bonds).astype(int)
-    rows = Rows(*(each[counts] for each in (first, second, error, gradient, sort)))
+    rows = Rows(*(each[counts] for each in (pairs.first, pairs.second, error, gradient, pairs.bonded)))
     return 0.5 * float(np.sum(rows.error**2)), rows
 
 
@@ -171,9 +169,3 @@ def normal_equations(rows: Rows, n: int) -> tuple[np.ndarray, np.ndarray]:
     jacobian[every, first] = -gradient
     jacobian = jacobian.reshape(len(first), 3 * n)
     return jacobian.T @ jacobian, jacobian.T @ error
-
-
-def largest(rows: Rows, sort: int) -> float:
-    """Return the largest error of bonds (sort 0) or contacts (1)."""
-    chosen = np.abs(rows.error[rows.sort == sort])
-    return float(chosen.max()) if len(chosen) else 0.0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.composition import in_blocks
 from hpcchain.model.molecules.exclusion import excluded_pairs
 from hpcchain.model.system import PERIODIC, WALL, images_between
 
@@ -56,7 +57,6 @@ def bead_overlap(
     tolerance : float
         Overlap that does not count, relative to the contact distance.
     """
-    worst = None
     left_out = never_direct(topology)
     for i, j in near_pairs(box, position, float(topology.diameter.max())):
         separation = position[j] - position[i]
@@ -73,9 +73,8 @@ def bead_overlap(
         at = int(np.argmax(depth))
         if depth[at] > 0.0:
             low, high = sorted((int(i[at]), int(j[at])))
-            worst = (low, high, float(distance[close[at]]))
-            break
-    return worst
+            return low, high, float(distance[close[at]])
+    return None
 
 
 def never_direct(topology: Topology) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -106,7 +105,7 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
         [length].
     """
     cell, shape = _cells(box, position, distance)
-    code = _code(cell, shape)
+    code = np.ravel_multi_index(tuple(cell.T), tuple(shape))
     sequence = np.argsort(code, kind="stable")
     sorted_code, cell = code[sequence], cell[sequence]
     for offset in itertools.product((-1, 0, 1), repeat=3):
@@ -117,7 +116,7 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
         target = np.where(periodic, target % shape, target)
         inside = ((target >= 0) & (target < shape)).all(axis=1)
         source = np.flatnonzero(inside)
-        wanted = _code(target[source], shape)
+        wanted = np.ravel_multi_index(tuple(target[source].T), tuple(shape))
         first = np.searchsorted(sorted_code, wanted, side="left")
         last = np.searchsorted(sorted_code, wanted, side="right")
         if not any(offset):
@@ -137,10 +136,6 @@ def _cells(box: Box, position: np.ndarray, distance: float) -> tuple[np.ndarray,
     return np.minimum((scaled * shape).astype(np.int64), shape - 1), shape
 
 
-def _code(cell: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    return (cell[:, 0] * shape[1] + cell[:, 1]) * shape[2] + cell[:, 2]
-
-
 def _ranges(
     sequence: np.ndarray, source: np.ndarray, first: np.ndarray, last: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -154,7 +149,5 @@ def _ranges(
         done = total[begin - 1] if begin else 0
         end = max(begin + 1, int(np.searchsorted(total, done + CHUNK, side="right")))
         n = count[begin:end]
-        start = np.repeat(np.cumsum(n) - n, n)
-        k = np.repeat(first[begin:end], n) + np.arange(n.sum()) - start
-        yield sequence[np.repeat(source[begin:end], n)], sequence[k]
+        yield sequence[np.repeat(source[begin:end], n)], sequence[in_blocks(first[begin:end], n)]
         begin = end

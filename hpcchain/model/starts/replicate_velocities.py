@@ -8,7 +8,7 @@ exact, so no bit depends on which rank adds what.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -21,28 +21,20 @@ from hpcchain.model.system import State
 if TYPE_CHECKING:
     from hpcchain.model.starts.replicate_system import Copies, Unit
 
-ZERO = Fraction(0)
-
 
 @dataclass
 class Sums:
     """What some beads' drawn velocities add up to, exactly, and how far their places were projected, at most [length].
 
-    The sums are those of mass, momentum along each axis, twice the kinetic energy, and squared speed.
+    The sums (6,), Fractions, are those of mass, momentum along each axis, twice the kinetic energy, and squared speed.
     """
 
-    mass: Fraction = ZERO
-    x: Fraction = ZERO
-    y: Fraction = ZERO
-    z: Fraction = ZERO
-    energy: Fraction = ZERO
-    squared: Fraction = ZERO
+    sums: np.ndarray = field(default_factory=lambda: np.full(6, Fraction(0)))
     projected: float = 0.0
 
     def __add__(self, other: Sums) -> Sums:
         """Return what two parts add up to."""
-        added = {name: one + getattr(other, name) for name, one in vars(self).items() if name != "projected"}
-        return Sums(**added, projected=max(self.projected, other.projected))
+        return Sums(self.sums + other.sums, max(self.projected, other.projected))
 
 
 class Thermal:
@@ -79,11 +71,11 @@ class Thermal:
 
     def settle(self, total: Sums) -> None:
         """Take the Sums of all beads: from now on velocities are at rest as a whole and have the temperature."""
-        momentum = (total.x, total.y, total.z)
-        self._drift = np.array([float(one / total.mass) for one in momentum])
-        left = float(total.energy - sum(one * one for one in momentum) / total.mass)
+        mass, *momentum, energy, squared = total.sums
+        self._drift = np.array([float(one / mass) for one in momentum])
+        left = float(energy - sum(one * one for one in momentum) / mass)
         self._scale = math.sqrt(self._freedom * self._temperature / left)
-        self.speed = self._scale * math.sqrt(float(total.squared) / self._copies.composition.beads)
+        self.speed = self._scale * math.sqrt(float(squared) / self._copies.composition.beads)
 
     def state(self, low: int, high: int) -> State:
         """Return the State of beads low ... high - 1, all clocks at zero."""
@@ -100,9 +92,8 @@ class Thermal:
         velocity = within(unit, self._drawn(unit, position), low, high)
         mass = within(unit, self._masses(unit), low, high)
         squared = np.einsum("ik,ik->i", velocity, velocity)
-        x, y, z = map(exact_sum, mass * velocity.T)
-        projected = self._copies.projected(unit, position)
-        return Sums(exact_sum(mass), x, y, z, exact_sum(mass * squared), exact_sum(squared), projected)
+        summed = [mass, *(mass * velocity.T), mass * squared, squared]
+        return Sums(np.array([exact_sum(one) for one in summed]), self._copies.projected(unit, position))
 
     def _drawn(self, unit: Unit, position: np.ndarray) -> np.ndarray:
         """Return velocities (C, n, 3) of a unit that satisfy the bonds, of the temperature in the mean."""

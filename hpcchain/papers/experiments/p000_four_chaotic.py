@@ -16,7 +16,7 @@ def run(quick: Any) -> Any:
     """Return energies over 300 contact nodes at h = .1 and 1000 at h = .5."""
     data, table = {}, Table("Four beads, walls and each other")
     for step, nodes in ((0.1, 300), (0.5, 1000)):
-        course = Integrator(chaotic(), step, positions=False).run(contacts=(8 if quick else nodes))
+        course = Integrator(chaotic(), step).run(contacts=(8 if quick else nodes))
         times, energy = np.array(course.contact_time), np.array(course.energy)
         walls = sum(contact[0] == "w" for contacts in course.contacts for contact in contacts)
         relative = energy / energy[0] - 1

@@ -55,7 +55,7 @@ def order(steps: Any, values: np.ndarray) -> Any:
 
 def largest(step: Any, quick: Any) -> Any:
     """Return the largest condition number of the three matrices over free steps."""
-    integrator = Integrator(trimer(), step, positions=True)
+    integrator = Integrator(trimer(), step)
     course = integrator.run(until=(20 if quick else max(20, round(0.2 / step))) * step - 1e-9)
     nodes = course.node_position[:: max(1, len(course.node_position) // 40)]
     following = course.node_position[1 :: max(1, len(course.node_position) // 40)]

@@ -43,7 +43,7 @@ def run(quick: Any) -> Any:
 
 def envelope(step: Any, contacts: int) -> Any:
     """Return per block of BLOCK collisions its time and the least and largest energy."""
-    integrator = Integrator(trimer(), step, positions=False)
+    integrator = Integrator(trimer(), step)
     rows, done = [], 0
     for count in range(BLOCK, contacts + 1, BLOCK):
         course = integrator.run(contacts=count)

@@ -30,15 +30,14 @@ def run(quick: Any) -> Any:
                 "bond": track.stretch[:, 1],
             }
             data[f"{way}-{tau}"] = columns
-            found = {name: np.max(np.abs(columns[key])) for name, key in (("energy", "d2E"), ("angular", "dL3"))} | {
-                "bond": np.max(np.abs(track.stretch))
-            }
+            found = {"energy": columns["d2E"], "angular": columns["dL3"], "bond": track.stretch}
             count, between = len(track.contact), np.count_nonzero(np.diff(track.pairs // 3))
             words = "as printed" if nested else "index2, root"
             for name, symbol in (("energy", "|Δ2E|"), ("angular", "|ΔL3|"), ("bond", "||b|² - 1|")):
                 theirs = printed[name] if nested and (tau == 0.5 or name == "bond") else None
-                reason = why(name, nested, tau, quick, theirs, found[name])
-                table.add(f"τ = {tau}, {words}: {symbol}", theirs, found[name], reason)
+                ours = np.max(np.abs(found[name]))
+                reason = why(name, nested, tau, quick, theirs, ours)
+                table.add(f"τ = {tau}, {words}: {symbol}", theirs, ours, reason)
             table.add(
                 f"τ = {tau}, {words}: contacts",
                 "about 200" if nested else None,

@@ -7,7 +7,7 @@ import numpy as np
 
 from hpcchain.errors import HpcchainError
 from hpcchain.model.system import Options
-from hpcchain.papers.engine import engine_of, on_bonds, system_of
+from hpcchain.papers.engine import engine_of, on_bonds, self_avoiding, system_of
 from hpcchain.papers.result import Result, Table, columns
 from hpcchain.propagators.catalogue import PROPAGATORS, VARIANTS
 
@@ -100,15 +100,7 @@ def measure(position: np.ndarray, velocity: np.ndarray, collide: Any, end: Any, 
 def thermal_chain(n: int, seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
     """Return positions and velocities of a self-avoiding chain of unit bonds at temperature 1, centred and at rest."""
     random = np.random.default_rng([seed, n])
-    beads = [np.zeros(3)]
-    while len(beads) < n:
-        step = random.normal(size=3)
-        fresh = beads[-1] + step / np.linalg.norm(step)
-        if all(np.linalg.norm(fresh - old) > 1.02 for old in beads[:-1]):
-            beads.append(fresh)
-        elif random.random() < 0.02:
-            beads = beads[: max(1, len(beads) - 5)]
-    position = np.array(beads)
+    position = self_avoiding(random, n, 1.02, 0.02)
     velocity = random.normal(size=(n, 3))
     for _ in range(2):
         velocity = on_bonds(position, velocity - velocity.mean(axis=0))

@@ -181,16 +181,15 @@ def place_small(
         return scale, place(config, box, topology, scale, parallel, {})
     scale = min(1.0, (PLACED_FRACTION / packing_of(config, box, topology)) ** (1.0 / 3.0))
     known: dict[int, NDArray[np.float64]] = {}
-    for attempt in range(ATTEMPTS):
+    attempts = ATTEMPTS
+    while True:
         try:
             return scale, place(config, box, topology, scale, parallel, known)
-        except (NoArrangement, DependentBonds):
-            raise
-        except ConfigError:
-            if attempt + 1 == ATTEMPTS:
+        except ConfigError as error:
+            attempts -= 1
+            if attempts == 0 or isinstance(error, (NoArrangement, DependentBonds)):
                 raise
             scale *= 0.8
-    raise ConfigError("initial.method: no placement was tried")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from hpcchain.config.demands.units import Beads, check_units
 from hpcchain.config.keys.values import Wrong
 from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
+from hpcchain.io.hdf5.collective import agreed
 from hpcchain.io.hdf5.files import NOT_OURS, wrong_contents
 from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
@@ -26,7 +26,7 @@ from hpcchain.model.starts.start import at_time_zero, physics_with
 from hpcchain.model.system import TOPOLOGY, State, System
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel import slabs
-from hpcchain.parallel.agreement import agree, gathered, is_parallel
+from hpcchain.parallel.agreement import gathered, is_parallel
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.slabs import slab
 from hpcchain.run.engines import brought_together, engine_for, level_problem, overlap_in
@@ -158,7 +158,8 @@ def fresh_system(config: Config, found: Checkpoint, topology: Composition | Topo
     squared = float(given[1] / max(given[0], 1.0))
     own = GivenBeads(path, part, system.state.position, system.state.velocity, ids, squared)
     try:
-        on_every_rank(comm, lambda: own.check(system.box))
+        with agreed(comm.mpi):
+            own.check(system.box)
         require_apart(path, system.topology, overlap_in(system, comm, ids, own.position, TOLERANCE))
     except ConfigError as error:  # `build` makes none of these
         raise DataError(f"{error}; {NOT_OURS}") from error
@@ -166,19 +167,11 @@ def fresh_system(config: Config, found: Checkpoint, topology: Composition | Topo
     state.image[:] = system.state.image
     state.extra = system.state.extra
     physics = physics_with(config, system.physics.tick)
-    on_every_rank(comm, lambda: own.require_within(config))
-    on_every_rank(comm, lambda: own.require_limits(physics))
+    with agreed(comm.mpi):
+        own.require_within(config)
+    with agreed(comm.mpi):
+        own.require_limits(physics)
     return replace(system, state=state, physics=physics)
-
-
-def on_every_rank(comm: Single | World, check: Callable[[], None]) -> None:
-    """Raise on every rank the ConfigError that a check raises on one; collective."""
-    failure = None
-    try:
-        check()
-    except ConfigError as error:
-        failure = error
-    agree(comm.mpi, failure)
 
 
 def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpoint, Composition | Topology]:
@@ -249,15 +242,13 @@ def require_same_moments(
     mpi: Communicator | None,
 ) -> None:
     """Raise ConfigError on every rank unless this rank's beads, from `low` on, have the file's moments of inertia."""
-    differ, text = np.flatnonzero(ours != theirs), None
-    if len(differ):
-        at = differ[0]
-        key = "moment" if ours[at] > 0.0 and theirs[at] > 0.0 else "directors"
-        text = (
-            f"{source}: molecule.{key}: bead {low + at} has moment of inertia {ours[at]:.17g} here, "
-            f"{theirs[at]:.17g} in the start file {path} (0: no directors); correct it, or leave [[molecule]] out"
-        )
-    agree(mpi, None if text is None else ConfigError(text))
+    with agreed(mpi):
+        for at in np.flatnonzero(ours != theirs)[:1]:
+            key = "moment" if ours[at] > 0.0 and theirs[at] > 0.0 else "directors"
+            raise ConfigError(
+                f"{source}: molecule.{key}: bead {low + at} has moment of inertia {ours[at]:.17g} here, "
+                f"{theirs[at]:.17g} in the start file {path} (0: no directors); correct it, or leave [[molecule]] out"
+            )
 
 
 def is_start(found: Checkpoint, comm: Single | World) -> bool:

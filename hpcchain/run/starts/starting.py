@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,12 @@ from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.demands.contacts import check_apart
 from hpcchain.config.demands.stepping import require_whole
 from hpcchain.config.keys.values import Wrong
-from hpcchain.errors import CodeError, HpcchainError, UsageError
+from hpcchain.errors import CodeError, UsageError
+from hpcchain.io.hdf5.collective import on_root
 from hpcchain.model.starts.spins import with_spins
 from hpcchain.model.starts.start import build_system, stepping
 from hpcchain.own_folder import Unusable, require_own_file
-from hpcchain.parallel.agreement import agree, from_root, rank_of
+from hpcchain.parallel.agreement import rank_of
 from hpcchain.run.guards.memory import BYTES_PER_RANK, BYTES_WHOLE, short_of_memory
 from hpcchain.run.progress import Progress
 from hpcchain.run.starts.growth import grown_system
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from hpcchain.run.starts.growth_file import GrowthFile
 
 LOG = logging.getLogger("hpcchain.api")
-Found = TypeVar("Found")
 
 
 def read_input(path: Path | str, overrides: Sequence[str], mpi: Communicator | None, trust: bool = False) -> Config:
@@ -53,18 +53,6 @@ def read_input(path: Path | str, overrides: Sequence[str], mpi: Communicator | N
         return config
 
     return on_root(mpi, read)
-
-
-def on_root(mpi: Communicator | None, action: Callable[[], Found]) -> Found:
-    """Return on every rank what an action returns on rank 0, or raise what it does there; collective."""
-    found, failure = None, None
-    if rank_of(mpi) == 0:
-        try:
-            found = action()
-        except HpcchainError as error:
-            failure = error
-    agree(mpi, failure)
-    return from_root(mpi, found)
 
 
 def try_steps(config: Config, trust: bool = False, source: Path | str | None = None) -> None:

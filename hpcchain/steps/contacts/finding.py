@@ -114,9 +114,5 @@ class ContactFinder:
 
     def _pushable(self, pairs: np.ndarray) -> np.ndarray:
         """Return contacts (n, 2) without those of two fixed beads, or of one and a wall."""
-        one, other = (self._fixed(np.maximum(pairs[:, k], 0)) for k in (0, 1))
+        one, other = self.composition.prototypes.fixed[self.composition.prototype_of(np.maximum(pairs, 0))].T
         return pairs[~(one & (other | (pairs[:, 1] < 0)))]
-
-    def _fixed(self, ids: np.ndarray) -> np.ndarray:
-        """Return (n,) bool: whether beads are fixed."""
-        return self.composition.prototypes.fixed[self.composition.prototype_of(ids)]

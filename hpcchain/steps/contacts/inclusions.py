@@ -19,6 +19,7 @@ import numpy as np
 
 from hpcchain.contact.coefficients import coefficient_table
 from hpcchain.layout import arrays as L
+from hpcchain.model.molecules.equal_shapes import parted
 from hpcchain.model.molecules.exclusion import component_of
 from hpcchain.model.physics.extended import types_of_contacts
 from hpcchain.steps.contacts.clusters import Geometry, Pool, Responses
@@ -158,9 +159,7 @@ class ContactSolver:
             rows = np.searchsorted(pool.molecules, self.composition.molecule_of(pool.links))
             first, second = np.concatenate([one, rows[:, 0]]), np.concatenate([other, rows[:, 1]])
         label = component_of(len(pool.molecules), np.column_stack([first, second]))[one]
-        sequence = np.argsort(label, kind="stable")
-        cuts = np.flatnonzero(np.diff(label[sequence])) + 1
-        found = np.split(sequence, cuts) if len(sequence) else []
+        found = parted(np.arange(len(label)), label)
         if yields is None or yields.all():
             return found
         return [some for some in (cluster[yields[cluster]] for cluster in found) if len(some)]

@@ -1,5 +1,6 @@
 """Figures of single frames against exact cases: rods, freely jointed and rotating chains, ideal gases, crystals."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -234,7 +235,7 @@ def test_local_order_of_a_crystal_by_freud(tmp_path):
 
 
 def test_local_order_says_what_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr("hpcchain.analysis.catalogue.is_installed", lambda: False)
+    monkeypatch.setitem(sys.modules, "freud", None)
     with pytest.raises(UsageError, match="local_order needs the package freud.*hpcchain\\[analysis\\]"):
         found_in(tmp_path, "local_order")
 

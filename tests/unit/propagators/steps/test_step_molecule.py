@@ -124,7 +124,7 @@ def test_the_trimers_period_is_the_discrete_ones(tmp_path):
     engine = Engine(start(tables.trimer(), tmp_path, step=0.5, name="variational"), log_events=True)
     engine.advance(3.625 * 100)
     found = instants(engine.drain_events())
-    wanted = np.array(Integrator(single_chain.trimer(), 0.5, positions=False).run(contacts=len(found)).contact_time)
+    wanted = np.array(Integrator(single_chain.trimer(), 0.5).run(contacts=len(found)).contact_time)
     assert len(found) == 100 and engine.counters["no_roots"] == 0
     assert np.abs(found - wanted).max() < 1e-9
     assert np.diff(found).mean() == pytest.approx(3.6250, abs=2e-4)
