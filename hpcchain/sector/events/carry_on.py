@@ -160,8 +160,7 @@ def _draw_velocities(s, offset, m, last):
     for b in range(beads):
         mobility = inverse_mass(s, first + b)
         if mobility > 0.0:
-            u, v, w = maxwell(s, first + b, mobility)
-            W.put_vector(s.work, W.bead_offset(offset, b) + W.COEF + W.ROW, u, v, w)
+            W.put_vector(s.work, W.bead_offset(offset, b) + W.COEF + W.ROW, maxwell(s, first + b, mobility))
     return beads
 
 
