@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.parallel.ghosts.molecules import MoleculeSet, merged, taken
-from hpcchain.parallel.sectors import brought_in, even_share, sectors_for
+from hpcchain.parallel.sectors import Bisection, Grid, brought_in, even_share
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -46,7 +46,11 @@ class Migration:
         chain_parts: ChainParts | None = None,
     ) -> None:
         self.box, self.composition, self.comm, self.chain_parts = box, composition, comm, chain_parts
-        self.sectors = sectors_for(box, sectors, self.points(own), self._sizes(own), comm)
+        self.sectors: Bisection | Grid = (
+            Bisection(box, self.points(own), self._sizes(own), comm.size, comm)
+            if sectors is None
+            else Grid(box, sectors)
+        )
 
     def points(self, own: MoleculeSet) -> np.ndarray:
         """Return the points of owned molecules that decide which sector one is in: centres of mass, (n, 3) float64."""
@@ -101,9 +105,5 @@ def share_of(system: System, composition: Composition, comm: Exchange) -> Molecu
 
 def in_parts(system: System, chain_parts: ChainParts, comm: Exchange) -> System:
     """Return the System whose molecules are the parts of those of another, with those that this rank has."""
-    if system.held is None:
-        held = even_share(chain_parts.whole.molecules, comm)
-        state = taken(system.state, chain_parts.whole.beads_of(held))
-    else:
-        held, state = system.held, system.state
-    return replace(chain_parts.system, state=state, held=chain_parts.sequence(held))
+    own = share_of(system, chain_parts.whole, comm)
+    return replace(chain_parts.system, state=own.state, held=chain_parts.sequence(own.molecule_ids))
