@@ -7,8 +7,8 @@ from collections import defaultdict
 
 from hpcchain.layout import arrays as L
 from hpcchain.parallel.ghosts.manager import GhostManager
-from hpcchain.parallel.ghosts.needs import GhostNeeds
 from hpcchain.parallel.windows import WindowedEngine
+from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.window import Window
 
@@ -20,7 +20,7 @@ PARTS = {
     (Window, "receive"): "taking in messages",
     (Window, "set_right"): "setting right",
     (Window, "unsettled"): "unsettled molecules",
-    (GhostNeeds, "violation"): "molecules leaving skins",
+    (GhostedSector, "skin_violation"): "molecules leaving skins",
     (Window, "finish"): "finishing",
     (GhostManager, "refresh_skins"): "refreshing skins",
     (GhostManager, "rebuild_ghosts"): "choosing all ghosts anew",

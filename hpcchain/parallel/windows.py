@@ -205,18 +205,8 @@ class WindowedEngine(Recorded):
                 broken, excess, next_excess = 1 + loop.NOT_A_NUMBER, -np.inf, -np.inf
             elif excess > 0.0:
                 excess = float(self._violation(end).max(initial=-np.inf))
-        return Said(
-            wrong,
-            broken,
-            len(self._wanted),
-            self._bead + 1,
-            pause,
-            excess,
-            next_excess,
-            self._last_contacts,
-            needs.skins.typical,
-            needs.skins.usual,
-        )
+        seen = self._last_contacts, needs.skins.typical, needs.skins.usual
+        return Said(wrong, broken, len(self._wanted), self._bead + 1, pause, excess, next_excess, *seen)
 
     def _since(self, end: tuple) -> float:
         """Return the time from now to the end of a window."""
@@ -336,9 +326,11 @@ class WindowedEngine(Recorded):
         """
         cost = self.cost(self)
         since, self._reported = cost - self._reported, cost
+        counts, owned = self.ghosted.counts, len(self.ghosted.owned_beads)
+        made = {"segments": int(counts[L.N_SEGMENTS]), "restored": int(counts[L.N_RESTORED])}
         return {
             "window": self.window,
-            **self.statistics.report(self.comm, self.ghosts.builder.sizes(self.ghosted), since),
+            **self.statistics.report(self.comm, made | {"owned": owned, "ghosts": self.ghosted.ghosts}, since),
             "ghost_rebuilds": self.ghosts.rebuilds,
             "skin_refreshes": self.ghosts.skin_refreshes,
         }

@@ -195,7 +195,7 @@ class Core:
             else:
                 self.make_blocks()
         self.fit_blocks()
-        while initialise.find_inside(self.sector, self.sector.extended):
+        while initialise.find_inside(self.sector):
             self.grow_inside()
         initialise.search_all(self.sector)
 

@@ -22,6 +22,7 @@ from hpcchain.sector.sampling import put_chain_part_state
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import cell_arrays, window_arrays
 from hpcchain.sector.setup.molecule_classes import space_sequence, vacant_like, vacant_rows
+from hpcchain.sector.speculation.window import move_reference, skin_violation
 from hpcchain.sector.window import EVENTS, Window
 
 if TYPE_CHECKING:
@@ -199,6 +200,22 @@ class GhostedSector:
         insert(self.row_of, molecules, m)
         s.lists[i, L.OWNERSHIP] = L.GHOST
         return initialise.admit(s, m, *now) == 0
+
+    def move_reference(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> np.ndarray:
+        """Write about where these molecules' beads are at a time to their rows of `reference_position`.
+
+        Returns with what speed each molecule's fastest bead began its segment, (n,) float64 [length / time].
+        """
+        move_reference(self.sector, rows, *now, reference_position, speed := np.empty(len(rows)))
+        return speed
+
+    def skin_violation(
+        self, reference_position: np.ndarray, skin: np.ndarray, since: tuple, until: tuple
+    ) -> np.ndarray:
+        """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
+        violation = np.empty(len(self.molecule_ids))
+        skin_violation(self.sector, reference_position, skin, *since, *until, violation)
+        return violation
 
     def frame(self, ticks: float, remainder: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts of owned beads at a time, in the order of `owned_ids`."""

@@ -95,15 +95,6 @@ class SectorBuilder:
         inside = self.options.inside
         self.options = replace(self.options, inside=inside + inside // 2, space=2.0 * self.options.space)
 
-    def sizes(self, ghosted: GhostedSector) -> dict:
-        """Return counts for reports: segments made and rolled back here so far, beads owned and ghosts' beads."""
-        return {
-            "segments": int(ghosted.counts[L.N_SEGMENTS]),
-            "restored": int(ghosted.counts[L.N_RESTORED]),
-            "owned": len(ghosted.owned_beads),
-            "ghosts": ghosted.ghosts,
-        }
-
     def in_frame(self, position: np.ndarray, now: tuple) -> np.ndarray:
         """Return places at a time in the frame that moves with the system, where a common speed is none."""
         return place_in_frame(self.system, self.options.drift, position, now)

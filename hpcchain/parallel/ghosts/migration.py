@@ -70,11 +70,7 @@ class Migration:
         store : callable
             Makes a MoleculeSet of received bead rows.
         """
-        owner, mine = self.sectors.owner(self.points(own)), self.comm.rank
-        leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != mine}
-        received = self.comm.exchange_unknown({r: own.packed(self.composition, m).ravel() for r, m in leaving.items()})
-        staying = own.only(self.composition, owner == mine)
-        return merged(self.composition, [staying, *(store(received[rank]) for rank in sorted(received))])
+        return handed_over(self.composition, self.comm, own, self.sectors.owner(self.points(own)), store)
 
     def balance(self, own: MoleculeSet, cost: float) -> None:
         """Move sectors a little so that all ranks' molecules cost the same; collective.
@@ -92,6 +88,16 @@ class Migration:
     def _sizes(self, own: MoleculeSet) -> np.ndarray:
         """Return how many beads owned molecules have, as float64."""
         return self.composition.size_of(own.molecule_ids).astype(float)
+
+
+def handed_over(
+    composition: Composition, comm: Exchange, own: MoleculeSet, owner: np.ndarray, store: Callable
+) -> MoleculeSet:
+    """Hand molecules over to ranks, (k,) `owner`; return those that this one gets; see `Migration.settled`."""
+    leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != comm.rank}
+    received = comm.exchange_unknown({rank: own.packed(composition, those).ravel() for rank, those in leaving.items()})
+    staying = own.only(composition, owner == comm.rank)
+    return merged(composition, [staying, *(store(received[rank]) for rank in sorted(received))])
 
 
 def share_of(system: System, composition: Composition, comm: Exchange) -> MoleculeSet:

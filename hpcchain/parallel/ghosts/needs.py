@@ -14,7 +14,6 @@ from hpcchain.layout import arrays as L
 from hpcchain.parallel.ghosts.ghost_cells import FINEST, Balls
 from hpcchain.parallel.ghosts.skins import Skins
 from hpcchain.parallel.ghosts.surroundings import Surroundings
-from hpcchain.sector.speculation.window import move_reference, skin_violation
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
@@ -104,9 +103,7 @@ class GhostNeeds:
 
     def violation(self, ghosted: GhostedSector, since: tuple, until: tuple) -> np.ndarray:
         """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
-        violation = np.empty(len(ghosted.molecule_ids))
-        skin_violation(ghosted.sector, self.balls.position, self.balls.skin, *since, *until, violation)
-        return violation
+        return ghosted.skin_violation(self.balls.position, self.balls.skin, since, until)
 
     def widen(self, molecule_ids: np.ndarray, violation: np.ndarray) -> None:
         """Give molecules, by row, that got out of their skin more of it from the next choice on."""
@@ -119,7 +116,7 @@ class GhostNeeds:
         Returns whether all stay within the extent, and rank -> rows of owned molecules that it now needs, too.
         """
         leaving = np.flatnonzero(self.violation(ghosted, now, until) > 0.0)
-        move_reference(ghosted.sector, leaving, *now, self.balls.position, speeds := np.empty(len(leaving)))
+        speeds = ghosted.move_reference(leaving, now, self.balls.position)
         self.balls.skin[leaving] = self.skins.for_speeds(ghosted.molecule_ids[leaving], speeds)
         inside = self.around.mark(self.balls.some(leaving))
         self.around.exchange_marks()

@@ -10,12 +10,10 @@ Under rattle it moves in steps instead (`rod_steps`), with the projection and th
 In the tiles a rod's SITE lanes, those of the squared bond lengths in a chain, hold s_j.
 """
 
-import math
-
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import workspace as W
 from hpcchain.layout.vectors import ZERO, dot, minus, over, plus, times, unit
-from hpcchain.propagators.rigid.rotor import last_turn, turning_time
+from hpcchain.propagators.rigid.rotor import bound_turning, turning_series
 
 SITE = W.LEN2
 
@@ -98,27 +96,8 @@ def rod_kick(work, offset, n, bead, nx, ny, nz):
 
 @kernel
 def rod_series(work, offset, n, h, tolerance):
-    """Fill the position coefficients of a rod from its rows 0 and 1, as `rotor_series` does of a dimer."""
-    axis, rate, omega2 = rod_turning(work, offset, n)
-    h = turning_time(omega2, h)
-    phase = math.sqrt(omega2)
-    even = 1.0
-    odd = 1.0
-    order = 1
-    for k in range(2, W.KMAX + 1):
-        if k % 2 == 0:
-            even *= -omega2 / (k * (k - 1))
-            term = times(even, axis)
-        else:
-            odd *= -omega2 / (k * (k - 1))
-            term = times(odd, rate)
-        for b in range(n):
-            p = W.bead_offset(offset, b)
-            W.put_vector(work, p + W.COEF + W.ROW * k, times(work[p + SITE], term))
-        order = k
-        if k % 2 == 1 and last_turn(k, even, odd, h, phase, tolerance):
-            break
-    for b in range(n):
-        p = W.bead_offset(offset, b)
-        W.put_vector(work, p + W.BOUND, (omega2 * abs(work[p + SITE]), 0.0, 0.0))
+    """Fill the position coefficients of a rod from its rows 0 and 1; return order and length as `chain_series`."""
+    axis, rate, _ = rod_turning(work, offset, n)
+    order, h, omega2 = turning_series(work, offset, n, SITE, axis, rate, h, tolerance)
+    bound_turning(work, offset, n, SITE, omega2)
     return order, h

@@ -21,6 +21,7 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout import workspace as W
 from hpcchain.layout.vectors import ZERO, minus, plus, times
 from hpcchain.propagators.rigid.rod import SITE, rod_turning
+from hpcchain.propagators.rigid.rotor import bound_turning
 
 WIDEST = 0.8  # sine of the widest turn in a step
 MOST_HALVINGS = 1100  # down to the smallest number
@@ -76,9 +77,7 @@ def rod_steps_series(work, offset, n, h, tolerance):
             break
     cosine2 = 1.0 - omega2 * h * h
     acceleration = omega2 / (cosine2 * math.sqrt(cosine2))
-    for b in range(n):
-        p = W.bead_offset(offset, b)
-        W.put_vector(work, p + W.BOUND, (acceleration * abs(work[p + SITE]), 0.0, 0.0))
+    bound_turning(work, offset, n, SITE, acceleration)
     return order, h
 
 

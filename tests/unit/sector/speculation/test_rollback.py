@@ -33,7 +33,6 @@ from hpcchain.sector.segments.searches import search_molecule
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.drift import velocity_in_frame
 from hpcchain.sector.speculation.rollback import request_rollback, roll_back
-from hpcchain.sector.speculation.window import move_reference
 from tests.support.gases import MIXTURE, gas
 from tests.support.kernel_tools import chain_bonds, partners_of
 from tests.support.shapes import bead, boxed
@@ -113,7 +112,7 @@ def test_a_frame_makes_the_series_that_was_not_needed():
             set_order(s.segment, i, UNMADE)
         s.series[:] = np.nan
         reference_position = np.zeros((len(s.starts), 3))
-        move_reference(s, ghosted.owned, *engine.now, reference_position, speeds := np.empty(len(ghosted.owned)))
+        speeds = ghosted.move_reference(ghosted.owned, engine.now, reference_position)
         beads = ghosted.owned_beads[np.argsort(ghosted.owned_ids)]
         since = (engine.now[0] - s.starts[beads, START_TICKS]) * s.par[TICK]
         since += engine.now[1] - s.starts[beads, START_REM]
