@@ -27,7 +27,8 @@ def _response(s, c, a):
     """Return K times a vector."""
     if c.isotropic:
         return times(c.mass, a)
-    return dot(s.matrix[0], a), dot(s.matrix[1], a), dot(s.matrix[2], a)
+    k = s.matrix
+    return dot(k[0], a), dot(k[1], a), dot(k[2], a)
 
 
 @kernel
