@@ -49,6 +49,7 @@ from hpcchain.propagators.collocation.collocation import (
     stage_work,
 )
 from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, PAPER, GaussTables, gauss_tables
+from hpcchain.propagators.taylor.graph import energy_of
 from hpcchain.propagators.taylor.graph_molecule import (
     constants_at,
     web_gather_state,
@@ -174,9 +175,9 @@ def stages_move(s, offset, m, dt):
     web_gather_state(web)
     status, tables, end = _solve(web, dt)
     if status == SOLVED:
-        lost, energy = _energies(web.im, end.raw, end.projected)
         web_scatter(web, W.COEF, end.place)
-        web_scatter(web, W.COEF + W.ROW, end.projected if lost <= NOTHING * energy else end.raw)
+        kept = _lost(web, end.raw, end.projected) == 0.0
+        web_scatter(web, W.COEF + W.ROW, end.projected if kept else end.raw)
         if tables.variant == INDEX1:
             web_prepare(s, offset, m)
             web_prepare(s, offset, m)
@@ -229,17 +230,12 @@ def stages_jump(s, offset, m, k):
 
 
 @kernel
-def _energies(im, raw, projected):
-    """Return the kinetic energy of the difference of two velocities, and that of the first."""
-    lost = 0.0
-    energy = 0.0
-    npad = len(im)
-    for i in range(npad):
-        if im[i] > 0.0:
-            for c in range(0, 3 * npad, npad):
-                lost += 0.5 * (raw[c + i] - projected[c + i]) ** 2 / im[i]
-                energy += 0.5 * raw[c + i] ** 2 / im[i]
-    return lost, energy
+def _lost(web, raw, projected):
+    """Return the kinetic energy of the difference of two velocities, 0 where that is NOTHING of the first's."""
+    for k in range(web.size):
+        web.vector[k] = raw[k] - projected[k]
+    lost = energy_of(web.im, web.vector)
+    return lost if lost > NOTHING * energy_of(web.im, raw) else 0.0
 
 
 @kernel
@@ -248,10 +244,7 @@ def stages_project(s, offset, m):
     web = web_of(s, offset, m)
     web_gather_state(web)
     web_prepare(s, offset, m)
-    lost, energy = _energies(web.im, web.velocity, web.vector)
-    if web.rest[VARIANT] == PAPER:
-        return 0.0
-    return lost if lost > NOTHING * energy else 0.0
+    return _lost(web, web.velocity, web.vector) if web.rest[VARIANT] != PAPER else 0.0
 
 
 @outlined

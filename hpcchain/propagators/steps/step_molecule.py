@@ -38,6 +38,7 @@ from hpcchain.propagators.steps.rattle_and_variational import (
     step_solve,
     step_work,
 )
+from hpcchain.propagators.taylor.graph import energy_of
 from hpcchain.propagators.taylor.graph_molecule import (
     constants_at,
     web_gather,
@@ -124,7 +125,7 @@ def steps_move(s, offset, m, dt):
     status, step = _solve(web, dt)
     if status == SOLVED:
         _arrive(s, offset, m, web, step.place, step.chord)
-        web.rest[EXCESS] = _energy(web.im, step.chord) - _energy(web.im, web.vector)
+        web.rest[EXCESS] = energy_of(web.im, step.chord) - energy_of(web.im, web.vector)
     return status
 
 
@@ -151,17 +152,6 @@ def _arrive(s, offset, m, web, place, velocity):
     web_scatter(web, W.COEF + W.ROW, web.vector)
 
 
-@kernel
-def _energy(im, v):
-    """Return the kinetic energy of a vector of velocities."""
-    energy, npad = 0.0, len(im)
-    for i in range(npad):
-        if im[i] > 0.0:
-            for c in range(0, 3 * npad, npad):
-                energy += 0.5 * v[c + i] ** 2 / im[i]
-    return energy
-
-
 @outlined
 def steps_series(s, offset, m, h):
     """Expand the step of the state in the tiles; return order and length, halved until the step is found.
@@ -180,7 +170,7 @@ def steps_series(s, offset, m, h):
                 cube[k] = (mean - step.half[k]) / h
             web_spread(web, ORDER, h)
             web.rest[MARGIN] = cubic_error(web.g, square, cube, step.start, step.end, h)
-            web.rest[PLANNED] = _energy(web.im, step.chord)
+            web.rest[PLANNED] = energy_of(web.im, step.chord)
             return ORDER, h
         h *= 0.5
     return ORDER, np.nan
@@ -271,10 +261,8 @@ def steps_energy(s, offset, m, tau, kappa):
         return status, 0.0, 0.0
     response = web.block[2 * web.size : 3 * web.size]
     step_response(web.g, web.im, vector, response, step)
-    energy = 0.0
     slope = 0.0
     for i in range(web.g[BEADS]):
         for c in range(0, 3 * npad, npad):
-            energy += 0.5 * step.chord[c + i] ** 2 / web.im[i]
             slope += step.chord[c + i] * response[c + i] / web.im[i]
-    return status, energy, slope
+    return status, energy_of(web.im, step.chord), slope
