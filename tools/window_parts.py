@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from hpcchain.layout import arrays as L
 from hpcchain.parallel.ghosts.manager import GhostManager
-from hpcchain.parallel.windows import Trial, WindowedEngine
+from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.window import Window
@@ -24,7 +24,7 @@ PARTS = {
     (Window, "finish"): "finishing",
     (GhostManager, "refresh_skins"): "refreshing skins",
     (GhostManager, "rebuild_ghosts"): "choosing all ghosts anew",
-    (Trial, "carry"): "the rest of a window",
+    (WindowedEngine, "_carry"): "the rest of a window",
     (WindowedEngine, "_adapt"): "the rest of a window",
 }
 EXCHANGES = ("maximum", "total", "allgather", "exchange_known", "exchange_unknown")
@@ -121,7 +121,7 @@ def facts(engine):
         "windows": engine.statistics.counts["windows"],
         "passes": engine.statistics.counts["passes"],
         "contacts": engine.finished["contacts"],
-        "segments": int(engine.ghosted.counts[L.C["segments"]]),
+        "segments": int(engine.ghosted.counts[L.N_SEGMENTS]),
         "skins refreshed": engine.ghosts.skin_refreshes,
         "ghosts chosen": engine.ghosts.rebuilds,
     }

@@ -45,21 +45,6 @@ def next_number(s, i):
 
 
 @kernel
-def tangents(nx, ny, nz):
-    """Return two unit vectors (6 floats) at right angles to a unit vector and to one another."""
-    ax, ay, az = abs(nx), abs(ny), abs(nz)
-    if ax <= ay and ax <= az:
-        tx, ty, tz = 0.0, nz, -ny
-    elif ay <= az:
-        tx, ty, tz = -nz, 0.0, nx
-    else:
-        tx, ty, tz = ny, -nx, 0.0
-    size = math.sqrt(tx * tx + ty * ty + tz * tz)
-    tx, ty, tz = tx / size, ty / size, tz / size
-    return tx, ty, tz, ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
-
-
-@kernel
 def waiting(s, bead, draw):
     """Return how long a molecule waits, whose first bead is this, before its velocities are drawn anew [time]."""
     p, _, _, _ = uniforms(s, WAITING, bead, draw)

@@ -64,7 +64,7 @@ def met(s, i, j, distance):
     """Return what bead i and another, or a wall, have met (`step.distance_met`): HARD, INNER or OUTER."""
     if s.extended is not None:
         if j >= 0:
-            return distance_met(s, i, j, distance, s.extended)
+            return distance_met(s, i, j, distance)
     return HARD
 
 
@@ -78,7 +78,7 @@ def kick_bead(s, m, offset, tiles, bead, x, y, z):
     if s.stretched is not None:
         if is_chain_part(s, m):
             return chain_kick(s.work, offset, tiles, np.int64(1), bead, x, y, z)
-    return kick(s.work, offset, s.mol, m, s.graph, bead, x, y, z, s.stepper)
+    return kick(s, offset, m, bead, x, y, z)
 
 
 @inlined

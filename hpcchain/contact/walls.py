@@ -156,12 +156,6 @@ def is_thermal(s, partner):
 
 
 @inlined
-def place_of_side(s, number, time):
-    """Return where a side of the box is at a time [length]."""
-    return s.walls[number, L.WALL_PLACE] + sense_of(number) * travel_of(s, number, time)
-
-
-@inlined
 def inward(s, number, x, y, z):
     """Return the vector from a place to the centre of a wall's shape, at right angles to a cylinder's axis."""
     rx = s.walls[number, L.WALL_CENTRE] - x
@@ -193,7 +187,7 @@ def gap_of(s, number, x, y, z, time):
     """Return the distance of a place from a wall at a time [length]."""
     if number < L.SIDES:
         p = x if number % L.AXES == 0 else (y if number % L.AXES == 1 else z)
-        return sense_of(number) * (p - place_of_side(s, number, time))
+        return sense_of(number) * (p - (s.walls[number, L.WALL_PLACE] + sense_of(number) * travel_of(s, number, time)))
     rx, ry, rz = inward(s, number, x, y, z)
     place = s.walls[number, L.WALL_PLACE] - travel_of(s, number, time)
     return place - math.sqrt(rx * rx + ry * ry + rz * rz)
@@ -202,22 +196,16 @@ def gap_of(s, number, x, y, z, time):
 @kernel
 def wall_gap(s, number, x, y, z):
     """Return the distance of a place from a wall at the event at hand [length]; inf where that side has none."""
-    if s.extended is not None:
-        if number >= L.SIDES or abs(s.par[L.LOWER_WALL + number]) < np.inf:
-            return gap_of(s, number, x, y, z, time_of_event(s))
-    p = x if number % L.AXES == 0 else (y if number % L.AXES == 1 else z)
-    return sense_of(number) * (p - s.par[L.LOWER_WALL + number])
+    if number < L.SIDES and abs(s.par[L.LOWER_WALL + number]) == np.inf:
+        return np.inf
+    return gap_of(s, number, x, y, z, time_of_event(s))
 
 
 @kernel
 def wall_normal(s, number, x, y, z, n):
     """Write the unit normal of a wall at a place to n; return how fast the wall comes along it [length / time]."""
-    if s.extended is not None:
-        normal_of(s, number, x, y, z, n)
-        return wall_velocity(s, -1 - number)
-    n[:] = 0.0
-    n[number % L.AXES] = sense_of(number)
-    return 0.0
+    normal_of(s, number, x, y, z, n)
+    return wall_velocity(s, -1 - number)
 
 
 @kernel

@@ -34,21 +34,11 @@ HINTS = (b"numba", b"hpcchain.jit.decorators", b"hpcchain.jit.outlined", b"hpcch
 COMMENT, NAME = re.compile(rb"#[^\n]*"), re.compile(rb"(?:^|,)[\s\\]*([\w.*]+)")
 
 
-def folder() -> Path:
-    """Return the path of this source tree's cache folder.
-
-    It lies in the folder that the user has set (a cluster's node-local choice, say), else in the user's cache.
-
-    Raises
-    ------
-    ConfigError
-        When there is no such folder.
-    """
-    return base() / name()
-
-
 def base() -> Path:
-    """Return the folder that cache folders lie in; raises ConfigError when the user has no folder for caches."""
+    """Return the folder that cache folders lie in: the user's own choice (a cluster's node-local one, say), or a cache.
+
+    Raises ConfigError when the user has no folder for caches.
+    """
     given = os.environ.get(VARIABLE)
     if given:
         return Path(given)

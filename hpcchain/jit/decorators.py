@@ -23,39 +23,28 @@ OPTIONS = {"error_model": "numpy", "_nrt": False}
 
 def kernel(function: Callable) -> Any:
     """Compile a function, whose code goes into that of the kernels that call it."""
-    return _compiled(function, False)
+    return _compiled(Kernel, function, OPTIONS, False)
 
 
 def outlined(function: Callable) -> Any:
     """Compile a large function once, whoever calls it (`hpcchain.jit.outlined`): nothing of it is inlined."""
-    return _compiled(function, True)
+    return _compiled(Kernel, function, OPTIONS, True)
 
 
 def concurrent(function: Callable) -> Any:
     """Compile a function during which other threads may run: it does not keep Python's lock."""
-    if numba.config.DISABLE_JIT:
-        return function
-    return Kernel(function, {"nopython": True, "nogil": True, **OPTIONS}, False)
+    return _compiled(Kernel, function, {"nogil": True, **OPTIONS}, False)
 
 
 def inlined(function: Callable) -> Any:
     """Put a function into those that call it before types are known."""
-    return _usual(function, {"inline": "always", **OPTIONS})
+    return _compiled(Kept, function, {"inline": "always", **OPTIONS})
 
 
 def allocating(function: Callable) -> Any:
     """Compile a function that makes arrays."""
-    return _usual(function, {})
+    return _compiled(Kept, function, {})
 
 
-def _compiled(function: Callable, own_code: bool) -> Any:
-    if numba.config.DISABLE_JIT:
-        return function
-    return Kernel(function, {"nopython": True, **OPTIONS}, own_code)
-
-
-def _usual(function: Callable, options: dict) -> Any:
-    """Compile a function by numba's own passes."""
-    if numba.config.DISABLE_JIT:
-        return function
-    return Kept(function, {"nopython": True, **options})
+def _compiled(kind: type, function: Callable, options: dict, *more: bool) -> Any:
+    return function if numba.config.DISABLE_JIT else kind(function, {"nopython": True, **options}, *more)

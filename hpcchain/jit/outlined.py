@@ -19,6 +19,7 @@ from hashlib import sha256
 from importlib import import_module
 from inspect import getfile
 from pathlib import Path
+from typing import NamedTuple
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -35,31 +36,23 @@ from hpcchain.jit.pipeline import KernelCompiler
 from hpcchain.jit.store import STORE, key_of, place_of
 
 
-class Needed:
+class Needed(NamedTuple):
     """An outlined kernel, with its types, that must be in the process; when called, it is brought there.
 
-    Parameters
+    Attributes
     ----------
-    function : callable
-        The plain function, found by its name in its module.
+    module, name : str
+        Where the plain function is found.
     types : tuple of numba types
     """
 
-    def __init__(self, function, types):
-        self.key = function.__module__, function.__qualname__, types
+    module: str
+    name: str
+    types: tuple
 
     def __call__(self):
         """Take the kernel from the cache, or compile it."""
-        module, name, types = self.key
-        getattr(import_module(module), name).inner.compile(types)
-
-    def __eq__(self, other):
-        """Whether it is the same kernel with the same types."""
-        return isinstance(other, Needed) and self.key == other.key
-
-    def __hash__(self):
-        """Hash of what is compared."""
-        return hash(self.key)
+        getattr(import_module(self.module), self.name).inner.compile(self.types)
 
 
 class Library(JITCodeLibrary):
@@ -166,7 +159,7 @@ class OutlinedCompiler(InnerCompiler):
         function = self.state.func_id
         function.unique_id = 0
         result = super()._compile_bytecode()
-        result.library.needed |= {Needed(function.func, result.signature.args)}
+        result.library.needed |= {Needed(function.modname, function.func_qualname, result.signature.args)}
         set_environments(result)
         return result
 
@@ -225,11 +218,7 @@ class KernelCache(_Cache):
     def save_overload(self, sig, data):
         """Keep a compiled function, unless its code has addresses of this process."""
         if not data.library.has_dynamic_globals:
-            STORE.save(self._key(sig, data.codegen), dumps(self.reduce(data)))
-
-    def reduce(self, result):
-        """Return what is kept of a compiled function."""
-        return result._reduce()
+            STORE.save(self._key(sig, data.codegen), dumps(data._reduce()))
 
     def rebuild(self, target_context, *kept):
         """Return the compiled function made of what was kept; what it needs is handed on to those that contain it."""
@@ -284,7 +273,7 @@ class OutlinedCache(InnerCache):
     def rebuild(self, target_context, *kept):
         """Return the compiled kernel."""
         result = super().rebuild(target_context, *kept)
-        result.library.needed |= {Needed(self.function, result.signature.args)}
+        result.library.needed |= {Needed(self.function.__module__, self.function.__qualname__, result.signature.args)}
         for environment in result.referenced_envs:
             result.library.codegen.set_env(environment.env_name, environment)
         return result

@@ -3,9 +3,16 @@
 Products and sums are rounded one by one there, so the last bits differ from compiled kernels'.
 """
 
+import operator
+
 import numpy as np
 
 LANES = 8  # floats that a vector register holds at most, and so how wide all is that kernels lay out in lanes
+
+add, sub, mul, both, either = operator.add, operator.sub, operator.mul, operator.and_, operator.or_
+above, at_most, unlike = operator.gt, operator.le, operator.ne
+size, root, nearest_whole, where = np.abs, np.sqrt, np.rint, np.where
+largest = np.max
 
 
 def load(work, at):
@@ -28,18 +35,6 @@ def store(work, at, value):
     work[at : at + len(value)] = value
 
 
-def add(a, b):
-    return a + b
-
-
-def sub(a, b):
-    return a - b
-
-
-def mul(a, b):
-    return a * b
-
-
 def div(a, b):
     with np.errstate(divide="ignore", invalid="ignore"):
         return a / b
@@ -49,44 +44,8 @@ def fma(a, b, c):
     return a * b + c
 
 
-def size(a):
-    return np.abs(a)
-
-
-def root(a):
-    return np.sqrt(a)
-
-
-def nearest_whole(a):
-    return np.rint(a)
-
-
 def larger(a, b):
-    return np.where(a > b, a, b)
-
-
-def above(a, b):
-    return a > b
-
-
-def at_most(a, b):
-    return a <= b
-
-
-def unlike(a, b):
-    return a != b
-
-
-def both(a, b):
-    return a & b
-
-
-def either(a, b):
-    return a | b
-
-
-def where(truths, a, b):
-    return np.where(truths, a, b)
+    return where(a > b, a, b)
 
 
 def as_bits(truths):
@@ -107,10 +66,6 @@ def one_hot(lane):
 
 def pack(*values):
     return np.array(values)
-
-
-def largest(a):
-    return a.max()
 
 
 def first_everywhere(a):

@@ -504,7 +504,6 @@ Sector = kernel_struct("Sector", FIELDS, ("stepper", "extended", "stretched"), J
 ) = range(COUNTS)
 # Names in reports: those of the numbers above, in their order, so that neither can be without the other.
 COUNTERS = tuple(name[2:].lower() for name in [*globals()] if name.startswith("N_"))
-C = {name: i for i, name in enumerate(COUNTERS)}
 SUMMED = np.array([not name.startswith("most_") for name in COUNTERS])  # the others are greatest values
 OF_SUM, OF_MOST = N_ITERATIONS - N_STEPS, N_MOST_ITERATIONS - N_STEPS  # behind a number of solves: their iterations
 

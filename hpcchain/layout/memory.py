@@ -54,9 +54,10 @@ def aligned(values: ArrayLike, shape: int | tuple, dtype: np.dtype | type = np.f
 
 
 def extended(array: np.ndarray, more: int) -> np.ndarray:
-    """Return an array with `more` rows of zeros behind its own."""
+    """Return an array with `more` rows of zeros behind its own; what nothing is written to takes no memory."""
     larger = aligned_zeros((len(array) + more, *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
+    if array.view(np.uint8).any():
+        larger[: len(array)] = array
     return larger
 
 

@@ -101,8 +101,8 @@ def vector(work, p):
 
 
 @inlined
-def put_vector(work, p, x, y, z):
+def put_vector(work, p, a):
     """Write the three components of a bead's vector, the first at p."""
-    work[p] = x
-    work[p + LANES] = y
-    work[p + 2 * LANES] = z
+    work[p] = a[0]
+    work[p + LANES] = a[1]
+    work[p + 2 * LANES] = a[2]

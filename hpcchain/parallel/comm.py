@@ -197,8 +197,7 @@ def world() -> Single | World:
         return Single()
     mpi = MPI.COMM_WORLD
     if announced > 1 and mpi.Get_size() == 1:
-        library = MPI.Get_library_version().split(",")[0].split("\n")[0].strip("\0 ")
-        raise UsageError(singletons(announced, library))
+        raise UsageError(singletons(announced, library()))
     return World(mpi)
 
 

@@ -99,7 +99,7 @@ def dealt_by_place(
 def images(box: Box, position: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return points (m, 3) of the box and its surroundings within `distance` where beads are, and which beads (m,)."""
     periodic = box.boundary == PERIODIC
-    points = np.where(periodic, box.origin + (position - box.origin) % box.size, position)
+    points = brought_in(box, position)
     bead = np.arange(len(points))
     for axis in np.flatnonzero(periodic):
         low, size = box.origin[axis], box.size[axis]

@@ -14,7 +14,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
-    from hpcchain.parallel.exchange import Exchange
 
 PART = 0.7  # of the way to equal weights that a side is moved: those above and below it in the tree move, too
 BINS, ROUNDS = 16, 8  # of the histograms that a cut is found by: to 2^-32 of the way over the points
@@ -31,7 +30,7 @@ class Grid:
         Their product is the number of ranks.
     """
 
-    def __init__(self, box: Box, counts: tuple) -> None:
+    def __init__(self, box: Box, counts: tuple | list) -> None:
         self.origin, self.size = box.origin, box.size
         self.counts = np.asarray(counts, dtype=np.int64)
 
@@ -151,16 +150,13 @@ class Bisection:
 
     def owner(self, points: np.ndarray) -> np.ndarray:
         """Return the rank (n,) int64 of points (n, 3)."""
-        return self._descended(points, 0.0)[1]
+        return self.within(points, 0.0)[1]
 
     def within(self, points: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
         """Return (k,) numbers of points and (k,) ranks: all sectors to which a point is nearer than a distance.
 
         Distances are along the axes of the cuts, through no boundary; a few more may be named.
         """
-        return self._descended(points, distance)
-
-    def _descended(self, points: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
         axis, cut, below, above = (np.array(column) for column in zip(*self.cuts, strict=True))
         which, node = np.arange(len(points)), np.zeros(len(points), dtype=np.int64)
         while np.any(inner := axis[node] >= 0):
@@ -263,11 +259,6 @@ def balanced_cuts(
         inside = bins == chosen[lines]
         places, weights, lines = places[inside], weights[inside], lines[inside]
     return np.where(total > 0, np.where(target - below < above - target, low, high), np.nan)
-
-
-def sectors_for(box: Box, counts: Any, points: np.ndarray, weights: np.ndarray, comm: Exchange) -> Bisection | Grid:
-    """Return the division into these three counts, or one by bisection for None; collective."""
-    return Bisection(box, points, weights, comm.size, comm) if counts is None else Grid(box, counts)
 
 
 def even_share(molecules: int, comm: Any) -> np.ndarray:

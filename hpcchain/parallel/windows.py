@@ -29,7 +29,7 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.setup.chain_parts import chain_parts_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.sector.setup.shell import default_shell
-from hpcchain.sector.window import Window, WindowBroken
+from hpcchain.sector.window import WindowBroken
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, State, System
@@ -94,6 +94,7 @@ class WindowedEngine(Recorded):
         self.log_events = log_events
         self.finished = {"contacts": 0, "wall_contacts": 0, "no_roots": 0}
         self._last_contacts = 0.0  # a molecule's in the window before
+        self._wanted: set[int] = set()  # molecules that are needed here as full ghosts
         self._setbacks, self._trouble = 0, self.now  # windows taken back in a row, and where the last one ended
         self._crossing = 0.25 * float(np.min(system.box.size[system.box.boundary == PERIODIC], initial=np.inf))
         chain_parts = chain_parts_of(system)
@@ -129,10 +130,9 @@ class WindowedEngine(Recorded):
         """Carry window after window up to a target; return whether it was reached."""
         while self.now < target or self.statistics.counts["windows"] == 0:
             end = min(later(self.now, self.window, self.tick), target)
-            trial = Trial(self.ghosts, self.comm, self.statistics, self.now, end)
-            said = trial.carry(later(end, GROW * self.window, self.tick), self._last_contacts, pause)
+            said = self._carry(end, pause)
             if not said.holds:
-                self._take_back(trial, said)
+                self._take_back(end, said)
                 continue
             length = self._since(end)
             self._finish(end)
@@ -140,6 +140,73 @@ class WindowedEngine(Recorded):
             if said.pause > 0.0 and self.now < target:
                 return False
         return True
+
+    def _carry(self, end: tuple, pause: Callable | None) -> Said:
+        """Carry all ranks to the end of a window, until no ghost anywhere is wrong; return what they agree on.
+
+        1. Run to the end, as far as this rank knows.
+        2. Send the histories of owned molecules to the ranks that hold them as ghosts.
+        3. Set the ghosts here right, and run again, if anything came.
+        4. All agree whether any ghost anywhere may still be wrong; if so, again from 2.
+        """
+        self._broken, self._bead, self._wanted = 0, -1, set()
+        self._attempt("computing", self.ghosted.window.run, end)
+        for number in range(MOST_PASSES):
+            self.statistics.counts["passes"] += 1
+            received = self._exchange()
+            if received:
+                self._attempt("setting_right", self._take, received)
+                if not self._broken:
+                    self._attempt("computing", self.ghosted.window.run, end)
+            here = self._said(end, pause is not None and bool(pause()))
+            with self.statistics.spent("waiting"):
+                said = Said(*self.comm.maximum(np.array(here)).tolist())
+            if said.wrong == 0.0 or said.broken > 0.0 or (said.wanted > 0.0 and number > PATIENCE):
+                break
+        return said
+
+    def _violation(self, until: tuple) -> np.ndarray:
+        """Return per molecule row how far beyond its skin it gets between now and a time [length]."""
+        return self.ghosts.needs.violation(self.ghosted, self.now, until)
+
+    def _attempt(self, phase: str, action: Callable, *args: Any) -> None:
+        """Do a part of a pass, and note what breaks the window."""
+        try:
+            with self.statistics.spent(phase):
+                action(*args)
+        except WindowBroken as reason:
+            self._broken, self._bead = 1 + reason.status, reason.bead
+
+    def _exchange(self) -> dict:
+        """Send what has changed to the ranks that hold it, and return what others sent: source rank -> message."""
+        needs = self.ghosts.needs
+        with self.statistics.spent("packing"):
+            outgoing = self.ghosted.window.pack(needs.lent, needs.lent_at_all)
+        self.statistics.sent(outgoing)
+        with self.statistics.spent("waiting"):
+            received = self.comm.exchange_known(outgoing, needs.sources)
+        return {rank: rows for rank, rows in received.items() if len(rows)}
+
+    def _take(self, received: dict) -> None:
+        """Set ghosts right by messages, source rank -> message; note which molecules are needed for it."""
+        for source in sorted(received):
+            self._wanted.update(self.ghosted.window.receive(received[source]).tolist())
+        self.ghosted.window.set_right()
+
+    def _said(self, end: tuple, pause: bool) -> Said:
+        """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
+        needs, broken = self.ghosts.needs, self._broken
+        wrong = 1 if broken else self.ghosted.window.unsettled(needs.lent_at_all)
+        excess = next_excess = -np.inf
+        if wrong == 0:
+            next_end = later(end, GROW * self.window, self.tick)  # of the next window, at the latest
+            excess = next_excess = float(self._violation(next_end).max(initial=-np.inf))
+            if np.isnan(excess):
+                broken, excess, next_excess = 1 + loop.NOT_A_NUMBER, -np.inf, -np.inf
+            elif excess > 0.0:
+                excess = float(self._violation(end).max(initial=-np.inf))
+        seen = self._last_contacts, needs.skins.typical, needs.skins.usual
+        return Said(wrong, broken, len(self._wanted), self._bead + 1, pause, excess, next_excess, *seen)
 
     def _since(self, end: tuple) -> float:
         """Return the time from now to the end of a window."""
@@ -159,16 +226,16 @@ class WindowedEngine(Recorded):
             self._rebuild_ghosts(cost=costs[self.comm.rank])
         return costs is not None
 
-    def _take_back(self, trial: Trial, said: Said) -> None:
+    def _take_back(self, end: tuple, said: Said) -> None:
         """Return to the window's start; choose ghosts anew, take shorter windows, or give up."""
         if said.wanted > 0.0:
             with self.statistics.spent("rebuilding"):
-                self.ghosts.needs.request(sorted(trial.wanted))
+                self.ghosts.needs.request(sorted(self._wanted))
         self.statistics.counts["undone"] += 1
         self._setbacks += 1
-        self._trouble = max(self._trouble, trial.end)
+        self._trouble = max(self._trouble, end)
         if said.excess > 0.0 and said.wrong == 0.0:
-            self.ghosts.needs.widen(self.ghosted.molecule_ids, trial.violation(trial.end))
+            self.ghosts.needs.widen(self.ghosted.molecule_ids, self._violation(end))
         self.ghosted.window.undo()
         lost = said.wrong > 0.0 and not said.broken and not said.wanted
         if not self.length.taken_back(lost or said.status in (loop.STUCK, loop.NOT_A_NUMBER)):
@@ -230,7 +297,7 @@ class WindowedEngine(Recorded):
 
     def energies(self) -> np.ndarray | None:
         """Return (n, 2) potential energies of the beads `ids`, and zeros; None where nothing has any."""
-        return energies_of(self.ghosted.system, self.ghosted.owned_ids, self.ghosted.core, self.ghosted.owned_beads)
+        return energies_of(self.ghosted.system, self.ghosted.core, self.ghosted.owned_beads)
 
     def state(self) -> State:
         """Return the State of the beads `ids`, in their order, from which a run continues to the same bits."""
@@ -259,9 +326,11 @@ class WindowedEngine(Recorded):
         """
         cost = self.cost(self)
         since, self._reported = cost - self._reported, cost
+        counts, owned = self.ghosted.counts, len(self.ghosted.owned_beads)
+        made = {"segments": int(counts[L.N_SEGMENTS]), "restored": int(counts[L.N_RESTORED])}
         return {
             "window": self.window,
-            **self.statistics.report(self.comm, self.ghosts.builder.sizes(self.ghosted), since),
+            **self.statistics.report(self.comm, made | {"owned": owned, "ghosts": self.ghosted.ghosts}, since),
             "ghost_rebuilds": self.ghosts.rebuilds,
             "skin_refreshes": self.ghosts.skin_refreshes,
         }
@@ -311,120 +380,6 @@ class Said(NamedTuple):
     def holds(self) -> bool:
         """Whether the window is what one rank would have made of it."""
         return self.wrong == self.broken == 0.0 and self.excess <= 0.0
-
-
-class Trial:
-    """One try to carry all ranks to the end of a window, pass after pass until no ghost anywhere is wrong.
-
-    Parameters
-    ----------
-    ghosts : GhostManager
-    comm : Exchange
-    statistics : WindowStatistics
-    now, end : (float, float)
-        Ticks and remainder.
-
-    Attributes
-    ----------
-    wanted : set of int
-        Molecules that are needed here as full ghosts.
-    """
-
-    def __init__(
-        self, ghosts: GhostManager, comm: Exchange, statistics: WindowStatistics, now: tuple, end: tuple
-    ) -> None:
-        self.ghosts, self.comm, self.statistics, self.now, self.end = ghosts, comm, statistics, now, end
-        self.needs = ghosts.needs
-        self.wanted: set[int] = set()
-        self._broken, self._bead = 0, -1
-
-    @property
-    def window(self) -> Window:
-        """Window of this rank; it is not kept, so that its memory is free when another sector is made."""
-        return self.ghosts.ghosted.window
-
-    def carry(self, next_end: tuple, contacts: float, pause: Callable | None) -> Said:
-        """Carry all ranks to the end; return what they agree on.
-
-        1. Run to the end, as far as this rank knows.
-        2. Send the histories of owned molecules to the ranks that hold them as ghosts.
-        3. Set the ghosts here right, and run again, if anything came.
-        4. All agree whether any ghost anywhere may still be wrong; if so, again from 2.
-
-        Parameters
-        ----------
-        next_end : (float, float)
-            Where the next window ends at the latest.
-        contacts : float
-            A molecule's in the window before.
-        pause : callable or None
-            See `sector.interface.Engine.advance`.
-        """
-        self._attempt("computing", self.window.run, self.end)
-        for number in range(MOST_PASSES):
-            self.statistics.counts["passes"] += 1
-            received = self._exchange()
-            if received:
-                self._attempt("setting_right", self._take, received)
-                if not self._broken:
-                    self._attempt("computing", self.window.run, self.end)
-            here = self._said(next_end, contacts, pause is not None and bool(pause()))
-            with self.statistics.spent("waiting"):
-                said = Said(*self.comm.maximum(np.array(here)).tolist())
-            if said.wrong == 0.0 or said.broken > 0.0 or (said.wanted > 0.0 and number > PATIENCE):
-                break
-        return said
-
-    def violation(self, until: tuple) -> np.ndarray:
-        """Return per molecule row how far beyond its skin it gets between now and a time [length]."""
-        return self.needs.violation(self.ghosts.ghosted, self.now, until)
-
-    def _attempt(self, phase: str, action: Callable, *args: Any) -> None:
-        """Do a part of a pass, and note what breaks the window."""
-        try:
-            with self.statistics.spent(phase):
-                action(*args)
-        except WindowBroken as reason:
-            self._broken, self._bead = 1 + reason.status, reason.bead
-
-    def _exchange(self) -> dict:
-        """Send what has changed to the ranks that hold it, and return what others sent: source rank -> message."""
-        with self.statistics.spent("packing"):
-            outgoing = self.window.pack(self.needs.lent, self.needs.lent_at_all)
-        self.statistics.sent(outgoing)
-        with self.statistics.spent("waiting"):
-            received = self.comm.exchange_known(outgoing, self.needs.sources)
-        return {rank: rows for rank, rows in received.items() if len(rows)}
-
-    def _take(self, received: dict) -> None:
-        """Set ghosts right by messages, source rank -> message; note which molecules are needed for it."""
-        for source in sorted(received):
-            self.wanted.update(self.window.receive(received[source]).tolist())
-        self.window.set_right()
-
-    def _said(self, next_end: tuple, contacts: float, pause: bool) -> Said:
-        """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
-        wrong, broken = 1 if self._broken else self.window.unsettled(self.needs.lent_at_all), self._broken
-        excess = next_excess = -np.inf
-        if wrong == 0:
-            excess = next_excess = float(self.violation(next_end).max(initial=-np.inf))
-            if np.isnan(excess):
-                broken, excess, next_excess = 1 + loop.NOT_A_NUMBER, -np.inf, -np.inf
-            elif excess > 0.0:
-                excess = float(self.violation(self.end).max(initial=-np.inf))
-        skins, bead = self.needs.skins, self._bead + 1
-        return Said(
-            wrong,
-            broken,
-            len(self.wanted),
-            bead,
-            pause,
-            excess,
-            next_excess,
-            contacts,
-            skins.typical,
-            skins.usual,
-        )
 
 
 def latest(state: State, comm: Exchange) -> tuple[float, float]:

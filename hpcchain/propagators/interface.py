@@ -16,7 +16,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.propagators.bead_polynomials import everywhere, four_states, point, put, turned
 from hpcchain.propagators.collocation.collocation_molecule import (
-    stages_interval,
+    stages_error,
     stages_iterations,
     stages_load,
     stages_move,
@@ -50,52 +50,51 @@ def _on_a_line(solver):
 
 
 @outlined
-def load(work, offset, mol, m, table, graph, series, starts, dt, stepper):
+def load(s, offset, m, dt):
     """Bring molecule m to the workspace at `offset`, a time dt after its segment's start."""
-    tiles = mol[m, L.MOL_TILES]
-    _load_table(work, offset, mol, m, table, graph, stepper)
-    if mol[m, L.MOL_SOLVER] == L.BALLISTIC:
-        _load_straight(work, offset, starts, mol[m, L.MOL_FIRST], dt)
-        if table[mol[m, L.MOL_TABLE] + L.FALLS_AT] != 0.0:
-            _load_falling(work, offset, starts, mol[m, L.MOL_FIRST], dt, table, mol[m, L.MOL_TABLE] + L.GRAVITY_AT)
+    _load_table(s, offset, m)
+    if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
+        _load_single(s, offset, m, dt)
         return
-    if stepper is not None:
-        if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            _load_line(work, offset, mol, m, starts)
-            if stages_move(work, offset, tiles, graph, mol[m, L.MOL_GRAPH], dt) == 0:
+    if s.stepper is not None:
+        if s.mol[m, L.MOL_SOLVER] == L.COLLOCATION:
+            _load_line(s, offset, m)
+            if stages_move(s, offset, m, dt) == 0:
                 return
-        if mol[m, L.MOL_SOLVER] == L.STEPPER:
-            _load_line(work, offset, mol, m, starts)
-            if steps_move(work, offset, tiles, graph, mol[m, L.MOL_GRAPH], dt) == 0:
+        if s.mol[m, L.MOL_SOLVER] == L.STEPPER:
+            _load_line(s, offset, m)
+            if steps_move(s, offset, m, dt) == 0:
                 return
-        if mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
-            _load_line(work, offset, mol, m, starts)
-            rod_step(work, offset, mol[m, L.MOL_BEADS], dt)
+        if s.mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
+            _load_line(s, offset, m)
+            rod_step(s.work, offset, s.mol[m, L.MOL_BEADS], dt)
             return
-    _load_curves(work, offset, mol, m, series, starts, dt)
+    _load_curves(s, offset, m, dt)
 
 
 @kernel
-def _load_curves(work, offset, mol, m, series, starts, dt):
+def _load_curves(s, offset, m, dt):
     """Evaluate the beads' polynomials at dt, to the position and velocity rows; 0 in lanes without a bead."""
-    begin = W.UNIT * mol[m, L.MOL_SERIES]
-    first = mol[m, L.MOL_FIRST]
-    n = mol[m, L.MOL_BEADS]
-    order = mol[m, L.MOL_ORDER]
+    begin = W.UNIT * s.mol[m, L.MOL_SERIES]
+    first = s.mol[m, L.MOL_FIRST]
+    n = s.mol[m, L.MOL_BEADS]
+    order = s.mol[m, L.MOL_ORDER]
     size = W.curve(order)
-    for b in range(0, W.LANES * mol[m, L.MOL_TILES], 4):
+    for b in range(0, W.LANES * s.mol[m, L.MOL_TILES], 4):
         at = W.bead_offset(offset, b) + W.COEF
         if b < n:
-            four_states(starts, first + b, series, begin + b * size, size, order, dt, n - b, work, at, W.ROW)
+            four_states(s.starts, first + b, s.series, begin + b * size, size, order, dt, n - b, s.work, at, W.ROW)
         else:
             for c in range(0, 2 * W.ROW, W.LANES):
-                put(work, at + c, everywhere(0.0))
+                put(s.work, at + c, everywhere(0.0))
 
 
 @kernel
-def _load_table(work, offset, mol, m, table, graph, stepper):
-    tiles = mol[m, L.MOL_TILES]
-    at = mol[m, L.MOL_TABLE]
+def _load_table(s, offset, m):
+    """Copy what does not change of molecule m from its static table."""
+    work, table = s.work, s.table
+    tiles = s.mol[m, L.MOL_TILES]
+    at = s.mol[m, L.MOL_TABLE]
     for t in range(tiles):
         w = offset + t * W.TILE
         for k in range(W.TABLE_MASK):
@@ -104,53 +103,49 @@ def _load_table(work, offset, mol, m, table, graph, stepper):
             work[w + W.MASK + k] = table[at + W.TABLE_MASK + k]
             work[w + W.LEN2 + k] = table[at + W.TABLE_LEN2 + k]
         at += W.TABLE
-    if stepper is not None:
-        if mol[m, L.MOL_SOLVER] == L.BODY:
+    if s.stepper is not None:
+        if s.mol[m, L.MOL_SOLVER] == L.BODY:
             body_load(work, offset, tiles, table, at)
             return
-    if _by_graph(mol[m, L.MOL_SOLVER]):
-        web_load(work, offset, tiles, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
-    if stepper is not None:
-        if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            stages_load(work, offset, tiles, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
-        if mol[m, L.MOL_SOLVER] == L.STEPPER:
-            steps_load(work, offset, tiles, graph, mol[m, L.MOL_GRAPH], table, mol[m, L.MOL_TABLE])
+    if _by_graph(s.mol[m, L.MOL_SOLVER]):
+        web_load(s, offset, m)
+    if s.stepper is not None:
+        if s.mol[m, L.MOL_SOLVER] == L.COLLOCATION:
+            stages_load(s, offset, m)
+        if s.mol[m, L.MOL_SOLVER] == L.STEPPER:
+            steps_load(s, offset, m)
 
 
 @kernel
-def load_start(work, offset, mol, m, table, graph, starts, stepper):
+def load_start(s, offset, m):
     """Bring molecule m's start state, bit for bit, to the workspace at `offset`."""
-    _load_table(work, offset, mol, m, table, graph, stepper)
-    _load_line(work, offset, mol, m, starts)
+    _load_table(s, offset, m)
+    _load_line(s, offset, m)
 
 
 @kernel
-def _load_line(work, offset, mol, m, starts):
-    _clear(work, offset, mol[m, L.MOL_TILES])
-    first = mol[m, L.MOL_FIRST]
-    for b in range(mol[m, L.MOL_BEADS]):
+def _load_line(s, offset, m):
+    _clear(s.work, offset, s.mol[m, L.MOL_TILES])
+    first = s.mol[m, L.MOL_FIRST]
+    for b in range(s.mol[m, L.MOL_BEADS]):
         p = W.bead_offset(offset, b) + W.COEF
         for c in range(3):
-            work[p + W.LANES * c] = starts[first + b, c]
-            work[p + W.ROW + W.LANES * c] = starts[first + b, L.VX + c]
+            s.work[p + W.LANES * c] = s.starts[first + b, c]
+            s.work[p + W.ROW + W.LANES * c] = s.starts[first + b, L.VX + c]
 
 
 @kernel
-def _load_straight(work, offset, starts, i, dt):
-    for k in range(2 * W.ROW):
-        work[offset + W.COEF + k] = 0.0
+def _load_single(s, offset, m, dt):
+    """Write position and velocity of a single bead on a straight line, or on a parabola if it falls."""
+    _clear(s.work, offset, 1)
+    i, p, at = s.mol[m, L.MOL_FIRST], offset + W.COEF, s.mol[m, L.MOL_TABLE]
     for c in range(3):
-        work[offset + W.COEF + W.LANES * c] = starts[i, c] + starts[i, L.VX + c] * dt
-        work[offset + W.COEF + W.ROW + W.LANES * c] = starts[i, L.VX + c]
-
-
-@kernel
-def _load_falling(work, offset, starts, i, dt, table, at):
-    """Write position and velocity of a single bead on a parabola, with the acceleration at `at` in the table."""
-    for c in range(3):
-        change = table[at + c] * dt
-        work[offset + W.COEF + W.LANES * c] = starts[i, c] + (starts[i, L.VX + c] + 0.5 * change) * dt
-        work[offset + W.COEF + W.ROW + W.LANES * c] = starts[i, L.VX + c] + change
+        mean = velocity = s.starts[i, L.VX + c]
+        if s.table[at + L.FALLS_AT] != 0.0:
+            change = s.table[at + L.GRAVITY_AT + c] * dt
+            mean, velocity = velocity + 0.5 * change, velocity + change
+        s.work[p + W.LANES * c] = s.starts[i, c] + mean * dt
+        s.work[p + W.ROW + W.LANES * c] = velocity
 
 
 @inlined
@@ -162,64 +157,64 @@ def _clear(work, offset, tiles):
 
 
 @kernel
-def prepare(work, offset, mol, m, graph, stepper):
+def prepare(s, offset, m):
     """Make bond vectors and the factors of T, then put positions and velocities on the bonds.
 
     A molecule moved by collocation flies on as it is (see `collocation_molecule`); it is put on its bonds by `project`.
     """
-    if mol[m, L.MOL_SOLVER] != L.COLLOCATION:
-        project(work, offset, mol, m, graph, stepper)
+    if s.mol[m, L.MOL_SOLVER] != L.COLLOCATION:
+        project(s, offset, m)
 
 
 @outlined
-def project(work, offset, mol, m, graph, stepper):
+def project(s, offset, m):
     """Make bond vectors and the factors of T, then put positions and velocities on the bonds, for a contact.
 
     Returns the kinetic energy that this took [mass length^2 / time^2]; not round-off for collocation alone, else 0.
     """
-    solver = mol[m, L.MOL_SOLVER]
+    solver = s.mol[m, L.MOL_SOLVER]
     if solver == L.BALLISTIC:
         return 0.0
-    if stepper is not None:
+    if s.stepper is not None:
         if solver == L.COLLOCATION:
-            return stages_project(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+            return stages_project(s, offset, m)
         if solver == L.BODY:
-            body_prepare(work, offset, mol[m, L.MOL_BEADS])
+            body_prepare(s.work, offset, s.mol[m, L.MOL_BEADS])
             return 0.0
     if solver == L.GRAPH or solver == L.STEPPER:
-        web_prepare(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+        web_prepare(s, offset, m)
         return 0.0
     if _on_a_line(solver):
-        rod_prepare(work, offset, mol[m, L.MOL_BEADS])
+        rod_prepare(s.work, offset, s.mol[m, L.MOL_BEADS])
         return 0.0
-    chain_prepare(work, offset, mol[m, L.MOL_TILES])
+    chain_prepare(s.work, offset, s.mol[m, L.MOL_TILES])
     return 0.0
 
 
 @outlined
-def refresh(work, offset, mol, m, graph):
+def refresh(s, offset, m):
     """Make bond vectors and factors of T, leaving the state as it is."""
-    solver = mol[m, L.MOL_SOLVER]
+    solver = s.mol[m, L.MOL_SOLVER]
     if solver == L.BALLISTIC or solver == L.BODY or _on_a_line(solver):
         return
-    if _by_graph(mol[m, L.MOL_SOLVER]):
-        web_refresh(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+    if _by_graph(solver):
+        web_refresh(s, offset, m)
         return
-    chain_bonds(work, offset, mol[m, L.MOL_TILES], W.COEF, W.HIST)
-    chain_factor(work, offset, mol[m, L.MOL_TILES])
+    chain_bonds(s.work, offset, s.mol[m, L.MOL_TILES], W.COEF, W.HIST)
+    chain_factor(s.work, offset, s.mol[m, L.MOL_TILES])
 
 
 @outlined
-def kick(work, offset, mol, m, graph, bead, nx, ny, nz, stepper):
+def kick(s, offset, m, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
-    if stepper is not None:
-        if mol[m, L.MOL_SOLVER] == L.BODY:
-            return body_kick(work, offset, mol[m, L.MOL_BEADS], bead, nx, ny, nz)
-    if _by_graph(mol[m, L.MOL_SOLVER]):
-        return web_kick(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], bead, nx, ny, nz)
-    if _on_a_line(mol[m, L.MOL_SOLVER]):
-        return rod_kick(work, offset, mol[m, L.MOL_BEADS], bead, nx, ny, nz)
-    return chain_kick(work, offset, mol[m, L.MOL_TILES], mol[m, L.MOL_BONDS], bead, nx, ny, nz)
+    if s.stepper is not None:
+        if s.mol[m, L.MOL_SOLVER] == L.BODY:
+            return body_kick(s.work, offset, s.mol[m, L.MOL_BEADS], bead, nx, ny, nz)
+    if _by_graph(s.mol[m, L.MOL_SOLVER]):
+        return web_kick(s, offset, m, bead, nx, ny, nz)
+    if _on_a_line(s.mol[m, L.MOL_SOLVER]):
+        return rod_kick(s.work, offset, s.mol[m, L.MOL_BEADS], bead, nx, ny, nz)
+    return chain_kick(s.work, offset, s.mol[m, L.MOL_TILES], s.mol[m, L.MOL_BONDS], bead, nx, ny, nz)
 
 
 @kernel
@@ -232,37 +227,37 @@ def push(work, offset, tiles, p):
 
 
 @outlined
-def expand(work, offset, mol, m, graph, h, tolerance, stepper):
+def expand(s, offset, m, h, tolerance):
     """Expand the free motion of the state in the workspace; return order and length of the segment."""
-    solver = mol[m, L.MOL_SOLVER]
+    work, solver = s.work, s.mol[m, L.MOL_SOLVER]
     if solver == L.BALLISTIC:
         return 1, h
     if solver == L.ROTOR:
         return rotor_series(work, offset, h, LAST_TURN * tolerance)
     if solver == L.ROD:
-        return rod_series(work, offset, mol[m, L.MOL_BEADS], h, LAST_TURN * tolerance)
-    if stepper is not None:
+        return rod_series(work, offset, s.mol[m, L.MOL_BEADS], h, LAST_TURN * tolerance)
+    if s.stepper is not None:
         if solver == L.BODY:
-            return body_series(work, offset, mol[m, L.MOL_BEADS], h, LAST_TERM * tolerance)
+            return body_series(work, offset, s.mol[m, L.MOL_BEADS], h, LAST_TERM * tolerance)
         if solver == L.COLLOCATION:
-            return stages_series(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
+            return stages_series(s, offset, m, h)
         if solver == L.STEPPER:
-            return steps_series(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
+            return steps_series(s, offset, m, h)
         if solver == L.ROD_STEPPER:
-            return rod_steps_series(work, offset, mol[m, L.MOL_BEADS], h, tolerance)
+            return rod_steps_series(work, offset, s.mol[m, L.MOL_BEADS], h, tolerance)
     if solver == L.GRAPH:
-        return web_series(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h, LAST_TERM * tolerance)
-    return chain_series(work, offset, mol[m, L.MOL_TILES], h, tolerance)
+        return web_series(s, offset, m, h, LAST_TERM * tolerance)
+    return chain_series(work, offset, s.mol[m, L.MOL_TILES], h, tolerance)
 
 
 @kernel
-def iterations(work, offset, mol, m, graph, stepper):
+def iterations(s, offset, m):
     """Return how many iterations the last solve in molecule m's workspace took, -1 where its motion needs none."""
-    if stepper is not None:
-        if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            return stages_iterations(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
-        if mol[m, L.MOL_SOLVER] == L.STEPPER:
-            return steps_iterations(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH])
+    if s.stepper is not None:
+        if s.mol[m, L.MOL_SOLVER] == L.COLLOCATION:
+            return stages_iterations(s, offset, m)
+        if s.mol[m, L.MOL_SOLVER] == L.STEPPER:
+            return steps_iterations(s, offset, m)
     return np.int64(-1)
 
 
@@ -276,18 +271,19 @@ def note_iterations(count, first, taken):
 
 
 @kernel
-def store(work, offset, mol, m, series, order):
+def store(s, offset, m, order):
     """Copy the coefficients from the workspace to the molecule's beads, but those that are their start."""
-    mol[m, L.MOL_ORDER] = order
-    n = mol[m, L.MOL_BEADS]
+    work, series = s.work, s.series
+    s.mol[m, L.MOL_ORDER] = order
+    n = s.mol[m, L.MOL_BEADS]
     size = W.curve(order)
     for b in range(0, n, 4):
         source = W.bead_offset(offset, b) + W.COEF + W.FIRST_TERM * W.ROW
-        begin = W.UNIT * mol[m, L.MOL_SERIES] + b * size
+        begin = W.UNIT * s.mol[m, L.MOL_SERIES] + b * size
         for begins in range(0, 3 * (order + 1 - W.FIRST_TERM), W.UNIT):
             k = min(begins, size - W.UNIT)  # the last ones end where the next bead's begin
             at = source + W.LANES * k
-            p, q, r, s = turned(
+            p, q, r, last = turned(
                 point(work, at), point(work, at + W.LANES), point(work, at + 2 * W.LANES), point(work, at + 3 * W.LANES)
             )
             put(series, begin + k, p)
@@ -296,7 +292,7 @@ def store(work, offset, mol, m, series, order):
             if b + 2 < n:
                 put(series, begin + 2 * size + k, r)
             if b + 3 < n:
-                put(series, begin + 3 * size + k, s)
+                put(series, begin + 3 * size + k, last)
 
 
 @kernel
@@ -307,29 +303,10 @@ def acceleration_bound(work, offset, b):
 
 
 @kernel
-def series_error(work, offset, mol, m, graph, order, h):
-    """Return a bound of how far the series of stages or of a rod's steps is from its states within h [length], else 0.
-
-    The part of the velocity that goes as the Legendre polynomial of degree s makes collocation's series start with the
-    molecule's velocity: it is what the stages alone get wrong there. Its amplitude times the interval that they were
-    solved over is several times the error found.
-    """
-    if mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-        return _amplitude(work, offset, mol, m, graph, order, h)
-    if mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
-        return rod_steps_error(work, offset, mol[m, L.MOL_BEADS], order, h)
+def series_error(s, offset, m, order, h):
+    """Return a bound of how far a series of stages or of a rod's steps is from its states within h [length], else 0."""
+    if s.mol[m, L.MOL_SOLVER] == L.COLLOCATION:
+        return stages_error(s, offset, m, order, h)
+    if s.mol[m, L.MOL_SOLVER] == L.ROD_STEPPER:
+        return rod_steps_error(s.work, offset, s.mol[m, L.MOL_BEADS], order, h)
     return 0.0
-
-
-@kernel
-def _amplitude(work, offset, mol, m, graph, order, h):
-    largest = 0.0
-    interval = stages_interval(work, offset, mol[m, L.MOL_TILES], graph, mol[m, L.MOL_GRAPH], h)
-    for b in range(mol[m, L.MOL_BEADS]):
-        p = W.bead_offset(offset, b) + W.COEF + W.ROW * order
-        largest = max(largest, work[p] ** 2 + work[p + W.LANES] ** 2 + work[p + 2 * W.LANES] ** 2)
-    bound = order * math.sqrt(largest) * interval**order
-    s = order - 1
-    for k in range(1, s + 1):
-        bound *= k / (s + k)
-    return bound

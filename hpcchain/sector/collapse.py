@@ -46,7 +46,7 @@ class Standstill:
         if not np.isfinite(now[0]):
             return None
         ticks, remainder = self._since
-        segments = int(s.count[L.C["segments"]])
+        segments = int(s.count[L.N_SEGMENTS])
         if (now[0] - ticks) * s.par[L.TICK] + now[1] - remainder > s.par[L.SIMULTANEOUS]:
             self._since, self._segments = now, segments
             return None

@@ -195,7 +195,7 @@ class Core:
             else:
                 self.make_blocks()
         self.fit_blocks()
-        while initialise.find_inside(self.sector, self.sector.extended):
+        while initialise.find_inside(self.sector):
             self.grow_inside()
         initialise.search_all(self.sector)
 
@@ -259,11 +259,11 @@ class Core:
 
     def failed_bead(self) -> Any:
         """Return the global id of the bead that the loop has stopped at."""
-        return int(self.ids[self.sector.count[L.C["failed_bead"]]])
+        return int(self.ids[self.sector.count[L.N_FAILED_BEAD]])
 
     def logged(self) -> np.ndarray:
         """Return the rows of the contact log so far."""
-        return self.sector.log[: self.sector.count[L.C["logged"]]]
+        return self.sector.log[: self.sector.count[L.N_LOGGED]]
 
     def frame(self, ticks: float, remainder: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts, (n, 3) each, of all local beads at a time.
@@ -308,17 +308,10 @@ def require_finite(core: Core, physics: Physics) -> None:
     countable_images(core.sector.mol[: core.sector.scalars[L.SCALAR_MOLECULES], L.MOL_IMAGE : L.MOL_IMAGE + L.AXES])
 
 
-def energies_of(system: System, ids: np.ndarray, core: Core, beads: np.ndarray | slice = slice(None)) -> Any:
+def energies_of(system: System, core: Core, beads: np.ndarray | slice = slice(None)) -> Any:
     """Return (n, 2) potential energies, and zeros, of a core's beads in these rows; None without potentials with steps.
 
-    Parameters
-    ----------
-    system : System
-        Its topology and physics are used.
-    ids : (n,) int64 array
-        Global ids of those beads.
-    core : Core
-    beads : (n,) int64 array or slice
+    Of the system topology and physics are used.
     """
     if not system.physics.extended.potentials:
         return None
@@ -329,7 +322,7 @@ def energies_of(system: System, ids: np.ndarray, core: Core, beads: np.ndarray |
         return types[composition.prototype_of(beads)]
 
     inside = core.sector.extra[: len(core.ids), L.INSIDE :][beads]
-    half = potential_energies(inside, type_of(ids), type_of, core.sector.potential)
+    half = potential_energies(inside, type_of(core.ids[beads]), type_of, core.sector.potential)
     return np.column_stack([half, np.zeros(len(half))])
 
 

@@ -158,7 +158,7 @@ class Engine(Recorded):
 
     def _drain(self) -> None:
         self.keep(self.core.logged())
-        self.sector.count[L.C["logged"]] = 0
+        self.sector.count[L.N_LOGGED] = 0
 
     def drain_events(self) -> np.ndarray:
         """Return and forget the logged contacts: (n,) structured array of time, kind, bead (2,), impulse."""
@@ -178,7 +178,7 @@ class Engine(Recorded):
 
     def energies(self) -> np.ndarray | None:
         """Return (n, 2) potential energies of the beads `ids`, and zeros; None where nothing has any."""
-        return energies_of(self.system, self.ids, self.core)
+        return energies_of(self.system, self.core)
 
     @property
     def time(self) -> float:

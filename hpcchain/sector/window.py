@@ -18,7 +18,6 @@ from hpcchain.sector.events import loop
 from hpcchain.sector.events.refresh import set_back
 from hpcchain.sector.search.neighbour_lists import clean_lists
 from hpcchain.sector.segments.chain_centre import settle_centres
-from hpcchain.sector.setup.allocate import with_space
 from hpcchain.sector.speculation import ghost_messages
 from hpcchain.sector.speculation.window import SETTLED, abort_window, commit_window, settle_log
 
@@ -252,7 +251,7 @@ class Window:
         lines = bead_lines(len(s.starts) + len(segment))
         for columns, former in zip(lines, (s.starts, s.bounds, s.segment), strict=True):
             columns[: len(former)] = former
-        series = with_space(s, int(floats.sum()))
+        series = extended(s.series, int(floats.sum()))
         self._lengthen(OF_MOLECULES, len(s.mol), len(kinds))
         self._lengthen("radius extra", len(s.starts), len(segment))
         self.core.sector = self.core.sector._replace(starts=lines[0], bounds=lines[1], segment=lines[2], series=series)

@@ -258,11 +258,11 @@ def noticed(function, system, end, options, one):
         put.back()
 
 
-def converging(old, self, trial, said):
+def converging(old, self, end, said):
     """Give up where the engine would take shorter windows."""
     if said.wrong > 0.0 and not said.wanted and said.status != loop.LIST_FULL:
         raise NotConverged(f"{said.wrong:.0f} wrong ghosts")
-    return old(self, trial, said)
+    return old(self, end, said)
 
 
 def in_time(name):

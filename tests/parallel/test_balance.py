@@ -7,7 +7,7 @@ changes nothing; a run measures the seconds of its processor.
 import numpy as np
 import pytest
 
-from hpcchain.layout.arrays import C
+from hpcchain.layout.arrays import N_BEAD_SEGMENTS
 from hpcchain.parallel import windows
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.tuning import balance, window_length
@@ -20,7 +20,7 @@ RANKS, EVEN = 8, (2, 1, 4)
 
 def counted(engine):
     """Return how many beads' segments a rank has made."""
-    return float(engine.ghosted.counts[C["bead_segments"]])
+    return float(engine.ghosted.counts[N_BEAD_SEGMENTS])
 
 
 def places(low, counts, pitch):

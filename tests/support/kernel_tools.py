@@ -143,19 +143,16 @@ class Bench:
         workspaces = self.s.mol[:, MOL_WORKSPACE]
         self.offset = MARGIN + np.cumsum(workspaces) - workspaces
         self.work = np.zeros(int(workspaces.sum()) + MARGIN)
+        self.s = self.s._replace(work=self.work)
         if stale is not None:
             self.work[:] = np.random.default_rng(stale).normal(size=len(self.work)) * 10
         self.load()
 
-    def args(self, m):
-        """Return what kernels of `molecule` take first."""
-        return self.work, self.offset[m], self.s.mol, m
-
     def load(self):
         """Bring all start states to the workspace, with bonds and factors."""
         for m in range(len(self.molecules)):
-            molecule_kernels.load_start(*self.args(m), self.s.table, self.s.graph, self.s.starts, self.s.stepper)
-            molecule_kernels.refresh(*self.args(m), self.s.graph)
+            molecule_kernels.load_start(self.s, self.offset[m], m)
+            molecule_kernels.refresh(self.s, self.offset[m], m)
 
     def rows(self, at, m=0):
         """Return the (n, 3) bead vectors at a row of the tiles."""
@@ -197,16 +194,16 @@ class Bench:
 
     def prepare(self, m=0):
         """Put the state on the bonds."""
-        molecule_kernels.prepare(*self.args(m), self.s.graph, self.s.stepper)
+        molecule_kernels.prepare(self.s, self.offset[m], m)
 
     def kick(self, bead, n, m=0):
         """Return the (n, 3) velocity change per unit impulse on a bead, and the inverse effective mass."""
-        mass = molecule_kernels.kick(*self.args(m), self.s.graph, bead, n[0], n[1], n[2], self.s.stepper)
+        mass = molecule_kernels.kick(self.s, self.offset[m], m, bead, n[0], n[1], n[2])
         return self.rows(KICK, m), mass
 
     def expand(self, h, tolerance, m=0):
         """Return (order + 1, n, 3) coefficients, segment length and (n,) acceleration bounds."""
-        order, h = molecule_kernels.expand(*self.args(m), self.s.graph, h, tolerance, self.s.stepper)
+        order, h = molecule_kernels.expand(self.s, self.offset[m], m, h, tolerance)
         series = np.array([self.rows(COEF + ROW * k, m) for k in range(order + 1)])
         bound = [molecule_kernels.acceleration_bound(self.work, self.offset[m], b) for b in range(series.shape[1])]
         return series, h, np.array(bound)
@@ -216,7 +213,7 @@ class Bench:
         loss = float(projection_loss)
         one = self._side(a, loss)
         two = self._side(b, 0.0)
-        s = self.s._replace(work=self.work)
+        s = self.s
         s.normals[CONTACT_NORMAL] = n
         i, j = self._row(a), self._row(b)
         p = bead_offset(one.offset, one.bead)
@@ -238,7 +235,7 @@ class Bench:
     def tied(self, contacts, normals, growths=None, restitution=1.0, projection_loss=0.0):
         """Apply several contacts ((molecule, bead), (molecule, bead) or None) at once; return status and sizes."""
         molecules = sorted({side[0] for pair in contacts for side in pair if side is not None})
-        s = self.s._replace(work=self.work)
+        s = self.s
         for g, m in enumerate(molecules):
             s.member[g, [MEMBER_ROW, FIRST_ROW, LAST_ROW]] = m
             s.member[g, [MEMBER_SIZE, MEMBER_TILES]] = s.mol[m, MOL_BEADS], s.mol[m, MOL_TILES]

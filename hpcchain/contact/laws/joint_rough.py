@@ -13,7 +13,6 @@ round, it and those of its molecules have no t.
 """
 
 from hpcchain.contact.coefficients import tied_tangential
-from hpcchain.contact.draws import tangents
 from hpcchain.contact.laws.joint import kick_in_tie, offset_in_tie
 from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.separation import approach
@@ -21,6 +20,7 @@ from hpcchain.contact.walls import sliding_of
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
+from hpcchain.layout.vectors import dot, tangents
 from hpcchain.propagators.interface import push
 
 DEPENDS = 1e-10  # of a diagonal entry: what is left of it where a row depends on those before
@@ -38,10 +38,8 @@ def _direction(s, k, d):
     n = s.normals[k]
     if d == 0:
         return n[0], n[1], n[2]
-    ax, ay, az, bx, by, bz = tangents(n[0], n[1], n[2])
-    if d == 1:
-        return ax, ay, az
-    return bx, by, bz
+    first, second = tangents(n)
+    return first if d == 1 else second
 
 
 @kernel
@@ -94,12 +92,11 @@ def _rate(s, k, d):
 def _kicked(s, g, row):
     """Return the part of equation `row` that is due to the velocities in member g's KICK rows."""
     k = int(s.impulse_response[CONTACT_ROW * WIDTH + row])
-    x, y, z = _direction(s, k, int(s.impulse_response[DIRECTION_ROW * WIDTH + row]))
+    direction = _direction(s, k, int(s.impulse_response[DIRECTION_ROW * WIDTH + row]))
     total = 0.0
     for side in range(2):
         if s.contacts[k, L.MEMBER + L.SIDE * side] == g:
-            p = offset_in_tie(s, k, side) + W.KICK
-            rate = x * s.work[p] + y * s.work[p + W.LANES] + z * s.work[p + 2 * W.LANES]
+            rate = dot(direction, W.vector(s.work, offset_in_tie(s, k, side) + W.KICK))
             total += rate if side == 0 else -rate
     return total
 
@@ -113,11 +110,7 @@ def _turned(s, k, d, other, f):
     for side in range(2):
         i = s.tied[k, L.FIRST_BEAD if side == 0 else L.SECOND_BEAD]
         if i >= 0 and (i == s.tied[other, L.FIRST_BEAD] or i == s.tied[other, L.SECOND_BEAD]):
-            along = n[0] * m[0] + n[1] * m[1] + n[2] * m[2]
-            both = x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
-            first = x[0] * m[0] + x[1] * m[1] + x[2] * m[2]
-            second = y[0] * n[0] + y[1] * n[1] + y[2] * n[2]
-            total += spin_response(s, i) * (along * both - first * second)
+            total += spin_response(s, i) * (dot(n, m) * dot(x, y) - dot(x, m) * dot(y, n))
     return total
 
 

@@ -243,14 +243,11 @@ def step_impulse(rate, height, mass):
 
 
 @kernel
-def distance_met(s, i, j, r, extended):
-    """Return what beads in rows i and j that are r apart have met: their surfaces (HARD), or a distance INNER or OUTER.
-
-    `extended` is the sector's option.
-    """
-    if extended is not None:
+def distance_met(s, i, j, r):
+    """Return what beads in rows i and j, r apart, have met: their surfaces (HARD), or a distance INNER or OUTER."""
+    if s.extended is not None:
         if s.par[L.STEP_POTENTIALS] != 0.0 or len(s.limited) > 0:
-            limits = limit_of_pair(s, i, j, extended)
+            limits = limit_of_pair(s, i, j, s.extended)
             inner, outer, _, _ = borders(s, i, j, limits)
             if outer < np.inf and abs(r - outer) < abs(r - inner):
                 return OUTER

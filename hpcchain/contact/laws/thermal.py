@@ -11,65 +11,55 @@ import math
 import numpy as np
 
 from hpcchain.contact.coefficients import row_of, trait
-from hpcchain.contact.draws import DIFFUSE, WALL_SPIN, next_number, normals, tangents, uniforms
+from hpcchain.contact.draws import DIFFUSE, WALL_SPIN, next_number, normals, uniforms
 from hpcchain.contact.laws.contact import Outcome
 from hpcchain.contact.turning import turn
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.vectors import dot, minus, plus, tangents, times
 
 LEAST_MOBILITY = 1e-12
 """Of a bead along the normal: one that its bonds hold more firmly across it does not move there."""
 
 
 @inlined
-def _response(s, c, x, y, z):
+def _response(s, c, a):
     """Return K times a vector."""
     if c.isotropic:
-        return c.mass * x, c.mass * y, c.mass * z
-    m = s.matrix
-    return (
-        m[0, 0] * x + m[0, 1] * y + m[0, 2] * z,
-        m[1, 0] * x + m[1, 1] * y + m[1, 2] * z,
-        m[2, 0] * x + m[2, 1] * y + m[2, 2] * z,
-    )
+        return times(c.mass, a)
+    k = s.matrix
+    return dot(k[0], a), dot(k[1], a), dot(k[2], a)
 
 
 @kernel
 def outcome(s, c):
     """Return the Outcome of a Contact with a thermal wall; it draws, and writes the spin."""
-    n = s.normals[c.k]
-    nx, ny, nz = n[0], n[1], n[2]
+    n, before = s.normals[c.k], (c.ux, c.uy, c.uz)
     temperature = s.walls[-1 - c.j, L.WALL_TEMPERATURE]
     one, two, three, _ = uniforms(s, DIFFUSE, s.bead_id[c.i], next_number(s, c.i))
     spread = math.sqrt(-2.0 * temperature * math.log(1.0 - two))
     first, second = spread * math.cos(2.0 * math.pi * three), spread * math.sin(2.0 * math.pi * three)
-    gx, gy, gz = _response(s, c, nx, ny, nz)
-    mobility = nx * gx + ny * gy + nz * gz
+    response = _response(s, c, n)
+    mobility = dot(n, response)
     impulse = (math.sqrt(-2.0 * temperature * mobility * math.log(1.0 - one)) - c.rate) / mobility
-    x, y, z = impulse * nx, impulse * ny, impulse * nz
-    ux, uy, uz = c.ux + impulse * gx, c.uy + impulse * gy, c.uz + impulse * gz
-    tx, ty, tz, bx, by, bz = tangents(nx, ny, nz)
-    share = (tx * gx + ty * gy + tz * gz) / mobility
-    tx, ty, tz = tx - share * nx, ty - share * ny, tz - share * nz
-    share = (bx * gx + by * gy + bz * gz) / mobility
-    bx, by, bz = bx - share * nx, by - share * ny, bz - share * nz
-    gx, gy, gz = _response(s, c, tx, ty, tz)
-    across = tx * gx + ty * gy + tz * gz
+    push, u = times(impulse, n), plus(before, times(impulse, response))
+    t, b = tangents(n)
+    t = minus(t, times(dot(t, response) / mobility, n))
+    b = minus(b, times(dot(b, response) / mobility, n))
+    response = _response(s, c, t)
+    across = dot(t, response)
     if across > LEAST_MOBILITY * mobility:
-        share = (bx * gx + by * gy + bz * gz) / across
-        bx, by, bz = bx - share * tx, by - share * ty, bz - share * tz
-        impulse = (math.sqrt(across) * first - (tx * ux + ty * uy + tz * uz)) / across
-        x, y, z = x + impulse * tx, y + impulse * ty, z + impulse * tz
-        ux, uy, uz = ux + impulse * gx, uy + impulse * gy, uz + impulse * gz
-    gx, gy, gz = _response(s, c, bx, by, bz)
-    across = bx * gx + by * gy + bz * gz
+        b = minus(b, times(dot(b, response) / across, t))
+        impulse = (math.sqrt(across) * first - dot(t, u)) / across
+        push, u = plus(push, times(impulse, t)), plus(u, times(impulse, response))
+    response = _response(s, c, b)
+    across = dot(b, response)
     if across > LEAST_MOBILITY * mobility:
-        impulse = (math.sqrt(across) * second - (bx * ux + by * uy + bz * uz)) / across
-        x, y, z = x + impulse * bx, y + impulse * by, z + impulse * bz
-    gx, gy, gz = _response(s, c, x, y, z)
-    heat = x * (c.ux + 0.5 * gx) + y * (c.uy + 0.5 * gy) + z * (c.uz + 0.5 * gz) - c.loss + draw_spin(s, c.i, c.j)
-    along = x * nx + y * ny + z * nz
-    return Outcome(along, x - along * nx, y - along * ny, z - along * nz, 0.0, heat, False)
+        push = plus(push, times((math.sqrt(across) * second - dot(b, u)) / across, b))
+    heat = dot(push, plus(before, times(0.5, _response(s, c, push)))) - c.loss + draw_spin(s, c.i, c.j)
+    along = dot(push, n)
+    x, y, z = minus(push, times(along, n))
+    return Outcome(along, x, y, z, 0.0, heat, False)
 
 
 @kernel

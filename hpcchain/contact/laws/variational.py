@@ -37,9 +37,9 @@ def keep_velocities(work, offset, tiles):
 
 
 @kernel
-def takes_law(table, mol, m):
+def takes_law(s, m):
     """Whether molecule m's contacts follow Leyendecker et al. 2012's law."""
-    return table[mol[m, L.MOL_TABLE] + L.LAW_AT] != 0.0
+    return s.table[s.mol[m, L.MOL_TABLE] + L.LAW_AT] != 0.0
 
 
 @kernel
@@ -47,7 +47,7 @@ def any_takes_law(s, members):
     """Whether one of the molecules that take part in an event does."""
     for g in range(members):
         m = s.member[g, L.MEMBER_ROW]
-        if m >= 0 and takes_law(s.table, s.mol, m):
+        if m >= 0 and takes_law(s, m):
             return True
     return False
 
@@ -90,8 +90,8 @@ def discrete_share(s, members, ticks, remainder):
         if m >= 0:
             energy, slope = _straight_energy(work, offset, tiles, 1.0)
             wanted += energy
-            if takes_law(s.table, s.mol, m):
-                wanted += work[steps_excess(offset, tiles, s.graph, s.mol[m, L.MOL_GRAPH])]
+            if takes_law(s, m):
+                wanted += work[steps_excess(s, offset, m)]
     kappa = 1.0
     last = 1.0
     for iteration in range(MOST_NEWTON):
@@ -99,9 +99,9 @@ def discrete_share(s, members, ticks, remainder):
         slope = 0.0
         for g in range(members):
             m, offset, tiles = s.member[g, L.MEMBER_ROW], s.member[g, L.MEMBER_OFFSET], s.member[g, L.MEMBER_TILES]
-            if m >= 0 and takes_law(s.table, s.mol, m):
+            if m >= 0 and takes_law(s, m):
                 tau = to_grid(ticks, remainder, s.par[L.TICK], s.table[s.mol[m, L.MOL_TABLE] + L.STEP_AT])
-                status, e, d = steps_energy(work, offset, tiles, s.graph, s.mol[m, L.MOL_GRAPH], tau, kappa)
+                status, e, d = steps_energy(s, offset, m, tau, kappa)
                 if status != 0:
                     return 0.0
                 excess += e

@@ -22,9 +22,9 @@ from hpcchain.model.physics.step_potentials import BRIDGE
 
 
 @inlined
-def form_bridge(s, i, j, extended):
+def form_bridge(s, i, j):
     """Write down that beads in rows i and j, which have touched, have a bridge, where those of their types form one."""
-    if extended is not None:
+    if s.extended is not None:
         if s.par[L.STEP_POTENTIALS] != 0.0 and _is_wet(s, i, j):
             set_level(s, i, s.bead_id[j], np.int64(1))
             set_level(s, j, s.bead_id[i], np.int64(1))
@@ -38,9 +38,9 @@ def _is_wet(s, i, j):
 
 
 @kernel
-def bridges_fit(s, found, extended):
+def bridges_fit(s, found):
     """Whether the tables of the beads of so many contacts at one instant (`tied`) can take all new bridges."""
-    if extended is not None:
+    if s.extended is not None:
         if s.par[L.STEP_POTENTIALS] != 0.0:
             for k in range(found):
                 for side in range(2):

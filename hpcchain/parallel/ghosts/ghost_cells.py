@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,25 +17,6 @@ if TYPE_CHECKING:
 FINEST = 0.5
 WORD = 32  # cells whose marks are kept together
 MOST_ALONG = 2**17  # cells along an axis: thin boxes may be very long
-
-
-class Lattice(NamedTuple):
-    """Where the cells of the whole box are.
-
-    Attributes
-    ----------
-    cells : (3,) int64 array
-        How many there are along each axis.
-    origin, inverse : (3,) float64 arrays
-        Lower corner [length] and cells per length.
-    periodic : (3,) bool array
-        Axes along which cells wrap; along others what lies outside counts as being in the outermost cells.
-    """
-
-    cells: np.ndarray
-    origin: np.ndarray
-    inverse: np.ndarray
-    periodic: np.ndarray
 
 
 class Balls(NamedTuple):
@@ -63,25 +43,29 @@ class Balls(NamedTuple):
         return self._replace(first=self.first[which], size=self.size[which], skin=self.skin[which])
 
 
-class Cells:
+class Cells(NamedTuple):
     """The grid of the whole box, of which no rank keeps all cells.
-
-    Parameters
-    ----------
-    box : Box
-    width : float
-        Least width of a cell [length].
 
     Attributes
     ----------
     counts : (3,) int64 array
         Cells along each axis.
-    lattice : Lattice
+    origin, inverse : (3,) float64 arrays
+        Lower corner [length] and cells per length.
+    periodic : (3,) bool array
+        Axes along which cells wrap; along others what lies outside counts as being in the outermost cells.
     """
 
-    def __init__(self, box: Box, width: float) -> None:
-        self.counts = np.clip(np.floor(box.size / width), 1, MOST_ALONG).astype(np.int64)
-        self.lattice = Lattice(self.counts, box.origin, self.counts / box.size, box.boundary == PERIODIC)
+    counts: np.ndarray
+    origin: np.ndarray
+    inverse: np.ndarray
+    periodic: np.ndarray
+
+    @classmethod
+    def of(cls, box: Box, width: float) -> Cells:
+        """Return the cells of a box, at least so wide [length]."""
+        counts = np.clip(np.floor(box.size / width), 1, MOST_ALONG).astype(np.int64)
+        return cls(counts, box.origin, counts / box.size, box.boundary == PERIODIC)
 
     def extent(self, position: np.ndarray, radius: np.ndarray, margin: int) -> Extent:
         """Return the Extent of the cells that boxes of half width radius[i] about position[i] reach, and of more.
@@ -94,8 +78,8 @@ class Cells:
             Cells to add on all sides.
         """
         layers = np.zeros((3, int(self.counts.max())), dtype=np.uint8)
-        spread(layers, self.lattice, position, radius)
-        axes = zip(layers, self.counts, self.lattice.periodic, strict=True)
+        spread(layers, self, position, radius)
+        axes = zip(layers, self.counts, self.periodic, strict=True)
         spans = [shortest(np.flatnonzero(layer), int(count), bool(wraps), margin) for layer, count, wraps in axes]
         low, length = zip(*spans, strict=True)
         return Extent(np.array(low, dtype=np.int64), np.array(length, dtype=np.int64))
@@ -124,8 +108,7 @@ class Cells:
         return there
 
 
-@dataclass
-class Extent:
+class Extent(NamedTuple):
     """A box of cells, which may go through the boundary: along each axis the first cell and how many.
 
     Sets of its cells are kept as marks, a bit each: WORD of a row along the third axis in an unsigned integer.
@@ -196,25 +179,24 @@ def runs(low: int, length: int, other_low: int, other_length: int, count: int) -
 
 
 @kernel
-def spread(layers, lattice, position, radius):
+def spread(layers, cells, position, radius):
     """Set the layers of cells (3, most) uint8, along each axis, that boxes reach; see `mark_cells`."""
     for i in range(len(position)):
         for c in range(3):
-            first, last = _range(lattice, position, radius[i], i, c)
+            first, last = _range(cells, position, radius[i], i, c)
             for x in range(first, last + 1):
-                layers[c, x % lattice.cells[c]] = 1
+                layers[c, x % cells.counts[c]] = 1
 
 
 @kernel
-def mark_cells(marks, low, length, lattice, balls):
+def mark_cells(marks, extent, cells, balls):
     """Mark the cells of an extent that molecules may come to.
 
     Parameters
     ----------
     marks : uint32 array of three axes
-    low, length : (3,) int64 arrays
-        The extent.
-    lattice : Lattice
+    extent : Extent
+    cells : Cells
     balls : Balls
 
     Returns
@@ -226,32 +208,32 @@ def mark_cells(marks, low, length, lattice, balls):
     for k in range(len(balls.first)):
         for i in range(balls.first[k], balls.first[k] + balls.size[k]):
             far = balls.radius[i] + balls.skin[k]
-            _, all_in = _visit(marks, low, length, lattice, balls.position, far, i, True)
+            _, all_in = _visit(marks, extent, cells, balls.position, far, i, True)
             inside = inside and all_in
     return inside
 
 
 @kernel
-def reaches(marks, low, length, lattice, balls, hit):
+def reaches(marks, extent, cells, balls, hit):
     """Set hit[k] where molecule k may come to a marked cell of an extent; see `mark_cells`."""
     for k in range(len(hit)):
         for i in range(balls.first[k], balls.first[k] + balls.size[k]):
             far = balls.radius[i] + balls.skin[k]
-            if hit[k] == 0 and _visit(marks, low, length, lattice, balls.position, far, i, False)[0]:
+            if hit[k] == 0 and _visit(marks, extent, cells, balls.position, far, i, False)[0]:
                 hit[k] = 1
 
 
 @kernel
-def _visit(marks, low, length, lattice, position, far, i, puts):
+def _visit(marks, extent, cells, position, far, i, puts):
     """Return whether the box of half width `far` about bead i reaches marked cells, and no cells beyond the extent."""
     # If it `puts`, all that it reaches are marked; else the first marked one, or that there is none, is enough to know.
-    cells = lattice.cells
-    across, x = _run(lattice, position, far, low, i, 0)
-    if not puts and x >= length[0] and x + across <= cells[0]:
+    counts, length = cells.counts, extent.length
+    across, x = _run(cells, position, far, extent.low, i, 0)
+    if not puts and x >= length[0] and x + across <= counts[0]:
         return False, False
-    along, from_y = _run(lattice, position, far, low, i, 1)
-    up, z = _run(lattice, position, far, low, i, 2)
-    ahead = min(up, cells[2] - z)  # then on from where the box begins once more
+    along, from_y = _run(cells, position, far, extent.low, i, 1)
+    up, z = _run(cells, position, far, extent.low, i, 2)
+    ahead = min(up, counts[2] - z)  # then on from where the box begins once more
     inside = z + ahead <= length[2] and up - ahead <= length[2]
     again, ahead = min(up - ahead, length[2]), min(ahead, length[2] - z)
     found = False
@@ -263,10 +245,10 @@ def _visit(marks, low, length, lattice, position, far, i, puts):
                 found |= _look_at_row(marks[x, y], np.int64(0), again, puts)
             else:
                 inside = False
-            y = y + 1 if y + 1 < cells[1] else np.int64(0)  # cheaper than a division
+            y = y + 1 if y + 1 < counts[1] else np.int64(0)  # cheaper than a division
         if found and not puts:
             break
-        x = x + 1 if x + 1 < cells[0] else np.int64(0)
+        x = x + 1 if x + 1 < counts[0] else np.int64(0)
     return found, inside
 
 
@@ -285,18 +267,18 @@ def _look_at_row(row, start, number, puts):
 
 
 @inlined
-def _run(lattice, position, far, low, i, c):
+def _run(cells, position, far, low, i, c):
     """Return how many layers a box reaches along an axis, and how far beyond an extent's first one they begin."""
-    first, last = _range(lattice, position, far, i, c)
-    return last - first + 1, (first - low[c]) % lattice.cells[c]
+    first, last = _range(cells, position, far, i, c)
+    return last - first + 1, (first - low[c]) % cells.counts[c]
 
 
 @kernel
-def _range(lattice, position, radius, i, c):
+def _range(cells, position, radius, i, c):
     """Return the first and last cell that a box reaches along an axis, at most a whole turn."""
-    n = lattice.cells[c]
-    low = np.int64(np.floor((position[i, c] - radius - lattice.origin[c]) * lattice.inverse[c]))
-    high = np.int64(np.floor((position[i, c] + radius - lattice.origin[c]) * lattice.inverse[c]))
-    if lattice.periodic[c]:
+    n = cells.counts[c]
+    low = np.int64(np.floor((position[i, c] - radius - cells.origin[c]) * cells.inverse[c]))
+    high = np.int64(np.floor((position[i, c] + radius - cells.origin[c]) * cells.inverse[c]))
+    if cells.periodic[c]:
         return low, min(high, low + n - 1)
     return min(max(low, 0), n - 1), min(max(high, 0), n - 1)

@@ -95,22 +95,9 @@ class SectorBuilder:
         inside = self.options.inside
         self.options = replace(self.options, inside=inside + inside // 2, space=2.0 * self.options.space)
 
-    def sizes(self, ghosted: GhostedSector) -> dict:
-        """Return counts for reports: segments made and rolled back here so far, beads owned and ghosts' beads."""
-        return {
-            "segments": int(ghosted.counts[L.N_SEGMENTS]),
-            "restored": int(ghosted.counts[L.N_RESTORED]),
-            "owned": len(ghosted.owned_beads),
-            "ghosts": ghosted.ghosts,
-        }
-
     def in_frame(self, position: np.ndarray, now: tuple) -> np.ndarray:
         """Return places at a time in the frame that moves with the system, where a common speed is none."""
         return place_in_frame(self.system, self.options.drift, position, now)
-
-    def velocity_of(self, molecules: MoleculeSet) -> np.ndarray:
-        """Return the velocities of molecules' beads in the frame that moves with the system."""
-        return velocity_in_frame(self.system, self.options.drift, molecules.state.velocity)
 
 
 class GhostManager:
@@ -241,7 +228,8 @@ class GhostManager:
             self.builder.options = replace(
                 self.builder.options, shell=fitting_shell(self.builder.system, own, self.comm)
             )
-        skin, needed = self.needs.choose(own, self.builder.velocity_of(own), everything)
+        velocity = velocity_in_frame(self.builder.system, self.builder.options.drift, own.state.velocity)
+        skin, needed = self.needs.choose(own, velocity, everything)
         received = self.comm.exchange_known(
             {rank: own.packed(self.composition, which).ravel() for rank, which in needed.items()}, sorted(needed)
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.parallel.ghosts.molecules import MoleculeSet, merged, taken
-from hpcchain.parallel.sectors import brought_in, even_share, sectors_for
+from hpcchain.parallel.sectors import Bisection, Grid, brought_in, even_share
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
@@ -46,7 +46,11 @@ class Migration:
         chain_parts: ChainParts | None = None,
     ) -> None:
         self.box, self.composition, self.comm, self.chain_parts = box, composition, comm, chain_parts
-        self.sectors = sectors_for(box, sectors, self.points(own), self._sizes(own), comm)
+        self.sectors: Bisection | Grid = (
+            Bisection(box, self.points(own), self._sizes(own), comm.size, comm)
+            if sectors is None
+            else Grid(box, sectors)
+        )
 
     def points(self, own: MoleculeSet) -> np.ndarray:
         """Return the points of owned molecules that decide which sector one is in: centres of mass, (n, 3) float64."""
@@ -66,11 +70,7 @@ class Migration:
         store : callable
             Makes a MoleculeSet of received bead rows.
         """
-        owner, mine = self.sectors.owner(self.points(own)), self.comm.rank
-        leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != mine}
-        received = self.comm.exchange_unknown({r: own.packed(self.composition, m).ravel() for r, m in leaving.items()})
-        staying = own.only(self.composition, owner == mine)
-        return merged(self.composition, [staying, *(store(received[rank]) for rank in sorted(received))])
+        return handed_over(self.composition, self.comm, own, self.sectors.owner(self.points(own)), store)
 
     def balance(self, own: MoleculeSet, cost: float) -> None:
         """Move sectors a little so that all ranks' molecules cost the same; collective.
@@ -90,6 +90,16 @@ class Migration:
         return self.composition.size_of(own.molecule_ids).astype(float)
 
 
+def handed_over(
+    composition: Composition, comm: Exchange, own: MoleculeSet, owner: np.ndarray, store: Callable
+) -> MoleculeSet:
+    """Hand molecules over to ranks, (k,) `owner`; return those that this one gets; see `Migration.settled`."""
+    leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != comm.rank}
+    received = comm.exchange_unknown({rank: own.packed(composition, those).ravel() for rank, those in leaving.items()})
+    staying = own.only(composition, owner == comm.rank)
+    return merged(composition, [staying, *(store(received[rank]) for rank in sorted(received))])
+
+
 def share_of(system: System, composition: Composition, comm: Exchange) -> MoleculeSet:
     """Return this rank's molecules of a system: its part, or an even part of what every rank has the whole of."""
     molecule_ids, state = system.held, system.state
@@ -101,9 +111,5 @@ def share_of(system: System, composition: Composition, comm: Exchange) -> Molecu
 
 def in_parts(system: System, chain_parts: ChainParts, comm: Exchange) -> System:
     """Return the System whose molecules are the parts of those of another, with those that this rank has."""
-    if system.held is None:
-        held = even_share(chain_parts.whole.molecules, comm)
-        state = taken(system.state, chain_parts.whole.beads_of(held))
-    else:
-        held, state = system.held, system.state
-    return replace(chain_parts.system, state=state, held=chain_parts.sequence(held))
+    own = share_of(system, chain_parts.whole, comm)
+    return replace(chain_parts.system, state=own.state, held=chain_parts.sequence(own.molecule_ids))

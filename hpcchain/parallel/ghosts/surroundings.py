@@ -71,9 +71,9 @@ class Surroundings:
         width = self.width
         radius = balls.radius + np.repeat(balls.skin, balls.size)
         while True:
-            self.cells = Cells(self.box, width)
+            self.cells = Cells.of(self.box, width)
             self.extent = self.cells.extent(balls.position, radius, MARGIN)
-            every = [Extent(*pair) for pair in self.comm.allgather((self.extent.low, self.extent.length))]
+            every = self.comm.allgather(self.extent)
             if max(extent.size for extent in every) <= MOST_CELLS:
                 break
             width *= 2.0
@@ -94,7 +94,7 @@ class Surroundings:
 
     def mark(self, balls: Balls) -> bool:
         """Mark the cells that these molecules may come to; return whether all are within the extent."""
-        return mark_cells(self.marks, self.extent.low, self.extent.length, self.cells.lattice, balls)
+        return mark_cells(self.marks, self.extent, self.cells, balls)
 
     def exchange_marks(self) -> None:
         """Send the neighbours where molecules here may come to, and receive the same of theirs; collective."""
@@ -107,8 +107,8 @@ class Surroundings:
 
     def needed_by(self, rank: int, balls: Balls) -> np.ndarray:
         """Return a mask of those of these molecules that may come to where a neighbour's may."""
-        extent, hit = self.neighbours[rank], np.zeros(len(balls.first), dtype=np.uint8)
-        reaches(self.theirs[rank], extent.low, extent.length, self.cells.lattice, balls, hit)
+        hit = np.zeros(len(balls.first), dtype=np.uint8)
+        reaches(self.theirs[rank], self.neighbours[rank], self.cells, balls, hit)
         return hit != 0
 
 

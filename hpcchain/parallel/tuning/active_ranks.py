@@ -17,7 +17,8 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import complete, widened
-from hpcchain.parallel.ghosts.molecules import WIDTH, pack, taken, unpack
+from hpcchain.parallel.ghosts.migration import handed_over
+from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, unpack
 from hpcchain.parallel.tuning.standby import Standby
 from hpcchain.sector.core import Recorded
 
@@ -143,17 +144,17 @@ def given_to(system: System, exchange: Exchange, ranks: int) -> System:
     ranks : int
     """
     composition, state = composition_of(system.topology), system.state
-    ids = composition.beads_of(system.held)
-    sequence = np.argsort(ids)
     widths = np.array([float(state.extra.shape[1]), float(state.parts.shape[1])])
     columns, parts = exchange.maximum(widths).astype(int).tolist()
-    state = taken(state, sequence)
     state = replace(state, extra=widened(state.extra, columns), parts=with_columns(state.parts, parts))
-    rows = pack(ids[sequence], state, state.position)
-    to = composition.molecule_of(ids[sequence]) * ranks // composition.molecules
-    received = exchange.exchange_unknown({int(rank): rows[to == rank].ravel() for rank in np.unique(to)})
-    rows = np.concatenate([np.zeros(0), *received.values()]).reshape(-1, WIDTH + columns + parts)
-    held = unpack(composition, rows[np.argsort(rows[:, 0])], parts)
+    own, owner = MoleculeSet(system.held, state, state.position), system.held * ranks // composition.molecules
+    held = handed_over(
+        composition,
+        exchange,
+        own,
+        owner,
+        lambda rows: unpack(composition, rows.reshape(-1, WIDTH + columns + parts), parts),
+    )
     if ranks > 1:
         return replace(system, topology=composition, state=held.state, held=held.molecule_ids)
     return replace(system, topology=composition.whole(), state=held.state, held=None)

@@ -30,11 +30,13 @@ since no energy holds there.
 of the solver, variant, solver, width of nested intervals, whether stages fall in them, then the arrays of GaussTables.
 """
 
+import math
+
 import numpy as np
 
 from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.model.molecules.bond_graph import STRIDE
 from hpcchain.propagators.collocation.collocation import (
     SOLVED,
     SWEEPS,
@@ -47,7 +49,9 @@ from hpcchain.propagators.collocation.collocation import (
     stage_work,
 )
 from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, PAPER, GaussTables, gauss_tables
+from hpcchain.propagators.taylor.graph import energy_of
 from hpcchain.propagators.taylor.graph_molecule import (
+    constants_at,
     web_gather_state,
     web_of,
     web_prepare,
@@ -116,15 +120,9 @@ def stages_workspace(g, tiles, s, solver):
 
 
 @kernel
-def stages_load(work, offset, tiles, gs, go, table, at):
+def stages_load(s, offset, m):
     """Fill the stages' constants from the molecule's static table, where they follow the bond lengths."""
-    _copy(web_of(work, offset, tiles, gs, go), table[stages_at(tiles, gs, go, at) :])
-
-
-@kernel
-def stages_at(tiles, gs, go, at):
-    """Return where in the static table the constants of the stages of the molecule begin whose part begins at `at`."""
-    return at + tiles * W.TABLE + gs[go + STRIDE]
+    _copy(web_of(s, offset, m), s.table[constants_at(s, m) :])
 
 
 @kernel
@@ -158,12 +156,6 @@ def stage_tables(web):
 
 
 @kernel
-def stages_interval(work, offset, tiles, gs, go, h):
-    """Return the time over which the stages of a segment of length h are solved."""
-    return collocation_interval(stage_tables(web_of(work, offset, tiles, gs, go))[0], h)
-
-
-@kernel
 def _solve(web, tau):
     """Solve the stages of the state in the scratch block over a time; return the status, tables and StageWork."""
     tables, ws = stage_tables(web)
@@ -172,111 +164,123 @@ def _solve(web, tau):
 
 
 @outlined
-def stages_move(work, offset, tiles, gs, go, dt):
+def stages_move(s, offset, m, dt):
     """Move the state in the tiles on by dt; return the solver's status.
 
     Unless that is SOLVED the state is left as it is.
     """
     if dt == 0.0:
         return SOLVED
-    web = web_of(work, offset, tiles, gs, go)
-    web_gather_state(work, offset, tiles, web)
+    web = web_of(s, offset, m)
+    web_gather_state(web)
     status, tables, end = _solve(web, dt)
     if status == SOLVED:
-        lost, energy = _energies(web.im, end.raw, end.projected)
-        web_scatter(work, offset, tiles, W.COEF, end.place)
-        web_scatter(work, offset, tiles, W.COEF + W.ROW, end.projected if lost <= NOTHING * energy else end.raw)
+        web_scatter(web, W.COEF, end.place)
+        kept = _lost(web, end.raw, end.projected) == 0.0
+        web_scatter(web, W.COEF + W.ROW, end.projected if kept else end.raw)
         if tables.variant == INDEX1:
-            web_prepare(work, offset, tiles, gs, go)
-            web_prepare(work, offset, tiles, gs, go)
+            web_prepare(s, offset, m)
+            web_prepare(s, offset, m)
     return status
 
 
 @kernel
-def stages_iterations(work, offset, tiles, gs, go):
+def stages_iterations(s, offset, m):
     """Return how many sweeps, or Newton steps, the stages solved last in this workspace took."""
-    return np.int64(stage_tables(web_of(work, offset, tiles, gs, go))[1][SWEEPS])
+    return np.int64(stage_tables(web_of(s, offset, m))[1][SWEEPS])
 
 
 @kernel
-def stages_solve(work, offset, tiles, gs, go, table, at, k, span):
+def stages_solve(s, offset, m, k, span):
     """Solve k falling stages over a span from the state in the tiles; return the solver's status.
 
     `stages_state` and `stages_jump` read them. The constants of all stages are those of k then, until the next load.
     """
-    web = web_of(work, offset, tiles, gs, go)
-    source = stages_at(tiles, gs, go, at)
-    _copy(web, table[source + falling_table(int(table[source + STAGES]), k) :])
-    web_gather_state(work, offset, tiles, web)
+    web, source = web_of(s, offset, m), constants_at(s, m)
+    _copy(web, s.table[source + falling_table(int(s.table[source + STAGES]), k) :])
+    web_gather_state(web)
     tables, ws = stage_tables(web)
     return _solve(web, span * tables.node[-1] if tables.variant == PAPER else span)[0]
 
 
 @kernel
-def _stage(work, offset, tiles, gs, go, k):
+def _stage(web, k):
     """Return positions and velocities of stage k that `stages_solve` found, vectors of beads."""
-    web = web_of(work, offset, tiles, gs, go)
     tables, ws = stage_tables(web)
     stages = stage_work(web.g, web.npad, len(tables.node), ws)
     return part(stages.positions, k, web.size), part(stages.velocities, k, web.size)
 
 
 @kernel
-def stages_state(work, offset, tiles, gs, go, k, b):
+def stages_state(s, offset, m, k, b):
     """Return position and velocity of bead b of the molecule at stage k that `stages_solve` found."""
-    x, v = _stage(work, offset, tiles, gs, go, k)
-    n = W.LANES * tiles
+    web = web_of(s, offset, m)
+    x, v = _stage(web, k)
+    n = web.npad
     return x[b], x[b + n], x[b + 2 * n], v[b], v[b + n], v[b + 2 * n]
 
 
 @kernel
-def stages_jump(work, offset, tiles, gs, go, k):
+def stages_jump(s, offset, m, k):
     """Put the state of stage k that `stages_solve` found in the tiles."""
-    position, velocity = _stage(work, offset, tiles, gs, go, k)
-    web_scatter(work, offset, tiles, W.COEF, position)
-    web_scatter(work, offset, tiles, W.COEF + W.ROW, velocity)
+    web = web_of(s, offset, m)
+    position, velocity = _stage(web, k)
+    web_scatter(web, W.COEF, position)
+    web_scatter(web, W.COEF + W.ROW, velocity)
 
 
 @kernel
-def _energies(im, raw, projected):
-    """Return the kinetic energy of the difference of two velocities, and that of the first."""
-    lost = 0.0
-    energy = 0.0
-    npad = len(im)
-    for i in range(npad):
-        if im[i] > 0.0:
-            for c in range(0, 3 * npad, npad):
-                lost += 0.5 * (raw[c + i] - projected[c + i]) ** 2 / im[i]
-                energy += 0.5 * raw[c + i] ** 2 / im[i]
-    return lost, energy
+def _lost(web, raw, projected):
+    """Return the kinetic energy of the difference of two velocities, 0 where that is NOTHING of the first's."""
+    for k in range(web.size):
+        web.vector[k] = raw[k] - projected[k]
+    lost = energy_of(web.im, web.vector)
+    return lost if lost > NOTHING * energy_of(web.im, raw) else 0.0
 
 
 @kernel
-def stages_project(work, offset, tiles, gs, go):
+def stages_project(s, offset, m):
     """Make bond vectors and factors and put the state on the bonds; return the kinetic energy to be given back."""
-    web = web_of(work, offset, tiles, gs, go)
-    web_gather_state(work, offset, tiles, web)
-    web_prepare(work, offset, tiles, gs, go)
-    lost, energy = _energies(web.im, web.velocity, web.vector)
-    if web.rest[VARIANT] == PAPER:
-        return 0.0
-    return lost if lost > NOTHING * energy else 0.0
+    web = web_of(s, offset, m)
+    web_gather_state(web)
+    web_prepare(s, offset, m)
+    return _lost(web, web.velocity, web.vector) if web.rest[VARIANT] != PAPER else 0.0
 
 
 @outlined
-def stages_series(work, offset, tiles, gs, go, h):
+def stages_series(s, offset, m, h):
     """Expand the free motion of the state in the tiles; return order and length, halved until the stages are found.
 
     The length is NaN when they never are, as for a state that is not a number.
     """
-    web = web_of(work, offset, tiles, gs, go)
-    web_gather_state(work, offset, tiles, web)
+    web = web_of(s, offset, m)
+    web_gather_state(web)
     tables, ws = stage_tables(web)
     order = collocation_order(len(tables.node))
     for _ in range(MOST_HALVINGS):
         status = collocation_segment(web.g, web.block, web.npad, web.im, h, web.rest[ACCURACY], tables, ws, web.factors)
         if status == SOLVED:
-            web_spread(work, offset, tiles, web, order, h)
+            web_spread(web, order, h)
             return order, h
         h *= 0.5
     return order, np.nan
+
+
+@kernel
+def stages_error(s, offset, m, order, h):
+    """Return a bound of how far the series of stages is from its states within h [length].
+
+    The part of the velocity that goes as the Legendre polynomial of degree s makes collocation's series start with the
+    molecule's velocity: it is what the stages alone get wrong there. Its amplitude times the interval that they were
+    solved over is several times the error found.
+    """
+    largest = 0.0
+    for b in range(s.mol[m, L.MOL_BEADS]):
+        x, y, z = W.vector(s.work, W.bead_offset(offset, b) + W.COEF + W.ROW * order)
+        largest = max(largest, x**2 + y**2 + z**2)
+    interval = collocation_interval(stage_tables(web_of(s, offset, m))[0], h)
+    bound = order * math.sqrt(largest) * interval**order
+    degree = order - 1
+    for k in range(1, degree + 1):
+        bound *= k / (degree + k)
+    return bound

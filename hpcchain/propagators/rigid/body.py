@@ -23,6 +23,7 @@ import math
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import workspace as W
+from hpcchain.layout.vectors import ZERO, cross, dot, minus, over, plus, times, unit
 from hpcchain.propagators.rigid.rotor import turning_time
 from hpcchain.propagators.taylor.graph_molecule import bound_acceleration
 
@@ -40,164 +41,88 @@ def body_load(work, offset, tiles, table, at):
 
 
 @inlined
-def cross(ax, ay, az, bx, by, bz):
-    """Return a x b."""
-    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-
-
-@inlined
-def in_space(axes, a, b, c):
+def in_space(axes, a):
     """Return the vector that has these components along the body's axes."""
-    return (
-        a * axes[0] + b * axes[3] + c * axes[6],
-        a * axes[1] + b * axes[4] + c * axes[7],
-        a * axes[2] + b * axes[5] + c * axes[8],
-    )
+    return plus(plus(times(a[0], axes[0]), times(a[1], axes[1])), times(a[2], axes[2]))
 
 
 @inlined
 def placed(work, p, axes):
-    """Return where the bead whose lane is at p is from the body's centre, with these axes (9)."""
-    a, b, c = W.vector(work, p + SITE)
-    return in_space(axes, a, b, c)
+    """Return where the bead whose lane is at p is from the body's centre, with these axes."""
+    return in_space(axes, W.vector(work, p + SITE))
 
 
 @inlined
-def by_moments(moments, axes, lx, ly, lz):
-    """Return the angular velocity (3), along the body's axes, of an angular momentum."""
+def by_moments(moments, axes, momentum):
+    """Return the angular velocity, along the body's axes, of an angular momentum."""
     return (
-        (axes[0] * lx + axes[1] * ly + axes[2] * lz) / (moments[1] + moments[2]),
-        (axes[3] * lx + axes[4] * ly + axes[5] * lz) / (moments[2] + moments[0]),
-        (axes[6] * lx + axes[7] * ly + axes[8] * lz) / (moments[0] + moments[1]),
+        dot(axes[0], momentum) / (moments[1] + moments[2]),
+        dot(axes[1], momentum) / (moments[2] + moments[0]),
+        dot(axes[2], momentum) / (moments[0] + moments[1]),
     )
 
 
 @kernel
 def body_moments(work, offset, n):
     """Return the body's mass, and its S_1, S_2, S_3 as a tuple [mass], [mass length^2]."""
-    mass = 0.0
-    first = second = third = 0.0
+    mass = first = second = third = 0.0
     for b in range(n):
         p = W.bead_offset(offset, b)
         m = 1.0 / work[p + W.INVM]
+        x, y, z = W.vector(work, p + SITE)
         mass += m
-        first += m * work[p + SITE] * work[p + SITE]
-        second += m * work[p + SITE + W.LANES] * work[p + SITE + W.LANES]
-        third += m * work[p + SITE + 2 * W.LANES] * work[p + SITE + 2 * W.LANES]
+        first, second, third = first + m * x * x, second + m * y * y, third + m * z * z
     return mass, (first, second, third)
 
 
 @kernel
 def _axes_of(work, offset, n):
-    """Return the axes (9) that positions say: the means of them weighted by s_1 and s_2, at right angles."""
-    x0, y0, z0 = W.vector(work, offset + W.COEF)
-    ax = ay = az = 0.0
-    bx = by = bz = 0.0
+    """Return the axes that positions say: the means of them weighted by s_1 and s_2, at right angles."""
+    start, first, second = W.vector(work, offset + W.COEF), ZERO, ZERO
     for b in range(n):
         p = W.bead_offset(offset, b)
-        m = 1.0 / work[p + W.INVM]
-        x = work[p + W.COEF] - x0
-        y = work[p + W.COEF + W.LANES] - y0
-        z = work[p + W.COEF + 2 * W.LANES] - z0
-        first, second = m * work[p + SITE], m * work[p + SITE + W.LANES]
-        ax += first * x
-        ay += first * y
-        az += first * z
-        bx += second * x
-        by += second * y
-        bz += second * z
-    size = math.sqrt(ax * ax + ay * ay + az * az)
-    ax /= size
-    ay /= size
-    az /= size
-    along = ax * bx + ay * by + az * bz
-    bx -= along * ax
-    by -= along * ay
-    bz -= along * az
-    size = math.sqrt(bx * bx + by * by + bz * bz)
-    bx /= size
-    by /= size
-    bz /= size
-    cx, cy, cz = cross(ax, ay, az, bx, by, bz)
-    return ax, ay, az, bx, by, bz, cx, cy, cz
+        m, way = 1.0 / work[p + W.INVM], minus(W.vector(work, p + W.COEF), start)
+        first = plus(first, times(m * work[p + SITE], way))
+        second = plus(second, times(m * work[p + SITE + W.LANES], way))
+    first = unit(first)
+    second = unit(minus(second, times(dot(first, second), first)))
+    return first, second, cross(first, second)
 
 
 @kernel
 def body_frame(work, offset, n, mass, moments):
-    """Return the centre (3) and axes (9) of the body that is nearest to the positions in the tiles, by mass."""
+    """Return the centre and the axes of the body that is nearest to the positions in the tiles, by mass."""
     axes = _axes_of(work, offset, n)
-    dx, dy, dz = placed(work, offset, axes)
-    cx = work[offset + W.COEF] - dx
-    cy = work[offset + W.COEF + W.LANES] - dy
-    cz = work[offset + W.COEF + 2 * W.LANES] - dz
-    mx = my = mz = 0.0
-    lx = ly = lz = 0.0
+    centre = minus(W.vector(work, offset + W.COEF), placed(work, offset, axes))
+    moved = turned = ZERO
     for b in range(n):
         p = W.bead_offset(offset, b)
-        m = 1.0 / work[p + W.INVM]
-        dx, dy, dz = placed(work, p, axes)
-        x = m * (work[p + W.COEF] - cx - dx)
-        y = m * (work[p + W.COEF + W.LANES] - cy - dy)
-        z = m * (work[p + W.COEF + 2 * W.LANES] - cz - dz)
-        mx += x
-        my += y
-        mz += z
-        ux, uy, uz = cross(dx, dy, dz, x, y, z)
-        lx += ux
-        ly += uy
-        lz += uz
-    u, v, w = by_moments(moments, axes, lx, ly, lz)
-    ux, uy, uz = in_space(axes, u, v, w)
-    ax, ay, az = cross(ux, uy, uz, axes[0], axes[1], axes[2])
-    bx, by, bz = cross(ux, uy, uz, axes[3], axes[4], axes[5])
-    gx, gy, gz = cross(ux, uy, uz, axes[6], axes[7], axes[8])
-    return (cx + mx / mass, cy + my / mass, cz + mz / mass), (
-        axes[0] + ax,
-        axes[1] + ay,
-        axes[2] + az,
-        axes[3] + bx,
-        axes[4] + by,
-        axes[5] + bz,
-        axes[6] + gx,
-        axes[7] + gy,
-        axes[8] + gz,
-    )
+        place = placed(work, p, axes)
+        left = times(1.0 / work[p + W.INVM], minus(minus(W.vector(work, p + W.COEF), centre), place))
+        moved = plus(moved, left)
+        turned = plus(turned, cross(place, left))
+    turn = in_space(axes, by_moments(moments, axes, turned))
+    e, f, g = axes
+    return plus(centre, over(moved, mass)), (plus(e, cross(turn, e)), plus(f, cross(turn, f)), plus(g, cross(turn, g)))
 
 
 @kernel
 def body_turning(work, offset, n, mass, moments, axes):
-    """Return the centre's velocity (3) and the angular velocity along the axes (3) that velocities in the tiles say."""
-    q = offset + W.COEF + W.ROW
-    vx, vy, vz = W.vector(work, q)
-    u = v = w = 0.0
+    """Return the centre's velocity and the angular velocity along the axes that velocities in the tiles say."""
+    speed, turn = W.vector(work, offset + W.COEF + W.ROW), ZERO
     for _ in range(2):
-        wx, wy, wz = in_space(axes, u, v, w)
-        mx = my = mz = 0.0
-        lx = ly = lz = 0.0
+        turning = in_space(axes, turn)
+        moved = turned = ZERO
         for b in range(n):
             p = W.bead_offset(offset, b)
-            q = p + W.COEF + W.ROW
-            m = 1.0 / work[p + W.INVM]
-            dx, dy, dz = placed(work, p, axes)
-            tx, ty, tz = cross(wx, wy, wz, dx, dy, dz)
-            x = m * (work[q] - vx - tx)
-            y = m * (work[q + W.LANES] - vy - ty)
-            z = m * (work[q + 2 * W.LANES] - vz - tz)
-            mx += x
-            my += y
-            mz += z
-            tx, ty, tz = cross(dx, dy, dz, x, y, z)
-            lx += tx
-            ly += ty
-            lz += tz
-        du, dv, dw = by_moments(moments, axes, lx, ly, lz)
-        u += du
-        v += dv
-        w += dw
-        vx += mx / mass
-        vy += my / mass
-        vz += mz / mass
-    return (vx, vy, vz), (u, v, w)
+            place = placed(work, p, axes)
+            left = minus(minus(W.vector(work, p + W.COEF + W.ROW), speed), cross(turning, place))
+            left = times(1.0 / work[p + W.INVM], left)
+            moved = plus(moved, left)
+            turned = plus(turned, cross(place, left))
+        turn = plus(turn, by_moments(moments, axes, turned))
+        speed = plus(speed, over(moved, mass))
+    return speed, turn
 
 
 @kernel
@@ -206,13 +131,12 @@ def body_prepare(work, offset, n):
     mass, moments = body_moments(work, offset, n)
     centre, axes = body_frame(work, offset, n, mass, moments)
     speed, turn = body_turning(work, offset, n, mass, moments, axes)
-    wx, wy, wz = in_space(axes, turn[0], turn[1], turn[2])
+    turning = in_space(axes, turn)
     for b in range(n):
         p = W.bead_offset(offset, b)
-        dx, dy, dz = placed(work, p, axes)
-        W.put_vector(work, p + W.COEF, centre[0] + dx, centre[1] + dy, centre[2] + dz)
-        ux, uy, uz = cross(wx, wy, wz, dx, dy, dz)
-        W.put_vector(work, p + W.COEF + W.ROW, speed[0] + ux, speed[1] + uy, speed[2] + uz)
+        place = placed(work, p, axes)
+        W.put_vector(work, p + W.COEF, plus(centre, place))
+        W.put_vector(work, p + W.COEF + W.ROW, plus(speed, cross(turning, place)))
 
 
 @kernel
@@ -223,17 +147,12 @@ def body_kick(work, offset, n, bead, nx, ny, nz):
     """
     mass, moments = body_moments(work, offset, n)
     _, axes = body_frame(work, offset, n, mass, moments)
-    p = W.bead_offset(offset, bead)
-    dx, dy, dz = placed(work, p, axes)
-    lx, ly, lz = cross(dx, dy, dz, nx, ny, nz)
-    u, v, w = by_moments(moments, axes, lx, ly, lz)
-    wx, wy, wz = in_space(axes, u, v, w)
+    normal, p = (nx, ny, nz), W.bead_offset(offset, bead)
+    turning = in_space(axes, by_moments(moments, axes, cross(placed(work, p, axes), normal)))
     for b in range(n):
         q = W.bead_offset(offset, b)
-        dx, dy, dz = placed(work, q, axes)
-        tx, ty, tz = cross(wx, wy, wz, dx, dy, dz)
-        W.put_vector(work, q + W.KICK, nx / mass + tx, ny / mass + ty, nz / mass + tz)
-    return nx * work[p + W.KICK] + ny * work[p + W.KICK + W.LANES] + nz * work[p + W.KICK + 2 * W.LANES]
+        W.put_vector(work, q + W.KICK, plus(over(normal, mass), cross(turning, placed(work, q, axes))))
+    return dot(normal, W.vector(work, p + W.KICK))
 
 
 @kernel
@@ -295,11 +214,11 @@ def body_series(work, offset, n, h, tolerance):
     at = offset + W.HIST
     for c in range(3):
         work[at + c] = turn[c]
-    for c in range(9):
-        work[at + AXIS + c] = axes[c]
+        for k in range(3):
+            work[at + AXIS + 3 * k + c] = axes[k][c]
     a, b, c = moments
     factors = ((c - b) / (b + c), (a - c) / (c + a), (b - a) / (a + b))
-    h = turning_time(turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2], h)
+    h = turning_time(dot(turn, turn), h)
     order, h = _expand_turning(work, at, factors, h, tolerance)
     for b in range(n):
         p = W.bead_offset(offset, b)
@@ -309,6 +228,6 @@ def body_series(work, offset, n, h, tolerance):
             x = r * work[q] + s * work[q + 3] + t * work[q + 6]
             y = r * work[q + 1] + s * work[q + 4] + t * work[q + 7]
             z = r * work[q + 2] + s * work[q + 5] + t * work[q + 8]
-            W.put_vector(work, p + W.COEF + W.ROW * k, x, y, z)
+            W.put_vector(work, p + W.COEF + W.ROW * k, (x, y, z))
     bound_acceleration(work, offset, (n + W.LANES - 1) // W.LANES, order, h)
     return order, h

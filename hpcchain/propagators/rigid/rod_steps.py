@@ -19,7 +19,9 @@ import math
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout import workspace as W
+from hpcchain.layout.vectors import ZERO, minus, plus, times
 from hpcchain.propagators.rigid.rod import SITE, rod_turning
+from hpcchain.propagators.rigid.rotor import bound_turning
 
 WIDEST = 0.8  # sine of the widest turn in a step
 MOST_HALVINGS = 1100  # down to the smallest number
@@ -28,20 +30,17 @@ MOST_HALVINGS = 1100  # down to the smallest number
 @kernel
 def rod_step(work, offset, n, tau):
     """Move the rod in the tiles by one step of length tau [time]; by none, not a bit changes."""
-    ux, uy, uz, wx, wy, wz, omega2 = rod_turning(work, offset, n)
+    axis, rate, omega2 = rod_turning(work, offset, n)
     back = omega2 * tau
     cosine = math.sqrt(1.0 - back * tau)
     short = -back * tau / (1.0 + cosine)  # cosine - 1, without a difference
+    slower = minus(times(short, rate), times(back, axis))
     for b in range(n):
         p = W.bead_offset(offset, b)
-        q = p + W.ROW
         s = work[p + SITE]
-        work[p + W.COEF] += tau * work[q + W.COEF] + s * short * ux
-        work[p + W.COEF + W.LANES] += tau * work[q + W.COEF + W.LANES] + s * short * uy
-        work[p + W.COEF + 2 * W.LANES] += tau * work[q + W.COEF + 2 * W.LANES] + s * short * uz
-        work[q + W.COEF] += s * (short * wx - back * ux)
-        work[q + W.COEF + W.LANES] += s * (short * wy - back * uy)
-        work[q + W.COEF + 2 * W.LANES] += s * (short * wz - back * uz)
+        place, velocity = W.vector(work, p + W.COEF), W.vector(work, p + W.COEF + W.ROW)
+        W.put_vector(work, p + W.COEF, plus(place, plus(times(tau, velocity), times(s * short, axis))))
+        W.put_vector(work, p + W.COEF + W.ROW, plus(velocity, times(s, slower)))
 
 
 @kernel
@@ -58,7 +57,7 @@ def rod_steps_series(work, offset, n, h, tolerance):
     Until what is left out is below `tolerance` of a bead's distance from the centre of mass, or no coefficient is left.
     The length is what was asked [time], halved until the rod turns less than WIDEST.
     """
-    ux, uy, uz, _, _, _, omega2 = rod_turning(work, offset, n)
+    axis, _, omega2 = rod_turning(work, offset, n)
     for _ in range(MOST_HALVINGS):
         if not h * h * omega2 >= WIDEST * WIDEST:
             break
@@ -69,26 +68,23 @@ def rod_steps_series(work, offset, n, h, tolerance):
         term *= omega2 * (k - 3) / k
         for b in range(n):
             p = W.bead_offset(offset, b)
-            s = work[p + SITE] * term
             row = p + W.COEF + W.ROW * k
-            W.put_vector(work, row, s * ux, s * uy, s * uz)
+            W.put_vector(work, row, times(work[p + SITE] * term, axis))
             if k > 2:
-                W.put_vector(work, row - W.ROW, 0.0, 0.0, 0.0)
+                W.put_vector(work, row - W.ROW, ZERO)
         order = k
         if _left_out(k, term, omega2, h) <= tolerance:
             break
     cosine2 = 1.0 - omega2 * h * h
     acceleration = omega2 / (cosine2 * math.sqrt(cosine2))
-    for b in range(n):
-        p = W.bead_offset(offset, b)
-        W.put_vector(work, p + W.BOUND, acceleration * abs(work[p + SITE]), 0.0, 0.0)
+    bound_turning(work, offset, n, SITE, acceleration)
     return order, h
 
 
 @kernel
 def rod_steps_error(work, offset, n, order, h):
     """Return how far the series in the tiles may be from the truncated steps within h [length]."""
-    _, _, _, _, _, _, omega2 = rod_turning(work, offset, n)
+    _, _, omega2 = rod_turning(work, offset, n)
     term = 1.0
     for k in range(2, order + 1, 2):
         term *= omega2 * (k - 3) / k

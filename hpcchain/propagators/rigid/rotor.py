@@ -4,6 +4,7 @@ import math
 
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import workspace as W
+from hpcchain.layout.vectors import dot, minus, times
 
 WIDEST_TURN = 0.65
 
@@ -16,52 +17,58 @@ def turning_time(omega2, h):
     return h
 
 
-@inlined
-def last_turn(k, even, odd, h, phase, tolerance):
-    """Whether the terms k - 1 of cos and k of sin, k odd, are both below `tolerance` in the velocity at time h."""
-    return abs(even) * (k - 1) * h ** (k - 2) < tolerance * phase and abs(odd) * k * h ** (k - 1) < tolerance
+@kernel
+def turning_series(work, offset, n, row, axis, rate, h, tolerance):
+    """Fill the position coefficients of beads on an axis that turns uniformly; return order and length, and w^2.
+
+    They are those of cos and sin, until two in a row are below `tolerance` in the velocity. The segment is kept to
+    WIDEST_TURN, where KMAX terms are exact to round-off.
+
+    Parameters
+    ----------
+    n : int
+        Beads.
+    row : int
+        Of the tiles, where each one's coordinate along the axis is, in lengths of that.
+    axis, rate : vectors
+        The axis at first, and how it changes.
+    """
+    omega2 = dot(rate, rate) / dot(axis, axis)
+    h = turning_time(omega2, h)
+    phase = math.sqrt(omega2)
+    even = odd = 1.0
+    for k in range(2, W.KMAX + 1):
+        if k % 2 == 0:
+            even *= -omega2 / (k * (k - 1))
+            term = times(even, axis)
+        else:
+            odd *= -omega2 / (k * (k - 1))
+            term = times(odd, rate)
+        for b in range(n):
+            p = W.bead_offset(offset, b)
+            W.put_vector(work, p + W.COEF + W.ROW * k, times(work[p + row], term))
+        small = abs(even) * (k - 1) * h ** (k - 2) < tolerance * phase and abs(odd) * k * h ** (k - 1) < tolerance
+        if k % 2 == 1 and small:
+            return k, h, omega2
+    return W.KMAX, h, omega2
+
+
+@kernel
+def bound_turning(work, offset, n, row, most):
+    """Fill BOUND of beads on an axis with the acceleration at coordinate 1 along it, times their own."""
+    for b in range(n):
+        p = W.bead_offset(offset, b)
+        W.put_vector(work, p + W.BOUND, (most * abs(work[p + row]), 0.0, 0.0))
 
 
 @kernel
 def rotor_series(work, offset, h, tolerance):
-    """Fill the position coefficients of a dimer: those of cos and sin, until two in a row are below `tolerance`.
-
-    Positions and velocities are in COEF rows 0 and 1. The segment is kept to WIDEST_TURN, where KMAX terms are exact to
-    round-off. Returns order and length as `chain_series`.
-    """
+    """Fill the position coefficients of a dimer; return order and length as `chain_series`."""
+    p = offset + W.COEF
     share = work[offset + W.INVM] / (work[offset + W.INVM] + work[offset + W.INVM + 1])
-    uu = 0.0
-    ww = 0.0
-    for c in range(3):
-        u = work[offset + W.COEF + W.LANES * c + 1] - work[offset + W.COEF + W.LANES * c]
-        w = work[offset + W.COEF + W.ROW + W.LANES * c + 1] - work[offset + W.COEF + W.ROW + W.LANES * c]
-        uu += u * u
-        ww += w * w
-    omega2 = ww / uu
-    h = turning_time(omega2, h)
-    even = 1.0
-    odd = 1.0
-    order = 1
-    axis = math.sqrt(uu)
-    phase = math.sqrt(omega2)
-    for k in range(2, W.KMAX + 1):
-        if k % 2 == 0:
-            even *= -omega2 / (k * (k - 1))
-            factor = even
-        else:
-            odd *= -omega2 / (k * (k - 1))
-            factor = odd
-        for c in range(3):
-            row = offset + W.COEF + W.ROW * (k % 2) + W.LANES * c
-            u = (work[row + 1] - work[row]) * factor
-            work[offset + W.COEF + W.ROW * k + W.LANES * c] = -share * u
-            work[offset + W.COEF + W.ROW * k + W.LANES * c + 1] = (1.0 - share) * u
-        order = k
-        if k % 2 == 1 and last_turn(k, even, odd, h, phase, tolerance):
-            break
-    for c in range(3):
-        work[offset + W.BOUND + W.LANES * c] = 0.0
-        work[offset + W.BOUND + W.LANES * c + 1] = 0.0
-    work[offset + W.BOUND] = omega2 * axis * share
-    work[offset + W.BOUND + 1] = omega2 * axis * (1.0 - share)
+    work[offset + W.RHS], work[offset + W.RHS + 1] = -share, 1.0 - share
+    axis = minus(W.vector(work, p + 1), W.vector(work, p))
+    rate = minus(W.vector(work, p + W.ROW + 1), W.vector(work, p + W.ROW))
+    order, h, omega2 = turning_series(work, offset, 2, W.RHS, axis, rate, h, tolerance)
+    bound_turning(work, offset, 2, W.RHS, omega2 * math.sqrt(dot(axis, axis)))
     return order, h

@@ -14,6 +14,7 @@ import numpy as np
 
 from hpcchain.errors import ConfigError
 from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.layout.vectors import dot, over, tangents, times
 from hpcchain.model.molecules.bond_graph import BEADS, BONDS, STRIDE
 
 MOST_ITERATIONS = 60
@@ -90,7 +91,7 @@ def _step_of(walk, k):
 @kernel
 def null_space(n, walk, b, p):
     """Write P of the bond vectors b: (3 n, 2 n + 1), row 3 i + c component c of bead i, row-major."""
-    m, stride = 2 * n + 1, len(b) // 3
+    m = 2 * n + 1
     p[: 3 * n * m] = 0.0
     for c in range(3):
         p[c * m + c] = 1.0
@@ -99,28 +100,20 @@ def null_space(n, walk, b, p):
         for c in range(3):
             for u in range(m):
                 p[(3 * bead + c) * m + u] = p[(3 * parent + c) * m + u]
-        x, y, z = sign * b[bond], sign * b[bond + stride], sign * b[bond + 2 * stride]
-        length, rx, ry, rz, sx, sy, sz = _triad(x, y, z)
+        length, r, s = _triad(b, bond, sign)
         at = 3 * bead * m + 3 + 2 * k
-        p[at], p[at + m], p[at + 2 * m] = length * rx, length * ry, length * rz
-        at += 1
-        p[at], p[at + m], p[at + 2 * m] = length * sx, length * sy, length * sz
+        for c in range(3):
+            p[at + c * m], p[at + c * m + 1] = length * r[c], length * s[c]
 
 
 @kernel
-def _triad(x, y, z):
-    """Return the length of a vector and two unit vectors r, s at right angles to it and to each other."""
-    length = math.sqrt(x * x + y * y + z * z)
-    x, y, z = x / length, y / length, z / length
-    if abs(x) <= abs(y) and abs(x) <= abs(z):
-        rx, ry, rz = 0.0, -z, y
-    elif abs(y) <= abs(z):
-        rx, ry, rz = z, 0.0, -x
-    else:
-        rx, ry, rz = -y, x, 0.0
-    r = math.sqrt(rx * rx + ry * ry + rz * rz)
-    rx, ry, rz = rx / r, ry / r, rz / r
-    return length, rx, ry, rz, y * rz - z * ry, z * rx - x * rz, x * ry - y * rx
+def _triad(b, bond, sign):
+    """Return the length of a bond vector and two unit vectors r, s at right angles to it and to each other."""
+    stride = len(b) // 3
+    way = times(sign, (b[bond], b[bond + stride], b[bond + 2 * stride]))
+    length = math.sqrt(dot(way, way))
+    r, s = tangents(over(way, length))
+    return length, r, s
 
 
 @kernel
@@ -129,15 +122,13 @@ def _turn(n, walk, b, u):
     stride = len(b) // 3
     for k in range(n - 1):
         _, _, bond, sign = _step_of(walk, k)
-        x, y, z = sign * b[bond], sign * b[bond + stride], sign * b[bond + 2 * stride]
-        length, rx, ry, rz, sx, sy, sz = _triad(x, y, z)
+        length, r, s = _triad(b, bond, sign)
         ur, us = u[3 + 2 * k], u[4 + 2 * k]
         angle = math.sqrt(ur * ur + us * us)
         cosine = math.cos(angle)
         weight = sign * length * (math.sin(angle) / angle if angle > 0.0 else 1.0)
-        b[bond] = cosine * b[bond] + weight * (ur * rx + us * sx)
-        b[bond + stride] = cosine * b[bond + stride] + weight * (ur * ry + us * sy)
-        b[bond + 2 * stride] = cosine * b[bond + 2 * stride] + weight * (ur * rz + us * sz)
+        for c in range(3):
+            b[c * stride + bond] = cosine * b[c * stride + bond] + weight * (ur * r[c] + us * s[c])
 
 
 @kernel

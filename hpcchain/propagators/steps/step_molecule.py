@@ -24,6 +24,7 @@ import math
 import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.model.molecules.bond_graph import BEADS, BONDS, STRIDE
 from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
@@ -37,7 +38,9 @@ from hpcchain.propagators.steps.rattle_and_variational import (
     step_solve,
     step_work,
 )
+from hpcchain.propagators.taylor.graph import energy_of
 from hpcchain.propagators.taylor.graph_molecule import (
+    constants_at,
     web_gather,
     web_gather_state,
     web_of,
@@ -80,12 +83,11 @@ def steps_workspace(g, tiles, solver):
 
 
 @kernel
-def steps_load(work, offset, tiles, gs, go, table, at):
+def steps_load(s, offset, m):
     """Fill the solver's constants from the molecule's static table, where they follow the bond lengths."""
-    web = web_of(work, offset, tiles, gs, go)
-    source = table[at + tiles * W.TABLE + web.g[STRIDE] :]
-    for k in range(_header(int(source[SOLVER]), web.g[BEADS])):
-        web.rest[k] = source[k]
+    web, at = web_of(s, offset, m), constants_at(s, m)
+    for k in range(_header(int(s.table[at + SOLVER]), web.g[BEADS])):
+        web.rest[k] = s.table[at + k]
 
 
 @inlined
@@ -104,26 +106,26 @@ def _solve(web, tau):
 
 
 @outlined
-def steps_move(work, offset, tiles, gs, go, dt):
+def steps_move(s, offset, m, dt):
     """Move the state in the tiles on by dt and put its velocities on the bonds; return the solver's status.
 
     Unless that is SOLVED the state is left as it is.
     """
-    web = web_of(work, offset, tiles, gs, go)
+    web = web_of(s, offset, m)
     web.rest[EXCESS] = 0.0
     if dt == 0.0:
         return SOLVED
-    web_gather_state(work, offset, tiles, web)
+    web_gather_state(web)
     if _nearly_still(web, dt):
         for k in range(web.size):
             web.place[k] += dt * web.velocity[k]
-        _arrive(work, offset, tiles, gs, go, web, web.place, web.velocity)
+        _arrive(s, offset, m, web, web.place, web.velocity)
         _workspace_of(web)[ITERATIONS] = 0.0
         return SOLVED
     status, step = _solve(web, dt)
     if status == SOLVED:
-        _arrive(work, offset, tiles, gs, go, web, step.place, step.chord)
-        web.rest[EXCESS] = _energy(web.im, step.chord) - _energy(web.im, web.vector)
+        _arrive(s, offset, m, web, step.place, step.chord)
+        web.rest[EXCESS] = energy_of(web.im, step.chord) - energy_of(web.im, web.vector)
     return status
 
 
@@ -140,35 +142,24 @@ def _nearly_still(web, dt):
 
 
 @kernel
-def _arrive(work, offset, tiles, gs, go, web, place, velocity):
+def _arrive(s, offset, m, web, place, velocity):
     """Put a place in the tiles, and the part of a velocity that keeps the bonds there."""
-    web_scatter(work, offset, tiles, W.COEF, place)
-    web_refresh(work, offset, tiles, gs, go)
+    web_scatter(web, W.COEF, place)
+    web_refresh(s, offset, m)
     for k in range(web.size):
         web.vector[k] = velocity[k]
     web_still(web)
-    web_scatter(work, offset, tiles, W.COEF + W.ROW, web.vector)
-
-
-@kernel
-def _energy(im, v):
-    """Return the kinetic energy of a vector of velocities."""
-    energy, npad = 0.0, len(im)
-    for i in range(npad):
-        if im[i] > 0.0:
-            for c in range(0, 3 * npad, npad):
-                energy += 0.5 * v[c + i] ** 2 / im[i]
-    return energy
+    web_scatter(web, W.COEF + W.ROW, web.vector)
 
 
 @outlined
-def steps_series(work, offset, tiles, gs, go, h):
+def steps_series(s, offset, m, h):
     """Expand the step of the state in the tiles; return order and length, halved until the step is found.
 
     The length is NaN when it never is, as for a state that is not a number.
     """
-    web = web_of(work, offset, tiles, gs, go)
-    web_gather_state(work, offset, tiles, web)
+    web = web_of(s, offset, m)
+    web_gather_state(web)
     square, cube = web.block[2 * web.size : 3 * web.size], web.block[3 * web.size : 4 * web.size]
     for _ in range(MOST_HALVINGS):
         status, step = _solve(web, h)
@@ -177,9 +168,9 @@ def steps_series(work, offset, tiles, gs, go, h):
                 mean = (step.chord[k] - web.velocity[k]) / h
                 square[k] = step.half[k]
                 cube[k] = (mean - step.half[k]) / h
-            web_spread(work, offset, tiles, web, ORDER, h)
+            web_spread(web, ORDER, h)
             web.rest[MARGIN] = cubic_error(web.g, square, cube, step.start, step.end, h)
-            web.rest[PLANNED] = _energy(web.im, step.chord)
+            web.rest[PLANNED] = energy_of(web.im, step.chord)
             return ORDER, h
         h *= 0.5
     return ORDER, np.nan
@@ -221,22 +212,22 @@ def cubic_error(g, square, cube, start, end, h):
 
 
 @kernel
-def steps_figures(work, offset, tiles, gs, go):
+def steps_figures(s, offset, m):
     """Return how far the cubic in the tiles may be from the truncated steps [length], and the energy of V."""
-    rest = web_of(work, offset, tiles, gs, go).rest
+    rest = web_of(s, offset, m).rest
     return rest[MARGIN], rest[PLANNED]
 
 
 @kernel
-def steps_excess(offset, tiles, gs, go):
+def steps_excess(s, offset, m):
     """Return where the difference between the energies of V and of the state in the tiles is kept."""
-    return offset + web_size(gs[go:], tiles) + EXCESS
+    return offset + web_size(s.graph[s.mol[m, L.MOL_GRAPH] :], s.mol[m, L.MOL_TILES]) + EXCESS
 
 
 @kernel
-def steps_iterations(work, offset, tiles, gs, go):
+def steps_iterations(s, offset, m):
     """Return how many iterations the last step solved in this workspace took."""
-    return np.int64(_workspace_of(web_of(work, offset, tiles, gs, go))[ITERATIONS])
+    return np.int64(_workspace_of(web_of(s, offset, m))[ITERATIONS])
 
 
 @kernel
@@ -252,16 +243,16 @@ def to_grid(ticks, remainder, tick, step):
 
 
 @kernel
-def steps_energy(work, offset, tiles, gs, go, tau, kappa):
+def steps_energy(s, offset, m, tau, kappa):
     """Return the energy of the step over tau begun with v + kappa (v' - v), and its derivative by kappa.
 
     v stands in KEPT, v' in the velocity rows. The status of the solver comes first.
     """
-    web = web_of(work, offset, tiles, gs, go)
+    web = web_of(s, offset, m)
     velocity, vector, npad = web.velocity, web.vector, web.npad
-    web_gather(work, offset, tiles, W.COEF, web.place)
-    web_gather(work, offset, tiles, W.KEPT, velocity)
-    web_gather(work, offset, tiles, W.COEF + W.ROW, vector)
+    web_gather(web, W.COEF, web.place)
+    web_gather(web, W.KEPT, velocity)
+    web_gather(web, W.COEF + W.ROW, vector)
     for k in range(web.size):
         vector[k] -= velocity[k]
         velocity[k] += kappa * vector[k]
@@ -270,10 +261,8 @@ def steps_energy(work, offset, tiles, gs, go, tau, kappa):
         return status, 0.0, 0.0
     response = web.block[2 * web.size : 3 * web.size]
     step_response(web.g, web.im, vector, response, step)
-    energy = 0.0
     slope = 0.0
     for i in range(web.g[BEADS]):
         for c in range(0, 3 * npad, npad):
-            energy += 0.5 * step.chord[c + i] ** 2 / web.im[i]
             slope += step.chord[c + i] * response[c + i] / web.im[i]
-    return status, energy, slope
+    return status, energy_of(web.im, step.chord), slope

@@ -494,4 +494,4 @@ def shifted(starts, i, series, begin, order, t, work, at):
             x = work[p] + t * x
             y = work[p + W.LANES] + t * y
             z = work[p + 2 * W.LANES] + t * z
-            W.put_vector(work, p, x, y, z)
+            W.put_vector(work, p, (x, y, z))

@@ -315,6 +315,17 @@ def largest_of(x, n):
 
 
 @kernel
+def energy_of(im, v):
+    """Return the kinetic energy of a vector of velocities."""
+    energy, npad = 0.0, len(im)
+    for i in range(npad):
+        if im[i] > 0.0:
+            for c in range(0, 3 * npad, npad):
+                energy += 0.5 * v[c + i] ** 2 / im[i]
+    return energy
+
+
+@kernel
 def graph_series(g, ser, npad, im, h, tol, kmin, kmax, ws, fac, pull):
     """Extend positions and velocities (orders 0 and 1 of the block) to the Taylor series of free motion.
 

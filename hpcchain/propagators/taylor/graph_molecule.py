@@ -1,6 +1,6 @@
 """Molecules with any bond graph in the tiled workspace: the same steps as `chain`, through the sparse solver `graph`.
 
-The scratch of such a molecule follows its tiles; `web_of` returns it as a Web.
+The scratch of such a molecule follows its tiles; `web_of` returns both as a Web.
 """
 
 import math
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hpcchain.jit.decorators import kernel, outlined
+from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.model.molecules.bond_graph import BONDS, STRIDE
 from hpcchain.propagators.taylor.graph import (
@@ -29,10 +30,11 @@ LEAST_ORDER = 3
 
 
 class Web(NamedTuple):
-    """Views of a molecule's scratch, component-major as `graph` wants it.
+    """Views of a molecule's scratch, component-major as `graph` wants it, and of its tiles.
 
     Attributes
     ----------
+    tiles : float64 array
     g : int64 array
         Its bond graph.
     npad, size : int
@@ -47,6 +49,7 @@ class Web(NamedTuple):
         What follows: the series' workspace, or what stages and steps have in its place.
     """
 
+    tiles: np.ndarray
     g: np.ndarray
     npad: int
     size: int
@@ -76,9 +79,9 @@ def web_workspace(g, tiles):
 
 
 @kernel
-def web_of(work, offset, tiles, gs, go):
-    """Return the Web of a molecule whose tiles begin at `offset` and whose bond graph at gs[go]."""
-    g = gs[go:]
+def web_of(s, offset, m):
+    """Return the Web of molecule m, whose tiles begin at `offset`."""
+    work, g, tiles = s.work, s.graph[s.mol[m, L.MOL_GRAPH] :], s.mol[m, L.MOL_TILES]
     npad, stride = W.LANES * tiles, g[STRIDE]
     size = 3 * npad
     block = offset + tiles * W.TILE
@@ -90,6 +93,7 @@ def web_of(work, offset, tiles, gs, go):
     factors = vector + size
     rest = factors + factor_size(g)
     return Web(
+        work[offset:block],
         g,
         npad,
         size,
@@ -107,59 +111,63 @@ def web_of(work, offset, tiles, gs, go):
 
 
 @kernel
-def web_gather(work, offset, tiles, row, to):
+def constants_at(s, m):
+    """Return where what stages or steps know of molecule m begins in the static table: behind the bond lengths."""
+    return s.mol[m, L.MOL_TABLE] + s.mol[m, L.MOL_TILES] * W.TABLE + s.graph[s.mol[m, L.MOL_GRAPH] + STRIDE]
+
+
+@kernel
+def web_gather(web, row, to):
     """Copy three rows of every tile (bead vectors at `row`) to a vector of beads."""
-    npad = W.LANES * tiles
-    for t in range(tiles):
+    for t in range(web.npad // W.LANES):
         for c in range(3):
             for i in range(W.LANES):
-                to[c * npad + W.LANES * t + i] = work[offset + t * W.TILE + row + W.LANES * c + i]
+                to[c * web.npad + W.LANES * t + i] = web.tiles[t * W.TILE + row + W.LANES * c + i]
 
 
 @kernel
-def web_gather_state(work, offset, tiles, web):
+def web_gather_state(web):
     """Copy positions and velocities of every tile to the first two orders of the block."""
-    web_gather(work, offset, tiles, W.COEF, web.place)
-    web_gather(work, offset, tiles, W.COEF + W.ROW, web.velocity)
+    web_gather(web, W.COEF, web.place)
+    web_gather(web, W.COEF + W.ROW, web.velocity)
 
 
 @kernel
-def web_scatter(work, offset, tiles, row, source):
+def web_scatter(web, row, source):
     """Copy a vector of beads to three rows of every tile."""
-    npad = W.LANES * tiles
-    for t in range(tiles):
+    for t in range(web.npad // W.LANES):
         for c in range(3):
             for i in range(W.LANES):
-                work[offset + t * W.TILE + row + W.LANES * c + i] = source[c * npad + W.LANES * t + i]
+                web.tiles[t * W.TILE + row + W.LANES * c + i] = source[c * web.npad + W.LANES * t + i]
 
 
 @kernel
-def web_load(work, offset, tiles, gs, go, table, at):
+def web_load(s, offset, m):
     """Fill masses and bond lengths of the scratch from the molecule's static table."""
-    web = web_of(work, offset, tiles, gs, go)
-    for t in range(tiles):
+    web, at = web_of(s, offset, m), s.mol[m, L.MOL_TABLE] + s.mol[m, L.MOL_TILES] * W.TABLE
+    for t in range(s.mol[m, L.MOL_TILES]):
         for i in range(W.LANES):
-            web.im[W.LANES * t + i] = work[offset + t * W.TILE + W.INVM + i]
+            web.im[W.LANES * t + i] = web.tiles[t * W.TILE + W.INVM + i]
     for k in range(web.g[STRIDE]):
-        web.lengths[k] = table[at + tiles * W.TABLE + k]
+        web.lengths[k] = s.table[at + k]
 
 
 @outlined
-def web_refresh(work, offset, tiles, gs, go):
+def web_refresh(s, offset, m):
     """Make bond vectors and factors of T from the positions in the workspace."""
-    web = web_of(work, offset, tiles, gs, go)
-    web_gather(work, offset, tiles, W.COEF, web.place)
+    web = web_of(s, offset, m)
+    web_gather(web, W.COEF, web.place)
     graph_bonds(web.g, web.place, web.bonds)
     graph_factor(web.g, web.bonds, web.im, web.factors)
 
 
 @outlined
-def web_prepare(work, offset, tiles, gs, go):
+def web_prepare(s, offset, m):
     """Make bond vectors and factors, and move positions and velocities onto the bonds (see `chain_prepare`)."""
-    web = web_of(work, offset, tiles, gs, go)
+    web = web_of(s, offset, m)
     bonds, lengths, rhs = web.bonds, web.lengths, web.rhs
     stride = web.g[STRIDE]
-    web_refresh(work, offset, tiles, gs, go)
+    web_refresh(s, offset, m)
     worst = 0.0
     for k in range(web.g[BONDS]):
         square = bonds[k] ** 2 + bonds[stride + k] ** 2 + bonds[2 * stride + k] ** 2
@@ -169,11 +177,11 @@ def web_prepare(work, offset, tiles, gs, go):
     if worst > BOND_ERROR:
         graph_solve(web.g, web.factors, rhs)
         graph_gt(web.g, bonds, rhs, web.im, web.place)
-        web_scatter(work, offset, tiles, W.COEF, web.place)
-        web_refresh(work, offset, tiles, gs, go)
-    web_gather(work, offset, tiles, W.COEF + W.ROW, web.vector)
+        web_scatter(web, W.COEF, web.place)
+        web_refresh(s, offset, m)
+    web_gather(web, W.COEF + W.ROW, web.vector)
     web_still(web)
-    web_scatter(work, offset, tiles, W.COEF + W.ROW, web.vector)
+    web_scatter(web, W.COEF + W.ROW, web.vector)
 
 
 @kernel
@@ -183,45 +191,45 @@ def web_still(web):
 
 
 @kernel
-def web_kick(work, offset, tiles, gs, go, bead, nx, ny, nz):
+def web_kick(s, offset, m, bead, nx, ny, nz):
     """Fill KICK with the velocity change per unit impulse on one bead; return the inverse effective mass."""
-    web = web_of(work, offset, tiles, gs, go)
+    web = web_of(s, offset, m)
     vector, npad = web.vector, web.npad
     vector[:] = 0.0
     vector[bead] = web.im[bead] * nx
     vector[npad + bead] = web.im[bead] * ny
     vector[2 * npad + bead] = web.im[bead] * nz
     web_still(web)
-    web_scatter(work, offset, tiles, W.KICK, vector)
+    web_scatter(web, W.KICK, vector)
     return nx * vector[bead] + ny * vector[npad + bead] + nz * vector[2 * npad + bead]
 
 
 @outlined
-def web_series(work, offset, tiles, gs, go, h, tolerance):
+def web_series(s, offset, m, h, tolerance):
     """Expand the free motion of the state in the tiles; return order and length (see `chain_series`)."""
-    web = web_of(work, offset, tiles, gs, go)
-    web_gather_state(work, offset, tiles, web)
-    small = tolerance * bond_rate(web.g, web.velocity) * h / W.KMAX
-    return _expanded(work, offset, tiles, web, h, small, web.vector[:0])
+    web = web_of(s, offset, m)
+    web_gather_state(web)
+    return _expanded(web, h, tolerance * bond_rate(web.g, web.velocity) * h / W.KMAX, web.vector[:0])
 
 
 @outlined
-def web_hanging(work, offset, tiles, gs, go, h, tolerance, gx, gy, gz):
-    """Do what `web_series` does where all beads but those that are fixed fall with (gx, gy, gz) [length / time^2]."""
-    web = web_of(work, offset, tiles, gs, go)
+def web_hanging(s, offset, m, h, tolerance):
+    """Do what `web_series` does where all beads but those that are fixed fall."""
+    web = web_of(s, offset, m)
     vector, npad = web.vector, web.npad
-    web_gather_state(work, offset, tiles, web)
+    gx, gy, gz = s.par[L.GRAVITY], s.par[L.GRAVITY + L.Y], s.par[L.GRAVITY + L.Z]
+    web_gather_state(web)
     for i in range(npad):
         falls = 1.0 if web.im[i] > 0.0 else 0.0
         vector[i] = falls * gx
         vector[npad + i] = falls * gy
         vector[2 * npad + i] = falls * gz
     speed = bond_rate(web.g, web.velocity) + h * math.sqrt(gx * gx + gy * gy + gz * gz)
-    return _expanded(work, offset, tiles, web, h, tolerance * speed * h / W.KMAX, vector)
+    return _expanded(web, h, tolerance * speed * h / W.KMAX, vector)
 
 
 @kernel
-def _expanded(work, offset, tiles, web, h, small, pull):
+def _expanded(web, h, small, pull):
     """Expand the state in the block, with last terms below `small` [length]; return order and length."""
     # `pull` is that of `graph_series`.
     order = LEAST_ORDER
@@ -233,16 +241,16 @@ def _expanded(work, offset, tiles, web, h, small, pull):
             h = min(h, series_duration(web.rest, W.KMAX, small))
     else:
         web.block[2 * web.size : (LEAST_ORDER + 1) * web.size] = 0.0
-    web_spread(work, offset, tiles, web, order, h)
+    web_spread(web, order, h)
     return order, h
 
 
 @kernel
-def web_spread(work, offset, tiles, web, order, h):
+def web_spread(web, order, h):
     """Copy the block's coefficients from order 2 on to the tiles, and fill BOUND for a time h."""
     for k in range(2, order + 1):
-        web_scatter(work, offset, tiles, W.COEF + W.ROW * k, web.block[k * web.size :])
-    bound_acceleration(work, offset, tiles, order, h)
+        web_scatter(web, W.COEF + W.ROW * k, web.block[k * web.size :])
+    bound_acceleration(web.tiles, 0, web.npad // W.LANES, order, h)
 
 
 @kernel

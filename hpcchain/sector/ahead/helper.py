@@ -21,6 +21,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.memory import aligned_zeros, bead_lines, list_lines, queue_lines
 from hpcchain.sector.ahead.look import FIRST, stay_ahead
+from hpcchain.sector.setup.allocate import timing_arrays
 
 STRETCH = 0.1  # seconds of the loop that are timed at once
 BEFORE_TRIALS = 5  # stretches before the first one: a run that ends sooner need not load the second thread's kernels
@@ -73,15 +74,6 @@ MOLECULES = 2 * L.SLOTS
 SCRATCH = (
     "work impulse_response member contacts tied normals growths impulses matrix virial_tensor count found"
 ).split()
-SHARED = (
-    "event_time next_event origin_time flight neighbour free_lists cells origin_fractions cell_entries next_line slabs "
-    "where mol_class window_molecule top_speed stays_until holder series table graph bonded bond_row free_rows "
-    "window_event owner_history owner_history_at altered rolled_back rolled_back_to drifted_pairs stale_cells "
-    "prefetch_state extra coefficients walls potential limited limited_row limits chain_part centre "
-    "centre_change arms"
-).split()
-"""Arrays that outcomes are made of without writing there, or that events of smooth hard beads leave as they are. Of
-`series` each thread writes its own rows' alone."""
 
 
 class Helper:
@@ -175,7 +167,6 @@ def own_arrays(s: Any) -> dict:
     ahead, scalars = aligned_zeros(L.AHEAD_WORDS, np.int64), s.scalars.copy()
     ahead[L.AHEAD_TAGS :] = L.NO_TAG
     scalars[L.SCALAR_WINDOWED], scalars[L.SCALAR_BEADS], scalars[L.SCALAR_MOLECULES] = 0, rows, MOLECULES
-    steps = MOLECULES if s.stepper is not None else 0
     return {
         "starts": starts,
         "bounds": bounds,
@@ -190,10 +181,7 @@ def own_arrays(s: Any) -> dict:
         "bead_id": np.zeros(rows, dtype=np.int64),
         "swept": aligned_zeros((rows, 4), np.int32),
         "lists": list_lines(rows, 0)[1],
-        "timing": aligned_zeros((MOLECULES, L.TIMING_COLUMNS)),
-        "running_length": aligned_zeros(MOLECULES),
-        "series_error": np.zeros(steps),
-        "step_energy": np.zeros(steps),
+        **timing_arrays(np.zeros(MOLECULES), s.stepper),
         "log": aligned_zeros((L.SLOTS, L.LOG_COLUMNS)),
         "slots": aligned_zeros((L.SLOTS, L.SLOT_COLUMNS)),
         **{name: aligned_zeros(getattr(s, name).shape, getattr(s, name).dtype) for name in SCRATCH},

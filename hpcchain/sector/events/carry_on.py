@@ -83,8 +83,8 @@ def end_segment(s, m, ticks, remainder):
 def _bring_free(s, offset, m, dt):
     """Bring molecule m to a time dt after its segment's start in the workspace, at which nothing has hit it."""
     make_own_series(s, m)
-    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
-    prepare(s.work, offset, s.mol, m, s.graph, s.stepper)
+    load(s, offset, m, dt)
+    prepare(s, offset, m)
 
 
 @kernel
@@ -160,8 +160,7 @@ def _draw_velocities(s, offset, m, last):
     for b in range(beads):
         mobility = inverse_mass(s, first + b)
         if mobility > 0.0:
-            u, v, w = maxwell(s, first + b, mobility)
-            W.put_vector(s.work, W.bead_offset(offset, b) + W.COEF + W.ROW, u, v, w)
+            W.put_vector(s.work, W.bead_offset(offset, b) + W.COEF + W.ROW, maxwell(s, first + b, mobility))
     return beads
 
 
@@ -183,7 +182,7 @@ def _several(s, m, last, dt, ticks, remainder, depth):
     if part:
         chain_prepare(s.work, offset, tiles)
     else:
-        project(s.work, offset, s.mol, m, s.graph, s.stepper)
+        project(s, offset, m)
     heat = kinetic_energy(s.work, offset, tiles) - before
     if s.stretched is not None:
         if part:

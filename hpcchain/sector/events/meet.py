@@ -63,7 +63,7 @@ def meet(s, i, partner, crowded, is_straggler, ticks, remainder, depth):
         return BACK, none
     rate, distance = direction(s, i, partner, a, b)
     border = met(s, i, partner, distance)
-    if crowded and border == HARD and not _meets_alone(s, partner, s.extended):
+    if crowded and border == HARD and not _meets_alone(s, partner):
         status, members = company(s, i, partner, a, b, one, is_straggler, ticks, remainder, depth)
         if status == MET or status == BACK or status == FULL:
             return status, members
@@ -130,9 +130,9 @@ def _bring_two(s, i, partner, ticks, remainder, depth):
 
 
 @inlined
-def _meets_alone(s, partner, extended):
+def _meets_alone(s, partner):
     """Whether a contact with this partner is done by itself, whatever else is due: with a thermal wall."""
-    if extended is not None:
+    if s.extended is not None:
         return is_thermal(s, partner)
     return False
 

@@ -76,7 +76,7 @@ def _resolve_extended(s, i, j, e, e_t):
     x, y, z, r = _way(s, i, j, n)
     distance, border = 0.0, HARD
     if j >= 0:
-        distance, border = r, distance_met(s, i, j, r, s.extended)
+        distance, border = r, distance_met(s, i, j, r)
     rate = _rate(s, i, j, x, y, z, r)
     law = law_of(s, i, j, border, rate, e_t)
     if law == SMOOTH:

@@ -33,13 +33,13 @@ def bring(s, offset, m, ticks, remainder):
     first = s.mol[m, L.MOL_FIRST]
     make_own_series(s, m)
     dt = since_start(s, first, ticks, remainder)
-    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
+    load(s, offset, m, dt)
     if dt != 0.0:
-        note_iterations(s.count, L.N_NODES, iterations(s.work, offset, s.mol, m, s.graph, s.stepper))
-    if s.par[L.LAW] != 0.0 and takes_law(s.table, s.mol, m) and _struck(s.segment, first, s.mol[m, L.MOL_BEADS]):
-        excess = steps_excess(offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH])
+        note_iterations(s.count, L.N_NODES, iterations(s, offset, m))
+    if s.par[L.LAW] != 0.0 and takes_law(s, m) and _struck(s.segment, first, s.mol[m, L.MOL_BEADS]):
+        excess = steps_excess(s, offset, m)
         s.work[excess] = s.step_energy[m] - kinetic_energy(s.work, offset, s.mol[m, L.MOL_TILES])
-    return project(s.work, offset, s.mol, m, s.graph, s.stepper)
+    return project(s, offset, m)
 
 
 @kernel

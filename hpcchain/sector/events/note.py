@@ -17,13 +17,6 @@ from hpcchain.layout.segment_bits import set_struck
 
 
 @kernel
-def count_event(s, i, extended):
-    """Count an event that bead i takes part in, in runs that keep count (`extra`)."""
-    if extended is not None:
-        s.extra[i, L.CONTACTS] += 1.0
-
-
-@kernel
 def graze(s, i, j):
     """Mark the beads of a contact that has no impulse of its own, j being a bead or a wall, and count it."""
     set_struck(s.segment, i, 1)
@@ -59,17 +52,17 @@ def note(s, i, j, n, o, lx, ly, lz, energy, ticks, remainder):
         set_struck(s.segment, j, 1)
         if o.kind == 0.0:
             begin_contact(s.par, s.segment, j)
-            form_bridge(s, i, j, s.extended)
+            form_bridge(s, i, j)
         x, y, z = o.along * n[0] + o.x, o.along * n[1] + o.y, o.along * n[2] + o.z
         set_tensor(s, x, y, z, lx, ly, lz, energy)
         moment = x * lx + y * ly + z * lz
-    record(s, ticks * s.par[L.TICK] + remainder, i, j, o, moment, _work(s, i, j, n, o, s.extended))
+    record(s, ticks * s.par[L.TICK] + remainder, i, j, o, moment, _work(s, i, j, n, o))
 
 
 @kernel
-def _work(s, i, j, n, o, extended):
+def _work(s, i, j, n, o):
     """Return the work that a wall, or a fixed bead, does in a contact [mass length^2 / time^2]."""
-    if extended is not None:
+    if s.extended is not None:
         if j < 0:
             across = o.x * sliding_of(s, j, L.X) + o.y * sliding_of(s, j, L.Y) + o.z * sliding_of(s, j, L.Z)
             return o.along * wall_velocity(s, j) + across
@@ -86,12 +79,12 @@ def record(s, time, i, partner, o, moment, work):
     """
     gid_a = s.bead_id[i]
     gid_b = s.bead_id[partner] if partner >= 0 else partner
-    count_event(s, i, s.extended)
-    if partner >= 0:
-        count_event(s, partner, s.extended)
     quanta = np.rint(moment / s.par[L.QUANTUM]) if gid_b >= 0 else np.rint(o.along / s.par[L.IMPULSE_QUANTUM])
     heat = 0.0
     if s.extended is not None:
+        s.extra[i, L.CONTACTS] += 1.0
+        if partner >= 0:
+            s.extra[partner, L.CONTACTS] += 1.0
         work = np.rint(work / s.par[L.ENERGY_QUANTUM])
         heat = np.rint(o.heat / s.par[L.ENERGY_QUANTUM])
     if s.scalars[L.SCALAR_WINDOWED] == 0:

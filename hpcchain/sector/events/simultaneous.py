@@ -447,7 +447,7 @@ def company(s, i, partner, a, b, one, is_straggler, ticks, remainder, depth):
     known = chains_known(s, core, members, ticks, remainder, depth, lower, higher)
     if known == BACK:
         return BACK, none
-    if not bridges_fit(s, found, s.extended):
+    if not bridges_fit(s, found):
         return FULL, none
     if s.par[L.LAW] != 0.0:
         for k in range(members):

@@ -27,12 +27,12 @@ from hpcchain.propagators.collocation.collocation_molecule import (
     STAGES,
     WIDTH,
     stage_table_size,
-    stages_at,
     stages_jump,
     stages_solve,
     stages_state,
 )
 from hpcchain.propagators.interface import load
+from hpcchain.propagators.taylor.graph_molecule import constants_at
 
 EXACT = 1e-15
 NEAR = 1e-11
@@ -47,7 +47,7 @@ def bring(s, i, t, offset):
     """Bring bead i's molecule to the workspace, a time t after its segment's start, if it is to be solved anew."""
     m = s.segment[i, L.MOLECULE]
     if s.mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
-        load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, t, True)
+        load(s, offset, m, t)
 
 
 @kernel
@@ -256,7 +256,7 @@ def _nesting(s, m):
     """Return where the constants of molecule m's stages begin if nested intervals find its contacts, or -1."""
     if s.mol[m, L.MOL_SOLVER] != L.COLLOCATION:
         return np.int64(-1)
-    at = stages_at(s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH], s.mol[m, L.MOL_TABLE])
+    at = constants_at(s, m)
     return at if s.table[at + WIDTH] > 0.0 else np.int64(-1)
 
 
@@ -330,9 +330,7 @@ def _falls(s, m, points):
 @kernel
 def _solved(s, m, offset, points, width):
     """Solve that many stages over a time from the state at workspace at offset; return whether they were found."""
-    go = s.mol[m, L.MOL_GRAPH]
-    tiles, at = s.mol[m, L.MOL_TILES], s.mol[m, L.MOL_TABLE]
-    return stages_solve(s.work, offset, tiles, s.graph, go, s.table, at, points, width) == SOLVED
+    return stages_solve(s, offset, m, points, width) == SOLVED
 
 
 @kernel
@@ -342,9 +340,7 @@ def _at_stage(s, i, t, offset, falls, k):
         bring(s, i, t, offset)
         return bead_exactly(s, i, t, offset)
     m = s.segment[i, L.MOLECULE]
-    return stages_state(
-        s.work, offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH], k, i - s.mol[m, L.MOL_FIRST]
-    )
+    return stages_state(s, offset, m, k, i - s.mol[m, L.MOL_FIRST])
 
 
 @kernel
@@ -411,7 +407,7 @@ def _falling(s, pair):
 def _jump(s, m, offset, falls, k):
     """Put molecule m's state of stage k in the workspace, if its stages fall."""
     if falls:
-        stages_jump(s.work, offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH], k)
+        stages_jump(s, offset, m, k)
 
 
 @kernel

@@ -45,9 +45,9 @@ def note_arms(s, row, side, second):
 
 
 @kernel
-def _fallen(s, c, dt, extended):
+def _fallen(s, c, dt):
     """Return how far what falls gets along an axis in a time dt, and how much faster [length, length / time]."""
-    if extended is not None:
+    if s.extended is not None:
         faster = s.par[L.GRAVITY + c] * dt
         return 0.5 * faster * dt, faster
     return 0.0, 0.0
@@ -61,7 +61,7 @@ def _arm(s, row, second, c, ticks, remainder):
         return place
     centre = s.centre[chain]
     dt = time_span(ticks, remainder, centre[L.START_TICKS], centre[L.START_REM], s.par[L.TICK])
-    return centre[c] + (centre[L.VX + c] * dt + _fallen(s, c, dt, s.extended)[0]) - place
+    return centre[c] + (centre[L.VX + c] * dt + _fallen(s, c, dt)[0]) - place
 
 
 @inlined
@@ -134,7 +134,7 @@ def _push(s, chain, x, y, z, ticks, remainder):
     row = s.centre[chain]
     dt = time_span(ticks, remainder, row[L.START_TICKS], row[L.START_REM], s.par[L.TICK])
     for c in range(3):
-        further, faster = _fallen(s, c, dt, s.extended)
+        further, faster = _fallen(s, c, dt)
         impulse = x if c == 0 else (y if c == 1 else z)
         row[c] += row[L.VX + c] * dt + further
         row[L.VX + c] += faster + impulse / row[L.CENTRE_MASS]

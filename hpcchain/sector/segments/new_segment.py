@@ -62,7 +62,7 @@ def rebase(s, offset, m):
             for b in range(s.mol[m, L.MOL_BEADS]):
                 s.work[W.bead_offset(offset, b) + W.COEF + W.LANES * c] -= whole * s.par[L.SIZE + c]
     if moved:
-        refresh(s.work, offset, s.mol, m, s.graph)
+        refresh(s, offset, m)
 
 
 @outlined
@@ -77,23 +77,15 @@ def new_segment(s, offset, m, ticks, remainder, serial, depth):
     h = requested_length(s, m, ticks, remainder)
     tolerance = s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
     if s.extended is not None and hangs(s, m):
-        order, length = _hanging(s, offset, m, h, tolerance)
+        order, length = web_hanging(s, offset, m, h, LAST_TERM * tolerance)
     else:
-        order, length = expand(s.work, offset, s.mol, m, s.graph, h, tolerance, s.stepper)
+        order, length = expand(s, offset, m, h, tolerance)
         if s.extended is not None:
             order = add_fall(s, offset, m, order)
     if s.mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
         s.count[L.N_HALVED] += length < h
-        note_iterations(s.count, L.N_STEPS, iterations(s.work, offset, s.mol, m, s.graph, s.stepper))
+        note_iterations(s.count, L.N_STEPS, iterations(s, offset, m))
     write_segment(s, offset, m, ticks, remainder, serial, depth, order, length)
-
-
-@kernel
-def _hanging(s, offset, m, h, tolerance):
-    """Expand the motion of a molecule of which some beads are fixed, under gravity; return order and length."""
-    gx, gy, gz = s.par[L.GRAVITY], s.par[L.GRAVITY + L.Y], s.par[L.GRAVITY + L.Z]
-    tiles, at = s.mol[m, L.MOL_TILES], s.mol[m, L.MOL_GRAPH]
-    return web_hanging(s.work, offset, tiles, s.graph, at, h, LAST_TERM * tolerance, gx, gy, gz)
 
 
 @inlined
@@ -135,13 +127,11 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     if s.extended is not None and order == L.FALLING:
         h = min(h, falling_length(s.par[L.FALL], _speed(s.work, offset), s.par[L.CAP]))
     if solver != L.BALLISTIC:
-        store(s.work, offset, s.mol, m, s.series, order)
+        store(s, offset, m, order)
     if s.stepper is not None:
-        s.series_error[m] = series_error(s.work, offset, s.mol, m, s.graph, order, h)
+        s.series_error[m] = series_error(s, offset, m, order, h)
     if solver == L.STEPPER:
-        s.series_error[m], s.step_energy[m] = steps_figures(
-            s.work, offset, s.mol[m, L.MOL_TILES], s.graph, s.mol[m, L.MOL_GRAPH]
-        )
+        s.series_error[m], s.step_energy[m] = steps_figures(s, offset, m)
     fastest = 0.0
     for b in range(n):
         p = W.bead_offset(offset, b) + W.COEF
@@ -183,8 +173,8 @@ def make_series(s, h):
     """
     offset = np.int64(len(s.work) // (L.MOST_MEMBERS + 1) * L.MOST_MEMBERS)
     first = s.mol[h, L.MOL_FIRST]
-    load_start(s.work, offset, s.mol, h, s.table, s.graph, s.starts, s.stepper)
-    refresh(s.work, offset, s.mol, h, s.graph)
+    load_start(s, offset, h)
+    refresh(s, offset, h)
     new_segment(
         s,
         offset,

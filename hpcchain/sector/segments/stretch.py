@@ -113,8 +113,7 @@ def any_waits(s, low, high, ticks, remainder):
 @kernel
 def _load_row(s, offset, m, ticks, remainder):
     """Bring row m to a time, in its tiles of the workspace."""
-    dt = _since(s, m, ticks, remainder)
-    load(s.work, offset, s.mol, m, s.table, s.graph, s.series, s.starts, dt, s.stepper)
+    load(s, offset, m, _since(s, m, ticks, remainder))
 
 
 @kernel
@@ -146,18 +145,12 @@ def _load_adjacent(s, offset, m, frame, lane, ticks, remainder):
     dt = _since(s, m, ticks, remainder)
     begin = series_begin(s.mol, s.segment, i)
     shifted(s.starts, i, s.series, begin, series_order(s.segment, i), dt, s.work, offset + W.COEF + lane)
-    _without_fall(s, offset + W.COEF + 2 * W.ROW + lane, s.extended)
+    if s.extended is not None:  # series are made without gravity (`add_fall`)
+        for c in range(3):
+            s.work[offset + W.COEF + 2 * W.ROW + lane + W.LANES * c] -= 0.5 * s.par[L.GRAVITY + c]
     for c in range(3):
         whole = s.mol[m, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c]
         s.work[offset + W.COEF + W.LANES * c + lane] += whole * s.par[L.SIZE + c]
-
-
-@kernel
-def _without_fall(s, at, extended):
-    """Take gravity off the second coefficient of a bead next to a stretch: series are made without it (`add_fall`)."""
-    if extended is not None:
-        for c in range(3):
-            s.work[at + W.LANES * c] -= 0.5 * s.par[L.GRAVITY + c]
 
 
 @outlined
@@ -243,7 +236,7 @@ def begin_chain(s, first):
     i = s.mol[first, L.MOL_FIRST]
     ticks, remainder = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
     for m in range(first, last_row(s, first) + 1):
-        load_start(s.work, at, s.mol, m, s.table, s.graph, s.starts, s.stepper)
+        load_start(s, at, m)
         for c in range(3):
             _shift(s, at, m, c, s.mol[m, L.MOL_IMAGE + c] - s.mol[first, L.MOL_IMAGE + c])
         at += s.mol[m, L.MOL_TILES] * W.TILE

@@ -12,10 +12,10 @@ from hpcchain.errors import EngineError
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import aligned, aligned_zeros, bead_lines, event_lines, extended, list_lines, queue_lines
+from hpcchain.layout.memory import aligned, aligned_zeros, bead_lines, event_lines, list_lines, queue_lines
 from hpcchain.layout.segment_bits import PARTNER_BITS, packed_starts
 from hpcchain.layout.workspace import tiles
-from hpcchain.model.composition import composition_of
+from hpcchain.model.composition import composition_of, in_blocks, running_sum
 from hpcchain.model.molecules.bodies import body_length
 from hpcchain.model.molecules.rods import longest_rod
 from hpcchain.model.physics.extended import complete, is_extended, types_of_contacts
@@ -339,12 +339,16 @@ def step_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> d
         }
     prototypes = classes.composition.prototypes
     offsets, partners, distances = limited_pairs(prototypes, system.physics)
-    counts = np.diff(offsets)[like]
-    row = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    spread = np.arange(int(row[-1])) + np.repeat(offsets[:-1][like] - row[:-1], counts)
-    limited = np.repeat(np.arange(len(like)) - like, counts) + partners[spread]
+    row, bead, entry = _of_beads(offsets, like)
+    limited = (bead - like[bead]) + partners[entry]
     table = potential_table(prototypes, system.physics)
-    return {"potential": table, "limited_row": row, "limited": limited, "limits": distances[spread]}
+    return {"potential": table, "limited_row": row, "limited": limited, "limits": distances[entry]}
+
+
+def _of_beads(offsets: np.ndarray, like: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return where beads' entries begin, and of each entry its bead and its number among those of the prototypes."""
+    counts = np.diff(offsets)[like]
+    return running_sum(counts), np.repeat(np.arange(len(like)), counts), in_blocks(offsets[:-1][like], counts)
 
 
 def options(classes: MoleculeClasses, system: System) -> dict:
@@ -365,12 +369,8 @@ def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> d
     plain = np.isin(classes.rows[:, L.MOL_SOLVER], (L.BALLISTIC, L.CHAIN)).all()
     if plain and not is_extended(system.physics):
         return {"bonded": np.zeros(0, dtype=np.int64), "bond_row": np.zeros(1, dtype=np.int64)}
-    offsets = classes.offsets
-    counts = np.diff(offsets)[like]
-    bond_row = np.zeros(len(like) + 1, dtype=np.int64)
-    np.cumsum(counts, out=bond_row[1:])
-    spread = np.arange(int(bond_row[-1])) + np.repeat(offsets[:-1][like] - bond_row[:-1], counts)
-    return {"bonded": np.repeat(np.arange(len(like)), counts) + classes.partners[spread], "bond_row": bond_row}
+    row, bead, entry = _of_beads(classes.offsets, like)
+    return {"bonded": bead + classes.partners[entry], "bond_row": row}
 
 
 def queue_arrays(molecules: int) -> dict:
@@ -492,13 +492,6 @@ def window_arrays(beads: int, molecules: int) -> dict:
         "drifted_pairs": np.zeros((4 * beads + 64, 2), dtype=np.int64),
         "stale_cells": np.zeros(max(beads, 1), dtype=np.int64),
     }
-
-
-def with_space(s: Any, more: int) -> np.ndarray:
-    """Return a sector's series with space for `more` floats behind them, which takes no memory before any is made."""
-    if s.scalars[L.SCALAR_SERIAL] == 0 and not s.series.any():
-        return aligned_zeros(len(s.series) + more)
-    return extended(s.series, more)
 
 
 MOST_COUNTED = 1 << 30  # half of what a column can hold, so that counts may grow between two looks at them

@@ -98,22 +98,20 @@ def search_all(s):
 
 
 @kernel
-def find_inside(s, extended):
+def find_inside(s):
     """Fill the tables of owned beads of which it is not known yet which they are within a step of, by the lists.
 
     Parameters
     ----------
     s : Sector
         Its molecules' segments begin at one time.
-    extended : True or None
-        Its option.
 
     Returns
     -------
     bool
         Whether a table is full; it is then as before.
     """
-    if extended is not None:
+    if s.extended is not None:
         if s.par[L.STEP_POTENTIALS] == 0.0:
             return False
         for i in range(s.scalars[L.SCALAR_BEADS]):

@@ -52,7 +52,7 @@ class MoleculeClasses:
     sizes : (k,) int64 array
         The numbers of beads that molecules have.
     offsets, partners : int64 arrays
-        The beads of each bead of the prototypes that it never collides with (`bonded_pairs`), relative to it.
+        The beads of each bead of the prototypes that it never collides with (`excluded_pairs`), relative to it.
     chain_parts : ChainParts or None
         Which molecules are parts of long chains (`chain_parts`), where some are.
     """
@@ -80,7 +80,7 @@ class MoleculeClasses:
             if row[L.MOL_SOLVER] == L.BODY:
                 row[L.MOL_WORKSPACE] = tiles(n) * W.TILE
             if row[L.MOL_SOLVER] in (L.GRAPH, L.COLLOCATION, L.STEPPER):
-                graphs.append(graph_words(topology, m))
+                graphs.append(build_structure(n, molecule_bonds(topology, m)))
                 graph_end += len(graphs[-1])
                 row[L.MOL_WORKSPACE] = web_workspace(graphs[-1], tiles(n))
             if row[L.MOL_SOLVER] == L.COLLOCATION:
@@ -96,7 +96,7 @@ class MoleculeClasses:
             table_end = row[L.MOL_TABLE] + len(table)
         self.rows[:, L.MOL_WORKSPACE] = -(-self.rows[:, L.MOL_WORKSPACE] // W.LANES) * W.LANES
         self.table, self.graph = np.concatenate(tables), np.concatenate(graphs)
-        self.offsets, partners = bonded_pairs(topology)
+        self.offsets, partners = adjacency(excluded_pairs(topology), topology.beads)
         self.partners = partners - np.repeat(np.arange(topology.beads), np.diff(self.offsets))
 
     @property
@@ -232,17 +232,6 @@ def static_table(topology: Topology, m: int) -> np.ndarray:
         table[t, 16:24] = mask[t * W.LANES : (t + 1) * W.LANES]
         table[t, 24:32] = lengths[t * W.LANES : (t + 1) * W.LANES]
     return np.concatenate([table.ravel(), extra])
-
-
-def bonded_pairs(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
-    """Return (N + 1,) int64 offsets and int64 partners: the beads that bonds, up to `exclude`, join to each bead."""
-    return adjacency(excluded_pairs(topology), topology.beads)
-
-
-def graph_words(topology: Topology, m: int) -> np.ndarray:
-    """Return the int64 description of molecule m's bond graph (`model.molecules.bond_graph`)."""
-    beads = int(topology.first_bead[m + 1] - topology.first_bead[m])
-    return build_structure(beads, molecule_bonds(topology, m))
 
 
 def space_sequence(system: System, molecules: np.ndarray, first: np.ndarray) -> np.ndarray:

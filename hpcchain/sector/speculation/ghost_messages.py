@@ -92,16 +92,16 @@ def _further_size(s, m):
             total = np.int64(0)
             h = m
             while s.window_molecule[h, L.WINDOW_NUMBER] > sent:
-                total += _size(s, m, s.extended) + chain_part_size(s, h, s.mol[h, L.MOL_ORDER])
+                total += _size(s, m) + chain_part_size(s, h, s.mol[h, L.MOL_ORDER])
                 h = s.window_molecule[h, L.WINDOW_PREVIOUS]
             return total
-    return (s.window_molecule[m, L.WINDOW_NUMBER] - sent) * _size(s, m, s.extended)
+    return (s.window_molecule[m, L.WINDOW_NUMBER] - sent) * _size(s, m)
 
 
 @kernel
-def _size(s, m, extended):
+def _size(s, m):
     """Return the floats that a segment of molecule m takes in a message, but for what only parts of chains have."""
-    return L.ENTRY_BEADS + _per_bead(s, extended) * s.mol[m, L.MOL_BEADS]
+    return L.ENTRY_BEADS + _per_bead(s) * s.mol[m, L.MOL_BEADS]
 
 
 @inlined
@@ -168,9 +168,9 @@ def _of_bead(s, i, entry, puts, value):
 
 
 @kernel
-def _per_bead(s, extended):
+def _per_bead(s):
     """Return how many entries each bead has."""
-    if extended is not None:
+    if s.extended is not None:
         return L.ENTRY_PER_BEAD + s.extra.shape[1]
     return L.ENTRY_PER_BEAD
 
@@ -188,7 +188,7 @@ def pack(s, rows, lent, out):
         out[at + L.HEAD_KEPT] = sent
         out[at + L.HEAD_TOTAL] = s.window_molecule[m, L.WINDOW_NUMBER]
         out[at + L.HEAD_FLOATS] = _further_size(s, m)
-        size = _size(s, m, s.extended)
+        size = _size(s, m)
         end = at = at + L.HEAD + _further_size(s, m)
         h = m
         while s.window_molecule[h, L.WINDOW_NUMBER] > sent:
@@ -214,7 +214,7 @@ def _write(s, h, out, at):
         )
     out[at + L.ENTRY_ALONE] = 0.0
     at += L.ENTRY_BEADS
-    per_bead = _per_bead(s, s.extended)
+    per_bead = _per_bead(s)
     for i in range(s.mol[h, L.MOL_FIRST], s.mol[h, L.MOL_FIRST] + s.mol[h, L.MOL_BEADS]):
         for entry in range(per_bead):
             out[at + entry] = _of_bead(s, i, entry, False, 0.0)
@@ -269,7 +269,7 @@ def receive(s, message, row_of, wanted):
         kept = np.int64(message[at + L.HEAD_KEPT])
         total = np.int64(message[at + L.HEAD_TOTAL])
         at += L.HEAD
-        own = _size(s, m, s.extended)
+        own = _size(s, m)
         for k in range(kept + 1, total + 1):
             begin = s.scalars[L.SCALAR_HISTORY]
             size = own
@@ -346,7 +346,7 @@ def same_segment(s, h, begin):
         if _of_molecule(s, h, entry, False, 0.0) != s.owner_history[begin + entry]:
             return False
     at = begin + L.ENTRY_BEADS
-    per_bead = _per_bead(s, s.extended)
+    per_bead = _per_bead(s)
     for i in range(s.mol[h, L.MOL_FIRST], s.mol[h, L.MOL_FIRST] + s.mol[h, L.MOL_BEADS]):
         for entry in range(per_bead):
             if entry == L.ENTRY_ACCELERATION or entry == L.ENTRY_SPEED:  # follow from the rest
@@ -381,7 +381,7 @@ def replay(s, m):
         _of_molecule(s, m, entry, True, s.owner_history[begin + entry])
     first = s.mol[m, L.MOL_FIRST]
     at = begin + L.ENTRY_BEADS
-    per_bead = _per_bead(s, s.extended)
+    per_bead = _per_bead(s)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         for entry in range(per_bead):
             _of_bead(s, i, entry, True, s.owner_history[at + entry])

@@ -100,7 +100,7 @@ def _copy_segment(s, a, b):
             _hand_over_part(s, a, b)
     for k in range(s.mol[a, L.MOL_BEADS]):
         set_order(s.segment, j + k, order)
-    _copy_extra(s, i, j, s.mol[a, L.MOL_BEADS], s.extended)
+    _copy_extra(s, i, j, s.mol[a, L.MOL_BEADS])
 
 
 @inlined
@@ -113,9 +113,9 @@ def _hand_over_part(s, a, b):
 
 
 @kernel
-def _copy_extra(s, i, j, n, extended):
+def _copy_extra(s, i, j, n):
     """Copy what n beads from row i on have besides (`extra`) to rows from j on, in runs that have it."""
-    if extended is not None:
+    if s.extended is not None:
         for k in range(n):
             for c in range(s.extra.shape[1]):
                 s.extra[j + k, c] = s.extra[i + k, c]

@@ -204,8 +204,8 @@ def move_bodies(position, own, velocity, rows, n, step, work):
             p = W.bead_offset(0, k)
             dx, dy, dz = W.vector(work, p + SITE)
             tx, ty, tz = 2.0 * (y * dz - z * dy), 2.0 * (z * dx - x * dz), 2.0 * (x * dy - y * dx)
-            sx, sy, sz = w * tx + y * tz - z * ty, w * ty + z * tx - x * tz, w * tz + x * ty - y * tx
-            ux, uy, uz = in_space(axes, sx, sy, sz)
+            s = w * tx + y * tz - z * ty, w * ty + z * tx - x * tz, w * tz + x * ty - y * tx
+            ux, uy, uz = in_space(axes, s)
             ox, oy, oz = placed(work, p, axes)
             r = rows[m] + k
             i = own[r]

@@ -54,7 +54,7 @@ def test_the_cache_that_is_filled_is_copied_to_where_the_program_looks(sections,
     folder = re.match(r"NUMBA_CACHE_DIR=(\S+) ", warm).group(1)
     assert f"export PATH={HOME}/.venv/bin:$PATH" in sections["environment"]
     assert sections["post"].index(warm) < sections["post"].index(f"chmod -R a+rX {HOME}")
-    kept = tmp_path / "image" / folder_of_kernels() / "sector"
+    kept = tmp_path / "image" / cache.name() / "sector"
     kept.mkdir(parents=True)
     (kept / "loop.nbi").write_text("code")
     script = "\n".join(sections["environment"]).replace(folder, str(tmp_path / "image"))
@@ -63,16 +63,11 @@ def test_the_cache_that_is_filled_is_copied_to_where_the_program_looks(sections,
         for _ in range(2):
             environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), **own}
             subprocess.run(["/bin/sh", "-euc", script], env=environment, check=True)
-            assert [path.name for path in place.iterdir()] == [folder_of_kernels()]
-            copied = place / folder_of_kernels() / "sector" / "loop.nbi"
+            assert [path.name for path in place.iterdir()] == [cache.name()]
+            copied = place / cache.name() / "sector" / "loop.nbi"
             assert copied.read_text() in ("code", "own")
             copied.write_text("own")
         assert copied.read_text() == "own"
-
-
-def folder_of_kernels():
-    """Return the name of the cache folder of these sources."""
-    return cache.folder().name
 
 
 def test_every_section_is_run_by_the_tool_that_checks_them(sections):

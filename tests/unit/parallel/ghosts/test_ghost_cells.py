@@ -34,7 +34,7 @@ def some_extent(rng, cells):
     low = np.array(
         [
             rng.integers(0, n if wraps else n - have + 1)
-            for n, have, wraps in zip(cells.counts, length, cells.lattice.periodic, strict=True)
+            for n, have, wraps in zip(cells.counts, length, cells.periodic, strict=True)
         ]
     )
     return Extent(low, length)
@@ -43,7 +43,7 @@ def some_extent(rng, cells):
 @pytest.mark.parametrize("seed", range(40))
 def test_what_extents_have_in_common(seed):
     rng = np.random.default_rng(seed)
-    cells = Cells(BOX, 0.9)
+    cells = Cells.of(BOX, 0.9)
     one, other = some_extent(rng, cells), some_extent(rng, cells)
     both, common = numbers(cells, one) & numbers(cells, other), cells.common(one, other)
     assert both <= numbers(cells, common) <= numbers(cells, one)
@@ -72,11 +72,11 @@ def some_balls(rng):
 def test_what_beads_reach(seed):
     """Marked cells are those of the beads' boxes, within the extent made for them, and only what reaches one is hit."""
     rng = np.random.default_rng(seed)
-    cells = Cells(BOX, rng.choice([0.7, 0.2]))  # rows of one word, and of two
+    cells = Cells.of(BOX, rng.choice([0.7, 0.2]))  # rows of one word, and of two
     balls, far = some_balls(rng)
     extent = cells.extent(balls.position, far, int(rng.integers(0, 2)))
     marks = extent.nothing()
-    assert mark_cells(marks, extent.low, extent.length, cells.lattice, balls)
+    assert mark_cells(marks, extent, cells, balls)
     boxes = [set(cells_of(cells, x, r)) for x, r in zip(balls.position, far, strict=True)]
     assert set(ordered(cells, extent)[extent.flags(marks).ravel() != 0].tolist()) == set().union(*boxes)
 
@@ -84,7 +84,7 @@ def test_what_beads_reach(seed):
     seen = (rng.integers(0, 40, frame.length) == 0).astype(np.uint8)
     occupied = set(ordered(cells, frame)[seen.ravel() != 0].tolist())
     hit = np.zeros(len(balls.first), dtype=np.uint8)
-    reaches(frame.marks(seen), frame.low, frame.length, cells.lattice, balls, hit)
+    reaches(frame.marks(seen), frame, cells, balls, hit)
     expected = [
         any(occupied & boxes[i] for i in range(at, at + n)) for at, n in zip(balls.first, balls.size, strict=True)
     ]
@@ -93,7 +93,7 @@ def test_what_beads_reach(seed):
 
 def cells_of(cells, x, r):
     """Return the numbers of the cells that the box of half width r about x reaches."""
-    counts, origin, inverse, wraps = cells.lattice
+    counts, origin, inverse, wraps = cells
     spans = []
     for c in range(3):
         first, last = (np.floor((x[c] + d - origin[c]) * inverse[c]) for d in (-r, r))
@@ -103,13 +103,13 @@ def cells_of(cells, x, r):
 
 
 def test_a_cell_outside_is_found():
-    cells = Cells(BOX, 0.7)
+    cells = Cells.of(BOX, 0.7)
     place = BOX.origin[None] + 1.0
     extent = cells.extent(place, np.array([0.2]), 0)
     one, none = np.array([1]), np.array([0])
     for away in np.eye(3) * 2.0:
         balls = Balls(place + away, np.array([0.1]), none, one, np.array([0.1]))
-        assert not mark_cells(extent.nothing(), extent.low, extent.length, cells.lattice, balls)
+        assert not mark_cells(extent.nothing(), extent, cells, balls)
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def unmarked(chosen):
     """Return how many cells owned molecules may come to that are not marked."""
     around = chosen.needs.around
     marks, own = around.extent.nothing(), chosen.needs.balls.some(chosen.ghosted.owned)
-    assert mark_cells(marks, around.extent.low, around.extent.length, around.cells.lattice, own)
+    assert mark_cells(marks, around.extent, around.cells, own)
     return np.count_nonzero(marks & ~around.marks)
 
 

@@ -10,7 +10,7 @@ from numba import config
 
 from hpcchain.layout import arrays as L
 from hpcchain.sector.ahead import helper as helper_module
-from hpcchain.sector.ahead.helper import SHARED, can_help, own_arrays
+from hpcchain.sector.ahead.helper import can_help, own_arrays
 from hpcchain.sector.serial import Engine
 from tests.property.test_propagator_identity import WAYS, start
 from tests.support.ahead import InTurn, in_turn, taken
@@ -162,6 +162,17 @@ def test_systems_that_gain_nothing_have_no_helper():
     assert Engine(gas(["monomer"] * 8, 1), threads=2).core.helper is None
     assert Engine(gas(["chain3"] * 8, 1)).core.helper is None
     assert Engine(gas(["chain3"] * 8, 1), threads=2).core.helper is not None
+
+
+# Arrays that outcomes are made of without writing there, or that events of smooth hard beads leave as they are. Of
+# `series` each thread writes its own rows' alone.
+SHARED = (
+    "event_time next_event origin_time flight neighbour free_lists cells origin_fractions cell_entries next_line slabs "
+    "where mol_class window_molecule top_speed stays_until holder series table graph bonded bond_row free_rows "
+    "window_event owner_history owner_history_at altered rolled_back rolled_back_to drifted_pairs stale_cells "
+    "prefetch_state extra coefficients walls potential limited limited_row limits chain_part centre "
+    "centre_change arms"
+).split()
 
 
 def test_no_array_is_written_by_both_threads_unawares():
