@@ -108,6 +108,11 @@ class SectorBuilder:
         """Return places at a time in the frame that moves with the system, where a common speed is none."""
         return place_in_frame(self.system, self.options.drift, position, now)
 
+    @property
+    def common_speed(self) -> float:
+        """How fast that frame moves [length / time]."""
+        return float(np.linalg.norm(self.options.drift * self.system.box.size / self.system.physics.tick))
+
     def velocity_of(self, molecules: MoleculeSet) -> np.ndarray:
         """Return the velocities of molecules' beads in the frame that moves with the system."""
         return velocity_in_frame(self.system, self.options.drift, molecules.state.velocity)
