@@ -57,8 +57,10 @@ from hpcchain.run.starts.replicate import write_copies
 from hpcchain.run.starts.start_from_configuration import found_in, run_input, started_from
 from hpcchain.run.starts.starting import (
     mpi_of,
+    own_potentials,
     read_input,
     require_own_potentials,
+    require_trusted,
     start_system,
     try_steps,
     warn,
@@ -272,7 +274,9 @@ def resume(
     if root_does(mpi, source, "looking at it", lambda: is_ensemble(source)):
         if output is not None:
             raise UsageError(f"{source}: is an ensemble, which goes on where it is; leave out --output")
-        return run_all(source, lambda: stored(source, until), comm, limit, silence, trust_code, ranks_per_run)
+        return run_all(
+            source, lambda: stored(source, until, trust_code), comm, limit, silence, trust_code, ranks_per_run
+        )
     if ranks_per_run is not None:
         raise UsageError(f"{source}: is no ensemble, which alone --ranks-per-run is for")
     require_parallel(mpi)
@@ -304,15 +308,18 @@ def resume(
         return continued(checkpoint, path, config, folder, earlier, signals, comm, limit)
 
 
-def stored(folder: Path, until: float | None) -> list[tuple[Combination, Config]]:
-    """Return the runs of an ensemble's table, each with the input in its folder; not collective."""
-    return [
-        (
-            Combination(row.run, row.settings),
-            with_end(load_config(folder / row.run / INPUT, stored=True), until),
-        )
-        for row in read_runs(folder)
-    ]
+def stored(folder: Path, until: float | None, trust: bool) -> list[tuple[Combination, Config]]:
+    """Return the runs of an ensemble's table, each with the input in its folder; not collective.
+
+    It is written anew with another end, so that whose it was is to be looked at here.
+    """
+    runs = []
+    for row in read_runs(folder):
+        path = folder / row.run / INPUT
+        config = load_config(path, stored=True)
+        require_trusted(own_potentials(config), trust, path)
+        runs.append((Combination(row.run, row.settings), with_end(config, until)))
+    return runs
 
 
 def build(

@@ -206,7 +206,7 @@ def draw_curves(reports: list[Report], path: Path) -> Path | None:
     for panel, (name, own) in zip(panels, found.items(), strict=True):
         draw_panel(panel, own, run_names(reports), colors)
         panel.set_title(name.replace("_", " "))
-    figure.supxlabel("\n".join(missing), fontsize="x-small")
+    figure.supxlabel(literal("\n".join(missing)), fontsize="x-small")
     return save(figure, path)
 
 

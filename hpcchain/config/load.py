@@ -160,9 +160,7 @@ def resolve(table: Mapping[str, object], name: str) -> Config:
     require_one(box)
     propagator, external = read_named(PropagatorSection, table), read_named(ExternalSection, table)
     run, output = read_named(RunSection, table), read_named(OutputSection, table)
-    contact, initial = read_contact(table), read_named(InitialSection, table)
-    if initial.file is not None:
-        initial = replace(initial, file=os.path.abspath(os.path.join(os.path.dirname(name), initial.file)))
+    contact, initial = read_contact(table), read_initial(table, name)
     require_own_keys(propagator, named("propagator", table), "propagator")
     molecules = read_molecules(table.get("molecule"), initial.method, initial.seed)
     box = with_size(box, molecules)
@@ -195,6 +193,19 @@ def named(section: str, table: Mapping[str, object]) -> Mapping[str, object]:
     if not isinstance(given, dict):
         raise Wrong(f"{section}: {shown(given)} is not a section; write it under the header [{section}] once")
     return given
+
+
+def read_initial(table: Mapping[str, object], name: str) -> InitialSection:
+    """Return [initial] of an input called `name`; a method that is left out is the one that a file or positions say."""
+    initial, kinds = read_named(InitialSection, table), table.get("molecule")
+    if initial.file is not None:
+        initial = replace(initial, file=os.path.abspath(os.path.join(os.path.dirname(name), initial.file)))
+    if "method" in named(InitialSection.section, table):
+        return initial
+    if initial.file is not None:
+        return replace(initial, method="file")
+    placed = isinstance(kinds, list) and any(isinstance(kind, dict) and "positions" in kind for kind in kinds)
+    return replace(initial, method="explicit") if placed else initial
 
 
 def read_contact(table: Mapping[str, object]) -> ContactSection:

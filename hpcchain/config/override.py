@@ -51,22 +51,22 @@ def apply(table: dict[str, object], override: str) -> None:
     inner: Table = table
     for depth in range(len(parts) - 1):
         inner = enter(inner, parts[: depth + 1], parts[depth + 1], override)
-    if not isinstance(inner, dict):
+    last, given = parts[-1], read_value(value.strip(), override)
+    if isinstance(inner, dict):
+        inner[last] = given
+        if parts[:-1] == ["box"] and last in EITHER:
+            inner.pop(EITHER[last], None)
+    elif any(isinstance(one, dict) for one in inner):
         raise ConfigError(f"--set {shown(override)}: name a key after the number, for example molecule.0.count=10")
-    inner[parts[-1]] = read_value(value.strip(), override)
-    if parts[:-1] == ["box"] and parts[-1] in EITHER:
-        inner.pop(EITHER[parts[-1]], None)
+    else:
+        inner[number_of(last, inner, override)] = given
 
 
 def enter(outer: Table, path: list[str], following: str, override: str) -> Table:
     """Return the table or list under the last part of a path, made where a section is missing."""
     part, header = path[-1], ".".join(name for name in path if not name.isdigit())
     if isinstance(outer, list):
-        if part not in map(str, range(len(outer))):
-            raise ConfigError(
-                f"--set {shown(override)}: there is no entry {part:.20}; the input has {len(outer)}, from 0"
-            )
-        inner: object = outer[int(part)]
+        inner: object = outer[number_of(part, outer, override)]
     elif part not in outer and (following.isdigit() or header in LISTS):
         raise ConfigError(f"--set {shown(override)}: the input has no [[{header}]] to change")
     else:
@@ -81,6 +81,15 @@ def enter(outer: Table, path: list[str], following: str, override: str) -> Table
             )
         return inner[0]
     return inner
+
+
+def number_of(part: str, entries: list[object], override: str) -> int:
+    """Return the number of an entry that part of a path names; raises ConfigError where there is none."""
+    if part not in map(str, range(len(entries))):
+        raise ConfigError(
+            f"--set {shown(override)}: there is no entry {part:.20}; the input has {len(entries)}, from 0"
+        )
+    return int(part)
 
 
 def read_value(text: str, override: str) -> object:

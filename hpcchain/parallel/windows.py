@@ -273,8 +273,10 @@ class WindowedEngine(Recorded):
         cut : bool
             Whether it was cut short.
         """
-        easy, shell = self.ghosts.needs.skins.easy_window(said.speed), self.ghosts.builder.options.shell
-        renewed = min(shell, self._crossing) / said.pace if said.pace > 0.0 else np.inf
+        easy, builder = self.ghosts.needs.skins.easy_window(said.speed), self.ghosts.builder
+        across = said.pace + builder.common_speed  # lists move with the system; segments end where beads cross sides
+        ways = ((builder.options.shell, said.pace), (self._crossing, across))
+        renewed = min((way / speed for way, speed in ways if speed > 0.0), default=np.inf)
         self.length.observe(length, cut, said.contacts, easy, renewed)
         if self._look_at_balance():
             return

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import OPEN, PERIODIC, WALL, State
+from hpcchain.parallel.tuning.window_length import RENEWALS
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
 from tests.support.identity import parallel, serial
@@ -62,3 +63,13 @@ def test_a_common_speed_changes_neither_contacts_nor_what_they_cost(kind, box):
         assert alone.sums == other.sums
         assert alone.events.tobytes() == other.events.tobytes()
         assert all(np.array_equal(a, b) for a, b in zip(alone.frame, other.frame, strict=True))
+
+
+def test_windows_are_no_longer_than_a_few_ways_across_the_box():
+    """Segments end where beads cross sides, and what a window has closed is looked at until it ends."""
+    velocity = (1500.0, -3000.0, 500.0)
+    slow = gas(["monomer"] * 4, seed=3, pitch=4.0, cells=(2, 2, 1), boundary=(PERIODIC,) * 3)
+    fast = moving(slow, velocity)
+    windows = [parallel(system, 1.0, 2).reports[0]["window"] for system in (slow, fast)]
+    most = RENEWALS[1] * 0.25 * np.min(fast.box.size) / np.linalg.norm(velocity)
+    assert windows[1] <= most < 0.1 * windows[0]

@@ -140,6 +140,17 @@ def test_checkpoints_of_others_name_no_code(tmp_path, what):
     command([*COMMANDS["resume"], "--trust-code"], tmp_path)
 
 
+def test_inputs_of_an_ensemble_that_others_could_have_changed_name_no_code(tmp_path):
+    """They are written anew where the end is another."""
+    write(tmp_path)
+    command(["run", "in.toml", "--vary", "initial.seed=1,2", "--output", "all"], tmp_path)
+    path, before = next((tmp_path / "all").glob("*/input.toml")), marks(tmp_path)
+    path.chmod(0o666)
+    said = command(["resume", "all", "--until", "0.03"], tmp_path, code=78)
+    assert str(path) in said and "law.py" in said and "--trust-code" in said and marks(tmp_path) == before
+    command(["resume", "all", "--until", "0.03", "--trust-code"], tmp_path)
+
+
 def test_starts_that_still_grow_and_are_of_others_name_no_code(tmp_path):
     write(tmp_path)
     (tmp_path / "out").mkdir()

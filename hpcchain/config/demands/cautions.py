@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from hpcchain.config.demands.potentials import pairs_that_are_none
 from hpcchain.config.demands.stepping import too_hot
+from hpcchain.config.keys.key import numbered
+from hpcchain.config.write import value_text
 from hpcchain.machine import size
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ def cautions(config: Config, begin: float = 0.0) -> list[str]:
         Where the run goes on from [time].
     """
     span = config.run.end_time - begin
-    lines = without_rebound(config) + pairs_that_are_none(config) + too_hot(config)
+    lines = without_rebound(config) + pairs_that_are_none(config) + too_hot(config) + types_as_letters(config)
     for key, what in OUTPUTS.items():
         count = times(span, getattr(config.output, key))
         if count >= MANY:
@@ -56,6 +59,21 @@ def without_rebound(config: Config) -> list[str]:
         "contact.restitution = 0 keeps beads in contact that bonds or others press together, and they meet without end "
         "(inelastic collapse); give contact.contact_time, or a restitution of 0.05 or more"
     ]
+
+
+def types_as_letters(config: Config) -> list[str]:
+    """Return lines on types that are one text with a letter, or a word, for each bead: a list may be meant."""
+    lines = []
+    for where, kind in numbered(config.molecules):
+        text = kind.types if isinstance(kind.types, str) else ""
+        words = re.findall(r"[^\s,;-]+", text)
+        words = words if len(words) > 1 else [*text] if text in (text.upper(), text.lower()) and text.isalpha() else []
+        if len(words) == kind.beads and len(set(words)) > 1:
+            lines.append(
+                f"{where}.types = {value_text(text)} is one type of all its beads; if one for each is meant, write "
+                f"{value_text(tuple(words))}"
+            )
+    return lines
 
 
 def times(span: float, interval: float) -> float:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hpcchain.config.demands.capabilities import check_capabilities
 from hpcchain.config.demands.contacts import check_walls, require_types
@@ -16,6 +17,7 @@ from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.values import Wrong
 from hpcchain.model.molecules.bonds import type_names
 from hpcchain.model.physics.extended import type_pairs
+from hpcchain.model.system import images_between
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection, StepsSection
@@ -32,6 +34,9 @@ HOT = 7.0
 
 SHARED = 2.0
 """Times the energy of a strained bond: it may get what its neighbour in the chain had."""
+
+UNKNOWN = (math.inf, 0.0)
+"""Least and greatest length of bonds [length]."""
 
 FULL = 1e-20
 """1 less the square of a FENE bond's length over its greatest, at least."""
@@ -178,10 +183,10 @@ def check_near(config: Config) -> None:
                 )
 
 
-def unstable(config: Config, heat: float = 0.0) -> Iterator[tuple[int, PotentialSection, float, float]]:
+def unstable(config: Config, heat: float | None = None) -> Iterator[tuple[int, PotentialSection, float, float]]:
     """Yield number and table of each potential in which steps are too long, greatest angular frequency, and limit.
 
-    Steps longer than the limit over the frequency are unstable. `heat` is the energy with which beads move in it.
+    Steps longer than the limit over the frequency are unstable. `heat`: see `oscillators`.
     """
     if config.steps is None:
         return
@@ -205,11 +210,18 @@ def too_hot(config: Config) -> list[str]:
     ]
 
 
-def oscillators(config: Config, one: PotentialSection, heat: float = 0.0) -> Iterator[tuple[float, float]]:
+def oscillators(config: Config, one: PotentialSection, heat: float | None = None) -> Iterator[tuple[float, float]]:
     """Yield (stiffness [mass / time^2], inverse reduced mass [1 / mass]) of what a potential has oscillate.
 
-    While a start is grown beads come as near as their diameters, where a potential of pairs may be stiffer. Its bonds
-    have the lengths of the input, where one that can tear may be stiffer, too, and has energy to give.
+    While a start is grown beads come as near as their diameters, where a potential of pairs may be stiffer. Bonds that
+    can tear may be stiffer where they begin, too, and have energy to give.
+
+    Parameters
+    ----------
+    config : Config
+    one : PotentialSection
+    heat : float, optional
+        Energy with which beads move in it; without it they begin to move [mass length^2 / time^2].
     """
     grown = config.initial.method == "grow"
     if one.name in PAIRS:
@@ -217,7 +229,7 @@ def oscillators(config: Config, one: PotentialSection, heat: float = 0.0) -> Ite
         for a, b in type_pairs(one.types, list(light)):
             apart = 0.5 * (light[a].least + light[b].least)
             yield (
-                curvature(one, apart, grown, light[a].hard and light[b].hard, heat),
+                curvature(one, apart, grown, light[a].hard and light[b].hard, heat or 0.0),
                 light[a].slowness + light[b].slowness,
             )
     elif one.name == "center":
@@ -229,11 +241,28 @@ def oscillators(config: Config, one: PotentialSection, heat: float = 0.0) -> Ite
             for types in dict.fromkeys(map(tuple, names[bonds].tolist())):
                 if one.types is None or set(types) == set(one.types):
                     of_these = np.all(names[bonds] == np.array(types, dtype=object), axis=1)
-                    length = np.broadcast_to(kind.bond_length, len(bonds))[of_these]
-                    least, most = (float(length.min()), float(length.max())) if grown else (math.inf, 0.0)
-                    hot = heat + SHARED * strain(one, least, most) if heat and grown and one.name == "fene" else heat
-                    found = curvature(one, least, grown, heat=hot, longest=most)
+                    least, most = lengths_at_start(config, kind, of_these)
+                    if one.name == "fene" and most >= required(one.length):  # torn, as the start's own check says
+                        least, most = UNKNOWN
+                    hot = heat or 0.0
+                    if heat is not None and most > 0.0 and one.name == "fene":
+                        hot += SHARED * strain(one, least, most)
+                    found = curvature(one, least, most > 0.0, heat=hot, longest=most)
                     yield found, float(slowness[bonds[of_these]].sum(axis=1).max())
+
+
+def lengths_at_start(config: Config, kind: MoleculeSection, which: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the least and greatest length at the start of some of a kind's bonds; UNKNOWN where a file says it."""
+    if config.initial.method == "file":
+        return UNKNOWN
+    bonds = kind.bond_table
+    length = np.broadcast_to(kind.bond_length, len(bonds))
+    if kind.positions is not None:
+        places, size = kind.positions.reshape(kind.count, kind.beads, 3), np.array(config.box.size)
+        apart = places[:, bonds[:, 1]] - places[:, bonds[:, 0]]
+        apart -= images_between(apart, size, np.array(config.box.boundary) == "periodic") * size
+        length = np.linalg.norm(apart, axis=2)
+    return float(length[..., which].min()), float(length[..., which].max())
 
 
 def strain(one: PotentialSection, *lengths: float) -> float:

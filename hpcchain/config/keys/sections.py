@@ -255,7 +255,11 @@ class InitialSection(Section):
     """
 
     section = "initial"
-    method: str = key("grow", Choice(("grow", "explicit", "file")), "where the initial configuration comes from")
+    method: str = key(
+        "grow",
+        Choice(("grow", "explicit", "file")),
+        "where the initial configuration comes from; left out: file with initial.file, explicit with positions",
+    )
     temperature: float = key(
         1.0,
         POSITIVE,

@@ -24,7 +24,7 @@ Found = TypeVar("Found")
 FAILURES = (OSError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError)
 """What the operating system, h5py and numpy raise over a bad file or disk."""
 
-KEPT = "what was complete is kept, and `hpcchain resume` goes on from the last checkpoint, if there is one yet"
+KEPT = "of a run what was complete is kept, and `hpcchain resume` goes on from its last checkpoint, if there is one"
 FULL = {
     errno.ENOSPC: f"make space there: {KEPT}",
     errno.EDQUOT: f"make space in your quota: {KEPT}",

@@ -13,6 +13,7 @@ from hpcchain.errors import DataError, UsageError
 from hpcchain.io.checkpoint.store import PATTERN
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.tools.configurations import SUFFIXES
 from hpcchain.io.tools.picture import PNG_MAGIC
 
 if TYPE_CHECKING:
@@ -22,11 +23,15 @@ LAMMPS_HEAD = "LAMMPS data of hpcchain"
 """What LAMMPS data that `export` writes begin with."""
 HEAD = 200
 """Bytes by which the sort of a file is known."""
+NAMED = {**SUFFIXES, ".h5": "start", ".png": "png", ".toml": "input"}
+"""Sorts of files by the ends of their names."""
 GSD_MAGIC = struct.pack("<Q", 0x65DF65DF65DF65DF)
 
 
 def require_replaceable(path: Path | str, sort: str, comm: Communicator | None = None) -> None:
-    """Raise UsageError unless nothing is at a path, or a plain file that the same command may have written; collective.
+    """Raise UsageError unless a path may be written; collective.
+
+    Nothing is there, or a plain file that the same command may have written, and its name is not of another sort.
 
     Parameters
     ----------
@@ -49,16 +54,20 @@ def require_other(path: Path | str, source: Path | str) -> None:
 def _problem(path: Path, sort: str) -> str | None:
     if not path.name:
         return "names no file"
+    name, head = _SORTS[sort]
     try:
         found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
-        return None if path.parent.is_dir() else f"there is no folder {path.parent}"
-    if not stat.S_ISREG(found.st_mode):
-        return "is there already and no plain file"
-    name, head = _SORTS[sort]
-    if found.st_size == 0 or (_is_start(path) if sort == "start" else _begins_with(path, head)):
-        return None
-    return f"is there already, and not as {name} that could be made anew"
+        if not path.parent.is_dir():
+            return f"there is no folder {path.parent}"
+    else:
+        if not stat.S_ISREG(found.st_mode):
+            return "is there already and no plain file"
+        if found.st_size and not (_is_start(path) if sort == "start" else _begins_with(path, head)):
+            return f"is there already, and not as {name} that could be made anew"
+    if NAMED.get(path.suffix.lower(), sort) != sort:
+        return f"is to be {name}, and its name is of another format"
+    return None
 
 
 def _is_start(path: Path) -> bool:

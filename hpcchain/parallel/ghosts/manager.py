@@ -99,6 +99,11 @@ class SectorBuilder:
         """Return places at a time in the frame that moves with the system, where a common speed is none."""
         return place_in_frame(self.system, self.options.drift, position, now)
 
+    @property
+    def common_speed(self) -> float:
+        """How fast that frame moves [length / time]."""
+        return float(np.linalg.norm(self.options.drift * self.system.box.size / self.system.physics.tick))
+
 
 class GhostManager:
     """The molecules of this rank and its ghosts.

@@ -71,14 +71,19 @@ def try_steps(config: Config, trust: bool = False, source: Path | str | None = N
         from hpcchain.steps.skin import require_wide_box  # kernels that other runs need not load
 
         require_wide_box(config)
-    steps = stepping(config)
-    modules = steps.modules if steps else []
+    modules = own_potentials(config)
+    require_trusted(modules, trust, source)
     if modules:
         from hpcchain.steps.potentials.laws import try_laws  # kernels that other runs need not load
 
-        require_trusted(modules, trust, source)
         lengths = [float(np.mean(kind.bond_length)) for kind in config.molecules if kind.bond_count]
         try_laws(modules, min(lengths, default=1.0), max(config.box.size))
+
+
+def own_potentials(config: Config) -> list[PotentialConstants]:
+    """Return an input's potentials of a user's own."""
+    steps = stepping(config)
+    return steps.modules if steps else []
 
 
 def require_own_potentials(physics: Physics, mpi: Communicator | None, trust: bool, source: Path | str) -> None:
@@ -106,6 +111,8 @@ def require_own_potentials(physics: Physics, mpi: Communicator | None, trust: bo
 
 def require_trusted(modules: Sequence[PotentialConstants], trust: bool, source: Path | str | None = None) -> None:
     """Raise CodeError for the files of potentials, and for the file that names them, that others could have changed."""
+    if not modules:
+        return
     files = {one.file: "potential.file: " for one in modules if one.file is not None and os.path.lexists(one.file)}
     if source is not None:
         files = {str(source): "", **files}

@@ -5,6 +5,7 @@ import pytest
 
 from hpcchain.analysis.plot import (
     draw_curve,
+    draw_curves,
     draw_panel,
     drawing,
     label,
@@ -29,6 +30,14 @@ def test_names_are_shown_letter_by_letter(tmp_path, name):
     (text,) = panel.get_legend().get_texts()
     assert text.get_text() == literal(name) and not cbook.is_math_text(literal(name))
     assert literal(name).replace(r"\$", "$").strip() == name
+
+
+@pytest.mark.parametrize("name", ["poly $\\bad{ $x", "$x_2^{$"])
+def test_what_is_left_out_is_named_letter_by_letter(tmp_path, name):
+    """Below the curves there is what could not be found, of which kind of molecules."""
+    curve = Curve("radial_distribution", name, "", "r", "length", np.arange(3.0), np.ones(3), np.zeros(3))
+    report = Report("out", curves=[curve], left_out={f"diffusion {name}": "no diffusive window"})
+    assert draw_curves([report], tmp_path / "a.png") == tmp_path / "a.png"
 
 
 def panel_with(curves, reports=1, colors=None):

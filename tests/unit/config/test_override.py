@@ -73,6 +73,15 @@ def test_what_could_mean_several_things_is_refused(path, setting, message):
         load_config(path, [setting])
 
 
+def test_an_entry_of_a_list_of_values_may_be_set_alone(path):
+    path.write_text(TEXT + "[external]\ngravity = [0, 0, -1]\n", encoding="utf-8")
+    config = load_config(path, ["external.gravity[2]=-2.5", "external.gravity.0=1"])
+    assert config.external.gravity == (1.0, 0.0, -2.5)
+    for setting, message in (("external.gravity[3]=1", "there is no entry 3; the input has 3"), ("wall[0]=1", "a key")):
+        with pytest.raises(ConfigError, match=message):
+            load_config(path, [setting])
+
+
 @pytest.mark.parametrize("number", ["1", "0000000001", "00", "9" * 5000, "²", "٠"])
 def test_only_numbers_of_entries_that_are_there_name_one(path, number):
     with pytest.raises(ConfigError, match="there is no entry"):

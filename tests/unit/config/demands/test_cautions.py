@@ -95,6 +95,23 @@ def test_beads_that_do_not_rebound_are_reported(tmp_path, contact, lines):
     assert len(found) == lines and all(line.startswith("contact.restitution = 0 keeps") for line in found)
 
 
+@pytest.mark.parametrize(
+    ("types", "meant"),
+    [
+        ("AABB", '["A", "A", "B", "B"]'),
+        ("A A B B", '["A", "A", "B", "B"]'),
+        ("Na,Cl,Na,Cl", '["Na", "Cl", "Na", "Cl"]'),
+        ("ABA", None),
+        ("AAAA", None),
+        ("Aabb", None),
+        ("1122", None),
+    ],
+)
+def test_a_text_with_a_letter_for_each_bead_is_said_to_be_one_type(tmp_path, types, meant):
+    found = said_of(tmp_path, molecule=f'types = "{types}"')
+    assert [line.endswith(f"if one for each is meant, write {meant}") for line in found] == [True] * (meant is not None)
+
+
 SOFT = """
 [box]
 size = 12
@@ -146,6 +163,18 @@ def test_beads_too_hot_for_their_steps_are_reported(tmp_path, temperature, step,
         [True] * len(potentials)
     )
     assert all(line.startswith(f"steps.step = {step:g} is long for temperature {hottest:g}: ") for line in lines)
+
+
+@pytest.mark.parametrize(("apart", "says"), [(0.97, 0), (1.3, 0), (1.45, 1), (1.6, 0)])
+@pytest.mark.parametrize("velocity", [None, [0.0, 0.0, 0.0]])
+def test_strained_bonds_of_a_start_are_reported(tmp_path, apart, says, velocity):
+    """Those of length 1.45 tore at t 0.23; what is torn from the start is refused when it is made."""
+    places = [[1.0 + apart * i, 2.0, 11.5] for i in range(10)]  # the last ones are in the next box
+    text = SOFT.replace("count = 20", f"positions = {[[x % 12, y, z] for x, y, z in places]}")
+    text = text.replace("hard = false", f"hard = false\nvelocities = {[velocity] * 10}" if velocity else "hard = false")
+    (tmp_path / "in.toml").write_text(text.format(temperature=1.0, step=0.005, more='method = "explicit"'))
+    lines = cautions(load_config(tmp_path / "in.toml"))
+    assert len(lines) == says and all("or with what bonds of the start have, potential[1]" in line for line in lines)
 
 
 @pytest.mark.parametrize(("tolerance", "refused"), [(1e-30, True), (1e-16, True), (1e-15, False)])

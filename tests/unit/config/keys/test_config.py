@@ -166,7 +166,7 @@ MISTAKES = [
         'propagator.contact_stages: means nothing for "taylor", only for collocation',
     ),
     ("molecule.0.arms = 2", 'molecule[0].arms: means nothing for kind "chain", only for star'),
-    ("molecule.0.positions = [[1, 2, 3]]", 'molecule[0].positions: means nothing for initial.method "grow"'),
+    ("molecule.0.positions = [[1, 2, 3]]", "molecule[0].positions: has 1 rows; needs"),
     ('molecule.0.name = "A"', "molecule[1].name: 'A' is the name of molecule[0] already"),
     ("molecule.1.beads = 2", 'molecule[1].beads: 2 is wrong: kind "monomer" has one bead'),
     ("molecule.2.beads = 2", "molecule[2].beads: 2 is too few"),
@@ -182,7 +182,7 @@ MISTAKES = [
     ("molecule.4.bonds = [[0, 1, 2]]", "molecule[4].bonds: row 0: [0, 1, 2] is not a list of 2 numbers"),
     ('initial.method = "explicit"', "molecule[0].positions: is missing"),
     ('initial.method = "file"', "initial.file: is missing"),
-    ('initial.file = "a.h5"', 'initial.file: means nothing for method "grow"'),
+    ('initial = { file = "a.h5", method = "grow" }', 'initial.file: means nothing for method "grow"'),
     ("initial.seed = -1", "initial.seed: -1 is out of range"),
     ("initial.temperature = 0", "initial.temperature: 0 is out of range"),
     ('propagator.name = "leapfrog"', "propagator.name"),
@@ -381,6 +381,18 @@ def test_mistakes_in_an_explicit_input(write, old, new, message):
     with pytest.raises(ConfigError) as caught:
         load_config(write(EXPLICIT.replace(old, new)))
     assert message in str(caught.value)
+
+
+def test_a_file_or_positions_say_the_method(write):
+    """It may be left out where only one can be meant, and is in the resolved input."""
+    for path in (write(EXPLICIT), write(EXPLICIT.replace('method = "explicit"', ""))):
+        assert load_config(path).initial.method == "explicit"
+    stated = EXPLICIT.replace('"explicit"', '"grow"')
+    with pytest.raises(ConfigError, match=r'molecule\[0\].positions: means nothing for initial.method "grow"'):
+        load_config(write(stated))
+    named = load_config(write(FULL), ['initial.file = "a.h5"'])
+    assert named.initial.method == "file" and 'method = "file"' in named.to_toml({})
+    assert load_config(write(FULL)).initial.method == "grow"
 
 
 def test_one_bead_alone_has_no_temperature(write):

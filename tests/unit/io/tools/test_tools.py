@@ -398,3 +398,19 @@ def test_starts_replace_nothing_but_starts(tmp_path, system):
     with pytest.raises(UsageError, match="what would be read"):
         require_other(tmp_path / "again.h5", start)
     require_other(tmp_path / "new.h5", start)
+
+
+@pytest.mark.parametrize(
+    ("sort", "other", "own"),
+    [
+        ("start", "a.data", "a.start"),
+        ("start", "a.toml", "a.h5"),
+        ("gsd", "a.XYZ", "a.gsd"),
+        ("lammps", "a.h5", "a.lmp"),
+    ],
+)
+def test_files_have_no_name_of_another_format(tmp_path, sort, other, own):
+    """Readers, this program's too, know formats by the ends of names."""
+    with pytest.raises(UsageError, match=f"{other}: is to be .*, and its name is of another format; choose another -o"):
+        require_replaceable(tmp_path / other, sort)
+    require_replaceable(tmp_path / own, sort)
