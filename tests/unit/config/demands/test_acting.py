@@ -120,7 +120,7 @@ def stretched(length):
 
 
 def test_positions_that_tear_a_bond_are_refused_before_a_run():
-    build_system(config_of(stretched(1.499)))
+    build_system(config_of(stretched(1.45)))
     last = len(build_system(config_of(stretched(1.4))).state.position) - 1
     message = (
         rf"potential\[1\].length: 1.5 is not above the distance 1.[56]\d* of the bonded beads {last - 1} and {last}"
