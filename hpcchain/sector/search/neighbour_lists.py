@@ -177,10 +177,7 @@ def _put_on_list(s, i, j):
 
 @inlined
 def _newly_near(s, i, number, qx, qy, qz):
-    """Write the beads near bead i's origin, and not near the former one, to `found` behind its cells; return the end.
-
-    The cells are the first `number` of `found`. Returns -1 where the beads do not fit.
-    """
+    """Write beads near bead i's origin and not the former one to `found`, behind its `number` cells; the end, or -1."""
     radius, at = list_radius(s, i), np.int64(number)
     for c in range(number):
         if at >= 0:
