@@ -64,7 +64,7 @@ class Stopwatch:
             if part == LOOP:
                 own.passes += 1
                 name = LOOP if own.passes == 1 else LATER
-            elif function.__name__ == "carry":
+            elif function.__name__ == "_carry":
                 own.passes = 0
             own.stack.append(name)
             try:

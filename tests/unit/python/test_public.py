@@ -337,7 +337,7 @@ def test_a_path_of_another_kind_is_named_as_a_path(place):
     entry = next(one for one in os.scandir(place) if one.name == "in.toml")
     assert str(entry) != entry.path
     with pytest.raises(ConfigError, match=f"^{entry.path}: initial.file"):
-        hpcchain.Simulation(entry, overrides=["initial.file=start.h5"])
+        hpcchain.Simulation(entry, overrides=["initial.file=start.h5", "initial.method=grow"])
     with pytest.raises(DataError, match=f"^{entry.path}: initial.file: {place / 'start.h5'}: no such file"):
         hpcchain.Simulation(entry, overrides=["initial.file=start.h5", "initial.method=file"])
 
