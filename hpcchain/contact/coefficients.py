@@ -115,9 +115,9 @@ def lasts(s, row, i, other, ticks, remainder):
     if s.par[L.CONTACT_RATE] == 0.0:
         return False
     most = s.coefficients[row, L.PAIR_LEFT]
-    if left_after(s.par, s.segment, i, since_start(s, i, ticks, remainder)) > most:
+    if left_after(s, i, since_start(s, i, ticks, remainder)) > most:
         return True
-    return other >= 0 and left_after(s.par, s.segment, other, since_start(s, other, ticks, remainder)) > most
+    return other >= 0 and left_after(s, other, since_start(s, other, ticks, remainder)) > most
 
 
 @kernel
@@ -180,25 +180,25 @@ def contact_rate(contact_time: float) -> float:
 
 
 @kernel
-def left_after(par, segment, i, dt):
+def left_after(s, i, dt):
     """Return what is left of bead i's last contact a time dt after its segment began."""
-    left = in_contact(segment, i)
+    left = in_contact(s.segment, i)
     if left == 0 or dt <= 0.0:
         return left
-    gone = dt * par[L.CONTACT_RATE]
+    gone = dt * s.par[L.CONTACT_RATE]
     return left - np.int64(math.ceil(gone)) if gone < left else np.int64(0)
 
 
 @inlined
-def pass_time(par, segment, first, beads, dt):
+def pass_time(s, first, beads, dt):
     """Take a time dt, the length of their segment, off what is left of the contacts of beads first, first + 1, ..."""
-    if par[L.CONTACT_RATE] != 0.0:
+    if s.par[L.CONTACT_RATE] != 0.0:
         for i in range(first, first + beads):
-            set_in_contact(segment, i, left_after(par, segment, i, dt))
+            set_in_contact(s.segment, i, left_after(s, i, dt))
 
 
 @inlined
-def begin_contact(par, segment, i):
+def begin_contact(s, i):
     """Note that a contact of bead i begins with its segment."""
-    if par[L.CONTACT_RATE] != 0.0:
-        set_in_contact(segment, i, WHOLE_CONTACT)
+    if s.par[L.CONTACT_RATE] != 0.0:
+        set_in_contact(s.segment, i, WHOLE_CONTACT)

@@ -61,20 +61,18 @@ class Pair(NamedTuple):
 
 
 @inlined
-def curve(mol, starts, segment, series, i, t):
+def curve(s, i, t):
     """Return position and velocity (6 floats) of bead i at time t after its segment's start."""
-    order = series_order(segment, i)
+    order = series_order(s.segment, i)
     if order > 1:
-        return bead_state(starts, i, series, series_begin(mol, segment, i), order, t)
-    u = starts[i, L.VX]
-    v = starts[i, L.VY]
-    w = starts[i, L.VZ]
+        return bead_state(s.starts, i, s.series, series_begin(s.mol, s.segment, i), order, t)
+    x, y, z = s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z]
+    u, v, w = s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ]
     if order == L.FALLING:
-        gx, gy, gz = series[L.X] * t, series[L.Y] * t, series[L.Z] * t
-        x = starts[i, L.X] + (u + 0.5 * gx) * t
-        y = starts[i, L.Y] + (v + 0.5 * gy) * t
-        return x, y, starts[i, L.Z] + (w + 0.5 * gz) * t, u + gx, v + gy, w + gz
-    return starts[i, L.X] + u * t, starts[i, L.Y] + v * t, starts[i, L.Z] + w * t, u, v, w
+        gx, gy, gz = s.series[L.X] * t, s.series[L.Y] * t, s.series[L.Z] * t
+        x, y, z = x + (u + 0.5 * gx) * t, y + (v + 0.5 * gy) * t, z + (w + 0.5 * gz) * t
+        return x, y, z, u + gx, v + gy, w + gz
+    return x + u * t, y + v * t, z + w * t, u, v, w
 
 
 @kernel
@@ -113,10 +111,10 @@ def straight_contact(rx, ry, rz, vx, vy, vz, d, growth, least, just_hit):
 
 
 @inlined
-def relative_state(mol, starts, segment, series, pair, s):
-    """Return the separation of a Pair and its rate (6 floats) at a time s of the common span."""
-    xi, yi, zi, ui, vi, wi = curve(mol, starts, segment, series, pair.i, pair.ti + s)
-    xj, yj, zj, uj, vj, wj = curve(mol, starts, segment, series, pair.j, pair.tj + s)
+def relative_state(s, pair, t):
+    """Return the separation of a Pair and its rate (6 floats) at a time t of the common span."""
+    xi, yi, zi, ui, vi, wi = curve(s, pair.i, pair.ti + t)
+    xj, yj, zj, uj, vj, wj = curve(s, pair.j, pair.tj + t)
     return (xi - xj) + pair.sx, (yi - yj) + pair.sy, (zi - zj) + pair.sz, ui - uj, vi - vj, wi - wj
 
 
@@ -128,19 +126,19 @@ def step_to_root(f, slope, bend):
 
 
 @kernel
-def curved_contact(mol, starts, segment, series, pair, limit):
+def curved_contact(s, pair, limit):
     """Return when two beads on curved paths touch, or inf (`_curved_root`)."""
-    return _curved_root(mol, starts, segment, series, pair, limit, False)
+    return _curved_root(s, pair, limit, False)
 
 
 @kernel
-def curved_exit(mol, starts, segment, series, pair, limit):
+def curved_exit(s, pair, limit):
     """Return when two beads on curved paths, within a distance that stays, are as far apart as that, or inf."""
-    return _curved_root(mol, starts, segment, series, pair, limit, True)
+    return _curved_root(s, pair, limit, True)
 
 
 @inlined
-def _curved_root(mol, starts, segment, series, pair, limit, outward):
+def _curved_root(s, pair, limit, outward):
     """Return when two beads on curved paths are at their distance, coming from beyond it or from inside, or inf.
 
     Each step is the time in which f = |r|^2 - d^2, or its negative, falling from f with slope f' and curvature at least
@@ -148,14 +146,14 @@ def _curved_root(mol, starts, segment, series, pair, limit, outward):
     segments only; `limit` [time] merely ends the search early.
     """
     d, growth, acceleration, until, just_hit = pair.distance, pair.growth, pair.acceleration, pair.until, pair.just_hit
-    s = 0.0
+    t = 0.0
     big = 0.0
     last = 0.0
     touching = (JUST_HIT if just_hit else TOUCHING) * d * d
     for step in range(MOST_STEPS):
-        rx, ry, rz, ux, uy, uz = relative_state(mol, starts, segment, series, pair, s)
+        rx, ry, rz, ux, uy, uz = relative_state(s, pair, t)
         rr = rx * rx + ry * ry + rz * rz
-        width = d + growth * s
+        width = d + growth * t
         f = rr - width * width
         slope = 2.0 * (rx * ux + ry * uy + rz * uz - width * growth)
         if outward:
@@ -169,18 +167,18 @@ def _curved_root(mol, starts, segment, series, pair, limit, outward):
                 slope = max(slope, 0.0)
                 f = 0.0
         if f <= (touching if step == 0 else TOUCHING * d * d) and slope < 0.0:
-            root = s - f / slope
-            return root if step and root > last else s  # inside a widened distance, a pair that parts and turns back
-        last = s
+            root = t - f / slope
+            return root if step and root > last else t  # inside a widened distance, a pair that parts and turns back
+        last = t
         f = max(f, 0.0)
         if big <= 0.0:
             return np.inf
         ds = step_to_root(f, slope, big)
-        s += (
+        t += (
             max(ds, LEAST_STEP * d / (speed + LEAST_STEP))
             if f <= touching
-            else max(ds, 1e-16 * (pair.ti + pair.tj + s))
+            else max(ds, 1e-16 * (pair.ti + pair.tj + t))
         )
-        if s > limit:
+        if t > limit:
             return np.inf
-    return s
+    return t

@@ -51,50 +51,52 @@ def time_clear(f, slope, bend):
     return step_to_root(f, slope, bend) if bend > 0.0 or slope < 0.0 else np.inf
 
 
+@inlined
+def across(pair, x, y, z):
+    """Return that component of a vector that is at right angles to the side of the box that a Pair has."""
+    axis = (-1 - pair.j) % L.AXES
+    return x if axis == L.X else (y if axis == L.Y else z)
+
+
 @kernel
-def wall_contact(mol, starts, segment, series, pair, swing, axis, limit):
-    """Return when a bead touches a wall at right angles to an axis, by steps that cannot pass the contact, or inf.
+def wall_contact(s, pair, swing, limit):
+    """Return when a bead touches a side of the box, by steps that cannot pass the contact, or inf.
 
     `pair` is a `contact.pair.Pair` of a bead and a wall, whose acceleration is that of both but for the swing; `swing`
     is the wall's Swing from the start of their common span on; `limit` [time] the length of the search.
     """
-    i, t, wall, side, radius = pair.i, pair.ti, pair.sx, pair.sy, pair.distance
-    growth, just_hit = pair.growth, pair.just_hit
+    wall, side, radius, growth, just_hit = pair.sx, pair.sy, pair.distance, pair.growth, pair.just_hit
     acceleration = pair.acceleration + abs(swing.amplitude) * swing.angular**2
-    s = 0.0
+    t = 0.0
     last = 0.0
     for step in range(MOST_STEPS):
-        x, y, z, u, v, w = curve(mol, starts, segment, series, i, t + s)
+        x, y, z, u, v, w = curve(s, pair.i, pair.ti + t)
         speed = math.sqrt(u * u + v * v + w * w)
-        if axis == 1:
-            x = y
-            u = v
-        elif axis == 2:
-            x = z
-            u = w
-        gap = side * (x - wall) - radius - growth * s
+        x, u = across(pair, x, y, z), across(pair, u, v, w)
+        gap = side * (x - wall) - radius - growth * t
         slope = side * u - growth
         clear = 0.0
         if swing.amplitude != 0.0:
             clear = time_clear(gap - abs(swing.amplitude), slope, pair.acceleration)
-            gap -= swing.amplitude * math.sin(swing.angle + swing.angular * s)
-            slope -= swing.amplitude * swing.angular * math.cos(swing.angle + swing.angular * s)
+            gap -= swing.amplitude * math.sin(swing.angle + swing.angular * t)
+            slope -= swing.amplitude * swing.angular * math.cos(swing.angle + swing.angular * t)
         if step == 0 and just_hit and slope > -NOISE * speed and abs(gap) < 10 * TOUCHING * (radius + abs(wall)):
             slope = max(slope, 0.0)
             gap = 0.0
         touching = TOUCHING * (radius + 0.1 * abs(wall))
         if gap <= touching and slope < 0.0:
-            root = s - gap / slope
-            return root if step and root > last else s  # inside a widened distance, a bead that leaves and turns back
-        last = s
+            root = t - gap / slope
+            return root if step and root > last else t  # inside a widened distance, a bead that leaves and turns back
+        last = t
         gap = max(gap, 0.0)
         if acceleration <= 0.0:
-            return s - gap / slope if slope < 0.0 and s - gap / slope <= limit else np.inf
-        ds = max(step_to_root(gap, slope, acceleration), clear)
-        s += max(ds, LEAST_STEP * math.sqrt(radius / acceleration)) if gap <= touching else max(ds, 1e-16 * (t + s))
-        if s > limit:
+            return t - gap / slope if slope < 0.0 and t - gap / slope <= limit else np.inf
+        dt = max(step_to_root(gap, slope, acceleration), clear)
+        least = LEAST_STEP * math.sqrt(radius / acceleration) if gap <= touching else 1e-16 * (pair.ti + t)
+        t += max(dt, least)
+        if t > limit:
             return np.inf
-    return s
+    return t
 
 
 @inlined
@@ -196,7 +198,7 @@ def gap_of(s, number, x, y, z, time):
 @kernel
 def wall_gap(s, number, x, y, z):
     """Return the distance of a place from a wall at the event at hand [length]; inf where that side has none."""
-    if number < L.SIDES and abs(s.par[L.LOWER_WALL + number]) == np.inf:
+    if s.walls[number, L.WALL_SORT] == L.NO_WALL:
         return np.inf
     return gap_of(s, number, x, y, z, time_of_event(s))
 
@@ -243,7 +245,7 @@ def shape_contact(s, i, number, free, rate, swing, acceleration, limit, just_hit
     t = 0.0
     last = 0.0
     for step in range(MOST_STEPS):
-        x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, t)
+        x, y, z, u, v, w = curve(s, i, t)
         rx, ry, rz = inward(s, number, x, y, z)
         radius, pace = free + rate * t, rate
         clear = 0.0

@@ -270,13 +270,13 @@ SCALAR_WALL_IMPULSE = SCALAR_SUMS + SUM_WALL_IMPULSE
 SCALAR_WORK, SCALAR_HEAT = SCALAR_SUMS + SUM_WORK, SCALAR_SUMS + SUM_HEAT
 SCALARS = 32
 
-# Of `par`: the tick, what there is of each axis, times of two numbers, and the rest. LOWER_WALL and UPPER_WALL are next
-# to one another. DRIFT: velocity of the lists' frame (`list_place`), DRIFT_TURNS: its periods in a tick; SWEPT_SCALE:
-# SWEPT_UNITs in a unit of the fractions in `swept`.
+# Of `par`: the tick, what there is of each axis, times of two numbers, and the rest. DRIFT: velocity of the lists'
+# frame (`list_place`), DRIFT_TURNS: its periods in a tick; SWEPT_SCALE: SWEPT_UNITs in a unit of the fractions in
+# `swept`.
 TICK = 0
-SIZE, INVERSE, LOWER_WALL, UPPER_WALL, ORIGIN, PERIOD = range(1, 6 * AXES, AXES)
-INVERSE_PERIOD, GRAVITY, SWEPT_SCALE, DRIFT, DRIFT_TURNS = range(6 * AXES + 1, 11 * AXES, AXES)
-NOW, NOW_REM, LATEST, LATEST_REM = range(11 * AXES + 1, 11 * AXES + 5)
+SIZE, INVERSE, ORIGIN, PERIOD, INVERSE_PERIOD = range(1, 5 * AXES, AXES)
+GRAVITY, SWEPT_SCALE, DRIFT, DRIFT_TURNS = range(5 * AXES + 1, 9 * AXES, AXES)
+NOW, NOW_REM, LATEST, LATEST_REM = range(9 * AXES + 1, 9 * AXES + 5)
 (
     GROWTH,
     GROWTH_RATE,

@@ -115,7 +115,7 @@ def test_restitution(tmp_path):
 
 @pytest.mark.parametrize("masses", [(1.0, 1.0), (1.2, 0.7)])
 def test_energy_of_single_beads_hardly_drifts(tmp_path, masses):
-    """Beads in contact are always as far apart, so rounding adds up: to 4e-14 with unit vectors (`monomer.bounce`)."""
+    """Beads in contact are always as far apart, so rounding adds up: to 4e-14 with unit vectors (`meet_alone`)."""
     molecules = [Molecule("monomer", 1, count, mass=mass) for count, mass in zip((138, 137), masses, strict=True)]
     size = (7.83,) * 3
     tables = {

@@ -1,6 +1,7 @@
 """The one place where the kernel tests know layouts: molecules in the tiled workspace, paths, sectors, and calls."""
 
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 
@@ -250,24 +251,31 @@ class Bench:
         return status, s.impulses[: len(contacts)].copy()
 
 
+class Curves(NamedTuple):
+    """The arrays of a sector that `contact.pair.curve` reads."""
+
+    starts: np.ndarray
+    segment: np.ndarray
+    mol: SharedRows
+    series: np.ndarray
+
+
 class Paths:
     """Polynomials of single beads as the contact kernels read them: coefficients (order + 1, 3), one array a bead."""
 
     def __init__(self, *coefficients):
         count = len(coefficients)
         self.coefficients = [np.asarray(c, float) for c in coefficients]
-        self.starts = np.zeros((count, 8))
-        self.segment = np.zeros((count, SEGMENT_COLUMNS), dtype=np.int64)
-        self.segment[:, MOLECULE] = np.arange(count)
-        self.mol = SharedRows(np.zeros((count, OWN_COLUMNS), dtype=np.int32), np.zeros((1, 8), dtype=np.int64))
-        self.mol[:, MOL_FIRST] = np.arange(count)
-        self.series = np.full(count * CURVE + MARGIN, np.nan)
+        mol = SharedRows(np.zeros((count, OWN_COLUMNS), dtype=np.int32), np.zeros((1, 8), dtype=np.int64))
+        segment, series = np.zeros((count, SEGMENT_COLUMNS), dtype=np.int64), np.full(count * CURVE + MARGIN, np.nan)
+        self.s = s = Curves(np.zeros((count, 8)), segment, mol, series)
+        s.segment[:, MOLECULE] = s.mol[:, MOL_FIRST] = np.arange(count)
         for i, c in enumerate(self.coefficients):
-            set_order(self.segment, i, len(c) - 1)
-            self.mol[i, MOL_SERIES] = (i * CURVE + UNIT) // UNIT
-            self.starts[i, 0:3], self.starts[i, 3:6] = c[0], c[1]
+            set_order(s.segment, i, len(c) - 1)
+            s.mol[i, MOL_SERIES] = (i * CURVE + UNIT) // UNIT
+            s.starts[i, 0:3], s.starts[i, 3:6] = c[0], c[1]
             rest = np.ravel(c[FIRST_TERM:])
-            self.series[i * CURVE + UNIT : i * CURVE + UNIT + len(rest)] = rest
+            s.series[i * CURVE + UNIT : i * CURVE + UNIT + len(rest)] = rest
 
     def bend(self, i, t):
         """Return a bound of the acceleration of bead i until a time."""
@@ -286,13 +294,13 @@ class Paths:
         bend = self.bend(i, ti + until) + self.bend(j, tj + until)
         limit = until if limit is None else limit
         pair = Pair(i, j, ti, tj, *map(float, shift), d, growth, bend, until, just_hit)
-        return curved_contact(self.mol, self.starts, self.segment, self.series, pair, limit)
+        return curved_contact(self.s, pair, limit)
 
     def wall(self, i, axis, side, wall, radius, limit, t=0.0, growth=0.0, just_hit=False):
         """Call `wall_contact` with the acceleration bound of the whole span."""
         bend = self.bend(i, t + limit)
         pair = Pair(i, -1 - axis, t, 0.0, wall, float(side), 0.0, radius, growth, bend, limit, just_hit)
-        return wall_contact(self.mol, self.starts, self.segment, self.series, pair, at_rest(), axis, limit)
+        return wall_contact(self.s, pair, at_rest(), limit)
 
 
 def partners_of(s):
@@ -315,7 +323,7 @@ def events_kept(s):
 
 def search_one(s, i):
     """Search bead i and return (time, partner or code)."""
-    earliest_event.search_bead(s, i, s.stepper, s.extended)
+    earliest_event.search_bead(s, i)
     return s.event_time[i, 0] * s.par[0] + s.event_time[i, 1], int(partners_of(s)[i])
 
 
@@ -326,12 +334,12 @@ def first_look(s, i):
 
 def first_look_at_single(s, i):
     """Return the beads of single bead i's list that straight flight may bring to it."""
-    return s.found[: flights.candidates_straight(s, i, 0, s.extended)].tolist()
+    return s.found[: flights.candidates_straight(s, i, 0)].tolist()
 
 
 def candidates(s, i):
     """Return the beads of bead i's list that its search looks at."""
-    return s.found[: earliest_event._candidates(s, i, 0, s.extended)].tolist()
+    return s.found[: earliest_event._candidates(s, i, 0)].tolist()
 
 
 def list_of(s, i):

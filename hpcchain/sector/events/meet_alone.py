@@ -11,13 +11,13 @@ from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.laws.smooth import reflection
 from hpcchain.contact.laws.step import distance_met
 from hpcchain.contact.laws.table import law_of, outcome
-from hpcchain.contact.walls import normal_of, surface_of_wall, wall_velocity
+from hpcchain.contact.walls import normal_of, sense_of, surface_of_wall, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start
 from hpcchain.layout.segment_bits import radius_of
 from hpcchain.sector.events.note import graze, note
-from hpcchain.sector.segments.monomer import bounce, move_on, rebound, set_off
+from hpcchain.sector.segments.monomer import move_on, set_off
 
 
 @inlined
@@ -60,13 +60,58 @@ def _resolve(s, i, j, e, e_t):
     """Give two single beads that have met, or one and a wall, their impulse; return the Outcome and their distance."""
     if s.extended is not None:
         return _resolve_extended(s, i, j, e, e_t)
-    at = s.mol[s.segment[i, L.MOLECULE], L.MOL_TABLE]
     if j < 0:
-        return along_normal(rebound(s.par, s.starts, s.radius, s.table, at, i, j, e)), 0.0
-    other = s.mol[s.segment[j, L.MOLECULE], L.MOL_TABLE]
+        return along_normal(_rebound(s, i, j, e)), 0.0
+    return _bounce(s, i, j, e)
+
+
+@kernel
+def _bounce(s, i, j, e):
+    """Exchange momentum of two single beads in contact, e being e_n; return the Outcome, and their distance [length].
+
+    The unit vector from j to i is written to `normals`.
+
+    Beads that touch are always as far apart. So a unit vector between them, its square, or a ratio that is 1 but for
+    that, is always rounded alike, and the energy drifts by up to half a bit a contact. The vector times the speed will
+    do as well, and neither its square nor the impulse in its units is near any one number.
+    """
+    rx, ry, rz, r = _between(s, i, j)
+    ux = s.starts[i, L.VX] - s.starts[j, L.VX]
+    uy = s.starts[i, L.VY] - s.starts[j, L.VY]
+    uz = s.starts[i, L.VZ] - s.starts[j, L.VZ]
+    growth = (radius_of(s.radius, i) + radius_of(s.radius, j)) * s.par[L.GROWTH_RATE]
+    speed = math.sqrt(ux * ux + uy * uy + uz * uz) + growth
+    nx = rx * speed
+    ny = ry * speed
+    nz = rz * speed
+    square = nx * nx + ny * ny + nz * nz
+    length = math.sqrt(square)
+    un = nx * ux + ny * uy + nz * uz - growth * length
+    if un >= 0.0 or square == 0.0:
+        return along_normal(0.0), r
+    wi, wj = inverse_mass(s, i), inverse_mass(s, j)
+    p = reflection(un, wi * square + wj * square, e)  # a sum of the two is always rounded alike, too
+    s.starts[i, L.VX] += p * wi * nx
+    s.starts[i, L.VY] += p * wi * ny
+    s.starts[i, L.VZ] += p * wi * nz
+    s.starts[j, L.VX] -= p * wj * nx
+    s.starts[j, L.VY] -= p * wj * ny
+    s.starts[j, L.VZ] -= p * wj * nz
     n = s.normals[L.CONTACT_NORMAL]
-    impulse, distance = bounce(s.par, s.starts, s.radius, s.table, at, other, i, j, e, n)
-    return along_normal(impulse), distance
+    n[0], n[1], n[2] = rx / r, ry / r, rz / r
+    return along_normal(p * length), r
+
+
+@kernel
+def _rebound(s, i, code, e):
+    """Reflect a single bead from the wall with this code, e being e_n; return the impulse, 0 for a graze."""
+    axis, side = (-1 - code) % L.AXES, sense_of(-1 - code)
+    un = side * s.starts[i, L.VX + axis] - radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
+    if un >= 0.0:
+        return 0.0
+    change = reflection(un, 1.0, e)
+    s.starts[i, L.VX + axis] += side * change
+    return change / inverse_mass(s, i)
 
 
 @outlined
@@ -82,9 +127,7 @@ def _resolve_extended(s, i, j, e, e_t):
     if law == SMOOTH:
         if j < 0:
             return along_normal(_reflected(s, i, n, rate, e)), distance
-        at, other = s.mol[s.segment[i, L.MOLECULE], L.MOL_TABLE], s.mol[s.segment[j, L.MOLECULE], L.MOL_TABLE]
-        impulse, distance = bounce(s.par, s.starts, s.radius, s.table, at, other, i, j, e, n)
-        return along_normal(impulse), distance
+        return _bounce(s, i, j, e)
     if separates(border, rate):
         return along_normal(0.0), distance
     o = outcome(s, _contact_of(s, i, j, law, border, rate, e, e_t))
@@ -98,7 +141,7 @@ def _way(s, i, j, n):
     if j < 0:
         normal_of(s, -1 - j, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], n)
         return n[0], n[1], n[2], 1.0
-    x, y, z, r = between(s, i, j)
+    x, y, z, r = _between(s, i, j)
     n[0], n[1], n[2] = x / r, y / r, z / r
     return x, y, z, r
 
@@ -143,7 +186,7 @@ def _velocity(s, i, j, law, c):
 
 @kernel
 def _reflected(s, i, n, rate, e):
-    """Do what `rebound` does for walls of all sorts; return the impulse, 0 for a graze [mass length / time]."""
+    """Do what `_rebound` does for walls of all sorts; return the impulse, 0 for a graze [mass length / time]."""
     if rate >= 0.0:
         return 0.0
     change = reflection(rate, 1.0, e)
@@ -173,7 +216,7 @@ def _push(s, i, j, o, x, y, z, r):
 
 
 @kernel
-def between(s, i, j):
+def _between(s, i, j):
     """Return the vector from bead j to bead i, of its nearest image, where their segments begin, and its length."""
     rx = s.starts[i, L.X] - s.starts[j, L.X]
     ry = s.starts[i, L.Y] - s.starts[j, L.Y]

@@ -46,12 +46,12 @@ def note(s, i, j, n, o, lx, ly, lz, energy, ticks, remainder):
     """
     set_struck(s.segment, i, 1)
     if o.kind == 0.0:
-        begin_contact(s.par, s.segment, i)
+        begin_contact(s, i)
     moment = 0.0
     if j >= 0:
         set_struck(s.segment, j, 1)
         if o.kind == 0.0:
-            begin_contact(s.par, s.segment, j)
+            begin_contact(s, j)
             form_bridge(s, i, j)
         x, y, z = o.along * n[0] + o.x, o.along * n[1] + o.y, o.along * n[2] + o.z
         set_tensor(s, x, y, z, lx, ly, lz, energy)

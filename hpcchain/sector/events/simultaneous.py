@@ -224,7 +224,7 @@ def near(s, work, p, j, distance, ticks, remainder):
     if not _within(s.par, work, p, far + bend, x, y, z):
         return False
     make_own_series(s, s.segment[j, L.MOLECULE])
-    x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, j, dt)
+    x, y, z, u, v, w = curve(s, j, dt)
     return _within(s.par, work, p, far, x, y, z)
 
 
@@ -270,9 +270,8 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
 @kernel
 def _unlisted_ties(s, offset, g, b, i, scale, count):
     """Note bead i's contacts that no list has, b of member g at `offset`: with walls, at limits; return how many."""
-    p, walls = W.bead_offset(offset, b), np.int64(L.SIDES)
+    p = W.bead_offset(offset, b)
     if s.extended is not None:
-        walls = np.int64(len(s.walls))
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             j = np.int64(s.limited[e])
             if s.limits[e, L.ACTS] != 0.0 and s.bead_id[i] < s.bead_id[j]:
@@ -280,7 +279,7 @@ def _unlisted_ties(s, offset, g, b, i, scale, count):
                 sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
                 count = _pair_tie(s, p, q, g, b, g, b + j - i, i, j, sigma, scale, count)
     if s.par[L.WALLS] != 0.0:
-        for number in range(walls):
+        for number in range(len(s.walls)):
             count = _wall_tie(s, p, g, b, i, number, scale, count)
     return count
 

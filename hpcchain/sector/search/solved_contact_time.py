@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from hpcchain.contact.pair import Pair, curve, curved_contact, relative_state
-from hpcchain.contact.walls import at_rest, wall_contact
+from hpcchain.contact.walls import across, at_rest, wall_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -55,7 +55,7 @@ def bead_exactly(s, i, t, offset):
     """Return position and velocity of bead i at time t after its segment's start; its molecule was `bring`-ed there."""
     m = s.segment[i, L.MOLECULE]
     if s.mol[m, L.MOL_SOLVER] < L.COLLOCATION:
-        return curve(s.mol, s.starts, s.segment, s.series, i, t)
+        return curve(s, i, t)
     b = i - s.mol[m, L.MOL_FIRST]
     work = s.work
     p = W.bead_offset(offset, b) + W.COEF
@@ -90,9 +90,9 @@ def _gap(s, pair, t):
 def _nearing(s, pair, t):
     """Whether the polynomials' gap falls at a time, as `curved_contact` and `wall_contact` see it."""
     if pair.j < 0:
-        gap, rate = _wall_gap(pair, curve(s.mol, s.starts, s.segment, s.series, pair.i, pair.ti + t), t)
+        gap, rate = _wall_gap(pair, curve(s, pair.i, pair.ti + t), t)
         return rate < 0.0
-    x, y, z, u, v, w = relative_state(s.mol, s.starts, s.segment, s.series, pair, t)
+    x, y, z, u, v, w = relative_state(s, pair, t)
     return x * u + y * v + z * w - (pair.distance + pair.growth * t) * pair.growth < 0.0
 
 
@@ -100,11 +100,7 @@ def _nearing(s, pair, t):
 def _wall_gap(pair, one, t):
     """Return the gap and its rate of a bead with this position and velocity and a wall."""
     x, y, z, u, v, w = one
-    axis = (-1 - pair.j) % 3
-    if axis == 1:
-        x, u = y, v
-    elif axis == 2:
-        x, u = z, w
+    x, u = across(pair, x, y, z), across(pair, u, v, w)
     return pair.sy * (x - pair.sx) - (pair.distance + pair.growth * t), pair.sy * u - pair.growth
 
 
@@ -414,9 +410,8 @@ def _jump(s, m, offset, falls, k):
 def _polynomial_contact(s, pair):
     """Return when the polynomials touch, or inf."""
     if pair.j < 0:
-        axis = (-1 - pair.j) % 3
-        return wall_contact(s.mol, s.starts, s.segment, s.series, pair, at_rest(), axis, pair.until)
-    return curved_contact(s.mol, s.starts, s.segment, s.series, pair, pair.until)
+        return wall_contact(s, pair, at_rest(), pair.until)
+    return curved_contact(s, pair, pair.until)
 
 
 @outlined

@@ -40,7 +40,7 @@ def renew_list(s, i, dt):
             s.origin_time[i] = (dt - bend / speed) * EARLY
             return status
     make_own_series(s, m)
-    x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, dt)
+    x, y, z, u, v, w = curve(s, i, dt)
     return rebuild_list(s, i, x, y, z, dt)
 
 

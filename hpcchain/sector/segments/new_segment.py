@@ -321,7 +321,7 @@ def close_after(s, m, length):
         _learn_pace(s, m, length)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         set_struck(s.segment, i, 0)
-    pass_time(s.par, s.segment, first, s.mol[m, L.MOL_BEADS], length)
+    pass_time(s, first, s.mol[m, L.MOL_BEADS], length)
 
 
 @kernel

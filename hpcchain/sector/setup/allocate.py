@@ -65,8 +65,6 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     par[L.TICK] = physics.tick
     par[L.SIZE : L.SIZE + L.AXES] = np.where(periodic, box.size, 0.0)
     par[L.INVERSE : L.INVERSE + L.AXES] = np.where(periodic, 1.0 / box.size, 0.0)
-    par[L.LOWER_WALL : L.LOWER_WALL + L.AXES] = np.where(wall, box.origin, -np.inf)
-    par[L.UPPER_WALL : L.UPPER_WALL + L.AXES] = np.where(wall, box.origin + box.size, np.inf)
     par[L.GROWTH] = 1.0
     par[L.CAP] = np.min(np.where(periodic, 0.5 * box.size - greatest, np.inf)) / 2
     if not np.isfinite(par[L.CAP]):

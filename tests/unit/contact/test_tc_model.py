@@ -58,22 +58,22 @@ def run_of(left, contact_time=TIME, pairs=((0, 1),)):
     ],
 )
 def test_a_contact_is_over_after_the_contact_time(dt, left):
-    par, segment, *_ = sector([CONTACT])
-    assert coefficients.left_after(par, segment, 0, dt) == left
+    s = sector([CONTACT])
+    assert coefficients.left_after(s, 0, dt) == left
 
 
 def test_time_passes_for_all_beads_of_a_range_and_no_others():
-    par, segment, *_ = sector([CONTACT, CONTACT, CONTACT // 2, 0, CONTACT])
-    coefficients.pass_time(par, segment, 1, 3, 0.5 * TIME)
-    assert [in_contact(segment, i) for i in range(5)] == [CONTACT, CONTACT // 2, 0, 0, CONTACT]
+    s = sector([CONTACT, CONTACT, CONTACT // 2, 0, CONTACT])
+    coefficients.pass_time(s, 1, 3, 0.5 * TIME)
+    assert [in_contact(s.segment, i) for i in range(5)] == [CONTACT, CONTACT // 2, 0, 0, CONTACT]
 
 
 def test_halves_make_a_whole():
     """Cutting a flight in many segments shortens a contact by less than a millionth each."""
-    par, segment, *_ = sector([CONTACT])
+    s = sector([CONTACT])
     for _ in range(1000):
-        coefficients.pass_time(par, segment, 0, 1, 0.0005 * TIME)
-    assert abs(in_contact(segment, 0) / CONTACT - 0.5) < 1000 * 2.0**-24
+        coefficients.pass_time(s, 0, 1, 0.0005 * TIME)
+    assert abs(in_contact(s.segment, 0) / CONTACT - 0.5) < 1000 * 2.0**-24
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_contacts_together_have_one_coefficient():
 
 def test_without_a_contact_time_nothing_is_left_of_a_contact():
     s = run_of([0, 0], contact_time=0.0)
-    coefficients.begin_contact(s.par, s.segment, 0)
-    coefficients.pass_time(s.par, s.segment, 0, 2, 1.0)
+    coefficients.begin_contact(s, 0)
+    coefficients.pass_time(s, 0, 2, 1.0)
     assert in_contact(s.segment, 0) == in_contact(s.segment, 1) == 0
     assert restitution(s, 0, 1, 0.0, 0.0) == (0.3, 1.0)
-    par, segment, *_ = sector([0, 0])
-    coefficients.begin_contact(par, segment, 1)
-    assert [in_contact(segment, i) for i in range(2)] == [0, CONTACT]
+    s = sector([0, 0])
+    coefficients.begin_contact(s, 1)
+    assert [in_contact(s.segment, i) for i in range(2)] == [0, CONTACT]

@@ -34,7 +34,7 @@ def made(s, i):
 @kernel
 def place(s, i, dt):
     """Return where bead i is a time after its segment's start."""
-    x, y, z, _, _, _ = curve(s.mol, s.starts, s.segment, s.series, i, dt)
+    x, y, z, _, _, _ = curve(s, i, dt)
     return x, y, z
 
 
