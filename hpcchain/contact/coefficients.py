@@ -22,7 +22,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import WHOLE_CONTACT
-from hpcchain.layout.clock import since_start
+from hpcchain.layout.clock import age
 from hpcchain.layout.segment_bits import in_contact, set_in_contact
 from hpcchain.model.physics.walls import NOT_GIVEN, number_of_wall, shapes_of
 
@@ -107,27 +107,27 @@ def row_of(s, i, other):
 
 
 @kernel
-def lasts(s, row, i, other, ticks, remainder):
-    """Whether bead i and another, or a wall (below 0), still are in a contact at a time in their present segments.
+def lasts(s, row, i, other):
+    """Whether bead i and another, or a wall (below 0), still are in a contact at the event at hand.
 
     `row` is theirs of `coefficients`. A contact that lasts keeps the energy.
     """
     if s.par[L.CONTACT_RATE] == 0.0:
         return False
     most = s.coefficients[row, L.PAIR_LEFT]
-    if left_after(s, i, since_start(s, i, ticks, remainder)) > most:
+    if left_after(s, i, age(s, i)) > most:
         return True
-    return other >= 0 and left_after(s, other, since_start(s, other, ticks, remainder)) > most
+    return other >= 0 and left_after(s, other, age(s, other)) > most
 
 
 @kernel
-def restitution(s, i, other, ticks, remainder):
+def restitution(s, i, other):
     """Return e_n and e_t of bead i and another, or a wall (below 0), at the time of a contact; 1, 1 of one that lasts.
 
     Read before their segments are closed. In runs without spins e_t is 1.
     """
     row = row_of(s, i, other)
-    if lasts(s, row, i, other, ticks, remainder):
+    if lasts(s, row, i, other):
         return 1.0, 1.0
     if s.extended is not None:
         return s.coefficients[row, L.PAIR_NORMAL], s.coefficients[row, L.PAIR_TANGENTIAL]
@@ -141,7 +141,7 @@ def tied_tangential(s, k):
 
 
 @kernel
-def restitutions(s, count, ticks, remainder):
+def restitutions(s, count):
     """Write e_n of the first `count` contacts of `tied`, which are resolved together, to RESTITUTION_ROW of `matrix`.
 
     Each has its own; all have 1 where any lasts: what presses on one another at one instant is one contact.
@@ -152,13 +152,13 @@ def restitutions(s, count, ticks, remainder):
         i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
         row = row_of(s, i, j)
         e[k] = s.coefficients[row, L.PAIR_NORMAL]
-        keeps = keeps or lasts(s, row, i, j, ticks, remainder)
+        keeps = keeps or lasts(s, row, i, j)
     if keeps:
         e[:count] = 1.0
 
 
 @kernel
-def any_rough(s, count, ticks, remainder):
+def any_rough(s, count):
     """Whether one of the first `count` contacts of `tied` pushes and makes beads spin.
 
     Read before segments are closed. All are smooth where any lasts, as they have e_n = 1 then (`restitutions`).
@@ -168,7 +168,7 @@ def any_rough(s, count, ticks, remainder):
         for k in range(count):
             i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
             row = row_of(s, i, j)
-            if lasts(s, row, i, j, ticks, remainder):
+            if lasts(s, row, i, j):
                 return False
             rough = rough or (s.impulses[k] > 0.0 and s.coefficients[row, L.PAIR_TANGENTIAL] != 1.0)
     return rough

@@ -67,13 +67,13 @@ def next_redraw(s, m):
 
 
 @kernel
-def set_next_redraw(s, first, beads, ticks, remainder):
-    """Set when a molecule's velocities are drawn next, at a time at which they are; count the draws of its beads.
+def set_next_redraw(s, first, beads):
+    """Set when a molecule's velocities, which are drawn now, are drawn next; count the draws of its beads.
 
     `first` is the row of its first bead.
     """
     wait = waiting(s, s.bead_id[first], np.int64(s.extra[first, L.DRAWS]) + 1)
-    t, r = after(ticks, remainder, wait, s.par[L.TICK])
+    t, r = after(s.par[L.NOW], s.par[L.NOW_REM], wait, s.par[L.TICK])
     for i in range(first, first + beads):
         s.extra[i, L.DRAWS] += 1.0
         s.extra[i, L.NEXT_DRAW] = t

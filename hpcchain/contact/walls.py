@@ -13,6 +13,7 @@ import numpy as np
 from hpcchain.contact.pair import JUST_HIT, LEAST_STEP, MOST_STEPS, NOISE, TOUCHING, curve, step_to_root
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import time_of_event
 from hpcchain.layout.segment_bits import length_of
 
 
@@ -103,12 +104,6 @@ def wall_contact(s, pair, swing, limit):
 def sense_of(number):
     """Return +1 for a lower side of the box, -1 for an upper one: the sign of its normal's component."""
     return 1.0 if number < L.AXES else -1.0
-
-
-@inlined
-def time_of_event(s):
-    """Return the time of the event at hand [time]."""
-    return s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM]
 
 
 @inlined

@@ -1,4 +1,7 @@
-"""Clock arithmetic inside kernels: a time is (ticks, remainder), ticks whole, 0 <= remainder < tick."""
+"""Clock arithmetic inside kernels: a time is (ticks, remainder), ticks whole, 0 <= remainder < tick.
+
+That of the event at hand is NOW, NOW_REM of `par`: what is done at an event reads it there.
+"""
 
 import numpy as np
 
@@ -30,6 +33,18 @@ def time_span(ticks, remainder, ticks0, remainder0, tick):
 def since_start(s, i, ticks, remainder):
     """Return how long after the start of the segment in row i of sector s a time is [time]."""
     return time_span(ticks, remainder, s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.par[L.TICK])
+
+
+@inlined
+def age(s, i):
+    """Return how long before the event at hand the segment in row i of sector s began [time]."""
+    return since_start(s, i, s.par[L.NOW], s.par[L.NOW_REM])
+
+
+@inlined
+def time_of_event(s):
+    """Return the time of the event at hand [time]."""
+    return s.par[L.NOW] * s.par[L.TICK] + s.par[L.NOW_REM]
 
 
 @inlined

@@ -34,6 +34,8 @@ from hpcchain.layout.arrays import (
     MOL_WORKSPACE,
     MOLECULE,
     MOST_TIES,
+    NOW,
+    NOW_REM,
     RESTITUTION_ROW,
     SEGMENT_COLUMNS,
 )
@@ -392,6 +394,11 @@ def bead_curves(s):
 def set_start(s, i, x, v, time):
     """Give bead i a new straight segment's start, time as (ticks, remainder)."""
     s.starts[i] = [*x, *v, *time]
+
+
+def set_now(s, ticks, remainder):
+    """Set the time of the event at hand."""
+    s.par[NOW], s.par[NOW_REM] = ticks, remainder
 
 
 def set_growth(s, scale, rate):

@@ -71,7 +71,7 @@ def _straight_energy(work, offset, tiles, kappa):
 
 
 @outlined
-def discrete_share(s, members, ticks, remainder):
+def discrete_share(s, members):
     """Turn the velocities after exact impulses into those of the law; return kappa, 0 where it has no root.
 
     Parameters
@@ -80,8 +80,7 @@ def discrete_share(s, members, ticks, remainder):
         With the `members` of an event, whose velocities before are in KEPT. Of a long chain it may be a stretch: the
         velocities of the others are the same before and after.
     members : int
-    ticks, remainder : float
-        Time of the contact: each molecule steps on to the next point of its own grid.
+        From the contact on each steps on to the next point of its own grid.
     """
     work = s.work
     wanted = 0.0
@@ -100,7 +99,7 @@ def discrete_share(s, members, ticks, remainder):
         for g in range(members):
             m, offset, tiles = s.member[g, L.MEMBER_ROW], s.member[g, L.MEMBER_OFFSET], s.member[g, L.MEMBER_TILES]
             if m >= 0 and takes_law(s, m):
-                tau = to_grid(ticks, remainder, s.par[L.TICK], s.table[s.mol[m, L.MOL_TABLE] + L.STEP_AT])
+                tau = to_grid(s.par[L.NOW], s.par[L.NOW_REM], s.par[L.TICK], s.table[s.mol[m, L.MOL_TABLE] + L.STEP_AT])
                 status, e, d = steps_energy(s, offset, m, tau, kappa)
                 if status != 0:
                     return 0.0

@@ -64,14 +64,15 @@ def foresee(s, w, slot, i, partner, ticks, remainder, depth):
     w.count[:] = 0
     w.scalars[L.SCALAR_SUMS : L.SCALAR_SUMS + L.SUMS] = 0
     w.count[L.N_LOGGED] = slot
+    w.par[L.NOW], w.par[L.NOW_REM] = ticks, remainder
     if partner == L.SEGMENT_END:
-        end_segment(w, r, ticks, remainder)
+        end_segment(w, r)
     else:
         a = w.mol[r, L.MOL_FIRST] + i - s.mol[m, L.MOL_FIRST]
         b = np.int64(partner)
         if partner >= 0:
             b = w.mol[r if other == m else r + 1, L.MOL_FIRST] + partner - s.mol[other, L.MOL_FIRST]
-        status, _ = meet(w, a, b, False, False, ticks, remainder, depth)
+        status, _ = meet(w, a, b, False, False, depth)
         if status != MET:
             return False
     _write_down(w, slot)

@@ -52,16 +52,16 @@ def slot_of(w, likely, tag, i, partner, ticks, remainder, depth, serial, other_s
 
 
 @outlined
-def take(s, i, partner, ticks, remainder, depth):
-    """Carry out an event as a slot has it, if one does.
+def take(s, i, partner, depth):
+    """Carry out the event at hand as a slot has it, if one does.
 
     Parameters
     ----------
     s : Sector
     i, partner : int
         Bead, of two that of the lower id, and other bead, wall or SEGMENT_END.
-    ticks, remainder, depth : float, float, int
-        Key of the event.
+    depth : int
+        Of the event.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def take(s, i, partner, ticks, remainder, depth):
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else m
     serial, other_serial = s.timing[m, L.SERIAL], s.timing[other, L.SERIAL]
     likely, tag = s.ahead[L.AHEAD_LIKELY], tag_of(i, m, partner)
-    slot = slot_of(w, likely, tag, i, partner, ticks, remainder, depth, serial, other_serial)
+    slot = slot_of(w, likely, tag, i, partner, s.par[L.NOW], s.par[L.NOW_REM], depth, serial, other_serial)
     if slot < 0:
         s.ahead[L.AHEAD_MISSED] += 1
         return np.int64(0)

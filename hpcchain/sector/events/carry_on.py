@@ -13,7 +13,7 @@ from hpcchain.contact.falling import inverse_mass
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import since_start
+from hpcchain.layout.clock import age
 from hpcchain.layout.segment_bits import is_chain_part, last_row, start_depth
 from hpcchain.propagators.interface import load, prepare, project
 from hpcchain.propagators.taylor.chain import chain_prepare
@@ -30,53 +30,53 @@ from hpcchain.sector.speculation.rollback import ready, request_adjacent
 
 
 @inlined
-def carry_on(s, m, holder, ticks, remainder):
+def carry_on(s, m, holder):
     """Start the next segment of molecule m, and renew all that it changes; return 0 or an error."""
     if s.stretched is not None:
         if is_chain_part(s, m):
-            return _carry_on_part(s, m, holder, ticks, remainder)
+            return _carry_on_part(s, m, holder)
     if holder == L.BY_HISTORY:
         replay(s, m)
     else:
-        _next_segment(s, m, holder, ticks, remainder)
+        _next_segment(s, m, holder)
     return refresh(s, m, m)
 
 
 @inlined
-def _next_segment(s, m, holder, ticks, remainder):
+def _next_segment(s, m, holder):
     """Start the next segment of a molecule's free motion, or the one with drawn velocities."""
     if s.extended is not None and holder == L.BY_THERMOSTAT:
         logged = s.count[L.N_LOGGED]
-        redraw(s, m, ticks, remainder)
+        redraw(s, m)
         if s.scalars[L.SCALAR_WINDOWED] != 0:
             sign_draw(s, m, m, logged)
         return
     s.count[L.N_SEGMENT_ENDS] += 1
-    _end_segment(s, m, ticks, remainder)
+    _end_segment(s, m)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         sign_end(s, m, m, m)
 
 
 @inlined
-def _end_segment(s, m, ticks, remainder):
+def _end_segment(s, m):
     """Start the next segment of a molecule's free motion."""
     first = s.mol[m, L.MOL_FIRST]
     length = s.timing[m, L.LENGTH]
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
-        move_on(s, first, m, length, ticks, remainder, 0, 0)
+        move_on(s, first, m, length, 0, 0)
         set_off(s, first, m)
         return
-    if s.ahead[L.AHEAD_SECTOR] == 0 or take(s, first, L.SEGMENT_END, ticks, remainder, 0) == 0:
-        end_segment(s, m, ticks, remainder)
+    if s.ahead[L.AHEAD_SECTOR] == 0 or take(s, first, L.SEGMENT_END, 0) == 0:
+        end_segment(s, m)
 
 
 @outlined
-def end_segment(s, m, ticks, remainder):
+def end_segment(s, m):
     """Start the next segment of the free motion of a molecule that is no single bead."""
     length, offset = s.timing[m, L.LENGTH], np.int64(0)
     _bring_free(s, offset, m, length)
-    close_after(s, m, length)
-    begin(s, offset, m, ticks, remainder, offset)
+    close_after(s, m, length, np.int64(0))
+    begin(s, offset, m)
 
 
 @kernel
@@ -88,7 +88,7 @@ def _bring_free(s, offset, m, dt):
 
 
 @kernel
-def _carry_on_part(s, m, holder, ticks, remainder):
+def _carry_on_part(s, m, holder):
     """Do what `carry_on` does for a part of a long chain, with those parts that get new segments with it."""
     if holder == L.BY_HISTORY:
         replay(s, m)
@@ -102,9 +102,9 @@ def _carry_on_part(s, m, holder, ticks, remainder):
     if s.extended is not None:
         drawn = holder == L.BY_THERMOSTAT
         if drawn:
-            high = redraw(s, m, ticks, remainder)
+            high = redraw(s, m)
     if not drawn:
-        low, high = end_stretch(s, m, ticks, remainder)
+        low, high = end_stretch(s, m)
     if high < 0:
         return set_back(s)
     if drawn:
@@ -118,36 +118,36 @@ def _carry_on_part(s, m, holder, ticks, remainder):
 
 
 @outlined
-def redraw(s, m, ticks, remainder):
-    """Draw the velocities of molecule m anew at a time, or of the long chain from row m on; start new segments.
+def redraw(s, m):
+    """Draw the velocities of molecule m anew, or of the long chain from row m on; start new segments.
 
     Returns the last row that has one, -1 where parts have to go back first (`speculation.rollback`).
     """
     first, last = s.mol[m, L.MOL_FIRST], m
-    dt = since_start(s, first, ticks, remainder)
+    dt = age(s, first)
     depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
     if s.stretched is not None:
         if is_chain_part(s, m):
             last = last_row(s, m)
-            if not ready(s, m, last, ticks, remainder, depth, s.bead_id[first], np.int64(L.REDRAW)):
+            if not ready(s, m, last, depth, s.bead_id[first], np.int64(L.REDRAW)):
                 return np.int64(-1)
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
-        heat = _single(s, first, m, dt, ticks, remainder, depth)
+        heat = _single(s, first, m, dt, depth)
     else:
-        heat = _several(s, m, last, dt, ticks, remainder, depth)
-    note_draw(s, first, ticks * s.par[L.TICK] + remainder, heat)
+        heat = _several(s, m, last, dt, depth)
+    note_draw(s, first, heat)
     return last
 
 
 @kernel
-def _single(s, i, m, dt, ticks, remainder, depth):
+def _single(s, i, m, dt, depth):
     """Draw a single bead's velocity; return the energy that comes in."""
-    move_on(s, i, m, dt, ticks, remainder, depth, 0)
+    move_on(s, i, m, dt, depth, 0)
     before = s.starts[i, L.VX] ** 2 + s.starts[i, L.VY] ** 2 + s.starts[i, L.VZ] ** 2
     mobility = inverse_mass(s, i)
     u, v, w = maxwell(s, i, mobility)
     s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ] = u, v, w
-    set_next_redraw(s, i, np.int64(1), ticks, remainder)
+    set_next_redraw(s, i, np.int64(1))
     set_off(s, i, m)
     return 0.5 * (u * u + v * v + w * w - before) / mobility
 
@@ -165,20 +165,20 @@ def _draw_velocities(s, offset, m, last):
 
 
 @kernel
-def _several(s, m, last, dt, ticks, remainder, depth):
+def _several(s, m, last, dt, depth):
     """Draw the velocities of a molecule with bonds; return the energy that comes in."""
     offset, tiles = np.int64(0), s.mol[m, L.MOL_TILES]
     part = False
     if s.stretched is not None:
         part = is_chain_part(s, m)
         if part:
-            tiles, _, _ = load_stretch(s, offset, m, last, m, ticks, remainder)
+            tiles, _, _ = load_stretch(s, offset, m, last, m)
     if not part:
         _bring_free(s, offset, m, dt)
     before = kinetic_energy(s.work, offset, tiles)
-    close_rows(s, m, last, ticks, remainder)
+    close_rows(s, m, last, depth)
     beads = _draw_velocities(s, offset, m, last)
-    set_next_redraw(s, s.mol[m, L.MOL_FIRST], beads, ticks, remainder)
+    set_next_redraw(s, s.mol[m, L.MOL_FIRST], beads)
     if part:
         chain_prepare(s.work, offset, tiles)
     else:
@@ -186,7 +186,7 @@ def _several(s, m, last, dt, ticks, remainder, depth):
     heat = kinetic_energy(s.work, offset, tiles) - before
     if s.stretched is not None:
         if part:
-            begin_all(s, offset, tiles, m, last, ticks, remainder, depth)
+            begin_all(s, offset, tiles, m, last)
             return heat
-    begin(s, offset, m, ticks, remainder, depth)
+    begin(s, offset, m)
     return heat

@@ -6,7 +6,7 @@ from hpcchain.contact.laws.step import is_full
 from hpcchain.jit.decorators import concurrent, inlined, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import MOST_DEPTH
-from hpcchain.layout.clock import earlier, since_start
+from hpcchain.layout.clock import age, earlier
 from hpcchain.layout.segment_bits import event_depth, partner_of, serial_of
 from hpcchain.sector.events.carry_on import carry_on
 from hpcchain.sector.events.meet import meet
@@ -27,7 +27,7 @@ MOST_BACKS = 10000
 
 
 @outlined
-def _go_back(s, holder, partner, ticks, remainder, depth):
+def _go_back(s, holder, partner, depth):
     """Reopen the closed segment that an event is with, and undo what came after it; -1 if the event does not happen."""
     m = s.segment[partner, L.MOLECULE]
     serial = s.next_event[holder, L.PARTNER_SERIAL]
@@ -37,9 +37,9 @@ def _go_back(s, holder, partner, ticks, remainder, depth):
     way = partner - s.mol[m, L.MOL_FIRST]
     r, after_r = s.mol[h, L.MOL_FIRST] + way, s.mol[newer, L.MOL_FIRST] + way
     a, b = s.bead_id[holder], s.bead_id[partner]
-    if not is_current(s, holder, r, after_r, ticks, remainder, depth, a, b):
+    if not is_current(s, holder, r, after_r, s.par[L.NOW], s.par[L.NOW_REM], depth, a, b):
         return -1
-    tied = depth == L.REOPENS or not precedes(s, after_r, ticks, remainder, depth, a, b)
+    tied = depth == L.REOPENS or not precedes(s, after_r, s.par[L.NOW], s.par[L.NOW_REM], depth, a, b)
     s.scalars[L.SCALAR_REOPENED] += 1
     request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
     roll_back(s)
@@ -106,12 +106,12 @@ def advance(s, until_ticks, until_remainder, most):
             if s.extended is not None:
                 if _is_log_full(s):
                     return LOG_FULL
-            if carry_on(s, m, holder, ticks, remainder):
+            if carry_on(s, m, holder):
                 return LIST_FULL
             continue
         partner = partner_of(s.next_event, holder)
         if partner == L.RELIST:
-            if renew_list(s, holder, since_start(s, holder, ticks, remainder)):
+            if renew_list(s, holder, age(s, holder)):
                 return LIST_FULL
             search_one(s, holder)
             schedule_molecule(s, m)
@@ -123,7 +123,7 @@ def advance(s, until_ticks, until_remainder, most):
         reopens = depth == L.REOPENS
         if partner >= 0 and (reopens or serial_of(s, partner) != s.next_event[holder, L.PARTNER_SERIAL]):
             s.count[L.N_RESCANS] += 1
-            status = _go_back(s, holder, partner, ticks, remainder, depth) if windowed else -1
+            status = _go_back(s, holder, partner, depth) if windowed else -1
             if status > 0:
                 return LIST_FULL
             if status < 0 or reopens:
@@ -138,7 +138,7 @@ def advance(s, until_ticks, until_remainder, most):
         if depth > MOST_DEPTH:
             s.count[L.N_FAILED_BEAD] = holder
             return STUCK
-        status = _meet(s, m, holder, partner, ticks, remainder, depth, windowed, is_straggler)
+        status = _meet(s, m, holder, partner, depth, windowed, is_straggler)
         if status != 0:
             return TABLE_FULL if status == TABLE_FULL else LIST_FULL
     return PAUSED
@@ -168,14 +168,14 @@ def _halt(s, m, until_ticks, until_remainder, until, windowed):
 
 
 @inlined
-def _meet(s, m, holder, partner, ticks, remainder, depth, windowed, is_straggler):
+def _meet(s, m, holder, partner, depth, windowed, is_straggler):
     """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
     logged = s.count[L.N_LOGGED]
     lower = higher = np.int64(0)
     if windowed:
         _, lower, higher = next_event_of(s, m)
-    crowded = crowded_at(s, holder, partner, m, other, ticks, remainder)
+    crowded = crowded_at(s, holder, partner, m, other)
     free = s.mol[m, L.MOL_SOLVER] == L.BALLISTIC and (other < 0 or s.mol[other, L.MOL_SOLVER] == L.BALLISTIC)
     if free:
         prefetch_listed(s, s.flight, holder)
@@ -183,7 +183,7 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, windowed, is_straggler
             prefetch_listed(s, s.flight, partner)
     members = np.int64(1 if other < 0 else 2)
     if crowded or not free:
-        status, met = meet(s, holder, partner, crowded, is_straggler, ticks, remainder, depth)
+        status, met = meet(s, holder, partner, crowded, is_straggler, depth)
         if status == BACK:
             return set_back(s)
         if status == FULL:
@@ -191,7 +191,7 @@ def _meet(s, m, holder, partner, ticks, remainder, depth, windowed, is_straggler
         free = status == ALONE
         members = members if free else met
     if free:
-        meet_alone(s, holder, partner, ticks, remainder, depth)
+        meet_alone(s, holder, partner, depth)
     if windowed:
         sign_members(s, members, lower, higher, logged)
     if free:

@@ -27,8 +27,8 @@ from hpcchain.sector.segments.new_segment import begin, close_rows
 
 
 @outlined
-def meet(s, i, partner, crowded, is_straggler, ticks, remainder, depth):
-    """Bring the sides of a contact to its time, apply what its law says and start new segments of what it moves.
+def meet(s, i, partner, crowded, is_straggler, depth):
+    """Bring the sides of the contact at hand to it, apply what its law says and start new segments of what it moves.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def meet(s, i, partner, crowded, is_straggler, ticks, remainder, depth):
         Other events are due at this instant: look for contacts to be resolved together.
     is_straggler : bool
         In a window: others may have been carried on past this event.
-    ticks, remainder, depth : float, float, int
-        Key of the event.
+    depth : int
+        Of the event.
 
     Returns
     -------
@@ -55,39 +55,41 @@ def meet(s, i, partner, crowded, is_straggler, ticks, remainder, depth):
         i, partner = partner, i
     none = np.int64(0)
     if s.ahead[L.AHEAD_SECTOR] != 0 and not crowded:
-        members = take(s, i, partner, ticks, remainder, depth)
+        members = take(s, i, partner, depth)
         if members > 0:
             return MET, members
-    known, a, b, one = _bring_two(s, i, partner, ticks, remainder, depth)
+    known, a, b, one = _bring_two(s, i, partner, depth)
     if not known:
         return BACK, none
     rate, distance = direction(s, i, partner, a, b)
     border = met(s, i, partner, distance)
     if crowded and border == HARD and not _meets_alone(s, partner):
-        status, members = company(s, i, partner, a, b, one, is_straggler, ticks, remainder, depth)
+        status, members = company(s, i, partner, a, b, one, is_straggler, depth)
         if status == MET or status == BACK or status == FULL:
             return status, members
         if s.stretched is not None:
             if status == AGAIN:
-                known, a, b, one = bring_stretches(s, i, partner, ticks, remainder, depth)
+                known, a, b, one = bring_stretches(s, i, partner, depth)
                 if not known:
                     return BACK, none
         rate, distance = direction(s, i, partner, a, b)
     if _is_single(s, a) and (b.row < 0 or _is_single(s, b)):
         return ALONE, none
-    members = _resolve(s, i, partner, a, b, one, border, rate, distance, ticks, remainder)
-    _begin(s, a, b, one, ticks, remainder, depth)
+    members = _resolve(s, i, partner, a, b, one, border, rate, distance, depth)
+    _begin_side(s, a)
+    if b.row >= 0 and not one:
+        _begin_side(s, b)
     return MET, members
 
 
 @inlined
-def _resolve(s, i, partner, a, b, one, border, rate, distance, ticks, remainder):
+def _resolve(s, i, partner, a, b, one, border, rate, distance, depth):
     """End the segments of both sides of a contact, apply and note what its law says; return how many meet."""
     members = _seat(s, a, b, one)
-    e, et = restitution(s, i, partner, ticks, remainder)
-    close_rows(s, a.low, a.high, ticks, remainder)
+    e, et = restitution(s, i, partner)
+    close_rows(s, a.low, a.high, depth)
     if b.row >= 0 and not one:
-        close_rows(s, b.low, b.high, ticks, remainder)
+        close_rows(s, b.low, b.high, depth)
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, s.member[k, L.MEMBER_OFFSET], s.member[k, L.MEMBER_TILES])
@@ -96,11 +98,11 @@ def _resolve(s, i, partner, a, b, one, border, rate, distance, ticks, remainder)
     if done.along == 0.0:
         graze(s, i, partner)
     else:
-        kappa = share_of_law(s, members, ticks, remainder) if border == HARD else 1.0
+        kappa = share_of_law(s, members) if border == HARD else 1.0
         if kappa != 0.0:
             done = Outcome(done.along * kappa, done.x, done.y, done.z, done.kind, done.heat, done.turns)
         gained = 0.25 * done.along * (before + _common_speed(s, a, b))
-        _note(s, i, partner, a, b, members, done, distance, gained, ticks, remainder)
+        _note(s, i, partner, a, b, members, done, distance, gained)
         if kappa == 0.0:
             note_rootless(s)
     return members
@@ -114,18 +116,18 @@ def _common_speed(s, a, b):
 
 
 @inlined
-def _bring_two(s, i, partner, ticks, remainder, depth):
+def _bring_two(s, i, partner, depth):
     """Bring both sides of a contact to its time; return what `bring_stretches` does."""
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else np.int64(-1)
     if s.stretched is not None:
         if is_chain_part(s, ma) or (mb >= 0 and is_chain_part(s, mb)):
-            return bring_stretches(s, i, partner, ticks, remainder, depth)
-    _, members, loss = join(s, np.int64(0), ma, ticks, remainder)
+            return bring_stretches(s, i, partner, depth)
+    _, members, loss = join(s, np.int64(0), ma)
     a = whole_side(s, ma, i, s.member[0, L.MEMBER_OFFSET], loss)
     loss = 0.0
     if mb >= 0:
-        _, members, loss = join(s, members, mb, ticks, remainder)
+        _, members, loss = join(s, members, mb)
     return True, a, whole_side(s, mb, partner, s.member[members - 1, L.MEMBER_OFFSET], loss), ma == mb
 
 
@@ -163,36 +165,28 @@ def _place(s, k, side, last):
 
 
 @kernel
-def _note(s, i, partner, a, b, members, done, distance, gained, ticks, remainder):
+def _note(s, i, partner, a, b, members, done, distance, gained):
     """Note an impulse that has been applied: with long chains' centres of mass, and as `note` does."""
     n = s.normals[L.CONTACT_NORMAL]
     if s.stretched is not None:
         if a.part or b.part:
             x, y, z = done.along * n[0] + done.x, done.along * n[1] + done.y, done.along * n[2] + done.z
-            lx, ly, lz = lever_of_sides(s, a, b, distance, x, y, z, gained, ticks, remainder)
+            lx, ly, lz = lever_of_sides(s, a, b, distance, x, y, z, gained)
             if b.row < 0 or not of_one_chain(s, a, b):
-                push_centre(s, a, x, y, z, ticks, remainder)
-                push_centre(s, b, -x, -y, -z, ticks, remainder)
-            note(s, i, partner, n, done, lx, ly, lz, gained, ticks, remainder)
+                push_centre(s, a, x, y, z)
+                push_centre(s, b, -x, -y, -z)
+            note(s, i, partner, n, done, lx, ly, lz, gained)
             return
     q = W.bead_offset(b.offset, b.bead) if b.row >= 0 else -1
     lx, ly, lz = lever(s, 0, members - 1, W.bead_offset(a.offset, a.bead), q)
-    note(s, i, partner, n, done, lx, ly, lz, gained, ticks, remainder)
-
-
-@inlined
-def _begin(s, a, b, one, ticks, remainder, depth):
-    """Start the new segments of both sides."""
-    _begin_side(s, a, ticks, remainder, depth)
-    if b.row >= 0 and not one:
-        _begin_side(s, b, ticks, remainder, depth)
+    note(s, i, partner, n, done, lx, ly, lz, gained)
 
 
 @kernel
-def _begin_side(s, side, ticks, remainder, depth):
+def _begin_side(s, side):
     """Start the new segments of a side."""
     if s.stretched is not None:
         if side.part:
-            begin_stretch(s, side, ticks, remainder, depth)
+            begin_stretch(s, side)
             return
-    begin(s, side.offset, side.row, ticks, remainder, depth)
+    begin(s, side.offset, side.row)

@@ -14,22 +14,22 @@ from hpcchain.contact.laws.table import law_of, outcome
 from hpcchain.contact.walls import normal_of, sense_of, surface_of_wall, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import since_start
+from hpcchain.layout.clock import age
 from hpcchain.layout.segment_bits import radius_of
 from hpcchain.sector.events.note import graze, note
 from hpcchain.sector.segments.monomer import move_on, set_off
 
 
 @inlined
-def meet_alone(s, i, j, ticks, remainder, depth):
+def meet_alone(s, i, j, depth):
     """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
     mi = s.segment[i, L.MOLECULE]
     mj = s.segment[j, L.MOLECULE] if j >= 0 else np.int64(-1)
     s.member[0, L.MEMBER_ROW], s.member[1, L.MEMBER_ROW] = mi, mj
-    e, e_t = restitution(s, i, j, ticks, remainder)
-    move_on(s, i, mi, since_start(s, i, ticks, remainder), ticks, remainder, depth, 1)
+    e, e_t = restitution(s, i, j)
+    move_on(s, i, mi, age(s, i), depth, 1)
     if j >= 0:
-        move_on(s, j, mj, since_start(s, j, ticks, remainder), ticks, remainder, depth, 1)
+        move_on(s, j, mj, age(s, j), depth, 1)
     done, distance = _resolve(s, i, j, e, e_t)
     set_off(s, i, mi)
     if j >= 0:
@@ -39,7 +39,7 @@ def meet_alone(s, i, j, ticks, remainder, depth):
         return
     n = s.normals[L.CONTACT_NORMAL]
     lx, ly, lz = distance * n[0], distance * n[1], distance * n[2]
-    note(s, i, j, n, done, lx, ly, lz, _gained(s, i, j, done.along), ticks, remainder)
+    note(s, i, j, n, done, lx, ly, lz, _gained(s, i, j, done.along))
 
 
 @inlined
@@ -75,7 +75,7 @@ def _bounce(s, i, j, e):
     that, is always rounded alike, and the energy drifts by up to half a bit a contact. The vector times the speed will
     do as well, and neither its square nor the impulse in its units is near any one number.
     """
-    rx, ry, rz, r = _between(s, i, j)
+    rx, ry, rz, r = between(s, i, j)
     ux = s.starts[i, L.VX] - s.starts[j, L.VX]
     uy = s.starts[i, L.VY] - s.starts[j, L.VY]
     uz = s.starts[i, L.VZ] - s.starts[j, L.VZ]
@@ -141,7 +141,7 @@ def _way(s, i, j, n):
     if j < 0:
         normal_of(s, -1 - j, s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z], n)
         return n[0], n[1], n[2], 1.0
-    x, y, z, r = _between(s, i, j)
+    x, y, z, r = between(s, i, j)
     n[0], n[1], n[2] = x / r, y / r, z / r
     return x, y, z, r
 
@@ -216,7 +216,7 @@ def _push(s, i, j, o, x, y, z, r):
 
 
 @kernel
-def _between(s, i, j):
+def between(s, i, j):
     """Return the vector from bead j to bead i, of its nearest image, where their segments begin, and its length."""
     rx = s.starts[i, L.X] - s.starts[j, L.X]
     ry = s.starts[i, L.Y] - s.starts[j, L.Y]

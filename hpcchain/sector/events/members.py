@@ -8,7 +8,7 @@ from hpcchain.contact.laws.variational import takes_law
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import since_start
+from hpcchain.layout.clock import age
 from hpcchain.layout.segment_bits import is_chain_part, last_row, struck
 from hpcchain.propagators.interface import iterations, load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
@@ -21,18 +21,18 @@ ALONE, AGAIN, MET, BACK, FULL = range(5)
 
 
 @outlined
-def bring(s, offset, m, ticks, remainder):
-    """Bring member m to a time in the workspace and onto its bonds; return the energy that this took (`project`).
+def bring(s, offset, m):
+    """Bring member m to the event at hand, in the workspace, onto its bonds; return the energy that took (`project`).
 
     A long chain comes with all its parts; m is the row of its first one.
     """
     if s.stretched is not None:
         if is_chain_part(s, m):
-            load_stretch(s, offset, m, last_row(s, m), m, ticks, remainder)
+            load_stretch(s, offset, m, last_row(s, m), m)
             return 0.0
     first = s.mol[m, L.MOL_FIRST]
     make_own_series(s, m)
-    dt = since_start(s, first, ticks, remainder)
+    dt = age(s, first)
     load(s, offset, m, dt)
     if dt != 0.0:
         note_iterations(s.count, L.N_NODES, iterations(s, offset, m))
@@ -64,15 +64,15 @@ def kinetic_energy(work, offset, tiles):
 
 
 @kernel
-def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
-    """Return whether all parts of the long chains among members `low` to `high` are known at an event.
+def chains_known(s, low, high, depth, lower, higher):
+    """Return whether all parts of the long chains among members `low` to `high` are known at the event at hand.
 
     Parameters
     ----------
     low, high : int
         Rows of `member`; the second is not among them.
-    ticks, remainder, depth, lower, higher :
-        Key of the event.
+    depth, lower, higher :
+        Rest of its key.
 
     Returns
     -------
@@ -85,18 +85,18 @@ def chains_known(s, low, high, ticks, remainder, depth, lower, higher):
         if s.scalars[L.SCALAR_WINDOWED] != 0:
             for k in range(low, high):
                 m = s.member[k, L.MEMBER_ROW]
-                if is_chain_part(s, m) and any_waits(s, m, last_row(s, m), ticks, remainder):
+                if is_chain_part(s, m) and any_waits(s, m, last_row(s, m)):
                     return ALONE
             for k in range(low, high):
                 m = s.member[k, L.MEMBER_ROW]
-                if is_chain_part(s, m) and not ready(s, m, last_row(s, m), ticks, remainder, depth, lower, higher):
+                if is_chain_part(s, m) and not ready(s, m, last_row(s, m), depth, lower, higher):
                     status = BACK
     return status
 
 
 @kernel
-def join(s, members, m, ticks, remainder):
-    """Bring m (`member_of`) to an event; return its member number, how many there are, and what `bring` does."""
+def join(s, members, m):
+    """Bring m (`member_of`) to the event at hand; return its member number, how many there are, what `bring` does."""
     g = index_in(s, members, m)
     if g >= 0:
         return g, members, 0.0
@@ -111,7 +111,7 @@ def join(s, members, m, ticks, remainder):
     row[L.MEMBER_ROW], row[L.FIRST_ROW], row[L.LAST_ROW], row[L.MEMBER_SIZE] = m, m, last, size
     row[L.MEMBER_OFFSET] = members * (len(s.work) // (L.MOST_MEMBERS + 1))
     row[L.MEMBER_TILES] = (size + W.LANES - 1) >> W.LANE_SHIFT
-    return members, members + 1, bring(s, row[L.MEMBER_OFFSET], m, ticks, remainder)
+    return members, members + 1, bring(s, row[L.MEMBER_OFFSET], m)
 
 
 @kernel

@@ -13,6 +13,7 @@ from hpcchain.contact.virial import set_tensor
 from hpcchain.contact.walls import sliding_of, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
+from hpcchain.layout.clock import time_of_event
 from hpcchain.layout.segment_bits import set_struck
 
 
@@ -26,7 +27,7 @@ def graze(s, i, j):
 
 
 @kernel
-def note(s, i, j, n, o, lx, ly, lz, energy, ticks, remainder):
+def note(s, i, j, n, o, lx, ly, lz, energy):
     """Mark the beads of a contact whose impulse has been applied; count and log it.
 
     Parameters
@@ -41,8 +42,6 @@ def note(s, i, j, n, o, lx, ly, lz, energy, ticks, remainder):
         where it is not known as yet (`chain_centre`), 0 [length].
     energy : float
         What the molecule of bead i gains of the other where the impulse is along n [mass length^2 / time^2].
-    ticks, remainder : float
-        Time of the contact.
     """
     set_struck(s.segment, i, 1)
     if o.kind == 0.0:
@@ -56,7 +55,7 @@ def note(s, i, j, n, o, lx, ly, lz, energy, ticks, remainder):
         x, y, z = o.along * n[0] + o.x, o.along * n[1] + o.y, o.along * n[2] + o.z
         set_tensor(s, x, y, z, lx, ly, lz, energy)
         moment = x * lx + y * ly + z * lz
-    record(s, ticks * s.par[L.TICK] + remainder, i, j, o, moment, _work(s, i, j, n, o))
+    record(s, i, j, o, moment, _work(s, i, j, n, o))
 
 
 @kernel
@@ -71,7 +70,7 @@ def _work(s, i, j, n, o):
 
 
 @kernel
-def record(s, time, i, partner, o, moment, work):
+def record(s, i, partner, o, moment, work):
     """Count a contact of bead i and its virial `moment` with its tensor, and log it: time, kind, ids, impulse.
 
     `partner` is another bead's row or a wall's code, which is its id. Of walls the impulse is counted, for each axis,
@@ -101,7 +100,7 @@ def record(s, time, i, partner, o, moment, work):
         return
     swapped = 0 <= gid_b < gid_a
     lower, higher = (gid_b, gid_a) if swapped else (gid_a, gid_b)
-    row = _new_row(s, time, o.kind if gid_b >= 0 else L.WALL_KIND, lower, higher, partner if swapped else i, heat)
+    row = _new_row(s, o.kind if gid_b >= 0 else L.WALL_KIND, lower, higher, partner if swapped else i, heat)
     row[L.LOG_WORK] = work
     row[L.LOG_IMPULSE] = o.along
     row[L.LOG_QUANTA] = quanta
@@ -115,11 +114,11 @@ def record(s, time, i, partner, o, moment, work):
 
 
 @inlined
-def _new_row(s, time, kind, lower, higher, first, heat):
+def _new_row(s, kind, lower, higher, first, heat):
     """Return the log's next row for an event of two ids, of the molecule of bead `first`; what else it has is 0."""
     row = s.log[s.count[L.N_LOGGED]]
     row[:] = 0.0
-    row[L.LOG_TIME] = time
+    row[L.LOG_TIME] = time_of_event(s)
     row[L.LOG_KIND] = kind
     row[L.LOG_LOWER] = lower
     row[L.LOG_HIGHER] = higher
@@ -140,10 +139,10 @@ def note_rootless(s):
 
 
 @kernel
-def note_draw(s, first, time, heat):
+def note_draw(s, first, heat):
     """Count the energy that came in with drawn velocities; log the draw: its time, the first bead's id twice."""
     quanta = np.rint(heat / s.par[L.ENERGY_QUANTUM])
     if s.scalars[L.SCALAR_WINDOWED] == 0:
         s.scalars[L.SCALAR_HEAT] += np.int64(quanta)
     if len(s.log) > 0:
-        _new_row(s, time, L.DRAW_KIND, s.bead_id[first], s.bead_id[first], first, quanta)
+        _new_row(s, L.DRAW_KIND, s.bead_id[first], s.bead_id[first], first, quanta)

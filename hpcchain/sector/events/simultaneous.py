@@ -21,7 +21,7 @@ from hpcchain.contact.walls import wall_gap, wall_normal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import since_start, time_span
+from hpcchain.layout.clock import age, time_of_event, time_span
 from hpcchain.layout.segment_bits import is_chain_part, member_of, partner_of, radius_of, series_error_of, tied_with
 from hpcchain.sector.events.members import (
     AGAIN,
@@ -50,7 +50,7 @@ ANY_MOLECULE = 2**62
 
 
 @outlined
-def gather_ties(s, i_main, j_main, members, ticks, remainder):
+def gather_ties(s, i_main, j_main, members):
     """List all contacts at this instant that involve the event's two molecules, in the order of their ids.
 
     They are written to `contacts`, `tied`, `normals`, `growths`, and to `impulses` whether each closes (`_closing`).
@@ -67,7 +67,7 @@ def gather_ties(s, i_main, j_main, members, ticks, remainder):
     highest = np.int64(ANY_MOLECULE)  # of the type that it may become: another would be compiled for itself
     count = -1
     while count < 0:
-        count, members, highest = _touching(s, core, highest, ticks, remainder)
+        count, members, highest = _touching(s, core, highest)
     beads = s.tied
     others = False
     own = count < L.MOST_TIES  # where not all fit, the event's own contact may have none
@@ -88,6 +88,12 @@ def near_to(s, i, back):
     if s.stepper is None:  # where segments begin just where those before them end (`looking_back`)
         return within_sweep(s, i, looking_back(s) if back else 0.0, 0)
     return all_listed(s, i, 0)
+
+
+@inlined
+def _scale(s):
+    """Return the contact distances at the event at hand, as a fraction of the full ones."""
+    return s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * time_of_event(s)
 
 
 @inlined
@@ -113,7 +119,7 @@ def _takes_all(s):
 
 
 @kernel
-def _touching(s, core, highest, ticks, remainder):
+def _touching(s, core, highest):
     """List the contacts of the first `core` members with each other, walls and molecules up to number `highest`.
 
     By some rules those of all that hang together with them follow.
@@ -130,7 +136,7 @@ def _touching(s, core, highest, ticks, remainder):
         while ((reached & ~done) >> g) & 1 == 0:
             g += 1
         done |= np.int64(1) << g
-        count, members, joined_to, highest = _add_contacts(s, g, core, members, count, done, highest, ticks, remainder)
+        count, members, joined_to, highest = _add_contacts(s, g, core, members, count, done, highest)
         if count < 0:
             break
         if _takes_all(s):
@@ -139,11 +145,11 @@ def _touching(s, core, highest, ticks, remainder):
 
 
 @kernel
-def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
+def _add_contacts(s, g, core, members, count, done, highest):
     """List the contacts of member g but those with members that are done; return what the loop goes on with."""
     reached = np.int64(0)
     offset = s.member[g, L.MEMBER_OFFSET]
-    scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
+    scale = _scale(s)
     start = s.mol[s.member[g, L.MEMBER_ROW], L.MOL_FIRST]
     for b in range(s.member[g, L.MEMBER_SIZE]):
         i = start + b
@@ -157,9 +163,9 @@ def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
                 continue
             if h >= 0 and h != g and (done >> h) & 1:
                 continue
-            if h < 0 and (number_of(s, m) > highest or not near(s, s.work, p, j, sigma * scale, ticks, remainder)):
+            if h < 0 and (number_of(s, m) > highest or not near(s, s.work, p, j, sigma * scale)):
                 continue
-            h, members, _ = join(s, members, m, ticks, remainder)
+            h, members, _ = join(s, members, m)
             if h < 0:
                 return np.int64(-1), core, reached, last_number(s, core, members, m) - 1
             other = j - s.mol[m, L.MOL_FIRST]
@@ -176,16 +182,16 @@ def _add_contacts(s, g, core, members, count, done, highest, ticks, remainder):
 
 
 @kernel
-def _request_back(s, low, high, offset, ticks, remainder, depth, lower, higher):
+def _request_back(s, low, high, offset, depth, lower, higher):
     """Request a rollback of those that touch beads now but have been carried on past the event; return how many.
 
-    The beads are those of molecule rows `low` to `high`, which are in the workspace from `offset` on. The event's key
-    is (ticks, remainder, depth, lower, higher). Events of one instant, too, may have been carried out although they
+    The beads are those of molecule rows `low` to `high`, which are in the workspace from `offset` on. The rest of the
+    event's key is depth, lower, higher. Events of one instant, too, may have been carried out although they
     come later.
     """
     requests = 0
-    scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
-    first = s.mol[low, L.MOL_FIRST]
+    scale = _scale(s)
+    first, ticks, remainder = s.mol[low, L.MOL_FIRST], s.par[L.NOW], s.par[L.NOW_REM]
     for i in range(first, s.mol[high, L.MOL_FIRST] + s.mol[high, L.MOL_BEADS]):
         for e in range(near_to(s, i, True)):
             j = s.found[e]
@@ -197,16 +203,16 @@ def _request_back(s, low, high, offset, ticks, remainder, depth, lower, higher):
                 continue
             r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
             far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
-            if near(s, s.work, W.bead_offset(offset, i - first), r, far, ticks, remainder):
+            if near(s, s.work, W.bead_offset(offset, i - first), r, far):
                 request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
                 requests += 1
     return requests
 
 
 @outlined
-def near(s, work, p, j, distance, ticks, remainder):
+def near(s, work, p, j, distance):
     """Whether a bead, read off its segment in row j, touches the bead at offset p, or may, its series being wrong."""
-    dt = since_start(s, j, ticks, remainder)
+    dt = age(s, j)
     if dt < 0.0:
         return False
     far = distance * (1.0 + L.SIMULTANEOUS_GAP) + series_error_of(s, s.segment[j, L.MOLECULE])
@@ -359,44 +365,48 @@ def _direct_bond(s, p, q, i, j):
     return True
 
 
+@inlined
+def _is_due(s, ticks, remainder):
+    """Whether a time is within SIMULTANEOUS of the event at hand."""
+    return abs(time_span(ticks, remainder, s.par[L.NOW], s.par[L.NOW_REM], s.par[L.TICK])) < s.par[L.SIMULTANEOUS]
+
+
+@inlined
+def _has_due(s, i):
+    """Whether bead i's event is at this instant."""
+    return _is_due(s, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM])
+
+
 @kernel
-def others_due(par, event_time, first, n, ticks, remainder, a, b):
+def others_due(s, first, n, a, b):
     """Whether another bead of the range than a and b has an event at this instant."""
     for i in range(first, first + n):
-        if (
-            i != a
-            and i != b
-            and abs((event_time[i, L.EVENT_TICKS] - ticks) * par[L.TICK] + (event_time[i, L.EVENT_REM] - remainder))
-            < par[L.SIMULTANEOUS]
-        ):
+        if i != a and i != b and _has_due(s, i):
             return True
     return False
 
 
 @inlined
-def crowded_at(s, i, partner, m, other, ticks, remainder):
+def crowded_at(s, i, partner, m, other):
     """Whether anything else is due at this instant, so that contacts may have to be resolved together."""
     if s.mol[m, L.MOL_OWNERSHIP] != L.OWNED or (other >= 0 and s.mol[other, L.MOL_OWNERSHIP] != L.OWNED):
         return True  # what touches a ghost elsewhere is not in this queue
     if counts_resting(s):
         return True
-    latest = (ticks - s.par[L.BASE]) * s.par[L.TICK] + remainder + s.par[L.SIMULTANEOUS]
+    latest = (s.par[L.NOW] - s.par[L.BASE]) * s.par[L.TICK] + s.par[L.NOW_REM] + s.par[L.SIMULTANEOUS]
     if others_before(s, m, other, latest):
         return True
     if tied_with(s.next_event, i) != 0 or (partner >= 0 and tied_with(s.next_event, partner) != 0):
         return True
-    if partner >= 0 and partner_of(s.next_event, partner) != i:  # an event of its own, found before this one
-        its_ticks, its_remainder = s.event_time[partner, L.EVENT_TICKS], s.event_time[partner, L.EVENT_REM]
-        if abs(time_span(its_ticks, its_remainder, ticks, remainder, s.par[L.TICK])) < s.par[L.SIMULTANEOUS]:
-            return True
+    if partner >= 0 and partner_of(s.next_event, partner) != i and _has_due(s, partner):
+        return True  # an event of its own, found before this one
     for k in (m, other):
         if k >= 0:
             end_ticks, end_remainder = segment_end(s, k)
-            if abs(time_span(end_ticks, end_remainder, ticks, remainder, s.par[L.TICK])) < s.par[L.SIMULTANEOUS]:
+            if _is_due(s, end_ticks, end_remainder):
                 return True  # its next segment, in which others may be due, has not been searched
-            if s.mol[k, L.MOL_BEADS] > 1 and others_due(
-                s.par, s.event_time, s.mol[k, L.MOL_FIRST], s.mol[k, L.MOL_BEADS], ticks, remainder, i, partner
-            ):
+            n = s.mol[k, L.MOL_BEADS]
+            if n > 1 and others_due(s, s.mol[k, L.MOL_FIRST], n, i, partner):
                 return True
     return False
 
@@ -405,12 +415,12 @@ TIES_ROW = 2  # of the rows for contacts: those before it have the normal of the
 
 
 @outlined
-def company(s, i, partner, a, b, one, is_straggler, ticks, remainder, depth):
+def company(s, i, partner, a, b, one, is_straggler, depth):
     """Resolve a contact together with all others at its instant, if there are any.
 
     Parameters
     ----------
-    i, partner, is_straggler, ticks, remainder, depth :
+    i, partner, is_straggler, depth :
         As of `meet`.
     a, b : Side
         In the workspace. Those that are molecules are the first members of the event (`join`).
@@ -431,19 +441,19 @@ def company(s, i, partner, a, b, one, is_straggler, ticks, remainder, depth):
     status = ALONE
     if s.stretched is not None:
         if a.part or b.part:
-            about = _look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher, is_straggler)
+            about = _look_about(s, i, partner, a, b, one, depth, lower, higher, is_straggler)
             if about != AGAIN:
                 return about, none
-            status, core = _join_whole(s, a, b, ticks, remainder, depth, lower, higher)
+            status, core = _join_whole(s, a, b, depth, lower, higher)
             if status != AGAIN:
                 return status, none
     if is_straggler:
-        _set_touching_back(s, core, ticks, remainder, depth, lower, higher)
-    found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
+        _set_touching_back(s, core, depth, lower, higher)
+    found, members, others = gather_ties(s, i, partner, core)
     if s.extended is not None and is_straggler and s.par[L.INSTANT_RULE] != L.JOINT:
-        while _set_touching_back(s, members, ticks, remainder, depth, lower, higher) != 0:
-            found, members, others = gather_ties(s, i, partner, core, ticks, remainder)
-    known = chains_known(s, core, members, ticks, remainder, depth, lower, higher)
+        while _set_touching_back(s, members, depth, lower, higher) != 0:
+            found, members, others = gather_ties(s, i, partner, core)
+    known = chains_known(s, core, members, depth, lower, higher)
     if known == BACK:
         return BACK, none
     if not bridges_fit(s, found):
@@ -451,17 +461,17 @@ def company(s, i, partner, a, b, one, is_straggler, ticks, remainder, depth):
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, s.member[k, L.MEMBER_OFFSET], s.member[k, L.MEMBER_TILES])
-    if found > 1 and others and known == AGAIN and _resolve_together(s, members, found, ticks, remainder):
-        _finish_together(s, members, found, ticks, remainder)
+    if found > 1 and others and known == AGAIN and _resolve_together(s, members, found):
+        _finish_together(s, members, found, depth)
         for k in range(members):
             if s.member[k, L.MEMBER_ROW] >= 0:
-                _begin_whole(s, k, ticks, remainder, depth)
+                _begin_whole(s, k)
         return MET, members
     return status, none
 
 
 @kernel
-def _join_whole(s, a, b, ticks, remainder, depth, lower, higher):
+def _join_whole(s, a, b, depth, lower, higher):
     """Bring all of the long chains and molecules that meet; return AGAIN, or why not, and how many they are."""
     first = second = member_of(s, a.row)
     last = np.int64(1)
@@ -469,31 +479,31 @@ def _join_whole(s, a, b, ticks, remainder, depth, lower, higher):
         second = member_of(s, b.row)
         last = np.int64(2)
     s.member[0, L.MEMBER_ROW], s.member[1, L.MEMBER_ROW] = first, second
-    known = chains_known(s, 0, last, ticks, remainder, depth, lower, higher)
+    known = chains_known(s, 0, last, depth, lower, higher)
     if known != AGAIN:
         return known, last
-    _, members, _ = join(s, np.int64(0), first, ticks, remainder)
-    _, members, _ = join(s, members, second, ticks, remainder)
+    _, members, _ = join(s, np.int64(0), first)
+    _, members, _ = join(s, members, second)
     return AGAIN, members
 
 
 @kernel
-def _set_touching_back(s, members, ticks, remainder, depth, lower, higher):
+def _set_touching_back(s, members, depth, lower, higher):
     """Set back those that touch the first members of the event but have been carried past it; how many."""
     count = 0
     for g in range(members):
         first, last = s.member[g, L.MEMBER_ROW], s.member[g, L.LAST_ROW]
         offset = s.member[g, L.MEMBER_OFFSET]
-        count += _request_back(s, first, last, offset, ticks, remainder, depth, lower, higher)
+        count += _request_back(s, first, last, offset, depth, lower, higher)
     roll_back(s)
     return count
 
 
 @inlined
-def _resolve_together(s, members, found, ticks, remainder):
+def _resolve_together(s, members, found):
     """Apply the impulses of several contacts at one instant; return whether there are any that part all of them."""
-    restitutions(s, found, ticks, remainder)
-    lost = _lost_in_ties(s, found, ticks, remainder)
+    restitutions(s, found)
+    lost = _lost_in_ties(s, found)
     for k in range(found):
         s.matrix[L.BEFORE_ROW, k] = _speed_in_tie(s, k)
     return tied_impulses(s, members, found, lost) == 0
@@ -506,18 +516,18 @@ def _speed_in_tie(s, k):
 
 
 @inlined
-def _finish_together(s, members, found, ticks, remainder):
+def _finish_together(s, members, found, depth):
     """Close the segments of those that several contacts involve, and count and log each contact."""
     impulses = s.impulses
     s.count[L.N_TIES] += 1
     _keep_used(s, members, found)
-    rough = any_rough(s, found, ticks, remainder)
+    rough = any_rough(s, found)
     for k in range(members):
         if s.member[k, L.MEMBER_ROW] >= 0:
-            close_rows(s, s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW], ticks, remainder)
+            close_rows(s, s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW], depth)
     if s.extended is not None and rough:
         rub_together(s, found)
-    kappa = share_of_law(s, members, ticks, remainder)
+    kappa = share_of_law(s, members)
     for k in range(found):
         i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
         if impulses[k] == 0.0:  # others at the same instant part the two
@@ -531,24 +541,24 @@ def _finish_together(s, members, found, ticks, remainder):
             done = Outcome(impulses[k], x, y, z, 0.0, 0.0, True)
         lx, ly, lz = lever(s, a, b, offset_in_tie(s, k, 0), offset_in_tie(s, k, 1))
         gained = 0.25 * impulses[k] * (s.matrix[L.BEFORE_ROW, k] + _speed_in_tie(s, k))
-        note(s, i, j, s.normals[k], done, lx, ly, lz, gained, ticks, remainder)
+        note(s, i, j, s.normals[k], done, lx, ly, lz, gained)
         if kappa == 0.0:
             note_rootless(s)
 
 
 @kernel
-def _begin_whole(s, k, ticks, remainder, depth):
+def _begin_whole(s, k):
     """Start the new segment of member k, or those of all its parts."""
     m, offset = s.member[k, L.MEMBER_ROW], s.member[k, L.MEMBER_OFFSET]
     if s.stretched is not None:
         if is_chain_part(s, m):
-            begin_all(s, offset, s.member[k, L.MEMBER_TILES], m, s.member[k, L.LAST_ROW], ticks, remainder, depth)
+            begin_all(s, offset, s.member[k, L.MEMBER_TILES], m, s.member[k, L.LAST_ROW])
             return
-    begin(s, offset, m, ticks, remainder, depth)
+    begin(s, offset, m)
 
 
 @kernel
-def _lost_in_ties(s, found, ticks, remainder):
+def _lost_in_ties(s, found):
     """Return the energy that putting the molecules of tied contacts on their bonds took, summed in the contacts' order.
 
     Members without a contact do not count, nor does the order in which lists name them. Those moved by collocation, the
@@ -563,7 +573,7 @@ def _lost_in_ties(s, found, ticks, remainder):
                 seen = seen or s.contacts[e >> 1, L.MEMBER + L.SIDE * (e & 1)] == g
             if not seen:
                 m, offset = s.member[g, L.MEMBER_ROW], s.member[g, L.MEMBER_OFFSET]
-                projection_loss += bring(s, offset, m, ticks, remainder)
+                projection_loss += bring(s, offset, m)
     return projection_loss
 
 
@@ -579,16 +589,16 @@ def _keep_used(s, members, found):
 
 
 @kernel
-def share_of_law(s, members, ticks, remainder):
+def share_of_law(s, members):
     """Return the factor of the exact impulse by the molecules' law; 0: it has no root (`contact.laws.variational`)."""
     if s.stepper is not None:
         if s.par[L.LAW] != 0.0 and any_takes_law(s, members):
-            return discrete_share(s, members, ticks, remainder)
+            return discrete_share(s, members)
     return 1.0
 
 
 @outlined
-def _look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher, is_straggler):
+def _look_about(s, i, partner, a, b, one, depth, lower, higher, is_straggler):
     """Return whether anything else touches the sides of a contact of bead i, which are in the workspace.
 
     Returns ALONE, AGAIN if anything does or, where what touches has been carried on past the event and is requested to
@@ -596,27 +606,27 @@ def _look_about(s, i, partner, a, b, one, ticks, remainder, depth, lower, higher
     """
     two = b.row >= 0 and not one
     if is_straggler:
-        requests = _request_back_side(s, a, ticks, remainder, depth, lower, higher)
+        requests = _request_back_side(s, a, depth, lower, higher)
         if two:
-            requests += _request_back_side(s, b, ticks, remainder, depth, lower, higher)
+            requests += _request_back_side(s, b, depth, lower, higher)
         if requests != 0:
             return BACK
-    if _touches_another(s, i, partner, a, ticks, remainder):
+    if _touches_another(s, i, partner, a):
         return AGAIN
-    return AGAIN if two and _touches_another(s, i, partner, b, ticks, remainder) else ALONE
+    return AGAIN if two and _touches_another(s, i, partner, b) else ALONE
 
 
 @kernel
-def _request_back_side(s, side, ticks, remainder, depth, lower, higher):
+def _request_back_side(s, side, depth, lower, higher):
     """Do what `_request_back` does for a side."""
     offset = side.offset + side.before * W.TILE
-    return _request_back(s, side.low, side.high, offset, ticks, remainder, depth, lower, higher)
+    return _request_back(s, side.low, side.high, offset, depth, lower, higher)
 
 
 @kernel
-def _touches_another(s, main, partner, side, ticks, remainder):
+def _touches_another(s, main, partner, side):
     """Whether a bead of a side touches anything else than `main` and `partner` do one another."""
-    scale = s.par[L.GROWTH] + s.par[L.GROWTH_RATE] * (ticks * s.par[L.TICK] + remainder)
+    scale = _scale(s)
     first = s.mol[side.low, L.MOL_FIRST]
     for i in range(first, s.mol[side.high, L.MOL_FIRST] + s.mol[side.high, L.MOL_BEADS]):
         b = side.before * W.LANES + i - first
@@ -625,7 +635,7 @@ def _touches_another(s, main, partner, side, ticks, remainder):
             j = s.found[e]
             far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
             its_own = (i == main and j == partner) or (i == partner and j == main)
-            if not its_own and not excluded(s, i, j) and near(s, s.work, p, j, far, ticks, remainder):
+            if not its_own and not excluded(s, i, j) and near(s, s.work, p, j, far):
                 return True
         for k in range(TIES_ROW, _unlisted_ties(s, side.offset, 0, b, i, scale, TIES_ROW)):
             if (i != main or s.tied[k, L.SECOND_BEAD] != partner) and (s.impulses[k] != 0.0 or counts_resting(s)):

@@ -61,11 +61,11 @@ def _is_as_wide(side, other):
 
 
 @kernel
-def _widened(s, side, ticks, remainder, soon):
+def _widened(s, side, soon):
     """Return a side with what joins it (`segments.stretch.widened`)."""
     if not side.part:
         return side
-    low, high, length = widened(s, side.low, side.high, ticks, remainder, soon)
+    low, high, length = widened(s, side.low, side.high, soon)
     return _of_rows(side, low, high, length)
 
 
@@ -87,25 +87,25 @@ def _joined(s, a, b):
 
 
 @kernel
-def _is_ready(s, side, ticks, remainder, depth, lower, higher):
+def _is_ready(s, side, depth, lower, higher):
     """Whether an event may move a side (`rollback.ready`)."""
-    return not side.part or ready(s, side.low, side.high, ticks, remainder, depth, lower, higher)
+    return not side.part or ready(s, side.low, side.high, depth, lower, higher)
 
 
 @kernel
-def _loaded(s, side, i, offset, ticks, remainder):
-    """Return a side that has been brought to a time in the workspace at `offset`."""
+def _loaded(s, side, i, offset):
+    """Return a side that has been brought to the event at hand in the workspace at `offset`."""
     if side.row < 0:
         return side
     if not side.part:
-        return whole_side(s, side.row, i, offset, bring(s, offset, side.row, ticks, remainder))
-    tiles, before, behind = load_stretch(s, offset, side.low, side.high, side.row, ticks, remainder)
+        return whole_side(s, side.row, i, offset, bring(s, offset, side.row))
+    tiles, before, behind = load_stretch(s, offset, side.low, side.high, side.row)
     bead = lane_of(s, side.low, side.row, i, before)
     return Side(side.row, True, side.low, side.high, offset, tiles, before, behind, bead, side.length, 0.0)
 
 
 @outlined
-def bring_stretches(s, i, partner, ticks, remainder, depth):
+def bring_stretches(s, i, partner, depth):
     """Bring the sides of a contact to its time, as wide as its impulse reaches; one of them is a stretch at least.
 
     Where it would be felt beyond an end a part more is taken in, and at both ends of a stretch that is too straight. A
@@ -125,22 +125,20 @@ def bring_stretches(s, i, partner, ticks, remainder, depth):
     begin, middle = np.int64(0), np.int64(len(s.work) // (L.MOST_MEMBERS + 1))  # a whole chain fits in either
     loaded = False
     while True:
-        a = _widened(s, a, ticks, remainder, SOON_AT_CONTACT)
-        b = _widened(s, b, ticks, remainder, SOON_AT_CONTACT)
+        a = _widened(s, a, SOON_AT_CONTACT)
+        b = _widened(s, b, SOON_AT_CONTACT)
         one = _adjoin(s, a, b)
         if one:
-            a = _widened(s, _joined(s, a, b), ticks, remainder, SOON_AT_CONTACT)
-        if not _is_ready(s, a, ticks, remainder, depth, lower, higher) or not (
-            one or _is_ready(s, b, ticks, remainder, depth, lower, higher)
-        ):
+            a = _widened(s, _joined(s, a, b), SOON_AT_CONTACT)
+        if not _is_ready(s, a, depth, lower, higher) or not (one or _is_ready(s, b, depth, lower, higher)):
             return False, a, b, one
         if one or not (loaded and _is_as_wide(a, tried)):
-            a = _loaded(s, a, i, begin, ticks, remainder)
+            a = _loaded(s, a, i, begin)
         if one:
             bead = lane_of(s, a.low, b.row, partner, a.before)
             b = Side(b.row, True, a.low, a.high, a.offset, a.tiles, a.before, a.behind, bead, a.length, 0.0)
         elif not (loaded and _is_as_wide(b, other)):
-            b = _loaded(s, b, partner, middle, ticks, remainder)
+            b = _loaded(s, b, partner, middle)
         loaded, tried, other = True, a, b
         a = _reached(s, a, b.bead if one else a.bead)
         if not one:
@@ -150,16 +148,16 @@ def bring_stretches(s, i, partner, ticks, remainder, depth):
 
 
 @kernel
-def begin_stretch(s, side, ticks, remainder, depth):
+def begin_stretch(s, side):
     """Make and write the new segments of a side that is a stretch."""
     parts = Tiles(side.offset, side.tiles, side.before, side.behind)
     order, h = stretch_series(s.work, parts, side.length, tolerance_of(s, side.row))
     at = side.offset + side.before * W.TILE
-    write_rows(s, at, side.low, side.high, side.row, order, h, ticks, remainder, depth)
+    write_rows(s, at, side.low, side.high, side.row, order, h)
 
 
 @kernel
-def end_stretch(s, m, ticks, remainder):
+def end_stretch(s, m):
     """Start the next segments of a part that nothing has hit, and of those adjacent to it that end soon.
 
     Returns the first and the last row with new segments; (-1, -1) where parts have to go back first
@@ -168,16 +166,16 @@ def end_stretch(s, m, ticks, remainder):
     first, depth = s.mol[m, L.MOL_FIRST], np.int64(0)
     side = _of_rows(_side_of(s, first), m, m, 0.0)
     while True:
-        side = _widened(s, side, ticks, remainder, SOON_AT_END)
-        if not _is_ready(s, side, ticks, remainder, depth, s.bead_id[first], np.int64(L.SEGMENT_END)):
+        side = _widened(s, side, SOON_AT_END)
+        if not _is_ready(s, side, depth, s.bead_id[first], np.int64(L.SEGMENT_END)):
             return np.int64(-1), np.int64(-1)
-        side = _loaded(s, side, first, np.int64(0), ticks, remainder)
+        side = _loaded(s, side, first, np.int64(0))
         tried = side
         side = _loosened(s, side)
         if _is_as_wide(side, tried):
             break
-    close_rows(s, side.low, side.high, ticks, remainder)
-    begin_stretch(s, side, ticks, remainder, depth)
+    close_rows(s, side.low, side.high, depth)
+    begin_stretch(s, side)
     return side.low, side.high
 
 

@@ -72,7 +72,7 @@ def wall_time(s, i, number, limit):
 
 @kernel
 def _side_time(s, i, number, radius, growth, swing, limit):
-    """Return `wall_time` of a side of the box, which approaches bead i's surface at a rate `growth`, but for a swing."""
+    """Return `wall_time` of a side of the box, which comes nearer to a surface at rest at a rate `growth`."""
     axis, sign, wall = number % L.AXES, sense_of(number), s.walls[number, L.WALL_PLACE]
     acceleration = s.bounds[i, L.ACCELERATION]
     if s.extended is not None:

@@ -93,7 +93,7 @@ def _shift_inside(s, a, b, c):
 
 
 @kernel
-def lever_of_sides(s, a, b, distance, x, y, z, gained, ticks, remainder):
+def lever_of_sides(s, a, b, distance, x, y, z, gained):
     """Return the vector between the centres of mass of the images that touch, impulse and energy of the first given.
 
     In a window it is 0 where a chain's centre is needed: sums with it follow when the window is final.
@@ -112,12 +112,12 @@ def lever_of_sides(s, a, b, distance, x, y, z, gained, ticks, remainder):
         s.arms[row, L.ARM_IMPULSE + c] = x if c == 0 else (y if c == 1 else z)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         return 0.0, 0.0, 0.0
-    return lever_of_arms(s, row, ticks, remainder)
+    return lever_of_arms(s, row, s.par[L.NOW], s.par[L.NOW_REM])
 
 
 @kernel
-def push_centre(s, side, x, y, z, ticks, remainder):
-    """Have an impulse on a side at a time change the velocity of its chain's centre; in a window note that it will."""
+def push_centre(s, side, x, y, z):
+    """Have an impulse on a side change the velocity of its chain's centre; in a window note that it will."""
     if not side.part:
         return
     if s.scalars[L.SCALAR_WINDOWED] != 0:
@@ -125,7 +125,7 @@ def push_centre(s, side, x, y, z, ticks, remainder):
         change[L.CHANGE_SORT] = L.PUSHED
         change[L.CHANGE + L.X], change[L.CHANGE + L.Y], change[L.CHANGE + L.Z] = x, y, z
         return
-    _push(s, np.int64(s.chain_part[side.row, L.PART_CHAIN]), x, y, z, ticks, remainder)
+    _push(s, np.int64(s.chain_part[side.row, L.PART_CHAIN]), x, y, z, s.par[L.NOW], s.par[L.NOW_REM])
 
 
 @kernel
@@ -143,8 +143,8 @@ def _push(s, chain, x, y, z, ticks, remainder):
 
 
 @kernel
-def place_centre(s, offset, tiles, first, ticks, remainder):
-    """Write down where the centre of mass of the chain in the workspace is at a time, in image 0, and its velocity.
+def place_centre(s, offset, tiles, first):
+    """Write down where the centre of mass of the chain in the workspace is, in image 0, and its velocity.
 
     In a window it is noted with the segment of the chain's first row, unless the window began with that one.
     """
@@ -169,8 +169,9 @@ def place_centre(s, offset, tiles, first, ticks, remainder):
         row[begin + c] = place / mass + s.mol[first, L.MOL_IMAGE + c] * s.par[L.SIZE + c]
         row[begin + L.VX + c] = velocity / mass
     if not noted:
-        row[L.START_TICKS] = ticks
-        row[L.START_REM] = remainder
+        i = s.mol[first, L.MOL_FIRST]
+        row[L.START_TICKS] = s.starts[i, L.START_TICKS]
+        row[L.START_REM] = s.starts[i, L.START_REM]
 
 
 @kernel

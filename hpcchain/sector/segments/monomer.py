@@ -30,7 +30,7 @@ def boxes_off(s, c, x):
 
 
 @kernel
-def move_on(s, i, m, dt, ticks, remainder, depth, struck):
+def move_on(s, i, m, dt, depth, struck):
     """End bead i's segment a time dt after its start, and move the bead to where the next one starts (`set_off`)."""
     save_segment(s, m)
     pass_time(s, i, 1, dt)
@@ -46,8 +46,8 @@ def move_on(s, i, m, dt, ticks, remainder, depth, struck):
             s.mol[m, L.MOL_IMAGE + c] += whole
             x -= whole * s.par[L.SIZE + c]
         s.starts[i, c] = x
-    s.starts[i, L.START_TICKS] = ticks
-    s.starts[i, L.START_REM] = remainder
+    s.starts[i, L.START_TICKS] = s.par[L.NOW]
+    s.starts[i, L.START_REM] = s.par[L.NOW_REM]
     s.scalars[L.SCALAR_SERIAL] += 1
     s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
     set_start(s.segment, i, depth, struck)

@@ -11,7 +11,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import LONGEST_TICKS
-from hpcchain.layout.clock import earlier, since_start
+from hpcchain.layout.clock import age, earlier
 from hpcchain.layout.segment_bits import (
     begin_writing,
     event_depth,
@@ -21,9 +21,6 @@ from hpcchain.layout.segment_bits import (
     series_order,
     set_order,
     set_start,
-    set_struck,
-    start_depth,
-    struck,
     write_serial,
 )
 from hpcchain.propagators.interface import (
@@ -66,15 +63,15 @@ def rebase(s, offset, m):
 
 
 @outlined
-def new_segment(s, offset, m, ticks, remainder, serial, depth):
-    """Write molecule m's new segment from the workspace at `offset`, starting at (ticks, remainder).
+def new_segment(s, offset, m, serial):
+    """Write molecule m's new segment from the workspace at `offset`; when and with what it starts is written already.
 
     `serial` is a number that no other segment has. Struck beads must be marked in `segment` by the caller beforehand.
     The requested length follows the molecule's own running mean of realised lengths (docs/theory/numerics.md, Taylor
     series), so it is a function of its history alone.
     """
     rebase(s, offset, m)
-    h = requested_length(s, m, ticks, remainder)
+    h = requested_length(s, m)
     tolerance = s.table[s.mol[m, L.MOL_TABLE] + L.TOLERANCE_AT]
     if s.extended is not None and hangs(s, m):
         order, length = web_hanging(s, offset, m, h, LAST_TERM * tolerance)
@@ -85,11 +82,11 @@ def new_segment(s, offset, m, ticks, remainder, serial, depth):
     if s.mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
         s.count[L.N_HALVED] += length < h
         note_iterations(s.count, L.N_STEPS, iterations(s, offset, m))
-    write_segment(s, offset, m, ticks, remainder, serial, depth, order, length)
+    write_segment(s, offset, m, serial, order, length)
 
 
 @inlined
-def requested_length(s, m, ticks, remainder):
+def requested_length(s, m):
     """Return how long molecule m's new segment is to be, if its series lasts [time]."""
     solver = s.mol[m, L.MOL_SOLVER]
     limits = s.mol[m, L.MOL_TABLE]
@@ -98,6 +95,8 @@ def requested_length(s, m, ticks, remainder):
     if solver == L.COLLOCATION:
         return s.table[limits + L.STEP_AT]
     if solver == L.STEPPER or solver == L.ROD_STEPPER:
+        i = s.mol[m, L.MOL_FIRST]
+        ticks, remainder = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
         return to_grid(ticks, remainder, s.par[L.TICK], s.table[limits + L.STEP_AT])
     h = s.running_length[m]
     if h <= 0.0:
@@ -106,21 +105,19 @@ def requested_length(s, m, ticks, remainder):
 
 
 @inlined
-def _write_start(s, i, p, ticks, remainder):
-    """Write down where and when bead i's segment starts, from its lane of the workspace's positions at p."""
+def _write_start(s, i, p):
+    """Write down where bead i's segment starts, from its lane of the workspace's positions at p."""
     s.starts[i, L.X] = s.work[p]
     s.starts[i, L.Y] = s.work[p + W.LANES]
     s.starts[i, L.Z] = s.work[p + 2 * W.LANES]
     s.starts[i, L.VX] = s.work[p + W.ROW]
     s.starts[i, L.VY] = s.work[p + W.ROW + W.LANES]
     s.starts[i, L.VZ] = s.work[p + W.ROW + 2 * W.LANES]
-    s.starts[i, L.START_TICKS] = ticks
-    s.starts[i, L.START_REM] = remainder
 
 
 @outlined
-def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
-    """Copy a segment's series from the workspace at `offset`, write down its start, bounds and end."""
+def write_segment(s, offset, m, serial, order, h):
+    """Copy a segment's series from the workspace at `offset`, write down where it starts, its bounds and its end."""
     first = s.mol[m, L.MOL_FIRST]
     n = s.mol[m, L.MOL_BEADS]
     solver = s.mol[m, L.MOL_SOLVER]
@@ -136,7 +133,7 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
     for b in range(n):
         p = W.bead_offset(offset, b) + W.COEF
         i = first + b
-        _write_start(s, i, p, ticks, remainder)
+        _write_start(s, i, p)
         acceleration = acceleration_bound(s.work, offset, b) if solver != L.BALLISTIC else 0.0
         speed = _speed(s.work, W.bead_offset(offset, b)) + acceleration * h
         if s.extended is not None:
@@ -144,7 +141,6 @@ def write_segment(s, offset, m, ticks, remainder, serial, depth, order, h):
         s.bounds[i, L.ACCELERATION] = acceleration
         s.bounds[i, L.SPEED] = speed
         fastest = max(fastest, speed)
-        set_start(s.segment, i, depth, struck(s.segment, i))
         set_order(s.segment, i, order)
     if fastest * h > s.par[L.CAP]:
         h = s.par[L.CAP] / fastest
@@ -172,18 +168,9 @@ def make_series(s, h):
     The end of the workspace is used, which no member of an event's group has.
     """
     offset = np.int64(len(s.work) // (L.MOST_MEMBERS + 1) * L.MOST_MEMBERS)
-    first = s.mol[h, L.MOL_FIRST]
     load_start(s, offset, h)
     refresh(s, offset, h)
-    new_segment(
-        s,
-        offset,
-        h,
-        s.starts[first, L.START_TICKS],
-        s.starts[first, L.START_REM],
-        serial_of(s, first),
-        start_depth(s.segment, first),
-    )
+    new_segment(s, offset, h, serial_of(s, s.mol[h, L.MOL_FIRST]))
 
 
 @inlined
@@ -312,27 +299,32 @@ def _learn_pace(s, m, realised):
 
 
 @kernel
-def close_after(s, m, length):
-    """End molecule m's present segment: learn from its length, forget what was struck at its start."""
+def close_after(s, m, length, depth):
+    """End molecule m's present segment, learn from its length; write down when and at what depth the next one begins.
+
+    That is the event at hand, of that depth. What it strikes is marked later.
+    """
     save_segment(s, m)
     begin_writing(s, m)
     first = s.mol[m, L.MOL_FIRST]
     if s.mol[m, L.MOL_SOLVER] != L.BALLISTIC:
         _learn_pace(s, m, length)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        set_struck(s.segment, i, 0)
+        s.starts[i, L.START_TICKS] = s.par[L.NOW]
+        s.starts[i, L.START_REM] = s.par[L.NOW_REM]
+        set_start(s.segment, i, depth, 0)
     pass_time(s, first, s.mol[m, L.MOL_BEADS], length)
 
 
 @kernel
-def close_rows(s, low, high, ticks, remainder):
-    """End the present segments of the rows from `low` to `high`: of one molecule, or of parts side by side."""
+def close_rows(s, low, high, depth):
+    """Do what `close_after` does for rows `low` to `high`: of one molecule, or of parts side by side."""
     for m in range(low, high + 1):
-        close_after(s, m, since_start(s, s.mol[m, L.MOL_FIRST], ticks, remainder))
+        close_after(s, m, age(s, s.mol[m, L.MOL_FIRST]), depth)
 
 
 @kernel
-def begin(s, offset, m, ticks, remainder, depth):
+def begin(s, offset, m):
     """Start the next segment of a molecule that is whole in the workspace at `offset`."""
     s.scalars[L.SCALAR_SERIAL] += 1
-    new_segment(s, offset, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth)
+    new_segment(s, offset, m, s.scalars[L.SCALAR_SERIAL])

@@ -11,8 +11,8 @@ from hpcchain.contact.falling import add_fall
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.clock import since_start, time_span
-from hpcchain.layout.segment_bits import last_row, part_before, part_behind, series_begin, series_order, start_depth
+from hpcchain.layout.clock import age, time_span
+from hpcchain.layout.segment_bits import last_row, part_before, part_behind, series_begin, series_order
 from hpcchain.propagators.interface import load, load_start
 from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_prepare
 from hpcchain.propagators.taylor.chain_series import Tiles, shifted, stretch_series
@@ -46,74 +46,64 @@ def rows_about(s, m, i):
 
 
 @kernel
-def _left(s, m, ticks, remainder):
-    """Return how much longer than until a time the segment of row m lasts [time]."""
+def _left(s, m):
+    """Return how much longer than until the event at hand the segment of row m lasts [time]."""
     end, rest = segment_end(s, m)
-    return time_span(end, rest, ticks, remainder, s.par[L.TICK])
+    return time_span(end, rest, s.par[L.NOW], s.par[L.NOW_REM], s.par[L.TICK])
 
 
 @kernel
-def _mean_requested(s, low, high, ticks, remainder):
+def _mean_requested(s, low, high):
     """Return how long a stretch's segment is to be: the mean of what its parts request [time]."""
     total = 0.0
     for m in range(low, high + 1):
-        total += requested_length(s, m, ticks, remainder)
+        total += requested_length(s, m)
     return total / (high + 1 - low)
 
 
 @kernel
-def widened(s, low, high, ticks, remainder, soon):
+def widened(s, low, high, soon):
     """Return the first and last row of a stretch with adjacent ones that end soon, and how long its segment is to be.
 
     Soon is within the share `soon` of that length. It is no longer than the segments of the adjacent parts that stay.
     """
     while True:
-        h = _mean_requested(s, low, high, ticks, remainder)
+        h = _mean_requested(s, low, high)
         before, behind = part_before(s, low), part_behind(s, high)
-        if before >= 0 and _left(s, before, ticks, remainder) < soon * h:
+        if before >= 0 and _left(s, before) < soon * h:
             low = before
             continue
-        if behind >= 0 and _left(s, behind, ticks, remainder) < soon * h:
+        if behind >= 0 and _left(s, behind) < soon * h:
             high = behind
             continue
         break
     if before >= 0:
-        h = min(h, _left(s, before, ticks, remainder))
+        h = min(h, _left(s, before))
     if behind >= 0:
-        h = min(h, _left(s, behind, ticks, remainder))
+        h = min(h, _left(s, behind))
     return low, high, h
 
 
 @kernel
-def _since(s, m, ticks, remainder):
-    """Return how long after row m's segment began a time is."""
+def _since(s, m):
+    """Return how long after row m's segment began the event at hand is."""
     # A ghost's that waits for its owner stays where it ends: what is made of it then is set right when that sends more.
-    i = s.mol[m, L.MOL_FIRST]
-    dt = since_start(s, i, ticks, remainder)
-    return s.timing[m, L.LENGTH] if _waits(s, m, dt) else dt
+    return s.timing[m, L.LENGTH] if _waits(s, m) else age(s, s.mol[m, L.MOL_FIRST])
 
 
 @inlined
-def _waits(s, m, dt):
-    """Whether row m is a ghost's that waits for its owner, so long after its segment began."""
-    return s.mol[m, L.MOL_OWNERSHIP] == L.GHOST and dt > OVERDUE * s.timing[m, L.LENGTH]
+def _waits(s, m):
+    """Whether row m is a ghost's that waits for its owner at the event at hand."""
+    return s.mol[m, L.MOL_OWNERSHIP] == L.GHOST and age(s, s.mol[m, L.MOL_FIRST]) > OVERDUE * s.timing[m, L.LENGTH]
 
 
 @kernel
-def any_waits(s, low, high, ticks, remainder):
-    """Whether one of these rows is a ghost's that waits for its owner at a time: where it is then is not known here."""
+def any_waits(s, low, high):
+    """Whether one of these rows is a ghost's that waits for its owner: where it is now is not known here."""
     for m in range(low, high + 1):
-        i = s.mol[m, L.MOL_FIRST]
-        dt = since_start(s, i, ticks, remainder)
-        if _waits(s, m, dt):
+        if _waits(s, m):
             return True
     return False
-
-
-@kernel
-def _load_row(s, offset, m, ticks, remainder):
-    """Bring row m to a time, in its tiles of the workspace."""
-    load(s, offset, m, _since(s, m, ticks, remainder))
 
 
 @kernel
@@ -126,7 +116,7 @@ def _shift(s, offset, m, c, whole):
 
 
 @kernel
-def _load_adjacent(s, offset, m, frame, lane, ticks, remainder):
+def _load_adjacent(s, offset, m, frame, lane):
     """Have a lane of a tile move as the last or first bead of row m, adjacent to a stretch, in row `frame`'s image."""
     for k in range(W.COEF, W.COEF + (W.KMAX + 1) * W.ROW):
         s.work[offset + k] = 0.0
@@ -142,7 +132,7 @@ def _load_adjacent(s, offset, m, frame, lane, ticks, remainder):
         s.work[offset + W.INVM + W.LANES] = s.table[at - lane + W.LANES]
         s.work[offset + W.MASK + lane] = s.table[at + W.TABLE_MASK]
         s.work[offset + W.LEN2 + lane] = s.table[at + W.TABLE_LEN2]
-    dt = _since(s, m, ticks, remainder)
+    dt = _since(s, m)
     begin = series_begin(s.mol, s.segment, i)
     shifted(s.starts, i, s.series, begin, series_order(s.segment, i), dt, s.work, offset + W.COEF + lane)
     if s.extended is not None:  # series are made without gravity (`add_fall`)
@@ -154,8 +144,8 @@ def _load_adjacent(s, offset, m, frame, lane, ticks, remainder):
 
 
 @outlined
-def load_stretch(s, offset, low, high, frame, ticks, remainder):
-    """Bring a stretch to a time in the workspace at `offset`, onto its bonds, with the beads adjacent to it.
+def load_stretch(s, offset, low, high, frame):
+    """Bring a stretch to the event at hand in the workspace at `offset`, onto its bonds, with the beads adjacent to it.
 
     Parameters
     ----------
@@ -175,16 +165,16 @@ def load_stretch(s, offset, low, high, frame, ticks, remainder):
     at = offset
     if part_before(s, low) >= 0:
         before = np.int64(1)
-        _load_adjacent(s, at, low - 1, frame, W.LANES - 1, ticks, remainder)
+        _load_adjacent(s, at, low - 1, frame, W.LANES - 1)
         at += W.TILE
     for m in range(low, high + 1):
-        _load_row(s, at, m, ticks, remainder)
+        load(s, at, m, _since(s, m))
         for c in range(3):
             _shift(s, at, m, c, s.mol[m, L.MOL_IMAGE + c] - s.mol[frame, L.MOL_IMAGE + c])
         at += s.mol[m, L.MOL_TILES] * W.TILE
     if part_behind(s, high) >= 0:
         behind = np.int64(1)
-        _load_adjacent(s, at, high + 1, frame, np.int64(0), ticks, remainder)
+        _load_adjacent(s, at, high + 1, frame, np.int64(0))
         s.work[at - W.TILE + W.INVM + W.LANES] = 0.0
         at += W.TILE
     tiles = (at - offset) // W.TILE
@@ -208,10 +198,10 @@ def tolerance_of(s, m):
 
 
 @kernel
-def write_rows(s, at, low, high, frame, order, h, ticks, remainder, depth):
+def write_rows(s, at, low, high, frame, order, h):
     """Write the segments of rows `low` to `high` from the workspace at `at`, each in its own image.
 
-    All are there in the image of row `frame`. Order and length `h` are those of the series, the rest the event's key.
+    All are there in the image of row `frame`. Order and length `h` are those of the series.
     """
     x, y, z = s.mol[frame, L.MOL_IMAGE], s.mol[frame, L.MOL_IMAGE + L.Y], s.mol[frame, L.MOL_IMAGE + L.Z]
     for m in range(low, high + 1):
@@ -224,7 +214,7 @@ def write_rows(s, at, low, high, frame, order, h, ticks, remainder, depth):
         length = h * (1.0 - LATER * s.chain_part[m, L.PART_PLACE])
         if s.extended is not None:
             add_fall(s, at, m, order)
-        write_segment(s, at, m, ticks, remainder, s.scalars[L.SCALAR_SERIAL], depth, order, length)
+        write_segment(s, at, m, s.scalars[L.SCALAR_SERIAL], order, length)
         at += s.mol[m, L.MOL_TILES] * W.TILE
 
 
@@ -233,8 +223,6 @@ def begin_chain(s, first):
     """Make the first segments of a long chain whose parts all start at one time, from row `first` on."""
     offset = np.int64(0)
     at = offset
-    i = s.mol[first, L.MOL_FIRST]
-    ticks, remainder = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
     for m in range(first, last_row(s, first) + 1):
         load_start(s, at, m)
         for c in range(3):
@@ -243,14 +231,14 @@ def begin_chain(s, first):
     tiles = (at - offset) // W.TILE
     chain_bonds(s.work, offset, tiles, W.COEF, W.HIST)
     chain_factor(s.work, offset, tiles)
-    begin_all(s, offset, tiles, first, last_row(s, first), ticks, remainder, start_depth(s.segment, i))
+    begin_all(s, offset, tiles, first, last_row(s, first))
 
 
 @kernel
-def begin_all(s, offset, tiles, first, last, ticks, remainder, depth):
+def begin_all(s, offset, tiles, first, last):
     """Make new segments of all parts of a chain, which is in the workspace in the image of its first row."""
-    place_centre(s, offset, tiles, first, ticks, remainder)
+    place_centre(s, offset, tiles, first)
     none = np.int64(0)
-    h = _mean_requested(s, first, last, ticks, remainder)
+    h = _mean_requested(s, first, last)
     order, h = stretch_series(s.work, Tiles(offset, tiles, none, none), h, tolerance_of(s, first))
-    write_rows(s, offset, first, last, first, order, h, ticks, remainder, depth)
+    write_rows(s, offset, first, last, first, order, h)

@@ -190,14 +190,14 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
 
 
 @kernel
-def ready(s, low, high, ticks, remainder, depth, lower, higher):
-    """Whether an event may move a stretch: in windows, rollbacks of parts that have gone beyond it are requested first.
+def ready(s, low, high, depth, lower, higher):
+    """Whether the event at hand may move a stretch: in windows, parts that have gone beyond it are to go back first.
 
     Parameters are those of `request_ahead`.
     """
     if s.scalars[L.SCALAR_WINDOWED] == 0:
         return True
-    return not request_ahead(s, low, high, ticks, remainder, depth, lower, higher)
+    return not request_ahead(s, low, high, s.par[L.NOW], s.par[L.NOW_REM], depth, lower, higher)
 
 
 @kernel

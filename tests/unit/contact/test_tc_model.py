@@ -10,7 +10,7 @@ from hpcchain.contact.coefficients import restitution, restitutions
 from hpcchain.layout.arrays import CONTACT_RATE, PARAMETERS, RESTITUTION_ROW, TICK
 from hpcchain.layout.arrays import WHOLE_CONTACT as CONTACT
 from hpcchain.layout.segment_bits import in_contact, set_in_contact
-from tests.support.kernel_tools import make_system, plain_sector, random_chain
+from tests.support.kernel_tools import make_system, plain_sector, random_chain, set_now
 
 TIME = 0.02
 
@@ -90,16 +90,18 @@ def test_halves_make_a_whole():
 def test_energy_is_kept_where_either_bead_has_a_contact(left, pair, e):
     s = run_of(left, pairs=[pair])
     for time, expected in ((0.0, e), (2 * TIME, 0.3)):
-        assert restitution(s, *pair, 0.0, time) == (expected, 1.0)
-        restitutions(s, 1, 0.0, time)
+        set_now(s, 0.0, time)
+        assert restitution(s, *pair) == (expected, 1.0)
+        restitutions(s, 1)
         assert s.matrix[RESTITUTION_ROW, 0] == expected
 
 
 def test_contacts_together_have_one_coefficient():
     s = run_of([0, 0, 0, 9], pairs=[[0, 1], [1, 2], [3, -2]])
+    set_now(s, 0.0, 0.0)
     found = []
     for count in (1, 2, 3):
-        restitutions(s, count, 0.0, 0.0)
+        restitutions(s, count)
         found.append(s.matrix[RESTITUTION_ROW, :count].tolist())
     assert found == [[0.3], [0.3, 0.3], [1.0, 1.0, 1.0]]
 
@@ -109,7 +111,8 @@ def test_without_a_contact_time_nothing_is_left_of_a_contact():
     coefficients.begin_contact(s, 0)
     coefficients.pass_time(s, 0, 2, 1.0)
     assert in_contact(s.segment, 0) == in_contact(s.segment, 1) == 0
-    assert restitution(s, 0, 1, 0.0, 0.0) == (0.3, 1.0)
+    set_now(s, 0.0, 0.0)
+    assert restitution(s, 0, 1) == (0.3, 1.0)
     s = sector([0, 0])
     coefficients.begin_contact(s, 1)
     assert [in_contact(s.segment, i) for i in range(2)] == [0, CONTACT]

@@ -11,7 +11,7 @@ from hpcchain.sector.events.note import record
 from hpcchain.sector.events.simultaneous import MET, others_due
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough
-from tests.support.kernel_tools import make_system, plain_sector, random_chain
+from tests.support.kernel_tools import make_system, plain_sector, random_chain, set_now
 from tests.support.whole import state_of
 
 TIME, SIZE = 1.25, 3.0
@@ -21,13 +21,15 @@ TIME, SIZE = 1.25, 3.0
 def sector():
     """Return a sector of a chain of three and a single bead between two walls."""
     system = make_system([random_chain(3, 1), random_chain(1, 2)], boundary=(WALL, PERIODIC, PERIODIC))
-    return plain_sector(system)
+    s = plain_sector(system)
+    set_now(s, 0.0, TIME)
+    return s
 
 
 @pytest.mark.parametrize(("i", "partner"), [(1, 3), (3, 1)])
 def test_a_contact_is_one_count_and_one_row(sector, i, partner):
     moment = 1000.4 * sector.par[L.QUANTUM]
-    record(sector, TIME, i, partner, along_normal(SIZE), moment, 0.0)
+    record(sector, i, partner, along_normal(SIZE), moment, 0.0)
     assert sector.count[L.N_CONTACTS] == sector.count[L.N_LOGGED] == 1 and sector.count[L.N_WALL_CONTACTS] == 0
     assert sector.scalars[L.SCALAR_VIRIAL] == 1000
     row = sector.log[0]
@@ -39,7 +41,7 @@ def test_a_contact_is_one_count_and_one_row(sector, i, partner):
 @pytest.mark.parametrize(("code", "axis"), [(-1, 0), (-2, 1), (-3, 2), (-4, 0), (-5, 1), (-6, 2)])
 def test_walls_count_their_impulse_along_their_axis(sector, code, axis):
     size = 7.0 * sector.par[L.IMPULSE_QUANTUM]
-    record(sector, TIME, 3, code, along_normal(size), 0.0, 0.0)
+    record(sector, 3, code, along_normal(size), 0.0, 0.0)
     assert sector.count[L.N_WALL_CONTACTS] == 1 and sector.count[L.N_CONTACTS] == 0
     walls = sector.scalars[L.SCALAR_WALL_IMPULSE : L.SCALAR_WALL_IMPULSE + L.AXES]
     assert walls.tolist() == [7 * (k == axis) for k in range(3)]
@@ -48,12 +50,12 @@ def test_walls_count_their_impulse_along_their_axis(sector, code, axis):
 
 def test_in_a_window_a_contact_is_logged_and_not_yet_counted(sector):
     sector.scalars[L.SCALAR_WINDOWED] = 1
-    record(sector, TIME, 1, 3, along_normal(SIZE), 5.0, 0.0)
+    record(sector, 1, 3, along_normal(SIZE), 5.0, 0.0)
     assert sector.count[L.N_LOGGED] == 1 and sector.count[L.N_CONTACTS] == 0 == sector.scalars[L.SCALAR_VIRIAL]
 
 
 def test_without_a_log_contacts_are_counted_alone(sector):
-    record(sector._replace(log=np.zeros((0, L.LOG_COLUMNS))), TIME, 1, 3, along_normal(SIZE), 5.0, 0.0)
+    record(sector._replace(log=np.zeros((0, L.LOG_COLUMNS))), 1, 3, along_normal(SIZE), 5.0, 0.0)
     assert sector.count[L.N_CONTACTS] == 1 and sector.count[L.N_LOGGED] == 0 and not sector.log.any()
 
 
@@ -73,7 +75,8 @@ def test_a_graze_keeps_the_energy_of_molecules_moved_by_collocation(e_t):
         system = rough(system, np.full((6, 3), 0.2), e_t)
     engine = Engine(system)
     s, i, j = engine.sector, *np.argsort(engine.ids)[2:4]
-    assert meet(s, i, j, False, False, 0.0, 0.1, 0) == (MET, 2)
+    set_now(s, 0.0, 0.1)
+    assert meet(s, i, j, False, False, 0) == (MET, 2)
     state, top = state_of(engine), system.topology
     before, after = (0.5 * top.mass @ np.sum(one.velocity**2, axis=1) for one in (system.state, state))
     if e_t != 1.0:
@@ -89,12 +92,13 @@ def test_a_graze_keeps_the_energy_of_molecules_moved_by_collocation(e_t):
 def test_events_of_other_beads_at_one_instant_are_seen(sector):
     """Those of the two beads in contact do not count, nor what comes later than simultaneous events may."""
     s, near = sector, 0.5 * sector.par[L.SIMULTANEOUS]
+    set_now(s, 3.0, 0.0)
     s.event_time[:] = np.inf
     s.event_time[0], s.event_time[1] = (3.0, 0.0), (3.0, near)
-    assert not others_due(s.par, s.event_time, 0, 4, 3.0, 0.0, 0, 1)
-    assert others_due(s.par, s.event_time, 0, 4, 3.0, 0.0, 0, 2)
-    assert not others_due(s.par, s.event_time, 2, 2, 3.0, 0.0, 0, 2)
+    assert not others_due(s, 0, 4, 0, 1)
+    assert others_due(s, 0, 4, 0, 2)
+    assert not others_due(s, 2, 2, 0, 2)
     s.event_time[1, L.EVENT_REM] = 4.0 * near
-    assert not others_due(s.par, s.event_time, 0, 4, 3.0, 0.0, 0, 2)
+    assert not others_due(s, 0, 4, 0, 2)
     s.event_time[1] = 4.0, near - s.par[L.TICK]  # the same instant, written with another tick
-    assert others_due(s.par, s.event_time, 0, 4, 3.0, 0.0, 0, 2)
+    assert others_due(s, 0, 4, 0, 2)

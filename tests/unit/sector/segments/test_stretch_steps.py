@@ -16,7 +16,7 @@ from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.simultaneous import MET
 from hpcchain.sector.serial import Engine
 from tests.support.extended import rough
-from tests.support.kernel_tools import chain_bonds, make_system
+from tests.support.kernel_tools import chain_bonds, make_system, set_now
 from tests.support.long_chains import line
 from tests.support.twins import project
 from tests.support.whole import frame_of
@@ -95,6 +95,7 @@ def test_a_graze_gives_back_what_bringing_a_molecule_took(e_t):
     before = energy_of(engine, 0.0)
     chain, trimer = np.argsort(engine.ids)[[50, 100]]
     s = engine.sector
-    assert meet(s, chain, trimer, False, False, 0.0, 0.1, 0) == (MET, 2)
+    set_now(s, 0.0, 0.1)
+    assert meet(s, chain, trimer, False, False, 0) == (MET, 2)
     assert (s.member[:2, L.LAST_ROW] - s.member[:2, L.FIRST_ROW] > 0).tolist() == [True, False]
     assert energy_of(engine, 0.1) == pytest.approx(before, rel=1e-13)
