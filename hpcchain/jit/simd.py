@@ -1,7 +1,8 @@
-"""Eight float64 in one vector register, or four in half of one, as types that kernels compute with.
+"""Eight float64 in one vector register, or four in half of one, or sixteen float32, as types that kernels compute with.
 
 The lanes of a tile (`workspace`) are loaded, shifted and multiplied as a whole, so machine code does not depend on what
-a compiler's vectoriser makes of loops. Four are for a point in space (`bead_polynomials`). Everything is plain IEEE
+a compiler's vectoriser makes of loops. Four are for a point in space (`bead_polynomials`). Sixteen are four rows of
+four, for looks that need no more than single precision (`broad_phase`). Everything is plain IEEE
 arithmetic: `fma(a, b, c)` is a b + c rounded once, on every processor; one without registers this wide does the same
 in parts. Offsets are in floats and need not be aligned.
 """
@@ -14,7 +15,7 @@ from numba.np.arrayobj import make_array
 from hpcchain.jit.simd_plain import LANES
 
 ir = cgutils.ir
-DOUBLE = ir.DoubleType()
+DOUBLE, SINGLE = ir.DoubleType(), ir.FloatType()
 BYTE = ir.IntType(8).as_pointer()
 INDEX = ir.IntType(32)
 ALIGNMENT = 8
@@ -23,9 +24,14 @@ ALIGNMENT = 8
 class Lanes(types.Type):
     """Type of a vector of that many floats."""
 
-    def __init__(self, width):
-        super().__init__(name=f"Lanes({width})")
-        self.width = width
+    def __init__(self, width, bits=64):
+        super().__init__(name=f"Lanes({width} of {bits})")
+        self.width, self.bits = width, bits
+
+    @property
+    def vector(self):
+        """As the compiler has it."""
+        return ir.VectorType(DOUBLE if self.bits == 64 else SINGLE, self.width)
 
 
 @register_model(Lanes)
@@ -33,7 +39,7 @@ class LanesModel(models.PrimitiveModel):
     """Kept in a register, passed by value."""
 
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, _vector(kind.width))
+        super().__init__(manager, kind, kind.vector)
 
 
 class Truths(types.Type):
@@ -57,7 +63,8 @@ def _vector(width):
 
 
 HALF = LANES // 2
-eight, four = Lanes(LANES), Lanes(HALF)
+eight, four, sixteen = Lanes(LANES), Lanes(HALF), Lanes(2 * LANES, 32)
+FOUR_WHOLE = ir.VectorType(INDEX, HALF)
 
 
 def _address(context, builder, kind, array, index, width):
@@ -108,14 +115,82 @@ def ways_from(typing, table, row, place):
 
     def generate(context, builder, signature, args):
         data = make_array(signature.args[0])(context, builder, args[0]).data
-        whole = ir.VectorType(ir.IntType(32), HALF)
-        start = builder.gep(data, [builder.mul(args[1], ir.Constant(args[1].type, HALF))])
-        row = builder.load(builder.bitcast(start, whole.as_pointer()))
-        row.align = ALIGNMENT
-        place = _insert(builder, ir.Constant(whole, None), builder.trunc(args[2], ir.IntType(32)), 0)
-        return builder.sitofp(builder.sub(_shuffle(builder, place, None, [0] * HALF), row), _vector(HALF))
+        place = _shuffle(builder, _four_whole(builder, args[2:]), None, [0] * HALF)
+        return builder.sitofp(builder.sub(place, _whole_row(builder, data, args[1])), _vector(HALF))
 
     return four(table, types.intp, types.int64), generate
+
+
+@intrinsic
+def ways_from_rows(typing, table, a, b, c, d, x, y, z):
+    """Return the ways from four rows of four 32-bit whole numbers to (x, y, z, 0), round the end where shorter."""
+
+    def generate(context, builder, signature, args):
+        data = make_array(signature.args[0])(context, builder, args[0]).data
+        rows = [_whole_row(builder, data, at) for at in args[1:5]]
+        rows = [_shuffle(builder, *rows[k : k + 2], range(LANES)) for k in (0, 2)]
+        place = _shuffle(builder, _four_whole(builder, args[5:]), None, [0, 1, 2, 3] * 4)
+        return builder.sitofp(builder.sub(place, _shuffle(builder, *rows, range(2 * LANES))), sixteen.vector)
+
+    return sixteen(table, *[types.intp] * 4, *[types.int64] * 3), generate
+
+
+def _whole_row(builder, data, row):
+    """Return a row of four 32-bit whole numbers."""
+    start = builder.gep(data, [builder.mul(row, ir.Constant(row.type, HALF))])
+    value = builder.load(builder.bitcast(start, FOUR_WHOLE.as_pointer()))
+    value.align = ALIGNMENT
+    return value
+
+
+def _four_whole(builder, values):
+    """Return up to four whole numbers in 32 bits, and 0 behind them."""
+    vector = ir.Constant(FOUR_WHOLE, None)
+    for k, value in enumerate(values):
+        vector = _insert(builder, vector, builder.trunc(value, INDEX), k)
+    return vector
+
+
+@intrinsic
+def columns(typing, table, listed, first, count):
+    """Return the eight columns, as float64, of the rows of single precision that up to `count` entries of a list name.
+
+    Lanes from `count` on are the last row's once more.
+    """
+
+    def generate(context, builder, signature, args):
+        table = make_array(signature.args[0])(context, builder, args[0])
+        entries = make_array(signature.args[1])(context, builder, args[1]).data
+        last, rows = builder.sub(args[3], ir.Constant(args[3].type, 1)), []
+        for k in range(LANES):
+            at = ir.Constant(last.type, k)
+            at = builder.select(builder.icmp_signed("<", last, at), last, at)
+            row = builder.load(builder.gep(entries, [builder.add(args[2], at)]))
+            rows.append(_single_row(builder, table, builder.sext(row, args[2].type)))
+        values = [builder.fpext(column, _vector(LANES)) for column in _transposed(builder, rows)]
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return types.UniTuple(eight, LANES)(table, listed, types.intp, types.intp), generate
+
+
+def _single_row(builder, table, row):
+    """Return a table's row of eight float32."""
+    start = builder.gep(builder.bitcast(table.data, BYTE), [builder.mul(row, builder.extract_value(table.strides, 0))])
+    value = builder.load(builder.bitcast(start, ir.VectorType(SINGLE, LANES).as_pointer()))
+    value.align = 4
+    return value
+
+
+def _transposed(builder, rows):
+    """Return the eight columns of eight rows of eight."""
+    low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
+    pairs = [[_shuffle(builder, *rows[k : k + 2], lanes) for k in range(0, 8, 2)] for lanes in (low, high)]
+    low, high = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+    fours = [
+        [_shuffle(builder, *half[k : k + 2], lanes) for k in range(0, 4, 2)] for half in pairs for lanes in (low, high)
+    ]
+    low, high = [0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15]
+    return [_shuffle(builder, *four, lanes) for lanes in (low, high) for four in fours]
 
 
 @intrinsic
@@ -226,9 +301,12 @@ def as_bits(typing, truths):
 
 
 def _spread(context, builder, signature, args):
-    """Return a vector of nothing but the first argument."""
-    width = signature.return_type.width
-    return _shuffle(builder, _insert(builder, ir.Constant(_vector(width), None), args[0], 0), None, [0] * width)
+    """Return a vector of the arguments, over and over, rounded to what its elements are."""
+    kind = signature.return_type.vector
+    vector = ir.Constant(kind, None)
+    for k, x in enumerate(args):
+        vector = _insert(builder, vector, x if x.type == kind.element else builder.fptrunc(x, kind.element), k)
+    return _shuffle(builder, vector, None, [k % len(args) for k in range(kind.count)])
 
 
 @intrinsic
@@ -241,6 +319,18 @@ def splat(typing, x):
 def splat_four(typing, x):
     """Return a vector of four times x."""
     return four(types.float64), _spread
+
+
+@intrinsic
+def splat_single(typing, x):
+    """Return a vector of sixteen times x, in single precision."""
+    return sixteen(types.float64), _spread
+
+
+@intrinsic
+def in_rows(typing, a, b, c, d):
+    """Return four rows of the same four numbers, in single precision."""
+    return sixteen(*[types.float64] * HALF), _spread
 
 
 @intrinsic
@@ -293,12 +383,12 @@ def _shuffle(builder, a, b, lanes):
     return builder.shuffle_vector(a, ir.Constant(a.type, None) if b is None else b, mask)
 
 
-def _pick(lanes):
-    """Return an intrinsic that picks lanes of one vector of eight."""
+def _pick(kind, lanes):
+    """Return an intrinsic that picks lanes of one vector."""
 
     @intrinsic
     def pick(typing, a):
-        return eight(eight), lambda context, builder, signature, args: _shuffle(builder, args[0], None, lanes)
+        return kind(kind), lambda context, builder, signature, args: _shuffle(builder, args[0], None, lanes)
 
     return pick
 
@@ -316,8 +406,13 @@ def _join(start):
     return join
 
 
-first_everywhere = _pick([0] * LANES)
-last_everywhere = _pick([LANES - 1] * LANES)
+first_everywhere = _pick(eight, [0] * LANES)
+last_everywhere = _pick(eight, [LANES - 1] * LANES)
+# Within rows of four: each two lanes change places, the first two with the last two, the last is everywhere.
+pairs_turned, halves_turned, last_of_rows = (
+    _pick(sixteen, [row + lane for row in range(0, 2 * LANES, HALF) for lane in order])
+    for order in ([1, 0, 3, 2], [2, 3, 0, 1], [3, 3, 3, 3])
+)
 # after_s(before, a): lane l is lane l - s of a; ahead_s(a, behind): lane l is lane l + s of a.
 after_1, after_2, after_4 = (_join(LANES - shift) for shift in (1, 2, 4))
 ahead_1, ahead_2, ahead_4 = (_join(shift) for shift in (1, 2, 4))

@@ -31,6 +31,15 @@ def ways_from(table, row, place):
     return (place - table[row].astype(np.int64)).astype(np.int32).astype(np.float64)
 
 
+def ways_from_rows(table, a, b, c, d, x, y, z):
+    place = np.array([x, y, z, 0], dtype=np.int64)
+    return (place - table[[a, b, c, d]]).astype(np.int32).astype(np.float32).ravel()
+
+
+def columns(table, listed, first, count):
+    return tuple(table[listed[first + np.minimum(np.arange(LANES), count - 1)]].T.astype(np.float64))
+
+
 def store(work, at, value):
     work[at : at + len(value)] = value
 
@@ -49,7 +58,7 @@ def larger(a, b):
 
 
 def as_bits(truths):
-    return int(np.packbits(truths, bitorder="little")[0])
+    return int.from_bytes(np.packbits(truths, bitorder="little").tobytes(), "little")
 
 
 def splat(x):
@@ -58,6 +67,14 @@ def splat(x):
 
 def splat_four(x):
     return np.full(LANES // 2, x)
+
+
+def splat_single(x):
+    return np.full(2 * LANES, x, dtype=np.float32)
+
+
+def in_rows(a, b, c, d):
+    return np.array([a, b, c, d] * 4, dtype=np.float32)
 
 
 def one_hot(lane):
@@ -74,6 +91,18 @@ def first_everywhere(a):
 
 def last_everywhere(a):
     return np.full(LANES, a[-1])
+
+
+def pairs_turned(a):
+    return a.reshape(4, 4)[:, [1, 0, 3, 2]].ravel()
+
+
+def halves_turned(a):
+    return a.reshape(4, 4)[:, [2, 3, 0, 1]].ravel()
+
+
+def last_of_rows(a):
+    return np.repeat(a[3::4], 4)
 
 
 def _join(start):

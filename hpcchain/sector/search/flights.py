@@ -16,6 +16,7 @@ from hpcchain.jit.simd import (
     as_bits,
     at_most,
     both,
+    columns,
     div,
     either,
     larger,
@@ -29,7 +30,6 @@ from hpcchain.jit.simd import (
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import start_time
 from hpcchain.sector.prefetch import prefetch_segments
-from hpcchain.sector.search.broad_phase_simd import eight_flights
 
 # Eight times one bead's flight: place, velocity, and the time of its start in two parts.
 Flight = namedtuple("Flight", "x y z u v w high low")
@@ -81,7 +81,7 @@ def _own_flight(s, i):
 @inlined
 def _flights_apart(s, own, e, left):
     """Return how a bead's Flight and those of up to eight beads are Apart, that are listed from entry e on."""
-    x, y, z, u, v, w, high, low = eight_flights(s.flight, s.neighbour, e, left)
+    x, y, z, u, v, w, high, low = columns(s.flight, s.neighbour, e, left)
     none = splat(0.0)
     lag = add(sub(own.high, high), sub(own.low, low))
     back, ahead = where(above(none, lag), lag, none), larger(lag, none)

@@ -38,7 +38,7 @@ OTHER_NAMES = {"beads": "tied"}
 # Other names of them, and other tables and entries, in single files.
 TABLES_OF = {
     "sector/queue/tournament.py": {"time"},
-    "sector/search/broad_phase_simd.py": {"rows"},
+    "sector/search/broad_phase.py": {"rows"},
     "layout/id_table.py": {"table"},
 }
 FLAT_OF = {

@@ -5,7 +5,7 @@ import pytest
 
 from hpcchain.jit.decorators import kernel
 from hpcchain.layout.arrays import UNBOUNDED
-from hpcchain.sector.search.broad_phase_simd import broad_phase_rows
+from hpcchain.sector.search.broad_phase import met_rows
 
 SCALE = 7.0 / 2**32, 9.0 / 2**32, 11.0 / 2**32
 UNIT, BACK = 2.0**-18, 32768.0
@@ -13,23 +13,9 @@ UNIT, BACK = 2.0**-18, 32768.0
 
 @kernel
 def met(rows, four, count, bead, scale, back):
-    """Call `broad_phase_rows` for a bead's row of int64."""
-    return broad_phase_rows(
-        rows,
-        four[0],
-        four[1],
-        four[2],
-        four[3],
-        count,
-        bead[0],
-        bead[1],
-        bead[2],
-        bead[3],
-        scale[0],
-        scale[1],
-        scale[2],
-        back,
-    )
+    """Call `met_rows` for a bead's row of int64."""
+    rows_of_four, place = (four[0], four[1], four[2], four[3]), (bead[0], bead[1], bead[2])
+    return met_rows(rows, rows_of_four, count, place, (scale[0], scale[1], scale[2]), bead[3] + back)
 
 
 def squares(bead, rows):
