@@ -10,6 +10,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hpcchain.jit.struct import Field
 from hpcchain.layout import arrays as L
 
 CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
@@ -51,6 +52,15 @@ def aligned(values: ArrayLike, shape: int | tuple, dtype: np.dtype | type = np.f
     array = aligned_zeros(shape, dtype)
     array[...] = values
     return array
+
+
+def blank(**rows: int) -> dict[str, np.ndarray]:
+    """Return arrays of a sector by name (`arrays.FIELDS`), of so many rows each, all zeros."""
+    fields = {name: Field(L.FIELDS[name]) for name in rows}
+    return {
+        name: aligned_zeros((count, fields[name].columns)[: fields[name].axes], fields[name].dtype)
+        for name, count in rows.items()
+    }
 
 
 def extended(array: np.ndarray, more: int) -> np.ndarray:

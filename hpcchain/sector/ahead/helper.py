@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import aligned_zeros, bead_lines, list_lines, queue_lines
+from hpcchain.layout.memory import bead_lines, blank, list_lines, queue_lines
 from hpcchain.sector.ahead.look import FIRST, stay_ahead
 from hpcchain.sector.setup.allocate import timing_arrays
 
@@ -159,32 +158,27 @@ def own_arrays(s: Any) -> dict:
     rows = MOLECULES * beads
     starts, bounds, segment = bead_lines(rows)
     segment[:, L.MOLECULE] = np.repeat(np.arange(MOLECULES), beads)
-    mol_own = aligned_zeros((MOLECULES, OWN_COLUMNS), np.int32)
+    arrays = blank(mol_own=MOLECULES, ahead=L.AHEAD_WORDS, bead_id=rows, swept=rows, log=L.SLOTS, slots=L.SLOTS)
+    mol_own, ahead, scalars = arrays["mol_own"], arrays["ahead"], s.scalars.copy()
     mol_own[:, L.MOL_FIRST] = beads * np.arange(MOLECULES)
     first = len(s.series) - series_capacity(s)
     mol_own[:, L.MOL_SERIES] = (first + beads * W.CURVE * np.arange(MOLECULES)) // W.UNIT
     key, winner = queue_lines(FIRST)
-    ahead, scalars = aligned_zeros(L.AHEAD_WORDS, np.int64), s.scalars.copy()
     ahead[L.AHEAD_TAGS :] = L.NO_TAG
     scalars[L.SCALAR_WINDOWED], scalars[L.SCALAR_BEADS], scalars[L.SCALAR_MOLECULES] = 0, rows, MOLECULES
     return {
         "starts": starts,
         "bounds": bounds,
         "segment": segment,
-        "mol_own": mol_own,
         "key": key,
         "winner": winner,
-        "ahead": ahead,
         "scalars": scalars,
         "par": s.par.copy(),
         "radius": s.radius if len(s.radius) == 1 else np.zeros(rows),
-        "bead_id": np.zeros(rows, dtype=np.int64),
-        "swept": aligned_zeros((rows, 4), np.int32),
         "lists": list_lines(rows, 0)[1],
+        **arrays,
         **timing_arrays(np.zeros(MOLECULES), s.stepper),
-        "log": aligned_zeros((L.SLOTS, L.LOG_COLUMNS)),
-        "slots": aligned_zeros((L.SLOTS, L.SLOT_COLUMNS)),
-        **{name: aligned_zeros(getattr(s, name).shape, getattr(s, name).dtype) for name in SCRATCH},
+        **blank(**{name: len(getattr(s, name)) for name in SCRATCH}),
     }
 
 

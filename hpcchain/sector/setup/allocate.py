@@ -12,7 +12,7 @@ from hpcchain.errors import EngineError
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import aligned, aligned_zeros, bead_lines, event_lines, list_lines, queue_lines
+from hpcchain.layout.memory import aligned, aligned_zeros, bead_lines, blank, event_lines, list_lines, queue_lines
 from hpcchain.layout.segment_bits import PARTNER_BITS, packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import composition_of, in_blocks, running_sum
@@ -223,13 +223,11 @@ def build_sector(
 
 def timing_arrays(running_length: np.ndarray, stepper: Any) -> dict:
     """Return `timing` of molecules, the running lengths of their segments, and what only steps need."""
-    steps = len(running_length) if stepper else 0
-    return {
-        "timing": aligned_zeros((len(running_length), L.TIMING_COLUMNS)),
-        "running_length": aligned(running_length, len(running_length)),
-        "series_error": np.zeros(steps),
-        "step_energy": np.zeros(steps),
-    }
+    molecules = len(running_length)
+    steps = molecules if stepper else 0
+    arrays = blank(timing=molecules, running_length=molecules, series_error=steps, step_energy=steps)
+    arrays["running_length"][:] = running_length
+    return arrays
 
 
 def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarray, mol: SharedRows) -> dict:
@@ -253,16 +251,15 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
     event_time, next_event = event_lines(n)
     event_time[:] = np.inf
     next_event[:, L.EVENT_BITS] = L.NO_EVENT << PARTNER_BITS
-    return {
+    arrays = blank(bead_id=n, origin_time=n, where=n)
+    arrays["bead_id"][:] = ids
+    return arrays | {
         "starts": starts,
         "bounds": bounds,
         "segment": segment,
         "radius": radius,
         "event_time": event_time,
         "next_event": next_event,
-        "bead_id": aligned(ids, n, np.int64),
-        "origin_time": aligned_zeros(n, np.float32),
-        "where": aligned_zeros(n, np.int32),
     }
 
 
@@ -280,14 +277,9 @@ def list_arrays(mol: SharedRows, beads: int, more: bool) -> dict:
     single = mol[:, L.MOL_SOLVER] == L.BALLISTIC
     flight, lists, origin_fractions = list_lines(beads, beads if single.any() or more else 0)
     flight[:], origin_fractions[:] = np.nan, -1  # molecules' beads keep their flight, which tells them apart
-    return {
-        "flight": flight,
-        "lists": lists,
-        "origin_fractions": origin_fractions,
-        "swept": aligned(L.UNBOUNDED, (0 if single.all() and not more else beads, 4), np.int32),
-        "neighbour": aligned_zeros(LISTED * beads, np.int32),
-        "free_lists": np.full(LONGEST, -1, dtype=np.int64),
-    }
+    arrays = blank(swept=0 if single.all() and not more else beads, neighbour=LISTED * beads, free_lists=LONGEST)
+    arrays["swept"][:], arrays["free_lists"][:] = L.UNBOUNDED, -1
+    return arrays | {"flight": flight, "lists": lists, "origin_fractions": origin_fractions}
 
 
 def chain_part_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
@@ -295,13 +287,8 @@ def chain_part_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
 
     Of `arms` and `centre_change` they are as small as can be: windows need more.
     """
-    common = {
-        "centre_change": np.zeros((0, L.CHANGE_COLUMNS)),
-        "arms": np.zeros((1, L.ARM_COLUMNS)),
-    }
-    if classes.chain_parts is None:
-        return common | {"chain_part": np.zeros((0, 3), dtype=np.int32), "centre": np.zeros((0, L.CENTRE_MASS + 1))}
-    return common | classes.chain_parts.arrays(sequence)
+    arrays = blank(centre_change=0, arms=1, chain_part=0, centre=0)
+    return arrays if classes.chain_parts is None else arrays | classes.chain_parts.arrays(sequence)
 
 
 def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) -> dict:
@@ -328,13 +315,7 @@ def step_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> d
     Runs that are not extended have neither, and nothing needs them: the arrays are empty.
     """
     if not is_extended(system.physics):
-        none = np.zeros(0, dtype=np.int64)
-        return {
-            "potential": np.zeros(1),
-            "limited_row": np.zeros(1, np.int64),
-            "limited": none,
-            "limits": np.zeros((0, 3)),
-        }
+        return blank(potential=1, limited_row=1, limited=0, limits=0)
     prototypes = classes.composition.prototypes
     offsets, partners, distances = limited_pairs(prototypes, system.physics)
     row, bead, entry = _of_beads(offsets, like)
@@ -366,7 +347,7 @@ def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> d
     """
     plain = np.isin(classes.rows[:, L.MOL_SOLVER], (L.BALLISTIC, L.CHAIN)).all()
     if plain and not is_extended(system.physics):
-        return {"bonded": np.zeros(0, dtype=np.int64), "bond_row": np.zeros(1, dtype=np.int64)}
+        return blank(bonded=0, bond_row=1)
     row, bead, entry = _of_beads(classes.offsets, like)
     return {"bonded": bead + classes.partners[entry], "bond_row": row}
 
@@ -380,38 +361,30 @@ def queue_arrays(molecules: int) -> dict:
 
 def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict:
     """Return counters, the contact log, and the scratch of one event, which moves at most so many beads together."""
-    contacts = L.MOST_TIES + 1
     responses = 2 * L.MOST_TIES * int(tiles(most)) * W.ROW  # velocity changes of both sides
-    return {
-        "count": np.zeros(len(L.COUNTERS), dtype=np.int64),
-        "log": np.zeros((log_rows, L.LOG_COLUMNS)),
-        "virial_tensor": np.zeros(L.TENSOR_COMPONENTS),
-        "work": aligned_zeros((L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_WORKSPACE].max(initial=0))),
-        "impulse_response": np.zeros(max(responses, SCRATCH if rough else 0)),
-        "member": np.zeros((L.MOST_MEMBERS, L.MEMBER_COLUMNS), dtype=np.int64),
-        "contacts": np.zeros((contacts, 4), dtype=np.int64),
-        "tied": np.zeros((contacts, 2), dtype=np.int64),
-        "normals": np.zeros((contacts, 3)),
-        "growths": np.zeros(contacts),
-        "impulses": np.zeros(contacts),
-        "matrix": np.zeros((L.PUSH_ROWS, L.MOST_TIES)),
-    }
+    return blank(
+        count=L.COUNTS,
+        log=log_rows,
+        virial_tensor=L.TENSOR_COMPONENTS,
+        work=(L.MOST_MEMBERS + 1) * int(mol[:, L.MOL_WORKSPACE].max(initial=0)),
+        impulse_response=max(responses, SCRATCH if rough else 0),
+        member=L.MOST_MEMBERS,
+        **dict.fromkeys(("contacts", "tied", "normals", "growths", "impulses"), L.MOST_TIES + 1),
+        matrix=L.PUSH_ROWS,
+    )
 
 
 def scalar_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict:
     """Return the whole numbers of a sector without windows, and the arrays of windows as small as can be."""
-    scalars = np.zeros(L.SCALARS, dtype=np.int64)
+    arrays = blank(scalars=L.SCALARS, free_rows=sizes, window_event=1, owner_history=1, ahead=L.AHEAD_WORDS, slots=0)
+    scalars = arrays["scalars"]
     scalars[L.SCALAR_MOLECULES], scalars[L.SCALAR_BEADS] = molecules, beads
     scalars[L.SCALAR_SEED] = np.array([seed], dtype=np.uint64).view(np.int64)[0]
+    arrays["free_rows"][:, L.SPARE_HEAD] = -1
     return {
-        "scalars": scalars,
-        "free_rows": np.column_stack([np.full(sizes, -1), np.zeros((sizes, 2))]).astype(np.int64),
-        "window_event": np.zeros((1, L.EVENT_COLUMNS), dtype=np.int64),
-        "owner_history": np.zeros(1),
+        **arrays,
         "owner_history_at": np.zeros((1, 1), dtype=np.int64),
         "prefetch_state": np.full(PARTS + STEPS, -1, dtype=np.int64),
-        "ahead": np.zeros(L.AHEAD_WORDS, dtype=np.int64),
-        "slots": np.zeros((0, L.SLOT_COLUMNS)),
         **window_arrays(0, 0),
     }
 
@@ -465,31 +438,32 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
     """
     number = int(np.prod(cells[:3]))
     lines = number + 1 + int(entries * beads) // L.CELL_LINE
+    found = int(max(entries, 1.0) * min(beads, FOUND)) + LEAST_FOUND
     return {
         "cells": np.array([*cells[:3], number, *(cells[4:] if len(cells) > 4 else cells[:3])], dtype=np.int64),
-        "cell_entries": aligned_zeros((L.CELL_LINE * lines, 4), np.int32),
-        "next_line": aligned_zeros(lines, np.int32),
-        "slabs": np.zeros((L.SLABS, 2)),
-        "found": np.zeros(int(max(entries, 1.0) * min(beads, FOUND)) + LEAST_FOUND, dtype=np.int64),
+        **blank(cell_entries=L.CELL_LINE * lines, next_line=lines, slabs=L.SLABS, found=found),
     }
 
 
 def window_arrays(beads: int, molecules: int) -> dict:
     """Return the arrays that windows need for so many beads and molecules; without windows they are not read."""
-    rows = aligned_zeros((molecules, L.WINDOW_COLUMNS), np.int64)
+    least = max(molecules, 1)
+    arrays = blank(
+        window_molecule=molecules,
+        top_speed=molecules,
+        stays_until=molecules,
+        altered=least,
+        rolled_back=least,
+        rolled_back_to=least,
+        drifted_pairs=4 * beads + 64,
+        stale_cells=max(beads, 1),
+    )
+    rows = arrays["window_molecule"]
     rows[:, L.WINDOW_PREVIOUS] = rows[:, L.WINDOW_TARGET] = -1
     rows[:, L.WINDOW_HIGHER] = L.SEGMENT_END
     rows[:, L.WINDOW_MATCH] = 1
-    return {
-        "window_molecule": rows,
-        "top_speed": np.zeros(molecules),
-        "stays_until": np.full(molecules, -np.inf),
-        "altered": np.zeros(max(molecules, 1), dtype=np.int64),
-        "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
-        "rolled_back_to": np.zeros((max(molecules, 1), 2)),
-        "drifted_pairs": np.zeros((4 * beads + 64, 2), dtype=np.int64),
-        "stale_cells": np.zeros(max(beads, 1), dtype=np.int64),
-    }
+    arrays["stays_until"][:] = -np.inf
+    return arrays
 
 
 MOST_COUNTED = 1 << 30  # half of what a column can hold, so that counts may grow between two looks at them
