@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hpcchain.jit.decorators import kernel
+from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 
@@ -36,16 +36,21 @@ def common_speed(work, p, q, n):
     return s
 
 
+@inlined
+def nearest(s, x, y, z):
+    """Return a vector between two places, of their nearest images [length]."""
+    x -= s.par[L.SIZE] * np.rint(x * s.par[L.INVERSE])
+    y -= s.par[L.SIZE + L.Y] * np.rint(y * s.par[L.INVERSE + L.Y])
+    z -= s.par[L.SIZE + L.Z] * np.rint(z * s.par[L.INVERSE + L.Z])
+    return x, y, z
+
+
 @kernel
-def separation(par, work, p, q, n):
+def separation(s, p, q, n):
     """Write the unit vector from the bead at offset q to the one at p (nearest image) to n; return their distance."""
-    rr = 0.0
-    for c in range(3):
-        x = work[p + W.COEF + W.LANES * c] - work[q + W.COEF + W.LANES * c]
-        x -= par[L.SIZE + c] * np.rint(x * par[L.INVERSE + c])
-        n[c] = x
-        rr += x * x
-    r = math.sqrt(rr)
-    for c in range(3):
-        n[c] /= r
+    px, py, pz = W.vector(s.work, p + W.COEF)
+    qx, qy, qz = W.vector(s.work, q + W.COEF)
+    x, y, z = nearest(s, px - qx, py - qy, pz - qz)
+    r = math.sqrt(x * x + y * y + z * z)
+    n[0], n[1], n[2] = x / r, y / r, z / r
     return r

@@ -51,7 +51,7 @@ def direction(s, i, j, a, b):
     growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
     if b.row >= 0:
         q = W.bead_offset(b.offset, b.bead)
-        distance = separation(s.par, s.work, p, q, n)
+        distance = separation(s, p, q, n)
         growth = (radius_of(s.radius, i) + radius_of(s.radius, j)) * s.par[L.GROWTH_RATE]
     else:
         x, y, z = W.vector(s.work, p + W.COEF)

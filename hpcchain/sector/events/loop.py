@@ -31,7 +31,7 @@ def _go_back(s, holder, partner, depth):
     """Reopen the closed segment that an event is with, and undo what came after it; -1 if the event does not happen."""
     m = s.segment[partner, L.MOLECULE]
     serial = s.next_event[holder, L.PARTNER_SERIAL]
-    h, newer = closed_with_serial(s.window_molecule, s.timing, m, serial)
+    h, newer = closed_with_serial(s, m, serial)
     if h < 0:
         return -1
     way = partner - s.mol[m, L.MOL_FIRST]

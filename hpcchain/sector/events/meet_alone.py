@@ -11,6 +11,7 @@ from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
 from hpcchain.contact.laws.smooth import reflection
 from hpcchain.contact.laws.step import distance_met
 from hpcchain.contact.laws.table import law_of, outcome
+from hpcchain.contact.separation import nearest
 from hpcchain.contact.walls import normal_of, sense_of, surface_of_wall, wall_velocity
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
@@ -221,7 +222,5 @@ def between(s, i, j):
     rx = s.starts[i, L.X] - s.starts[j, L.X]
     ry = s.starts[i, L.Y] - s.starts[j, L.Y]
     rz = s.starts[i, L.Z] - s.starts[j, L.Z]
-    rx -= s.par[L.SIZE] * np.rint(rx * s.par[L.INVERSE])
-    ry -= s.par[L.SIZE + L.Y] * np.rint(ry * s.par[L.INVERSE + L.Y])
-    rz -= s.par[L.SIZE + L.Z] * np.rint(rz * s.par[L.INVERSE + L.Z])
+    rx, ry, rz = nearest(s, rx, ry, rz)
     return rx, ry, rz, math.sqrt(rx * rx + ry * ry + rz * rz)

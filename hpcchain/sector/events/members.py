@@ -36,17 +36,17 @@ def bring(s, offset, m):
     load(s, offset, m, dt)
     if dt != 0.0:
         note_iterations(s.count, L.N_NODES, iterations(s, offset, m))
-    if s.par[L.LAW] != 0.0 and takes_law(s, m) and _struck(s.segment, first, s.mol[m, L.MOL_BEADS]):
+    if s.par[L.LAW] != 0.0 and takes_law(s, m) and _struck(s, m):
         excess = steps_excess(s, offset, m)
         s.work[excess] = s.step_energy[m] - kinetic_energy(s.work, offset, s.mol[m, L.MOL_TILES])
     return project(s, offset, m)
 
 
 @kernel
-def _struck(segment, first, n):
-    """Whether a contact began these beads' segment: then that contact's law has set the energy of its step."""
-    for i in range(first, first + n):
-        if struck(segment, i) != 0:
+def _struck(s, m):
+    """Whether a contact began molecule m's segment: then that contact's law has set the energy of its step."""
+    for i in range(s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_FIRST] + s.mol[m, L.MOL_BEADS]):
+        if struck(s.segment, i) != 0:
             return True
     return False
 

@@ -15,7 +15,7 @@ from hpcchain.contact.laws.joint_rough import rub_together, tangential_impulse
 from hpcchain.contact.laws.variational import any_takes_law, discrete_share, keep_velocities
 from hpcchain.contact.laws.wet import bridges_fit
 from hpcchain.contact.pair import NOISE, curve
-from hpcchain.contact.separation import approach, common_speed, separation
+from hpcchain.contact.separation import approach, common_speed, nearest, separation
 from hpcchain.contact.virial import lever
 from hpcchain.contact.walls import wall_gap, wall_normal
 from hpcchain.jit.decorators import inlined, kernel, outlined
@@ -163,7 +163,7 @@ def _add_contacts(s, g, core, members, count, done, highest):
                 continue
             if h >= 0 and h != g and (done >> h) & 1:
                 continue
-            if h < 0 and (number_of(s, m) > highest or not near(s, s.work, p, j, sigma * scale)):
+            if h < 0 and (number_of(s, m) > highest or not near(s, p, j, sigma * scale)):
                 continue
             h, members, _ = join(s, members, m)
             if h < 0:
@@ -203,14 +203,14 @@ def _request_back(s, low, high, offset, depth, lower, higher):
                 continue
             r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
             far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
-            if near(s, s.work, W.bead_offset(offset, i - first), r, far):
+            if near(s, W.bead_offset(offset, i - first), r, far):
                 request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
                 requests += 1
     return requests
 
 
 @outlined
-def near(s, work, p, j, distance):
+def near(s, p, j, distance):
     """Whether a bead, read off its segment in row j, touches the bead at offset p, or may, its series being wrong."""
     dt = age(s, j)
     if dt < 0.0:
@@ -227,30 +227,26 @@ def near(s, work, p, j, distance):
         y += s.par[L.GRAVITY + L.Y] * half
         z += s.par[L.GRAVITY + L.Z] * half
     bend = 0.5 * s.bounds[j, L.ACCELERATION] * fall * fall
-    if not _within(s.par, work, p, far + bend, x, y, z):
+    if not _within(s, p, far + bend, x, y, z):
         return False
     make_own_series(s, s.segment[j, L.MOLECULE])
     x, y, z, u, v, w = curve(s, j, dt)
-    return _within(s.par, work, p, far, x, y, z)
+    return _within(s, p, far, x, y, z)
 
 
 @kernel
-def _within(par, work, p, far, x, y, z):
+def _within(s, p, far, x, y, z):
     """Whether a point is within a distance of the bead at offset p."""
-    dx = work[p + W.COEF] - x
-    dy = work[p + W.COEF + W.LANES] - y
-    dz = work[p + W.COEF + 2 * W.LANES] - z
-    dx -= par[L.SIZE] * np.rint(dx * par[L.INVERSE])
-    dy -= par[L.SIZE + L.Y] * np.rint(dy * par[L.INVERSE + L.Y])
-    dz -= par[L.SIZE + L.Z] * np.rint(dz * par[L.INVERSE + L.Z])
+    px, py, pz = W.vector(s.work, p + W.COEF)
+    dx, dy, dz = nearest(s, px - x, py - y, pz - z)
     return dx * dx + dy * dy + dz * dz < far * far
 
 
 @inlined
-def _closing(par, gap, rate, speed):
+def _closing(s, gap, rate, speed):
     """Return 1 where a gap closes within half of SIMULTANEOUS, else 0: beads at rest on one another are not due."""
     # `speed` bounds the rate; below NOISE of it the search, too, finds none with what has just been hit.
-    return 1.0 if gap < -0.5 * par[L.SIMULTANEOUS] * rate and rate < -NOISE * speed else 0.0
+    return 1.0 if gap < -0.5 * s.par[L.SIMULTANEOUS] * rate and rate < -NOISE * speed else 0.0
 
 
 @kernel
@@ -262,14 +258,14 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
             return count
     if s.bead_id[j] < s.bead_id[i]:
         g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
-    r = separation(s.par, s.work, p, q, n)
+    r = separation(s, p, q, n)
     s.growths[count] = sigma * s.par[L.GROWTH_RATE]
     gap = r - sigma * scale
     rate = approach(s.work, p, q, n) - s.growths[count]
     speed = s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED]
     if gap > L.SIMULTANEOUS_GAP * sigma or _separates(s, rate, speed):
         return count
-    s.impulses[count] = _closing(s.par, gap, rate, speed)
+    s.impulses[count] = _closing(s, gap, rate, speed)
     return _one_more(s, count, g, b, h, bj, i, j)
 
 
@@ -314,7 +310,7 @@ def _wall_tie(s, p, g, b, i, number, scale, count):
     rate = approach(s.work, p, -1, s.normals[count]) - growth
     if _separates(s, rate, s.bounds[i, L.SPEED]):
         return count
-    s.impulses[count] = _closing(s.par, gap, rate, s.bounds[i, L.SPEED])
+    s.impulses[count] = _closing(s, gap, rate, s.bounds[i, L.SPEED])
     s.growths[count] = growth
     return _one_more(s, count, g, b, np.int64(-1), np.int64(0), i, np.int64(-1 - number))
 
@@ -635,7 +631,7 @@ def _touches_another(s, main, partner, side):
             j = s.found[e]
             far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
             its_own = (i == main and j == partner) or (i == partner and j == main)
-            if not its_own and not excluded(s, i, j) and near(s, s.work, p, j, far):
+            if not its_own and not excluded(s, i, j) and near(s, p, j, far):
                 return True
         for k in range(TIES_ROW, _unlisted_ties(s, side.offset, 0, b, i, scale, TIES_ROW)):
             if (i != main or s.tied[k, L.SECOND_BEAD] != partner) and (s.impulses[k] != 0.0 or counts_resting(s)):

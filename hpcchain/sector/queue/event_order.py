@@ -153,25 +153,26 @@ def precedes(s, newer, ticks, remainder, depth, a, b):
 
 
 @inlined
-def comes_first(t, q, depth, i, j, best_ticks, best_remainder, best_depth, best, bead_id):
-    """Whether a contact of beads in rows i and j comes before the best candidate so far, which is bead i's.
+def comes_first(s, t, q, depth, i, j, best):
+    """Whether a contact of beads in rows i and j comes before the best Candidate so far, which is bead i's.
 
     Ids are read only where times are equal: of most candidates they are not in the cache.
     """
-    first = t < best_ticks or (t == best_ticks and q < best_remainder)
-    if t == best_ticks and q == best_remainder and best >= 0:
-        first = depth < best_depth or (depth == best_depth and _pair_before(bead_id[i], bead_id[j], bead_id[best]))
+    first = earlier(t, q, best.ticks, best.remainder)
+    if t == best.ticks and q == best.remainder and best.partner >= 0:
+        own, new, old = s.bead_id[i], s.bead_id[j], s.bead_id[best.partner]
+        first = depth < best.depth or (depth == best.depth and _pair_before(own, new, old))
     return first
 
 
 @inlined
-def depth_of(starts, segment, i, j, t, r):
+def depth_of(s, i, j, t, r):
     """Depth of an event: one more than that of a parent segment that starts at the same time."""
     depth = 0
-    if starts[i, L.START_TICKS] == t and starts[i, L.START_REM] == r:
-        depth = start_depth(segment, i) + 1
-    if starts[j, L.START_TICKS] == t and starts[j, L.START_REM] == r:
-        depth = max(depth, start_depth(segment, j) + 1)
+    if s.starts[i, L.START_TICKS] == t and s.starts[i, L.START_REM] == r:
+        depth = start_depth(s.segment, i) + 1
+    if s.starts[j, L.START_TICKS] == t and s.starts[j, L.START_REM] == r:
+        depth = max(depth, start_depth(s.segment, j) + 1)
     return depth
 
 

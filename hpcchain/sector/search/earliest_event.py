@@ -280,7 +280,7 @@ def _against_bead(s, i, j, limits, limit, best):
         if time < np.inf:
             late = i if lag >= 0.0 else r  # whose segment begins where the common span does
             t, q = after(s.starts[late, L.START_TICKS], s.starts[late, L.START_REM], time, tick)
-            depth = depth_of(s.starts, s.segment, i, r, t, q)
+            depth = depth_of(s, i, r, t, q)
             if newer < 0 or is_current(s, i, r, newer, t, q, depth, s.bead_id[i], s.bead_id[j]):
                 after_best = (t - best.ticks) * tick + (q - best.remainder)
                 tied = _tied(s, after_best, best.tied)
@@ -288,9 +288,7 @@ def _against_bead(s, i, j, limits, limit, best):
                     # what closed the segment is done once more: now, since what comes before that may move bead i on
                     t, q, depth = s.starts[newer, L.START_TICKS], s.starts[newer, L.START_REM], np.int64(L.REOPENS)
                 older = newer >= 0 and best.partner == j and abs(after_best) < s.par[L.SIMULTANEOUS]
-                if older or comes_first(
-                    t, q, depth, i, j, best.ticks, best.remainder, best.depth, best.partner, s.bead_id
-                ):
+                if older or comes_first(s, t, q, depth, i, j, best):
                     best = Candidate(t, q, depth, j, serial_of(s, r), tied)
                     if s.stepper is None:
                         limit = min(limit, ((t - ticks) * tick + (q - remainder)) * SLACK + s.par[L.SIMULTANEOUS])
@@ -335,7 +333,7 @@ def _with_wall(s, i, code, time, best):
     t, q = after(ticks, remainder, time, s.par[L.TICK])
     tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.remainder), best.tied)
     depth = start_depth(s.segment, i) + 1 if t == ticks and q == remainder else np.int64(0)
-    sooner = t < best.ticks or (t == best.ticks and q < best.remainder)
+    sooner = earlier(t, q, best.ticks, best.remainder)
     if t == best.ticks and q == best.remainder:
         own, (lower, higher) = s.bead_id[i], ids_of(s, i, best.partner)
         sooner = depth < best.depth or (depth == best.depth and (own < lower or (own == lower and code < higher)))

@@ -260,18 +260,18 @@ def number_of_event(s, m, window_event):
 
 
 @kernel
-def closed_with_serial(window_molecule, timing, m, serial):
+def closed_with_serial(s, m, serial):
     """Return the molecule row of m's closed segment with that serial number, and its successor's.
 
     Returns (-1, -1) when it is not in the window.
     """
     after = m
-    h = window_molecule[m, L.WINDOW_PREVIOUS]
+    h = s.window_molecule[m, L.WINDOW_PREVIOUS]
     while h >= 0:
-        if timing[h, L.SERIAL] == serial:
+        if s.timing[h, L.SERIAL] == serial:
             return h, after
         after = h
-        h = window_molecule[h, L.WINDOW_PREVIOUS]
+        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
     return -1, -1
 
 
