@@ -257,11 +257,15 @@ FALLING = 0  # order of a single bead's segment on a parabola, of which `series`
     SCALAR_SEED,
     SCALAR_LISTS_END,
     SCALAR_FREE_LINE,
+    SCALAR_DEPTH,
+    SCALAR_LOWER,
+    SCALAR_HIGHER,
     SCALAR_SUMS,
-) = range(16)
+) = range(19)
 # SCALAR_SEED: of all random numbers, 64 bits; SCALAR_LISTS_END: where what no list has had begins in `neighbour`;
-# SCALAR_FREE_LINE: the first of `cell_entries` that no cell has, -1: none. From SCALAR_SUMS on sums over contacts, in
-# quanta: virial, what `virial_tensor` has, impulses on walls of each axis, energy that has come in.
+# SCALAR_FREE_LINE: the first of `cell_entries` that no cell has, -1: none. SCALAR_DEPTH, SCALAR_LOWER and SCALAR_HIGHER
+# are, with NOW and NOW_REM of `par`, the key of the event at hand (`queue.event_order`). From SCALAR_SUMS on sums over
+# contacts, in quanta: virial, what `virial_tensor` has, impulses on walls of each axis, energy that has come in.
 SUM_VIRIAL, SUM_TENSOR = range(2)
 SUM_WALL_IMPULSE = SUM_TENSOR + TENSOR_COMPONENTS
 SUM_WORK, SUM_HEAT, SUMS = range(SUM_WALL_IMPULSE + AXES, SUM_WALL_IMPULSE + AXES + 3)

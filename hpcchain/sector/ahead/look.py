@@ -64,7 +64,7 @@ def foresee(s, w, slot, i, partner, ticks, remainder, depth):
     w.count[:] = 0
     w.scalars[L.SCALAR_SUMS : L.SCALAR_SUMS + L.SUMS] = 0
     w.count[L.N_LOGGED] = slot
-    w.par[L.NOW], w.par[L.NOW_REM] = ticks, remainder
+    w.par[L.NOW], w.par[L.NOW_REM], w.scalars[L.SCALAR_DEPTH] = ticks, remainder, depth
     if partner == L.SEGMENT_END:
         end_segment(w, r)
     else:
@@ -72,7 +72,7 @@ def foresee(s, w, slot, i, partner, ticks, remainder, depth):
         b = np.int64(partner)
         if partner >= 0:
             b = w.mol[r if other == m else r + 1, L.MOL_FIRST] + partner - s.mol[other, L.MOL_FIRST]
-        status, _ = meet(w, a, b, False, False, depth)
+        status, _ = meet(w, a, b, False, False)
         if status != MET:
             return False
     _write_down(w, slot)

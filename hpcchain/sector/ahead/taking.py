@@ -52,7 +52,7 @@ def slot_of(w, likely, tag, i, partner, ticks, remainder, depth, serial, other_s
 
 
 @outlined
-def take(s, i, partner, depth):
+def take(s, i, partner):
     """Carry out the event at hand as a slot has it, if one does.
 
     Parameters
@@ -60,8 +60,6 @@ def take(s, i, partner, depth):
     s : Sector
     i, partner : int
         Bead, of two that of the lower id, and other bead, wall or SEGMENT_END.
-    depth : int
-        Of the event.
 
     Returns
     -------
@@ -72,7 +70,7 @@ def take(s, i, partner, depth):
     m = s.segment[i, L.MOLECULE]
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else m
     serial, other_serial = s.timing[m, L.SERIAL], s.timing[other, L.SERIAL]
-    likely, tag = s.ahead[L.AHEAD_LIKELY], tag_of(i, m, partner)
+    likely, tag, depth = s.ahead[L.AHEAD_LIKELY], tag_of(i, m, partner), s.scalars[L.SCALAR_DEPTH]
     slot = slot_of(w, likely, tag, i, partner, s.par[L.NOW], s.par[L.NOW_REM], depth, serial, other_serial)
     if slot < 0:
         s.ahead[L.AHEAD_MISSED] += 1

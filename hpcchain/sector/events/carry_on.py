@@ -14,7 +14,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import age
-from hpcchain.layout.segment_bits import is_chain_part, last_row, start_depth
+from hpcchain.layout.segment_bits import is_chain_part, last_row
 from hpcchain.propagators.interface import load, prepare, project
 from hpcchain.propagators.taylor.chain import chain_prepare
 from hpcchain.sector.ahead.taking import take
@@ -54,7 +54,7 @@ def _next_segment(s, m, holder):
     s.count[L.N_SEGMENT_ENDS] += 1
     _end_segment(s, m)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
-        sign_end(s, m, m, m)
+        sign_end(s, m, m)
 
 
 @inlined
@@ -63,10 +63,10 @@ def _end_segment(s, m):
     first = s.mol[m, L.MOL_FIRST]
     length = s.timing[m, L.LENGTH]
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
-        move_on(s, first, m, length, 0, 0)
+        move_on(s, first, m, length, 0)
         set_off(s, first, m)
         return
-    if s.ahead[L.AHEAD_SECTOR] == 0 or take(s, first, L.SEGMENT_END, 0) == 0:
+    if s.ahead[L.AHEAD_SECTOR] == 0 or take(s, first, L.SEGMENT_END) == 0:
         end_segment(s, m)
 
 
@@ -75,7 +75,7 @@ def end_segment(s, m):
     """Start the next segment of the free motion of a molecule that is no single bead."""
     length, offset = s.timing[m, L.LENGTH], np.int64(0)
     _bring_free(s, offset, m, length)
-    close_after(s, m, length, np.int64(0))
+    close_after(s, m, length)
     begin(s, offset, m)
 
 
@@ -113,7 +113,7 @@ def _carry_on_part(s, m, holder):
     else:
         s.count[L.N_SEGMENT_ENDS] += 1
         if windowed:
-            sign_end(s, low, high, m)
+            sign_end(s, low, high)
     return refresh(s, low, high)
 
 
@@ -125,24 +125,23 @@ def redraw(s, m):
     """
     first, last = s.mol[m, L.MOL_FIRST], m
     dt = age(s, first)
-    depth = start_depth(s.segment, first) + 1 if dt == 0.0 else np.int64(0)
     if s.stretched is not None:
         if is_chain_part(s, m):
             last = last_row(s, m)
-            if not ready(s, m, last, depth, s.bead_id[first], np.int64(L.REDRAW)):
+            if not ready(s, m, last):
                 return np.int64(-1)
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
-        heat = _single(s, first, m, dt, depth)
+        heat = _single(s, first, m, dt)
     else:
-        heat = _several(s, m, last, dt, depth)
+        heat = _several(s, m, last, dt)
     note_draw(s, first, heat)
     return last
 
 
 @kernel
-def _single(s, i, m, dt, depth):
+def _single(s, i, m, dt):
     """Draw a single bead's velocity; return the energy that comes in."""
-    move_on(s, i, m, dt, depth, 0)
+    move_on(s, i, m, dt, 0)
     before = s.starts[i, L.VX] ** 2 + s.starts[i, L.VY] ** 2 + s.starts[i, L.VZ] ** 2
     mobility = inverse_mass(s, i)
     u, v, w = maxwell(s, i, mobility)
@@ -165,7 +164,7 @@ def _draw_velocities(s, offset, m, last):
 
 
 @kernel
-def _several(s, m, last, dt, depth):
+def _several(s, m, last, dt):
     """Draw the velocities of a molecule with bonds; return the energy that comes in."""
     offset, tiles = np.int64(0), s.mol[m, L.MOL_TILES]
     part = False
@@ -176,7 +175,7 @@ def _several(s, m, last, dt, depth):
     if not part:
         _bring_free(s, offset, m, dt)
     before = kinetic_energy(s.work, offset, tiles)
-    close_rows(s, m, last, depth)
+    close_rows(s, m, last)
     beads = _draw_velocities(s, offset, m, last)
     set_next_redraw(s, s.mol[m, L.MOL_FIRST], beads)
     if part:

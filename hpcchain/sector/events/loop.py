@@ -7,7 +7,7 @@ from hpcchain.jit.decorators import concurrent, inlined, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import MOST_DEPTH
 from hpcchain.layout.clock import age, earlier
-from hpcchain.layout.segment_bits import event_depth, partner_of, serial_of
+from hpcchain.layout.segment_bits import partner_of, serial_of
 from hpcchain.sector.events.carry_on import carry_on
 from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.meet_alone import meet_alone
@@ -27,7 +27,7 @@ MOST_BACKS = 10000
 
 
 @outlined
-def _go_back(s, holder, partner, depth):
+def _go_back(s, holder, partner):
     """Reopen the closed segment that an event is with, and undo what came after it; -1 if the event does not happen."""
     m = s.segment[partner, L.MOLECULE]
     serial = s.next_event[holder, L.PARTNER_SERIAL]
@@ -36,10 +36,11 @@ def _go_back(s, holder, partner, depth):
         return -1
     way = partner - s.mol[m, L.MOL_FIRST]
     r, after_r = s.mol[h, L.MOL_FIRST] + way, s.mol[newer, L.MOL_FIRST] + way
+    ticks, remainder, depth = s.par[L.NOW], s.par[L.NOW_REM], s.scalars[L.SCALAR_DEPTH]
     a, b = s.bead_id[holder], s.bead_id[partner]
-    if not is_current(s, holder, r, after_r, s.par[L.NOW], s.par[L.NOW_REM], depth, a, b):
+    if not is_current(s, holder, r, after_r, ticks, remainder, depth, a, b):
         return -1
-    tied = depth == L.REOPENS or not precedes(s, after_r, s.par[L.NOW], s.par[L.NOW_REM], depth, a, b)
+    tied = depth == L.REOPENS or not precedes(s, after_r, ticks, remainder, depth, a, b)
     s.scalars[L.SCALAR_REOPENED] += 1
     request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
     roll_back(s)
@@ -97,6 +98,7 @@ def advance(s, until_ticks, until_remainder, most):
         ticks, remainder = next_time_of(s, m)
         s.par[L.NOW] = ticks
         s.par[L.NOW_REM] = remainder
+        s.scalars[L.SCALAR_DEPTH], s.scalars[L.SCALAR_LOWER], s.scalars[L.SCALAR_HIGHER] = next_event_of(s, m)
         is_straggler = windowed and not earlier(s.par[L.LATEST], s.par[L.LATEST_REM], ticks, remainder)
         if windowed and not is_straggler:
             s.par[L.LATEST] = ticks
@@ -116,14 +118,13 @@ def advance(s, until_ticks, until_remainder, most):
             search_one(s, holder)
             schedule_molecule(s, m)
             continue
-        depth = event_depth(s.next_event, holder)
         if windowed and partner >= 0 and _looks_further_back(s, partner, holder):
             holder, partner = partner, holder
             m = s.segment[holder, L.MOLECULE]
-        reopens = depth == L.REOPENS
+        reopens = s.scalars[L.SCALAR_DEPTH] == L.REOPENS
         if partner >= 0 and (reopens or serial_of(s, partner) != s.next_event[holder, L.PARTNER_SERIAL]):
             s.count[L.N_RESCANS] += 1
-            status = _go_back(s, holder, partner, depth) if windowed else -1
+            status = _go_back(s, holder, partner) if windowed else -1
             if status > 0:
                 return LIST_FULL
             if status < 0 or reopens:
@@ -135,10 +136,10 @@ def advance(s, until_ticks, until_remainder, most):
         if is_full(s, holder, partner):
             s.count[L.N_FAILED_BEAD] = holder
             return TABLE_FULL
-        if depth > MOST_DEPTH:
+        if s.scalars[L.SCALAR_DEPTH] > MOST_DEPTH:
             s.count[L.N_FAILED_BEAD] = holder
             return STUCK
-        status = _meet(s, m, holder, partner, depth, windowed, is_straggler)
+        status = _meet(s, m, holder, partner, windowed, is_straggler)
         if status != 0:
             return TABLE_FULL if status == TABLE_FULL else LIST_FULL
     return PAUSED
@@ -168,13 +169,10 @@ def _halt(s, m, until_ticks, until_remainder, until, windowed):
 
 
 @inlined
-def _meet(s, m, holder, partner, depth, windowed, is_straggler):
+def _meet(s, m, holder, partner, windowed, is_straggler):
     """Carry out the contact of bead `holder` of molecule m, and renew all that it changes; 0 or an error."""
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else -1
     logged = s.count[L.N_LOGGED]
-    lower = higher = np.int64(0)
-    if windowed:
-        _, lower, higher = next_event_of(s, m)
     crowded = crowded_at(s, holder, partner, m, other)
     free = s.mol[m, L.MOL_SOLVER] == L.BALLISTIC and (other < 0 or s.mol[other, L.MOL_SOLVER] == L.BALLISTIC)
     if free:
@@ -183,7 +181,7 @@ def _meet(s, m, holder, partner, depth, windowed, is_straggler):
             prefetch_listed(s, s.flight, partner)
     members = np.int64(1 if other < 0 else 2)
     if crowded or not free:
-        status, met = meet(s, holder, partner, crowded, is_straggler, depth)
+        status, met = meet(s, holder, partner, crowded, is_straggler)
         if status == BACK:
             return set_back(s)
         if status == FULL:
@@ -191,9 +189,9 @@ def _meet(s, m, holder, partner, depth, windowed, is_straggler):
         free = status == ALONE
         members = members if free else met
     if free:
-        meet_alone(s, holder, partner, depth)
+        meet_alone(s, holder, partner)
     if windowed:
-        sign_members(s, members, lower, higher, logged)
+        sign_members(s, members, logged)
     if free:
         s.origin_time[holder] = -1.0
         search_one(s, holder)

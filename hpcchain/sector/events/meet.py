@@ -27,7 +27,7 @@ from hpcchain.sector.segments.new_segment import begin, close_rows
 
 
 @outlined
-def meet(s, i, partner, crowded, is_straggler, depth):
+def meet(s, i, partner, crowded, is_straggler):
     """Bring the sides of the contact at hand to it, apply what its law says and start new segments of what it moves.
 
     Parameters
@@ -39,8 +39,6 @@ def meet(s, i, partner, crowded, is_straggler, depth):
         Other events are due at this instant: look for contacts to be resolved together.
     is_straggler : bool
         In a window: others may have been carried on past this event.
-    depth : int
-        Of the event.
 
     Returns
     -------
@@ -55,27 +53,27 @@ def meet(s, i, partner, crowded, is_straggler, depth):
         i, partner = partner, i
     none = np.int64(0)
     if s.ahead[L.AHEAD_SECTOR] != 0 and not crowded:
-        members = take(s, i, partner, depth)
+        members = take(s, i, partner)
         if members > 0:
             return MET, members
-    known, a, b, one = _bring_two(s, i, partner, depth)
+    known, a, b, one = _bring_two(s, i, partner)
     if not known:
         return BACK, none
     rate, distance = direction(s, i, partner, a, b)
     border = met(s, i, partner, distance)
     if crowded and border == HARD and not _meets_alone(s, partner):
-        status, members = company(s, i, partner, a, b, one, is_straggler, depth)
+        status, members = company(s, i, partner, a, b, one, is_straggler)
         if status == MET or status == BACK or status == FULL:
             return status, members
         if s.stretched is not None:
             if status == AGAIN:
-                known, a, b, one = bring_stretches(s, i, partner, depth)
+                known, a, b, one = bring_stretches(s, i, partner)
                 if not known:
                     return BACK, none
         rate, distance = direction(s, i, partner, a, b)
     if _is_single(s, a) and (b.row < 0 or _is_single(s, b)):
         return ALONE, none
-    members = _resolve(s, i, partner, a, b, one, border, rate, distance, depth)
+    members = _resolve(s, i, partner, a, b, one, border, rate, distance)
     _begin_side(s, a)
     if b.row >= 0 and not one:
         _begin_side(s, b)
@@ -83,13 +81,13 @@ def meet(s, i, partner, crowded, is_straggler, depth):
 
 
 @inlined
-def _resolve(s, i, partner, a, b, one, border, rate, distance, depth):
+def _resolve(s, i, partner, a, b, one, border, rate, distance):
     """End the segments of both sides of a contact, apply and note what its law says; return how many meet."""
     members = _seat(s, a, b, one)
     e, et = restitution(s, i, partner)
-    close_rows(s, a.low, a.high, depth)
+    close_rows(s, a.low, a.high)
     if b.row >= 0 and not one:
-        close_rows(s, b.low, b.high, depth)
+        close_rows(s, b.low, b.high)
     if s.par[L.LAW] != 0.0:
         for k in range(members):
             keep_velocities(s.work, s.member[k, L.MEMBER_OFFSET], s.member[k, L.MEMBER_TILES])
@@ -116,13 +114,13 @@ def _common_speed(s, a, b):
 
 
 @inlined
-def _bring_two(s, i, partner, depth):
+def _bring_two(s, i, partner):
     """Bring both sides of a contact to its time; return what `bring_stretches` does."""
     ma = s.segment[i, L.MOLECULE]
     mb = s.segment[partner, L.MOLECULE] if partner >= 0 else np.int64(-1)
     if s.stretched is not None:
         if is_chain_part(s, ma) or (mb >= 0 and is_chain_part(s, mb)):
-            return bring_stretches(s, i, partner, depth)
+            return bring_stretches(s, i, partner)
     _, members, loss = join(s, np.int64(0), ma)
     a = whole_side(s, ma, i, s.member[0, L.MEMBER_OFFSET], loss)
     loss = 0.0

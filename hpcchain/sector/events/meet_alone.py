@@ -22,15 +22,15 @@ from hpcchain.sector.segments.monomer import move_on, set_off
 
 
 @inlined
-def meet_alone(s, i, j, depth):
+def meet_alone(s, i, j):
     """Carry out a contact of two single beads, or of one with a wall, and start their new segments."""
     mi = s.segment[i, L.MOLECULE]
     mj = s.segment[j, L.MOLECULE] if j >= 0 else np.int64(-1)
     s.member[0, L.MEMBER_ROW], s.member[1, L.MEMBER_ROW] = mi, mj
     e, e_t = restitution(s, i, j)
-    move_on(s, i, mi, age(s, i), depth, 1)
+    move_on(s, i, mi, age(s, i), 1)
     if j >= 0:
-        move_on(s, j, mj, age(s, j), depth, 1)
+        move_on(s, j, mj, age(s, j), 1)
     done, distance = _resolve(s, i, j, e, e_t)
     set_off(s, i, mi)
     if j >= 0:

@@ -64,15 +64,13 @@ def kinetic_energy(work, offset, tiles):
 
 
 @kernel
-def chains_known(s, low, high, depth, lower, higher):
+def chains_known(s, low, high):
     """Return whether all parts of the long chains among members `low` to `high` are known at the event at hand.
 
     Parameters
     ----------
     low, high : int
         Rows of `member`; the second is not among them.
-    depth, lower, higher :
-        Rest of its key.
 
     Returns
     -------
@@ -89,7 +87,7 @@ def chains_known(s, low, high, depth, lower, higher):
                     return ALONE
             for k in range(low, high):
                 m = s.member[k, L.MEMBER_ROW]
-                if is_chain_part(s, m) and not ready(s, m, last_row(s, m), depth, lower, higher):
+                if is_chain_part(s, m) and not ready(s, m, last_row(s, m)):
                     status = BACK
     return status
 

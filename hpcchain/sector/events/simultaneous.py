@@ -38,7 +38,7 @@ from hpcchain.sector.events.members import (
     sort_members,
 )
 from hpcchain.sector.events.note import graze, note, note_rootless
-from hpcchain.sector.queue.event_order import begins_later, ids_of, segment_end
+from hpcchain.sector.queue.event_order import begins_after_event, ids_of, segment_end
 from hpcchain.sector.queue.tournament import others_before
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
 from hpcchain.sector.search.neighbour_lists import excluded, joined
@@ -182,22 +182,21 @@ def _add_contacts(s, g, core, members, count, done, highest):
 
 
 @kernel
-def _request_back(s, low, high, offset, depth, lower, higher):
-    """Request a rollback of those that touch beads now but have been carried on past the event; return how many.
+def _request_back(s, low, high, offset):
+    """Request a rollback of those that touch beads now but have been carried on past the event at hand; how many.
 
-    The beads are those of molecule rows `low` to `high`, which are in the workspace from `offset` on. The rest of the
-    event's key is depth, lower, higher. Events of one instant, too, may have been carried out although they
-    come later.
+    The beads are those of molecule rows `low` to `high`, which are in the workspace from `offset` on. Events
+    of one instant, too, may have been carried out although they come later.
     """
     requests = 0
     scale = _scale(s)
-    first, ticks, remainder = s.mol[low, L.MOL_FIRST], s.par[L.NOW], s.par[L.NOW_REM]
+    first = s.mol[low, L.MOL_FIRST]
     for i in range(first, s.mol[high, L.MOL_FIRST] + s.mol[high, L.MOL_BEADS]):
         for e in range(near_to(s, i, True)):
             j = s.found[e]
             m = s.segment[j, L.MOLECULE]
             h = m
-            while h >= 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):
+            while h >= 0 and begins_after_event(s, s.mol[h, L.MOL_FIRST]):
                 h = s.window_molecule[h, L.WINDOW_PREVIOUS]
             if h == m or h < 0:
                 continue
@@ -411,12 +410,12 @@ TIES_ROW = 2  # of the rows for contacts: those before it have the normal of the
 
 
 @outlined
-def company(s, i, partner, a, b, one, is_straggler, depth):
+def company(s, i, partner, a, b, one, is_straggler):
     """Resolve a contact together with all others at its instant, if there are any.
 
     Parameters
     ----------
-    i, partner, is_straggler, depth :
+    i, partner, is_straggler :
         As of `meet`.
     a, b : Side
         In the workspace. Those that are molecules are the first members of the event (`join`).
@@ -432,24 +431,23 @@ def company(s, i, partner, a, b, one, is_straggler, depth):
         As of `meet`.
     """
     none = np.int64(0)
-    lower, higher = ids_of(s, i, partner)
     core = np.int64(1 if b.row < 0 or one else 2)
     status = ALONE
     if s.stretched is not None:
         if a.part or b.part:
-            about = _look_about(s, i, partner, a, b, one, depth, lower, higher, is_straggler)
+            about = _look_about(s, i, partner, a, b, one, is_straggler)
             if about != AGAIN:
                 return about, none
-            status, core = _join_whole(s, a, b, depth, lower, higher)
+            status, core = _join_whole(s, a, b)
             if status != AGAIN:
                 return status, none
     if is_straggler:
-        _set_touching_back(s, core, depth, lower, higher)
+        _set_touching_back(s, core)
     found, members, others = gather_ties(s, i, partner, core)
     if s.extended is not None and is_straggler and s.par[L.INSTANT_RULE] != L.JOINT:
-        while _set_touching_back(s, members, depth, lower, higher) != 0:
+        while _set_touching_back(s, members) != 0:
             found, members, others = gather_ties(s, i, partner, core)
-    known = chains_known(s, core, members, depth, lower, higher)
+    known = chains_known(s, core, members)
     if known == BACK:
         return BACK, none
     if not bridges_fit(s, found):
@@ -458,7 +456,7 @@ def company(s, i, partner, a, b, one, is_straggler, depth):
         for k in range(members):
             keep_velocities(s.work, s.member[k, L.MEMBER_OFFSET], s.member[k, L.MEMBER_TILES])
     if found > 1 and others and known == AGAIN and _resolve_together(s, members, found):
-        _finish_together(s, members, found, depth)
+        _finish_together(s, members, found)
         for k in range(members):
             if s.member[k, L.MEMBER_ROW] >= 0:
                 _begin_whole(s, k)
@@ -467,7 +465,7 @@ def company(s, i, partner, a, b, one, is_straggler, depth):
 
 
 @kernel
-def _join_whole(s, a, b, depth, lower, higher):
+def _join_whole(s, a, b):
     """Bring all of the long chains and molecules that meet; return AGAIN, or why not, and how many they are."""
     first = second = member_of(s, a.row)
     last = np.int64(1)
@@ -475,7 +473,7 @@ def _join_whole(s, a, b, depth, lower, higher):
         second = member_of(s, b.row)
         last = np.int64(2)
     s.member[0, L.MEMBER_ROW], s.member[1, L.MEMBER_ROW] = first, second
-    known = chains_known(s, 0, last, depth, lower, higher)
+    known = chains_known(s, 0, last)
     if known != AGAIN:
         return known, last
     _, members, _ = join(s, np.int64(0), first)
@@ -484,13 +482,13 @@ def _join_whole(s, a, b, depth, lower, higher):
 
 
 @kernel
-def _set_touching_back(s, members, depth, lower, higher):
+def _set_touching_back(s, members):
     """Set back those that touch the first members of the event but have been carried past it; how many."""
     count = 0
     for g in range(members):
         first, last = s.member[g, L.MEMBER_ROW], s.member[g, L.LAST_ROW]
         offset = s.member[g, L.MEMBER_OFFSET]
-        count += _request_back(s, first, last, offset, depth, lower, higher)
+        count += _request_back(s, first, last, offset)
     roll_back(s)
     return count
 
@@ -512,7 +510,7 @@ def _speed_in_tie(s, k):
 
 
 @inlined
-def _finish_together(s, members, found, depth):
+def _finish_together(s, members, found):
     """Close the segments of those that several contacts involve, and count and log each contact."""
     impulses = s.impulses
     s.count[L.N_TIES] += 1
@@ -520,7 +518,7 @@ def _finish_together(s, members, found, depth):
     rough = any_rough(s, found)
     for k in range(members):
         if s.member[k, L.MEMBER_ROW] >= 0:
-            close_rows(s, s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW], depth)
+            close_rows(s, s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW])
     if s.extended is not None and rough:
         rub_together(s, found)
     kappa = share_of_law(s, members)
@@ -594,7 +592,7 @@ def share_of_law(s, members):
 
 
 @outlined
-def _look_about(s, i, partner, a, b, one, depth, lower, higher, is_straggler):
+def _look_about(s, i, partner, a, b, one, is_straggler):
     """Return whether anything else touches the sides of a contact of bead i, which are in the workspace.
 
     Returns ALONE, AGAIN if anything does or, where what touches has been carried on past the event and is requested to
@@ -602,9 +600,9 @@ def _look_about(s, i, partner, a, b, one, depth, lower, higher, is_straggler):
     """
     two = b.row >= 0 and not one
     if is_straggler:
-        requests = _request_back_side(s, a, depth, lower, higher)
+        requests = _request_back_side(s, a)
         if two:
-            requests += _request_back_side(s, b, depth, lower, higher)
+            requests += _request_back_side(s, b)
         if requests != 0:
             return BACK
     if _touches_another(s, i, partner, a):
@@ -613,10 +611,10 @@ def _look_about(s, i, partner, a, b, one, depth, lower, higher, is_straggler):
 
 
 @kernel
-def _request_back_side(s, side, depth, lower, higher):
+def _request_back_side(s, side):
     """Do what `_request_back` does for a side."""
     offset = side.offset + side.before * W.TILE
-    return _request_back(s, side.low, side.high, offset, depth, lower, higher)
+    return _request_back(s, side.low, side.high, offset)
 
 
 @kernel

@@ -14,7 +14,6 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import is_chain_part, part_before, part_behind
 from hpcchain.propagators.taylor.chain_series import Tiles, stretch_series
 from hpcchain.sector.events.members import bring
-from hpcchain.sector.queue.event_order import ids_of
 from hpcchain.sector.segments.new_segment import close_rows
 from hpcchain.sector.segments.stretch import (
     SOON_AT_CONTACT,
@@ -87,9 +86,9 @@ def _joined(s, a, b):
 
 
 @kernel
-def _is_ready(s, side, depth, lower, higher):
+def _is_ready(s, side):
     """Whether an event may move a side (`rollback.ready`)."""
-    return not side.part or ready(s, side.low, side.high, depth, lower, higher)
+    return not side.part or ready(s, side.low, side.high)
 
 
 @kernel
@@ -105,7 +104,7 @@ def _loaded(s, side, i, offset):
 
 
 @outlined
-def bring_stretches(s, i, partner, depth):
+def bring_stretches(s, i, partner):
     """Bring the sides of a contact to its time, as wide as its impulse reaches; one of them is a stretch at least.
 
     Where it would be felt beyond an end a part more is taken in, and at both ends of a stretch that is too straight. A
@@ -119,7 +118,6 @@ def bring_stretches(s, i, partner, depth):
     one : bool
         Whether both beads are of one stretch: then both sides are.
     """
-    lower, higher = ids_of(s, i, partner)
     a, b = _side_of(s, i), _side_of(s, partner)
     tried, other = a, b
     begin, middle = np.int64(0), np.int64(len(s.work) // (L.MOST_MEMBERS + 1))  # a whole chain fits in either
@@ -130,7 +128,7 @@ def bring_stretches(s, i, partner, depth):
         one = _adjoin(s, a, b)
         if one:
             a = _widened(s, _joined(s, a, b), SOON_AT_CONTACT)
-        if not _is_ready(s, a, depth, lower, higher) or not (one or _is_ready(s, b, depth, lower, higher)):
+        if not _is_ready(s, a) or not (one or _is_ready(s, b)):
             return False, a, b, one
         if one or not (loaded and _is_as_wide(a, tried)):
             a = _loaded(s, a, i, begin)
@@ -163,18 +161,18 @@ def end_stretch(s, m):
     Returns the first and the last row with new segments; (-1, -1) where parts have to go back first
     (`speculation.rollback`).
     """
-    first, depth = s.mol[m, L.MOL_FIRST], np.int64(0)
+    first = s.mol[m, L.MOL_FIRST]
     side = _of_rows(_side_of(s, first), m, m, 0.0)
     while True:
         side = _widened(s, side, SOON_AT_END)
-        if not _is_ready(s, side, depth, s.bead_id[first], np.int64(L.SEGMENT_END)):
+        if not _is_ready(s, side):
             return np.int64(-1), np.int64(-1)
         side = _loaded(s, side, first, np.int64(0))
         tried = side
         side = _loosened(s, side)
         if _is_as_wide(side, tried):
             break
-    close_rows(s, side.low, side.high, depth)
+    close_rows(s, side.low, side.high)
     begin_stretch(s, side)
     return side.low, side.high
 

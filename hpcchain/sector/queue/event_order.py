@@ -108,6 +108,13 @@ def begins_later(s, r, ticks, remainder, depth, lower, higher):
     return s.window_molecule[h, L.WINDOW_HIGHER] > higher
 
 
+@inlined
+def begins_after_event(s, r):
+    """Whether the segment in bead row r begins with an event after that at hand."""
+    depth, lower, higher = s.scalars[L.SCALAR_DEPTH], s.scalars[L.SCALAR_LOWER], s.scalars[L.SCALAR_HIGHER]
+    return begins_later(s, r, s.par[L.NOW], s.par[L.NOW_REM], depth, lower, higher)
+
+
 @kernel
 def begins_after(s, r, i):
     """Whether the segment in row r begins after that in row i."""

@@ -30,7 +30,7 @@ def boxes_off(s, c, x):
 
 
 @kernel
-def move_on(s, i, m, dt, depth, struck):
+def move_on(s, i, m, dt, struck):
     """End bead i's segment a time dt after its start, and move the bead to where the next one starts (`set_off`)."""
     save_segment(s, m)
     pass_time(s, i, 1, dt)
@@ -50,7 +50,7 @@ def move_on(s, i, m, dt, depth, struck):
     s.starts[i, L.START_REM] = s.par[L.NOW_REM]
     s.scalars[L.SCALAR_SERIAL] += 1
     s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
-    set_start(s.segment, i, depth, struck)
+    set_start(s.segment, i, s.scalars[L.SCALAR_DEPTH], struck)
 
 
 @kernel

@@ -299,10 +299,10 @@ def _learn_pace(s, m, realised):
 
 
 @kernel
-def close_after(s, m, length, depth):
-    """End molecule m's present segment, learn from its length; write down when and at what depth the next one begins.
+def close_after(s, m, length):
+    """End molecule m's present segment, learn from its length; the next one begins with the event at hand.
 
-    That is the event at hand, of that depth. What it strikes is marked later.
+    What that strikes is marked later.
     """
     save_segment(s, m)
     begin_writing(s, m)
@@ -312,15 +312,15 @@ def close_after(s, m, length, depth):
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         s.starts[i, L.START_TICKS] = s.par[L.NOW]
         s.starts[i, L.START_REM] = s.par[L.NOW_REM]
-        set_start(s.segment, i, depth, 0)
+        set_start(s.segment, i, s.scalars[L.SCALAR_DEPTH], 0)
     pass_time(s, first, s.mol[m, L.MOL_BEADS], length)
 
 
 @kernel
-def close_rows(s, low, high, depth):
+def close_rows(s, low, high):
     """Do what `close_after` does for rows `low` to `high`: of one molecule, or of parts side by side."""
     for m in range(low, high + 1):
-        close_after(s, m, age(s, s.mol[m, L.MOL_FIRST]), depth)
+        close_after(s, m, age(s, s.mol[m, L.MOL_FIRST]))
 
 
 @kernel

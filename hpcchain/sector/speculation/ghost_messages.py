@@ -487,18 +487,18 @@ def replay_chain_part(s, m, at):
 
 
 @kernel
-def _sign_rows(s, low, high, event, lower, higher):
-    """Mark the new segments of the rows from `low` to `high` with their event; see whether their owners have them."""
+def _sign_rows(s, low, high, event):
+    """Mark the new segments of the rows from `low` to `high` with the event at hand; see whether owners have them."""
     for m in range(low, high + 1):
         s.window_molecule[m, L.WINDOW_EVENT] = event
-        s.window_molecule[m, L.WINDOW_LOWER] = lower
-        s.window_molecule[m, L.WINDOW_HIGHER] = higher
+        s.window_molecule[m, L.WINDOW_LOWER] = s.scalars[L.SCALAR_LOWER]
+        s.window_molecule[m, L.WINDOW_HIGHER] = s.scalars[L.SCALAR_HIGHER]
         match_with_owner(s, m)
 
 
 @kernel
-def sign_members(s, members, lower, higher, logged):
-    """Write down an event of the first members that took part and what it logged, behind the first `logged` rows.
+def sign_members(s, members, logged):
+    """Write down the event at hand: the first members that took part, what it logged behind the first `logged` rows.
 
     All of their new segments are signed. Of a long chain some are undone with adjacent ones (`speculation.rollback`).
     """
@@ -515,16 +515,16 @@ def sign_members(s, members, lower, higher, logged):
         if s.stretched is not None:
             if is_chain_part(s, m):
                 low, high = s.member[k, L.FIRST_ROW], s.member[k, L.LAST_ROW]
-        _sign_rows(s, low, high, event, lower, higher)
+        _sign_rows(s, low, high, event)
     row[L.EVENT_SIZE] = number
     row[L.EVENT_LOG] = logged
     row[L.EVENT_LOGS] = s.count[L.N_LOGGED] - logged
 
 
 @kernel
-def sign_end(s, low, high, m):
-    """Sign the end of row m's segment, with which those of the rows from `low` to `high` have ended: no event."""
-    _sign_rows(s, low, high, np.int64(0), s.bead_id[s.mol[m, L.MOL_FIRST]], np.int64(L.SEGMENT_END))
+def sign_end(s, low, high):
+    """Sign the end of a segment, with which those of the rows from `low` to `high` have ended: no event of members."""
+    _sign_rows(s, low, high, np.int64(0))
 
 
 @kernel
@@ -532,4 +532,4 @@ def sign_draw(s, m, last, logged):
     """Sign a draw of the velocities of molecule m, or of all the chain from row m to `last`."""
     row = s.member[0]
     row[L.MEMBER_ROW], row[L.FIRST_ROW], row[L.LAST_ROW] = m, m, last
-    sign_members(s, np.int64(1), s.bead_id[s.mol[m, L.MOL_FIRST]], np.int64(L.REDRAW), logged)
+    sign_members(s, np.int64(1), logged)

@@ -190,13 +190,14 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
 
 
 @kernel
-def ready(s, low, high, depth, lower, higher):
+def ready(s, low, high):
     """Whether the event at hand may move a stretch: in windows, parts that have gone beyond it are to go back first.
 
-    Parameters are those of `request_ahead`.
+    `low` and `high` are as of `request_ahead`.
     """
     if s.scalars[L.SCALAR_WINDOWED] == 0:
         return True
+    depth, lower, higher = s.scalars[L.SCALAR_DEPTH], s.scalars[L.SCALAR_LOWER], s.scalars[L.SCALAR_HIGHER]
     return not request_ahead(s, low, high, s.par[L.NOW], s.par[L.NOW_REM], depth, lower, higher)
 
 

@@ -91,7 +91,7 @@ def test_a_molecule_that_changes_has_no_outcome(sectors):
 def test_a_segment_that_is_closed_is_marked(sectors):
     s, _ = sectors
     serials = s.timing[:, L.SERIAL].copy()
-    close_rows(s, 3, 3, 0)
+    close_rows(s, 3, 3)
     assert s.timing[3, L.SERIAL] < 0.0
     assert np.delete(s.timing[:, L.SERIAL], 3).tolist() == np.delete(serials, 3).tolist()
     assert (serials >= 0.0).all()

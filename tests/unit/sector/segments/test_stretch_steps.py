@@ -96,6 +96,6 @@ def test_a_graze_gives_back_what_bringing_a_molecule_took(e_t):
     chain, trimer = np.argsort(engine.ids)[[50, 100]]
     s = engine.sector
     set_now(s, 0.0, 0.1)
-    assert meet(s, chain, trimer, False, False, 0) == (MET, 2)
+    assert meet(s, chain, trimer, False, False) == (MET, 2)
     assert (s.member[:2, L.LAST_ROW] - s.member[:2, L.FIRST_ROW] > 0).tolist() == [True, False]
     assert energy_of(engine, 0.1) == pytest.approx(before, rel=1e-13)
