@@ -48,6 +48,7 @@ from hpcchain.sector.search.flights import candidates_straight, candidates_withi
 from hpcchain.sector.search.list_place import list_speed, way_from_origin
 from hpcchain.sector.search.neighbour_lists import concerns_others, joined
 from hpcchain.sector.search.solved_contact_time import exact_contact
+from hpcchain.sector.segments.new_segment import make_own_series
 
 
 @kernel
@@ -136,11 +137,12 @@ def _candidates(s, i, at):
 
 @inlined
 def search_bead(s, i):
-    """Find bead i's earliest event and store it; returns what `meet_candidates` does."""
+    """Find bead i's earliest event and store it."""
     if s.extended is not None:
         if s.par[L.STEP_POTENTIALS] != 0.0:
-            return _search_by_horizon(s, i)
-    return meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0)))
+            _search_by_horizon(s, i)
+            return
+    meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0)))
 
 
 @outlined
@@ -153,17 +155,15 @@ def _search_by_horizon(s, i):
         if horizon >= length_of(s, i):
             s.par[L.HORIZON] *= NARROWER
         while horizon < length_of(s, i):
-            lacking = meet_candidates(s, i, np.int64(0), candidates_within(s, i, horizon))
-            if lacking >= 0:
-                return lacking
+            meet_candidates(s, i, np.int64(0), candidates_within(s, i, horizon))
             time = since_start(s, i, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM])
             if time * SLACK + s.par[L.SIMULTANEOUS] <= horizon:  # what is tied with the event comes within it, too
                 s.par[L.HORIZON] *= NARROWER
-                return lacking
+                return
             s.par[L.HORIZON] *= WIDER
             s.count[L.N_SEARCHES] -= 1
             horizon *= FARTHER
-    return meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0)))
+    meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0)))
 
 
 @outlined
@@ -176,26 +176,17 @@ def meet_candidates(s, i, at, number):
 
     Where molecules are moved by a method whose contacts `exact_contact` finds (`stepper`), candidates may swap when
     their times are made exact: all on the common span are followed, and the list is renewed a little before it ends.
-
-    Returns the row of a molecule that comes near and lacks its series, which the caller is to make (`make_series`)
-    before searching again; -1 when nothing is lacking.
     """
     limit, expiry = _search_span(s, i)
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
     for e in range(at, at + number):
         j = s.found[e]
-        lacking, limit, best = _against_bead(s, i, j, np.int64(-1), limit, best)
-        if lacking >= 0:
-            return lacking
-    lacking, limit, best = _against_limited(s, i, limit, best)
-    if lacking >= 0:
-        return lacking
+        limit, best = _against_bead(s, i, j, np.int64(-1), limit, best)
+    limit, best = _against_limited(s, i, limit, best)
     if s.par[L.WALLS] != 0.0:
-        if series_order(s.segment, i) == L.UNMADE:
-            return s.segment[i, L.MOLECULE]
+        make_own_series(s, s.segment[i, L.MOLECULE])
         best = _against_walls(s, i, limit, best)
     _store_event(s, i, _until_expiry(s, i, expiry, best))
-    return np.int64(-1)
 
 
 @inlined
@@ -228,9 +219,9 @@ def search_alone(s, i, at):
 
 @inlined
 def search_awaited(s, i):
-    """Find and store the earliest event of bead i, whose candidates are known; returns what `meet_candidates` does."""
+    """Find and store the earliest event of bead i, whose candidates are known."""
     number = event_depth(s.next_event, i)
-    return meet_candidates(s, i, s.next_event[i, L.CANDIDATES_AT], number)
+    meet_candidates(s, i, s.next_event[i, L.CANDIDATES_AT], number)
 
 
 @inlined
@@ -265,18 +256,14 @@ def _search_span(s, i):
 def _against_bead(s, i, j, limits, limit, best):
     """Compare bead i's contacts with bead j's segment, and with those of j closed since NOW, with the best so far."""
     # `limits` is the row of the limits of their distance, -1 where they have none.
-    # Returns the row of a molecule that lacks its series, else -1; what `limit` is now; the best.
+    # Returns what `limit` is now, and the best.
     ticks = s.starts[i, L.START_TICKS]
     remainder = s.starts[i, L.START_REM]
     tick = s.par[L.TICK]
-    lacking = np.int64(-1)
     r = j
     newer = np.int64(-1)
     while r >= 0:
         time, lag = _meeting_time(s, i, r, j, newer, limits, limit)
-        if time == LACKING:
-            lacking = s.segment[i if series_order(s.segment, i) == L.UNMADE else r, L.MOLECULE]
-            break
         if time < np.inf:
             late = i if lag >= 0.0 else r  # whose segment begins where the common span does
             t, q = after(s.starts[late, L.START_TICKS], s.starts[late, L.START_REM], time, tick)
@@ -299,7 +286,7 @@ def _against_bead(s, i, j, limits, limit, best):
         h = row_before(s, s.segment[r, L.MOLECULE])
         newer = r
         r = s.mol[h, L.MOL_FIRST] + j - s.mol[s.segment[j, L.MOLECULE], L.MOL_FIRST] if h >= 0 else np.int64(-1)
-    return lacking, limit, best
+    return limit, best
 
 
 @kernel
@@ -368,7 +355,11 @@ def _meeting_time(s, i, r, j, newer, limits, limit):
     """Return what `contact_time` does, where there are limits or potentials with steps of what beads meet first."""
     if s.extended is not None:
         if limits >= 0 or s.par[L.STEP_POTENTIALS] != 0.0:
-            return step_time(s, i, r, j, newer, limit, limits)
+            time, lag = step_time(s, i, r, j, newer, limit, limits)
+            if time == LACKING:
+                _make_series_of(s, i, r)
+                time, lag = step_time(s, i, r, j, newer, limit, limits)
+            return time, lag
     return contact_time(s, i, r, newer, limit)
 
 
@@ -376,15 +367,19 @@ def _meeting_time(s, i, r, j, newer, limits, limit):
 def _against_limited(s, i, limit, best):
     """Compare with the best so far when bead i comes to the limits of its distance from others of its molecule."""
     # Returns as `_against_bead`.
-    lacking = np.int64(-1)
     if s.extended is not None:
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             j = s.limited[e]
             if not concerns_others(s, i, j):
-                lacking, limit, best = _against_bead(s, i, j, np.int64(e), limit, best)
-                if lacking >= 0:
-                    break
-    return lacking, limit, best
+                limit, best = _against_bead(s, i, j, np.int64(e), limit, best)
+    return limit, best
+
+
+@inlined
+def _make_series_of(s, i, r):
+    """Make the series of the segments in two bead rows that have none as yet."""
+    make_own_series(s, s.segment[i, L.MOLECULE])
+    make_own_series(s, s.segment[r, L.MOLECULE])
 
 
 @inlined
@@ -392,9 +387,9 @@ def contact_time(s, i, r, newer, limit):
     """Return when bead i's segment and that in row r touch, from where both exist on, and r's lag behind i's start.
 
     The time is inf when they do not. They are first tried on straight lines with a bound of how far the paths can bend
-    away from them (docs/theory/contact_times.md); only those that could touch are followed along their curves, or
-    LACKING is returned where there is none. `newer` is the row of the segment that closed r, -1 for an open one: what
-    comes later than that by more than SIMULTANEOUS is of no interest.
+    away from them (docs/theory/contact_times.md); only those that could touch are followed along their curves. `newer`
+    is the row of the segment that closed r, -1 for an open one: what comes later than that by more than SIMULTANEOUS is
+    of no interest.
     """
     lag, ti, tj, until, horizon = common_span(s, i, r, newer, limit)
     if horizon < 0.0:
@@ -421,8 +416,7 @@ def contact_time(s, i, r, newer, limit):
         least = REST * (s.bounds[i, L.SPEED] + s.bounds[r, L.SPEED])
         time = straight_contact(rx, ry, rz, ux, uy, uz, d, growth, least, same)
         return (time if time <= horizon else np.inf), lag
-    if series_order(s.segment, i) == L.UNMADE or series_order(s.segment, r) == L.UNMADE:
-        return LACKING, lag
+    _make_series_of(s, i, r)
     s.count[L.N_ROOTS] += 1
     pair = Pair(i, r, ti, tj, sx, sy, sz, d, growth, acceleration, until, same)
     if s.stepper is not None:

@@ -1,13 +1,12 @@
-"""Search the beads of molecules that have new segments, and make the series that this needs."""
+"""Search the beads of molecules that have new segments."""
 
 import numpy as np
 
-from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import tied_with
 from hpcchain.sector.prefetch import prefetch_listed, prefetch_next, prefetch_series
 from hpcchain.sector.search.earliest_event import search_alone, search_awaited, search_bead
-from hpcchain.sector.segments.new_segment import make_series
 
 AHEAD = 2  # beads, whose neighbours are prefetched
 
@@ -15,18 +14,8 @@ AHEAD = 2  # beads, whose neighbours are prefetched
 @kernel
 def search_one(s, i):
     """Search bead i for its earliest event."""
-    _search(s, i)
+    search_bead(s, i)
     prefetch_next(s)
-
-
-@inlined
-def _search(s, i):
-    """Search bead i for its earliest event, and make the series that this needs."""
-    while True:  # with one call, whose code is inlined once
-        lacking = search_bead(s, i)
-        if lacking < 0:
-            return
-        make_series(s, lacking)
 
 
 @kernel
@@ -62,7 +51,7 @@ def search_beads(s, first, n):
 
 @kernel
 def _search_awaited(s, first, n, found):
-    """Search the beads of `search_beads` that its first pass has left, and make the series that this needs.
+    """Search the beads of `search_beads` that its first pass has left.
 
     What they may touch are the first entries of `found`, as many as that says: how long their segments last, and where
     their series begin, is written down with their molecules. Series are read from their ends on.
@@ -70,8 +59,4 @@ def _search_awaited(s, first, n, found):
     prefetch_series(s, found)
     for i in range(first, first + n):
         if tied_with(s.next_event, i) == L.AWAITED:
-            while True:
-                lacking = search_awaited(s, i)
-                if lacking < 0:
-                    break
-                make_series(s, lacking)
+            search_awaited(s, i)
