@@ -56,7 +56,7 @@ step_energy       float64     discrete energy of a step (`step_molecule`), per m
 free_lists        int64       first of the free blocks of `neighbour` of so many steps, -1 if there is none
                               (`neighbour_lists`)
 holder            int32       per molecule: the bead that holds its earliest event, or AT_END, BY_HISTORY,
-                              BY_THERMOSTAT; what that event is follows from it (`event_order.next_event_of`)
+                              BY_THERMOSTAT; what that event is follows from it (`event_order.next_key_of`)
 key               4 float64   per match of the queue (`tournament`): keys, times relative to BASE; next to it
                               `winner` (4 int32): the molecules that have them, -1: none
 scalars           32 int64    whole numbers of the sector that kernels change: SCALAR_… below

@@ -12,7 +12,7 @@ from hpcchain.layout.arrays import MOST_DEPTH
 from hpcchain.model.physics.external import loses_energy
 from hpcchain.model.starts.start import RESTING
 from hpcchain.propagators.catalogue import PROPAGATORS
-from hpcchain.sector.queue.event_order import next_time_of
+from hpcchain.sector.queue.event_order import next_key_of
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics
@@ -42,7 +42,7 @@ class Standstill:
         m = int(s.winner[L.TOP, L.ROOT])
         if m < 0:
             return None
-        now = next_time_of(s, m)
+        now = next_key_of(s, m)[:2]
         if not np.isfinite(now[0]):
             return None
         ticks, remainder = self._since

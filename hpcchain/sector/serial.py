@@ -14,7 +14,7 @@ from hpcchain.sector.ahead.helper import can_help
 from hpcchain.sector.collapse import Standstill, not_a_number, stuck
 from hpcchain.sector.core import Core, Options, Recorded, energies_of, require_finite
 from hpcchain.sector.events import loop
-from hpcchain.sector.queue.event_order import next_time_of
+from hpcchain.sector.queue.event_order import next_key_of
 from hpcchain.sector.setup.chain_parts import chain_parts_of
 from hpcchain.sector.setup.drift import drift_of, motion_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses, space_sequence
@@ -186,8 +186,8 @@ class Engine(Recorded):
 
         Lists that were made anew, about the segments' starts, may have to be renewed at times that are over.
         """
-        ticks, remainder = next_time_of(self.sector, int(self.sector.winner[L.TOP, L.ROOT]))
-        return max(float(ticks * self.system.physics.tick + remainder), self._least_time)
+        key = next_key_of(self.sector, int(self.sector.winner[L.TOP, L.ROOT]))
+        return max(float(key.ticks * self.system.physics.tick + key.remainder), self._least_time)
 
     @property
     def _present(self) -> float:

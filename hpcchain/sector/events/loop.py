@@ -15,7 +15,7 @@ from hpcchain.sector.events.members import ALONE, BACK, FULL
 from hpcchain.sector.events.refresh import refresh_members, refresh_rolled_back, set_back
 from hpcchain.sector.events.simultaneous import crowded_at
 from hpcchain.sector.prefetch import prefetch_listed
-from hpcchain.sector.queue.event_order import is_current, next_event_of, next_time_of, precedes
+from hpcchain.sector.queue.event_order import is_current, key_at_hand, key_of, next_key_of
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import schedule_molecule
 from hpcchain.sector.segments.searches import search_one
@@ -36,11 +36,10 @@ def _go_back(s, holder, partner):
         return -1
     way = partner - s.mol[m, L.MOL_FIRST]
     r, after_r = s.mol[h, L.MOL_FIRST] + way, s.mol[newer, L.MOL_FIRST] + way
-    ticks, remainder, depth = s.par[L.NOW], s.par[L.NOW_REM], s.scalars[L.SCALAR_DEPTH]
-    a, b = s.bead_id[holder], s.bead_id[partner]
-    if not is_current(s, holder, r, after_r, ticks, remainder, depth, a, b):
+    key = key_at_hand(s)
+    if not is_current(s, holder, r, after_r, key):
         return -1
-    tied = depth == L.REOPENS or not precedes(s, after_r, ticks, remainder, depth, a, b)
+    tied = key.depth == L.REOPENS or key > key_of(s, after_r)
     s.scalars[L.SCALAR_REOPENED] += 1
     request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
     roll_back(s)
@@ -92,17 +91,21 @@ def advance(s, until_ticks, until_remainder, most):
     until = until_ticks * s.par[L.TICK] + until_remainder
     for _ in range(most):
         m = np.int64(s.winner[L.TOP, L.ROOT])
-        status = _halt(s, m, until_ticks, until_remainder, until, windowed)
+        if m < 0:
+            return REACHED
+        key = next_key_of(s, m)
+        status = _halt(s, key, until_ticks, until_remainder, until, windowed)
         if status != GO_ON:
             return status
-        ticks, remainder = next_time_of(s, m)
-        s.par[L.NOW] = ticks
-        s.par[L.NOW_REM] = remainder
-        s.scalars[L.SCALAR_DEPTH], s.scalars[L.SCALAR_LOWER], s.scalars[L.SCALAR_HIGHER] = next_event_of(s, m)
-        is_straggler = windowed and not earlier(s.par[L.LATEST], s.par[L.LATEST_REM], ticks, remainder)
+        s.par[L.NOW], s.par[L.NOW_REM] = key.ticks, key.remainder
+        s.scalars[L.SCALAR_DEPTH], s.scalars[L.SCALAR_LOWER], s.scalars[L.SCALAR_HIGHER] = (
+            key.depth,
+            key.lower,
+            key.higher,
+        )
+        is_straggler = windowed and not earlier(s.par[L.LATEST], s.par[L.LATEST_REM], key.ticks, key.remainder)
         if windowed and not is_straggler:
-            s.par[L.LATEST] = ticks
-            s.par[L.LATEST_REM] = remainder
+            s.par[L.LATEST], s.par[L.LATEST_REM] = key.ticks, key.remainder
         holder = np.int64(s.holder[m])
         if holder < 0:
             if s.extended is not None:
@@ -121,7 +124,7 @@ def advance(s, until_ticks, until_remainder, most):
         if windowed and partner >= 0 and _looks_further_back(s, partner, holder):
             holder, partner = partner, holder
             m = s.segment[holder, L.MOLECULE]
-        reopens = s.scalars[L.SCALAR_DEPTH] == L.REOPENS
+        reopens = key.depth == L.REOPENS
         if partner >= 0 and (reopens or serial_of(s, partner) != s.next_event[holder, L.PARTNER_SERIAL]):
             s.count[L.N_RESCANS] += 1
             status = _go_back(s, holder, partner) if windowed else -1
@@ -136,7 +139,7 @@ def advance(s, until_ticks, until_remainder, most):
         if is_full(s, holder, partner):
             s.count[L.N_FAILED_BEAD] = holder
             return TABLE_FULL
-        if s.scalars[L.SCALAR_DEPTH] > MOST_DEPTH:
+        if key.depth > MOST_DEPTH:
             s.count[L.N_FAILED_BEAD] = holder
             return STUCK
         status = _meet(s, m, holder, partner, windowed, is_straggler)
@@ -152,14 +155,12 @@ def _is_log_full(s):
 
 
 @inlined
-def _halt(s, m, until_ticks, until_remainder, until, windowed):
-    """Return why `advance` is to return before the first event, that of molecule m, or GO_ON."""
-    if m < 0:
-        return REACHED
-    ticks, remainder = next_time_of(s, m)
-    if not ticks < np.inf:
-        return REACHED if ticks == np.inf else NOT_A_NUMBER
-    if earlier(until_ticks, until_remainder, ticks, remainder) and ticks * s.par[L.TICK] + remainder > until:
+def _halt(s, key, until_ticks, until_remainder, until, windowed):
+    """Return why `advance` is to return before the first event, which has this Key, or GO_ON."""
+    if not key.ticks < np.inf:
+        return REACHED if key.ticks == np.inf else NOT_A_NUMBER
+    beyond = earlier(until_ticks, until_remainder, key.ticks, key.remainder)
+    if beyond and key.ticks * s.par[L.TICK] + key.remainder > until:
         return REACHED
     if s.scalars[L.SCALAR_REOPENED] > MOST_BACKS + s.scalars[L.SCALAR_MOLECULES]:
         return STUCK

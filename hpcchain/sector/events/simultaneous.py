@@ -38,7 +38,7 @@ from hpcchain.sector.events.members import (
     sort_members,
 )
 from hpcchain.sector.events.note import graze, note, note_rootless
-from hpcchain.sector.queue.event_order import begins_after_event, ids_of, segment_end
+from hpcchain.sector.queue.event_order import ids_of, key_at_hand, key_of, segment_end
 from hpcchain.sector.queue.tournament import others_before
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
 from hpcchain.sector.search.neighbour_lists import excluded, joined
@@ -189,14 +189,14 @@ def _request_back(s, low, high, offset):
     of one instant, too, may have been carried out although they come later.
     """
     requests = 0
-    scale = _scale(s)
+    scale, key = _scale(s), key_at_hand(s)
     first = s.mol[low, L.MOL_FIRST]
     for i in range(first, s.mol[high, L.MOL_FIRST] + s.mol[high, L.MOL_BEADS]):
         for e in range(near_to(s, i, True)):
             j = s.found[e]
             m = s.segment[j, L.MOLECULE]
             h = m
-            while h >= 0 and begins_after_event(s, s.mol[h, L.MOL_FIRST]):
+            while h >= 0 and key_of(s, s.mol[h, L.MOL_FIRST]) > key:
                 h = s.window_molecule[h, L.WINDOW_PREVIOUS]
             if h == m or h < 0:
                 continue

@@ -4,6 +4,8 @@ An event's depth is one more than that of the events that its segments began wit
 the key of the event that it began with.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from hpcchain.contact.draws import next_redraw
@@ -13,6 +15,25 @@ from hpcchain.layout.clock import after, earlier, since_start
 from hpcchain.layout.segment_bits import event_depth, partner_of, start_depth
 
 MOST_REOPENED = 4
+
+
+class Key(NamedTuple):
+    """What events are ordered by.
+
+    Attributes
+    ----------
+    ticks, remainder : float
+        Time.
+    depth : int
+    lower, higher : int
+        Ids of what meets: of two beads, or of one bead and a code.
+    """
+
+    ticks: float
+    remainder: float
+    depth: int
+    lower: int
+    higher: int
 
 
 @inlined
@@ -45,48 +66,46 @@ def next_of_history(s, m):
 
 
 @kernel
-def next_time_of(s, m):
-    """Return ticks and remainder of molecule m's earliest event, as it is in the queue: `holder` says whose that is."""
+def next_key_of(s, m):
+    """Return the Key of molecule m's earliest event, as it is in the queue: `holder` says whose that is; inf: none."""
     holder = np.int64(s.holder[m])
     if holder >= 0:
-        return s.event_time[holder, L.EVENT_TICKS], s.event_time[holder, L.EVENT_REM]
-    if holder == L.BY_HISTORY:
-        begin = next_of_history(s, m)
-        if begin < 0:
-            return np.inf, np.inf
-        return s.owner_history[begin + L.ENTRY_TICKS], s.owner_history[begin + L.ENTRY_REM]
-    if s.extended is not None and holder == L.BY_THERMOSTAT:
-        return next_redraw(s, m)
-    if waits(s, m):
-        return np.inf, np.inf
-    return segment_end(s, m)
-
-
-@kernel
-def next_event_of(s, m):
-    """Return depth, lower and higher id of molecule m's earliest event, that of `next_time_of`."""
-    holder = np.int64(s.holder[m])
-    if holder >= 0:
+        ticks, remainder = s.event_time[holder, L.EVENT_TICKS], s.event_time[holder, L.EVENT_REM]
         lower, higher = ids_of(s, holder, partner_of(s.next_event, holder))
-        return event_depth(s.next_event, holder), lower, higher
+        return Key(ticks, remainder, event_depth(s.next_event, holder), lower, higher)
+    first, none, end = s.mol[m, L.MOL_FIRST], np.int64(0), np.int64(L.SEGMENT_END)
     if holder == L.BY_HISTORY:
         begin = next_of_history(s, m)
         if begin < 0:
-            return np.int64(0), np.int64(0), np.int64(L.SEGMENT_END)
-        return (
-            np.int64(s.owner_history[begin + L.ENTRY_DEPTH]),
-            np.int64(s.owner_history[begin + L.ENTRY_LOWER]),
-            np.int64(s.owner_history[begin + L.ENTRY_HIGHER]),
-        )
-    first = s.mol[m, L.MOL_FIRST]
-    depth = np.int64(0)
-    higher = np.int64(L.SEGMENT_END)
+            return Key(np.inf, np.inf, none, none, end)
+        ticks, remainder = s.owner_history[begin + L.ENTRY_TICKS], s.owner_history[begin + L.ENTRY_REM]
+        lower, higher = s.owner_history[begin + L.ENTRY_LOWER], s.owner_history[begin + L.ENTRY_HIGHER]
+        depth = np.int64(s.owner_history[begin + L.ENTRY_DEPTH])
+        return Key(ticks, remainder, depth, np.int64(lower), np.int64(higher))
     if s.extended is not None and holder == L.BY_THERMOSTAT:
         ticks, remainder = next_redraw(s, m)
-        if ticks == s.starts[first, L.START_TICKS] and remainder == s.starts[first, L.START_REM]:
-            depth = start_depth(s.segment, first) + 1
-        higher = np.int64(L.REDRAW)
-    return depth, s.bead_id[first], higher
+        at_start = ticks == s.starts[first, L.START_TICKS] and remainder == s.starts[first, L.START_REM]
+        depth = start_depth(s.segment, first) + 1 if at_start else none
+        return Key(ticks, remainder, depth, s.bead_id[first], np.int64(L.REDRAW))
+    if waits(s, m):
+        return Key(np.inf, np.inf, none, s.bead_id[first], end)
+    ticks, remainder = segment_end(s, m)
+    return Key(ticks, remainder, none, s.bead_id[first], end)
+
+
+@inlined
+def key_at_hand(s):
+    """Return the Key of the event at hand."""
+    lower, higher = s.scalars[L.SCALAR_LOWER], s.scalars[L.SCALAR_HIGHER]
+    return Key(s.par[L.NOW], s.par[L.NOW_REM], s.scalars[L.SCALAR_DEPTH], lower, higher)
+
+
+@inlined
+def key_of(s, r):
+    """Return the Key of the event that the segment in bead row r began with, in windows."""
+    row = s.window_molecule[s.segment[r, L.MOLECULE]]
+    ticks, remainder = s.starts[r, L.START_TICKS], s.starts[r, L.START_REM]
+    return Key(ticks, remainder, start_depth(s.segment, r), row[L.WINDOW_LOWER], row[L.WINDOW_HIGHER])
 
 
 @inlined
@@ -96,35 +115,7 @@ def row_before(s, m):
 
 
 @kernel
-def begins_later(s, r, ticks, remainder, depth, lower, higher):
-    """Whether the segment in bead row r begins with an event after that of this key."""
-    if s.starts[r, L.START_TICKS] != ticks or s.starts[r, L.START_REM] != remainder:
-        return earlier(ticks, remainder, s.starts[r, L.START_TICKS], s.starts[r, L.START_REM])
-    if start_depth(s.segment, r) != depth:
-        return start_depth(s.segment, r) > depth
-    h = s.segment[r, L.MOLECULE]
-    if s.window_molecule[h, L.WINDOW_LOWER] != lower:
-        return s.window_molecule[h, L.WINDOW_LOWER] > lower
-    return s.window_molecule[h, L.WINDOW_HIGHER] > higher
-
-
-@inlined
-def begins_after_event(s, r):
-    """Whether the segment in bead row r begins with an event after that at hand."""
-    depth, lower, higher = s.scalars[L.SCALAR_DEPTH], s.scalars[L.SCALAR_LOWER], s.scalars[L.SCALAR_HIGHER]
-    return begins_later(s, r, s.par[L.NOW], s.par[L.NOW_REM], depth, lower, higher)
-
-
-@kernel
-def begins_after(s, r, i):
-    """Whether the segment in row r begins after that in row i."""
-    ticks, remainder, depth = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], start_depth(s.segment, i)
-    row = s.window_molecule[s.segment[i, L.MOLECULE]]
-    return begins_later(s, r, ticks, remainder, depth, row[L.WINDOW_LOWER], row[L.WINDOW_HIGHER])
-
-
-@kernel
-def is_current(s, i, r, newer, ticks, remainder, depth, a, b):
+def is_current(s, i, r, newer, key):
     """Whether bead i's contact with a closed segment comes before what closed it, or is part of it.
 
     What had closed it when bead i's segment began is over. What touches within SIMULTANEOUS of a contact may have to be
@@ -135,28 +126,20 @@ def is_current(s, i, r, newer, ticks, remainder, depth, a, b):
     ----------
     i, r, newer : int
         The bead's row, the closed segment's, and that of the one that followed it.
-    ticks, remainder, depth : float, float, int
-        The contact's time and depth.
-    a, b : int
-        Its beads' global ids.
+    key : Key
+        The contact's.
     """
-    if not begins_after(s, newer, i):
+    closed = key_of(s, newer)
+    if closed <= key_of(s, i):
         return False
-    if precedes(s, newer, ticks, remainder, depth, a, b):
+    if key <= closed:
         return True
-    since = since_start(s, newer, ticks, remainder)
-    contact = s.window_molecule[s.segment[newer, L.MOLECULE], L.WINDOW_HIGHER] > L.SEGMENT_END
+    since = since_start(s, newer, key.ticks, key.remainder)
     return (
-        contact
+        closed.higher > L.SEGMENT_END  # a contact
         and since < s.par[L.SIMULTANEOUS]
         and s.window_molecule[s.segment[r, L.MOLECULE], L.WINDOW_REOPENED] < MOST_REOPENED
     )
-
-
-@kernel
-def precedes(s, newer, ticks, remainder, depth, a, b):
-    """Whether a contact comes before the event that began the segment in row `newer`, or is it; see `is_current`."""
-    return begins_later(s, newer, ticks, remainder, depth, min(a, b), max(a, b) - 1)  # -1: or is it
 
 
 @inlined

@@ -14,7 +14,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import event_depth, partner_of
-from hpcchain.sector.queue.event_order import next_event_of, next_time_of
+from hpcchain.sector.queue.event_order import next_key_of
 
 ROW_BITS = 2
 COLUMN = (1 << ROW_BITS) - 1
@@ -56,21 +56,8 @@ def tie_less(s, a, b):
     """Return whether molecule a's event comes before molecule b's in the exact order."""
     if _one_contact(s, a, b):
         return s.holder[a] > s.holder[b]
-    ticks, remainder = next_time_of(s, a)
-    other_ticks, other_remainder = next_time_of(s, b)
-    if ticks != other_ticks:
-        return ticks < other_ticks
-    if remainder != other_remainder:
-        return remainder < other_remainder
-    depth, lower, higher = next_event_of(s, a)
-    other_depth, other_lower, other_higher = next_event_of(s, b)
-    if depth != other_depth:
-        return depth < other_depth
-    if lower != other_lower:
-        return lower < other_lower
-    if higher != other_higher:
-        return higher < other_higher
-    return s.holder[a] > s.holder[b]
+    one, other = next_key_of(s, a), next_key_of(s, b)
+    return one < other or (one == other and s.holder[a] > s.holder[b])
 
 
 @outlined
@@ -168,9 +155,8 @@ def queue_build(s):
     key[:] = np.inf
     winner[:] = -1
     for m in range(entries):
-        ticks, remainder = next_time_of(s, m)
-        place = leaf_of(s, m)
-        key[place >> ROW_BITS, place & COLUMN] = (ticks - s.par[L.BASE]) * s.par[L.TICK] + remainder
+        place, event = leaf_of(s, m), next_key_of(s, m)
+        key[place >> ROW_BITS, place & COLUMN] = (event.ticks - s.par[L.BASE]) * s.par[L.TICK] + event.remainder
         winner[place >> ROW_BITS, place & COLUMN] = m
     for row in range(len(key) - 1, 0, -1):
         best = _least_of_tied(s, row)

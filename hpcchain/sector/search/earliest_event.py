@@ -35,12 +35,12 @@ from hpcchain.layout.segment_bits import (
 )
 from hpcchain.sector.prefetch import prefetch_segments
 from hpcchain.sector.queue.event_order import (
-    begins_after,
+    Key,
     comes_first,
     depth_of,
     ids_of,
     is_current,
-    precedes,
+    key_of,
     row_before,
 )
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
@@ -268,10 +268,15 @@ def _against_bead(s, i, j, limits, limit, best):
             late = i if lag >= 0.0 else r  # whose segment begins where the common span does
             t, q = after(s.starts[late, L.START_TICKS], s.starts[late, L.START_REM], time, tick)
             depth = depth_of(s, i, r, t, q)
-            if newer < 0 or is_current(s, i, r, newer, t, q, depth, s.bead_id[i], s.bead_id[j]):
+            current, undoes = True, False
+            if newer >= 0:
+                lower, higher = ids_of(s, i, j)
+                key = Key(t, q, depth, lower, higher)
+                current, undoes = is_current(s, i, r, newer, key), key > key_of(s, newer)
+            if current:
                 after_best = (t - best.ticks) * tick + (q - best.remainder)
                 tied = _tied(s, after_best, best.tied)
-                if newer >= 0 and not precedes(s, newer, t, q, depth, s.bead_id[i], s.bead_id[j]):
+                if undoes:
                     # what closed the segment is done once more: now, since what comes before that may move bead i on
                     t, q, depth = s.starts[newer, L.START_TICKS], s.starts[newer, L.START_REM], np.int64(L.REOPENS)
                 older = newer >= 0 and best.partner == j and abs(after_best) < s.par[L.SIMULTANEOUS]
@@ -347,7 +352,7 @@ def _begun_since(s, i, r):
     if s.starts[r, L.START_TICKS] != s.par[L.NOW] or s.starts[r, L.START_REM] != s.par[L.NOW_REM]:
         return earlier(s.par[L.NOW], s.par[L.NOW_REM], s.starts[r, L.START_TICKS], s.starts[r, L.START_REM])
     together = s.starts[i, L.START_TICKS] == s.par[L.NOW] and s.starts[i, L.START_REM] == s.par[L.NOW_REM]
-    return together and s.scalars[L.SCALAR_WINDOWED] != 0 and begins_after(s, r, i)
+    return together and s.scalars[L.SCALAR_WINDOWED] != 0 and key_of(s, r) > key_of(s, i)
 
 
 @inlined

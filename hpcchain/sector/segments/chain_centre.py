@@ -16,9 +16,9 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
-from hpcchain.layout.segment_bits import start_depth
+from hpcchain.sector.queue.event_order import key_of
 
-TIME, REMAINDER, DEPTH, LOWER, HIGHER, KEYS = range(6)  # of `collect_changes`
+KEYS = 5  # numbers of a Key
 
 
 @inlined
@@ -187,11 +187,9 @@ def collect_changes(s, rows, keys):
             if s.centre_change[h, L.CHANGE_SORT] != L.UNCHANGED:
                 if number < len(rows):
                     rows[number] = h
-                    i = s.mol[h, L.MOL_FIRST]
-                    keys[TIME, number], keys[REMAINDER, number] = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM]
-                    keys[DEPTH, number] = start_depth(s.segment, i)
-                    keys[LOWER, number] = s.window_molecule[h, L.WINDOW_LOWER]
-                    keys[HIGHER, number] = s.window_molecule[h, L.WINDOW_HIGHER]
+                    ticks, remainder, depth, lower, higher = key_of(s, s.mol[h, L.MOL_FIRST])
+                    keys[0, number], keys[1, number], keys[2, number] = ticks, remainder, depth
+                    keys[3, number], keys[4, number] = lower, higher
                 number += 1
             h = s.window_molecule[h, L.WINDOW_PREVIOUS]
     return number

@@ -36,7 +36,7 @@ from hpcchain.propagators.interface import (
 )
 from hpcchain.propagators.steps.step_molecule import steps_figures, to_grid
 from hpcchain.propagators.taylor.graph_molecule import web_hanging
-from hpcchain.sector.queue.event_order import ids_of, next_event_of, next_of_history, next_time_of, segment_end, waits
+from hpcchain.sector.queue.event_order import ids_of, next_key_of, next_of_history, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
@@ -235,8 +235,7 @@ def schedule_molecule(s, m):
     """
     start = s.mol[m, L.MOL_FIRST]
     s.holder[m] = holder = _end_of_segment(s, m)
-    ticks, remainder = next_time_of(s, m)
-    depth, lower, higher = next_event_of(s, m)
+    ticks, remainder, depth, lower, higher = next_key_of(s, m)
     for i in range(start, start + s.mol[m, L.MOL_BEADS]):
         if earlier(ticks, remainder, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM]):
             continue
@@ -265,9 +264,9 @@ def schedule_history(s, m):
     Where the next of them is sooner than all that was due, no bead is looked at.
     """
     if _follows_history(s, m):
-        begin, (due_ticks, due_remainder) = next_of_history(s, m), next_time_of(s, m)
+        begin, due = next_of_history(s, m), next_key_of(s, m)
         ticks, remainder = s.owner_history[begin + L.ENTRY_TICKS], s.owner_history[begin + L.ENTRY_REM]
-        if earlier(ticks, remainder, due_ticks, due_remainder):
+        if earlier(ticks, remainder, due.ticks, due.remainder):
             _enqueue(s, m, ticks, remainder, np.int64(L.BY_HISTORY))
             return
     schedule_molecule(s, m)
@@ -275,7 +274,7 @@ def schedule_history(s, m):
 
 @inlined
 def _enqueue(s, m, ticks, remainder, holder):
-    """Write down which bead has molecule m's earliest event, as `next_event_of` says, and renew its queue entry."""
+    """Write down which bead has molecule m's earliest event, as `next_key_of` says, and renew its queue entry."""
     s.holder[m] = holder
     queue_update(s, m, (ticks - s.par[L.BASE]) * s.par[L.TICK] + remainder)
 

@@ -21,9 +21,8 @@ from hpcchain.layout.segment_bits import (
     last_row,
     series_order,
     set_order,
-    start_depth,
 )
-from hpcchain.sector.queue.event_order import begins_later
+from hpcchain.sector.queue.event_order import Key, key_at_hand, key_of
 from hpcchain.sector.search.broad_phase import sweep
 
 
@@ -152,10 +151,10 @@ def request_rollback(s, m, number):
 
 
 @kernel
-def _request(s, m, ticks, remainder, depth, lower, higher):
+def _request(s, m, key):
     """Request that row m be set back to before all segments that begin after an event; return whether it has any."""
     h, kept = m, s.window_molecule[m, L.WINDOW_NUMBER]
-    while kept > 0 and begins_later(s, s.mol[h, L.MOL_FIRST], ticks, remainder, depth, lower, higher):
+    while kept > 0 and key_of(s, s.mol[h, L.MOL_FIRST]) > key:
         kept -= 1
         h = s.window_molecule[h, L.WINDOW_PREVIOUS]
     if kept == s.window_molecule[m, L.WINDOW_NUMBER]:
@@ -165,7 +164,7 @@ def _request(s, m, ticks, remainder, depth, lower, higher):
 
 
 @kernel
-def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
+def request_ahead(s, low, high, key):
     """Request that parts of a stretch, and adjacent to it, go back that have gone beyond an event.
 
     What began with the event itself stays: rows of one stretch are replayed one after another.
@@ -175,8 +174,8 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
     s : Sector
     low, high : int
         Rows of the first and last part.
-    ticks, remainder, depth, lower, higher :
-        Key of the event.
+    key : Key
+        The event's.
 
     Returns
     -------
@@ -185,7 +184,7 @@ def request_ahead(s, low, high, ticks, remainder, depth, lower, higher):
     """
     found = False
     for m in range(max(low - 1, low - s.chain_part[low, L.PART_PLACE]), min(high + 1, last_row(s, high)) + 1):
-        found = _request(s, m, ticks, remainder, depth, lower, higher) or found
+        found = _request(s, m, key) or found
     return found
 
 
@@ -195,10 +194,7 @@ def ready(s, low, high):
 
     `low` and `high` are as of `request_ahead`.
     """
-    if s.scalars[L.SCALAR_WINDOWED] == 0:
-        return True
-    depth, lower, higher = s.scalars[L.SCALAR_DEPTH], s.scalars[L.SCALAR_LOWER], s.scalars[L.SCALAR_HIGHER]
-    return not request_ahead(s, low, high, s.par[L.NOW], s.par[L.NOW_REM], depth, lower, higher)
+    return s.scalars[L.SCALAR_WINDOWED] == 0 or not request_ahead(s, low, high, key_at_hand(s))
 
 
 @kernel
@@ -207,9 +203,8 @@ def request_adjacent(s, m, dropped):
 
     If that is to be dropped (1, else 0), what began with the same event goes, too: rows of a stretch have one key.
     """
-    i, row = s.mol[m, L.MOL_FIRST], s.window_molecule[m]
-    ticks, remainder, depth = s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], start_depth(s.segment, i)
-    request_ahead(s, m, m, ticks, remainder, depth, row[L.WINDOW_LOWER], row[L.WINDOW_HIGHER] - dropped)
+    key = key_of(s, s.mol[m, L.MOL_FIRST])
+    request_ahead(s, m, m, Key(key.ticks, key.remainder, key.depth, key.lower, key.higher - dropped))
 
 
 @kernel

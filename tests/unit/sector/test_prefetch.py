@@ -7,7 +7,7 @@ from hpcchain.jit.decorators import kernel
 from hpcchain.layout.arrays import MOLECULE, ROOT, SCALAR_MOLECULES, TICK, TOP
 from hpcchain.sector import prefetch
 from hpcchain.sector.prefetch import FIRST_ROW, PARTS, ROWS, STEPS, prefetch_next
-from hpcchain.sector.queue.event_order import next_time_of
+from hpcchain.sector.queue.event_order import next_key_of
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
 from tests.support.kernel_tools import partners_of
@@ -47,7 +47,7 @@ def test_the_earliest_are_chosen_first_and_once(mixture):
         prefetch_next(s)
         order.append(chosen(s)[0])
         assert chosen(s)[: len(order)] == order[: -STEPS - 1 : -1]
-    keys = [next_time_of(s, m)[0] * s.par[TICK] + next_time_of(s, m)[1] for m in order]
+    keys = [next_key_of(s, m).ticks * s.par[TICK] + next_key_of(s, m).remainder for m in order]
     assert order[0] == s.winner[TOP, ROOT] and np.all(np.diff(keys) >= 0.0) and sorted(order) == sorted(parts)
     prefetch_next(s)
     assert chosen(s)[0] == -1

@@ -5,7 +5,7 @@ import pytest
 
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import set_event
-from hpcchain.sector.queue.event_order import next_event_of, next_time_of
+from hpcchain.sector.queue.event_order import next_key_of
 from hpcchain.sector.queue.tournament import others_before, queue_build, queue_size, queue_update
 from tests.support.kernel_tools import make_system, plain_sector, random_chain
 
@@ -113,16 +113,15 @@ def test_what_is_next_follows_from_what_holds_it():
     queue = Reference(4, 5, ties=True)
     s = queue.s
     for m in range(4):
-        assert (*next_time_of(s, m), *next_event_of(s, m)) == queue.rank(m)
+        assert next_key_of(s, m) == queue.rank(m)
     s.holder[1] = L.AT_END
     s.starts[1, L.START_TICKS], s.starts[1, L.START_REM], s.timing[1, L.LENGTH] = 7.0, 0.5 * TICK, 2.75 * TICK
-    assert next_time_of(s, 1) == (10.0, 0.25 * TICK)
-    assert next_event_of(s, 1) == (0, s.bead_id[1], L.SEGMENT_END)
+    assert next_key_of(s, 1) == (10.0, 0.25 * TICK, 0, s.bead_id[1], L.SEGMENT_END)
     for waits in (L.GHOST, L.VACANT):
         s.mol[1, L.MOL_OWNERSHIP] = waits
-        assert next_time_of(s, 1) == (np.inf, np.inf)
+        assert next_key_of(s, 1)[:2] == (np.inf, np.inf)
     s.mol[1, L.MOL_OWNERSHIP] = L.FULL_GHOST
-    assert next_time_of(s, 1) == (10.0, 0.25 * TICK)
+    assert next_key_of(s, 1)[:2] == (10.0, 0.25 * TICK)
 
 
 @pytest.mark.parametrize("entries", [1, 2, 3, 4, 5, 8, 14, 47, 200])
