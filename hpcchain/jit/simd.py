@@ -361,6 +361,46 @@ def pack(typing, a, b, c, d, e, f, g, h):
 
 
 @intrinsic
+def turned(typing, a, b, c, d):
+    """Return the four lanes of four vectors as four rows: the first lanes, the second ones, and so on."""
+
+    def generate(context, builder, signature, args):
+        low = [_shuffle(builder, *args[k : k + 2], [0, 4, 2, 6]) for k in (0, 2)]
+        high = [_shuffle(builder, *args[k : k + 2], [1, 5, 3, 7]) for k in (0, 2)]
+        halves = ([0, 1, 4, 5], [2, 3, 6, 7])
+        rows = [_shuffle(builder, *pair, half) for half in halves for pair in (low, high)]
+        return context.make_tuple(builder, signature.return_type, rows)
+
+    return types.UniTuple(four, HALF)(*[four] * HALF), generate
+
+
+@intrinsic
+def only(typing, p, count):
+    """Return the first of four lanes, and 0 in those from `count` on."""
+
+    def generate(context, builder, signature, args):
+        value, zero = args[0], ir.Constant(DOUBLE, 0.0)
+        for lane in range(HALF):
+            at = ir.Constant(INDEX, lane)
+            here = builder.icmp_signed(">", args[1], ir.Constant(args[1].type, lane))
+            value = _insert(builder, value, builder.select(here, builder.extract_element(value, at), zero), lane)
+        return value
+
+    return four(four, types.intp), generate
+
+
+@intrinsic
+def coordinates(typing, p):
+    """Return the first three lanes of four."""
+
+    def generate(context, builder, signature, args):
+        values = [builder.extract_element(args[0], ir.Constant(INDEX, c)) for c in range(3)]
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return types.UniTuple(types.float64, 3)(four), generate
+
+
+@intrinsic
 def largest(typing, a):
     """Return the largest lane."""
 

@@ -85,6 +85,18 @@ def pack(*values):
     return np.array(values)
 
 
+def turned(a, b, c, d):
+    return tuple(np.array([a, b, c, d]).T)
+
+
+def only(p, count):
+    return np.where(np.arange(LANES // 2) < count, p, 0.0)
+
+
+def coordinates(p):
+    return p[0], p[1], p[2]
+
+
 def first_everywhere(a):
     return np.full(LANES, a[0])
 
