@@ -148,7 +148,7 @@ def test_all_that_may_touch_are_ghosts(seed):
             wrong += unmarked(chosen)
             around = chosen.needs.around
             mine = {
-                rank: extent.marks(around.cells.shared(around.extent, extent, around.marks))
+                rank: around.cells.shared(around.extent, extent, around.marks)
                 for rank, extent in around.neighbours.items()
             }
             sent = [exchange.allgather(around.theirs), exchange.allgather(mine)]
