@@ -51,9 +51,9 @@ def excluded(s, i, j):
 
 @inlined
 def concerns_others(s, i, j):
-    """Whether the contact of two beads is another rank's: neither is owned, and one is a far ghost."""
+    """Whether the contact of two beads is another rank's or cannot be: one is DISTANT, or a GHOST and none is owned."""
     own, other = s.lists[i, L.OWNERSHIP], s.lists[j, L.OWNERSHIP]
-    return own != L.OWNED and other != L.OWNED and (own == L.GHOST or other == L.GHOST)
+    return max(own, other) >= L.DISTANT or (max(own, other) == L.GHOST and min(own, other) != L.OWNED)
 
 
 @inlined

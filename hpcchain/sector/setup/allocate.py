@@ -485,7 +485,7 @@ def window_arrays(beads: int, molecules: int) -> dict:
     return {
         "window_molecule": rows,
         "top_speed": np.zeros(molecules),
-        "stays_until": np.full(molecules, -np.inf),
+        "away": np.full(molecules, np.inf),
         "altered": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back": np.zeros(max(molecules, 1), dtype=np.int64),
         "rolled_back_to": np.zeros((max(molecules, 1), 2)),
