@@ -31,8 +31,9 @@ swept             4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z, SWEPT_RADIUS: 
 flight            8 float32   X ... VZ: where a single bead's segment began, its velocity; FLIGHT_HIGH, FLIGHT_LOW:
                               the time in two parts (`flights`); no rows where none is single, all smooth and hard
 lists             4 int32     LIST_FIRST, LIST_LENGTH, LIST_CAPACITY: of the bead's list in `neighbour`; OWNERSHIP:
-                              OWNED, GHOST, FULL_GHOST, or VACANT: a row that a ghost may be put in; next to `flight`
-                              in memory
+                              OWNED, FULL_GHOST, GHOST, DISTANT: a ghost's, far from all that is owned
+                              (`initialise.set_aside`), or VACANT: a row that a ghost may be put in; next to
+                              `flight` in memory
 origin_fractions  4 int32     FRACTION_X, FRACTION_Y, FRACTION_Z: list origin as fractions of the box, in the lists'
                               frame (`list_place`); CELL; next to `lists` in memory
 cell_entries      4 int32     the cells' lines, each of four rows: of its CELL_LINE entries the fractions as in
@@ -49,9 +50,10 @@ timing            2 float64   per molecule: LENGTH of its segment [time], whose 
 running_length    float64     per molecule: running mean of its segments' lengths [time]
 series_error      float64     per molecule where there are steps: how far the series may be from the motion at most
                               [length]
-top_speed         float64     per molecule, in windows: bound of its fastest bead's speed, in the lists' frame
-stays_until       float64     per molecule, in windows: how far the fastest bead may have come (TRAVELLED) until
-                              it may leave its skin, -inf where that is not known (`window.skin_violation`) [length]
+top_speed         float64     per molecule, in windows: bound of its fastest bead's speed, in the lists' frame; of a
+                              closed segment, of that in the window up to its end
+away              float64     per molecule, in windows: how far a bead may be at most from its reference position as
+                              the window begins, inf where that is not known (`window.skin_violation`) [length]
 step_energy       float64     discrete energy of a step (`step_molecule`), per molecule where there are steps
 free_lists        int64       first of the free blocks of `neighbour` of so many steps, -1 if there is none
                               (`neighbour_lists`)
@@ -237,7 +239,7 @@ WINDOW_OF_SEGMENT = 7  # what is a segment's, and goes with it when it is closed
 # Then two ranks of single beads take 1.15 times as long.
 WINDOW_COLUMNS = 18
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
-OWNED, GHOST, FULL_GHOST, VACANT = range(4)
+OWNED, FULL_GHOST, GHOST, DISTANT, VACANT = range(5)
 AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3
 UNMADE = -1  # order of a closed or a ghost's segment whose series has not been needed yet
 FALLING = 0  # order of a single bead's segment on a parabola, of which `series` begins with the acceleration
@@ -312,16 +314,14 @@ NOW, NOW_REM, LATEST, LATEST_REM = range(9 * AXES + 1, 9 * AXES + 5)
     SAFE_SHELL,
     DRIFTS,
     BASE,
-    TRAVELLED,
     PARAMETERS,
-) = range(LATEST_REM + 1, LATEST_REM + 33)
+) = range(LATEST_REM + 1, LATEST_REM + 32)
 # FALL: size of GRAVITY; BEYOND: how much farther than contact beads act on one another, STEP_POTENTIALS: whether there
 # are any that do so; INSTANT_RULE: which contacts of one instant are resolved together, in runs that are extended, one
 # of the next; HORIZON: how long after its segment's start a bead most likely meets a distance
 # (`candidates_within`); TURNS: whether beads that spin have orientations; SAFE_SHELL: half width of the shell without
 # what list origins are rounded by (`neighbour_lists`) [length]; DRIFTS: whether the lists' frame moves; BASE: ticks
-# that the queue's keys are relative to; TRAVELLED: how far beads can have come at most in the windows that are done, in
-# the lists' frame [length].
+# that the queue's keys are relative to.
 JOINT, GENERALISED, MOREAU = range(3)
 SIMULTANEOUS_GAP = 1e-10  # of beads that are in contact, in contact distances
 LISTED = -2.0  # in `origin_time`
@@ -429,7 +429,7 @@ FIELDS = {
     "window_molecule": f"i8 {WINDOW_COLUMNS}",
     "timing": f"f8 {TIMING_COLUMNS}",
     "top_speed": "f8",
-    "stays_until": "f8",
+    "away": "f8",
     "running_length": "f8",
     "series_error": "f8",
     "step_energy": "f8",

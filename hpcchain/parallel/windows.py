@@ -196,9 +196,9 @@ class WindowedEngine(Recorded):
     def _said(self, end: tuple, pause: bool) -> Said:
         """Return what this rank has to say about a pass; a place that is not a number breaks the window."""
         needs, broken = self.ghosts.needs, self._broken
-        wrong = 1 if broken else self.ghosted.window.unsettled(needs.lent_at_all)
+        wrong = broken > 0 or self.ghosted.window.unsettled(needs.lent_at_all)
         excess = next_excess = -np.inf
-        if wrong == 0:
+        if not wrong:
             next_end = later(end, GROW * self.window, self.tick)  # of the next window, at the latest
             excess = next_excess = float(self._violation(next_end).max(initial=-np.inf))
             if np.isnan(excess):
@@ -344,7 +344,7 @@ class Said(NamedTuple):
     Attributes
     ----------
     wrong : float
-        Ghosts that may still be wrong, molecules of which others do not know all.
+        Whether ghosts may still be wrong, or others may not know all of a molecule.
     broken : float
         1 + the status (`loop`) that breaks the window, 0 for none.
     wanted : float

@@ -43,7 +43,7 @@ class GhostedSector:
     system : System
         Its state is that of the beads of the molecules `held` alone, in their order, and is not kept.
     ownership : (k,) int8 array
-        Of those molecules: OWNED, GHOST or FULL_GHOST.
+        Of those molecules: OWNED, FULL_GHOST or GHOST.
     options : Options
         See `Core`; the contact log begins with `EVENTS` rows whatever they say.
 
@@ -55,6 +55,8 @@ class GhostedSector:
         How many that are, with the parts of a long chain as one.
     owned_beads : int64 array
         Rows of beads.
+    ghosts : int
+        How many beads are ghosts'.
     window : Window
     """
 
@@ -110,13 +112,8 @@ class GhostedSector:
 
     @property
     def ownership(self) -> np.ndarray:
-        """(k,) int64 OWNED, GHOST, FULL_GHOST or VACANT, by row."""
+        """(k,) int64 OWNED, FULL_GHOST, GHOST or VACANT, by row."""
         return self.sector.mol[: self.sector.scalars[L.SCALAR_MOLECULES], L.MOL_OWNERSHIP]
-
-    @property
-    def ghost_rows(self) -> np.ndarray:
-        """Rows of ghosts, int64."""
-        return np.flatnonzero((self.ownership == L.GHOST) | (self.ownership == L.FULL_GHOST))
 
     @property
     def counts(self) -> np.ndarray:
@@ -166,6 +163,7 @@ class GhostedSector:
         if s.stretched is not None:
             self.owned_molecules = int(np.count_nonzero(s.chain_part[self.owned, L.PART_PLACE] == 0))
         self.owned_beads = np.flatnonzero(s.lists[:, L.OWNERSHIP] == L.OWNED)
+        self.ghosts = int(beads[(ownership != L.OWNED) & (ownership != L.VACANT)].sum())
         self.window.begin(core)
 
     def admit(self, molecules: np.ndarray, state: State, now: tuple) -> bool:
@@ -198,8 +196,17 @@ class GhostedSector:
         s.window_molecule[m, L.WINDOW_ID], s.mol[m, L.MOL_OWNERSHIP] = molecules, L.GHOST
         self.ids[i] = s.bead_id[i] = self.classes.composition.beads_of(molecules)
         insert(self.row_of, molecules, m)
-        s.lists[i, L.OWNERSHIP] = L.GHOST
-        return initialise.admit(s, m, *now) == 0
+        self.ghosts += len(i)
+        initialise.admit(s, m)
+        return self.attend(i, now)
+
+    def attend(self, beads: np.ndarray, now: tuple) -> bool:
+        """List and search ghosts' beads in these rows from a time between windows on; return whether lists fit."""
+        return initialise.attend(self.sector, beads, *now) == 0
+
+    def set_aside(self, beads: np.ndarray) -> None:
+        """Neither list nor search ghosts' beads in these rows, which can touch nothing owned, until `attend`."""
+        initialise.set_aside(self.sector, beads)
 
     def move_reference(self, rows: np.ndarray, now: tuple, reference_position: np.ndarray) -> np.ndarray:
         """Write about where these molecules' beads are at a time to their rows of `reference_position`.
@@ -223,14 +230,13 @@ class GhostedSector:
         return position[own], velocity[own], image[own]
 
     @property
-    def ghosts(self) -> int:
-        """How many beads here are ghosts'."""
-        return int(self.sector.mol[self.ghost_rows, L.MOL_BEADS].sum())
-
-    @property
     def owned_ids(self) -> np.ndarray:
         """(n,) int64 global ids of owned beads."""
         return self.ids[self.owned_beads]
+
+    def molecule_rows(self, beads: np.ndarray) -> np.ndarray:
+        """Return the rows of the molecules that beads, by row, are of."""
+        return self.sector.segment[beads, L.MOLECULE]
 
     def beads_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the bead rows of the molecules in these rows, one after the other."""

@@ -1,6 +1,6 @@
 """Prefetch: bring to the cache what is read soon. Whoever knows the method can skip this file.
 
-What has to come from memory takes as long as some hundred operations. Eight hooks say early what will be read; they
+What has to come from memory takes as long as some hundred operations. Ten hooks say early what will be read; they
 change nothing but when it arrives. `prefetch_next` looks at the events to come, the others at the search at hand. A row
 that is not there may be prefetched, but not read.
 """
@@ -25,7 +25,7 @@ FIRST_ROW, ROWS = 2, 4  # of the queue, whose places have the first of its PARTS
 PARTS = ROWS * L.MATCH
 STEPS = 6  # `prefetch_state` has the molecule chosen last in each part of the queue, then those of the last steps
 COLD_ROWS = 3  # of the queue, from an entry's leaf on: those before them are in the cache
-SOON = 4  # molecules ahead, in walks over those that a window has altered
+SOON = 4  # molecules, cells or pairs ahead, in walks over those that a window has altered
 LONG = 100  # beads, of a molecule that is left out: what lies in a row for so long comes by itself
 
 
@@ -276,6 +276,28 @@ def prefetch_series(s, number):
         end = series_begin(s.mol, s.segment, s.found[e]) + W.curve(series_order(s.segment, s.found[e]))
         for k in range(1, 25, 8):
             prefetch(s.series, end - k)
+
+
+@inlined
+def prefetch_stale(s, k):
+    """Prefetch what `clean_lists` reads of the cells behind number k that hold former list origins."""
+    if k + 2 * SOON < s.scalars[L.SCALAR_STALE]:
+        prefetch(s.cell_entries, L.CELL_LINE * s.stale_cells[k + 2 * SOON])
+        prefetch(s.next_line, s.stale_cells[k + 2 * SOON])
+    if k + SOON < s.scalars[L.SCALAR_STALE]:
+        for c in range(L.CELL_LINE):
+            prefetch(s.where, s.cell_entries[L.CELL_LINE * s.stale_cells[k + SOON] + L.OCCUPANT, c])
+
+
+@inlined
+def prefetch_drifted(s, k):
+    """Prefetch what `clean_lists` reads of the pairs behind number k whose list origins have been far apart."""
+    if k + 2 * SOON < s.scalars[L.SCALAR_DRIFTED_PAIRS]:
+        for c in range(2):
+            prefetch(s.origin_fractions, s.drifted_pairs[k + 2 * SOON, c])
+    if k + SOON < s.scalars[L.SCALAR_DRIFTED_PAIRS]:
+        for c in range(2):
+            prefetch(s.neighbour, np.int64(s.lists[s.drifted_pairs[k + SOON, c], L.LIST_FIRST]))
 
 
 @inlined

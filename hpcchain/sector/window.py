@@ -173,16 +173,15 @@ class Window:
         if full:
             raise WindowBroken(loop.LIST_FULL)
 
-    def unsettled(self, lent: np.ndarray) -> int:
-        """Return how many ghosts are not what their owners have said, and molecules of which others do not know all.
+    def unsettled(self, lent: np.ndarray) -> bool:
+        """Return whether a ghost is not what its owner has said, or others do not know all of a molecule.
 
         Parameters
         ----------
         lent : (M,) uint8 array
             Which molecules others hold, by row.
         """
-        s = self.core.sector
-        return int(ghost_messages.count_mismatched(s)) + int(ghost_messages.changed(s, lent, self._rows))
+        return bool(ghost_messages.unsettled(self.core.sector, lent))
 
     def finish(self, length: float) -> tuple[np.ndarray, np.ndarray]:
         """End a window so long: log and count its contacts, and make the present segments the next one's first.

@@ -100,12 +100,15 @@ class Cells(NamedTuple):
         return Extent(low, length) if length.min() > 0 else Extent(low, np.zeros(3, dtype=np.int64))
 
     def shared(self, extent: Extent, other: Extent, marks: np.ndarray) -> np.ndarray:
-        """Return which cells of another extent are marked in this one, uint8; 0 where the other has more."""
-        there, flags = np.zeros(tuple(other.length), dtype=np.uint8), extent.flags(marks)
+        """Return the marks of another extent's cells that are marked in this one; none where the other has more."""
+        whole = other.low[2] == extent.low[2] and other.length[2] == extent.length[2]  # rows need not be taken apart
+        there = other.nothing() if whole else np.zeros(tuple(other.length), dtype=np.uint8)
+        here = marks if whole else extent.flags(marks)
         axes = zip(other.low, other.length, extent.low, extent.length, self.counts, strict=True)
         for x, y, z in itertools.product(*(runs(*axis) for axis in axes)):
-            there[x[0], y[0], z[0]] = flags[x[1], y[1], z[1]]
-        return there
+            at, source = ((x[k], y[k]) if whole else (x[k], y[k], z[k]) for k in (0, 1))
+            there[at] = here[source]
+        return there if whole else other.marks(there)
 
 
 class Extent(NamedTuple):
@@ -135,6 +138,14 @@ class Extent(NamedTuple):
         """Return which cells are marked, (cells along each axis) uint8."""
         octets = marks.view(np.uint8).reshape(*marks.shape[:2], 4 * marks.shape[2])
         return np.unpackbits(octets, axis=2, bitorder="little", count=int(self.length[2]))
+
+    def layers(self, marks: np.ndarray) -> np.ndarray:
+        """Return the layers along each axis that have marked cells, (3, most) uint8."""
+        found = np.zeros((3, int(self.length.max())), dtype=np.uint8)
+        along_z = self.flags(np.bitwise_or.reduce(marks, axis=(0, 1), keepdims=True))
+        for row, some in zip(found, (marks.any(axis=(1, 2)), marks.any(axis=(0, 2)), along_z[0, 0]), strict=True):
+            row[: len(some)] = some
+        return found
 
     def marks(self, flags: np.ndarray) -> np.ndarray:
         """Return the marks of the cells for which `flags` are 1."""
@@ -214,13 +225,27 @@ def mark_cells(marks, extent, cells, balls):
 
 
 @kernel
-def reaches(marks, extent, cells, balls, hit):
-    """Set hit[k] where molecule k may come to a marked cell of an extent; see `mark_cells`."""
+def reaches(marks, layers, extent, cells, balls, hit):
+    """Set hit[k] where molecule k may come to a marked cell of an extent, with `Extent.layers`; see `mark_cells`."""
     for k in range(len(hit)):
         for i in range(balls.first[k], balls.first[k] + balls.size[k]):
             far = balls.radius[i] + balls.skin[k]
-            if hit[k] == 0 and _visit(marks, extent, cells, balls.position, far, i, False)[0]:
-                hit[k] = 1
+            if hit[k] == 0 and _meets_layers(layers, extent, cells, balls.position, far, i):
+                hit[k] = _visit(marks, extent, cells, balls.position, far, i, False)[0]
+
+
+@kernel
+def _meets_layers(layers, extent, cells, position, far, i):
+    """Whether the box of half width `far` about bead i reaches a marked layer along every axis."""
+    for c in range(3):
+        number, start = _run(cells, position, far, extent.low, i, c)
+        found = False
+        for k in range(start, start + number):
+            layer = k if k < cells.counts[c] else k - cells.counts[c]
+            found |= layer < extent.length[c] and layers[c, layer] != 0
+        if not found:
+            return False
+    return True
 
 
 @kernel
@@ -229,8 +254,6 @@ def _visit(marks, extent, cells, position, far, i, puts):
     # If it `puts`, all that it reaches are marked; else the first marked one, or that there is none, is enough to know.
     counts, length = cells.counts, extent.length
     across, x = _run(cells, position, far, extent.low, i, 0)
-    if not puts and x >= length[0] and x + across <= counts[0]:
-        return False, False
     along, from_y = _run(cells, position, far, extent.low, i, 1)
     up, z = _run(cells, position, far, extent.low, i, 2)
     ahead = min(up, counts[2] - z)  # then on from where the box begins once more

@@ -234,15 +234,15 @@ class GhostManager:
                 self.builder.options, shell=fitting_shell(self.builder.system, own, self.comm)
             )
         velocity = velocity_in_frame(self.builder.system, self.builder.options.drift, own.state.velocity)
-        skin, needed = self.needs.choose(own, velocity, everything)
+        needed = self.needs.choose(own, velocity, everything)
         received = self.comm.exchange_known(
             {rank: own.packed(self.composition, which).ravel() for rank, which in needed.items()}, sorted(needed)
         )
         ghosts = {rank: self.builder.store(received[rank]) for rank in sorted(received) if len(received[rank])}
         needed = {rank: own.molecule_ids[which] for rank, which in needed.items()}
-        self._settle_in(own, skin, needed, ghosts)
+        self._settle_in(own, needed, ghosts)
 
-    def _settle_in(self, own: MoleculeSet, skin: np.ndarray, needed: dict, ghosts: dict) -> None:
+    def _settle_in(self, own: MoleculeSet, needed: dict, ghosts: dict) -> None:
         """Build the ghosted sector from owned molecules and the ghosts received, rank -> MoleculeSet."""
         held = merged(self.composition, [own, *ghosts.values()])
         own.let_go()
@@ -253,10 +253,11 @@ class GhostManager:
         self.ghosted = ghosted = self.builder.build(held, ownership)
         spare = np.zeros((self.composition.prototypes.beads, 3))
         position = np.concatenate([held.position_now, spare])[ghosted.core.state_row]
-        every = np.zeros(len(ghosted.molecule_ids))
-        every[ghosted.rows_of(own.molecule_ids)] = skin
-        first, count = map(np.ascontiguousarray, ghosted.first_and_count(np.arange(len(every))))
-        balls = Balls(position, ghosted.radius * (1.0 + ROUNDING), first, count, every)
+        skin = np.zeros(len(ghosted.molecule_ids))
+        velocity = velocity_in_frame(self.builder.system, self.builder.options.drift, held.state.velocity)
+        skin[ghosted.rows_of(held.molecule_ids)] = self.needs.skins.of(held.molecule_ids, velocity)
+        first, count = map(np.ascontiguousarray, ghosted.first_and_count(np.arange(len(skin))))
+        balls = Balls(position, ghosted.radius * (1.0 + ROUNDING), first, count, skin)
         self.needs.begin(ghosted, balls, {rank: ghosted.rows_of(ids) for rank, ids in needed.items()}, list(ghosts))
 
     def refresh_skins(self, now: tuple, until: tuple, window: float) -> bool:

@@ -39,7 +39,10 @@ class GhostNeeds:
     Attributes
     ----------
     balls : Balls
-        Of all molecules here, by row; positions of owned ones are those of reference, about which skins are.
+        Of all molecules here, by row; positions are those of reference, about which skins are. Skins are watched of
+        owned ones, and of ghosts with distant beads; others are infinite.
+    distant : (n,) int64 array
+        Rows of ghosts' beads that can touch no owned one while all stay in their skins.
     lent, lent_at_all : dict of rank -> (rows,) uint8 array, (rows,) uint8 array
         Which owned molecules it has, and which any rank has.
     sources : list of int
@@ -58,8 +61,8 @@ class GhostNeeds:
         self.everything = False
         self.balls: Balls = None
 
-    def choose(self, own: MoleculeSet, velocity: np.ndarray, everything: bool) -> tuple[np.ndarray, dict]:
-        """Return the skins of owned molecules, and rank -> mask of those that it needs as ghosts; collective.
+    def choose(self, own: MoleculeSet, velocity: np.ndarray, everything: bool) -> dict:
+        """Return, by rank, a mask of the owned molecules that it needs as ghosts; collective.
 
         Parameters
         ----------
@@ -76,7 +79,7 @@ class GhostNeeds:
         radius = 0.5 * (self.composition.prototypes.diameter[like] + self.beyond) * (1.0 + ROUNDING)
         balls = Balls(own.position_now, radius, np.cumsum(size) - size, size, skin)
         self.around.look_around(balls, {rank for _, rank in self.requested}, everything)
-        return skin, {rank: self._needed(rank, own.molecule_ids, balls) for rank in self.around.neighbours}
+        return {rank: self._needed(rank, own.molecule_ids, balls) for rank in self.around.neighbours}
 
     def _needed(self, rank: int, molecule_ids: np.ndarray, balls: Balls) -> np.ndarray:
         """Return a mask of the owned molecules that may touch a neighbour's, or that it has requested."""
@@ -86,13 +89,33 @@ class GhostNeeds:
         return needed if self.chain_parts is None else self.chain_parts.whole_of(molecule_ids, needed)
 
     def begin(self, ghosted: GhostedSector, balls: Balls, needed: dict, sources: list) -> None:
-        """Take the sector that was built of what was chosen; `needed`: rank -> rows that it has as ghosts."""
+        """Take the sector that was built of what was chosen, and set beads aside in it.
+
+        Parameters
+        ----------
+        ghosted : GhostedSector
+        balls : Balls
+            With the skins of ghosts, too, each of which may be any.
+        needed : dict of rank -> rows that it has as ghosts
+        sources : list of int
+        """
         self.balls, self.sources = balls, sorted(sources)
         self.lent: dict[int, np.ndarray] = {}
         self.lent_at_all = np.zeros(len(ghosted.molecule_ids), dtype=np.uint8)
         self.lend(needed)
         self.skins.forget_others(ghosted.molecule_ids[ghosted.ownership != L.VACANT])
         self.ghosts_at_first, self.crowding = ghosted.ghosts, 0
+        near, self.distant = self._parted(ghosted, ghosted.beads_of(np.flatnonzero(ghosted.ownership == L.GHOST)))
+        ghosted.set_aside(self.distant)
+        watched = ghosted.ownership == L.OWNED
+        watched[ghosted.molecule_rows(self.distant)] = True
+        balls.skin[~watched] = np.inf
+
+    def _parted(self, ghosted: GhostedSector, beads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which of ghosts' beads, by row, may touch owned ones while all stay in their skins, and the others."""
+        skin = self.balls.skin[ghosted.molecule_rows(beads)]
+        near = self.around.needed_here(self.balls._replace(first=beads, size=np.ones_like(beads), skin=skin))
+        return beads[near], beads[~near]
 
     def lend(self, needed: dict) -> None:
         """Note that ranks have the molecules in these rows, by rank, as ghosts from now on."""
@@ -113,12 +136,15 @@ class GhostNeeds:
     def renew(self, ghosted: GhostedSector, now: tuple, until: tuple) -> tuple[bool, dict]:
         """Give new reference positions to molecules that would else be out of their skins by a time; collective.
 
-        Returns whether all stay within the extent, and rank -> rows of owned molecules that it now needs, too.
+        Returns whether owned ones stay within the extent and further lists fit, and rank -> rows of owned molecules
+        that it now needs, too.
         """
         leaving = np.flatnonzero(self.violation(ghosted, now, until) > 0.0)
         speeds = ghosted.move_reference(leaving, now, self.balls.position)
         self.balls.skin[leaving] = self.skins.for_speeds(ghosted.molecule_ids[leaving], speeds)
-        inside = self.around.mark(self.balls.some(leaving))
+        inside = self.around.mark(self.balls.some(leaving[ghosted.ownership[leaving] == L.OWNED]))
+        near, self.distant = self._parted(ghosted, self.distant)
+        inside = ghosted.attend(near, now) and inside
         self.around.exchange_marks()
         return inside, {rank: self.newly_needed(ghosted, rank) for rank in self.around.neighbours}
 

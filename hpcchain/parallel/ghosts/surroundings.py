@@ -16,6 +16,7 @@ What a rank keeps and sends so depends on its own molecules and its neighbours' 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,17 +108,24 @@ class Surroundings:
 
     def needed_by(self, rank: int, balls: Balls) -> np.ndarray:
         """Return a mask of those of these molecules that may come to where a neighbour's may."""
+        return self._reaching(self.theirs[rank], self.neighbours[rank], balls)
+
+    def needed_here(self, balls: Balls) -> np.ndarray:
+        """Return a mask of those of these molecules that may come to where this rank's may."""
+        return self._reaching(self.marks, self.extent, balls)
+
+    def _reaching(self, marks: np.ndarray, extent: Extent, balls: Balls) -> np.ndarray:
+        """Return a mask of those of these molecules that may come to the marked cells of an extent."""
         hit = np.zeros(len(balls.first), dtype=np.uint8)
-        reaches(self.theirs[rank], self.neighbours[rank], self.cells, balls, hit)
+        reaches(marks, extent.layers(marks), extent, self.cells, balls, hit)
         return hit != 0
 
 
-def as_message(flags: np.ndarray) -> np.ndarray:
-    """Return which cells are marked, uint8, as a float64 message with a bit for each."""
-    octets = np.packbits(flags)
-    return np.concatenate([octets, np.zeros(-len(octets) % 8, dtype=np.uint8)]).view(np.float64)
+def as_message(marks: np.ndarray) -> np.ndarray:
+    """Return marks as a float64 message."""
+    return np.append(marks.ravel(), np.zeros(marks.size % 2, dtype=np.uint32)).view(np.float64)
 
 
 def from_message(message: np.ndarray, extent: Extent) -> np.ndarray:
     """Return the marks of an extent's cells of which `as_message` made a message."""
-    return extent.marks(np.unpackbits(message.view(np.uint8), count=extent.size).reshape(extent.length))
+    return message.view(np.uint32)[: math.prod(extent.shape)].reshape(extent.shape)

@@ -206,6 +206,8 @@ def search_alone(s, i, at):
     the bead's list. Else the bead is AWAITED; its `next_event` says where in `found` the candidates are, from `at` on,
     and how many. Returns where they end.
     """
+    if s.lists[i, L.OWNERSHIP] == L.DISTANT:  # it has no event throughout
+        return at
     number = _candidates(s, i, at)
     if number > 0:
         set_event(s.next_event, i, np.int64(L.NO_EVENT), at, number, np.int64(L.AWAITED))
@@ -443,7 +445,9 @@ def _from_list_origin(s, i):
 
 @kernel
 def list_expiry(s, i):
-    """Return how long after its segment's start bead i surely stays within its list's shell [time]."""
+    """Return how long after its segment's start bead i surely stays within its list's shell, or needs none [time]."""
+    if s.lists[i, L.OWNERSHIP] == L.DISTANT:
+        return np.inf
     dx, dy, dz = _from_list_origin(s, i)
     shell = s.par[L.SAFE_SHELL]
     dd = dx * dx + dy * dy + dz * dz

@@ -20,7 +20,7 @@ from hpcchain.contact.laws.step import limit_of_pair
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import radius_of
-from hpcchain.sector.prefetch import prefetch_cells, prefetch_lists
+from hpcchain.sector.prefetch import prefetch_cells, prefetch_drifted, prefetch_lists, prefetch_stale
 from hpcchain.sector.search.cells import (
     CELL_FULL,
     FULL,
@@ -51,9 +51,9 @@ def excluded(s, i, j):
 
 @inlined
 def concerns_others(s, i, j):
-    """Whether the contact of two beads is another rank's: neither is owned, and one is a far ghost."""
+    """Whether the contact of two beads is another rank's or cannot be: one is DISTANT, or a GHOST and none is owned."""
     own, other = s.lists[i, L.OWNERSHIP], s.lists[j, L.OWNERSHIP]
-    return own != L.OWNED and other != L.OWNED and (own == L.GHOST or other == L.GHOST)
+    return max(own, other) >= L.DISTANT or (max(own, other) == L.GHOST and min(own, other) != L.OWNED)
 
 
 @inlined
@@ -253,8 +253,10 @@ def build_lists(s, places):
 def clean_lists(s):
     """At a window's end, take former list origins out of the cells, and beads near those alone out of the lists."""
     for k in range(s.scalars[L.SCALAR_STALE] if s.scalars[L.SCALAR_STALE] >= 0 else s.cells[L.CELL_COUNT]):
+        prefetch_stale(s, k)
         compact(s, s.stale_cells[k] if s.scalars[L.SCALAR_STALE] >= 0 else k)
     for k in range(s.scalars[L.SCALAR_DRIFTED_PAIRS]):
+        prefetch_drifted(s, k)
         i, j = s.drifted_pairs[k]
         if far_apart(s, i, j) and drop(s, j, i):
             drop(s, i, j)

@@ -55,7 +55,7 @@ def renew_lists(s, m):
     due = 0
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
         s.origin_time[i] = -1.0
-        if s.bounds[i, L.ACCELERATION] == 0.0:
+        if s.bounds[i, L.ACCELERATION] == 0.0 or s.lists[i, L.OWNERSHIP] == L.DISTANT:
             continue
         if surely_listed(s, i, length_of(s, i)):
             s.origin_time[i] = L.LISTED

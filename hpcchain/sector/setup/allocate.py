@@ -451,7 +451,7 @@ def window_arrays(beads: int, molecules: int) -> dict:
     arrays = blank(
         window_molecule=molecules,
         top_speed=molecules,
-        stays_until=molecules,
+        away=molecules,
         altered=least,
         rolled_back=least,
         rolled_back_to=least,
@@ -462,7 +462,7 @@ def window_arrays(beads: int, molecules: int) -> dict:
     rows[:, L.WINDOW_PREVIOUS] = rows[:, L.WINDOW_TARGET] = -1
     rows[:, L.WINDOW_HIGHER] = L.SEGMENT_END
     rows[:, L.WINDOW_MATCH] = 1
-    arrays["stays_until"][:] = -np.inf
+    arrays["away"][:] = np.inf
     return arrays
 
 

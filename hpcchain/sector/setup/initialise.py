@@ -15,10 +15,10 @@ from hpcchain.model.physics.extended import UNKNOWN
 from hpcchain.model.physics.step_potentials import BRIDGE, ENERGIES
 from hpcchain.sector.events.meet_alone import between
 from hpcchain.sector.queue.tournament import queue_build
-from hpcchain.sector.search.neighbour_lists import build_lists
+from hpcchain.sector.search.neighbour_lists import build_lists, drop
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import make_series, resume, schedule_molecule
-from hpcchain.sector.segments.searches import search_molecule
+from hpcchain.sector.segments.searches import search_molecule, search_one
 from hpcchain.sector.segments.stretch import begin_chain
 
 
@@ -31,33 +31,42 @@ def begin(s, m):
 
 
 @kernel
-def admit(s, rows, ticks, remainder):
-    """Make the segments of ghosts whose start states are in vacant rows, list and search them; 0 or an error.
-
-    Parameters
-    ----------
-    s : Sector
-    rows : (n,) int64 array
-        Of molecules.
-    ticks, remainder : float
-        The present time, between windows.
-    """
-    s.par[L.NOW] = ticks
-    s.par[L.NOW_REM] = remainder
+def admit(s, rows):
+    """Make the segments of ghosts, by row, whose start states are in vacant rows; `attend` is to follow."""
     for k in range(len(rows)):
         if s.stretched is not None and is_chain_part(s, rows[k]):
             resume(s, rows[k])
         else:
             begin(s, rows[k])
-    for k in range(len(rows)):
-        first = s.mol[rows[k], L.MOL_FIRST]
-        for i in range(first, first + s.mol[rows[k], L.MOL_BEADS]):
-            status = renew_list(s, i, since_start(s, i, ticks, remainder))
-            if status:
-                return status
-    for k in range(len(rows)):
-        search_molecule(s, rows[k])
-        schedule_molecule(s, rows[k])
+
+
+@kernel
+def set_aside(s, beads):
+    """Let ghosts' beads that can touch nothing owned be on no list and in no search, until they are attended to."""
+    for k in range(len(beads)):
+        i = beads[k]
+        first = np.int64(s.lists[i, L.LIST_FIRST])
+        for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
+            drop(s, np.int64(s.neighbour[e]), i)
+        s.lists[i, L.LIST_LENGTH] = 0
+        s.lists[i, L.OWNERSHIP] = L.DISTANT
+        search_one(s, i)
+        schedule_molecule(s, s.segment[i, L.MOLECULE])
+
+
+@kernel
+def attend(s, beads, ticks, remainder):
+    """List and search ghosts' beads from a time between windows on; 0 or an error."""
+    s.par[L.NOW] = ticks
+    s.par[L.NOW_REM] = remainder
+    for k in range(len(beads)):
+        s.lists[beads[k], L.OWNERSHIP] = L.GHOST
+        status = renew_list(s, beads[k], since_start(s, beads[k], ticks, remainder))
+        if status:
+            return status
+    for k in range(len(beads)):
+        search_one(s, beads[k])
+        schedule_molecule(s, s.segment[beads[k], L.MOLECULE])
     return 0
 
 

@@ -44,7 +44,6 @@ from hpcchain.layout.segment_bits import (
     start_depth,
     struck,
 )
-from hpcchain.sector.prefetch import prefetch_altered
 from hpcchain.sector.segments.new_segment import resume, schedule_history
 from hpcchain.sector.speculation.rollback import note_altered, request_rollback, save_segment
 
@@ -64,7 +63,6 @@ def changed(s, lent, rows):
     """
     count = 0
     for k in range(s.scalars[L.SCALAR_ALTERED]):
-        prefetch_altered(s, k)
         m = s.altered[k]
         if lent[m] != 0 and s.window_molecule[m, L.WINDOW_CHANGED] != 0:
             rows[count] = m
@@ -406,20 +404,18 @@ def _order_of_replayed(s, m):
 
 
 @kernel
-def count_mismatched(s):
-    """Return how many ghosts are not what their owners have sent."""
-    count = 0
+def unsettled(s, lent):
+    """Whether a ghost is not what its owner has sent, or holders of one of the molecules lent do not know all of it."""
     for k in range(s.scalars[L.SCALAR_ALTERED]):
-        prefetch_altered(s, k)
         m = s.altered[k]
-        if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
-            continue
-        if (
-            s.window_molecule[m, L.WINDOW_MATCH] == 0
-            or s.window_molecule[m, L.WINDOW_NUMBER] != s.window_molecule[m, L.WINDOW_HISTORY]
-        ):
-            count += 1
-    return count
+        if lent[m] != 0:
+            if s.window_molecule[m, L.WINDOW_CHANGED] != 0:
+                return True
+        elif s.mol[m, L.MOL_OWNERSHIP] != L.OWNED:
+            known = s.window_molecule[m, L.WINDOW_HISTORY]
+            if s.window_molecule[m, L.WINDOW_MATCH] == 0 or s.window_molecule[m, L.WINDOW_NUMBER] != known:
+                return True
+    return False
 
 
 @inlined

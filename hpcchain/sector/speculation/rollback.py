@@ -49,6 +49,7 @@ def _save_segment(s, m):
     h = _take_row(s, m)
     _copy_segment(s, m, h)
     window_molecule[h, L.WINDOW_PREVIOUS] = window_molecule[m, L.WINDOW_PREVIOUS]
+    s.top_speed[h] = top_speed_since(s, h)
     window_molecule[m, L.WINDOW_PREVIOUS] = h
     window_molecule[m, L.WINDOW_NUMBER] += 1
     window_molecule[m, L.WINDOW_EVENT] = 0
@@ -58,6 +59,15 @@ def _save_segment(s, m):
     window_molecule[m, L.WINDOW_CHANGED] = 1
     if s.stretched is not None:
         s.centre_change[m, L.CHANGE_SORT] = L.UNCHANGED
+
+
+@inlined
+def top_speed_since(s, m):
+    """Return a bound of the speed that the fastest bead of molecule row m has had since the window began."""
+    h = s.window_molecule[m, L.WINDOW_PREVIOUS]
+    if h >= 0 and s.top_speed[h] > s.top_speed[m]:  # false where the present one is no number
+        return s.top_speed[h]
+    return s.top_speed[m]
 
 
 @inlined

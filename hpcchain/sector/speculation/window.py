@@ -11,7 +11,7 @@ from hpcchain.layout.clock import since_start, time_span
 from hpcchain.layout.segment_bits import series_error_of
 from hpcchain.sector.prefetch import prefetch_altered
 from hpcchain.sector.search.list_place import list_speed, turned
-from hpcchain.sector.speculation.rollback import discard_history, restore_segment
+from hpcchain.sector.speculation.rollback import discard_history, restore_segment, top_speed_since
 
 EARLY = 1.0 - 1e-9
 WALL_CONTACTS, LOST_ROOTS, OTHERS, SETTLED = range(L.SUMS, L.SUMS + 4)  # of `settle_log`, behind the sums
@@ -27,15 +27,16 @@ def commit_window(s, length):
         prefetch_altered(s, k)
         m = s.altered[k]
         if s.window_molecule[m, L.WINDOW_NUMBER] > 0:
+            s.away[m] += (top_speed_since(s, m) - s.top_speed[m]) * length
             discard_history(s, m)
         s.window_molecule[m, L.WINDOW_MATCH] = 1
         s.window_molecule[m, L.WINDOW_HISTORY] = 0
         s.window_molecule[m, L.WINDOW_REOPENED] = 0
         s.window_molecule[m, L.WINDOW_TARGET] = -1
         s.window_molecule[m, L.WINDOW_ALTERED] = 0
-    s.par[L.TRAVELLED] += s.par[L.FASTEST] * length
     fastest = 0.0
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
+        s.away[m] += s.top_speed[m] * length
         fastest = max(fastest, s.top_speed[m])
     s.par[L.FASTEST] = fastest
     s.scalars[L.SCALAR_ALTERED] = 0
@@ -96,7 +97,7 @@ def settle_log(s, sums):
 
 @kernel
 def skin_violation(s, reference_position, skin, from_ticks, from_remainder, until_ticks, until_remainder, violation):
-    """Find how far the beads of molecules that are owned may leave their skin between two times.
+    """Find how far the beads of molecules may leave their skin between two times.
 
     Parameters
     ----------
@@ -104,23 +105,21 @@ def skin_violation(s, reference_position, skin, from_ticks, from_remainder, unti
     reference_position : (N, 3) float64 array
         Where each bead was when the ghosts were chosen, in the lists' frame [length].
     skin : (M,) float64 array
-        How far each molecule's beads may go from there [length].
+        How far each molecule's beads may go from there, inf of those that are not looked at [length].
     from_ticks, from_remainder, until_ticks, until_remainder : float
         The times: the window's start, and up to when present segments count.
     violation : (M,) float64 array
         Receives how far beyond its skin each molecule gets at most, not a number if a place is not; negative inside it,
-        and -inf of ghosts and where that is known from before [length].
+        and -inf where that is known from before [length].
     """
     span = time_span(until_ticks, until_remainder, from_ticks, from_remainder, s.par[L.TICK])
-    travelled = s.par[L.TRAVELLED] + s.par[L.FASTEST] * span
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         violation[m] = -np.inf
-        stays = travelled <= s.stays_until[m] and s.top_speed[m] <= s.par[L.FASTEST]  # false where a speed is NaN
-        if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED and not stays:
+        if not s.away[m] + top_speed_since(s, m) * span <= EARLY * skin[m]:  # so that what is not a number is seen
             far, begun = _farthest(s, m, reference_position, from_ticks, from_remainder, until_ticks, until_remainder)
             violation[m] = far - skin[m]
-            if s.stepper is None:  # else each segment's series is off the motion, and TRAVELLED does not count that
-                s.stays_until[m] = s.par[L.TRAVELLED] + EARLY * (skin[m] - begun)
+            if s.stepper is None:  # else each segment's series is off the motion, which speeds do not count
+                s.away[m] = begun
 
 
 @kernel
@@ -182,7 +181,7 @@ def move_reference(s, rows, ticks, remainder, reference_position, speed):
             for c in range(3):
                 reference_position[i, c] = _place(s, i, c, dt)
         speed[k] = math.sqrt(square)
-        s.stays_until[m] = -np.inf
+        s.away[m] = np.inf
 
 
 @inlined

@@ -53,9 +53,9 @@ def test_what_extents_have_in_common(seed):
     assert np.array_equal(other.flags(marks), flags) and not other.flags(other.nothing()).any()
     known = dict(zip(ordered(cells, other).tolist(), flags.ravel().tolist(), strict=True))
     seen = cells.shared(other, common, marks)
-    assert np.array_equal(common.flags(from_message(as_message(seen), common)), seen)
+    assert np.array_equal(from_message(as_message(seen), common), seen)
     if common.size:
-        assert seen.ravel().tolist() == [known.get(c, 0) for c in ordered(cells, common).tolist()]
+        assert common.flags(seen).ravel().tolist() == [known.get(c, 0) for c in ordered(cells, common).tolist()]
 
 
 def some_balls(rng):
@@ -83,8 +83,8 @@ def test_what_beads_reach(seed):
     frame = some_extent(rng, cells)
     seen = (rng.integers(0, 40, frame.length) == 0).astype(np.uint8)
     occupied = set(ordered(cells, frame)[seen.ravel() != 0].tolist())
-    hit = np.zeros(len(balls.first), dtype=np.uint8)
-    reaches(frame.marks(seen), frame, cells, balls, hit)
+    hit, marks = np.zeros(len(balls.first), dtype=np.uint8), frame.marks(seen)
+    reaches(marks, frame.layers(marks), frame, cells, balls, hit)
     expected = [
         any(occupied & boxes[i] for i in range(at, at + n)) for at, n in zip(balls.first, balls.size, strict=True)
     ]

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from hpcchain.layout.arrays import MOL_BEADS, MOL_FIRST
+from hpcchain.layout.arrays import DISTANT, LIST_LENGTH, MOL_BEADS, MOL_FIRST, OWNERSHIP, VACANT
 from hpcchain.model.clock import later
 from hpcchain.parallel.ghosts.ghost_cells import mark_cells
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from tests.support.gases import MIXTURE, gas
 from tests.support.identity import parallel, require_same, serial
-from tests.support.shapes import bead, boxed
+from tests.support.shapes import bead, boxed, rod
 
 WINDOW = 0.05
 
@@ -49,7 +49,7 @@ def watched(seed):
             skin = ghosts.needs.balls.skin[owned]
             looked = np.isfinite(violation_until(engine, engine.now)[owned])
             violation_until(engine, later(engine.now, 20.0 * WINDOW, engine.tick))  # has nearly all looked at
-            ghosts.ghosted.sector.stays_until[:] = -np.inf
+            ghosts.ghosted.sector.away[:] = np.inf
             violation = violation_until(engine, engine.now)[owned]
             rows.append(np.column_stack([distances(ghosts, engine.now), skin, violation, looked]))
         return np.concatenate(rows), ghosts.skin_refreshes
@@ -95,7 +95,7 @@ def test_ways_before_a_contact_count():
         for time in (1.0, 2.0):
             engine.advance(time)
             chosen = engine.ghosts
-            chosen.ghosted.sector.stays_until[:] = -np.inf
+            chosen.ghosted.sector.away[:] = np.inf
             violation = violation_until(engine, engine.now)
             allowed = chosen.needs.balls.skin + violation
             rows.append(np.max(distances(chosen, engine.now) - allowed[chosen.ghosted.owned]))
@@ -148,12 +148,13 @@ def test_all_that_may_touch_are_ghosts(seed):
             wrong += unmarked(chosen)
             around = chosen.needs.around
             mine = {
-                rank: extent.marks(around.cells.shared(around.extent, extent, around.marks))
+                rank: around.cells.shared(around.extent, extent, around.marks)
                 for rank, extent in around.neighbours.items()
             }
             sent = [exchange.allgather(around.theirs), exchange.allgather(mine)]
             known += [np.array_equal(sent[0][rank][exchange.rank], mine[rank]) for rank in mine]
-            ghosts = set(chosen.ghosted.molecule_ids[chosen.ghosted.ghost_rows].tolist())
+            here = chosen.ghosted.molecule_ids[chosen.ghosted.ownership != VACANT]
+            ghosts = set(here.tolist()) - set(chosen.ghosted.molecule_ids[chosen.ghosted.owned].tolist())
             wrong += len(needed(chosen, exchange) - ghosts)
             few.append(len(ghosts) < chosen.composition.molecules - len(chosen.ghosted.owned))
             engine.advance((k + 1) * WINDOW)
@@ -171,3 +172,42 @@ def test_skins_leave_no_trace(seed):
     assert len(one.events) > 100
     for ranks in (2, 3):
         require_same(one, parallel(system, 4.0, ranks), f"{ranks} ranks")
+
+
+def of_rods(seed):
+    """Return rods along the longest axis of a box, across which ranks have their sectors."""
+    rng = np.random.default_rng(seed)
+    places = [np.array([1.0 + 7.0 * k, 1.0 + 2.0 * y, 1.0 + 2.0 * z]) for k in range(6) for y, z in np.ndindex(3, 3)]
+    return boxed([rod(place, 0, 6, 2.0 * rng.normal(size=3)) for place in places], (42.0, 6.0, 6.0))
+
+
+def overlapping(chosen):
+    """Return how many distant beads may touch owned ones while all stay in their skins, from all pairs."""
+    ghosted, balls, size = chosen.ghosted, chosen.needs.balls, chosen.builder.system.box.size
+    half_width = balls.radius + np.repeat(balls.skin, balls.size)
+    far, own = chosen.needs.distant, ghosted.owned_beads
+    apart = balls.position[far][:, None] - balls.position[own]
+    apart = np.abs(apart - size * np.rint(apart / size)).max(axis=2)
+    return np.count_nonzero(np.any(apart <= half_width[far][:, None] + half_width[own], axis=1))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_beads_that_can_touch_nothing_owned_are_set_aside(seed):
+    """Until molecules have come nearer; then they are on lists again, and no bit changes."""
+    system = of_rods(seed)
+
+    def body(exchange):
+        engine, seen = WindowedEngine(system, exchange, window=WINDOW, sectors=(3, 1, 1)), []
+        for k in range(40):
+            needs, s = engine.ghosts.needs, engine.ghosted.sector
+            far = np.flatnonzero(s.lists[:, OWNERSHIP] == DISTANT)
+            np.testing.assert_array_equal(far, np.sort(needs.distant))
+            assert np.all(s.lists[far, LIST_LENGTH] == 0) and overlapping(engine.ghosts) == 0
+            seen.append((engine.ghosts.rebuilds, len(far)))
+            engine.advance((k + 1) * WINDOW)
+        return seen
+
+    steps = [(a, b) for seen in on_ranks(3, body) for a, b in zip(seen, seen[1:], strict=False)]
+    assert any(a[1] > 0 for a, _ in steps), "none is set aside"
+    assert any(a[0] == b[0] and a[1] > b[1] for a, b in steps), "none is attended to again"
+    require_same(serial(system, 2.0), parallel(system, 2.0, 3, sectors=(3, 1, 1)), "3 ranks")

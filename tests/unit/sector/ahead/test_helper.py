@@ -168,7 +168,7 @@ def test_systems_that_gain_nothing_have_no_helper():
 # `series` each thread writes its own rows' alone.
 SHARED = (
     "event_time next_event origin_time flight neighbour free_lists cells origin_fractions cell_entries next_line slabs "
-    "where mol_class window_molecule top_speed stays_until holder series table graph bonded bond_row free_rows "
+    "where mol_class window_molecule top_speed away holder series table graph bonded bond_row free_rows "
     "window_event owner_history owner_history_at altered rolled_back rolled_back_to drifted_pairs stale_cells "
     "prefetch_state extra coefficients walls potential limited limited_row limits chain_part centre "
     "centre_change arms"
