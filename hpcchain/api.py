@@ -27,7 +27,6 @@ from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH, INPUT
 from hpcchain.io.output.recoverable_output import is_finished, output_in
 from hpcchain.io.output.runs import is_ensemble, read_runs
 from hpcchain.io.tools.overwrite_guard import require_other
-from hpcchain.model.composition import composition_of
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.signals import Signals
 from hpcchain.run import ensemble
@@ -358,7 +357,7 @@ def build(
     with Signals() as signals, CompilingNotice():
         system = start_system(config, signals, comm, keep=growth)
         if copies is None:
-            ids = None if system.held is None else composition_of(system.topology).beads_of(system.held)
+            ids = None if system.held is None else system.topology.beads_of(system.held)
             write_checkpoint(Path(out), mpi, system, 0.0, {}, config, ids=ids)
         else:
             write_copies(Path(out), large, system, copies, comm, lambda: signals.stop)

@@ -101,7 +101,7 @@ def system_of(name, base, energy, step, seed, end):
 
 def energies(system, step, end):
     """Return H, kinetic and potential, after each step of a run."""
-    engine, mass = SteppedEngine(system, skin=1.0), system.topology.mass
+    engine, mass = SteppedEngine(system, skin=1.0), system.topology.whole().mass
     found = []
     for k in range(1, round(end / step) + 1):
         engine.advance(round(k * step, 9))

@@ -126,7 +126,7 @@ def print_parts(folder, given):
     """Print what has become of a run's beads."""
     reports = read_reports(run_output(folder))
     system = read_checkpoint(list_checkpoints(folder / "checkpoints")[0][1]).system
-    free = ~system.topology.fixed
+    free = ~system.topology.whole().fixed
     size, beads = system.box.size, int(free.sum())
     print("   time  rms velocity  floor's load over weight")
     _, times, kinetic = reports["kinetic_energy"]

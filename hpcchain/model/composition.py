@@ -12,19 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hpcchain.errors import EngineError
 from hpcchain.model.system import BEADS, BONDS, MOLECULES, TOPOLOGY, Topology
 
 PER_BEAD, PER_BOND, PER_MOLECULE = (
     tuple(table.name for table in TOPOLOGY if table.about == about) for about in (BEADS, BONDS, MOLECULES)
 )
 """Names of a Topology's tables."""
-KEPT = "_composition"
-"""Under this name a Topology keeps its Composition: an engine asks for it eight times, and all tables are looked at."""
 FEW = 100
 """Runs that are copied one by one: of more each row is looked up."""
-COMPARED = 1 << 20
-"""Rows that are compared together."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +105,10 @@ class Composition:
         at = self._run_of(self.first_bead, beads)
         return self.prototypes.first_bead[self.run[at]] + (beads - self.first_bead[at]) % self._sizes[at]
 
+    def diameters_of(self, beads: np.ndarray) -> np.ndarray:
+        """Return the diameters of beads (n,) [length]."""
+        return self.prototypes.diameter[self.prototype_of(beads)]
+
     def beginning_in(self, low: int, high: int) -> np.ndarray:
         """Return the molecules whose first beads are among beads low ... high - 1."""
         return np.arange(*(self._first_from(bead) for bead in (low, high)))
@@ -160,9 +159,7 @@ class Composition:
         left_out = () if self.prototypes.body.any() else ("site",)  # a Topology's own zeros take no memory
         names = [table.name for table in TOPOLOGY if table.name not in left_out]
         found = {name: self.rows(name, 0, self.count(name)) for name in names}
-        topology = Topology(self.names, type_names=self.type_names, **found)
-        object.__setattr__(topology, KEPT, self)
-        return topology
+        return Topology(self.names, type_names=self.type_names, **found)
 
     def _bond_rows(self, low: int, high: int) -> np.ndarray:
         """Return bonds low ... high - 1 as pairs of beads."""
@@ -209,38 +206,6 @@ class Composition:
         return np.searchsorted(first, items, side="right") - 1
 
 
-def composition_of(topology: Composition | Topology) -> Composition:
-    """Return the Composition of a topology, which may be one already; it is found once and kept by the topology.
-
-    Raises
-    ------
-    EngineError
-        When two molecules of one kind are not alike.
-    """
-    if isinstance(topology, Composition):
-        return topology
-    if KEPT not in vars(topology):
-        object.__setattr__(topology, KEPT, _found_in(topology))
-    return vars(topology)[KEPT]
-
-
-def _found_in(topology: Topology) -> Composition:
-    """Return the Composition of a Topology, whose tables are all looked at."""
-    _, prototypes, classes = np.unique(topology.kind, return_index=True, return_inverse=True)
-    classes = classes.reshape(-1).astype(np.int64)
-    starts = np.flatnonzero(np.diff(classes, prepend=-1))
-    ends = np.append(starts, topology.molecules)
-    found = Composition(
-        prototypes=one_of_each(topology, prototypes),
-        run=classes[starts],
-        first_molecule=ends,
-        first_bead=topology.first_bead[ends].astype(np.int64),
-        first_bond=topology.first_bond[ends].astype(np.int64),
-    )
-    _require_alike(topology, found)
-    return found
-
-
 def running_sum(sizes: Sequence[int] | np.ndarray) -> np.ndarray:
     """Return the (n + 1,) int64 array of where blocks of the given sizes begin, and the end of the last."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -281,31 +246,3 @@ def one_of_each(topology: Topology, molecules: np.ndarray) -> Topology:
         **{name: getattr(topology, name)[bond] for name in PER_BOND},
         **{name: getattr(topology, name)[molecules] for name in PER_MOLECULE},
     )
-
-
-def _require_alike(topology: Topology, found: Composition) -> None:
-    """Raise EngineError unless every molecule is like the example of its kind."""
-    for name in [table.name for table in TOPOLOGY] if len(found.run) else ():
-        count = found.count(name)
-        if topology.count(name) < count:
-            raise EngineError(f"{name}: has {topology.count(name)} rows; needs {count}")
-        for low in range(0, count, COMPARED):
-            part = low, min(low + COMPARED, count)
-            ours, theirs = topology.rows(name, *part), found.rows(name, *part)
-            if not np.array_equal(ours, theirs):
-                row = low + int(np.argwhere(ours != theirs)[0, 0])
-                run = int(np.searchsorted(found.first_molecule, _owner(topology, name, row), side="right")) - 1
-                m, end = found.first_molecule[run : run + 2]
-                raise EngineError(
-                    f"{name}: molecules {m} to {end - 1} are of one kind, {topology.names[topology.kind[m]]!r}, "
-                    "but are not all like its first one"
-                )
-
-
-def _owner(topology: Topology, name: str, row: int) -> int:
-    """Return the molecule that a row of a table is of; of the firsts' that which ends there."""
-    if name in PER_BEAD:
-        return int(topology.molecule_of(np.array(row)))
-    if name in ("bonds", *PER_BOND):
-        return int(np.searchsorted(topology.first_bond, row, side="right")) - 1
-    return row - (name in ("first_bead", "first_bond"))

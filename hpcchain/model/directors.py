@@ -18,7 +18,6 @@ from hpcchain.model.rotation import Rotation, unit
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
-    from hpcchain.model.system import Topology
 
 STILL = (1.0, 0.0, 0.0, 0.0)
 """The orientation of what has not been turned, and of beads without directors."""
@@ -70,16 +69,16 @@ class Directors:
         """Return the Directors of the same kinds of spheres with a random start."""
         return replace(self, seed=seed, temperature=temperature, table=None)
 
-    def moments(self, topology: Composition | Topology, low: int, high: int) -> np.ndarray:
+    def moments(self, topology: Composition, low: int, high: int) -> np.ndarray:
         """Return the moments of inertia of beads low ... high - 1, 0 of those without directors [mass length^2]."""
         return self.moment[kind_of_beads(topology, np.arange(low, high))]
 
-    def start(self, topology: Composition | Topology, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    def start(self, topology: Composition, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return orientation (n, 4) and angular velocity (n, 3) [1 / time] of beads low ... high - 1 at time 0.
 
         Parameters
         ----------
-        topology : Topology or Composition
+        topology : Composition
         low, high : int
         """
         if self.table is not None:
@@ -92,11 +91,11 @@ class Directors:
         orientation[own], velocity[own] = drawn(moment[own], self.temperature, self.seed, numbers)
         return orientation, velocity
 
-    def turning(self, topology: Composition | Topology, low: int, high: int) -> Turning:
+    def turning(self, topology: Composition, low: int, high: int) -> Turning:
         """Return the Turning of beads low ... high - 1; ConfigError where one is too fast for its steps."""
         return Turning(self, topology, low, high)
 
-    def restarted(self, topology: Composition | Topology, low: int, high: int, time: float) -> Directors:
+    def restarted(self, topology: Composition, low: int, high: int, time: float) -> Directors:
         """Return the Directors of a run that begins with the orientations at a time, of beads low ... high - 1."""
         turning = self.turning(topology, low, high)
         return replace(self, table=Table(low, unit(turning.orientation(time)), turning.velocity))
@@ -113,7 +112,7 @@ class Turning:
         Angular velocities, 0 of beads without directors [1 / time].
     """
 
-    def __init__(self, directors: Directors, topology: Composition | Topology, low: int, high: int) -> None:
+    def __init__(self, directors: Directors, topology: Composition, low: int, high: int) -> None:
         self.moment = directors.moments(topology, low, high)
         start, self.velocity = directors.start(topology, low, high)
         self._own = np.flatnonzero(self.moment > 0.0)
@@ -138,7 +137,7 @@ class Turning:
         return np.array([each[start : start + block].sum(axis=0) for start in starts]).reshape(-1, 4)
 
 
-def kind_of_beads(topology: Composition | Topology, ids: np.ndarray) -> np.ndarray:
+def kind_of_beads(topology: Composition, ids: np.ndarray) -> np.ndarray:
     """Return the number of the kind that each of some beads belongs to."""
     prototypes = topology.prototypes
     return prototypes.kind[prototypes.molecule_of(topology.prototype_of(ids))]

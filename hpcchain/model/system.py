@@ -129,7 +129,10 @@ def images_between(vectors: np.ndarray, size: np.ndarray, periodic: np.ndarray) 
 
 @dataclass(frozen=True)
 class Topology:
-    """Which beads and bonds make which molecules: the arrays of `TOPOLOGY`, and names of kinds and of beads' types."""
+    """What some molecules are, numbered from 0: the arrays of `TOPOLOGY`, and names of kinds and of beads' types.
+
+    `Composition` says it of all molecules of a system; its `whole` and `part` are such tables.
+    """
 
     names: tuple[str, ...]
     kind: np.ndarray
@@ -184,31 +187,10 @@ class Topology:
         """Number of molecules M."""
         return len(self.kind)
 
-    def count(self, name: str) -> int:
-        """Return how many rows the table of this name has."""
-        return len(getattr(self, name))
-
-    def rows(self, name: str, low: int, high: int) -> np.ndarray:
-        """Return rows low ... high - 1 of the table of this name."""
-        return getattr(self, name)[low:high]
-
     @property
     def rigid(self) -> np.ndarray:
         """(B,) bool: whether a bond keeps its length."""
         return ~np.repeat(self.flexible, np.diff(self.first_bond))
-
-    def whole(self) -> Topology:
-        """Return the Topology, as `Composition.whole`: this one."""
-        return self
-
-    @property
-    def prototypes(self) -> Topology:
-        """Molecules that are like all others, as `Composition.prototypes`: all of them."""
-        return self
-
-    def prototype_of(self, beads: np.ndarray) -> np.ndarray:
-        """Return the rows of `prototypes` that say what beads (n,) are like."""
-        return beads
 
     def molecule_of(self, beads: np.ndarray) -> np.ndarray:
         """Return the molecules that beads (n,) belong to."""
@@ -376,7 +358,7 @@ class System:
     Attributes
     ----------
     box : Box
-    topology : Topology or Composition
+    topology : Composition
         Of all molecules.
     state : State
     physics : Physics
@@ -387,7 +369,7 @@ class System:
     """
 
     box: Box
-    topology: Topology | Composition
+    topology: Composition
     state: State
     physics: Physics
     held: np.ndarray | None = None

@@ -27,19 +27,8 @@ def build_box(section: BoxSection) -> Box:
     return Box(size, origin, np.array([BOUNDARIES.index(name) for name in section.boundary], dtype=np.int8))
 
 
-def build_topology(config: Config) -> Topology:
-    """Return the Topology of an input: kinds in the file's order, equal molecules one after another.
-
-    Parameters
-    ----------
-    config : Config
-        A checked input.
-    """
-    return build_composition(config).whole()
-
-
 def build_composition(config: Config) -> Composition:
-    """Return the Composition of an input: `build_topology` in memory that does not grow with the molecules' number.
+    """Return the Composition of an input: kinds in the file's order, equal molecules one after another.
 
     Parameters
     ----------

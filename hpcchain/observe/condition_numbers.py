@@ -44,12 +44,11 @@ def condition_numbers(system: System) -> list:
     system : System
         Its state gives the positions and velocities [length], [length / time] that molecules go on from.
     """
-    rows = []
-    names = system.topology.names
-    for kind, name in enumerate(names):
-        if name in names[:kind]:
+    rows, topology = [], system.topology.whole()
+    for kind, name in enumerate(topology.names):
+        if name in topology.names[:kind]:
             continue  # more sizes of one kind
-        found = [of_molecule(system, m) for m in chosen(system.topology.whole(), kind)]
+        found = [of_molecule(system, topology, m) for m in chosen(topology, kind)]
         for matrix in found[0] if found else ():
             values = np.array([each[matrix] for each in found])
             rows.append((name, matrix, len(found), float(values.mean()), float(values.max())))
@@ -66,9 +65,8 @@ def chosen(topology: Topology, kind: int) -> np.ndarray:
     return of_kind[np.linspace(0, len(of_kind) - 1, count).astype(int)]
 
 
-def of_molecule(system: System, m: int) -> dict:
+def of_molecule(system: System, topology: Topology, m: int) -> dict:
     """Return matrix's name -> condition number of molecule m; of a single bead or a rigid body there is none."""
-    topology = system.topology.whole()
     physics = system.physics.of(topology.kind[m])
     beads = slice(topology.first_bead[m], topology.first_bead[m + 1])
     of_bonds = slice(topology.first_bond[m], topology.first_bond[m + 1])

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.constants import ExtendedPhysics
 from hpcchain.model.physics.external import gravity_of, not_one_volume
 from hpcchain.model.physics.spins import spinning
@@ -46,7 +45,7 @@ class Observables:
     """
 
     def __init__(self, system: System, freedom: int) -> None:
-        self.composition = composition_of(system.topology)
+        self.composition = system.topology
         self.box = system.box
         self.gravity = gravity_of(system.physics)
         examples = self.composition.prototypes

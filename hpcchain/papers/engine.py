@@ -9,6 +9,7 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
+from hpcchain.model.composition import Composition
 from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.system import OPEN, PERIODIC, Box, Physics, State, System, Topology
 from hpcchain.observe.condition_numbers import gradient
@@ -45,18 +46,19 @@ def system_of(
     """
     position, velocity = np.asarray(position, dtype=float), np.asarray(velocity, dtype=float)
     n = len(position)
-    first = np.flatnonzero(np.arange(1, n) % beads)
-    topology = Topology(
+    one = Topology(
         names=("A",),
-        kind=np.zeros(n // beads, dtype=np.int32),
-        first_bead=np.arange(n // beads + 1) * beads,
-        first_bond=np.arange(n // beads + 1) * (beads - 1),
-        bonds=first[:, None] + np.arange(2),
-        bond_length=np.linalg.norm(position[first + 1] - position[first], axis=1),
-        mass=np.ones(n),
-        diameter=np.ones(n),
-        self_contact=np.full(n // beads, collide),
+        kind=np.zeros(1, dtype=np.int32),
+        first_bead=np.array([0, beads]),
+        first_bond=np.array([0, beads - 1]),
+        bonds=np.arange(beads - 1)[:, None] + np.arange(2),
+        bond_length=np.linalg.norm(np.diff(position[:beads], axis=0), axis=1),
+        mass=np.ones(beads),
+        diameter=np.ones(beads),
+        self_contact=np.full(1, collide),
     )
+    ends = np.array([0, n // beads])
+    topology = Composition(one, np.zeros(1, dtype=np.int64), ends, ends * beads, ends * (beads - 1))
     edge = FAR if size is None else size
     box = Box(np.full(3, edge), np.full(3, -0.5 * edge), np.full(3, OPEN if size is None else PERIODIC, dtype=np.int8))
     state = State.at_time_zero(position, velocity)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from hpcchain.layout import arrays as L
 from hpcchain.machine import cores_allowed
-from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import asks_for_stretches, divided_classes, whole_chains
 from hpcchain.model.physics.extended import widened
 from hpcchain.model.physics.external import draws_momenta
@@ -28,8 +27,7 @@ from hpcchain.sector.serial import Engine
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
-    from hpcchain.model.composition import Composition
-    from hpcchain.model.system import System, Topology
+    from hpcchain.model.system import System
     from hpcchain.parallel.comm import Single, World
     from hpcchain.parallel.exchange import Exchange
 
@@ -129,7 +127,7 @@ def ranks_of_work(work: Work, config: Config, ranks: int, stepped: bool) -> int:
 
 def work_of(system: System) -> Work:
     """Return what decides how many ranks pay."""
-    composition = composition_of(system.topology)
+    composition = system.topology
     return Work.of(composition, system.box, divided_classes(composition, system.physics))
 
 
@@ -201,7 +199,7 @@ def freedom_of(system: System, comm: Single | World) -> int:
     drawn = 3 if draws_momenta(system.physics) else 0
     if system.held is None:
         return drawn + degrees_of_freedom(system.topology.whole(), system.state.position)
-    composition = composition_of(system.topology)
+    composition = system.topology
     first = np.cumsum(composition.size_of(system.held)) - composition.size_of(system.held)
     own = {}
     for kind, molecule in enumerate(composition.firsts):
@@ -221,7 +219,6 @@ def overlap_in(
     Parameters
     ----------
     system : System
-        Its topology a Composition.
     comm : Single or World
     ids : (n,) int64 array
         Global ids of this rank's beads, whole molecules in any order.
@@ -253,7 +250,7 @@ def level_problem(system: System, comm: Single | World, engine: interface.Engine
     """
     if time == 0.0 or not system.physics.extended.potentials:
         return None
-    off = _off_level(composition_of(system.topology), system, comm, engine, time)
+    off = _off_level(system, comm, engine, time)
     return off and (
         f"state/inside: of bead {off[0]} does not say within which step of their potential bead {off[1]} is, "
         f"{off[2]:.6g} away"
@@ -261,10 +258,10 @@ def level_problem(system: System, comm: Single | World, engine: interface.Engine
 
 
 def _off_level(
-    composition: Composition, system: System, comm: Single | World, engine: interface.Engine, time: float
+    system: System, comm: Single | World, engine: interface.Engine, time: float
 ) -> tuple[int, int, float] | None:
     """Return (bead, other, distance) of two beads on another level than their distance says, or None; collective."""
-    physics, sequence = system.physics, np.argsort(engine.ids)
+    composition, physics, sequence = system.topology, system.physics, np.argsort(engine.ids)
     ids, position = engine.ids[sequence], engine.frame(time)[0][sequence]
     inside = engine.state().extra[sequence, L.INSIDE :]
     if comm.size == 1:
@@ -289,7 +286,6 @@ def in_slabs(
     ----------
     comm : Single or World
     system : System
-        Its topology a Composition.
     engine : Engine
     time : float
         [time]
@@ -315,18 +311,19 @@ def in_slabs(
 
 
 def brought_together(
-    comm: Single | World, topology: Composition | Topology, ids: NDArray[np.int64], frame: interface.Frame
+    comm: Single | World, beads: int, ids: NDArray[np.int64], frame: interface.Frame
 ) -> interface.Frame:
     """Return the (position, velocity, image) of all beads in global order on every rank; collective.
 
     Parameters
     ----------
     comm : Single or World
-    topology : Topology
+    beads : int
+        How many there are.
     ids : (n,) int64 array
         Global ids of this rank's beads.
     frame : (position, velocity, image)
         (n, 3) arrays, in the order of `ids`.
     """
-    found = slabs.whole(comm.mpi, topology.beads, ids, dict(zip(FRAME, frame, strict=True)))
+    found = slabs.whole(comm.mpi, beads, ids, dict(zip(FRAME, frame, strict=True)))
     return found["position"], found["velocity"], found["image"]

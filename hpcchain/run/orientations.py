@@ -20,7 +20,6 @@ from hpcchain.parallel.agreement import agree, gathered
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.directors import Directors
-    from hpcchain.model.system import Topology
     from hpcchain.parallel.agreement import Communicator
 
 
@@ -68,7 +67,7 @@ class Spinning:
 
 def checked(
     directors: Directors | None,
-    topology: Composition | Topology,
+    topology: Composition,
     comm: Communicator | None,
     source: str,
     blocks: int | None = None,
@@ -80,7 +79,7 @@ def checked(
     ----------
     directors : Directors or None
         A table in it must have this rank's slab.
-    topology : Topology or Composition
+    topology : Composition
     comm : communicator or None
     source : str
         The input.

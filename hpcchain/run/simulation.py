@@ -293,7 +293,7 @@ class Simulation:
 
     def _frame(self) -> Frame:
         run = self._run
-        return brought_together(run.comm, run.system.topology, run.engine.ids, run.engine.frame(run.time))
+        return brought_together(run.comm, run.system.topology.beads, run.engine.ids, run.engine.frame(run.time))
 
     def close(self) -> None:
         """Write a last frame and a checkpoint, complete the output, and release the folder."""

@@ -13,7 +13,6 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.layout.memory import aligned_zeros, extended
 from hpcchain.layout.segment_bits import unpacked_starts
-from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.extended import INSIDE_COLUMNS, widened
 from hpcchain.model.physics.step_potentials import bead_types, potential_energies
 from hpcchain.model.system import State
@@ -315,7 +314,7 @@ def energies_of(system: System, core: Core, beads: np.ndarray | slice = slice(No
     """
     if not system.physics.extended.potentials:
         return None
-    composition = composition_of(system.topology)
+    composition = system.topology
     types = bead_types(composition.prototypes, system.physics)[1]
 
     def type_of(beads: np.ndarray) -> np.ndarray:

@@ -9,7 +9,6 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
-from hpcchain.model.composition import composition_of
 from hpcchain.sector.ahead.helper import can_help
 from hpcchain.sector.collapse import Standstill, not_a_number, stuck
 from hpcchain.sector.core import Core, Options, Recorded, energies_of, require_finite
@@ -63,10 +62,11 @@ class Engine(Recorded):
         super().__init__(system)
         self.system, self.growth = system, growth
         self._least_time = -np.inf
-        topology, composition = system.topology, composition_of(system.topology)
+        composition, molecules = system.topology, np.arange(system.topology.molecules)
+        first = composition.first_bead_of(molecules)
         self.fits_shell, self._seen_renewals = shell is None and is_dilute(system), 0
         options = Options(
-            default_shell(system, system.state.position[topology.first_bead[:-1]]) if shell is None else shell,
+            default_shell(system, system.state.position[first]) if shell is None else shell,
             0.0 if cell is None else cell,
             growth,
             float(system.state.ticks.max(initial=0.0)),
@@ -74,7 +74,7 @@ class Engine(Recorded):
             drift=drift_of(system, [motion_of(composition, np.arange(composition.beads), system.state.velocity)]),
             threads=threads,
         )
-        sequence = space_sequence(system, np.arange(topology.molecules), topology.first_bead[:-1])
+        sequence = space_sequence(system, molecules, first)
         chain_parts = chain_parts_of(system)
         self.core = Core(
             MoleculeClasses(system) if chain_parts is None else chain_parts.classes(),

@@ -10,7 +10,6 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
-from hpcchain.model.composition import composition_of
 from hpcchain.model.system import State
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.steps.contacts.clusters import dot
@@ -68,7 +67,7 @@ class SteppedEngine:
         log_events: bool = False,
     ) -> None:
         self.comm, self.physics = comm or SingleExchange(), system.physics
-        composition, settings = composition_of(system.topology), system.physics.steps
+        composition, settings = system.topology, system.physics.steps
         self.quantum, self.impulse_quantum = quanta(system)
         self.energy_quantum, self.heat = energy_quantum(system), 0
         units = self.quantum, self.impulse_quantum, self.energy_quantum

@@ -11,7 +11,6 @@ import pytest
 
 from hpcchain.errors import EngineError
 from hpcchain.io.output.events import sorted_rows
-from hpcchain.model.composition import composition_of
 from hpcchain.model.system import State
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.tuning.active_ranks import ActiveRanksEngine
@@ -232,7 +231,7 @@ def test_the_time_of_one_that_sleeps_does_not_go_back(system, monkeypatch):
 def test_a_system_of_fewer_molecules_than_ranks():
     pair = gas(["dimer", "monomer"], seed=1, pitch=2.5)
     same(outcome(pair, 4, 3), serial(pair, END))
-    assert composition_of(pair.topology).molecules == 2
+    assert pair.topology.molecules == 2
 
 
 def test_long_chains_in_parts_are_given_to_those_at_work():

@@ -18,12 +18,11 @@ from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
 from hpcchain.io.output.trajectory import Lasting
 from hpcchain.io.tools.compare import compare
-from hpcchain.model.composition import composition_of
 from hpcchain.model.directors import Table
 from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import State, System
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run import controller
@@ -79,22 +78,23 @@ def config_in(comm, folder, tables=TABLES, name="in.toml"):
 def system_in(comm, folder, random):
     """Return the whole System of TABLES with made-up places, and random directors or a table of them."""
     config = config_in(comm, folder)
-    topology = build_topology(config)
+    composition = build_composition(config)
+    topology = composition.whole()
     directors = build_directors(config)
     if not random:
-        directors = replace(directors, table=Table(0, *directors.start(topology, 0, topology.beads)))
+        directors = replace(directors, table=Table(0, *directors.start(composition, 0, topology.beads)))
     physics = physics_with(config, 2.0**-7)
     state = state_of(topology)
     place = np.arange(topology.beads) - topology.first_bead[topology.molecule_of_bead]
     state.position = 3.0 + place[:, None] * np.array([1.0, 0.0, 0.0])
     state.velocity = state.velocity[topology.first_bead[topology.molecule_of_bead]]
     state.in_contact[:] = 0
-    return System(build_box(config.box), topology, state, physics, directors=directors)
+    return System(build_box(config.box), composition, state, physics, directors=directors)
 
 
 def dealt(comm, system):
     """Return what this rank has of a system, molecules dealt out, and its beads' ids; of a table its slab alone."""
-    ids = np.flatnonzero(system.topology.molecule_of_bead % comm.size == comm.rank)[::-1]
+    ids = np.flatnonzero(system.topology.whole().molecule_of_bead % comm.size == comm.rank)[::-1]
     state = State(**{name: getattr(system.state, name)[ids] for name in State.ARRAYS})
     low, high = slabs.slab(system.topology.beads, comm.mpi)
     return replace(system, state=state, directors=system.directors.part(low, high)), ids
@@ -134,7 +134,7 @@ def test_a_bad_row_on_one_rank_is_everyones_error(comm, folder, block):
 @pytest.mark.parametrize("random", [False, True])
 def test_orientations_and_observables_do_not_depend_on_the_ranks(comm, folder, block, random):
     system = system_in(comm, folder, random)
-    composition = composition_of(system.topology)
+    composition = system.topology
     alone = Spinning(system.directors, composition, None)
     spinning = Spinning(system.directors, composition, comm.mpi)
     for time in (0.0, 0.3, 1e7):
@@ -148,12 +148,12 @@ def test_a_sphere_too_fast_on_one_rank_is_everyones_error(comm, folder, block):
     system = system_in(comm, folder, False)
     system.directors.table.angular_velocity[61] = [60.0, 0.0, 0.0]
     with pytest.raises(ConfigError, match="how fast bead 61 spins"):
-        Spinning(system.directors, composition_of(system.topology), comm.mpi)
+        Spinning(system.directors, system.topology, comm.mpi)
 
 
 def put_out(comm, folder, system):
     """Write two frames and assemble them, on the ranks of a communicator or alone (None)."""
-    spinning = Spinning(system.directors, composition_of(system.topology), comm)
+    spinning = Spinning(system.directors, system.topology, comm)
     atomic.make_folder(folder / "parts", comm)
     writer = PartWriter(folder / "parts", 0, comm, system.topology, {"part_seal": ""})
     for number in range(2):

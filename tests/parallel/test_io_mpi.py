@@ -63,7 +63,7 @@ def block(request, monkeypatch):
 
 def owned(comm, topology, how):
     """Return the global ids of the beads that this rank owns: whole molecules, dealt out in one of several ways."""
-    molecule = topology.molecule_of_bead
+    molecule = topology.molecule_of(np.arange(topology.beads))
     if how == "contiguous":
         owner = np.arange(topology.molecules) * comm.size // topology.molecules
     elif how == "scattered":
@@ -141,7 +141,7 @@ def test_each_rank_reads_a_part_of_the_molecules(comm, folder, block, lengths):
     assert np.array_equal(np.concatenate(parts), np.arange(len(lengths)))
     assert max(map(len, parts)) <= len(lengths) // comm.size + parallel_slabs.BLOCK // lengths[0] + 1
     topology = found.system.topology
-    assert same_topology(topology.whole(), system.topology)
+    assert same_topology(topology.whole(), system.topology.whole())
     assert same_state(found.system.state, share_of(system, topology.beads_of(found.system.held)).state)
     assert (found.time, found.counters, found.config) == (1.5, {"events": 3}, input_for(system))
     assert found.system.physics == system.physics
@@ -160,7 +160,7 @@ def test_what_a_rank_allocates_for_its_part_does_not_follow_the_whole(comm, fold
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
     whole, part = ((peaks[k + 2] - peaks[k]) / 48000 for k in (0, 1))
-    assert whole > 141.0
+    assert whole > 105.0  # the state of a bead
     assert comm.size == 1 or part < 2.5 * whole / comm.size
 
 

@@ -12,7 +12,7 @@ from hpcchain.errors import ConfigError, DataError
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.model.starts.start import build_physics
 from hpcchain.model.system import State, System
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run.engines import freedom_of
@@ -73,7 +73,8 @@ def write_start(folder, name, moved):
     """Write an input and its start: single beads in one layer, straight chains in another, some beads moved."""
     (folder / f"{name}.toml").write_text(TEXT.format(mass=2.0, file=name))
     config = load_config(folder / f"{name}.toml")
-    topology = build_topology(config)
+    composition = build_composition(config)
+    topology = composition.whole()
     single = [(3.0 * (k % 9) + 1.0, 3.0 * (k // 9) + 1.0, 1.0) for k in range(40)]
     chains = [(7.0 * (k % 4) + b + 1.0, 3.0 * (k // 4) + 1.0, 5.0) for k in range(12) for b in range(4)]
     position = np.array(single + chains)
@@ -81,7 +82,7 @@ def write_start(folder, name, moved):
         position[bead] = position[other] + shift
     velocity = np.random.default_rng(1).normal(size=(52, 3))[topology.molecule_of_bead]
     physics = build_physics(config, topology, velocity)
-    system = System(build_box(config.box), topology, State.at_time_zero(position, velocity), physics)
+    system = System(build_box(config.box), composition, State.at_time_zero(position, velocity), physics)
     write_checkpoint(folder / f"{name}.h5", None, system, 0.0, {}, config)
 
 
@@ -92,7 +93,7 @@ def test_the_parts_are_the_whole(comm, folder):
     if comm.size == 1:
         return
     assert 0 < len(part.held) < 52
-    assert same_topology(part.topology.whole(), whole.topology)
+    assert same_topology(part.topology.whole(), whole.topology.whole())
     ids = part.topology.beads_of(part.held)
     assert same_state(part.state, State(**{name: getattr(whole.state, name)[ids] for name in State.ARRAYS}))
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcchain.model.composition import composition_of
 from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.ghosts.migration import in_parts as parts_here
 from hpcchain.parallel.thread_ranks import on_ranks
@@ -17,6 +16,7 @@ from hpcchain.sector import core
 from hpcchain.sector.setup.chain_parts import ChainParts
 from hpcchain.sector.setup.molecule_classes import LEAST_VACANT, vacant_like, vacant_rows
 from tests.property.test_random_ranks import options
+from tests.support.compositions import composition_of
 from tests.support.extended import with_extended
 from tests.support.identity import DRAWS, dealt, in_stages, parallel, require_same, serial
 from tests.support.kernel_tools import chain_bonds, make_system
@@ -72,7 +72,7 @@ def test_what_comes_near_is_let_in_and_what_leaves_is_handed_over():
 
     def body(exchange):
         engine = WindowedEngine(dealt(system, exchange), exchange, log_events=True, window=0.02, sectors=(2, 2, 1))
-        begin = composition_of(system.topology).molecule_of(engine.ids)
+        begin = system.topology.molecule_of(engine.ids)
         ghosted = type(engine.ghosted)
         engine.advance(0.1)
         admit = ghosted.admit
@@ -86,11 +86,11 @@ def test_what_comes_near_is_let_in_and_what_leaves_is_handed_over():
         engine.ghosted.admit = counted.__get__(engine.ghosted)
         engine.advance(0.6)
         engine.advance(end)
-        owners[exchange.rank] = np.setdiff1d(composition_of(system.topology).molecule_of(engine.ids), begin)
+        owners[exchange.rank] = np.setdiff1d(system.topology.molecule_of(engine.ids), begin)
 
     on_ranks(4, body)
     assert sum(let_in) > 4, "no part of a long chain has come in between choices"
-    sizes = composition_of(system.topology).size_of(np.concatenate(owners))
+    sizes = system.topology.size_of(np.concatenate(owners))
     assert np.any(sizes > 100), "no long chain has gone to another rank"
     for ranks, window, sectors in ((4, 0.02, (2, 2, 1)), (3, None, None), (8, 0.1, (2, 2, 2))):
         other = parallel(system, end, ranks, window=window, sectors=sectors)
@@ -121,7 +121,9 @@ def test_contacts_at_one_instant():
     for sign, shift in ((1.0, 0.0), (-1.0, 16.0), (1.0, 16.0)):
         turned = np.column_stack([sign * place[:, 0], place[:, 1:]]) + [shift, 0.0, 0.0]
         velocity = plain.state.velocity * [sign, 1.0, 1.0]
-        molecules.append((chain_bonds(101), turned + [0.0, 0.0, 16.0 * len(molecules)], velocity, plain.topology.mass))
+        molecules.append(
+            (chain_bonds(101), turned + [0.0, 0.0, 16.0 * len(molecules)], velocity, plain.topology.whole().mass)
+        )
     system, end = in_parts(make_system(molecules, (32.0, 16.0, 64.0), (PERIODIC,) * 3, diameter=0.9)), 1.0
     one = serial(system, end)
     times = one.events["time"]
@@ -211,12 +213,11 @@ def test_an_even_share_has_whole_chains():
 def test_bonded_beads_of_two_parts_never_meet(seed):
     """Bonds shorter than a contact, in a box that one molecule's `exclude` makes small: lists have bonded beads."""
     plain = crowd(seed, (160, 130, 30))
-    topology = plain.topology
+    topology = plain.topology.whole()
     assert topology.bond_length.min() < 1.02
     exclude = np.where(np.diff(topology.first_bead) == 30, 8, topology.exclude)
-    system = in_parts(
-        replace(plain, topology=replace(topology, diameter=np.full(topology.beads, 1.02), exclude=exclude))
-    )
+    touching = replace(topology, diameter=np.full(topology.beads, 1.02), exclude=exclude)
+    system = in_parts(replace(plain, topology=composition_of(touching)))
     one, end = serial(system, 0.6), 0.6
     assert len(one.events) > 50
     for ranks, window in ((2, 0.02), (3, 0.1)):

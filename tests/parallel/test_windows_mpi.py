@@ -130,7 +130,7 @@ def overlaps(place, folder):
     with frames_in(folder / "trajectory.h5") as found:
         frames = [[found.table(name, k) for name in ("position", "image")] for k in range(len(found))]
     whole = [position + image * system.box.size for position, image in frames]
-    pairs = [bead_overlap(system.box, system.topology, position, 1e-10) for position in whole]
+    pairs = [bead_overlap(system.box, system.topology.whole(), position, 1e-10) for position in whole]
     assert len(pairs) > 5
     return [pair for pair in pairs if pair is not None]
 

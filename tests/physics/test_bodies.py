@@ -22,7 +22,7 @@ MIXTURE = ["tetrahedron", "bent", "cross", "many"] * 6
 def test_energy_momentum_and_shapes_over_many_contacts(contacts):
     """All are kept to round-off, which walks."""
     system = gas(MIXTURE, 3, pitch=3.6)
-    mass, topology = system.topology.mass, system.topology
+    mass, topology = system.topology.whole().mass, system.topology.whole()
     engine = Engine(system)
     first = invariants(system.state.position, system.state.velocity, mass)
     time = 0.0
@@ -44,13 +44,13 @@ def test_angular_momentum_in_a_sphere():
     wall = wall_table(shape="sphere", center=[0.0, 0.0, 0.0], radius=float(radius), restitution=1.0)
     box = replace(system.box, boundary=np.full(3, OPEN, dtype=np.int8))
     system = with_extended(replace(system, box=box), walls=[wall])
-    first = invariants(system.state.position, system.state.velocity, system.topology.mass)
+    first = invariants(system.state.position, system.state.velocity, system.topology.whole().mass)
     engine, time = Engine(system), 0.0
     while engine.counters["contacts"] + engine.counters["wall_contacts"] < 100_000:
         time += 5.0
         engine.advance(time)
     position, velocity, _ = frame_of(engine, time)
-    last = invariants(position, velocity, system.topology.mass)
+    last = invariants(position, velocity, system.topology.whole().mass)
     assert abs(last[0] / first[0] - 1.0) < 1e-11
     np.testing.assert_allclose(last[4:], first[4:], rtol=0, atol=1e-10 * first[0])
 
@@ -58,7 +58,7 @@ def test_angular_momentum_in_a_sphere():
 def test_no_two_beads_overlap():
     system = gas(MIXTURE, 4, pitch=3.0, diameter=0.7)
     engine = Engine(system)
-    molecule = system.topology.molecule_of_bead
+    molecule = system.topology.whole().molecule_of_bead
     other = molecule[:, None] != molecule
     for time in np.linspace(0.0, 6.0, 61)[1:]:
         engine.advance(time)
@@ -106,7 +106,7 @@ def test_a_body_moves_as_one_that_bonds_hold(shape):
 def shares(system, velocity, position):
     """Return the mean energy of translation and of turning about each of its axes, of each kind of body."""
     found = {}
-    for group in groups_of(system.topology):
+    for group in groups_of(system.topology.whole()):
         x, v = position[group.beads], velocity[group.beads]
         mean = np.einsum("n,cnk->ck", group.mass, v) / group.mass.sum()
         _, turn = frames(group, x)
@@ -122,7 +122,7 @@ def shares(system, velocity, position):
 def test_all_ways_to_move_share_the_energy_equally():
     """Three of translation and three of turning, of heavy and light bodies of very unequal moments."""
     system = gas(["bent", "many"] * 13, 5, pitch=3.6, turn=0.0)
-    mass = system.topology.mass
+    mass = system.topology.whole().mass
     system.state.velocity -= mass @ system.state.velocity / mass.sum()
     engine = Engine(system)
     total, frames_seen = np.zeros((26, 6)), 0
@@ -131,7 +131,7 @@ def test_all_ways_to_move_share_the_energy_equally():
         position, velocity, _ = frame_of(engine, time)
         total += np.concatenate([*shares(system, velocity, position).values()])
         frames_seen += 1
-    own = np.add.reduceat(mass, system.topology.first_bead[:-1])
+    own = np.add.reduceat(mass, system.topology.whole().first_bead[:-1])
     share = np.repeat([1.0 - own / mass.sum(), np.ones(26)], 3, axis=0).T  # at rest as a whole
     mean = total / frames_seen * share.sum() / total.sum() * frames_seen
     assert np.abs(mean.mean(axis=0) / share.mean(axis=0) - 1.0).max() < 0.06

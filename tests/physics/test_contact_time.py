@@ -102,7 +102,7 @@ def rough_energies(molecules):
     for time in np.linspace(0.0, 4.0, 201):
         engine.advance(time)
         spin, velocity = engine.state().extra[:, L.SPIN : L.SPIN + 3], frame_of(engine, time)[1]
-        energy = 0.5 * np.sum(system.topology.mass @ velocity**2 + system.topology.moment @ spin**2)
+        energy = 0.5 * np.sum(system.topology.whole().mass @ velocity**2 + system.topology.whole().moment @ spin**2)
         energies.setdefault(engine.counters["contacts"], []).append(energy)
     return energies, engine.counters["ties"], velocity
 

@@ -39,7 +39,7 @@ class Look:
     """What an engine's beads are at a time: places, velocities, spins, and the sums that contacts change."""
 
     def __init__(self, engine, time):
-        top, order = engine.system.topology, np.argsort(engine.ids)
+        top, order = engine.system.topology.whole(), np.argsort(engine.ids)
         x, v, _ = engine.frame(time)
         self.x, self.v, extra = x[order], v[order], engine.state().extra[order]
         self.w = extra[:, L.SPIN : L.SPIN + 3] if engine.system.physics.extended.rough else 0.0 * self.v
@@ -70,8 +70,8 @@ def normal(row, x, radius):
 
 def check(rows, before, after, system, e_n, e_t):
     """Check all that one instant changes; `rows` are its contacts in the log."""
-    radius, push, twist, gained = 0.5 * system.topology.diameter, np.zeros(3), np.zeros(3), 0.0
-    speed = np.sqrt(2.0 * before.energy / system.topology.mass.min())
+    radius, push, twist, gained = 0.5 * system.topology.whole().diameter, np.zeros(3), np.zeros(3), 0.0
+    speed = np.sqrt(2.0 * before.energy / system.topology.whole().mass.min())
     for row in rows:
         i, j = row["bead"]
         n, place = normal(row, before.x, radius)
@@ -86,7 +86,7 @@ def check(rows, before, after, system, e_n, e_t):
             if alone(system, i, j):
                 across, left = u - (u @ n) * n, changed - (changed @ n) * n
                 np.testing.assert_allclose(left, e_t * across if e_t != 1.0 else across, atol=1e-9 * speed)
-    top = system.topology
+    top = system.topology.whole()
     scale = speed * top.mass.sum()
     np.testing.assert_allclose(after.momentum - before.momentum, push, atol=1e-10 * scale)
     np.testing.assert_allclose(after.angular - before.angular, twist, atol=1e-9 * scale * system.box.size.max())
@@ -102,8 +102,8 @@ def check(rows, before, after, system, e_n, e_t):
 
 def alone(system, i, j):
     """Whether the beads of a contact have no bonds."""
-    beads = np.diff(system.topology.first_bead)[
-        np.searchsorted(system.topology.first_bead, [i, max(j, i)], "right") - 1
+    beads = np.diff(system.topology.whole().first_bead)[
+        np.searchsorted(system.topology.whole().first_bead, [i, max(j, i)], "right") - 1
     ]
     return bool(np.all(beads == 1))
 

@@ -76,7 +76,7 @@ class Look:
     """What an engine's beads are at a time; sums are of those that are free."""
 
     def __init__(self, engine, time):
-        top, order = engine.system.topology, np.argsort(engine.ids)
+        top, order = engine.system.topology.whole(), np.argsort(engine.ids)
         x, v, _ = engine.frame(time)
         self.x, self.v = x[order], v[order]
         is_rough = engine.system.physics.extended.rough is not None
@@ -104,7 +104,7 @@ def wall_of(system, code):
 
 def bridge_of(system, row):
     """Return the energy that breaking the bridge of the two beads of an event takes, 0 where they form none."""
-    types = {system.topology.type_names[k] for k in system.topology.bead_type[row["bead"]]}
+    types = {system.topology.type_names[k] for k in system.topology.whole().bead_type[row["bead"]]}
     return next((one.bridge or 0.0 for one in system.physics.extended.potentials if {*one.types} == types), 0.0)
 
 
@@ -123,7 +123,7 @@ def normal(system, row, x):
 
 def check_impulse(system, row, before, after, kept):
     """Check momentum, angular momentum, the law along the normal, and the energy, by the impulse in the log."""
-    top, (i, j) = system.topology, row["bead"]
+    top, (i, j) = system.topology.whole(), row["bead"]
     radius, n = 0.5 * top.diameter, normal(system, row, before.x)
     wall = wall_of(system, j) if j < 0 else {}
     moving = surface_of(wall, n, row["time"]) if j < 0 else None
@@ -157,7 +157,7 @@ def check_impulse(system, row, before, after, kept):
 
 def check(system, row, before, after, kept):
     """Check all that one event changes; what molecules that have no part in it do goes on."""
-    top, others = system.topology, np.ones(system.topology.molecules, dtype=bool)
+    top, others = system.topology.whole(), np.ones(system.topology.molecules, dtype=bool)
     others[top.molecule_of_bead[[bead for bead in row["bead"] if bead >= 0]]] = False
     rest = others[top.molecule_of_bead]
     speed = 1.0 + np.abs(before.v).max() + np.abs(before.w).max()

@@ -25,7 +25,7 @@ ON_A_PIN = {"kind": "chain", "beads": 2, "fixed": [1], "positions": [[8.0, 2.0, 
 
 def free_energy(engine, velocity):
     """Return the kinetic energy of what is not fixed."""
-    mass = np.where(engine.system.topology.fixed, 0.0, engine.system.topology.mass)
+    mass = np.where(engine.system.topology.whole().fixed, 0.0, engine.system.topology.whole().mass)
     return float(0.5 * mass @ np.sum(velocity**2, axis=1))
 
 
@@ -41,7 +41,7 @@ def test_a_moving_obstacle_adds_twice_its_speed():
 def test_chains_on_fixed_beads_keep_energy_and_bonds():
     """Grafts, a dimer that turns about a pin, obstacles and free beads: nothing fixed moves, nothing is lost."""
     engine, events = run(10.0, molecule=[GRAFTED, OBSTACLES, FREE, ON_A_PIN])
-    state, fixed = engine.system.state, engine.system.topology.fixed
+    state, fixed = engine.system.state, engine.system.topology.whole().fixed
     position, velocity, _ = frame_of(engine, 10.0)
     assert len(events) > 20 and fixed.sum() == 5 and np.any(np.isin(events["bead"], np.flatnonzero(fixed)))
     assert np.array_equal(position[fixed], state.position[fixed]) and not velocity[fixed].any()
@@ -58,7 +58,7 @@ def test_fixed_beads_count_no_degrees_of_freedom():
     engine, _ = run(
         0.1, molecule=[GRAFTED, OBSTACLES, FREE, ON_A_PIN], initial={"method": "explicit", "temperature": 1.5}
     )
-    topology, state = engine.system.topology, engine.system.state
+    topology, state = engine.system.topology.whole(), engine.system.state
     assert degrees_of_freedom(topology, state.position) == 3 * (8 + 3 + 1) - 9
     assert 2.0 * free_energy(engine, state.velocity) / 27 == pytest.approx(1.5, rel=1e-13)
 

@@ -37,7 +37,7 @@ def falling(system, gravity):
 def energy_of(system, frame, gravity):
     """Return kinetic and potential energy of a frame together."""
     position, velocity, image = frame
-    mass = system.topology.mass
+    mass = system.topology.whole().mass
     place = position + image * system.box.size
     return float(0.5 * mass @ np.sum(velocity**2, axis=1) - mass @ place @ np.array(gravity))
 

@@ -95,7 +95,7 @@ def test_what_hangs_moves_as_its_equations_say(name):
     """Against an integrator of order 4 for everything that may hang, of unequal masses, in an oblique field."""
     config = {"box": OPEN, "external": {"gravity": PULL.tolist()}, "initial": {"method": "explicit", "seed": 3}}
     engine, events = run(1.5, molecule=[hanging(name, self_contact=False)], **config)
-    topology, state = engine.system.topology, engine.system.state
+    topology, state = engine.system.topology.whole(), engine.system.state
     mass = np.where(topology.fixed, np.inf, topology.mass)
     x, v = swung(name, state.position, state.velocity, mass, 1.5)
     position, velocity, _ = frame_of(engine, 1.5)
@@ -111,7 +111,7 @@ def test_what_starts_at_rest_begins_to_move():
     still = hanging("chain", self_contact=False, velocities=[[0.0] * 3] * 5)
     engine, _ = run(2.0, box=OPEN, molecule=[still], external={"gravity": PULL.tolist()})
     state = engine.system.state
-    mass = np.where(engine.system.topology.fixed, np.inf, engine.system.topology.mass)
+    mass = np.where(engine.system.topology.whole().fixed, np.inf, engine.system.topology.whole().mass)
     x, _ = swung("chain", state.position, state.velocity, mass, 2.0)
     position = frame_of(engine, 2.0)[0]
     assert np.max(np.abs(position - state.position)) > 0.5 and np.max(np.abs(position - x)) < 1e-9
@@ -133,7 +133,7 @@ def test_a_brush_in_a_field_keeps_its_energy():
     well = {"name": "steps", "distances": [1.3], "energies": [-0.5]}
     pull = [0.1, 0.0, -0.6]
     engine, events = run(10.0, molecule=[graft, free], external={"gravity": pull}, potential=[well])
-    state, fixed = engine.system.state, engine.system.topology.fixed
+    state, fixed = engine.system.state, engine.system.topology.whole().fixed
     assert {0, 1, 2, 3, 5} <= set(events["kind"].tolist())
     begin, _ = run(1e-9, molecule=[graft, free], external={"gravity": pull}, potential=[well])
     first = energy_with_wells(begin, 1e-9, pull)
@@ -148,6 +148,6 @@ def energy_with_wells(engine, time, gravity):
 
 def energy_of_free(engine, frame, gravity):
     """Return kinetic energy and that of heights of what is not fixed."""
-    topology = engine.system.topology
+    topology = engine.system.topology.whole()
     mass = np.where(topology.fixed, 0.0, topology.mass)
     return float(0.5 * mass @ np.sum(frame[1] ** 2, axis=1) - mass @ frame[0] @ np.array(gravity))

@@ -26,7 +26,7 @@ def mean_energies(engine, end):
     for time in np.arange(50.0, end, 3.0):
         engine.advance(float(time))
         velocity = frame_of(engine, float(time))[1]
-        single = 0.5 * engine.system.topology.mass * np.sum(velocity**2, axis=1)
+        single = 0.5 * engine.system.topology.whole().mass * np.sum(velocity**2, axis=1)
         found.append([single[0], single[1:].sum()])
     return np.mean(found, axis=0)
 
@@ -56,7 +56,7 @@ def test_impulses_of_thermal_walls_are_what_momentum_gains():
         momenta = []
         for time in (float(np.nextafter(row["time"], 0.0)), float(row["time"])):
             engine.advance(time)
-            momenta.append(system.topology.mass @ engine.frame(time)[1][np.argsort(engine.ids)])
+            momenta.append(system.topology.whole().mass @ engine.frame(time)[1][np.argsort(engine.ids)])
         code = -1 - row["bead"][1]
         if code >= 0:
             gained = (momenta[1] - momenta[0])[code % 3] * (1.0 if code < 3 else -1.0)

@@ -35,7 +35,7 @@ def run(end, **tables):
 
 def energy(engine, frame, gravity=(0.0, 0.0, 0.0)):
     """Return kinetic and potential energy of a frame."""
-    mass = engine.system.topology.mass
+    mass = engine.system.topology.whole().mass
     return float(0.5 * mass @ np.sum(frame[1] ** 2, axis=1) - mass @ frame[0] @ np.array(gravity))
 
 

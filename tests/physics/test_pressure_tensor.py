@@ -29,7 +29,7 @@ def tensor_of(engine):
 
 def centres(system, rows):
     """Return (M, 3) the means over each molecule's mass of rows of all beads, and the molecules' masses."""
-    topology = system.topology
+    topology = system.topology.whole()
     mass = np.add.reduceat(topology.mass, topology.first_bead[:-1])
     return np.add.reduceat(topology.mass[:, None] * rows, topology.first_bead[:-1]) / mass[:, None], mass
 
@@ -52,7 +52,7 @@ def flow_of(engine):
 def energy_moment(system, engine, time):
     """Return (3,) the sums over molecules of E X and of E V at a time, E their kinetic energy."""
     position, velocity, image = frame_of(engine, time)
-    topology = system.topology
+    topology = system.topology.whole()
     energy = np.add.reduceat(0.5 * topology.mass * np.sum(velocity**2, axis=1), topology.first_bead[:-1])
     x, v = (centres(system, rows)[0] for rows in (position + image * system.box.size, velocity))
     return energy @ x, energy @ v
@@ -62,7 +62,7 @@ def falling_together(seed, wells):
     """Return a System in open space whose molecules fly towards its middle."""
     system = gas(MIXTURE * 4, seed, 3.6, boundary=(OPEN,) * 3)
     x, _ = centres(system, system.state.position)
-    sizes = np.diff(system.topology.first_bead)
+    sizes = np.diff(system.topology.whole().first_bead)
     system.state.velocity[:] = 0.4 * system.state.velocity - 0.6 * np.repeat(x, sizes, axis=0)
     return step_potentials(np.random.default_rng(seed), system) if wells else system
 

@@ -11,7 +11,7 @@ from hpcchain.model.starts.constraints import project_velocities
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.starts.spins import with_spins
 from hpcchain.model.starts.start import build_system
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 from hpcchain.sector.serial import Engine
 from tests.support.run_folders import write_input
 
@@ -85,7 +85,7 @@ def touching(folder, names, e, et, rng, rate=None, spin=1.0):
         }
         path = write_input(folder / "in.toml", tables)
         config = load_config(path)
-        topology = build_topology(config)
+        topology = build_composition(config).whole()
         if bead_overlap(build_box(config.box), topology, np.concatenate(places)) is not None:
             continue
         x = np.concatenate(places)
@@ -132,7 +132,7 @@ def dot(a, b):
 def reference(system, i, j, e, et):
     """Return velocities and spins after the contact of beads i and j, by equations of all beads and bonds at once."""
     decimals = np.vectorize(Decimal, otypes=[object])
-    top = system.topology
+    top = system.topology.whole()
     x, v = decimals(system.state.position), decimals(system.state.velocity)
     w, mass = decimals(system.state.extra[:, L.SPIN : L.SPIN + 3]), decimals(top.mass)
     moment, radius = decimals(top.moment), decimals(top.diameter) / 2
@@ -196,7 +196,7 @@ def after(system, time=0.0):
 
 def sums(system, x, v, w):
     """Return energy, momentum and angular momentum, those of spins included."""
-    m, moment = system.topology.mass[:, None], system.topology.moment[:, None]
+    m, moment = system.topology.whole().mass[:, None], system.topology.whole().moment[:, None]
     energy = 0.5 * np.sum(m * v**2) + 0.5 * np.sum(moment * w**2)
     return energy, np.sum(m * v, axis=0), np.sum(m * np.cross(x, v) + moment * w, axis=0)
 
@@ -252,5 +252,5 @@ def test_momenta_are_kept_and_energy_by_smooth_and_perfectly_rough_contacts(tmp_
         found = sums(system, x, v, w)
         assert engine.counters["contacts"] == 1
         assert abs(found[0] / energy - 1.0) < (1e-13 if et == -1.0 else 1e-7)
-        assert np.abs(found[1] - momentum).max() < 1e-13 * system.topology.mass.sum() * 10
+        assert np.abs(found[1] - momentum).max() < 1e-13 * system.topology.whole().mass.sum() * 10
         assert np.abs(found[2] - angular).max() < 1e-10

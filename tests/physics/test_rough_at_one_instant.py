@@ -31,13 +31,13 @@ def after(system, time):
 
 def energy(system, v, w):
     """Return the energy of velocities and spins."""
-    top = system.topology
+    top = system.topology.whole()
     return 0.5 * np.sum(top.mass[:, None] * v**2) + 0.5 * np.sum(top.moment[:, None] * w**2)
 
 
 def momenta(system, x, v, w):
     """Return momentum and angular momentum."""
-    m, moment = system.topology.mass[:, None], system.topology.moment[:, None]
+    m, moment = system.topology.whole().mass[:, None], system.topology.whole().moment[:, None]
     return np.concatenate([np.sum(m * v, axis=0), np.sum(m * np.cross(x, v) + moment * w, axis=0)])
 
 
@@ -46,7 +46,7 @@ class Dense:
 
     def __init__(self, system, x, v, w):
         self.system, self.x, self.both = system, x, np.concatenate([v.ravel(), w.ravel()])
-        top = system.topology
+        top = system.topology.whole()
         g = twins.gradient(top.bonds, x)
         free = np.diag(1.0 / np.repeat(top.mass, 3))
         held = free - free @ g.T @ np.linalg.pinv(g @ free @ g.T) @ g @ free if len(top.bonds) else free
@@ -98,7 +98,7 @@ class Dense:
 
     def _share(self, k, other):
         """Whether two contacts are of the same molecule."""
-        sides = [np.searchsorted(self.system.topology.first_bead, self.pairs[c], "right") for c in (k, other)]
+        sides = [np.searchsorted(self.system.topology.whole().first_bead, self.pairs[c], "right") for c in (k, other)]
         return bool(np.isin(*sides).any())
 
     def _rub(self, n, one, pushing, coefficient):

@@ -17,7 +17,7 @@ def system_of(seed, walls=()):
     """Return a gas of rough beads in a box of walls; single ones have orientations."""
     system = gas(KINDS, seed, 3.4, None, (1, 1, 1))
     rng = np.random.default_rng(seed)
-    turns = [bool(size == 1) for size in np.diff(system.topology.first_bead)]
+    turns = [bool(size == 1) for size in np.diff(system.topology.whole().first_bead)]
     more = {"orientations": turns} | ({"seed": 3} if walls else {})
     system = rough(system, 3.0 * rng.normal(size=(system.topology.beads, 3)), -0.7, walls, **more)
     q = rng.normal(size=(system.topology.beads, 4))
@@ -62,7 +62,7 @@ def test_between_contacts_each_turns_at_its_own_rate(hot):
     assert len(events) > 40 and np.abs(events["tangential"]).max() > 0.5
     ids = np.arange(system.topology.beads)
     found = orientations_at(system, engine.state().extra[order], ids, end)
-    single = np.repeat(np.diff(system.topology.first_bead), np.diff(system.topology.first_bead)) == 1
+    single = np.repeat(np.diff(system.topology.whole().first_bead), np.diff(system.topology.whole().first_bead)) == 1
     assert np.all(found[~single] == [1.0, 0.0, 0.0, 0.0])
     for i in np.flatnonzero(single):
         np.testing.assert_allclose(matrix(found[i]), axes[i], atol=1e-11)

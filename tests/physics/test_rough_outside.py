@@ -7,6 +7,7 @@ import pytest
 
 from hpcchain.layout import arrays as L
 from hpcchain.sector.serial import Engine
+from tests.support.compositions import composition_of
 from tests.support.extended import rough, with_extended
 from tests.support.gases import gas, monomer
 from tests.support.identity import in_stages, parallel, require_same, serial
@@ -21,7 +22,7 @@ def fixed(system, beads):
     """Return a system of which some beads are fixed, and do not spin."""
     flags = np.isin(np.arange(system.topology.beads), beads)
     state = replace(system.state, extra=np.where(flags[:, None], 0.0, system.state.extra))
-    system = replace(system, topology=replace(system.topology, fixed=flags), state=state)
+    system = replace(system, topology=composition_of(replace(system.topology.whole(), fixed=flags)), state=state)
     return with_extended(system, fixed=True)
 
 
@@ -36,7 +37,7 @@ def end(system, time):
 
 def energy(system, velocity, spins):
     """Return the energy of what moves, spins included."""
-    top = system.topology
+    top = system.topology.whole()
     free = ~top.fixed[:, None]
     both = top.mass[:, None] * np.square(velocity) + top.moment[:, None] * np.square(spins)
     return 0.5 * np.sum(free * both)
@@ -49,7 +50,7 @@ def test_a_ball_that_slides_along_a_wall_that_moves(e_n, e_t):
     bead = make_system([monomer([0.0, 0.0, 0.0], [1.0, 2.0, 0.0], 2.0)], (8.0,) * 3, (1, 0, 0))
     system = rough(bead, [[0.0, 0.0, 3.0]], e_t, [wall])
     _, v, w, engine = end(system, 2.5)  # they meet at 3.5 / 1.5
-    moment, mass, radius = system.topology.moment[0], 2.0, 0.5
+    moment, mass, radius = system.topology.whole().moment[0], 2.0, 0.5
     slip = 2.0 + radius * 3.0  # along y, of the surface at x+, R w x of which is +R w_z y
     change = (1.0 - e_t) * slip / (1.0 / mass + radius**2 / moment)
     np.testing.assert_allclose(v[0], [-0.5 - e_n * 1.5, 2.0 - change / mass, 0.0], atol=1e-14)
@@ -100,7 +101,7 @@ def test_fixed_beads_take_what_they_are_given():
         system = replace(system, state=system.state.at_time_zero(start, velocity))
         system = fixed(rough(system, [[0.0, 0.0, 0.0], [0.0, 0.0, 2.0]], -1.0), [0])
         _, v, w, engine = end(system, 1.5)
-        moment, mass, radius = system.topology.moment[1], 2.0, 0.5
+        moment, mass, radius = system.topology.whole().moment[1], 2.0, 0.5
         slip = 0.5 - moving - radius * 2.0
         change = 2.0 * slip / (1.0 / mass + radius**2 / moment)
         np.testing.assert_allclose(v, [[0.0, moving, 0.0], [1.0, 0.5 - change / mass, 0.0]], atol=1e-13)
@@ -122,8 +123,8 @@ def test_ranks_windows_and_stops_leave_no_trace(seed):
         wall = CYLINDER | {"radius": 10.0, "velocity": 0.1}
     spins = rng.normal(size=(system.topology.beads, 3))
     system = rough(system, spins, float(rng.choice([-1.0, 0.3])), [wall])
-    first = system.topology.first_bead[:-1]
-    singles = first[np.diff(system.topology.first_bead) == 1][:3]
+    first = system.topology.whole().first_bead[:-1]
+    singles = first[np.diff(system.topology.whole().first_bead) == 1][:3]
     state = replace(system.state, velocity=3.0 * system.state.velocity)
     state.velocity[singles] *= 0.0
     system = fixed(replace(system, state=state), singles)
@@ -142,7 +143,7 @@ def test_walls_have_their_own_tangential_coefficient():
     ]
     system = rough(make_system([monomer([0.0] * 3, [1.0, 0.5, 0.0])], (4.0,) * 3, (1, 0, 0)), [[0.0] * 3], 0.25, walls)
     _, v, w, _ = end(system, 2.0)
-    change = 2.0 * 0.5 / (1.0 + 0.5**2 / system.topology.moment[0])
+    change = 2.0 * 0.5 / (1.0 + 0.5**2 / system.topology.whole().moment[0])
     np.testing.assert_allclose(v[0], [-1.0, 0.5 - change, 0.0], atol=1e-14)
     _, u, spin, _ = end(system, 5.0)
     np.testing.assert_allclose(u[0], [1.0, 0.5 - change, 0.0], atol=1e-14)
@@ -199,8 +200,8 @@ def test_spins_and_velocities_come_to_the_temperature_of_walls():
         order = np.argsort(engine.ids)
         w = engine.state().extra[order, L.SPIN : L.SPIN + 3]
         v = engine.frame(float(time))[1][order]
-        spin = 0.5 * system.topology.moment[:, None] * w**2
-        move = 0.5 * system.topology.mass[:, None] * v**2
+        spin = 0.5 * system.topology.whole().moment[:, None] * w**2
+        move = 0.5 * system.topology.whole().mass[:, None] * v**2
         found.append([move[:1].sum(), move[1:].sum(), *spin.sum(axis=1)])
     mean = np.mean(found, axis=0) / 1.5
     np.testing.assert_allclose(mean, [1.5, 2.5, 1.5, 1.5, 1.5], rtol=0.05)

@@ -10,6 +10,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.physics.extended import LEVELS
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector.serial import Engine
+from tests.support.compositions import composition_of
 from tests.support.extended import distance_limits, step_potentials, with_extended
 from tests.support.gases import gas
 from tests.support.whole import frame_of
@@ -42,7 +43,7 @@ class Brute:
 
     def __init__(self, system, distances, energies):
         self.x, self.v = system.state.position.copy(), system.state.velocity.copy()
-        self.mass, self.size, self.time = system.topology.mass, system.box.size, 0.0
+        self.mass, self.size, self.time = system.topology.whole().mass, system.box.size, 0.0
         self.edges = [*distances[::-1], 1.0]  # between level 0 and 1 ..., and contact
         self.potential = [0.0, *energies[::-1]]
         self.i, self.j = np.triu_indices(len(self.x), 1)
@@ -109,7 +110,7 @@ def test_events_are_those_of_brute_force(steps, seed):
 def total_energy(engine, system):
     """Return the kinetic and the potential energy of an engine's beads, in whatever order."""
     velocity = engine.frame(engine.time)[1]
-    kinetic = 0.5 * float(np.sum(system.topology.mass[engine.ids, None] * velocity**2))
+    kinetic = 0.5 * float(np.sum(system.topology.whole().mass[engine.ids, None] * velocity**2))
     return kinetic, float(np.sum(engine.energies()[:, 0]))
 
 
@@ -118,11 +119,11 @@ def test_energy_and_momentum_are_kept(steps):
     system = wells(27, 4, steps)
     engine = Engine(system)
     first = sum(total_energy(engine, system))
-    momentum = system.topology.mass @ system.state.velocity
+    momentum = system.topology.whole().mass @ system.state.velocity
     engine.advance(3.0)
     kinetic, potential = total_energy(engine, system)
     assert potential != 0.0 and abs(kinetic + potential - first) < 1e-11 * kinetic
-    assert np.allclose(system.topology.mass[engine.ids] @ engine.frame(3.0)[1], momentum, atol=1e-12)
+    assert np.allclose(system.topology.whole().mass[engine.ids] @ engine.frame(3.0)[1], momentum, atol=1e-12)
 
 
 def test_tables_are_those_of_the_distances_as_long_as_these_are_not_in_doubt():
@@ -152,7 +153,7 @@ def molecules(seed):
 
 def edges_of(system, edges, pair):
     """Return the distances at which two beads may have an event."""
-    topology = system.topology
+    topology = system.topology.whole()
     m = topology.molecule_of_bead[list(pair)]
     found = [*edges.get(frozenset(topology.type_names[topology.bead_type[k]] for k in pair), []), 0.8]
     if m[0] == m[1]:
@@ -257,8 +258,8 @@ def test_a_larger_square_well_gas_has_its_virial_coefficients():
 def test_limits_give_phantom_trimers_the_stiffness_that_they_imply():
     """The mean cosine of the angle between bonds, with the weight of rigid bonds, (4 - cos^2)^1/2 (Kramers 1946)."""
     system = gas(["chain3"] * 64, 3, random_mass=False)
-    topology = replace(system.topology, self_contact=np.zeros(64, dtype=bool))
-    system = with_extended(replace(system, topology=topology), distance_limits=[[[2, 1.3, 1.6]]] * 64)
+    topology = replace(system.topology.whole(), self_contact=np.zeros(64, dtype=bool))
+    system = with_extended(replace(system, topology=composition_of(topology)), distance_limits=[[[2, 1.3, 1.6]]] * 64)
     engine, means = Engine(system), []
     for time in np.arange(10.0, 400.0, 2.0):
         engine.advance(float(time))

@@ -155,7 +155,7 @@ def test_events_are_those_of_brute_force():
 def test_a_gas_cools_by_what_its_bridges_take():
     """The energy falls by E a bridge that breaks, and by nothing else; momentum stays."""
     system = grains(2)
-    mass, v = system.topology.mass, system.state.velocity
+    mass, v = system.topology.whole().mass, system.state.velocity
     engine, events = run(system, 3.0)
     w = frame_of(engine, 3.0)[1]
     broken = np.count_nonzero(events["kind"] == 3)
@@ -215,7 +215,7 @@ def test_pairs_may_be_near_without_a_bridge_but_not_far_with_one():
     ids, home = np.arange(len(x)), np.ones(len(x), dtype=bool)
 
     def wrong(table):
-        return wrong_level(system.box, system.topology, system.physics, ids, x, table, home)
+        return wrong_level(system.box, system.topology.whole(), system.physics, ids, x, table, home)
 
     assert inside.any() and wrong(inside) is None and wrong(0.0 * inside) is None
     far = np.zeros_like(inside)

@@ -28,7 +28,9 @@ def system_of(seed):
 def test_ranks_windows_and_stops_leave_no_trace(seed):
     rng, system = system_of(seed)
     one = serial(system, END)
-    body = system.topology.body[np.searchsorted(system.topology.first_bead, one.events["bead"], side="right") - 1]
+    body = system.topology.whole().body[
+        np.searchsorted(system.topology.whole().first_bead, one.events["bead"], side="right") - 1
+    ]
     assert len(one.events) > 10 and np.count_nonzero(body) > 5
     for ranks in (2, 3):
         window = None if rng.random() < 0.4 else float(10.0 ** rng.uniform(-2.0, 0.3))

@@ -24,7 +24,7 @@ def at_rest(kind, boundary):
     """Return a System of some sixty molecules whose centre of mass rests."""
     kinds, pitch = KINDS[kind]
     system = gas(kinds * (64 // len(kinds)), seed=3, pitch=pitch, cells=(4, 4, 4), boundary=boundary)
-    mass = system.topology.mass
+    mass = system.topology.whole().mass
     return moving(system, -(mass @ system.state.velocity) / mass.sum())
 
 

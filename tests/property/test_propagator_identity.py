@@ -75,7 +75,7 @@ def test_ranks_and_restarts_leave_no_trace(way, tmp_path):
 def test_propagators_mixed_keep_momentum_and_nearly_the_energy(tmp_path):
     """Steps lose and win energy, as they do alone; momentum holds to round-off, whichever meet."""
     system = start(tmp_path, WAYS["each its own"])
-    mass = system.topology.mass[:, None]
+    mass = system.topology.whole().mass[:, None]
     after = serial(system, END).frame[1]
     before = system.state.velocity
     assert abs(np.sum(mass * after**2) / np.sum(mass * before**2) - 1) < 0.02

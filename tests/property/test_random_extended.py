@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.composition import composition_of
 from tests.support.checkpoints import through_file
 from tests.support.extended import (
     bridges,
@@ -132,5 +131,5 @@ def test_the_number_of_contacts_is_that_of_the_log():
     _, system = system_of(0, "coefficients")
     one = serial(system, END)
     beads = one.events["bead"][one.events["kind"] < 2].ravel()
-    counted = np.bincount(beads[beads >= 0], minlength=composition_of(system.topology).beads)
+    counted = np.bincount(beads[beads >= 0], minlength=system.topology.beads)
     assert np.array_equal(counted, one.state.extra[:, L.CONTACTS])

@@ -40,7 +40,7 @@ def in_pieces(system, end, rng, folder):
     """Return the same with other lists and cells, a second thread, frames here and there, restarts from checkpoints."""
     tables = []
     for stop in [*sorted(rng.uniform(0.0, end, 4)), end]:
-        largest = system.topology.diameter.max()
+        largest = system.topology.whole().diameter.max()
         shell, cell = rng.uniform(0.05, 0.8) * largest, rng.uniform(0.0, 3.0) * largest
         engine = Engine(system, log_events=True, shell=shell, cell=cell, threads=2)
         for time in [*sorted(rng.uniform(time_of(system), stop, 2)), stop]:

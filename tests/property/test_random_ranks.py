@@ -37,7 +37,7 @@ def start_of(seed, folder):
 
 def options(rng, ranks, system, contact_time):
     """Return random settings of the engine of several ranks, none of which may leave a trace."""
-    largest = float(system.topology.diameter.max())
+    largest = float(system.topology.whole().diameter.max())
     grids = grids_of(ranks)
     return {
         "window": None if rng.random() < 0.3 else float(contact_time * 10.0 ** rng.uniform(-1.5, 0.4)),
@@ -111,7 +111,7 @@ def test_rows_for_closed_segments_that_come_as_they_are_needed_leave_no_trace(mo
     one = serial(system, end)
     window = 4.0 * end / max(len(one.events), 1) * system.topology.molecules
     require_same(one, parallel(system, end, 3, window=window, cost=erratic), f"seed {seed}")
-    kinds = len(np.unique(np.diff(system.topology.first_bead)))
+    kinds = len(np.unique(np.diff(system.topology.whole().first_bead)))
     assert len(made) > 6 and min(made) <= 2 * L.MOST_MEMBERS * kinds and not left
 
 

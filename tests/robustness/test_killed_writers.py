@@ -33,7 +33,7 @@ for number in range(100000):
     writer.frame(float(number), *frame_of(3000, 0))
     writer.close()
     counters = NO_COUNTS | writer.counters
-    system.state = state_of(system.topology, seed=number)
+    system.state = state_of(system.topology.whole(), seed=number)
     times = dict.fromkeys(("frame_time", "report_time", "checkpoint_time"), float(number))
     write_checkpoint(folder / checkpoint_name(number + 1), None, system, number + 1.0, counters | times, config)
     prune(folder, 2)

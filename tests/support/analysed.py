@@ -9,6 +9,7 @@ from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
 from hpcchain.io.output.trajectory import Lasting
 from hpcchain.model.system import PERIODIC, Box
+from tests.support.compositions import composition_of
 from tests.support.io_samples import chains, event_rows, system_of
 
 
@@ -53,7 +54,7 @@ def write_run(
         0, 1, ... and 0 without them.
     """
     box = Box(np.full(3, edge), np.zeros(3), np.full(3, boundary, dtype=np.int8))
-    system = replace(system_of([2]), topology=chains(lengths), box=box, state=None)
+    system = replace(system_of([2]), topology=composition_of(chains(lengths)), box=box, state=None)
     (folder / "parts").mkdir(parents=True)
     writer = PartWriter(folder / "parts", 0, None, system.topology, log_events=events is not None)
     velocity = np.zeros_like(position) if velocity is None else velocity

@@ -7,7 +7,6 @@ from unittest import mock
 import numpy as np
 
 from hpcchain.io.checkpoint import checkpoint
-from hpcchain.model.composition import composition_of
 from hpcchain.model.system import State
 
 NO_INPUT = SimpleNamespace(
@@ -19,9 +18,7 @@ NO_INPUT = SimpleNamespace(
 def through_file(path, system, time):
     """Return a system of which the state has been in a checkpoint at a time."""
     checkpoint.write_checkpoint(path, None, system, time, {}, NO_INPUT)
-    empty = replace(
-        system, topology=composition_of(system.topology), state=State.at_time_zero(*np.zeros((2, 0, 3))), directors=None
-    )
+    empty = replace(system, state=State.at_time_zero(*np.zeros((2, 0, 3))), directors=None)
     with mock.patch.object(checkpoint, "system_in", lambda file, comm: (NO_INPUT, empty)):
         found = checkpoint.read_checkpoint(path).system
     return replace(system, state=found.state)

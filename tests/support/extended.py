@@ -10,6 +10,7 @@ from hpcchain.model.physics.constants import ExtendedPhysics
 from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.physics.step_potentials import pairs_apart
 from hpcchain.model.system import OPEN, WALL
+from tests.support.compositions import composition_of
 from tests.support.constant_tables import made, table_of
 from tests.support.gases import gas, monomer
 from tests.support.kernel_tools import make_system
@@ -53,7 +54,7 @@ def bridges(rng, system):
 
 def distance_limits(rng, system):
     """Add limits of distances over two and three bonds, in some molecules, that their starts satisfy."""
-    topology, limits = system.topology, []
+    topology, limits = system.topology.whole(), []
     for m in range(topology.molecules):
         first, end = topology.first_bead[m : m + 2]
         bonds = topology.bonds[topology.first_bond[m] : topology.first_bond[m + 1]] - first
@@ -72,7 +73,7 @@ def distance_limits(rng, system):
 def spins(rng, system):
     """Let beads spin at random, but fixed ones, and walls that are there have an e_t of their own, or none."""
     e_t = float(rng.choice([-1.0, 0.3, 1.0]))
-    turn = np.where(system.topology.fixed[:, None], 0.0, rng.normal(size=(system.topology.beads, 3)))
+    turn = np.where(system.topology.whole().fixed[:, None], 0.0, rng.normal(size=(system.topology.beads, 3)))
     extra = system.state.extra if system.state.extra.shape[1] else first_rows(system.topology.beads)
     extra = extra.copy()
     extra[:, L.SPIN : L.SPIN + 3] = turn
@@ -151,7 +152,7 @@ def shapes(rng, system):
     axis = str(rng.choice(["", "x", "y", "z"]))
     across = np.array([name != axis for name in "xyz"])
     box = replace(system.box, boundary=np.where(across, OPEN, system.box.boundary).astype(np.int8))
-    radius = 0.5 * system.topology.diameter + np.linalg.norm(system.state.position[:, across], axis=1)
+    radius = 0.5 * system.topology.whole().diameter + np.linalg.norm(system.state.position[:, across], axis=1)
     table = wall_table(
         shape="cylinder" if axis else "sphere",
         center=[0.0, 0.0, 0.0],
@@ -173,12 +174,14 @@ def thermostat(rng, system):
 def exclusion(rng, system):
     """Let beads two or three bonds apart of some molecules not collide."""
     exclude = rng.integers(1, 4, system.topology.molecules)
-    return with_extended(replace(system, topology=replace(system.topology, exclude=exclude)), exclude=True)
+    return with_extended(
+        replace(system, topology=composition_of(replace(system.topology.whole(), exclude=exclude))), exclude=True
+    )
 
 
 def fixed_beads(rng, system):
     """Fix some single beads, which may move, and a bead of some molecules; the first molecule stays free."""
-    topology = system.topology
+    topology = system.topology.whole()
     fixed, velocity = np.zeros(topology.beads, dtype=bool), system.state.velocity.copy()
     for m in range(1, topology.molecules):
         first, end = topology.first_bead[m : m + 2]
@@ -191,7 +194,8 @@ def fixed_beads(rng, system):
         if len(bonds):
             mass = np.where(fixed, np.inf, topology.mass)[first:end]
             velocity[first:end] = project(bonds, system.state.position[first:end], velocity[first:end], mass)
-    system = replace(system, topology=replace(topology, fixed=fixed), state=replace(system.state, velocity=velocity))
+    topology = composition_of(replace(topology, fixed=fixed))
+    system = replace(system, topology=topology, state=replace(system.state, velocity=velocity))
     return with_extended(system, fixed=True) if fixed.any() else system
 
 
@@ -214,7 +218,7 @@ def crowd(seed, boundary, e=1.0):
     rng = np.random.default_rng(seed)
     kinds = ["monomer", "dimer", "chain3", "monomer", "chain5", "monomer", "dimer", "monomer"]
     moving = gas([str(kind) for kind in rng.choice(kinds, 18)], seed, 4.2, (3, 3, 2), boundary)
-    top, size = moving.topology, moving.box.size
+    top, size = moving.topology.whole(), moving.box.size
     molecules = []
     for m in range(top.molecules):
         first, end = top.first_bead[m : m + 2]

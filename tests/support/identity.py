@@ -7,7 +7,6 @@ import numpy as np
 
 from hpcchain.config.load import config_from_table
 from hpcchain.io.output.events import sorted_rows
-from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.system import State
 from hpcchain.parallel.thread_ranks import on_ranks
@@ -102,7 +101,7 @@ def dealt(system, exchange):
     """Return what a rank is given of a system: molecules dealt out at random, each to one rank."""
     molecules = system.topology.molecules
     held = np.flatnonzero(np.random.default_rng(molecules).integers(0, exchange.size, molecules) == exchange.rank)
-    beads = composition_of(system.topology).beads_of(held)
+    beads = system.topology.beads_of(held)
     state = State(**{name: getattr(system.state, name)[beads] for name in State.ARRAYS})
     return replace(system, state=state, held=held)
 

@@ -9,7 +9,7 @@ from hpcchain.io.checkpoint.layout import COUNTERS
 from hpcchain.io.output.events import EVENT
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import State, System, Topology
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 
 NO_COUNTS = dict.fromkeys(COUNTERS, 0) | {
     **dict.fromkeys(("virial_quantum", "flow_quantum", "impulse_quantum"), 2.0**-9),
@@ -98,15 +98,16 @@ def input_of(lengths, names=None):
 
 def input_for(system):
     """Return the Config of a system that `system_of` has made."""
-    topology = system.topology
+    topology = system.topology.whole()
     return input_of(np.diff(topology.first_bead), topology.names)
 
 
 def system_of(lengths, seed=1, names=None):
     """Return a System of chains with a box of all three boundaries."""
     config = input_of(lengths, names)
-    topology = build_topology(config)
-    return System(build_box(config.box), topology, state_of(topology, seed), physics_with(config, 2.0**-7))
+    composition = build_composition(config)
+    state = state_of(composition.whole(), seed)
+    return System(build_box(config.box), composition, state, physics_with(config, 2.0**-7))
 
 
 def same_state(a, b):
@@ -127,7 +128,8 @@ def same_topology(a, b):
 def same_system(a, b):
     """Return whether two systems are the same to the bit."""
     boxes = all(np.array_equal(getattr(a.box, n), getattr(b.box, n)) for n in ("size", "origin", "boundary"))
-    return boxes and same_topology(a.topology, b.topology) and same_state(a.state, b.state) and a.physics == b.physics
+    alike = same_topology(a.topology.whole(), b.topology.whole()) and a.physics == b.physics
+    return boxes and alike and same_state(a.state, b.state)
 
 
 def frame_of(beads, number):

@@ -58,6 +58,7 @@ from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import build_sector, cell_arrays
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from tests.support import twins
+from tests.support.compositions import composition_of
 
 TICK = 2.0**-5
 MARGIN = 5
@@ -116,7 +117,8 @@ def make_system(
         site=np.concatenate(site),
     )
     box = Box(size, -0.5 * size if origin is None else np.array(origin, float), np.array(boundary, dtype=np.int8))
-    return System(box, topology, State.at_time_zero(position, velocity), Physics(**{"tick": TICK, **physics}))
+    physics = Physics(**{"tick": TICK, **physics})
+    return System(box, composition_of(topology), State.at_time_zero(position, velocity), physics)
 
 
 def plain_sector(system, shell=0.2, cell=0.0):

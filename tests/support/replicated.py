@@ -43,7 +43,7 @@ class ReplicatedEngine:
         self._deal_out()
 
     def _deal_out(self):
-        topology = self._serial.system.topology
+        topology = self._serial.system.topology.whole()
         molecule = np.arange(topology.molecules)
         owner = (molecule * 7 + molecule // 5 + self._turn) % self._comm.size
         mine = np.flatnonzero(owner[topology.molecule_of_bead] == self._comm.rank)
@@ -127,7 +127,7 @@ def whole_of(system, comm):
     parts = comm.allgather((system.topology.beads_of(system.held), system.state))
     order = np.argsort(np.concatenate([ids for ids, _ in parts]))
     arrays = {name: np.concatenate([getattr(state, name) for _, state in parts])[order] for name in State.ARRAYS}
-    return System(system.box, system.topology.whole(), State(**arrays), system.physics)
+    return System(system.box, system.topology, State(**arrays), system.physics)
 
 
 def stand_in(engine=ReplicatedEngine):

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from hpcchain.config import load_config
-from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.system import State
 from hpcchain.parallel.thread_ranks import on_ranks
@@ -140,7 +139,7 @@ def run_on(system, time, ranks, **options):
 def dealt(system, comm):
     """Return what a rank is given of a system: every so many-th molecule."""
     held = np.arange(comm.rank, system.topology.molecules, comm.size)
-    beads = composition_of(system.topology).beads_of(held)
+    beads = system.topology.beads_of(held)
     state = State(**{name: getattr(system.state, name)[beads] for name in State.ARRAYS})
     return replace(system, state=state, held=held)
 
@@ -209,7 +208,7 @@ def require_equal(one, other):
 
 def total(parts, system):
     """Return the energy after a run."""
-    return 0.5 * system.topology.mass @ np.sum(parts[1] ** 2, axis=1) + parts[3][:, 0].sum()
+    return 0.5 * system.topology.whole().mass @ np.sum(parts[1] ** 2, axis=1) + parts[3][:, 0].sum()
 
 
 def stepping(system, step):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from hpcchain.config.demands.bodies import SHAPE
+from hpcchain.config.demands.molecules import SHAPE
 from hpcchain.config.keys.values import Wrong
 from hpcchain.propagators.catalogue import PROPAGATORS
 

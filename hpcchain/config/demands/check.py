@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.demands.bodies import (
+from hpcchain.config.demands.contacts import along, check_contact, inwards
+from hpcchain.config.demands.molecules import (
     MOST_FILLED,
     apart_in_body,
+    check_apart,
     check_body,
     check_directors,
     check_fits,
     check_fixed,
+    check_graph,
 )
-from hpcchain.config.demands.contacts import along, check_contact, inwards
-from hpcchain.config.demands.graph import check_apart, check_graph
 from hpcchain.config.demands.no_effect import check_effects, is_given
 from hpcchain.config.demands.potentials import check_acting, check_limits, check_step_potentials
 from hpcchain.config.demands.stepping import check_stable, check_stepping

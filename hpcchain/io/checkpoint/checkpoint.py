@@ -29,7 +29,6 @@ from hpcchain.io.hdf5.collective import FAILURES, together, translated
 from hpcchain.io.provenance import collect
 from hpcchain.layout import arrays as L
 from hpcchain.layout.workspace import PART_COLUMNS, PART_SERIES
-from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import columns_in_use, divides_any, with_columns
 from hpcchain.model.physics.extended import EXTRA, UNKNOWN, column, joined, tables_of, widened
 from hpcchain.model.sound import MUTUAL, imbalance, tick_problem
@@ -104,8 +103,8 @@ def write_checkpoint(
     path : path
     comm : communicator or None
     system : System
-        Box, topology (or its Composition) and physics are those of the input; the state has this rank's rows, and a
-        table of directors at least this rank's slab of the beads.
+        Box, topology and physics are those of the input; the state has this rank's rows, and a table of directors at
+        least this rank's slab of the beads.
     time : float
         [time]
     counters : dict of str -> what JSON holds
@@ -154,7 +153,7 @@ def write_start(
     path : path
     comm : communicator or None
     system : System
-        Without a state; its topology is a Composition.
+        Without a state.
     state_of : function of (int, int)
         Returns the State of beads low ... high - 1, of `blocks` blocks of 4096 at most, maybe of none; all ranks ask
         equally often, so that it may be collective.
@@ -212,8 +211,8 @@ def read_checkpoint(path: Path | str, comm: Communicator | None = None) -> Check
 def read_part(path: Path | str, comm: Communicator | None) -> Checkpoint:
     """Read this rank's part of a checkpoint or start file, an even one of all molecules; collective.
 
-    On several ranks the system's topology is a Composition, and nothing on any rank grows with the number of molecules
-    of the whole; one rank gets what `read_checkpoint` returns.
+    On several ranks nothing on any rank grows with the number of molecules of the whole; one rank gets what
+    `read_checkpoint` returns.
 
     Raises
     ------
@@ -229,7 +228,7 @@ def read_outline(path: Path | str) -> Checkpoint:
     Returns
     -------
     Checkpoint
-        Its system has a Composition, and the state of no bead; a table of directors has no row.
+        Its system has the state of no bead; a table of directors has no row.
 
     Raises
     ------
@@ -247,8 +246,7 @@ def _read(path: Path | str, comm: Communicator | None, whole: bool, blocks: int 
     """
     with files.reading(path, "checkpoint", comm) as file:
         found = _read_rest(file, comm, blocks)
-        composition, unlike = composition_of(found.system.topology), 0
-        found.system.topology = composition.whole() if whole else composition
+        composition, unlike = found.system.topology, 0
         tables = _states_in(file, composition.beads, comm, blocks)
         for held, state in _rows(tables, None if whole else composition, comm):
             system = replace(found.system, state=state)

@@ -15,9 +15,9 @@ from hpcchain.config.keys.values import LARGEST, shown
 from hpcchain.io.hdf5.checksummed import Rule
 from hpcchain.io.hdf5.files import wrong_contents
 from hpcchain.model import sound
-from hpcchain.model.composition import composition_of, running_sum
+from hpcchain.model.composition import running_sum
 from hpcchain.model.directors import kind_of_beads
-from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
+from hpcchain.model.molecules.long_chains import divided, divided_classes, sizes_of_parts
 from hpcchain.model.system import BEAD_STATE
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def check_system(path: Path | str, system: System, time: float, config: Config) 
         The input.
     """
     topology, held = system.topology, system.held
-    ids = None if held is None else composition_of(topology).beads_of(held)
+    ids = None if held is None else topology.beads_of(held)
     problem = sound.fields_problem(system.state, ids) or sound.extra_problem(system, time, ids)
     problem = problem or _first_problem(system, np.arange(topology.molecules) if held is None else held, time)
     problem = problem or _fixed_problem(config, system, np.arange(topology.beads) if ids is None else ids)
@@ -68,24 +68,27 @@ def _fixed_problem(config: Config, system: System, ids: np.ndarray) -> str | Non
 
 def _first_problem(system: System, molecules: np.ndarray, time: float) -> str | None:
     """Return what is wrong with molecules, looked at some at a time: what is made on the way stays in the cache."""
-    composition, low = composition_of(system.topology), 0
+    composition, low = system.topology, 0
     first, bead = running_sum(composition.size_of(molecules)), composition.bead_range(molecules)[0]
+    divides = np.array(divided_classes(composition, system.physics)) & (system.state.parts.shape[1] > 0)
     while low < len(first) - 1:
         high = max(low + 1, int(np.searchsorted(first, first[low] + PIECE, side="right")) - 1)
         begin, end = int(first[low]), int(first[high])
         piece = replace(system, state=system.state.rows(begin, end))
         ids = np.arange(bead + begin, bead + end)
-        problem = _molecules_problem(piece, composition.part(molecules[low:high]), time, ids)
+        some = molecules[low:high]
+        in_parts = bool(divides[composition.class_of(some)].any())
+        problem = _molecules_problem(piece, composition.part(some), in_parts, time, ids)
         if problem:
             return problem
         low = high
     return None
 
 
-def _molecules_problem(system: System, topology: Topology, time: float, ids: np.ndarray) -> str | None:
+def _molecules_problem(system: System, topology: Topology, in_parts: bool, time: float, ids: np.ndarray) -> str | None:
     """Return what is wrong with the states of these molecules; parts of long chains are looked at as molecules."""
     given = (system.state, system.physics, time, ids)
-    if not divides_any(topology, system.physics) or system.state.parts.shape[1] == 0:
+    if not in_parts:
         return sound.molecules_problem(system.box, topology, *given)
     sizes = sizes_of_parts(topology, system.physics)
     problem = sound.molecules_problem(system.box, divided(topology, sizes), *given)

@@ -21,7 +21,6 @@ from hpcchain.parallel.agreement import gathered
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
-    from hpcchain.model.system import Topology
     from hpcchain.parallel.agreement import Communicator
 
 
@@ -83,7 +82,7 @@ class PartWriter:
         folder: Path,
         index: int,
         comm: Communicator | None,
-        topology: Composition | Topology,
+        topology: Composition,
         start: Mapping[str, object] | None = None,
         log_events: bool = False,
     ) -> None:

@@ -25,7 +25,6 @@ from hpcchain.io.output.lineage import CHECKPOINTS, FILES, GROWTH, PARTS, FileHe
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.recoverable_output import RunOutput, output_in
 from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_columns, read_trajectory
-from hpcchain.model.composition import composition_of
 from hpcchain.model.system import OPEN, PERIODIC
 
 if TYPE_CHECKING:
@@ -321,7 +320,7 @@ def beads_of(output: RunOutput) -> Trajectory:
 
 def fixed_of(system: System) -> Trajectory:
     """Return what does not change of a system's frames; a table of directors must have all of them."""
-    composition, box, rough = composition_of(system.topology), system.box, system.physics.extended.rough
+    composition, box, rough = system.topology, system.box, system.physics.extended.rough
     ids, count = np.arange(composition.beads), composition.count("bonds")
     columns, names = bead_columns(composition, ids)
     turning, moment = None, composition.prototypes.moment[composition.prototype_of(ids)] if rough else None

@@ -36,7 +36,7 @@ class Lasting(NamedTuple):
     alone. `turning` names ORIENTATION, or angular velocities and maybe ORIENTATION.
     """
 
-    topology: Composition | Topology
+    topology: Composition
     box: Box
     constant: Mapping[str, np.ndarray] = MappingProxyType({})
     turning: Sequence[str] = ()
@@ -102,16 +102,14 @@ def _write_box(group: h5py.Group, frames: int, box: Box, comm: Communicator | No
     slabs.write_all([slabs.Part(edges, (low,), np.broadcast_to(box.size, (high - low, 3)))], comm)
 
 
-def _write_beads(
-    file: h5py.File, group: h5py.Group, topology: Composition | Topology, comm: Communicator | None
-) -> None:
+def _write_beads(file: h5py.File, group: h5py.Group, topology: Composition, comm: Communicator | None) -> None:
     ids = np.arange(*parallel_slabs.slab(topology.beads, comm), dtype=np.int64)
     own, names = bead_columns(topology, ids)
     slabs.put_slabs(group, topology.beads, {"id": ids} | own, comm)
     files.put_json(file, "parameters/species_names", names, comm)
 
 
-def bead_columns(topology: Composition | Topology, ids: np.ndarray) -> tuple[dict[str, np.ndarray], list[str]]:
+def bead_columns(topology: Composition, ids: np.ndarray) -> tuple[dict[str, np.ndarray], list[str]]:
     """Return what does not change of some beads, name -> column, and the names of all species."""
     species, names = bead_types(topology.prototypes)
     like = topology.prototype_of(ids)
@@ -123,9 +121,7 @@ def bead_columns(topology: Composition | Topology, ids: np.ndarray) -> tuple[dic
     }, names
 
 
-def _write_bonds(
-    file: h5py.File, group: h5py.Group, topology: Composition | Topology, comm: Communicator | None
-) -> None:
+def _write_bonds(file: h5py.File, group: h5py.Group, topology: Composition, comm: Communicator | None) -> None:
     count = topology.count("bonds")
     bonds = np.asarray(topology.rows("bonds", *parallel_slabs.slab(count, comm)), dtype=np.int64).reshape(-1, 2)
     first, second = (bonds.T + 1).astype(np.int32)

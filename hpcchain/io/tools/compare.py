@@ -16,7 +16,6 @@ from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.collective import translated
 from hpcchain.io.output.lineage import FILES
 from hpcchain.io.output.run_output import run_output
-from hpcchain.model.composition import composition_of
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
@@ -93,7 +92,7 @@ def _compare_inputs(first: h5py.File, second: h5py.File) -> str | None:
 
 def _facts(system: System) -> dict[str, object]:
     """Return what a system is besides the states of its beads, by name."""
-    composition = composition_of(system.topology)
+    composition = system.topology
     parts = {"box": system.box, "topology": composition.prototypes, "physics": system.physics}
     found = {f"/{part}/{name}": value for part, one in parts.items() for name, value in vars(one).items()}
     found["/molecules"] = np.stack([composition.run, np.diff(composition.first_molecule)])

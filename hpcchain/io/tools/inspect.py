@@ -26,7 +26,6 @@ from hpcchain.io.output.run_output import (
     series_in,
 )
 from hpcchain.io.output.trajectory import Trajectory, read_trajectory
-from hpcchain.model.composition import composition_of
 from hpcchain.model.system import BOUNDARIES, OPEN
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def _beads(found: Trajectory) -> dict[str, object]:
 
 def _checkpoint(path: Path | str) -> dict[str, object]:
     found = read_outline(path)
-    composition, box = composition_of(found.system.topology), found.system.box
+    composition, box = found.system.topology, found.system.box
     boundary = " ".join(BOUNDARIES[int(kind)] for kind in box.boundary)
     facts = {
         "time": repr(found.time),

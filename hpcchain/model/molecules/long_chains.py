@@ -12,7 +12,7 @@ import numpy as np
 
 from hpcchain.layout import workspace as W
 from hpcchain.model.clock import split
-from hpcchain.model.composition import PER_BEAD, PER_BOND, PER_MOLECULE, Composition, composition_of, running_sum
+from hpcchain.model.composition import PER_BEAD, PER_BOND, PER_MOLECULE, Composition, running_sum
 from hpcchain.model.system import PERIODIC, Topology
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ def whole_chains(physics: Physics) -> Physics:
     return replace(physics, options=replace(physics.options, stretches=0), kinds=own)
 
 
-def divides_any(topology: Topology | Composition, physics: Physics) -> bool:
+def divides_any(topology: Composition, physics: Physics) -> bool:
     """Whether a system has a long chain that is divided."""
-    return asks_for_stretches(physics) and any(divided_classes(composition_of(topology), physics))
+    return asks_for_stretches(physics) and any(divided_classes(topology, physics))
 
 
 def divided_classes(composition: Composition, physics: Physics) -> list[bool]:
@@ -160,12 +160,12 @@ def united(system: System, time: float) -> System:
     time : float
         [time]
     """
-    topology, state, box = system.topology, system.state, system.box
+    composition, state, box = system.topology, system.state, system.box
     if state.parts.shape[1] == 0:
         return system
     size = np.where(box.boundary == PERIODIC, box.size, 0.0)
     own = state.parts[:, W.PART_ORDER, None] > 0.0
-    image = state.image[np.repeat(topology.first_bead[:-1], np.diff(topology.first_bead))]
+    image = state.image[composition.first_bead_of(composition.molecule_of(np.arange(composition.beads)))]
     position, velocity = at_time(state, time, system.physics.tick, size)
     position = np.where(own, position - image * size, state.position)
     velocity = np.where(own, velocity, state.velocity)

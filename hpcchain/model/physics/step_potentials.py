@@ -158,9 +158,7 @@ def steps_problem(distances: Sequence[float], energies: Sequence[float]) -> str 
     return None
 
 
-def inside_is_sound(
-    inside: np.ndarray, ids: np.ndarray, topology: Composition | Topology, physics: Physics
-) -> np.ndarray:
+def inside_is_sound(inside: np.ndarray, ids: np.ndarray, topology: Composition, physics: Physics) -> np.ndarray:
     """Return whether beads' tables of others inside can be: (n,) bool.
 
     Parameters
@@ -169,7 +167,7 @@ def inside_is_sound(
         All numbers from 0 to 2^53, or UNKNOWN.
     ids : (n,) int64 array
         Global ids of the beads.
-    topology : Topology or Composition
+    topology : Composition
     physics : Physics
     """
     codes = np.where(inside > 0.0, inside, 0.0).astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from hpcchain.model.system import FOLLOWS
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
-    from hpcchain.model.composition import Composition
     from hpcchain.model.molecules.equal_shapes import Group
     from hpcchain.model.physics.constants import PotentialConstants
     from hpcchain.model.system import Box, Physics, Topology
@@ -42,14 +42,16 @@ def check_start(source: str, box: Box, topology: Topology, position: np.ndarray,
         [length], [length / time].
     """
     GivenBeads(source, topology, position, velocity).check(box)
-    require_apart(source, topology, bead_overlap(box, topology, position, TOLERANCE))
+    require_apart(source, bead_overlap(box, topology, position, TOLERANCE), lambda beads: topology.diameter[beads])
 
 
-def require_apart(source: str, topology: Composition | Topology, pair: tuple[int, int, float] | None) -> None:
-    """Raise ConfigError where there is a pair of overlapping beads, (bead, bead, distance)."""
+def require_apart(
+    source: str, pair: tuple[int, int, float] | None, diameters: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    """Raise ConfigError where there is a pair of overlapping beads, (bead, bead, distance); `diameters`: of beads."""
     if pair is not None:
         i, j, distance = pair
-        first, other = topology.prototypes.diameter[topology.prototype_of(np.array([i, j]))]
+        first, other = diameters(np.array([i, j]))
         raise ConfigError(
             f"{source}: molecule.positions: beads {i} and {j} overlap: their distance {distance:.12g} is below the "
             f"contact distance {0.5 * (first + other):.12g}; move them apart"

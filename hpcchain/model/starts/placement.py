@@ -146,7 +146,7 @@ def place(
     config : Config
         For the seed and for messages.
     box, topology :
-        `build_box` and `build_topology` of it.
+        Its Box, and the tables of its molecules.
     scale : float
         Factor of the diameters, 0 < scale <= 1.
     parallel : bool

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.composition import Composition, composition_of, running_sum
+from hpcchain.model.composition import Composition, running_sum
 from hpcchain.model.molecules.equal_shapes import groups_of, parted
 from hpcchain.model.starts.constraints import EPS, degrees_of_freedom, project_group
 from hpcchain.model.starts.overlap import bead_overlap
 
 if TYPE_CHECKING:
     from hpcchain.model.molecules.equal_shapes import Group
-    from hpcchain.model.system import Box, Topology
+    from hpcchain.model.system import Box
 
 UNIT = 4096
 NO_BEADS = np.zeros((0, 0), dtype=np.int64)
@@ -44,7 +44,7 @@ class Copies:
     ----------
     box : Box
         Of one copy; periodic along each axis of more than one.
-    topology : Topology or Composition
+    one : Composition
         Of one copy.
     position : (N, 3) float64 array
         Of one copy's beads [length].
@@ -58,10 +58,7 @@ class Copies:
         Of all copies together.
     """
 
-    def __init__(
-        self, box: Box, topology: Composition | Topology, position: np.ndarray, numbers: Sequence[int]
-    ) -> None:
-        one = composition_of(topology)
+    def __init__(self, box: Box, one: Composition, position: np.ndarray, numbers: Sequence[int]) -> None:
         self._one, self._position, self._small, self._numbers = one, position, box, tuple(numbers)
         molecules = np.arange(one.molecules)
         self._members = parted(molecules, one.class_of(molecules))

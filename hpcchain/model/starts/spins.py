@@ -10,7 +10,6 @@ import numpy as np
 
 from hpcchain.config.keys.key import required
 from hpcchain.layout import arrays as L
-from hpcchain.model.composition import composition_of
 from hpcchain.model.directors import Directors, Table, at_rest, normals
 from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.physics.spins import draw_orientations, spinning
@@ -84,7 +83,7 @@ def with_spins(system: System, config: Config) -> System:
     if rough is None or system.state.extra.shape[1]:
         return system
     topology = system.topology
-    ids = np.arange(topology.beads) if system.held is None else composition_of(topology).beads_of(system.held)
+    ids = np.arange(topology.beads) if system.held is None else topology.beads_of(system.held)
     rows = first_rows(len(ids))
     if config.initial.method == "explicit":
         table = explicit_table(config.molecules)

@@ -37,7 +37,7 @@ from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.starts.wholeness import made_whole
 from hpcchain.model.system import WALL, KindPhysics, Options, Physics, State, System
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection
@@ -74,7 +74,7 @@ def build_system(config: Config) -> System:
     """
     if config.initial.method != "explicit":
         raise ConfigError(f'{config.source}: initial.method: "{config.initial.method}" is not an explicit start')
-    box, topology = build_box(config.box), build_topology(config)
+    box, topology = build_box(config.box), build_composition(config).whole()
     position = np.concatenate([kind.positions for kind in config.molecules])
     length = np.where(topology.rigid, topology.bond_length, np.nan)
     position, _ = made_whole(f"{config.source}: molecule.positions", box, topology.bonds, position, length)
@@ -110,7 +110,7 @@ def at_time_zero(
     """Return the System of a start with all clocks at zero; ConfigError where it breaks limits of distances."""
     state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
     GivenBeads(source or config.source, topology, position, velocity).require_limits(physics)
-    return System(box, topology, state, physics, directors=directors)
+    return System(box, build_composition(config), state, physics, directors=directors)
 
 
 def moved_along(config: Config, velocity: np.ndarray) -> np.ndarray:

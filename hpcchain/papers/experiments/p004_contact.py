@@ -79,8 +79,9 @@ def hard(
     system = system_of(place, moving + (0.0 if moving.any() else 1.0), restitution=e, steps=steps, extended=extended)
     system.state.velocity[:] = moving
     kinds = np.array([OPEN, OPEN, WALL], dtype=np.int8)
-    topology = system.topology.whole()
-    topology = topology if moment is None else replace(topology, moment=np.full(len(place), moment))
+    topology = system.topology
+    if moment is not None:
+        topology = replace(topology, prototypes=replace(topology.prototypes, moment=np.full(1, moment)))
     return replace(system, box=Box(np.full(3, EDGE), np.zeros(3), kinds), topology=topology)
 
 

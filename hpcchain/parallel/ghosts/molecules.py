@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.composition import composition_of, in_blocks
+from hpcchain.model.composition import in_blocks
 from hpcchain.model.system import BEAD_STATE, State
 from hpcchain.sector.setup.shell import default_shell
 
@@ -58,7 +58,7 @@ class MoleculeSet:
 
 def fitting_shell(system: System, own: MoleculeSet, comm: Exchange) -> float:
     """Return the half width of the lists' shell that suits all ranks' molecules, each with its own; collective."""
-    size = composition_of(system.topology).size_of(own.molecule_ids)
+    size = system.topology.size_of(own.molecule_ids)
     shell = default_shell(system, own.position_now[np.cumsum(size) - size])
     return -float(comm.maximum(np.array([-shell]))[0])
 

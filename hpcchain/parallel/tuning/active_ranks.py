@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import complete, widened
 from hpcchain.parallel.ghosts.migration import handed_over
@@ -116,7 +115,7 @@ class NoMolecules(Recorded):
         self.physics, self.time = system.physics, 0.0
         self.ids = np.zeros(0, dtype=np.int64)
         self.counters = dict.fromkeys((*L.COUNTERS, "contacts", "wall_contacts", "no_roots"), 0)
-        state = unpack(composition_of(system.topology), np.zeros((0, WIDTH))).state
+        state = unpack(system.topology, np.zeros((0, WIDTH))).state
         self._state = replace(state, extra=complete(state.extra, system.physics, 0))
 
     def frame(self, _: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -143,7 +142,7 @@ def given_to(system: System, exchange: Exchange, ranks: int) -> System:
         All ranks.
     ranks : int
     """
-    composition, state = composition_of(system.topology), system.state
+    composition, state = system.topology, system.state
     widths = np.array([float(state.extra.shape[1]), float(state.parts.shape[1])])
     columns, parts = exchange.maximum(widths).astype(int).tolist()
     state = replace(state, extra=widened(state.extra, columns), parts=with_columns(state.parts, parts))
@@ -155,6 +154,4 @@ def given_to(system: System, exchange: Exchange, ranks: int) -> System:
         owner,
         lambda rows: unpack(composition, rows.reshape(-1, WIDTH + columns + parts), parts),
     )
-    if ranks > 1:
-        return replace(system, topology=composition, state=held.state, held=held.molecule_ids)
-    return replace(system, topology=composition.whole(), state=held.state, held=None)
+    return replace(system, state=held.state, held=held.molecule_ids if ranks > 1 else None)

@@ -21,7 +21,7 @@ from hpcchain.model.molecules.exclusion import BondWalker
 from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.given import TOLERANCE, GivenBeads
 from hpcchain.model.starts.wholeness import beads_named, made_whole
-from hpcchain.model.topology import build_topology
+from hpcchain.model.topology import build_composition
 from hpcchain.parallel.launcher import launched
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ class Beads:
         ConfigError
             Where velocities change a bond's length by more than rounding does, and lengths were not asked for.
         """
-        topology, position, velocity = build_topology(config), self.position, self.velocity
+        topology, position, velocity = build_composition(config).whole(), self.position, self.velocity
         length = np.linalg.norm(bond_vectors(position, topology.bonds), axis=1)
         if np.any(np.abs(length / topology.bond_length - 1.0)[topology.rigid] > TOLERANCE):
             try:

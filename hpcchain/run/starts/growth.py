@@ -38,7 +38,7 @@ from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import at_time_zero, build_physics, moved_along, physics_with, while_growing
 from hpcchain.model.starts.velocities import maxwell
 from hpcchain.model.system import State, System
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.signals import Stopped
 from hpcchain.run.engines import brought_together, engine_for, ranks_at_work
@@ -46,6 +46,7 @@ from hpcchain.run.orientations import checked
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
+    from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box, Physics, Topology
     from hpcchain.parallel.comm import World
     from hpcchain.run.starts.growth_file import GrowthFile
@@ -112,10 +113,11 @@ def grown_system(
     Stopped
         On every rank, when `pause` gives up.
     """
-    box, topology = build_box(config.box), build_topology(config)
-    none = np.zeros(topology.molecules, dtype=bool), np.zeros(topology.beads, dtype=bool)
-    grown = replace(topology, flexible=none[0], soft=none[1])  # beads that potentials hold are grown like all others
-    directors = checked(build_directors(config), topology, None if comm is None else comm.mpi, config.source)
+    box, composition = build_box(config.box), build_composition(config)
+    topology, one = composition.whole(), composition.prototypes
+    like_others = replace(one, flexible=np.zeros_like(one.flexible), soft=np.zeros_like(one.soft))
+    grown = replace(composition, prototypes=like_others)  # beads that potentials hold are grown like all others
+    directors = checked(build_directors(config), composition, None if comm is None else comm.mpi, config.source)
     growth = Growth(config, box, grown, progress, pause, comm or Single(), keep)
     position = growth.positions() if places is None else growth.from_places(places)
     temperature, seed = config.initial.temperature, config.initial.seed
@@ -262,7 +264,7 @@ class Growth:
     Parameters
     ----------
     config : Config
-    box, topology :
+    box, composition :
         The system.
     progress, pause, comm, keep :
         See `grown_system`.
@@ -272,13 +274,13 @@ class Growth:
         self,
         config: Config,
         box: Box,
-        topology: Topology,
+        composition: Composition,
         progress: Callable[[float], object] | None,
         pause: Callable[[], bool] | None,
         comm: Single | World,
         keep: GrowthFile | None = None,
     ) -> None:
-        self._config, self._box, self._topology = config, box, topology
+        self._config, self._box, self._composition, self._topology = config, box, composition, composition.whole()
         self._report, self._stopped = progress or (lambda _: None), pause or (lambda: False)
         self._comm, self._keep = comm, keep
 
@@ -401,7 +403,7 @@ class Growth:
         elastic = replace(given, restitution=1.0, contact_time=0.0, extended=acting)
         physics = with_short_steps(elastic, LONGEST_STEP * unit)
         while stage.slice < stage.slices:
-            system = System(self._box, topology, State.at_time_zero(*now), physics)
+            system = System(self._box, self._composition, State.at_time_zero(*now), physics)
             length = stage.step / stage.rate * unit
             engine = engine_for(system, self._config, self._comm, growth=(stage.size, stage.rate / unit))
             try:
@@ -413,7 +415,7 @@ class Growth:
                     raise Jammed(jam(self._config, stage.size), stage.size)
                 stage, now = stage.slower(), calm
                 continue
-            position, velocity, _ = brought_together(self._comm, topology, engine.ids, engine.frame(length))
+            position, velocity, _ = brought_together(self._comm, topology.beads, engine.ids, engine.frame(length))
             del engine  # before the next one is made: two at a time would be the most memory that a run ever takes
             position = project_positions(topology, position)
             velocity = project_velocities(topology, position, velocity)

@@ -18,7 +18,6 @@ from hpcchain.config.keys.key import MOST_BEADS
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import write_start
 from hpcchain.model.clock import tick_for
-from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.given import TOLERANCE, require_apart
 from hpcchain.model.starts.replicate_system import Copies
 from hpcchain.model.starts.replicate_velocities import Sums, Thermal
@@ -94,7 +93,7 @@ def write_copies(
         own += thermal.sums(low, high)
     total = sum(comm.allgather(own), Sums())
     taken = require_digits(config, copies, total.projected)
-    require_apart(config.source, system.topology, copies.overlap(TOLERANCE - taken))
+    require_apart(config.source, copies.overlap(TOLERANCE - taken), system.topology.diameters_of)
     thermal.settle(total)
     why = untried_speed(copies.least_diameter, thermal.speed**2)
     if why is not None:
@@ -128,6 +127,6 @@ def whole_positions(system: System, comm: Single | World) -> NDArray[np.float64]
     """Return the positions (N, 3) of all beads of a system of which each rank may have a part; collective."""
     if system.held is None:
         return system.state.position
-    ids = composition_of(system.topology).beads_of(system.held)
+    ids = system.topology.beads_of(system.held)
     found = slabs.whole(comm.mpi, system.topology.beads, ids, {"position": system.state.position})
     return np.ascontiguousarray(found["position"])

@@ -22,7 +22,7 @@ from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.given import TOLERANCE, GivenBeads
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.system import PERIODIC
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 from hpcchain.run.starts.bead_arrays import Beads, Names
 from hpcchain.run.starts.growth import largest_size
 from hpcchain.run.starts.starting import start_system
@@ -191,7 +191,7 @@ def of_given_molecules(
         filled.append({**kind, "positions": there.position[own].tolist(), **moving})
         first = own.stop
     config = config_from_table(table | {"molecule": filled}, name)
-    topology = build_topology(config)
+    topology = build_composition(config).whole()
     beads = beads_of(source, there, topology.bonds, {})
     rows = np.lexsort(np.sort(topology.bonds, axis=1).T[::-1])  # as the beads have their bonds
     length = np.where(topology.rigid, topology.bond_length, np.nan)[rows]
@@ -221,7 +221,7 @@ def started_from(found: Found, grow: bool, signals: Signals, comm: Single | Worl
         Where it is impossible; of beads that overlap the message says what the file calls them.
     """
     config = found.config
-    box, topology = build_box(config.box), build_topology(config)
+    box, topology = build_box(config.box), build_composition(config).whole()
     position = np.concatenate([required(kind.positions) for kind in config.molecules])
     if grow:
         scale = largest_size(config, box, topology, position)

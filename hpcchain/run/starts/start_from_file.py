@@ -15,7 +15,6 @@ from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
 from hpcchain.io.hdf5.collective import agreed
 from hpcchain.io.hdf5.files import NOT_OURS, wrong_contents
 from hpcchain.layout import arrays as L
-from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.extended import complete, first_rows
 from hpcchain.model.physics.spins import draw_orientations, orientations_at
 from hpcchain.model.rotation import unit
@@ -26,7 +25,7 @@ from hpcchain.model.starts.start import at_time_zero, physics_with
 from hpcchain.model.system import TOPOLOGY, State, System
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel import slabs
-from hpcchain.parallel.agreement import gathered, is_parallel
+from hpcchain.parallel.agreement import gathered
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.slabs import slab
 from hpcchain.run.engines import brought_together, engine_for, level_problem, overlap_in
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from hpcchain.io.checkpoint.checkpoint import Checkpoint
     from hpcchain.model.composition import Composition
     from hpcchain.model.directors import Directors
-    from hpcchain.model.system import Box, Topology
+    from hpcchain.model.system import Box
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import World
     from hpcchain.sector.interface import Frame
@@ -77,18 +76,17 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     """
     comm = comm or Single()
     path = str(config.initial.file)
-    found, topology = read_start(config, comm.mpi)
-    directors = directors_from(config, found, topology, comm.mpi)
+    found, composition = read_start(config, comm.mpi)
+    directors = directors_from(config, found, composition, comm.mpi)
     if is_start(found, comm):
-        return replace(fresh_system(config, found, topology, comm), directors=directors)
+        return replace(fresh_system(config, found, composition, comm), directors=directors)
     if comm.size > 1:
         found = read_checkpoint(path, comm.mpi)
-    topology = topology.whole()
-    system = replace(found.system, topology=topology)
+    topology, system = composition.whole(), replace(found.system, topology=composition)
     GivenBeads(path, topology, system.state.position, system.state.velocity).require_tried()
     fresh = is_fresh(system.state)
     ids, frame, extra = moved_to(found.time, system, config, comm)
-    position, velocity, image = brought_together(comm, topology, ids, frame)
+    position, velocity, image = brought_together(comm, composition.beads, ids, frame)
     check_start(path, system.box, topology, position, velocity)
     GivenBeads(path, topology, position, velocity).require_within(config)
     if not fresh:
@@ -145,22 +143,23 @@ def spins_of(
     return rows
 
 
-def fresh_system(config: Config, found: Checkpoint, topology: Composition | Topology, comm: Single | World) -> System:
+def fresh_system(config: Config, found: Checkpoint, composition: Composition, comm: Single | World) -> System:
     """Return the System of a start that `build` made, on several ranks this rank's part of it; collective.
 
     Beads and tick are the file's to the bit: they are those of the run that would have made the start itself.
     """
-    path, system = str(config.initial.file), replace(found.system, topology=topology)
-    held, composition = system.held, composition_of(topology)
-    ids = np.arange(topology.beads) if held is None else composition.beads_of(held)
-    part = topology.whole() if held is None else composition.part(held)
+    path, system = str(config.initial.file), replace(found.system, topology=composition)
+    held = system.held
+    ids = np.arange(composition.beads) if held is None else composition.beads_of(held)
+    part = composition.whole() if held is None else composition.part(held)
     given = sum(comm.allgather(np.array([len(system.state.velocity), np.sum(system.state.velocity**2)])))
     squared = float(given[1] / max(given[0], 1.0))
     own = GivenBeads(path, part, system.state.position, system.state.velocity, ids, squared)
     try:
         with agreed(comm.mpi):
             own.check(system.box)
-        require_apart(path, system.topology, overlap_in(system, comm, ids, own.position, TOLERANCE))
+        pair = overlap_in(system, comm, ids, own.position, TOLERANCE)
+        require_apart(path, pair, composition.diameters_of)
     except ConfigError as error:  # `build` makes none of these
         raise DataError(f"{error}; {NOT_OURS}") from error
     state = State.at_time_zero(system.state.position, system.state.velocity)
@@ -174,7 +173,7 @@ def fresh_system(config: Config, found: Checkpoint, topology: Composition | Topo
     return replace(system, state=state, physics=physics)
 
 
-def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpoint, Composition | Topology]:
+def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpoint, Composition]:
     """Return the Checkpoint in initial.file, on several ranks a part of it, and its topology with the input's names.
 
     Raises
@@ -189,7 +188,7 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
         raise DataError(f"{config.source}: initial.file: {error}") from error
     require_same_box(config, path, found.system.box)
     topology = agreed_topology(config, path, found.system, mpi)
-    one, thermal = composition_of(topology).prototypes, 32.0 * found.system.physics.tick  # `tick_for`
+    one, thermal = topology.prototypes, 32.0 * found.system.physics.tick  # `tick_for`
     try:
         check_units(config, Beads(float(one.diameter.min()), float(one.mass.min()), thermal))
     except Wrong as wrong:
@@ -198,7 +197,7 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
 
 
 def directors_from(
-    config: Config, found: Checkpoint, topology: Composition | Topology, mpi: Communicator | None
+    config: Config, found: Checkpoint, topology: Composition, mpi: Communicator | None
 ) -> Directors | None:
     """Return the Directors of a run that starts from a Checkpoint, None where no sphere has any; collective.
 
@@ -210,7 +209,7 @@ def directors_from(
     config : Config
     found : Checkpoint
         The start file.
-    topology : Topology or Composition
+    topology : Composition
         As `read_start` returns it.
     mpi : communicator or None
 
@@ -273,11 +272,10 @@ def require_same_box(config: Config, path: str, box: Box) -> None:
             )
 
 
-def agreed_topology(config: Config, path: str, system: System, mpi: Communicator | None) -> Composition | Topology:
+def agreed_topology(config: Config, path: str, system: System, mpi: Communicator | None) -> Composition:
     """Return the topology of a file's system with the input's names; ConfigError when they differ.
 
-    On several ranks it is a Composition, and each compares its slabs of the tables; collective. Moments of inertia are
-    a file's only where its beads spin.
+    Each rank compares its slabs of the tables; collective. Moments of inertia are a file's only where its beads spin.
     """
     given, topology = build_composition(config), system.topology
     new = ("kind", "bead_type") if system.physics.extended.rough else ("kind", "bead_type", "moment")
@@ -295,12 +293,10 @@ def agreed_topology(config: Config, path: str, system: System, mpi: Communicator
                 f"{config.source}: molecule.{key}: differs from the start file {path}{where}; correct "
                 "it, or leave [[molecule]] out"
             )
-    return given if is_parallel(mpi) else given.whole()
+    return given
 
 
-def first_difference(
-    given: Composition, topology: Composition | Topology, table: str, mpi: Communicator | None
-) -> str | None:
+def first_difference(given: Composition, topology: Composition, table: str, mpi: Communicator | None) -> str | None:
     """Return for a message where the tables of this name differ first, None where they do not; collective."""
     count = given.count(table)
     if count != topology.count(table):

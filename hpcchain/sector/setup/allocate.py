@@ -15,7 +15,7 @@ from hpcchain.layout import workspace as W
 from hpcchain.layout.memory import aligned, aligned_zeros, bead_lines, blank, event_lines, list_lines, queue_lines
 from hpcchain.layout.segment_bits import PARTNER_BITS, packed_starts
 from hpcchain.layout.workspace import tiles
-from hpcchain.model.composition import composition_of, in_blocks, running_sum
+from hpcchain.model.composition import in_blocks, running_sum
 from hpcchain.model.molecules.bodies import body_length
 from hpcchain.model.molecules.rods import longest_rod
 from hpcchain.model.physics.extended import complete, is_extended, types_of_contacts
@@ -54,7 +54,7 @@ SPARE_LAYERS = 2  # of cells around the beads that a sector begins with
 
 def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the (PARAMETERS,) float64 constants that kernels read, and how many cells fit along each axis."""
-    box, physics, composition = system.box, system.physics, composition_of(system.topology)
+    box, physics, composition = system.box, system.physics, system.topology
     topology = composition.prototypes
     contact = float(topology.diameter.max())
     beyond = beyond_contact(topology, physics)
@@ -121,7 +121,7 @@ def quanta(system: System) -> tuple[float, float]:
     In units of mass length^2 / time and mass length / time; 2^-36 and 2^-42 of what a heaviest bead has that moves its
     diameter in a tick, or that is thrown back by what acts from outside, if that is more.
     """
-    topology = composition_of(system.topology).prototypes
+    topology = system.topology.prototypes
     length, mass = float(topology.diameter.max()), float(topology.mass.max())
     impulse = max(mass * length / system.physics.tick, 2.0 * (mass * energy_brought(system.physics, mass)) ** 0.5)
     return 2.0 ** (np.floor(np.log2(impulse * length)) - 36.0), 2.0 ** (np.floor(np.log2(impulse)) - 42.0)
@@ -137,7 +137,7 @@ def energy_quantum(system: System) -> float:
     Where what acts from outside brings in far more than beads have at the start it follows from that, lest sums
     overflow.
     """
-    topology = composition_of(system.topology).prototypes
+    topology = system.topology.prototypes
     mass = float(topology.mass.max())
     energy = mass * (float(topology.diameter.max()) / system.physics.tick) ** 2
     energy = max(energy, BROUGHT * energy_brought(system.physics, mass))
@@ -298,13 +298,13 @@ def extra_arrays(system: System, at: np.ndarray, like: np.ndarray, inside: int) 
     rows = complete(system.state.extra, system.physics, inside)
     extra = aligned_zeros((len(at), rows.shape[1]))
     extra[:] = rows[at]
-    extra[:, L.BEAD_TYPE] = bead_types(composition_of(system.topology).prototypes, system.physics)[1][like]
+    extra[:, L.BEAD_TYPE] = bead_types(system.topology.prototypes, system.physics)[1][like]
     return {"extra": extra}
 
 
 def contact_arrays(system: System) -> dict:
     """Return the walls, and the coefficients of contacts, one row for all where runs are not extended."""
-    types, _ = types_of_contacts(composition_of(system.topology).type_names, system.physics)
+    types, _ = types_of_contacts(system.topology.type_names, system.physics)
     table = coefficient_table(system.physics, types).reshape(-1, L.PAIR_COEFFICIENTS)
     return {"walls": wall_rows(system), "coefficients": table if is_extended(system.physics) else table[:1].copy()}
 

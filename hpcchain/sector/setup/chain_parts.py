@@ -11,7 +11,7 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.workspace import tiles
-from hpcchain.model.composition import Composition, composition_of, in_blocks, running_sum
+from hpcchain.model.composition import Composition, in_blocks, running_sum
 from hpcchain.model.molecules.long_chains import divided, divides_any, sizes_of_parts
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
@@ -40,7 +40,7 @@ class ChainParts:
     """
 
     def __init__(self, system: System) -> None:
-        self.whole = composition_of(system.topology)
+        self.whole = system.topology
         prototypes = self.whole.prototypes
         self.sizes = sizes_of_parts(prototypes, system.physics)
         self.longest = max(int(np.sum(sizes)) for sizes in self.sizes)

@@ -13,7 +13,6 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.workspace import tiles
-from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.bond_graph import LANES as STRIDE_LANES
 from hpcchain.model.molecules.bond_graph import build_structure
 from hpcchain.model.molecules.exclusion import adjacency, excluded_pairs
@@ -58,7 +57,7 @@ class MoleculeClasses:
     """
 
     def __init__(self, system: System, chain_parts: ChainParts | None = None) -> None:
-        self.composition, self.chain_parts = composition_of(system.topology), chain_parts
+        self.composition, self.chain_parts = system.topology, chain_parts
         topology = self.composition.prototypes
         self.rows = np.zeros((topology.molecules, L.MOL_COLUMNS), dtype=np.int64)
         types = types_of_contacts(topology.type_names, system.physics)[1][topology.bead_type]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.step_potentials import beyond_contact
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def default_shell(system: System, places: np.ndarray) -> float:
     places : (M, 3) float64 array
         Where the first beads of molecules are, of all of them or of those in a part of the box [length].
     """
-    composition = composition_of(system.topology)
+    composition = system.topology
     diameter, size = composition.prototypes.diameter, np.diff(composition.prototypes.first_bead)
     copies = np.repeat(composition.copies, size)
     beads = max(composition.beads, 1)
@@ -65,7 +64,7 @@ def default_shell(system: System, places: np.ndarray) -> float:
 
 def is_dilute(system: System) -> bool:
     """Whether beads are on the average so far apart that the default shell goes by the mean distance."""
-    composition = composition_of(system.topology)
+    composition = system.topology
     copies = np.repeat(composition.copies, np.diff(composition.prototypes.first_bead))
     mean = float(np.sum(copies * composition.prototypes.diameter)) / max(composition.beads, 1)
     return filled(system.box.size, system.box.volume / max(composition.beads, 1)) > DILUTE * mean

@@ -10,8 +10,7 @@ from hpcchain.config.enlarge import enlarged
 from hpcchain.config.load import config_from_table
 from hpcchain.errors import ConfigError
 from hpcchain.io.output.trajectory import bead_types
-from hpcchain.model.composition import composition_of
-from hpcchain.model.topology import build_composition, build_topology
+from hpcchain.model.topology import build_composition
 
 BOX = {"box": {"size": [50.0] * 3}, "run": {"end_time": 1.0}}
 NORMAL = {"mean": 1.2, "deviation": 0.15}
@@ -25,7 +24,7 @@ def loaded(*molecules, **more):
 
 def diameters(config):
     """Return the diameters of all beads, as the engines get them."""
-    found = composition_of(build_topology(config)).whole().diameter
+    found = build_composition(config).whole().diameter
     assert np.array_equal(found, build_composition(config).whole().diameter)
     return found
 
@@ -134,5 +133,5 @@ def test_messages_call_tables_by_their_own_numbers():
 def test_beads_of_many_sizes_are_one_species():
     """Lists of diameters along a molecule still are one for each; so are other kinds of the same type."""
     mixed = loaded({"count": 50, "diameter": NORMAL}, {"kind": "chain", "beads": 2, "diameter": [1.0, 1.1]})
-    species, names = bead_types(composition_of(build_topology(mixed)).whole())
+    species, names = bead_types(build_composition(mixed).whole())
     assert names == ["A", "B.0", "B.1"] and species.tolist() == [0] * 50 + [1, 2]

@@ -7,7 +7,6 @@ import pytest
 
 from hpcchain.contact.coefficients import coefficient_table
 from hpcchain.layout import arrays as L
-from hpcchain.model.composition import composition_of
 from hpcchain.model.physics.constants import PairConstants, SteppedPhysics
 from hpcchain.model.system import PERIODIC, WALL
 from hpcchain.steps.contacts.inclusions import Coefficients
@@ -41,12 +40,12 @@ def test_a_run_of_smooth_hard_beads_has_one_row():
 
 def test_a_walls_own_goes_before_a_pairs_and_this_before_that_of_all():
     plain = system_of()
-    name = composition_of(plain.topology).type_names[0]
+    name = plain.topology.type_names[0]
     pairs = [own([name, name], 0.5), own([name, "x-"], 0.4), own([name, "x+"], 0.3, contact_time=2.0)]
     walls = [wall_table(side="x-", restitution=0.2), wall_table(**SPHERE, restitution=0.1)]
     system = with_extended(plain, pairs=pairs, walls=walls)
-    table = coefficient_table(system.physics, composition_of(system.topology).type_names)
-    types = len(composition_of(system.topology).type_names)
+    table = coefficient_table(system.physics, system.topology.type_names)
+    types = len(system.topology.type_names)
     assert table.shape == (types, types + L.SIDES + 1, L.PAIR_COEFFICIENTS)
     found = table[0, :, L.PAIR_NORMAL]
     assert found[0] == 0.5 and found[types:].tolist() == [0.2, 0.9, 0.9, 0.3, 0.9, 0.9, 0.1]
@@ -58,15 +57,15 @@ def test_a_walls_own_goes_before_a_pairs_and_this_before_that_of_all():
 def test_steps_have_the_table_of_events(shapes):
     """What pairs and walls say comes to the same place from either engine's settings."""
     plain = system_of()
-    name = composition_of(plain.topology).type_names[0]
+    name = plain.topology.type_names[0]
     walls = [wall_table(side="x-", restitution=0.2), *[wall_table(**SPHERE, restitution=0.1)] * shapes]
     events = with_extended(plain, pairs=[own([name, name], 0.5), own([name, "x+"], 0.3)], walls=walls)
     steps = SteppedPhysics(step=0.1, integrator="contact")
     pairs = tuple(PairConstants((name, other), e, friction=0.7) for other, e in ((name, 0.5), ("x+", 0.3)))
     steps = replace(steps, pairs=pairs, friction=0.25)
     stepped = with_extended(plain, walls=walls)
-    found = Coefficients(composition_of(plain.topology), replace(stepped.physics, steps=steps))
-    table = coefficient_table(events.physics, composition_of(plain.topology).type_names)
+    found = Coefficients(plain.topology, replace(stepped.physics, steps=steps))
+    table = coefficient_table(events.physics, plain.topology.type_names)
     np.testing.assert_array_equal(found.restitution, table[:, :, L.PAIR_NORMAL])
     types = len(table)
     rubbing = np.full(found.friction.shape, 0.25)

@@ -18,6 +18,7 @@ from hpcchain.layout.memory import (
 from hpcchain.model.system import PERIODIC, Box, Physics, State, System
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.setup.allocate import cell_arrays
+from tests.support.compositions import composition_of
 from tests.support.io_samples import chains
 
 
@@ -36,7 +37,7 @@ def test_all_large_arrays_of_a_sector_are_on_large_pages(length):
     across = 40
     place = np.stack(np.meshgrid(*[np.arange(float(across))] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
     box = Box(np.full(3, float(across)), np.zeros(3), np.full(3, PERIODIC, dtype=np.int8))
-    topology = chains([length] * (len(place) // length), diameter=0.9)
+    topology = composition_of(chains([length] * (len(place) // length), diameter=0.9))
     system = System(box, topology, State.at_time_zero(place, np.zeros_like(place)), Physics(tick=2.0**-7))
     arrays = Engine(system).core.sector._asdict()
     large = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray) and array.nbytes >= LARGE}

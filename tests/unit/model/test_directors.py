@@ -12,7 +12,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.model.directors import Directors, Table, drawn
 from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import build_system
-from hpcchain.model.topology import build_composition, build_topology
+from hpcchain.model.topology import build_composition
 from hpcchain.run.orientations import Spinning
 from hpcchain.run.starts.growth import grown_system
 
@@ -182,15 +182,14 @@ def test_a_propagator_of_their_own_is_not_the_engines(tmp_path):
 
 def test_a_random_start_depends_on_seed_and_number_alone(tmp_path):
     config = config_of(tmp_path, RANDOM)
-    directors, topology, composition = build_directors(config), build_topology(config), build_composition(config)
-    whole = directors.start(topology, 0, topology.beads)
-    for low, high in ((0, 25), (25, 40), (40, topology.beads), (21, 22)):
-        for some in (topology, composition):
-            part = directors.start(some, low, high)
-            assert [a.tobytes() for a in part] == [a[low:high].tobytes() for a in whole]
+    directors, composition = build_directors(config), build_composition(config)
+    whole = directors.start(composition, 0, composition.beads)
+    for low, high in ((0, 25), (25, 40), (40, composition.beads), (21, 22)):
+        part = directors.start(composition, low, high)
+        assert [a.tobytes() for a in part] == [a[low:high].tobytes() for a in whole]
     bead, number = 21 + 4, 7 + 4
     assert whole[0][bead].tobytes() == drawn(np.array([0.45]), 1.7, 7, np.array([number]))[0][0].tobytes()
-    other = replace(directors, seed=8).start(topology, 0, topology.beads)
+    other = replace(directors, seed=8).start(composition, 0, composition.beads)
     assert not np.any(np.all(other[0][21:41] == whole[0][21:41], axis=1))
     assert whole[0][:21].tolist() == [[1.0, 0.0, 0.0, 0.0]] * 21 and not whole[1][:21].any()
 
@@ -213,8 +212,8 @@ def test_random_spins_are_maxwellian_and_orientations_uniform():
 
 def test_beads_without_directors_are_never_turned(tmp_path):
     config = config_of(tmp_path, RANDOM)
-    topology = build_topology(config)
-    turning = build_directors(config).turning(topology, 0, topology.beads)
+    composition = build_composition(config)
+    turning = build_directors(config).turning(composition, 0, composition.beads)
     found = turning.orientation(12.3)
     still = turning.moment == 0.0
     assert still.sum() == 26 and np.all(found[still] == [1.0, 0.0, 0.0, 0.0])
@@ -230,10 +229,9 @@ def test_energy_and_spin_are_those_of_the_spheres(tmp_path):
 
 def test_a_run_can_be_restarted_from_orientations_at_a_time(tmp_path):
     config = config_of(tmp_path, RANDOM)
-    topology = build_topology(config)
-    directors = build_directors(config)
-    there = directors.turning(topology, 0, topology.beads).orientation(3.0)
-    again = directors.restarted(topology, 0, topology.beads, 2.0).turning(topology, 0, topology.beads)
+    composition, directors = build_composition(config), build_directors(config)
+    there = directors.turning(composition, 0, composition.beads).orientation(3.0)
+    again = directors.restarted(composition, 0, composition.beads, 2.0).turning(composition, 0, composition.beads)
     assert np.abs(again.orientation(1.0) - there).max() < 1e-15
 
 

@@ -6,7 +6,7 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.system import OPEN, PERIODIC, WALL
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 
 TEXT = """
 [box]
@@ -50,7 +50,7 @@ def config(tmp_path):
 
 
 def test_arrays_follow_the_file(config):
-    topology = build_topology(config)
+    topology = build_composition(config).whole()
     assert topology.names == ("A", "B", "C", "D", "G")
     assert topology.kind.tolist() == [0, 0, 1, 1, 2, 3, 4]
     assert topology.first_bead.tolist() == [0, 3, 6, 7, 8, 12, 17, 20]
@@ -75,7 +75,7 @@ def test_the_box(config):
 
 
 def test_groups_hold_equal_molecules(config):
-    groups = groups_of(build_topology(config))
+    groups = groups_of(build_composition(config).whole())
     assert [group.beads.tolist() for group in groups[:2]] == [[[0, 1, 2], [3, 4, 5]], [[6], [7]]]
     assert [group.is_chain for group in groups] == [True, True, False, False, False]
     assert [group.has_cycles for group in groups] == [False, False, True, False, False]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcchain.model.composition import composition_of
 from hpcchain.observe.observables import all_carry, block_sums
+from tests.support.compositions import composition_of
 from tests.support.io_samples import chains
 
 

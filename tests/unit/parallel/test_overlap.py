@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcchain.model.composition import composition_of
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.system import OPEN, PERIODIC, WALL
 from hpcchain.parallel.overlap import overlap_on_ranks
@@ -29,7 +28,7 @@ def chains(seed):
 
 def found_by(system, ranks, tolerance):
     """Return what each rank says."""
-    composition = composition_of(system.topology)
+    composition = system.topology
 
     def on_rank(exchange):
         own = dealt(system, exchange)
@@ -50,7 +49,7 @@ def test_the_pair_of_one_rank(ranks):
         target = position[3 * other + 1] + [0.0, 0.55, 0.3]
         position[3 * one : 3 * one + 3] += target - position[3 * one + 1]
         closer = replace(system, state=replace(system.state, position=position))
-        expected = bead_overlap(system.box, system.topology, position, 0.1)
+        expected = bead_overlap(system.box, system.topology.whole(), position, 0.1)
         found = found_by(closer, ranks, 0.1)
         assert expected is not None and found == [found[0]] * ranks
         low, high, distance = found[0]

@@ -105,7 +105,7 @@ def meeting(folder, one, other, step=None):
 
 def kinetic(system, velocity, beads):
     """Return the kinetic energy of some beads."""
-    return 0.5 * np.sum(system.topology.mass[beads, None] * velocity[beads] ** 2)
+    return 0.5 * np.sum(system.topology.whole().mass[beads, None] * velocity[beads] ** 2)
 
 
 FIRST, SECOND = slice(0, 4), slice(4, 7)
@@ -136,7 +136,7 @@ def test_exact_impulse_keeps_the_kinetic_energy(one, other, tmp_path):
     _, (x, before), (y, after) = first_contact(system)
     everything = slice(0, 7)
     assert abs(kinetic(system, after, everything) / kinetic(system, before, everything) - 1) < 1e-12
-    assert np.abs(system.topology.mass @ (after - before)).max() < 1e-13
+    assert np.abs(system.topology.whole().mass @ (after - before)).max() < 1e-13
     assert np.abs(after - before)[FIRST].max() > 0.1 < np.abs(after - before)[SECOND].max()
     gap = np.linalg.norm(x[FIRST, None] - x[None, SECOND], axis=2).min() - 1.0
     assert abs(gap) < (2e-4 if NESTED in (one, other) else 1e-13)
@@ -159,7 +159,7 @@ def test_discrete_law_keeps_the_energy_of_steps_and_of_the_others_velocities(oth
     assert abs(now / was - 1) < 1e-11
     everything = slice(0, 7)
     assert abs(kinetic(system, after, everything) / kinetic(system, before, everything) - 1) > 1e-6
-    assert np.abs(system.topology.mass @ (after - before)).max() < 1e-13
+    assert np.abs(system.topology.whole().mass @ (after - before)).max() < 1e-13
 
 
 @pytest.mark.parametrize("way", [RATTLE, LAW, EXACT], ids=["rattle", "variational", "exact"])

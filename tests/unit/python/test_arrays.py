@@ -15,7 +15,7 @@ BOX = (8.0, 8.0, 8.0)
 def chain_lengths(system):
     """Return the distances of bonded beads, as positions have them."""
     start = build_system(system.config)
-    first, second = start.topology.bonds.T
+    first, second = start.topology.whole().bonds.T
     return np.linalg.norm(start.state.position[second] - start.state.position[first], axis=1)
 
 

@@ -148,7 +148,7 @@ def test_time_does_not_go_back_when_lists_are_made_anew(original, monkeypatch):
     system, engine, _ = original
     for name, value in (("SPARE_BLOCKS", 0.0), ("LEAST_SPARE", 0.1)):
         monkeypatch.setattr(core_module, name, value)
-    other, mass, before, back = Engine(system), system.topology.mass[:, None], 0.0, 0
+    other, mass, before, back = Engine(system), system.topology.whole().mass[:, None], 0.0, 0
     energy = np.sum(mass * system.state.velocity**2)
     other.core.batch.size = 50
     while not other.advance(END, pause=lambda: True):
@@ -181,7 +181,7 @@ def test_without_a_log_the_same_happens(original):
 def test_what_the_motion_keeps(original):
     """Energy, bonds, and no overlap; momentum where there are no walls."""
     system, engine, events = original
-    topology, mass = system.topology, system.topology.mass
+    topology, mass = system.topology.whole(), system.topology.whole().mass
     start = system.state
     x, v, image = frame_of(engine, END)
     energy = 0.5 * np.sum(mass[:, None] * v**2)
@@ -216,8 +216,8 @@ def test_frames_are_continuous_and_count_images():
         (x, v, image), (later, _, _) = frame_of(engine, time), frame_of(engine, time + h)
         np.testing.assert_allclose(later, x + h * v, atol=1e-9)
         assert np.all(np.abs(x) < size)
-    centre = system.topology.mass @ (x + image * size)
-    drift = system.topology.mass @ (system.state.position + 4.0 * system.state.velocity)
+    centre = system.topology.whole().mass @ (x + image * size)
+    drift = system.topology.whole().mass @ (system.state.position + 4.0 * system.state.velocity)
     np.testing.assert_allclose(centre, drift, atol=1e-10)
 
 
@@ -340,7 +340,7 @@ def test_a_bead_that_lands_between_two_beads():
         engine.advance(5.0)
         results.append(engine)
     assert results[0].counters["ties"] == 1 and results[0].counters["contacts"] >= 2
-    v, mass = frame_of(results[0], 5.0)[1], system.topology.mass
+    v, mass = frame_of(results[0], 5.0)[1], system.topology.whole().mass
     assert 0.5 * np.sum(mass[:, None] * v**2) == pytest.approx(0.75, rel=1e-13)
     np.testing.assert_allclose(mass @ v, [0, 0, -1.5], atol=1e-13)
     assert_same_state(*results)

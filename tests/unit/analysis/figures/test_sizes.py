@@ -18,6 +18,7 @@ from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import PartWriter
 from hpcchain.io.output.trajectory import Lasting
 from tests.support.analysed import tables_of
+from tests.support.compositions import composition_of
 from tests.support.io_samples import chains as chains_of
 from tests.support.io_samples import system_of
 
@@ -37,7 +38,7 @@ def vectors(seed, frames, time, chains=CHAINS):
 def write_run(folder, spans):
     """Write a run of dimers whose bonds are `spans` (frames, chains, 3) at times 0, 1, ..."""
     frames, chains, _ = spans.shape
-    system = replace(system_of([2] * chains), topology=chains_of([2] * chains, ("A", "B")))
+    system = replace(system_of([2] * chains), topology=composition_of(chains_of([2] * chains, ("A", "B"))))
     (folder / "parts").mkdir(parents=True)
     writer = PartWriter(folder / "parts", 0, None, system.topology, log_events=False)
     still = np.zeros((2 * chains, 3))

@@ -12,7 +12,7 @@ from hpcchain.model.molecules.bodies import body_sites
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.starts.velocities import kinetic_energy
-from hpcchain.model.topology import build_composition, build_topology
+from hpcchain.model.topology import build_composition
 from tests.support.bodies import BENT, CROSS, TETRAHEDRON, rotation
 
 
@@ -85,7 +85,7 @@ def test_the_resolved_input_reads_back():
 
 def test_topology_and_freedom():
     config = read(BENT, 3, mass=[1.0, 2.0, 3.0])
-    topology, composition = build_topology(config), build_composition(config)
+    topology, composition = build_composition(config).whole(), build_composition(config)
     assert topology.body.all() and not topology.self_contact.any() and not topology.rod.any()
     sites = body_sites(BENT, np.array([1.0, 2.0, 3.0]))
     assert np.array_equal(topology.site, np.tile(sites, (3, 1)))
@@ -110,7 +110,7 @@ def test_explicit_starts_are_the_body_and_not_mirrored():
     x = TETRAHEDRON @ rotation(np.random.default_rng(1)).T + 6.0
     system = build_system(explicit(x))
     np.testing.assert_allclose(system.state.position, x, atol=1e-14)
-    energy = kinetic_energy(system.topology, system.state.velocity)
+    energy = kinetic_energy(system.topology.whole(), system.state.velocity)
     assert energy == pytest.approx(0.5 * 3)  # three ways to turn, at rest as a whole
     with pytest.raises(ConfigError, match="off where its rigid body has it; beads must lie as sites say, not mirrored"):
         build_system(explicit(x * [1.0, 1.0, -1.0] + [0.0, 0.0, 12.0]))

@@ -20,6 +20,7 @@ from hpcchain.io.tools.export import elements_for, export
 from hpcchain.io.tools.inspect import info
 from hpcchain.io.tools.overwrite_guard import require_other, require_replaceable
 from hpcchain.model.system import PERIODIC, WALL
+from tests.support.compositions import composition_of
 from tests.support.io_samples import NO_COUNTS, events_between, frame_of, input_for, system_of
 
 BEADS = 6
@@ -222,7 +223,7 @@ def test_extxyz_opens_in_ase(tmp_path, system):
     position, velocity, _ = frame_of(BEADS, 1)
     assert len(frames) == 4 and frames[1].info["Time"] == 0.5 and frames[1].info["Types"] == "H=A,He=B"
     assert np.array_equal(frames[1].positions, position) and np.array_equal(frames[1].arrays["velo"], velocity)
-    assert np.array_equal(frames[1].get_masses(), system.topology.mass)
+    assert np.array_equal(frames[1].get_masses(), system.topology.whole().mass)
     assert np.allclose(frames[1].get_velocities(), velocity, rtol=1e-15)
     assert frames[1].cell.lengths().tolist() == [7.0, 8.0, 9.1] and frames[1].pbc.tolist() == [True, False, False]
 
@@ -235,7 +236,7 @@ def test_species_are_elements():
 
 def test_info_gives_the_packing_fraction_of_a_bounded_box(tmp_path, system):
     bounded = replace(system, box=replace(system.box, boundary=np.array([PERIODIC, WALL, WALL], dtype=np.int8)))
-    fraction = np.pi / 6.0 * np.sum(system.topology.diameter**3) / np.prod(system.box.size)
+    fraction = np.pi / 6.0 * np.sum(system.topology.whole().diameter ** 3) / np.prod(system.box.size)
     share = f"packing:       fraction {fraction:.6g}"
     given = input_for(system)
     config = replace(given, box=replace(given.box, boundary=("periodic", "wall", "wall")))
@@ -255,8 +256,8 @@ def test_gsd_has_bonds_types_diameters_and_wrapped_positions(tmp_path, system):
     assert frame.configuration.box[:3].tolist() == np.float32(size).tolist()
     assert frame.log["time"][0] == 1.0 and frame.configuration.step == 2
     assert frame.log["particles/molecule"].tolist() == [1, 1, 2, 2, 2, 2]
-    assert np.array_equal(frame.particles.mass, np.float32(system.topology.mass))
-    assert frame.bonds.group.tolist() == system.topology.bonds.tolist()
+    assert np.array_equal(frame.particles.mass, np.float32(system.topology.whole().mass))
+    assert frame.bonds.group.tolist() == system.topology.whole().bonds.tolist()
     assert frame.particles.types == ["A", "B"]
     assert frame.particles.typeid.tolist() == [0, 0, 1, 1, 1, 1]
     assert frame.particles.diameter.tolist() == [1.0] * BEADS
@@ -271,7 +272,7 @@ def test_gsd_has_bonds_types_diameters_and_wrapped_positions(tmp_path, system):
 def test_names_in_any_letters_are_exported(tmp_path, system):
     hoomd = pytest.importorskip("gsd.hoomd")
     names = ("Kügelchen", "鎖 $x_=\u00b5$")
-    named = replace(system, topology=replace(system.topology, names=names, type_names=names))
+    named = replace(system, topology=composition_of(replace(system.topology.whole(), names=names, type_names=names)))
     folder = run(tmp_path / "a", named)
     for fmt in ("gsd", "extxyz", "png"):
         export(folder, fmt, tmp_path / f"out.{fmt}")
@@ -282,7 +283,9 @@ def test_names_in_any_letters_are_exported(tmp_path, system):
 
 
 def test_no_two_types_have_one_name(system):
-    topology = replace(system.topology, diameter=np.array([1.0, 1.0, 1.0, 0.5, 1.0, 0.5]), type_names=("B.1", "B"))
+    topology = replace(
+        system.topology.whole(), diameter=np.array([1.0, 1.0, 1.0, 0.5, 1.0, 0.5]), type_names=("B.1", "B")
+    )
     assert bead_types(topology)[1] == ["B.1", "B.0", "B.1_"]
 
 
@@ -317,7 +320,7 @@ def test_unknown_formats_and_files_that_cannot_be_exported(tmp_path, system):
 
 def test_beads_of_one_kind_with_two_diameters_are_two_types(system):
     diameter = np.array([1.0, 1.0, 1.0, 0.5, 1.0, 0.5])
-    species, names = bead_types(replace(system.topology, diameter=diameter))
+    species, names = bead_types(replace(system.topology.whole(), diameter=diameter))
     assert names == ["A", "B.0", "B.1"]
     assert species.tolist() == [0, 0, 2, 1, 2, 1]
 

@@ -8,11 +8,11 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.output.trajectory import bead_types
-from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.exclusion import BondWalker, excluded_pairs, pairs_within
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.starts.start import build_system
-from hpcchain.model.topology import build_composition, build_topology
+from hpcchain.model.topology import build_composition
+from tests.support.compositions import composition_of
 
 TYPED = """
 [box]
@@ -71,7 +71,7 @@ def test_a_walk_along_bonds_takes_them_in_their_order():
 
 
 def test_types_follow_the_file_and_default_to_names(tmp_path):
-    topology = build_topology(loaded(tmp_path))
+    topology = build_composition(loaded(tmp_path)).whole()
     assert topology.type_names == ("H", "P", "C")
     assert topology.bead_type.tolist() == [0, 1, 0, 0, 1, 0, 1, 2]
     assert topology.exclude.tolist() == [2, 2, 1, 1]
@@ -96,8 +96,8 @@ def test_the_input_that_is_written_out_has_types(tmp_path):
 
 def test_beads_few_bonds_apart_may_overlap_at_the_start(tmp_path):
     system = build_system(loaded(tmp_path))
-    assert bead_overlap(system.box, system.topology, system.state.position) is None
-    one = replace(system.topology, exclude=np.ones(4, dtype=np.int8))
+    assert bead_overlap(system.box, system.topology.whole(), system.state.position) is None
+    one = replace(system.topology.whole(), exclude=np.ones(4, dtype=np.int8))
     assert bead_overlap(system.box, one, system.state.position)[:2] in ((0, 2), (3, 5))
 
 

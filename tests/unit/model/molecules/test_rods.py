@@ -11,7 +11,7 @@ from hpcchain.model.starts.constraints import degrees_of_freedom, project_positi
 from hpcchain.model.starts.placement import place
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.starts.velocities import kinetic_energy, maxwell
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 
 LENGTH, MASS = np.array([1.0, 1.5, 0.8]), np.array([1.0, 4.0, 0.5, 2.0])
 TEXT = """
@@ -42,7 +42,7 @@ def load(tmp_path, text=TEXT):
     path = tmp_path / "in.toml"
     path.write_text(text)
     config = load_config(path)
-    return config, build_box(config.box), build_topology(config)
+    return config, build_box(config.box), build_composition(config).whole()
 
 
 def off_line(rows, length):
@@ -174,7 +174,7 @@ def test_beads_that_are_not_neighbours_may_overlap(tmp_path):
     system = explicit(
         tmp_path, [[1, 1, 1], [2.1, 1, 1], [3.2, 1, 1]], extra="diameter = [2.0, 0.2, 2.0]\nbond_length = 1.1\n"
     )
-    assert np.all(system.topology.rod)
+    assert np.all(system.topology.whole().rod)
 
 
 def test_a_rod_longer_than_its_box_is_possible(tmp_path):

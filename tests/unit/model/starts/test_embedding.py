@@ -11,7 +11,7 @@ from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.starts import placement
 from hpcchain.model.starts.embedding import Sought, classical, embed
 from hpcchain.model.starts.placement import NoArrangement, place
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 
 GOLDEN = (1.0 + 5.0**0.5) / 2.0
 GRAPH = """
@@ -61,7 +61,7 @@ def loaded(tmp_path, beads, bonds):
     path = tmp_path / "in.toml"
     path.write_text(GRAPH.format(beads=beads, bonds=bonds))
     config = load_config(path)
-    return config, build_box(config.box), build_topology(config)
+    return config, build_box(config.box), build_composition(config).whole()
 
 
 @pytest.mark.parametrize("name", SOLIDS)

@@ -11,7 +11,7 @@ from hpcchain.model.starts.overlap import bead_overlap, near_pairs, wall_overlap
 from hpcchain.model.starts.placement import place
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.system import OPEN, PERIODIC, WALL, Box
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 
 MIXED = """
 [box]
@@ -56,7 +56,7 @@ def load(tmp_path, text):
     path = tmp_path / "in.toml"
     path.write_text(text)
     config = load_config(path)
-    return config, build_box(config.box), build_topology(config)
+    return config, build_box(config.box), build_composition(config).whole()
 
 
 def brute_overlap(box, topology, position, tolerance=1e-9):
@@ -224,7 +224,7 @@ def test_velocities_that_are_not_given_are_drawn(tmp_path):
     freedom = 3 * len(places) - 2 * 4 - 3
     assert np.sum(velocity**2) == pytest.approx(freedom * 2.5, rel=1e-14)
     assert np.abs(velocity.sum(axis=0)).max() < 1e-14
-    i, j = one.topology.bonds.T
+    i, j = one.topology.whole().bonds.T
     bond, rate = one.state.position[j] - one.state.position[i], velocity[j] - velocity[i]
     assert np.abs(np.einsum("bk,bk->b", bond, rate)).max() < 1e-14 and np.abs(velocity).min() > 0.0
 

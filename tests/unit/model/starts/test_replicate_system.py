@@ -45,18 +45,18 @@ def system(request, tmp_path):
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_molecules_are_those_of_the_input_times_the_copies(system, numbers):
     copies, count = copies_of(system, numbers), math.prod(numbers)
-    whole = copies.composition.whole()
+    whole, table = copies.composition.whole(), system.topology.whole()
     assert np.array_equal(copies.box.size, system.box.size * numbers) and np.array_equal(
         copies.box.origin, system.box.origin
     )
-    assert np.array_equal(np.bincount(whole.kind), count * np.bincount(system.topology.kind))
+    assert np.array_equal(np.bincount(whole.kind), count * np.bincount(table.kind))
     assert np.all(np.diff(whole.kind) >= 0) and whole.beads == count * system.topology.beads
     for kind in range(len(whole.names)):
-        one, other = (np.flatnonzero(each.kind == kind)[-1] for each in (system.topology, whole))
+        one, other = (np.flatnonzero(each.kind == kind)[-1] for each in (table, whole))
         for name, first in (("mass", "first_bead"), ("diameter", "first_bead"), ("bond_length", "first_bond")):
             rows = [
                 getattr(each, name)[slice(*getattr(each, first)[at : at + 2])]
-                for each, at in ((system.topology, one), (whole, other))
+                for each, at in ((table, one), (whole, other))
             ]
             assert np.array_equal(*rows)
 
@@ -69,7 +69,7 @@ def test_each_molecule_is_one_of_the_input_shifted_by_box_lengths(system, number
     position = found.state(0, beads).position
     expected = []
     for kind in range(len(system.topology.names)):
-        own = system.state.position[system.topology.kind[system.topology.molecule_of_bead] == kind]
+        own = system.state.position[system.topology.whole().kind[system.topology.whole().molecule_of_bead] == kind]
         expected += [own + system.box.size * index for index in np.ndindex(*numbers)]
     assert np.abs(position - np.concatenate(expected)).max() < 1e-13
     if numbers == (1, 1, 1):

@@ -8,7 +8,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.placement import place
 from hpcchain.model.starts.velocities import kinetic_energy, maxwell
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 
 TEXT = """
 [box]
@@ -35,7 +35,7 @@ def load(tmp_path, text=TEXT):
     path = tmp_path / "in.toml"
     path.write_text(text)
     config = load_config(path)
-    topology = build_topology(config)
+    topology = build_composition(config).whole()
     return topology, place(config, build_box(config.box), topology, 0.5)
 
 

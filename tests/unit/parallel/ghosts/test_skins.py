@@ -108,7 +108,7 @@ def test_ways_before_a_contact_count():
 def in_a_long_box(seed):
     """Return a mixture in a box many molecules long, through which one of them flies fast."""
     system = gas([MIXTURE[k % 8] for k in range(81)], seed=seed, pitch=3.2, cells=(27, 2, 2))
-    system.state.velocity[system.topology.first_bead[1], 0] = 12.0
+    system.state.velocity[system.topology.whole().first_bead[1], 0] = 12.0
     return system
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from hpcchain.model.composition import composition_of
 from hpcchain.parallel.tuning.ranks_at_work import GHOST_DISTANCE, LONG, Work
 from tests.support.gases import MIXTURE, gas
 
@@ -16,7 +15,7 @@ def cube(beads, size=10, fraction=0.3):
 
 def test_the_work_of_a_system():
     system = gas(MIXTURE)
-    work = Work.of(composition_of(system.topology), system.box)
+    work = Work.of(system.topology, system.box)
     assert (work.beads, work.molecules) == (system.topology.beads, 8)
     assert work.extent == pytest.approx(0.8 * (GHOST_DISTANCE + 0.5 * (work.beads / 8) ** 0.5))
 
@@ -56,7 +55,7 @@ def test_long_chains_in_stretches_ask_for_wide_sectors():
 
 def test_long_chains_count_where_they_have_most_of_the_beads():
     system = gas(MIXTURE)
-    composition = composition_of(system.topology)
+    composition = system.topology
     sizes = np.diff(composition.prototypes.first_bead)
     share = sizes * composition.copies / composition.beads
     longest = sizes == sizes.max()

@@ -57,7 +57,7 @@ def systems():
 
 def invariants(system, position, velocity):
     """Return energy and momentum."""
-    mass = system.topology.mass[:, None]
+    mass = system.topology.whole().mass[:, None]
     return 0.5 * np.sum(mass * velocity**2), np.sum(mass * velocity, axis=0)
 
 

@@ -165,7 +165,7 @@ def crowd(folder, search="root"):
 
 def totals(system, velocity):
     """Return kinetic energy and momentum."""
-    mass = system.topology.mass[:, None]
+    mass = system.topology.whole().mass[:, None]
     return np.array([0.5 * np.sum(mass * velocity**2), *np.sum(mass * velocity, axis=0)])
 
 

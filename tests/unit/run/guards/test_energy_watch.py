@@ -10,12 +10,11 @@ import pytest
 from hpcchain import api
 from hpcchain.config import load_config
 from hpcchain.errors import EngineError, StepError
-from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules import independence
 from hpcchain.model.physics.constants import SteppedPhysics
 from hpcchain.model.starts.start import build_physics, build_system
 from hpcchain.model.system import Physics, System
-from hpcchain.model.topology import build_box, build_topology
+from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.comm import Single
 from hpcchain.propagators.catalogue import PROPAGATORS, VARIANTS
 from hpcchain.run.guards.energy import BANDS, EnergyWatch
@@ -104,10 +103,9 @@ def watch(tmp_path, text, steps=None):
     path = tmp_path / "in.toml"
     path.write_text("[box]\nsize = [20, 20, 20]\n[run]\nend_time = 1\n" + text)
     config = load_config(path)
-    topology = build_topology(config)
-    system = System(
-        build_box(config.box), composition_of(topology), None, build_physics(config, topology, np.ones((1, 3)))
-    )
+    composition = build_composition(config)
+    topology = composition.whole()
+    system = System(build_box(config.box), composition, None, build_physics(config, topology, np.ones((1, 3))))
     system.physics = system.physics if steps is None else Physics(tick=1.0, steps=steps)
     freedom = 3 * topology.beads - len(topology.bonds) - 3
     return EnergyWatch(system, freedom), 0.5 * freedom

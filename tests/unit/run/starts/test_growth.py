@@ -15,7 +15,7 @@ from hpcchain.errors import ConfigError
 from hpcchain.io.growth_state import read_growth
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.model.system import KindPhysics, Options, Physics
-from hpcchain.model.topology import build_topology
+from hpcchain.model.topology import build_composition
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.signals import Stopped
 from hpcchain.run.starts import growth
@@ -62,7 +62,7 @@ def rings(tmp_path, name, step):
 def test_a_step_too_long_for_growth_is_not_taken_there(tmp_path, name):
     """Of rings that turn by more than a radian in a step some would not be grown in an hour."""
     config = rings(tmp_path, name, 2.0)
-    longest = LONGEST_STEP * thermal_time(build_topology(config), 3.0)
+    longest = LONGEST_STEP * thermal_time(build_composition(config).whole(), 3.0)
     long, short = grown_system(config), grown_system(rings(tmp_path, name, longest))
     np.testing.assert_array_equal(long.state.position, short.state.position)
     assert (long.physics.step, short.physics.step) == (2.0, longest)
@@ -97,7 +97,7 @@ def test_rods_that_jam_in_all_directions_begin_parallel(tmp_path, caplog):
     system = grown_system(load_config(path))
     (message,) = [record.getMessage() for record in caplog.records if "rods parallel" in record.getMessage()]
     assert "the beads jam at 0.9" in message
-    assert bead_overlap(system.box, system.topology, system.state.position, 1e-12) is None
+    assert bead_overlap(system.box, system.topology.whole(), system.state.position, 1e-12) is None
     ends = system.state.position.reshape(50, 8, 3)[:, 7] - system.state.position.reshape(50, 8, 3)[:, 0]
     np.testing.assert_allclose(np.linalg.norm(ends, axis=1), 7.0, rtol=1e-12)
     assert (np.abs(ends[:, 0]) > 5.0).all()
@@ -221,7 +221,7 @@ def test_three_bonds_that_cross_are_caught_and_noticed():
 def test_beads_that_jam_with_room_are_at_last_placed_so_large_that_bonds_do_not_cross(melt, size, caplog, monkeypatch):
     """1000 chains of 50 beads at packing fraction 0.3 jam at 0.991 and 0.914 of their size: some are caught."""
     config = load_config(melt)
-    assert crossing_size(build_topology(config)) == pytest.approx(0.5**0.5)
+    assert crossing_size(build_composition(config).whole()) == pytest.approx(0.5**0.5)
     grown = Growth.grown
 
     def jammed(self, stage, *arrays):
@@ -233,7 +233,7 @@ def test_beads_that_jam_with_room_are_at_last_placed_so_large_that_bonds_do_not_
     caplog.set_level(logging.INFO, "hpcchain.run")
     system = grown_system(config)
     assert "so large that bonds do not cross" in caplog.text
-    assert bead_overlap(system.box, system.topology, system.state.position, 1e-12) is None
+    assert bead_overlap(system.box, system.topology.whole(), system.state.position, 1e-12) is None
 
 
 def test_beads_that_jam_without_room_are_not_placed_once_more(melt, caplog, monkeypatch):
@@ -256,4 +256,4 @@ def test_a_melt_of_long_chains_grows_within_minutes(tmp_path):
     begin = time.process_time()
     system = grown_system(load_config(path))
     assert time.process_time() - begin < 300.0
-    assert bead_overlap(system.box, system.topology, system.state.position, 1e-12) is None
+    assert bead_overlap(system.box, system.topology.whole(), system.state.position, 1e-12) is None

@@ -33,9 +33,9 @@ def tables(shape, **more):
 def test_molecules_grow_within_a_shape(shape):
     """Packing fraction .26 and .18 of the shape; a run from there meets the shape and stays inside."""
     system = grown_system(config_from_table(tables(shape), "in.toml"))
-    walls, radius = system.physics.extended.walls, 0.5 * system.topology.diameter
+    walls, radius = system.physics.extended.walls, 0.5 * system.topology.whole().diameter
     assert outside(walls, system.state.position, radius).max() < 0.0
-    assert bead_overlap(system.box, system.topology, system.state.position) is None
+    assert bead_overlap(system.box, system.topology.whole(), system.state.position) is None
     engine = Engine(system, log_events=True)
     engine.advance(1.0)
     assert -7 in engine.drain_events()["bead"]

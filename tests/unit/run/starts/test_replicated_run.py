@@ -37,13 +37,15 @@ def test_energy_and_room_are_kept(tmp_path, tables, end, origin):
     """Also where rounding lets beads overlap that touch in one copy, by 1e-12 far from the origin."""
     system = copied(tmp_path, tables | {"box": tables["box"] | {"origin": [origin] * 3}}, (2, 1, 3))
     engine = Engine(system)
-    energy = kinetic_energy(system.topology, system.state.velocity)
+    energy = kinetic_energy(system.topology.whole(), system.state.velocity)
     for time in (0.05, end):
         engine.advance(time)
         position, velocity, image = frame_of(engine, time)
-        assert kinetic_energy(system.topology, velocity) == pytest.approx(energy, rel=1e-13 * (1.0 + 1e-3 * origin))
-        assert np.abs(system.topology.mass @ velocity).max() < 1e-12
-        assert bead_overlap(system.box, system.topology, position + image * system.box.size, 1e-10) is None
+        assert kinetic_energy(system.topology.whole(), velocity) == pytest.approx(
+            energy, rel=1e-13 * (1.0 + 1e-3 * origin)
+        )
+        assert np.abs(system.topology.whole().mass @ velocity).max() < 1e-12
+        assert bead_overlap(system.box, system.topology.whole(), position + image * system.box.size, 1e-10) is None
     assert engine.counters["contacts"] > 20
 
 
@@ -58,8 +60,10 @@ def test_a_runs_checkpoint_is_copied(tmp_path):
     system = copied(tmp_path, again, (1, 1, 2))
     chains = system.state.position[:24].reshape(2, 12, 3)
     assert np.abs(chains - last[:12] - np.multiply.outer([0.0, 1.0], [0.0, 0.0, SIZE[2]])[:, None]).max() < 1e-12
-    freedom = degrees_of_freedom(system.topology, system.state.position)
-    assert 2.0 * kinetic_energy(system.topology, system.state.velocity) == pytest.approx(3.0 * freedom, rel=1e-14)
+    freedom = degrees_of_freedom(system.topology.whole(), system.state.position)
+    assert 2.0 * kinetic_energy(system.topology.whole(), system.state.velocity) == pytest.approx(
+        3.0 * freedom, rel=1e-14
+    )
     Engine(system).advance(END)
 
 
@@ -77,7 +81,7 @@ def test_copies_go_ways_of_their_own(tmp_path):
     position, velocity, image = frame_of(engine, LATER)
     moved = position + image * system.box.size - system.state.position
     for rows in (moved, velocity):
-        single = rows[system.topology.mass == 3.0].reshape(16, 27)
+        single = rows[system.topology.whole().mass == 3.0].reshape(16, 27)
         one, other = single[:-1].ravel(), single[1:].ravel()
         assert abs(np.corrcoef(one, other)[0, 1]) < 5.0 / np.sqrt(one.size)
         assert np.mean((one - other) ** 2) == pytest.approx(2.0 * np.mean(single**2), rel=0.25)

@@ -65,7 +65,7 @@ def built(folder, source, *overrides, path=None, grow=False, **how):
 
 def lengths(system):
     """Return the distances of bonded beads."""
-    return np.linalg.norm(bond_vectors(system.state.position, system.topology.bonds), axis=1)
+    return np.linalg.norm(bond_vectors(system.state.position, system.topology.whole().bonds), axis=1)
 
 
 def test_a_start_that_goes_there_and_back_keeps_its_bits(place, tmp_path):
@@ -79,7 +79,7 @@ def test_a_start_that_goes_there_and_back_keeps_its_bits(place, tmp_path):
         np.testing.assert_array_equal(system.state.velocity, start.state.velocity)
         assert [(kind.kind, kind.count, kind.bond_length) for kind in config.molecules][0] == ("chain", 6, 1.0)
         for name in ("bonds", "mass", "diameter", "bead_type"):
-            np.testing.assert_array_equal(getattr(system.topology, name), getattr(start.topology, name))
+            np.testing.assert_array_equal(getattr(system.topology.whole(), name), getattr(start.topology.whole(), name))
     assert found["lammps"][1].topology.type_names == ("1", "2", "3")
     assert found["extxyz"][1].topology.type_names == ("H", "P", "SOL")
 
@@ -96,8 +96,8 @@ def test_a_start_that_goes_there_and_back_keeps_its_digits(place, tmp_path, fmt,
         ("chain", 6, ("H", "P", "P", "H")),
         ("monomer", 10, "SOL"),
     ]
-    np.testing.assert_allclose(system.topology.mass, start.topology.mass)
-    np.testing.assert_allclose(system.topology.diameter, start.topology.diameter, rtol=1e-7)
+    np.testing.assert_allclose(system.topology.whole().mass, start.topology.whole().mass)
+    np.testing.assert_allclose(system.topology.whole().diameter, start.topology.whole().diameter, rtol=1e-7)
     if fmt == "gsd":
         np.testing.assert_allclose(system.state.velocity, start.state.velocity, atol=1e-6)
 
@@ -118,7 +118,7 @@ def test_the_input_that_is_printed_says_what_molecules_a_later_file_has(place, t
     assert main(["build", "--from", str(place / "one.lammps"), "--format", "lammps", "--set", SIZES, *words]) == 0
     (tmp_path / "run.toml").write_text(capsys.readouterr().out, encoding="utf-8")
     assert main(["build", str(tmp_path / "run.toml"), "--from", str(place / "one.extxyz"), *words]) == 0
-    kinds = read_checkpoint(tmp_path / "start.h5").system.topology
+    kinds = read_checkpoint(tmp_path / "start.h5").system.topology.whole()
     assert kinds.molecules == 16 and len(kinds.bonds) == 18
 
 
@@ -213,7 +213,9 @@ def test_velocities_lose_what_would_stretch_bonds(tmp_path, caplog):
         _, system = built(tmp_path, path)
     left = system.state.velocity
     along = np.einsum(
-        "bk,bk->b", bond_vectors(system.state.position, system.topology.bonds), bond_vectors(left, np.array(bonds))
+        "bk,bk->b",
+        bond_vectors(system.state.position, system.topology.whole().bonds),
+        bond_vectors(left, np.array(bonds)),
     )
     assert np.abs(along).max() < 1e-14
     np.testing.assert_allclose(left.reshape(2, 3, 3).mean(axis=1), moving.reshape(2, 3, 3).mean(axis=1), atol=1e-12)
@@ -302,7 +304,7 @@ def test_velocities_and_masses_of_extended_xyz_have_several_names(tmp_path):
         (tmp_path / "one.xyz").write_text(f"2\n{head}\n{row}", encoding="utf-8")
         system = built(tmp_path, tmp_path / "one.xyz")[1]
         np.testing.assert_array_equal(system.state.velocity, [[0.5, 0, 0], [0, 0.25, 0]])
-        np.testing.assert_array_equal(system.topology.mass, [3.0, 4.0])
+        np.testing.assert_array_equal(system.topology.whole().mass, [3.0, 4.0])
 
 
 def test_lammps_data_may_have_any_blanks(tmp_path):
@@ -372,7 +374,7 @@ length = 1.0
     measured = np.linalg.norm(bond_vectors(position, np.array(bonds)), axis=1)
     np.testing.assert_allclose(lengths(system), measured, rtol=1e-12)
     assert [(kind.count, kind.rigid) for kind in config.molecules] == [(4, False)]
-    assert not system.topology.rigid.any() and config.run.engine == "steps"
+    assert not system.topology.whole().rigid.any() and config.run.engine == "steps"
 
 
 def test_bonds_that_cannot_be_any_are_named(tmp_path, caplog):

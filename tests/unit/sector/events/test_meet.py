@@ -77,7 +77,7 @@ def test_a_graze_keeps_the_energy_of_molecules_moved_by_collocation(e_t):
     s, i, j = engine.sector, *np.argsort(engine.ids)[2:4]
     set_now(s, 0.0, 0.1)
     assert meet(s, i, j, False, False) == (MET, 2)
-    state, top = state_of(engine), system.topology
+    state, top = state_of(engine), system.topology.whole()
     before, after = (0.5 * top.mass @ np.sum(one.velocity**2, axis=1) for one in (system.state, state))
     if e_t != 1.0:
         before, after = (

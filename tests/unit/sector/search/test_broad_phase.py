@@ -28,7 +28,7 @@ def test_what_is_left_out_cannot_be_met(boundary, growth):
     engine = Engine(system, growth=growth, shell=1.5)
     s, size = engine.sector, system.box.size * (system.box.boundary == PERIODIC)
     inverse = np.where(size > 0, 1 / system.box.size, 0.0)
-    radius = 0.5 * system.topology.diameter[engine.ids]
+    radius = 0.5 * system.topology.whole().diameter[engine.ids]
     left_out = kept = 0
     for time in (0.3, 0.9, 2.0):
         engine.advance(time)

@@ -40,11 +40,11 @@ class Sampled:
         box = system.box
         self.period = np.where(box.boundary == PERIODIC, box.size, 0.0)
         self.inverse = np.where(box.boundary == PERIODIC, 1 / box.size, 0.0)
-        self.radius = 0.5 * system.topology.diameter[engine.ids]
+        self.radius = 0.5 * system.topology.whole().diameter[engine.ids]
         bonds = np.full(len(self.ids), 0)
         local = np.empty_like(bonds)
         local[self.ids] = np.arange(len(self.ids))
-        self.bonded = {(local[i], local[j]) for i, j in system.topology.bonds}
+        self.bonded = {(local[i], local[j]) for i, j in system.topology.whole().bonds}
         self.bonded |= {(j, i) for i, j in self.bonded}
 
     def at(self, i, time):
@@ -232,7 +232,7 @@ def test_which_are_joined_is_what_the_bonds_say(propagator):
         (b, rng.normal(size=(n, 3)), np.zeros((n, 3)), np.ones(n))
         for b, n in zip(bonds, (5, 4, 2, 4, 4, 1, 3), strict=True)
     ]
-    topology = (system := make_system(molecules, rods=(6,), propagator=propagator)).topology
+    topology = (system := make_system(molecules, rods=(6,), propagator=propagator)).topology.whole()
     s = plain_sector(system)
     found = {(i, j) for i in range(topology.beads) for j in range(topology.beads) if i != j and joined(s, i, j)}
     rod = range(topology.first_bead[6], topology.beads)

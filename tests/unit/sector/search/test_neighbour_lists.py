@@ -41,7 +41,7 @@ def gas(count, size, boundary, seed, trimers=0):
 
 def expected(system, points, period=None, widest=False):
     """Return all pairs whose centres are near enough, without the pairs that are bonded to each other."""
-    topology = system.topology
+    topology = system.topology.whole()
     apart = points[:, None] - points[None]
     period = np.where(system.box.boundary == PERIODIC, system.box.size, np.inf) if period is None else period
     apart -= np.where(np.isfinite(period), period, 0) * np.rint(apart / period)
@@ -260,7 +260,7 @@ def test_a_renewed_list_is_that_of_all_cells(size, boundary):
         assert rebuild_one(s, i, points[i]) == 0
         after = neighbours_of(s, i)
         near = {int(j) for j in s.found[: all_near(s, i)]}
-        bonded = {int(j) for pair in system.topology.bonds if i in pair for j in pair} - {i}
+        bonded = {int(j) for pair in system.topology.whole().bonds if i in pair for j in pair} - {i}
         assert len(after) == len(set(after)) and set(after) == near - bonded
         changed += set(after) != before
     assert changed > 200
@@ -302,7 +302,7 @@ def test_molecules_without_self_contact_are_not_listed_inside():
     step = np.array([[0.0, 0, 0], [0.6, 0, 0], [0.6, 0.6, 0], [0, 0.6, 0]])
     molecules = [(chain_bonds(4), p + step, np.zeros((4, 3)), np.ones(4)) for p in rng.uniform(-1, 1, (3, 3))]
     system = make_system(molecules, (5.0,) * 3, (PERIODIC,) * 3)
-    system.topology.self_contact[1] = False
+    system.topology.whole().self_contact[1] = False
     s = plain_sector(system, SHELL)
     assert enlist(s) == 0
     inside = {(i // 4) for i, j in listed(s)[0] if i // 4 == j // 4}
@@ -316,9 +316,9 @@ def near_at_any(system, origins):
     apart = points[:, None] - points[None]
     period = np.where(system.box.boundary == PERIODIC, system.box.size, 0.0)
     apart -= period * np.rint(apart / np.where(period > 0.0, period, 1.0))
-    far = system.topology.diameter.max() + 2 * SHELL
+    far = system.topology.whole().diameter.max() + 2 * SHELL
     near = {(int(bead[k]), int(bead[m])) for k, m in np.argwhere((apart**2).sum(-1) < far**2)}
-    bonded = {tuple(map(int, pair)) for pair in system.topology.bonds}
+    bonded = {tuple(map(int, pair)) for pair in system.topology.whole().bonds}
     return {(i, j) for i, j in near if i != j and (min(i, j), max(i, j)) not in bonded}
 
 

@@ -63,7 +63,7 @@ def test_candidates_that_do_not_fit_are_met_at_once():
 def test_molecules_that_do_not_turn():
     """Their beads fly straight, and are looked at as single beads are."""
     system = gas(MIXTURE * 3, 1, 4.3)
-    first = system.topology.first_bead
+    first = system.topology.whole().first_bead
     for m in np.flatnonzero(np.diff(first) > 1):
         system.state.velocity[first[m] : first[m + 1]] = system.state.velocity[first[m]]
     engine = Engine(system, shell=1.5)

@@ -13,6 +13,7 @@ from hpcchain.model.molecules.long_chains import is_divided
 from hpcchain.model.system import OPEN, PERIODIC, WALL, State
 from hpcchain.sector.serial import Engine
 from tests.support.checkpoints import through_file
+from tests.support.compositions import composition_of
 from tests.support.extended import rough, wall_table, with_extended
 from tests.support.identity import in_stages, serial
 from tests.support.kernel_tools import chain_bonds, make_system
@@ -58,7 +59,7 @@ def everything(seed):
     velocity = np.where(fixed[:, None], 0.0, system.state.velocity)
     system = replace(
         system,
-        topology=replace(system.topology, fixed=fixed),
+        topology=composition_of(replace(system.topology.whole(), fixed=fixed)),
         state=replace(system.state, velocity=velocity),
         physics=replace(system.physics, contact_time=0.01),
     )
@@ -152,7 +153,7 @@ def test_energy_with_wells_and_gravity_stays():
     plain = crowd(2, boundary=(PERIODIC, PERIODIC, WALL))
     system = in_parts(wells(plain, gravity=[0.0, 0.0, -0.5]))
     engine = Engine(system)
-    mass = system.topology.mass
+    mass = system.topology.whole().mass
 
     def energy(time):
         x, v, _ = engine.frame(time)
@@ -242,8 +243,10 @@ def test_a_bead_sticks_to_a_long_chain_as_to_a_whole_one():
 def test_chains_with_limits_of_their_own_move_as_wholes():
     system = in_parts(crowd(5))
     limited = with_extended(system, distance_limits=[[], [[2, 0.9, 2.1]], *[[]] * 41])
-    assert is_divided(system.topology, 1, system.physics) and not is_divided(limited.topology, 1, limited.physics)
-    assert is_divided(limited.topology, 0, limited.physics)
+    assert is_divided(system.topology.whole(), 1, system.physics) and not is_divided(
+        limited.topology.whole(), 1, limited.physics
+    )
+    assert is_divided(limited.topology.whole(), 0, limited.physics)
 
 
 @pytest.mark.long
@@ -267,7 +270,7 @@ def test_perfectly_rough_chains_keep_energy_and_momentum():
     plain = crowd(9)
     spins = np.random.default_rng(1).normal(size=(plain.topology.beads, 3))
     system = in_parts(rough(plain, spins, -1.0))
-    mass, inertia = system.topology.mass, system.topology.moment
+    mass, inertia = system.topology.whole().mass, system.topology.whole().moment
     engine = Engine(system)
 
     def figures(time):
@@ -302,7 +305,7 @@ def test_what_rubs_along_a_flat_chain_is_felt_far_away():
         velocity[engine.ids] = engine.frame(2.3)[1]
         found.append(velocity)
     np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-11)
-    np.testing.assert_allclose(plain.topology.mass @ found[1], [0.5, 0.3, -1.0], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(plain.topology.whole().mass @ found[1], [0.5, 0.3, -1.0], rtol=0, atol=1e-13)
     assert np.abs(found[1][:n, 0]).max() > 0.01
 
 
@@ -310,7 +313,7 @@ def test_what_rubs_along_a_flat_chain_is_felt_far_away():
 def test_a_molecule_with_limits_meets_a_chain_and_itself_at_one_instant():
     """A V stands on a chain by one end, and its ends meet: tied as with whole chains, and as without the limits."""
     chain = line(100, [], bend=0.2, seed=3)
-    place, mass = chain.state.position, chain.topology.mass
+    place, mass = chain.state.position, chain.topology.whole().mass
     x = place[50] + [[0.0, 0.9, 0.0], [0.0, 0.9 + np.sqrt(1.0 - 0.45**2), 0.45], [0.0, 0.9, 0.9]]
     v = project(chain_bonds(3), x, np.array([[0.0, -1.0, 0.7], [0.0, -0.3, 0.0], [0.0, -1.0, -0.7]]), np.ones(3))
     molecules = [(chain_bonds(100), place, np.zeros((100, 3)), mass), (chain_bonds(3), x, v, np.ones(3))]

@@ -27,7 +27,7 @@ KIND = {"propagator": "taylor", "stages": 4, "step": 0.0, "tolerance": 1e-12, "o
 def hit_by_a_trimer(speed=2.0, **own):
     """Return a long chain, divided into parts, and a trimer that falls on its middle, moved as `own` says."""
     system = line(100, [], velocity=[0.2, 0.1, 0.0], bend=0.25, seed=1)
-    place, velocity, mass = system.state.position, system.state.velocity, system.topology.mass
+    place, velocity, mass = system.state.position, system.state.velocity, system.topology.whole().mass
     step = np.array([[0.9, 0.3, 0.0], [0.3, 0.9, 0.1]])
     step /= np.linalg.norm(step, axis=1)[:, None]
     x = place[50] + [0.0, 1.5, 0.2] + np.vstack([np.zeros(3), np.cumsum(step, axis=0)])
@@ -40,7 +40,7 @@ def hit_by_a_trimer(speed=2.0, **own):
 
 def energy_of(engine, time):
     """Return the energy of motion and of spins."""
-    topology, spin = engine.system.topology, engine.state().extra
+    topology, spin = engine.system.topology.whole(), engine.state().extra
     velocity = engine.frame(time)[1]
     order = np.argsort(engine.ids)
     turning = topology.moment @ np.sum(spin[order, L.SPIN : L.SPIN + 3] ** 2, axis=1) if spin.shape[1] else 0.0

@@ -61,7 +61,7 @@ def test_what_touches_at_one_instant_is_parted_together(name):
 
 def test_all_beads_of_a_chain_that_lands_flat_turn_round_at_once():
     system = flat()
-    first = system.topology.first_bead[1]
+    first = system.topology.whole().first_bead[1]
     alone = in_parts(system)
     alone.state.position[first:, 1] = 3.0  # out of the chain's way
     events, velocity, engine = outcome(alone, 3.6)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.composition import composition_of
 from hpcchain.model.system import OPEN, PERIODIC, WALL, State
 from hpcchain.sector.search.list_place import ROUND, turned
 from hpcchain.sector.setup.allocate import parameters
@@ -21,14 +20,14 @@ SPEED = np.array([31.0, -17.0, 5.0])
 def moving(velocity, boundary=(PERIODIC,) * 3, extended=None):
     """Return a System of single beads whose centre of mass has a velocity."""
     system = gas(["monomer"] * 27, boundary=boundary, pitch=1.5)
-    mass = system.topology.mass
+    mass = system.topology.whole().mass
     speeds = system.state.velocity - (mass @ system.state.velocity) / mass.sum() + np.array(velocity)
     return with_extended(replace(system, state=State.at_time_zero(system.state.position, speeds)), **extended or {})
 
 
 def turns_of(system, parts=1):
     """Return the frame's velocity in periods a tick, beads being given in so many parts."""
-    composition = composition_of(system.topology)
+    composition = system.topology
     ids = np.array_split(np.arange(composition.beads), parts)
     return drift_of(system, [motion_of(composition, part, system.state.velocity[part]) for part in ids])
 

@@ -7,7 +7,6 @@ import pytest
 
 from hpcchain.contact.coefficients import coefficient_table, row_of
 from hpcchain.layout import arrays as L
-from hpcchain.model.composition import composition_of
 from hpcchain.model.molecules.equal_shapes import bonded_groups, groups_of
 from hpcchain.model.physics.extended import types_apart
 from hpcchain.model.physics.step_potentials import PAIRS, bead_types, potential_table
@@ -16,6 +15,7 @@ from hpcchain.model.system import PERIODIC, Box, Physics, State, System, Topolog
 from hpcchain.sector.setup.allocate import contact_arrays, parameters
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 from hpcchain.steps.contacts.inclusions import Coefficients
+from tests.support.compositions import composition_of
 from tests.support.extended import with_extended
 from tests.support.kernel_tools import plain_sector
 
@@ -41,18 +41,19 @@ def many(kinds, beads=1):
         flexible=np.zeros(kinds, dtype=bool),
     )
     box = Box(np.full(3, 4.0 * side), np.zeros(3), np.full(3, PERIODIC))
-    return System(box, topology, State.at_time_zero(position, np.zeros_like(position)), Physics(tick=1.0))
+    state = State.at_time_zero(position, np.zeros_like(position))
+    return System(box, composition_of(topology), state, Physics(tick=1.0))
 
 
 def prepared(system):
     """Do what the making of an engine does for each kind of molecules; return the CPU seconds that it takes."""
     began = process_time()
-    composition = composition_of(system.topology)
+    composition = system.topology
     classes = MoleculeClasses(system)
     parameters(system, 0.2, 0.0)
     contact_arrays(system)
-    groups_of(system.topology)
-    degrees_of_freedom(system.topology, system.state.position)
+    groups_of(system.topology.whole())
+    degrees_of_freedom(system.topology.whole(), system.state.position)
     taken = process_time() - began
     assert len(classes.rows) == composition.prototypes.molecules
     return taken
@@ -92,7 +93,7 @@ def test_steps_have_the_same_coefficients():
     system = many(9)
     names = system.topology.type_names
     system = with_extended(system, pairs=pairs_of(names))
-    known = Coefficients(composition_of(system.topology), system.physics)
+    known = Coefficients(system.topology, system.physics)
     assert known.restitution.shape == (3, 3 + L.SIDES)
     whole = coefficient_table(system.physics, names)[:, :, L.PAIR_NORMAL]
     i, j = (axis.ravel() for axis in np.mgrid[:9, -6:9])
@@ -104,10 +105,10 @@ def test_types_that_no_potential_names_are_one():
     system = many(200)
     names = system.topology.type_names
     system = with_extended(system, potentials=[{"types": [names[4], names[7]], "distances": [1.5], "energies": [-1.0]}])
-    own, of = bead_types(system.topology, system.physics)
+    own, of = bead_types(system.topology.whole(), system.physics)
     assert own == [names[0], names[4], names[7]] and of[4] == 1 and of[7] == 2
     assert np.all(np.delete(of, [4, 7]) == 0)
-    table = potential_table(system.topology, system.physics)
+    table = potential_table(system.topology.whole(), system.physics)
     assert np.flatnonzero(table[PAIRS : PAIRS + 9]).tolist() == [5, 7]
 
 
@@ -120,5 +121,5 @@ def test_all_types_are_apart_where_all_are_named():
 
 
 def test_chains_of_one_size_are_one_group():
-    (group,) = bonded_groups(many(50, 4).topology)
+    (group,) = bonded_groups(many(50, 4).topology.whole())
     assert group.mass.shape == (50, 4) and group.length.shape == (50, 3) and group.is_chain

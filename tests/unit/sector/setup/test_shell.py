@@ -35,7 +35,7 @@ def gas(number, fraction, **settings):
 
 
 def shell_of(system):
-    return default_shell(system, system.state.position[system.topology.first_bead[:-1]])
+    return default_shell(system, system.state.position[system.topology.whole().first_bead[:-1]])
 
 
 @pytest.mark.parametrize(("sides", "volume", "edge"), [((4, 4, 4), 8, 2), ((9, 1, 1), 5, 5), ((8, 2, 8), 18, 3)])

@@ -103,7 +103,7 @@ def chain(base, energy, beads=4):
 def mechanics_of(system):
     """Return the Mechanics of such a chain and beads."""
     n = system.topology.beads
-    bonds = [tuple(pair) for pair in system.topology.bonds.tolist()]
+    bonds = [tuple(pair) for pair in system.topology.whole().bonds.tolist()]
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n) if (i, j) not in bonds]
     first, second = np.array(pairs).T
 
@@ -142,7 +142,7 @@ def mechanics_of(system):
     def holds(q):
         return inclusion_systems.pair_gaps(q.reshape(n, 3), bonds, 0.8)
 
-    return Mechanics(np.repeat(system.topology.mass, 3), lambda q: 0.0, slope, curvature, gaps, holds)
+    return Mechanics(np.repeat(system.topology.whole().mass, 3), lambda q: 0.0, slope, curvature, gaps, holds)
 
 
 @pytest.mark.parametrize("base, energy", COMBINATIONS)
@@ -240,7 +240,7 @@ def test_the_midpoint_rule_is_of_order_two_and_keeps_momentum():
     exact = run_on(stepping(system, 1.0 / 4096), 1.0, 1)
     error = [np.abs(run_on(stepping(system, 2.0**-k), 1.0, 1)[0] - exact[0]).max() for k in (5, 6, 7, 8)]
     assert -2.15 < np.polyfit(range(4), np.log2(error), 1)[0] < -1.85
-    drift = system.topology.mass @ (exact[1] - system.state.velocity)
+    drift = system.topology.whole().mass @ (exact[1] - system.state.velocity)
     assert np.abs(drift).max() < 1e-10
 
 
@@ -251,7 +251,7 @@ def test_steps_are_symplectic(base):
     system = system_of(liquid(3, beads=2, chains=0, potential=wells, steps={"step": 0.05, "base": base}))
     places = np.array([[3.0, 3.0, 3.0], [3.9, 3.5, 3.2]])
     n, step = 6, 1e-4
-    mass = np.repeat(system.topology.mass, 3)
+    mass = np.repeat(system.topology.whole().mass, 3)
 
     def after(z):
         state = replace(system.state, position=z[:n].reshape(2, 3), velocity=(z[n:] / mass).reshape(2, 3))
@@ -302,7 +302,7 @@ def beads_alone(energy, step, seed):
 def shifts(energy, step, seed, time):
     """Return by how much the numerical Hamiltonian H2 changes in a run, and the sum of its jumps at contacts."""
     system = system_of(beads_alone(energy, step, seed))
-    engine, mechanics, mass = SteppedEngine(system), mechanics_of(system), system.topology.mass
+    engine, mechanics, mass = SteppedEngine(system), mechanics_of(system), system.topology.whole().mass
     solve, jumps = engine.integrator._solve_contacts, []
 
     def kinetic(place, velocity):

@@ -41,7 +41,7 @@ def engine_of(given, **options):
 
 def energy_of(engine, system):
     """Return the kinetic and potential energy of beads that are not fixed, less the work that has come in."""
-    mass = np.where(system.topology.fixed, 0.0, system.topology.mass)
+    mass = np.where(system.topology.whole().fixed, 0.0, system.topology.whole().mass)
     energy = 0.5 * mass @ np.sum(engine.frame(engine.time)[1] ** 2, axis=1) + engine.energies()[:, 0].sum()
     return energy - engine.work * engine.energy_quantum
 
@@ -121,7 +121,7 @@ def test_fixed_beads_are_those_of_enormous_mass(steps):
     fixed, heavy = (run_on(system_of(bonds_held(held(which, **steps))), 0.8, 1) for which in (False, True))
     assert np.abs(fixed[0] - heavy[0]).max() < 1e-8 and np.abs(fixed[1] - heavy[1]).max() < 1e-7
     system = system_of(bonds_held(held(**steps)))
-    still = system.topology.fixed
+    still = system.topology.whole().fixed
     assert still.sum() == 6 and np.array_equal(fixed[0][still], system.state.position[still])
     assert np.all(fixed[1][still] == 0.0)
     engine = SteppedEngine(system)
@@ -191,7 +191,7 @@ def test_thermostats_leave_fixed_beads_alone(thermostat):
     given = bonds_held(held()) | {"thermostat": thermostat | {"temperature": 2.0}}
     given["molecule"][4] |= {"fixed_velocity": [0.5, 0.0, 0.0], "velocities": [[0.5, 0.0, 0.0]]}
     system = system_of(given)
-    parts, fixed = run_on(system, 0.5, 1), system.topology.fixed
+    parts, fixed = run_on(system, 0.5, 1), system.topology.whole().fixed
     assert np.array_equal(parts[1][fixed], system.state.velocity[fixed]) and parts[1][fixed][-1, 0] == 0.5
     assert not np.array_equal(parts[1][~fixed], run_on(system_of(bonds_held(held())), 0.5, 1)[1][~fixed])
 
@@ -369,7 +369,7 @@ def test_starts_with_fixed_beads_grow_for_steps(pace):
     )
     given["initial"] = {"method": "grow", "seed": 5}
     system = grown_system(config_of(given))
-    fixed = system.topology.fixed
+    fixed = system.topology.whole().fixed
     place, velocity, *_ = run_on(system, 0.5, 1)
     assert np.abs(np.linalg.norm(place - 10.0, axis=1)).max() < 5.6
     moved = place[fixed] - system.state.position[fixed]
@@ -390,7 +390,7 @@ def test_a_start_with_fixed_beads_grows_as_it_does_for_the_engine_of_events():
     del events["steps"]
     found, expected = grown_system(config_of(given)), grown_system(config_of(events))
     np.testing.assert_array_equal(found.state.position, expected.state.position)
-    assert bead_overlap(found.box, found.topology, found.state.position, 1e-12) is None
+    assert bead_overlap(found.box, found.topology.whole(), found.state.position, 1e-12) is None
 
 
 ROD = {"kind": "rod", "beads": 3, "count": 1, "fixed": [0], "positions": [[1.0, 1.0, z] for z in (1.0, 2.0, 3.0)]}

@@ -42,7 +42,7 @@ def spins(engine):
 
 def energy(engine, system):
     """Return kinetic, turning and potential energy."""
-    mass, moment = system.topology.mass, system.topology.moment
+    mass, moment = system.topology.whole().mass, system.topology.whole().moment
     moving = mass @ np.sum(engine.beads.own.velocity**2, axis=1) + moment @ np.sum(spins(engine) ** 2, axis=1)
     return 0.5 * moving + engine.energies()[:, 0].sum()
 

@@ -130,7 +130,7 @@ def test_regions_reach_the_residual_and_win_no_energy(restitution, last, small):
 def energy_of(engine, system):
     """Return kinetic, turning and potential energy."""
     turning = engine.beads.own.extra[:, L.SPIN : L.SPIN + 3]
-    mass, moment = system.topology.mass, system.topology.moment
+    mass, moment = system.topology.whole().mass, system.topology.whole().moment
     moving = mass @ np.sum(engine.beads.own.velocity**2, axis=1) + moment @ np.sum(turning**2, axis=1)
     return 0.5 * moving + engine.energies()[:, 0].sum()
 

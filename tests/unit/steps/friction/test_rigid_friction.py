@@ -145,7 +145,7 @@ def blow(friction, restitution, seed=1):
 def test_a_blow_across_two_bodies(friction, restitution, seed):
     """Momenta are kept, energy never grows, the rate along the normal is turned round, friction is against the slip."""
     system = blow(friction, restitution, seed)
-    mass = system.topology.mass
+    mass = system.topology.whole().mass
     engine = SteppedEngine(system, log_events=True)
     x, v = engine.beads.position.copy(), engine.beads.own.velocity.copy()
     engine.advance(0.001)
@@ -266,8 +266,8 @@ def require_blows(solver, velocity, impulse, rows):
 def energy(engine, system):
     """Return kinetic, turning and potential energy."""
     spins = engine.beads.own.extra[:, L.SPIN : L.SPIN + 3]
-    moving = system.topology.mass @ np.sum(engine.beads.own.velocity**2, axis=1)
-    return 0.5 * (moving + system.topology.moment @ np.sum(spins**2, axis=1)) + engine.energies()[:, 0].sum()
+    moving = system.topology.whole().mass @ np.sum(engine.beads.own.velocity**2, axis=1)
+    return 0.5 * (moving + system.topology.whole().moment @ np.sum(spins**2, axis=1)) + engine.energies()[:, 0].sum()
 
 
 @pytest.mark.parametrize(
